@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/liveview/act"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/live"
@@ -38,7 +37,7 @@ type Options struct {
 type View struct {
 	*view.Views
 	*changes
-	Actor *act.Actor
+	Actor *Actor
 	store *live.Store
 }
 
@@ -72,7 +71,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	if v.store, err = live.New(how); err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	v.Actor = act.New(act.Options{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
+	v.Actor = NewActor(ActorOptions{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
 		Open: func(key live.Key) (*capture.Capture, error) { return v.open(f, how, key) }})
 	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
 		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})

@@ -3,7 +3,6 @@ package playback
 import (
 	"testing"
 	"time"
-
 )
 
 const tasksMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`

@@ -1,4 +1,4 @@
-package act
+package liveview
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func TestCopyIsNotTooLong(t *testing.T) {
 	}
 	f := cmdutil.New(nil, nil, nil)
 	f.Now = time.Now
-	a := New(Options{Factory: f, Open: func(live.Key) (*capture.Capture, error) { return capture.Open(path) }})
+	a := NewActor(ActorOptions{Factory: f, Open: func(live.Key) (*capture.Capture, error) { return capture.Open(path) }})
 	defer a.Close(t.Context())
 	for _, form := range []string{"json", "request"} {
 		if got, err := a.Copy(t.Context(), "1", form); err != nil || !strings.Contains(got, "<<<<<<<<<<") {
@@ -63,7 +63,7 @@ func TestExportsCountSecretsAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	a := New(Options{Factory: f, Open: open, Reader: view.New(store, view.Options{Now: time.Now}), Powers: view.Powers{Export: true}})
+	a := NewActor(ActorOptions{Factory: f, Open: open, Reader: view.New(store, view.Options{Now: time.Now}), Powers: view.Powers{Export: true}})
 	defer a.Close(t.Context())
 	for _, form := range []string{"bundle", "html", "har", "markdown", "jsonl"} {
 		seen, err := a.Preview(t.Context(), view.Export{Form: form})

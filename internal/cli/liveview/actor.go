@@ -1,6 +1,4 @@
-// Package act does what the views of mcpc inspect do: it sends requests, answers questions, and
-// exports recorded exchanges.
-package act
+package liveview
 
 import (
 	"context"
@@ -9,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"mcpc/internal/capture"
@@ -17,6 +16,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live"
+	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -24,8 +24,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options say what an Actor works with.
-type Options struct {
+// ActorOptions say what an Actor works with.
+type ActorOptions struct {
 	Factory *cmdutil.Factory
 	// Reader is what the views read.
 	Reader view.Reader
@@ -45,33 +45,34 @@ type Options struct {
 	Changed func()
 }
 
-// An Actor is a view.Actor. Several goroutines may use it.
+// An Actor is a view.Actor: it sends requests, answers questions, holds messages of others, and exports recorded
+// exchanges. Several goroutines may use it.
 type Actor struct {
-	*core
-	*asker
-	*sender
-	*holder
-	*exporter
-}
-
-// core is what all that an Actor does has in common.
-type core struct {
-	Options
+	ActorOptions
 	ctx  context.Context
 	stop context.CancelFunc
 	// own is the connection to the server that the view has started; nil if there is none, or it has not answered yet.
 	own  atomic.Pointer[connect.Conn]
 	user *user
+	// reading guards the recording of the server that the view has started.
+	reading sync.Mutex
+
+	// mu guards the fields below.
+	mu sync.Mutex
+	// questions wait for the user's answer; asked counts all that were asked.
+	questions []*asking
+	asked     int
+	// peers are all taps and proxies that run; nil before messages are held.
+	peers *control.Group
+	// toConfirm are the consents that were asked for last, given those that the user gave, each for a server or a request.
+	toConfirm, given map[string]consent
 }
 
-// New makes an Actor. A caller closes it.
-func New(o Options) *Actor {
-	c := &core{Options: o}
-	c.ctx, c.stop = context.WithCancel(context.Background())
-	h := &holder{core: c}
-	a := &Actor{core: c, holder: h, asker: &asker{core: c, held: h}, exporter: &exporter{c},
-		sender: &sender{core: c, consents: consents{open: map[string]consent{}, given: map[string]consent{}}}}
-	c.user = &user{a: a.asker}
+// NewActor makes an Actor. A caller closes it.
+func NewActor(o ActorOptions) *Actor {
+	a := &Actor{ActorOptions: o, toConfirm: map[string]consent{}, given: map[string]consent{}}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.user = &user{a: a}
 	return a
 }
 
@@ -107,14 +108,14 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 }
 
 // Powers are what the user allowed.
-func (a *core) Powers() view.Powers {
-	p := a.Options.Powers
+func (a *Actor) Powers() view.Powers {
+	p := a.ActorOptions.Powers
 	p.Call = p.Call || a.own.Load() != nil
 	return p
 }
 
 // Mark marks a row for an export, with a note.
-func (a *core) Mark(key string, mark bool, note string) error {
+func (a *Actor) Mark(key string, mark bool, note string) error {
 	k, ok := live.ParseKey(key)
 	if !ok {
 		return view.ErrGone
@@ -124,7 +125,7 @@ func (a *core) Mark(key string, mark bool, note string) error {
 
 // apart is an invocation of its own, with its own recording. What the user gave for one server is
 // not for others.
-func (a *core) apart() *cmdutil.Factory {
+func (a *Actor) apart() *cmdutil.Factory {
 	g := a.Factory.Separate()
 	g.Known = a.Factory.Known
 	g.Getenv = func(name string) string {
@@ -140,7 +141,7 @@ func (a *core) apart() *cmdutil.Factory {
 }
 
 // settle keeps an invocation from the terminal, which is the view's, and has the view ask.
-func (a *core) settle(g *cmdutil.Factory) {
+func (a *Actor) settle(g *cmdutil.Factory) {
 	g.JSON, g.Wire, g.Jq, g.Output, g.Explain, g.Verbose = false, false, "", "", false, 0
 	g.OutStyle, g.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
 	g.Typist = &console.Typist{In: strings.NewReader("")}
@@ -152,7 +153,7 @@ func (a *core) settle(g *cmdutil.Factory) {
 }
 
 // row opens the capture of a row anew, as it is now. A caller closes it.
-func (a *core) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
+func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
 	key, ok := live.ParseKey(text)
 	if !ok {
 		return nil, nil, view.ErrGone
@@ -172,7 +173,7 @@ func (a *core) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.
 }
 
 // within is a context that also ends with the view.
-func (a *core) within(ctx context.Context) (context.Context, func()) {
+func (a *Actor) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(a.ctx, cancel)
 	return ctx, func() { stop(); cancel() }

@@ -1,11 +1,10 @@
-package act
+package liveview
 
 import (
 	"context"
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
@@ -17,23 +16,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A holder holds messages of others.
-type holder struct {
-	*core
-	mu    sync.Mutex
-	peers *control.Group // nil before messages are held
-}
-
 // group is all taps and proxies that run, nil before messages were held for the first time: who
 // holds none connects to none.
-func (a *holder) group() *control.Group {
+func (a *Actor) group() *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.peers
 }
 
 // Held are the messages that wait to be released, without their secrets.
-func (a *holder) Held() []view.Held {
+func (a *Actor) Held() []view.Held {
 	all := []view.Held{}
 	a.eachHeld(func(h control.Held) {
 		text, masked := a.Factory.Secrets.Bytes(h.Message)
@@ -51,7 +43,7 @@ func firstOf(text, other string) string {
 	return text
 }
 
-func (a *holder) eachHeld(look func(control.Held)) {
+func (a *Actor) eachHeld(look func(control.Held)) {
 	if g := a.group(); g != nil {
 		for _, h := range g.Held() {
 			look(h)
@@ -59,17 +51,17 @@ func (a *holder) eachHeld(look func(control.Held)) {
 	}
 }
 
-// questions are the held requests of servers that a user can answer in the client's place.
-func (a *holder) questions() (all []view.Question) {
+// heldQuestions are the held requests of servers that a user can answer in the client's place.
+func (a *Actor) heldQuestions() (all []view.Question) {
 	a.eachHeld(func(h control.Held) {
-		if q, ok := a.question(h); ok {
+		if q, ok := a.heldQuestion(h); ok {
 			all = append(all, q)
 		}
 	})
 	return all
 }
 
-func (a *holder) question(h control.Held) (q view.Question, ok bool) {
+func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	if h.Kind != "request" || h.Dir != wire.Received.String() || !slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, h.Method) {
 		return q, false
 	}
@@ -85,10 +77,10 @@ func (a *holder) question(h control.Held) (q view.Question, ok bool) {
 	return q, true
 }
 
-// answer answers a request in the place of a watched client.
-func (a *holder) answer(ctx context.Context, id string, is view.Answer) error {
+// answerHeld answers a request in the place of a watched client.
+func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error {
 	q := view.Question{}
-	for _, held := range a.questions() {
+	for _, held := range a.heldQuestions() {
 		if held.ID == id {
 			q = held
 		}
@@ -117,7 +109,7 @@ func (a *holder) answer(ctx context.Context, id string, is view.Answer) error {
 }
 
 // Intercepting reports whether messages are held, and the filter of those.
-func (a *holder) Intercepting() (on bool, filter string) {
+func (a *Actor) Intercepting() (on bool, filter string) {
 	if g := a.group(); g != nil {
 		return g.Intercepting()
 	}
@@ -125,8 +117,8 @@ func (a *holder) Intercepting() (on bool, filter string) {
 }
 
 // Intercept holds the messages that a filter wants.
-func (a *holder) Intercept(ctx context.Context, on bool, filter string) error {
-	if !a.Options.Powers.Intercept {
+func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
+	if !a.ActorOptions.Powers.Intercept {
 		return notAllowed("intercept")
 	}
 	g := a.group()
@@ -145,7 +137,7 @@ func (a *holder) Intercept(ctx context.Context, on bool, filter string) error {
 }
 
 // join keeps the group that is the first.
-func (a *holder) join(g *control.Group) *control.Group {
+func (a *Actor) join(g *control.Group) *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.peers != nil || a.ctx.Err() != nil {
@@ -167,7 +159,7 @@ func (a *holder) join(g *control.Group) *control.Group {
 }
 
 // decide lets a held message go.
-func (a *holder) decide(do func(g *control.Group) error) error {
+func (a *Actor) decide(do func(g *control.Group) error) error {
 	g := a.group()
 	if g == nil {
 		return control.ErrGone
@@ -177,7 +169,7 @@ func (a *holder) decide(do func(g *control.Group) error) error {
 }
 
 // Release lets a message go, edited where text is not "".
-func (a *holder) Release(ctx context.Context, id, text string) error {
+func (a *Actor) Release(ctx context.Context, id, text string) error {
 	if len(redact.HiddenIn(text)) > 0 {
 		return errors.New("a secret in it is masked: reveal it before you edit the message")
 	}
@@ -190,12 +182,12 @@ func (a *holder) Release(ctx context.Context, id, text string) error {
 }
 
 // Drop lets a message be lost.
-func (a *holder) Drop(ctx context.Context, id string) error {
+func (a *Actor) Drop(ctx context.Context, id string) error {
 	return a.decide(func(g *control.Group) error { return g.Drop(ctx, id) })
 }
 
 // Reveal returns a held message with its secrets.
-func (a *holder) Reveal(_ context.Context, id string) (text string, err error) {
+func (a *Actor) Reveal(_ context.Context, id string) (text string, err error) {
 	err = control.ErrGone
 	a.eachHeld(func(h control.Held) {
 		if h.ID == id {

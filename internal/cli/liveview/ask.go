@@ -1,4 +1,4 @@
-package act
+package liveview
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect/arguments"
@@ -22,17 +21,7 @@ import (
 // A user stands for the user of a view, who answers what a server asks. It prints nothing.
 type user struct {
 	host.Quiet
-	a *asker
-}
-
-// An asker has the questions that wait.
-type asker struct {
-	*core
-	held *holder
-
-	mu        sync.Mutex
-	questions []*asking
-	asked     int
+	a *Actor
 }
 
 func (u *user) CanAsk() bool { return true }
@@ -120,7 +109,7 @@ func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
 }
 
 // ask waits for the user's answer; it is cancelled with the call, or the view.
-func (a *asker) ask(ctx context.Context, q *asking) view.Answer {
+func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
 	q.Since, q.answer = a.Factory.Now(), make(chan view.Answer, 1)
 	a.mu.Lock()
 	a.asked++
@@ -140,7 +129,7 @@ func (a *asker) ask(ctx context.Context, q *asking) view.Answer {
 }
 
 // take removes a question; it is nil where that was done before.
-func (a *asker) take(id string) *asking {
+func (a *Actor) take(id string) *asking {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i := slices.IndexFunc(a.questions, func(q *asking) bool { return q.ID == id })
@@ -153,8 +142,8 @@ func (a *asker) take(id string) *asking {
 }
 
 // Questions are those that wait for an answer, the oldest first.
-func (a *asker) Questions() []view.Question {
-	all := append([]view.Question{}, a.held.questions()...)
+func (a *Actor) Questions() []view.Question {
+	all := append([]view.Question{}, a.heldQuestions()...)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, q := range a.questions {
@@ -167,14 +156,14 @@ func (a *asker) Questions() []view.Question {
 var errAnswered = errors.New("the question was answered or cancelled")
 
 // Answer answers a question. An answer that does not fit is an error, and the question waits on.
-func (a *asker) Answer(ctx context.Context, id string, is view.Answer) error {
+func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
 	switch {
 	case !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action):
 		return errors.New("an answer is accept, decline or cancel, not " + is.Action)
 	case is.Content != nil && jsonraw.Valid(is.Content) != nil:
 		return errors.New("the answer is not JSON")
 	case strings.Contains(id, ":"): // of a command that passes messages on
-		return a.held.answer(ctx, id, is)
+		return a.answerHeld(ctx, id, is)
 	}
 	a.mu.Lock()
 	i := slices.IndexFunc(a.questions, func(q *asking) bool { return q.ID == id })

@@ -1,4 +1,4 @@
-package act
+package liveview
 
 import (
 	"bytes"
@@ -24,11 +24,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An exporter writes exchanges in the forms of mcpc export.
-type exporter struct{ *core }
-
 // Copy returns an exchange as text.
-func (a *exporter) Copy(_ context.Context, key, form string) (string, error) {
+func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 	g := a.apart()
 	c, row, err := a.row(g, key)
 	if err != nil {
@@ -84,20 +81,20 @@ var forms = []form{
 }
 
 // Preview says what an export would have.
-func (a *exporter) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
+func (a *Actor) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
 	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
 		return write(io.Discard)
 	})
 }
 
 // Export writes a file into the current directory, or gives its bytes.
-func (a *exporter) Export(ctx context.Context, e view.Export) (view.Exported, error) {
-	if !a.Options.Powers.Export {
+func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error) {
+	if !a.ActorOptions.Powers.Export {
 		return view.Exported{}, errors.New("exports are not allowed here")
 	}
 	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
 		out.Type = f.media
-		if !a.Options.Powers.Files {
+		if !a.ActorOptions.Powers.Files {
 			var b bytes.Buffer
 			out.File = a.fileName(f, 1)
 			err := write(&b)
@@ -118,7 +115,7 @@ func (a *exporter) Export(ctx context.Context, e view.Export) (view.Exported, er
 }
 
 // fileName is a name for a file by the time.
-func (a *exporter) fileName(f form, try int) string {
+func (a *Actor) fileName(f form, try int) string {
 	name := "mcpc-" + a.Factory.Now().Format("20060102-150405")
 	if try > 1 {
 		name += fmt.Sprint("-", try)
@@ -127,7 +124,7 @@ func (a *exporter) fileName(f form, try int) string {
 }
 
 // newFile makes a file that was not there.
-func (a *exporter) newFile(f form) (*os.File, error) {
+func (a *Actor) newFile(f form) (*os.File, error) {
 	for try := 1; ; try++ {
 		file, err := os.OpenFile(a.fileName(f, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrExist) || try == 1000 {
@@ -137,7 +134,7 @@ func (a *exporter) newFile(f form) (*os.File, error) {
 }
 
 // export copies the exchanges that are meant, and has them written.
-func (a *exporter) export(ctx context.Context, e view.Export, use func(out *view.Exported, f form, write func(io.Writer) error) error) (out view.Exported, err error) {
+func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Exported, f form, write func(io.Writer) error) error) (out view.Exported, err error) {
 	i := slices.IndexFunc(forms, func(f form) bool { return f.name == e.Form })
 	if i < 0 {
 		return out, errors.New("no such form: " + e.Form)
@@ -199,7 +196,7 @@ func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, o
 }
 
 // meant are the keys of the rows of an export, and the notes of those that are marked.
-func (a *exporter) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
+func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
 	_, err = view.EachRow(ctx, a.Reader, e.Query, func(row view.Row) {
 		key, ok := live.ParseKey(row.Key)
 		if !ok || e.Marked && !row.Mark {
@@ -215,7 +212,7 @@ func (a *exporter) meant(ctx context.Context, e view.Export) (keys []live.Key, n
 
 // copied is a capture of its own with the exchanges of these keys, and with context those without which
 // they cannot be understood; added is how many these are. A caller closes it.
-func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key, context bool) (c *capture.Capture, added int, err error) {
+func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key, context bool) (c *capture.Capture, added int, err error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, 0, err
@@ -240,7 +237,7 @@ func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.K
 }
 
 // copyRun copies exchanges of one run.
-func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, context bool) (added int, err error) {
+func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, context bool) (added int, err error) {
 	c, err := a.Open(keys[0])
 	if err != nil {
 		return 0, err

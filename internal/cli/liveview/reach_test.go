@@ -1,4 +1,4 @@
-package act
+package liveview
 
 import (
 	"testing"
@@ -47,7 +47,7 @@ func TestReachable(t *testing.T) {
 		{"nobody", false, false},
 	} {
 		for mayExec, want := range map[bool]bool{false: c.want, true: c.ifMay} {
-			a := &sender{core: &core{Options: Options{Factory: f, Exec: mayExec}}}
+			a := NewActor(ActorOptions{Factory: f, Exec: mayExec})
 			if got := a.reachable(f, c.name); got != want {
 				t.Errorf("%s, exec %t: reachable %t", c.name, mayExec, got)
 			}

@@ -1,4 +1,4 @@
-package act
+package liveview
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 )
 
 // Describe adds to tools how a shell calls them, and why a view cannot.
-func (a *sender) Describe(tools []view.Tool) {
+func (a *Actor) Describe(tools []view.Tool) {
 	g := a.apart()
 	type server struct{ before, after, refused string }
 	servers := map[string]server{}
@@ -36,13 +36,13 @@ func (a *sender) Describe(tools []view.Tool) {
 }
 
 // reach is the server of a recorded target, as -s has it; "" is the one that the view started.
-func (a *sender) reach(g *cmdutil.Factory, recordedTarget string) (string, error) {
+func (a *Actor) reach(g *cmdutil.Factory, recordedTarget string) (string, error) {
 	if own := a.own.Load(); own != nil && recordedTarget == own.Where {
 		return "", nil
 	}
 	address := addressOf(recordedTarget)
 	switch {
-	case !a.Options.Powers.Call:
+	case !a.ActorOptions.Powers.Call:
 		return "", notAllowed("call")
 	case a.reachable(g, address):
 		return address, nil
@@ -67,7 +67,7 @@ func named(g *cmdutil.Factory, name string) bool {
 
 // reachable reports whether requests may go to a server: one with an address, or one that mcpc
 // knows and that needs no command.
-func (a *sender) reachable(g *cmdutil.Factory, name string) bool {
+func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
 	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
 		return true
 	}

@@ -1,11 +1,10 @@
-package act
+package liveview
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
@@ -31,35 +30,22 @@ const (
 	destructive                     // a tool that may change something
 )
 
-// consents are those that were asked for and given, of a server or of a request. Only what was
-// asked can be agreed to.
-type consents struct{ open, given map[string]consent }
-
-// A sender sends requests.
-type sender struct {
-	*core
-	mu sync.Mutex
-	consents
-	// reading guards the recording of the server that the view has started.
-	reading sync.Mutex
-}
-
 // agreed is what the user agreed to; confirmed says yes to what was asked last.
-func (a *sender) agreed(about string, confirmed bool) consent {
+func (a *Actor) agreed(about string, confirmed bool) consent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if confirmed {
-		a.given[about] |= a.open[about]
+		a.given[about] |= a.toConfirm[about]
 	}
-	delete(a.open, about)
+	delete(a.toConfirm, about)
 	return a.given[about]
 }
 
 // confirm asks for a consent.
-func (a *sender) confirm(about string, c consent, text string) view.Sent {
+func (a *Actor) confirm(about string, c consent, text string) view.Sent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.open[about] = c
+	a.toConfirm[about] = c
 	return view.Sent{Confirm: text}
 }
 
@@ -74,8 +60,8 @@ type request struct {
 }
 
 // Resend sends a recorded request again.
-func (a *sender) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
-	if !a.Options.Powers.Resend {
+func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
+	if !a.ActorOptions.Powers.Resend {
 		return view.Sent{}, notAllowed("resend")
 	}
 	g := a.apart()
@@ -132,7 +118,7 @@ func edited(message json.RawMessage) (method string, params json.RawMessage, err
 }
 
 // Call calls a tool.
-func (a *sender) Call(ctx context.Context, call view.Call) (view.Sent, error) {
+func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	g := a.apart()
 	r := request{method: "tools/call", about: call.Tool + "\n" + string(call.Arguments)}
 	var err error
@@ -152,7 +138,7 @@ func (a *sender) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 
 // serverOf is the server of a recorded request, as -s has it. A recording of someone else leads
 // nowhere by itself, and a recorded command is not started.
-func (a *sender) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
+func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
 	if own := a.own.Load(); own != nil && found.Row.Target == own.Where {
 		return "", nil
 	}
@@ -165,7 +151,7 @@ func (a *sender) serverOf(g *cmdutil.Factory, found recorded.Request) (string, e
 }
 
 // send sends a request, once the user has agreed to all that it needs.
-func (a *sender) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
+func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
 	ctx, done := a.within(ctx)
 	defer done()
 	if r.server != "" && r.server != connect.DemoEndpoint && a.agreed(r.server, confirmed)&toServer == 0 {
@@ -194,7 +180,7 @@ func (a *sender) send(ctx context.Context, g *cmdutil.Factory, r request, confir
 }
 
 // sent says how a request ended.
-func (a *sender) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
+func (a *Actor) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
 	if lacks != 0 {
 		question, _ := strings.CutSuffix(g.WithoutSecrets(out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {

@@ -1,4 +1,4 @@
-package act
+package liveview
 
 import (
 	"context"
@@ -59,9 +59,11 @@ func awaitHeld(t *testing.T, g *control.Group, n int) {
 	}
 }
 
-func newHolder(g *control.Group) *holder {
+func newHolder(g *control.Group) *Actor {
 	f := &cmdutil.Factory{Env: host.Env{Shared: &host.Shared{}}}
-	return &holder{core: &core{Options: Options{Factory: f}}, peers: g}
+	a := NewActor(ActorOptions{Factory: f})
+	a.peers = g
+	return a
 }
 
 // A secret in what a message is about, and in what the two sides call themselves, is masked as
@@ -82,7 +84,7 @@ func TestHeldShowsNoSecret(t *testing.T) {
 	}
 	awaitHeld(t, g, 3)
 	a := newHolder(g)
-	held, questions := a.Held(), a.questions()
+	held, questions := a.Held(), a.heldQuestions()
 	raw, _ := json.Marshal([]any{held, questions})
 	if len(held) != 3 || len(questions) != 1 || strings.Contains(string(raw), secret) || !strings.Contains(string(raw), "https://host/x?token=") {
 		t.Errorf("got %s", raw)
@@ -118,7 +120,7 @@ func TestAnswersInTheClientsPlace(t *testing.T) {
 		if c.content != "" {
 			answer.Content = json.RawMessage(c.content)
 		}
-		err := a.answer(t.Context(), id, answer)
+		err := a.answerHeld(t.Context(), id, answer)
 		if (err != nil) != (c.want == "") {
 			t.Errorf("%s %s: %v", c.method, c.action, err)
 		}
