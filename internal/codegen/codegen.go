@@ -16,6 +16,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/schema"
 )
 
 // A Source is what is written from.
@@ -89,12 +90,12 @@ func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
 			continue
 		}
 		w := wrapper{tool: tool, ident: names.take(identOf(tool.Name, "Tool"))}
-		in := &reader{root: tool.InputSchema, names: names}
-		if w.input = in.read(tool.InputSchema, w.ident+"Args", 0); w.input.sort == dict && in.closed(tool.InputSchema) {
+		in := &reader{doc: schema.New(tool.InputSchema), names: names}
+		if w.input = in.read(tool.InputSchema, w.ident+"Args", 0); w.input.sort == dict && isClosed(tool.InputSchema) {
 			w.input = nil
 		}
 		if tool.OutputSchema != nil {
-			out := &reader{root: tool.OutputSchema, names: names}
+			out := &reader{doc: schema.New(tool.OutputSchema), names: names}
 			w.output = out.read(tool.OutputSchema, w.ident+"Output", 0)
 		}
 		if s.OnlyTypes && w.input != nil && w.input.sort != object {
@@ -152,7 +153,7 @@ func identOf(name, fallback string) string {
 
 // A reader makes types of one schema. What it cannot express is anything.
 type reader struct {
-	root  json.RawMessage
+	doc   *schema.Document
 	names names
 	// within are the references that are being followed, count the types so far.
 	within map[string]bool
@@ -166,13 +167,14 @@ const (
 )
 
 func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
-	schema, err := jsonraw.Object(raw)
+	members, err := jsonraw.Object(raw)
 	if r.count++; err != nil || depth > deepest || r.count > mostTypes {
 		return &typ{}
 	}
-	if ref, ok := schema.Get("$ref"); ok {
+	if ref, ok := members.Get("$ref"); ok {
 		target, _ := jsonraw.Text(ref)
-		if r.within[target] {
+		to, ok := r.doc.Resolve(target)
+		if !ok || r.within[target] {
 			return &typ{}
 		}
 		if r.within == nil {
@@ -180,35 +182,20 @@ func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
 		}
 		r.within[target] = true
 		defer delete(r.within, target)
-		return r.read(r.at(target), name, depth+1)
+		return r.read(to.Raw, name, depth+1)
 	}
-	t := r.alternatives(schema, name, depth)
+	t := r.alternatives(members, name, depth)
 	if t == nil {
-		t = r.plain(schema, name, depth)
+		t = r.plain(members, name, depth)
 	}
-	t.about = schema.Text("description")
+	t.about = members.Text("description")
 	return t
 }
 
-// at follows a reference within the document.
-func (r *reader) at(ref string) json.RawMessage {
-	path, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil
-	}
-	raw := r.root
-	for _, part := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
-		if part != "" {
-			raw = jsonraw.First(raw, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
-		}
-	}
-	return raw
-}
-
 // alternatives reads what is one type or null, or an enum; nil where it is neither.
-func (r *reader) alternatives(schema jsonraw.Members, name string, depth int) *typ {
+func (r *reader) alternatives(members jsonraw.Members, name string, depth int) *typ {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-		raw, there := schema.Get(key)
+		raw, there := members.Get(key)
 		if !there {
 			continue
 		}
@@ -226,9 +213,9 @@ func (r *reader) alternatives(schema jsonraw.Members, name string, depth int) *t
 		t.nullable = t.nullable || len(rest) < len(all)
 		return t
 	}
-	choices, enum := schema.Get("enum")
+	choices, enum := members.Get("enum")
 	values, _ := jsonraw.Array(choices)
-	if one, ok := schema.Get("const"); ok && !enum {
+	if one, ok := members.Get("const"); ok && !enum {
 		values = []json.RawMessage{one}
 	}
 	if len(values) == 0 {
@@ -243,62 +230,46 @@ func (r *reader) alternatives(schema jsonraw.Members, name string, depth int) *t
 	return t
 }
 
-func (r *reader) plain(schema jsonraw.Members, name string, depth int) *typ {
-	kind, nullable := typeIn(schema)
-	t := &typ{nullable: nullable}
-	switch kind {
-	case "string", "integer", "number", "boolean":
-		t.sort = sorts[kind]
-	case "array":
-		items, _ := schema.Get("items")
-		t.sort, t.item = list, r.read(items, name+"Item", depth+1)
-	case "object":
-		r.object(t, schema, name, depth)
+func (r *reader) plain(members jsonraw.Members, name string, depth int) *typ {
+	raw, declared := members.Get("type")
+	kinds := schema.AllTypes
+	if declared {
+		kinds, _ = schema.ParseTypes(raw)
+	} else if members.Value("properties") != nil {
+		kinds = schema.Object
+	}
+	t := &typ{nullable: kinds&schema.Null != 0}
+	switch kinds &^ schema.Null {
+	case schema.String:
+		t.sort = text
+	case schema.Whole:
+		t.sort = integer
+	case schema.Number:
+		t.sort = number
+	case schema.Boolean:
+		t.sort = boolean
+	case schema.Array:
+		t.sort = list
+		t.item = r.read(members.Value("items"), name+"Item", depth+1)
+	case schema.Object:
+		r.object(t, members, name, depth)
 	default:
 		t.nullable = false
 	}
 	return t
 }
 
-// sorts are those of plain values by the types of JSON Schema.
-var sorts = map[string]sort{"string": text, "integer": integer, "number": number, "boolean": boolean}
-
-// typeIn is the one type of a schema beside null; "" where there are several.
-func typeIn(schema jsonraw.Members) (kind string, nullable bool) {
-	raw, there := schema.Get("type")
-	if one, ok := jsonraw.Text(raw); ok {
-		return one, false
-	}
-	all, _ := jsonraw.Array(raw)
-	for _, item := range all {
-		one, _ := jsonraw.Text(item)
-		switch {
-		case one == "null":
-			nullable = true
-		case kind != "":
-			return "", false
-		default:
-			kind = one
-		}
-	}
-	if _, has := schema.Get("properties"); !there && has {
-		kind = "object"
-	}
-	return kind, nullable
-}
-
-func (r *reader) object(t *typ, schema jsonraw.Members, name string, depth int) {
-	raw, _ := schema.Get("properties")
-	properties, _ := jsonraw.Object(raw)
+func (r *reader) object(t *typ, members jsonraw.Members, name string, depth int) {
+	properties, _ := jsonraw.Object(members.Value("properties"))
 	if _, twice := properties.Duplicate(); twice || len(properties) == 0 {
 		t.sort, t.item = dict, &typ{}
-		if more, _ := schema.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
+		if more, _ := members.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
 			t.item = r.read(more, name+"Value", depth+1)
 		}
 		return
 	}
 	t.sort, t.name = object, r.names.take(name)
-	required := schema.Words("required")
+	required := members.Words("required")
 	idents := names{}
 	for _, p := range properties {
 		f := field{name: p.Name, ident: idents.take(identOf(p.Name, "Field")), required: required[p.Name]}
@@ -308,13 +279,12 @@ func (r *reader) object(t *typ, schema jsonraw.Members, name string, depth int) 
 	}
 }
 
-// closed reports whether a schema takes no members at all.
-func (r *reader) closed(raw json.RawMessage) bool {
-	schema, _ := jsonraw.Object(raw)
-	properties, _ := schema.Get("properties")
-	members, _ := jsonraw.Object(properties)
-	more, there := schema.Get("additionalProperties")
-	return len(members) == 0 && (!there || string(more) == "false")
+// isClosed reports whether a schema takes no members at all.
+func isClosed(raw json.RawMessage) bool {
+	members, _ := jsonraw.Object(raw)
+	properties, _ := jsonraw.Object(members.Value("properties"))
+	more, there := members.Get("additionalProperties")
+	return len(properties) == 0 && (!there || string(more) == "false")
 }
 
 // oneLine is a server's text as it may stand in a comment: on one line, not too long,

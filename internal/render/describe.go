@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render/hint"
-	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
+	"mcpc/internal/schema"
 	"mcpc/internal/shellwords"
 )
 
@@ -115,7 +115,7 @@ func annotations(h mcp.Hints) (words []string) {
 
 func writeSection(s *term.Outline, name string, raw json.RawMessage, empty string) {
 	s.Heading(name)
-	schema.Write(s, raw, empty)
+	writeSchema(s, raw, empty)
 }
 
 // writeApp writes what a tool declares of a page of MCP Apps. The page is shown and never run:
@@ -134,7 +134,7 @@ func writeApp(s *term.Outline, app *mcp.App) {
 		declared, _ := jsonraw.Object(p.Declared)
 		for _, name := range []string{"csp", "permissions", "domain", "prefersBorder"} {
 			if raw, ok := declared.Get(name); ok {
-				s.Wrapped(1, name+": "+schema.Value(s.Style, raw, 1000))
+				s.Wrapped(1, name+": "+lineOfValue(s.Style, raw, 1000))
 			} else if name == "csp" || name == "permissions" {
 				s.Wrapped(1, name+": none declared")
 			}

@@ -5,7 +5,7 @@ import (
 
 	"mcpc/internal/mcp"
 	"mcpc/internal/render/hint"
-	"mcpc/internal/render/schema"
+	"mcpc/internal/schema"
 )
 
 func TestExampleCall(t *testing.T) {

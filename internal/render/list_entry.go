@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/mcp"
-	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
@@ -99,7 +98,7 @@ func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, l
 // its texts are sanitized.
 type entry struct {
 	name, title string
-	params      []schema.Parameter
+	params      []parameter
 	hints       []string
 	// summary is the first line of the description, rest the length of what
 	// follows it.
@@ -114,7 +113,7 @@ func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
 		choices = 100
 	}
 	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: toolHints(s, t)}
-	e.params = schema.Parameters(s, t.InputSchema, choices)
+	e.params = parametersOf(s, t.InputSchema, choices)
 	return withDescription(s, e, t.Description, t.Title)
 }
 

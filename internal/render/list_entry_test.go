@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render/rendertest"
-	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sanitize"
+	"mcpc/internal/schema"
 	"mcpc/internal/validate"
 )
 

@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
-	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
 )
 
@@ -29,7 +28,7 @@ func promptEntry(st term.Style, p mcp.Prompt) entry {
 		if !a.Required {
 			name += "?"
 		}
-		e.params = append(e.params, schema.Parameter{name, name, name})
+		e.params = append(e.params, parameter{name, name, name})
 	}
 	return withDescription(st, e, p.Description, p.Title)
 }
@@ -48,7 +47,7 @@ func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) 
 func resourceEntry(st term.Style, r mcp.Resource) entry {
 	e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
 	if name := st.Line(r.Name); name != "" {
-		e.params = []schema.Parameter{{name, name, name}}
+		e.params = []parameter{{name, name, name}}
 	}
 	if r.MIMEType != "" {
 		e.hints = append(e.hints, st.Line(r.MIMEType))

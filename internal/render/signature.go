@@ -4,12 +4,11 @@ import (
 	"strings"
 
 	"mcpc/internal/english"
-	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
 )
 
 // joined writes parameters in one of their forms.
-func joined(params []schema.Parameter, form int) string {
+func joined(params []parameter, form int) string {
 	texts := make([]string, len(params))
 	for i, p := range params {
 		texts[i] = p[form]
@@ -18,7 +17,7 @@ func joined(params []schema.Parameter, form int) string {
 }
 
 // lines writes all of params into lines of width columns, none of them broken.
-func lines(params []schema.Parameter, width int) []string {
+func lines(params []parameter, width int) []string {
 	var lines []string
 	for i, p := range params {
 		text := p[0]
@@ -37,7 +36,7 @@ func lines(params []schema.Parameter, width int) []string {
 
 // signature writes params into width columns: whole, without defaults, or the
 // names alone; then as many names as fit and the number of the others.
-func signature(st term.Style, params []schema.Parameter, width int) string {
+func signature(st term.Style, params []parameter, width int) string {
 	for form := range 3 {
 		if text := joined(params, form); term.Width(text) <= width {
 			return text

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"mcpc/internal/schema"
 	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
@@ -222,9 +223,9 @@ func lastKeyword(location string) string {
 	last := ""
 	for toks := schemadoc.Tokens(ptr); len(toks) > 0; {
 		n := 1
-		if last = toks[0]; slices.Contains(schemadoc.SchemaMapKeywords, last) {
+		if last = toks[0]; slices.Contains(schema.HoldMap, last) {
 			last, n = "", 2
-		} else if slices.Contains(schemadoc.SchemaListKeywords, last) && len(toks) > 1 && isIndex(toks[1]) {
+		} else if slices.Contains(schema.HoldList, last) && len(toks) > 1 && isIndex(toks[1]) {
 			n = 2
 		}
 		toks = toks[min(n, len(toks)):]

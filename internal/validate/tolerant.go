@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/schema"
 	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
@@ -15,13 +16,13 @@ import (
 // as draft-03 and draft-04 have them ("exclusiveMinimum": true beside a minimum, "required": true in a property), with
 // types as programming languages name them ("bool", "int", "STRING"), or with null for a keyword that is absent. The
 // first warning says that the schema is not valid.
-func CompileTolerant(schema []byte) (*Schema, []wire.Finding, error) {
-	s, warnings, err := Compile(schema)
+func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
+	s, warnings, err := Compile(raw)
 	failed, ok := errors.AsType[*schemadoc.Error](err)
 	if !ok || failed.Reason != schemadoc.NotASchema {
 		return s, warnings, err
 	}
-	doc, bad := readSchema(schema)
+	doc, bad := readSchema(raw)
 	if bad != nil {
 		return nil, nil, err
 	}
@@ -46,8 +47,8 @@ type plainForms struct {
 }
 
 // rewrite changes a decoded schema and its subschemas.
-func (f *plainForms) rewrite(schema any) {
-	members, ok := schema.(map[string]any)
+func (f *plainForms) rewrite(doc any) {
+	members, ok := doc.(map[string]any)
 	if !ok {
 		return
 	}
@@ -61,7 +62,7 @@ func (f *plainForms) rewrite(schema any) {
 		mergeBound(members, "exclusiveMinimum", "minimum")
 		mergeBound(members, "exclusiveMaximum", "maximum")
 	}
-	for _, keyword := range schemadoc.SchemaMapKeywords {
+	for _, keyword := range schema.HoldMap {
 		inner, _ := members[keyword].(map[string]any)
 		for name, sub := range inner {
 			if sub == nil {
@@ -71,13 +72,13 @@ func (f *plainForms) rewrite(schema any) {
 		}
 	}
 	gatherRequired(members)
-	for _, keyword := range schemadoc.SchemaListKeywords {
+	for _, keyword := range schema.HoldList {
 		list, _ := members[keyword].([]any)
 		for _, sub := range list {
 			f.rewrite(sub)
 		}
 	}
-	for _, keyword := range schemadoc.SchemaKeywords {
+	for _, keyword := range schema.HoldOne {
 		f.rewrite(members[keyword])
 	}
 }
@@ -153,8 +154,8 @@ const maxLeftOut = 50
 // Readable compiles what can be read of a schema that does not compile, so that Expected tells the types of its other
 // parts: it leaves out each part that has a fault. It returns nil if too little remains. The schema that it returns
 // must not check values, since a part that is left out may have been under "not".
-func Readable(schema []byte) *Schema {
-	doc, err := readSchema(schema)
+func Readable(raw []byte) *Schema {
+	doc, err := readSchema(raw)
 	if err != nil {
 		return nil
 	}
@@ -189,7 +190,7 @@ func leaveOut(doc any, pointer string) bool {
 			continue
 		}
 		inner, isObject := value.(map[string]any)
-		isNamed := n > 0 && slices.Contains(schemadoc.SchemaMapKeywords, path[n-1])
+		isNamed := n > 0 && slices.Contains(schema.HoldMap, path[n-1])
 		if isNamed && !(isObject && len(inner) == 0) {
 			members[path[n]] = map[string]any{}
 		} else {

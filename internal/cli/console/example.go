@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"mcpc/internal/render/schema"
+	"mcpc/internal/schema"
 	"mcpc/internal/validate"
 	"mcpc/internal/validate/schemadoc"
 )

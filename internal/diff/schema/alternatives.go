@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // groups compares several anyOf and oneOf, or some with none, as they are written.
@@ -115,7 +116,7 @@ func (c *comparison) meant(p part) (to part, name string) {
 		}
 		next := all[0]
 		if ref, is := jsonraw.Text(next.raw); is {
-			target, ok := p.refer(ref, &c.left)
+			target, ok := p.refer(ref)
 			if !ok {
 				break
 			}
@@ -173,7 +174,7 @@ func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, r
 }
 
 // overlap returns the index of the only set that shares a type with t, and whether there is exactly one.
-func overlap(t types, all []types) (at int, only bool) {
+func overlap(t schema.Types, all []schema.Types) (at int, only bool) {
 	n := 0
 	for i, other := range all {
 		if t&other != 0 {
@@ -185,10 +186,10 @@ func overlap(t types, all []types) (at int, only bool) {
 }
 
 // typesOf returns the types of the values that some alternatives accept; all types for one that cannot be read.
-func (c *comparison) typesOf(all [][]part, some []int) []types {
-	found := make([]types, len(some))
+func (c *comparison) typesOf(all [][]part, some []int) []schema.Types {
+	found := make([]schema.Types, len(some))
 	for i, at := range some {
-		found[i] = anything
+		found[i] = schema.AllTypes
 		if v, ok := c.look(all[at]); ok {
 			found[i] = v.types
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // A Difference is one place at which two schemas differ.
@@ -61,6 +62,8 @@ type comparison struct {
 	open    map[string]bool // pairs of places that are being compared
 	visits  map[string]int  // how often each was
 	stopped bool
+	// hashes are those of whole documents.
+	hashes map[*schema.Document]json.RawMessage
 	// sameDefs is set where both schemas have the same definitions.
 	sameDefs bool
 	all      []Difference
@@ -85,7 +88,8 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 	if equal(a, b) {
 		return nil
 	}
-	c := &comparison{o: o, left: min(mostBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{}}
+	c := &comparison{o: o, left: min(mostBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{},
+		hashes: map[*schema.Document]json.RawMessage{}}
 	start := c.left
 	c.sameDefs = true
 	for _, name := range []string{"$defs", "definitions"} {
@@ -93,7 +97,7 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		all, local := references(was)
 		c.sameDefs = c.sameDefs && all == local && equal(was, jsonraw.First(b, name))
 	}
-	c.walk([]part{{in: &document{root: a}, raw: a}}, []part{{in: &document{root: b}, raw: b}}, place{})
+	c.walk([]part{{in: schema.WithBudget(a, &c.left), raw: a}}, []part{{in: schema.WithBudget(b, &c.left), raw: b}}, place{})
 	o.Budget.Bytes -= start - c.left
 	if len(c.all) == 0 {
 		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
@@ -167,10 +171,10 @@ func (c *comparison) walk(a, b []part, at place) {
 	}
 	c.judge(local, a, b, at)
 	c.sets(was, is, at)
-	if was.types&is.types&object != 0 {
+	if was.types&is.types&schema.Object != 0 {
 		c.members(was, is, at)
 	}
-	if was.types&is.types&array != 0 {
+	if was.types&is.types&schema.Array != 0 {
 		c.items(was, is, at)
 	}
 }
@@ -204,7 +208,7 @@ func (c *comparison) settled(all []part) []part {
 				break
 			}
 			ref, _ := jsonraw.Text(members[0].Value)
-			to, ok := all[i].refer(ref, &c.left)
+			to, ok := all[i].refer(ref)
 			if !ok {
 				break
 			}
@@ -242,10 +246,10 @@ func (c *comparison) inherit(v *view) {
 	var only *view
 	for _, alternative := range v.groups[0].alternatives {
 		one, ok := c.look(alternative)
-		if !ok || only != nil && one.types != null {
+		if !ok || only != nil && one.types != schema.Null {
 			return
 		}
-		if one.types != null {
+		if one.types != schema.Null {
 			only = one
 		}
 	}
@@ -261,7 +265,7 @@ func (c *comparison) inherit(v *view) {
 
 // plain reports a view without a constraint of its own beside its groups.
 func (v *view) plain() bool {
-	return v.types == anything && v.enum == nil && !v.unique && !v.closed &&
+	return v.types == schema.AllTypes && v.enum == nil && !v.unique && !v.closed &&
 		len(v.limits)+len(v.sets)+len(v.members)+len(v.required)+len(v.extra)+len(v.prefix)+len(v.items)+len(v.opaque) == 0
 }
 

@@ -3,56 +3,19 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
-
-// A document is a schema as the server sent it, into which its references lead.
-type document struct {
-	root json.RawMessage
-	hash json.RawMessage // of root, once it is known
-	// objects are the members of those objects through which references led, by pointer.
-	objects map[string]map[string]json.RawMessage
-}
-
-// step gives a member of an object, or an item of an array, of the document; nil where there is
-// none. Each object is read once, which is taken from the budget.
-func (d *document) step(at part, name string, budget *int) json.RawMessage {
-	if members, known := d.objects[at.path]; known {
-		return members[name]
-	}
-	*budget -= len(at.raw)
-	if *budget < 0 {
-		return nil
-	}
-	if items, err := jsonraw.Array(at.raw); err == nil {
-		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(items) {
-			return items[i]
-		}
-		return nil
-	}
-	members, _ := jsonraw.Object(at.raw)
-	byName := map[string]json.RawMessage{}
-	for _, m := range members {
-		if byName[m.Name] == nil {
-			byName[m.Name] = m.Value
-		}
-	}
-	if d.objects == nil {
-		d.objects = map[string]map[string]json.RawMessage{}
-	}
-	d.objects[at.path] = byName
-	return byName[name]
-}
 
 // A part is one subschema: its bytes, and its JSON pointer in the document.
 type part struct {
-	in   *document
+	in   *schema.Document
 	raw  json.RawMessage
 	path string
 }
@@ -65,36 +28,13 @@ func (p part) item(i int, value json.RawMessage) part {
 	return part{p.in, value, p.path + "/" + strconv.Itoa(i)}
 }
 
-// refer follows a reference within the document: # and a JSON pointer. Anything else, and what
-// leads nowhere, is false: nothing is fetched (basic/index, "JSON Schema").
-func (p part) refer(ref string, budget *int) (part, bool) {
-	fragment, local := strings.CutPrefix(ref, "#")
-	pointer, err := url.PathUnescape(fragment)
-	if !local || err != nil || pointer != "" && pointer[0] != '/' {
-		return part{}, false
-	}
-	at := part{in: p.in, raw: p.in.root}
-	for step := range strings.SplitSeq(pointer, "/") {
-		if step == "" && at.path == "" {
-			continue
-		}
-		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		next := p.in.step(at, name, budget)
-		if next == nil {
-			return part{}, false
-		}
-		at = at.member(name, next)
-	}
-	return at, true
+// refer follows a reference within the document. It reports false for one that leads elsewhere or to nothing.
+func (p part) refer(ref string) (part, bool) {
+	to, ok := p.in.Resolve(ref)
+	return part{in: p.in, raw: to.Raw, path: to.Path}, ok
 }
 
-// What the keywords of JSON Schema hold (2020-12 and what the earlier dialects had): one
-// schema, a list of them, or an object of them.
 var (
-	holdsOne = words("items additionalItems additionalProperties not if then else contains propertyNames unevaluatedItems " +
-		"unevaluatedProperties contentSchema")
-	holdsList = words("allOf anyOf oneOf prefixItems items")
-	holdsMap  = words("properties patternProperties dependentSchemas dependencies")
 	// asSet are the arrays whose order means nothing.
 	asSet = words("required type enum")
 	// notes are keywords that do not say which values are right.
@@ -208,7 +148,7 @@ func (w *inliner) target(p, one part) {
 		w.schema(one)
 		return
 	}
-	to, ok := p.refer(ref, w.budget)
+	to, ok := p.refer(ref)
 	if !ok || w.open[to.path] {
 		w.failed = true
 		w.b = append(w.b, "true"...)
@@ -225,7 +165,7 @@ func (w *inliner) keyword(p part, name string) {
 	switch {
 	case asSet()[name] && notArray == nil:
 		w.b = append(w.b, jsonraw.List(sorted(items))...)
-	case holdsMap()[name] && len(members) > 0:
+	case slices.Contains(schema.HoldMap, name) && len(members) > 0:
 		w.b = append(w.b, '{')
 		for i, m := range members {
 			w.comma(i)
@@ -233,14 +173,14 @@ func (w *inliner) keyword(p part, name string) {
 			w.schema(p.member(m.Name, m.Value))
 		}
 		w.b = append(w.b, '}')
-	case holdsList()[name] && notArray == nil:
+	case slices.Contains(schema.HoldList, name) && notArray == nil:
 		w.b = append(w.b, '[')
 		for i, item := range items {
 			w.comma(i)
 			w.schema(p.item(i, item))
 		}
 		w.b = append(w.b, ']')
-	case holdsOne()[name]:
+	case slices.Contains(schema.HoldOne, name):
 		w.schema(p)
 	default:
 		w.b = append(w.b, p.raw...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // values compares which values two views accept: their types, enums, limits, divisors, and
@@ -24,11 +25,11 @@ func values(was, is *view, at place) (all []Difference) {
 	switch {
 	case was.enum != nil && is.enum != nil: // the values say it
 	case lost != 0 && gained != 0:
-		add("type-changed", "type", was.types.raw(), is.types.raw(), "")
+		add("type-changed", "type", rawTypes(was.types), rawTypes(is.types), "")
 	case lost != 0:
-		add("type-narrowed", "type", was.types.raw(), is.types.raw(), "")
+		add("type-narrowed", "type", rawTypes(was.types), rawTypes(is.types), "")
 	case gained != 0:
-		add("type-widened", "type", was.types.raw(), is.types.raw(), "")
+		add("type-widened", "type", rawTypes(was.types), rawTypes(is.types), "")
 	}
 	enums(was.enum, is.enum, add)
 	shared := was.types & is.types
@@ -36,13 +37,25 @@ func values(was, is *view, at place) (all []Difference) {
 		limits(was.limits, is.limits, end, shared, add)
 	}
 	divisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
-	if was.unique != is.unique && shared&array != 0 {
+	if was.unique != is.unique && shared&schema.Array != 0 {
 		add("count"+tightened(is.unique), "uniqueItems", yes(was.unique), yes(is.unique), "uniqueItems "+string(yes(is.unique)))
 	}
-	if was.closed != is.closed && shared&object != 0 {
+	if was.closed != is.closed && shared&schema.Object != 0 {
 		add(map[bool]string{true: "closed", false: "opened"}[is.closed], "additionalProperties", yes(!was.closed), yes(!is.closed), "")
 	}
 	return all
+}
+
+// rawTypes returns a set as the keyword type has it; nil for all types.
+func rawTypes(t schema.Types) json.RawMessage {
+	names := t.Names()
+	switch {
+	case t == schema.AllTypes:
+		return nil
+	case len(names) == 1:
+		return jsonraw.Quote(names[0])
+	}
+	return jsonraw.ListOf(names, func(name string) json.RawMessage { return jsonraw.Quote(name) })
 }
 
 func yes(is bool) json.RawMessage {
@@ -118,7 +131,7 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 }
 
 // limits compares one end of a range, where the values are of a type that it is about.
-func limits(a, b map[string]limit, end string, shared types, add adder) {
+func limits(a, b map[string]limit, end string, shared schema.Types, add adder) {
 	was, inA := limitAt(a, end, shared)
 	is, inB := limitAt(b, end, shared)
 	about := bounds[was.keyword+is.keyword]
@@ -151,13 +164,13 @@ func limits(a, b map[string]limit, end string, shared types, add adder) {
 
 // limitAt returns one end of a range. The largest whole number that programs exchange exactly (RFC 8259, section 6) is no
 // limit: generators of schemas write it for each integer.
-func limitAt(limits map[string]limit, end string, shared types) (l limit, ok bool) {
+func limitAt(limits map[string]limit, end string, shared schema.Types) (l limit, ok bool) {
 	l, ok = limits[end]
 	largest := largestInteger
 	if end == "number-low" {
 		largest = "-" + largest
 	}
-	if ok && shared&numeric == whole && !l.exclusive && string(plainNumber(l.raw)) == largest {
+	if ok && shared&schema.Number == schema.Whole && !l.exclusive && string(plainNumber(l.raw)) == largest {
 		return limit{}, false
 	}
 	return l, ok
@@ -173,8 +186,8 @@ func (l limit) String() string {
 }
 
 // divisors compares multipleOf.
-func divisors(a, b []json.RawMessage, shared types, add adder) {
-	if same(a, b) || shared&numeric == 0 {
+func divisors(a, b []json.RawMessage, shared schema.Types, add adder) {
+	if same(a, b) || shared&schema.Number == 0 {
 		return
 	}
 	was, is := one(a), one(b)
@@ -225,7 +238,7 @@ func hidden(was, is *view, at place) (all []Difference) {
 // derived, nor tried: generated values rarely match a pattern.
 func (c *comparison) sets(was, is *view, at place) {
 	for _, name := range []string{"pattern", "format"} {
-		if a, b := was.sets[name], is.sets[name]; !same(a, b) && was.types&is.types&text != 0 {
+		if a, b := was.sets[name], is.sets[name]; !same(a, b) && was.types&is.types&schema.String != 0 {
 			c.add(at, name+turn(one(a), one(b)), name, one(a), one(b))
 		}
 	}

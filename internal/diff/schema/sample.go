@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // MostSamples is how many values two forms are tried with at most.
@@ -95,7 +96,7 @@ func untried(schema json.RawMessage) json.RawMessage {
 // inDialect is an inlined schema in the dialect of its document.
 func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 	if len(all) > 0 && len(schema) > 0 && schema[0] == '{' {
-		if dialect := jsonraw.First(all[0].in.root, "$schema"); dialect != nil {
+		if dialect := jsonraw.First(all[0].in.Bytes(), "$schema"); dialect != nil {
 			return jsonraw.With(schema, "$schema", dialect)
 		}
 	}
@@ -210,7 +211,7 @@ func (g *generator) typical(m jsonraw.Members, depth int) json.RawMessage {
 	if v, ok := m.Get("const"); ok {
 		return v
 	}
-	is, _ := parseTypes(m.Value("type"))
+	is, _ := schema.ParseTypes(m.Value("type"))
 	if m.Value("type") == nil {
 		if all := branches(m); len(all) > 0 && m.Value("properties") == nil && depth <= deepestSample {
 			inner, _ := jsonraw.Object(all[0])
@@ -218,20 +219,20 @@ func (g *generator) typical(m jsonraw.Members, depth int) json.RawMessage {
 		}
 	}
 	switch {
-	case is&object != 0 && (is != anything || m.Value("properties") != nil):
+	case is&schema.Object != 0 && (is != schema.AllTypes || m.Value("properties") != nil):
 		return g.object(m, depth, func(name string, required bool) bool { return required })
-	case is&text != 0:
+	case is&schema.String != 0:
 		return g.text(max(3, small(m, "minLength", 0)))
-	case is&numeric != 0:
+	case is&schema.Number != 0:
 		for _, v := range append(g.numbers(m), json.RawMessage("1")) {
 			if fits(m, v, is) {
 				return v
 			}
 		}
 		return json.RawMessage("1")
-	case is&array != 0:
+	case is&schema.Array != 0:
 		return g.array(m, depth, small(m, "minItems", 0), 0)
-	case is&boolean != 0:
+	case is&schema.Boolean != 0:
 		return json.RawMessage("true")
 	}
 	return json.RawMessage("null")
@@ -298,19 +299,19 @@ func (g *generator) numbers(m jsonraw.Members) (values []json.RawMessage) {
 
 // fits reports whether a number is within the limits of a schema, a multiple of its divisor,
 // and whole where it has to be.
-func fits(m jsonraw.Members, v json.RawMessage, is types) bool {
+func fits(m jsonraw.Members, v json.RawMessage, is schema.Types) bool {
 	for _, one := range m {
 		b, ok := bounds[one.Name]
 		n, known := compareNumbers(string(v), string(one.Value))
 		if b.upper {
 			n = -n
 		}
-		if ok && b.of == numeric && known && (n < 0 || n == 0 && b.exclusive) {
+		if ok && b.of == schema.Number && known && (n < 0 || n == 0 && b.exclusive) {
 			return false
 		}
 		if divides, known := multiple(string(v), string(one.Value)); one.Name == "multipleOf" && known && !divides {
 			return false
 		}
 	}
-	return typeOf(v)&is != 0
+	return schema.TypeOf(v)&is != 0
 }

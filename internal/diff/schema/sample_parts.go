@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // array is a list of n items, whose last one is the value number k near its schema.
@@ -44,11 +45,11 @@ func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 }
 
 func (g *generator) arrays(m jsonraw.Members, depth int) (values []json.RawMessage) {
-	is, _ := parseTypes(m.Value("type"))
+	is, _ := schema.ParseTypes(m.Value("type"))
 	about := slices.ContainsFunc([]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"}, func(name string) bool {
 		return m.Value(name) != nil
 	})
-	if !about && (m.Value("type") == nil || is&array == 0) || depth > deepestSample {
+	if !about && (m.Value("type") == nil || is&schema.Array == 0) || depth > deepestSample {
 		return nil
 	}
 	for _, n := range []int{0, 1, 2, small(m, "minItems", 1) - 1, small(m, "minItems", 1), small(m, "maxItems", 1), small(m, "maxItems", 1) + 1} {
@@ -125,13 +126,13 @@ func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[s
 // that no schema names.
 func (g *generator) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	members, _ := flat(m, 0)
-	is, _ := parseTypes(m.Value("type"))
+	is, _ := schema.ParseTypes(m.Value("type"))
 	for _, name := range []string{"minProperties", "maxProperties"} {
 		for n := small(m, name, -2) - 1; n >= -1 && n <= small(m, name, -2)+1; n++ {
 			values = append(values, g.many(n))
 		}
 	}
-	if depth > deepestSample || len(members) == 0 && (m.Value("type") == nil || is&object == 0) {
+	if depth > deepestSample || len(members) == 0 && (m.Value("type") == nil || is&schema.Object == 0) {
 		return values
 	}
 	all := g.object(m, depth, func(string, bool) bool { return true })

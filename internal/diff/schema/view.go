@@ -10,13 +10,14 @@ import (
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/sliceutil"
 )
 
 // A view is all that a conjunction of subschemas says about one place, with references
 // followed and allOf merged.
 type view struct {
-	types  types
+	types  schema.Types
 	enum   []json.RawMessage // canonical and sorted; nil where any value is right
 	limits map[string]limit
 	unique bool
@@ -55,18 +56,18 @@ type group struct {
 var bounds = map[string]struct {
 	kind, end        string
 	upper, exclusive bool
-	of               types
+	of               schema.Types
 }{
-	"minimum":          {"range", "number-low", false, false, numeric},
-	"exclusiveMinimum": {"range", "number-low", false, true, numeric},
-	"maximum":          {"range", "number-high", true, false, numeric},
-	"exclusiveMaximum": {"range", "number-high", true, true, numeric},
-	"minLength":        {"length", "length-low", false, false, text},
-	"maxLength":        {"length", "length-high", true, false, text},
-	"minItems":         {"count", "items-low", false, false, array},
-	"maxItems":         {"count", "items-high", true, false, array},
-	"minProperties":    {"count", "members-low", false, false, object},
-	"maxProperties":    {"count", "members-high", true, false, object},
+	"minimum":          {"range", "number-low", false, false, schema.Number},
+	"exclusiveMinimum": {"range", "number-low", false, true, schema.Number},
+	"maximum":          {"range", "number-high", true, false, schema.Number},
+	"exclusiveMaximum": {"range", "number-high", true, true, schema.Number},
+	"minLength":        {"length", "length-low", false, false, schema.String},
+	"maxLength":        {"length", "length-high", true, false, schema.String},
+	"minItems":         {"count", "items-low", false, false, schema.Array},
+	"maxItems":         {"count", "items-high", true, false, schema.Array},
+	"minProperties":    {"count", "members-low", false, false, schema.Object},
+	"maxProperties":    {"count", "members-high", true, false, schema.Object},
 }
 
 // ends are the ends of all bounds, in the order in which they are compared.
@@ -97,7 +98,7 @@ const mostConjuncts = 1000
 
 // look reads some parts as one view; false where there are too many, or too many bytes.
 func (c *comparison) look(all []part) (*view, bool) {
-	v := &view{types: anything, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
+	v := &view{types: schema.AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
 		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{}}
 	queue, followed := slices.Clone(all), map[string]bool{}
 	for i := 0; i < len(queue); i++ {
@@ -119,7 +120,7 @@ func (c *comparison) look(all []part) (*view, bool) {
 			ref, is := jsonraw.Text(one.raw)
 			to, ok := one, true
 			if is {
-				to, ok = p.refer(ref, &c.left)
+				to, ok = p.refer(ref)
 			}
 			switch {
 			case !ok:
@@ -143,10 +144,10 @@ func (v *view) hide(keyword string, value json.RawMessage) {
 // finish brings what says the same into one form.
 func (v *view) finish() {
 	if v.enum != nil {
-		kinds := types(0)
-		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&typeOf(value) == 0 })
+		kinds := schema.Types(0)
+		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&schema.TypeOf(value) == 0 })
 		for _, value := range v.enum {
-			kinds |= typeOf(value)
+			kinds |= schema.TypeOf(value)
 		}
 		v.types &= kinds
 	}
@@ -169,7 +170,7 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 	switch {
 	case name == "$ref" || name == "allOf": // look follows them
 	case name == "type":
-		is, ok := parseTypes(p.raw)
+		is, ok := schema.ParseTypes(p.raw)
 		if v.types &= is; !ok {
 			v.hide(name, canonical.Compact(p.raw))
 		}
@@ -177,7 +178,7 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 		v.limitTo(name, p.raw)
 	case isBound && jsonraw.IsNumber(p.raw):
 		v.bound(bound.end, bound.upper, limit{string(p.raw), bound.exclusive, name, p.raw})
-	case name == "uniqueItems" && typeOf(p.raw) == boolean:
+	case name == "uniqueItems" && schema.TypeOf(p.raw) == schema.Boolean:
 		v.unique = v.unique || string(p.raw) == "true"
 	case name == "pattern" || name == "format" || name == "multipleOf":
 		v.sets[name] = append(v.sets[name], canonical.Compact(p.raw))
@@ -332,12 +333,12 @@ func (c *comparison) written(p part, name string) json.RawMessage {
 	return canonical.Compact(w.b)
 }
 
-// whole is the hash of all of a document, which stands for a reference that cannot be followed.
-func (c *comparison) whole(in *document) json.RawMessage {
-	if in.hash == nil {
-		c.spend(len(in.root))
-		sum := sha256.Sum256(canonical.Compact(in.root))
-		in.hash = jsonraw.Quote(hex.EncodeToString(sum[:8]))
+// whole returns the hash of all of a document, which stands for a reference that cannot be followed.
+func (c *comparison) whole(in *schema.Document) json.RawMessage {
+	if c.hashes[in] == nil {
+		c.spend(len(in.Bytes()))
+		sum := sha256.Sum256(canonical.Compact(in.Bytes()))
+		c.hashes[in] = jsonraw.Quote(hex.EncodeToString(sum[:8]))
 	}
-	return in.hash
+	return c.hashes[in]
 }

@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/schema"
+	"mcpc/internal/schema"
 )
 
 // A Mark says how a datum is known.

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
-	"mcpc/internal/lint/schema"
+	"mcpc/internal/lint/rules/entries"
 )
 
 var (
@@ -178,7 +178,7 @@ func secretFields(e *conv.Event) {
 	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
 	for _, f := range fields {
 		for _, text := range []string{f.Name, conv.TextInside(f.Value, "title"), conv.TextInside(f.Value, "description")} {
-			if words := schema.Secret(text); words != "" {
+			if words := entries.Secret(text); words != "" {
 				e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), "asks for "+strconv.Quote(words), "no secret in a form")
 				break
 			}

@@ -23,7 +23,7 @@ var floors = [][]string{
 		"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
 		"sliceutil", "spool", "sse", "tty",
 	},
-	{"exchange", "match", "mcp", "mcpserver", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
+	{"exchange", "match", "mcp", "mcpserver", "otlp", "redact", "schema", "skill", "suggest", "usage", "wire", "yaml"},
 	{
 		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question",
 		"render", "replay", "saved", "shape", "state", "target", "telemetry", "validate",

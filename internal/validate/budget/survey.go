@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
@@ -150,7 +151,7 @@ func (sv *Survey) note(obj map[string]any, ptr string) error {
 			sv.Names = append(sv.Names, Reference{ptr, kw, name})
 		}
 	}
-	for _, kw := range schemadoc.RefKeywords {
+	for _, kw := range []string{"$dynamicRef", "$recursiveRef", "$ref"} {
 		if ref, ok := obj[kw].(string); ok {
 			sv.Names = append(sv.Names, Reference{ptr, kw, ref})
 			if err := sv.noteRef(ref); err != nil {
@@ -223,7 +224,7 @@ func (sv *Survey) notePatterns(obj map[string]any, ptr string) error {
 
 // descend visits the subschemas that stand directly in one.
 func (sv *Survey) descend(obj map[string]any, ptr string, nesting int) error {
-	for _, kw := range schemadoc.SchemaKeywords {
+	for _, kw := range schema.HoldOne {
 		sub, ok := obj[kw]
 		if _, list := sub.([]any); !ok || list {
 			continue
@@ -232,7 +233,7 @@ func (sv *Survey) descend(obj map[string]any, ptr string, nesting int) error {
 			return err
 		}
 	}
-	for _, kw := range schemadoc.SchemaListKeywords {
+	for _, kw := range schema.HoldList {
 		list, _ := obj[kw].([]any)
 		for i, sub := range list {
 			if err := sv.visit(sub, ptr+"/"+kw+"/"+strconv.Itoa(i), nesting); err != nil {
@@ -240,7 +241,7 @@ func (sv *Survey) descend(obj map[string]any, ptr string, nesting int) error {
 			}
 		}
 	}
-	for _, kw := range schemadoc.SchemaMapKeywords {
+	for _, kw := range schema.HoldMap {
 		named, _ := obj[kw].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			if err := sv.visit(named[name], ptr+"/"+kw+jsonraw.Pointer("", name), nesting); err != nil {

@@ -10,9 +10,9 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
-	"mcpc/internal/lint/schema"
 	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
+	"mcpc/internal/schema"
 )
 
 var tools = []check.Check{
@@ -45,7 +45,7 @@ var tools = []check.Check{
 	{ID: "L116", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: headerParams},
 	{ID: "L117", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: func(e *conv.Event) {
 		for _, n := range marked(e) {
-			if word := schema.Secret(n.Property); word != "" {
+			if word := Secret(n.Property); word != "" {
 				e.Find("/inputSchema"+n.At, "a header for "+n.Property, "a parameter that is not a secret")
 			}
 		}
@@ -282,10 +282,10 @@ func badTypes(e *conv.Event, w walked) (bad []string) {
 	raw := w.tree.Nodes[0].Raw
 	for _, n := range w.tree.Nodes[1:] {
 		value := n.Members.Value("type")
-		if word, ok := jsonraw.Text(value); ok && !schema.IsType(word) {
+		if word, ok := jsonraw.Text(value); ok && schema.TypeNamed(word) == 0 {
 			at := n.At + "/type"
 			bad = append(bad, at)
-			e.Find(w.at+at, e.Show(value), cmp.Or(schema.Remedy(raw, at), "a type of JSON Schema"))
+			e.Find(w.at+at, e.Show(value), cmp.Or(remedy(raw, at), "a type of JSON Schema"))
 		}
 	}
 	return bad
@@ -304,7 +304,7 @@ func schemaChecks(t check.Tools) []check.Check {
 			_, _, fault := t.Compile(raw)
 			invalid := fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json")
 			if invalid && !slices.Contains(bad, fault.Where) && e.Rev >= conv.R25b { // older revisions name no dialect
-				e.Find(w.at+fault.Where, fault.Text, cmp.Or(schema.Remedy(raw, fault.Where), "a valid JSON Schema"))
+				e.Find(w.at+fault.Where, fault.Text, cmp.Or(remedy(raw, fault.Where), "a valid JSON Schema"))
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: eachSchema(func(e *conv.Event, w walked) {

@@ -1,10 +1,9 @@
-package schema_test
+package render
 
 import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
 )
 
@@ -18,7 +17,7 @@ func TestPatternsOfFormats(t *testing.T) {
 		`{"type":"string","pattern":"^LONG$"}`:                      true,
 	} {
 		o := &term.Outline{}
-		schema.Write(o, []byte(`{"type":"object","properties":{"d":`+raw+`}}`), "")
+		writeSchema(o, []byte(`{"type":"object","properties":{"d":`+raw+`}}`), "")
 		if strings.Contains(o.String(), "LONG") != want {
 			t.Errorf("%s: %q", raw, o.String())
 		}

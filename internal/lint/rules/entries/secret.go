@@ -1,4 +1,4 @@
-package schema
+package entries
 
 import (
 	"regexp"
@@ -21,7 +21,7 @@ var notSecret = sync.OnceValue(func() *regexp.Regexp {
 		`tokens? (count|limit|budget|type|symbol|address|id|name|usage)|secret (name|id|path)|password (policy|length|reset|strength)|pin (to|message|post|id|board))\b`)
 })
 
-// Secret gives the words with which a name or a sentence asks for a secret, or "".
+// Secret returns the words with which a name or a sentence asks for a secret, or "".
 func Secret(text string) string {
 	words := notSecret().ReplaceAllString(apart(text), " ")
 	at := secretWords().FindStringIndex(words)

@@ -18,23 +18,23 @@ import (
 // is shown. Any schema gets a value, in bounded time.
 func Example(schema json.RawMessage) json.RawMessage {
 	m := generator{left: 2000}
-	return m.value(newDocument(schema).schema(), "", 0)
+	return m.value(New(schema).Schema(), "", 0)
 }
 
 // Placeholder returns arguments for a tool of which no valid example is known: the
 // required members, else all, at most 100, with values that the user fills in. The
 // result is not JSON: each value is the bare word VALUE.
 func Placeholder(schema json.RawMessage) json.RawMessage {
-	properties := newDocument(schema).schema().properties()
-	if slices.ContainsFunc(properties, func(p property) bool { return p.required }) {
-		properties = slices.DeleteFunc(properties, func(p property) bool { return !p.required })
+	properties := New(schema).Schema().Properties()
+	if slices.ContainsFunc(properties, func(p Property) bool { return p.Required }) {
+		properties = slices.DeleteFunc(properties, func(p Property) bool { return !p.Required })
 	}
 	if len(properties) == 0 {
-		properties = []property{{name: "NAME"}}
+		properties = []Property{{Name: "NAME"}}
 	}
 	var o jsonraw.Builder
 	for _, p := range properties[:min(len(properties), 100)] {
-		o.Raw(p.name, json.RawMessage("VALUE"))
+		o.Raw(p.Name, json.RawMessage("VALUE"))
 	}
 	return o.Bytes()
 }
@@ -49,23 +49,23 @@ const (
 )
 
 // value makes one of s for the member called name.
-func (m *generator) value(s schema, name string, depth int) json.RawMessage {
-	if m.left--; m.left < 0 || depth > maxMakeDepth || s.doc.exhausted() {
+func (m *generator) value(s Schema, name string, depth int) json.RawMessage {
+	if m.left--; m.left < 0 || depth > maxMakeDepth || s.doc.Exhausted() {
 		return json.RawMessage("null")
 	}
 	s = withAlternative(s)
-	types := s.types()
+	types := s.Types()
 	for _, v := range proposals(s) {
-		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(v, t) }) {
+		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return TypeOf(v)&TypeNamed(t) != 0 }) {
 			return jsonraw.Compact(v)
 		}
 	}
 	switch kindOf(s, types) {
 	case "object":
 		var o jsonraw.Builder
-		for _, p := range s.properties() {
-			if p.required {
-				o.Raw(p.name, m.value(p.schema, p.name, depth+1))
+		for _, p := range s.Properties() {
+			if p.Required {
+				o.Raw(p.Name, m.value(p.Schema, p.Name, depth+1))
 			}
 		}
 		return o.Bytes()
@@ -83,18 +83,18 @@ func (m *generator) value(s schema, name string, depth int) json.RawMessage {
 
 // list has one item even where none is asked for, because a call with an empty list
 // rarely shows anything.
-func (m *generator) list(s schema, depth int) json.RawMessage {
-	first := s.list("prefixItems")
-	item, _ := s.item()
-	least := count(s.first("minItems"), 0)
+func (m *generator) list(s Schema, depth int) json.RawMessage {
+	first := s.List("prefixItems")
+	item, _ := s.Item()
+	least := count(s.First("minItems"), 0)
 	n := max(least, 1)
-	if least == 0 && item.circular() {
+	if least == 0 && item.IsCircular() {
 		n = 0
 	}
 	var items []json.RawMessage
-	for i := range min(n, count(s.first("maxItems"), n), maxMakeItems) {
+	for i := range min(n, count(s.First("maxItems"), n), maxMakeItems) {
 		if i < len(first) {
-			items = append(items, m.value(s.at(first[i]), "", depth+1))
+			items = append(items, m.value(s.At(first[i]), "", depth+1))
 		} else {
 			items = append(items, m.value(item, "", depth+1))
 		}
@@ -104,25 +104,25 @@ func (m *generator) list(s schema, depth int) json.RawMessage {
 
 // withAlternative gives s with one alternative of its anyOf or oneOf as a part of its
 // allOf: the first that is not null and can be followed.
-func withAlternative(s schema) schema {
-	options := s.alternatives()
+func withAlternative(s Schema) Schema {
+	options := s.Alternatives()
 	if len(options) == 0 {
 		return s
 	}
-	usable := func(o schema) bool { return !o.circular() && o.unresolved == "" }
-	i := slices.IndexFunc(options, func(o schema) bool { return usable(o) && !slices.Equal(o.types(), []string{"null"}) })
+	usable := func(o Schema) bool { return !o.IsCircular() && o.Unresolved == "" }
+	i := slices.IndexFunc(options, func(o Schema) bool { return usable(o) && !slices.Equal(o.Types(), []string{"null"}) })
 	if i < 0 {
 		i = max(slices.IndexFunc(options, usable), 0)
 	}
-	parts := append([]json.RawMessage{options[i].raw}, s.list("allOf")...)
+	parts := append([]json.RawMessage{options[i].Raw}, s.List("allOf")...)
 	s.members = append(jsonraw.Members{{Name: "allOf", Value: jsonraw.List(parts)}}, s.members...)
 	return s
 }
 
 // proposals are the values that a schema names itself, the surest first.
-func proposals(s schema) (values []json.RawMessage) {
+func proposals(s Schema) (values []json.RawMessage) {
 	for _, keyword := range []string{"const", "examples", "example", "default", "enum"} {
-		switch raw := s.first(keyword); {
+		switch raw := s.First(keyword); {
 		case raw == nil:
 		case keyword == "examples" || keyword == "enum":
 			values = append(values, s.doc.array(raw)...)
@@ -133,17 +133,9 @@ func proposals(s schema) (values []json.RawMessage) {
 	return values
 }
 
-// kinds are the types of JSON by their first byte; all others begin a number.
-var kinds = map[byte]string{'"': "string", '{': "object", '[': "array", 't': "boolean", 'f': "boolean", 'n': "null"}
-
-func isType(value json.RawMessage, name string) bool {
-	kind, known := kinds[value[0]]
-	return kind == name || !known && (name == "number" || name == "integer")
-}
-
 // kindOf is the type to make: the first declared one that is not null, or what the
 // keywords speak of.
-func kindOf(s schema, types []string) string {
+func kindOf(s Schema, types []string) string {
 	for _, t := range types {
 		if t != "null" || len(types) == 1 {
 			return t
@@ -151,7 +143,7 @@ func kindOf(s schema, types []string) string {
 	}
 	for _, hint := range [][2]string{{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"},
 		{"minimum", "number"}, {"exclusiveMinimum", "number"}, {"maximum", "number"}, {"multipleOf", "number"}} {
-		if s.first(hint[0]) != nil {
+		if s.First(hint[0]) != nil {
 			return hint[1]
 		}
 	}
@@ -168,9 +160,9 @@ var samples = []struct{ format, word, text string }{
 	{"", "path", "."}, {"", "language", "en"}, {"", "city", "Paris"}, {"", "location", "Paris"},
 }
 
-func sampleText(s schema, name string) string {
-	least, most := count(s.first("minLength"), 0), count(s.first("maxLength"), maxMakeText)
-	format, name := s.text("format"), strings.ToLower(name)
+func sampleText(s Schema, name string) string {
+	least, most := count(s.First("minLength"), 0), count(s.First("maxLength"), maxMakeText)
+	format, name := s.Text("format"), strings.ToLower(name)
 	var texts []string
 	for _, c := range samples {
 		if c.format != "" && c.format == format {
@@ -179,7 +171,7 @@ func sampleText(s schema, name string) string {
 			texts = append(texts, c.text)
 		}
 	}
-	pattern, err := regexp.Compile(s.text("pattern"))
+	pattern, err := regexp.Compile(s.Text("pattern"))
 	for _, text := range append(texts, "example", "1", "a", "A", "aa", "AA") {
 		if short := least - utf8.RuneCountInString(text); short > 0 {
 			text += strings.Repeat(text[len(text)-1:], min(short, maxMakeText))
@@ -194,11 +186,11 @@ func sampleText(s schema, name string) string {
 
 // sampleNumber takes the first of some simple numbers that the limits allow. In draft 4
 // exclusiveMinimum is a flag next to minimum, from draft 6 on a number.
-func sampleNumber(s schema) json.RawMessage {
+func sampleNumber(s Schema) json.RawMessage {
 	bound := func(name, exclusive string, none float64) (raw json.RawMessage, limit float64, open bool) {
-		raw, limit, open = s.first(name), none, string(s.first(exclusive)) == "true"
-		if _, ok := jsonraw.Float(s.first(exclusive)); ok {
-			raw, open = s.first(exclusive), true
+		raw, limit, open = s.First(name), none, string(s.First(exclusive)) == "true"
+		if _, ok := jsonraw.Float(s.First(exclusive)); ok {
+			raw, open = s.First(exclusive), true
 		}
 		if v, ok := jsonraw.Float(raw); ok {
 			limit = v
@@ -207,7 +199,7 @@ func sampleNumber(s schema) json.RawMessage {
 	}
 	lowest, low, lowOpen := bound("minimum", "exclusiveMinimum", math.Inf(-1))
 	highest, high, highOpen := bound("maximum", "exclusiveMaximum", math.Inf(1))
-	step, stepped := jsonraw.Float(s.first("multipleOf"))
+	step, stepped := jsonraw.Float(s.First("multipleOf"))
 	if !stepped || step <= 0 {
 		step = 1
 	}

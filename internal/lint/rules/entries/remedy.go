@@ -1,4 +1,4 @@
-package schema
+package entries
 
 import (
 	"encoding/json"
@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/suggest"
 )
-
-// types are the types of JSON Schema, in all its drafts.
-var types = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 
 // typesMeant are the types of JSON Schema for the words that programming languages have.
 var typesMeant = map[string]string{
@@ -27,20 +25,17 @@ var typesMeant = map[string]string{
 var numeric = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
 	"minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
 
-// IsType reports a type of JSON Schema.
-func IsType(word string) bool { return slices.Contains(types, word) }
-
-// Remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if that is
+// remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if that is
 // unknown.
-func Remedy(schema json.RawMessage, at string) string {
+func remedy(root json.RawMessage, at string) string {
 	cut := strings.LastIndex(at, "/")
-	value, ok := jsonraw.At(schema, at)
+	value, ok := jsonraw.At(root, at)
 	if cut < 0 || !ok {
 		return ""
 	}
 	keyword := at[cut+1:]
-	around, _ := jsonraw.At(schema, at[:cut])
-	inMap := slices.Contains(maps, lastName(at[:cut]))
+	around, _ := jsonraw.At(root, at[:cut])
+	inMap := slices.Contains(schema.HoldMap, at[strings.LastIndex(at[:cut], "/")+1:cut])
 	text, isText := jsonraw.Text(value)
 	switch {
 	case string(value) == "null" && inMap:
@@ -51,9 +46,9 @@ func Remedy(schema json.RawMessage, at string) string {
 		return typeFor(text)
 	case keyword == "required" && isText:
 		return `"required":[` + string(jsonraw.Quote(text)) + "]"
-	case keyword == "required" && IsBoolean(value):
+	case keyword == "required" && schema.TypeOf(value) == schema.Boolean:
 		return `"required", an array of names, beside the "properties" that has this one`
-	case (keyword == "exclusiveMinimum" || keyword == "exclusiveMaximum") && IsBoolean(value):
+	case (keyword == "exclusiveMinimum" || keyword == "exclusiveMaximum") && schema.TypeOf(value) == schema.Boolean:
 		plain := strings.ToLower(strings.TrimPrefix(keyword, "exclusive"))
 		limit := jsonraw.First(around, plain)
 		switch {
@@ -66,9 +61,9 @@ func Remedy(schema json.RawMessage, at string) string {
 		if _, err := strconv.ParseFloat(text, 64); err == nil && jsonraw.IsNumber(json.RawMessage(text)) {
 			return `"` + keyword + `":` + text
 		}
-	case keyword == "enum" && !isArray(value):
+	case keyword == "enum" && schema.TypeOf(value) != schema.Array:
 		return `"enum":[` + jsonraw.Excerpt(value, 60) + "]"
-	case keyword == "items" && isArray(value):
+	case keyword == "items" && schema.TypeOf(value) == schema.Array:
 		return `"prefixItems" instead of items`
 	case string(value) == "null":
 		return "no " + keyword
@@ -84,21 +79,10 @@ func typeFor(word string) string {
 	}
 	meant := typesMeant[plain]
 	if meant == "" {
-		meant = suggest.Nearest(plain, types)
+		meant = suggest.Nearest(plain, append(schema.AllTypes.Names(), "integer"))
 	}
 	if meant == "" {
 		return ""
 	}
 	return `"type":"` + meant + `"`
 }
-
-func isArray(raw json.RawMessage) bool {
-	_, err := jsonraw.Array(raw)
-	return err == nil
-}
-
-// IsBoolean reports true and false.
-func IsBoolean(raw json.RawMessage) bool { return string(raw) == "true" || string(raw) == "false" }
-
-// lastName returns the last name of a JSON pointer.
-func lastName(at string) string { return at[strings.LastIndex(at, "/")+1:] }

@@ -1,4 +1,4 @@
-package schema
+package render
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
+	"mcpc/internal/schema"
 )
 
 // maxTypeDepth is how deeply a type nests within the one line that names it.
@@ -14,20 +15,20 @@ const maxTypeDepth = 4
 
 // typeText names what s takes, in a notation that programmers share: number,
 // string[], "a"|"b", string|null. At most choices values of an enum are named.
-func typeText(st term.Style, s schema, choices, depth int) string {
-	if string(s.raw) == "false" {
+func typeText(st term.Style, s schema.Schema, choices, depth int) string {
+	if string(s.Raw) == "false" {
 		return "nothing"
 	}
-	if depth > maxTypeDepth || s.doc.exhausted() {
+	if depth > maxTypeDepth || s.Document().Exhausted() {
 		return "any"
 	}
-	if value := s.first("const"); value != nil {
+	if value := s.First("const"); value != nil {
 		return shortValue(st, value)
 	}
-	if values := s.list("enum"); values != nil {
+	if values := s.List("enum"); values != nil {
 		return choice(st, values, choices)
 	}
-	types := s.types()
+	types := s.Types()
 	if types == nil {
 		types = implied(st, s, choices, depth)
 	}
@@ -42,10 +43,10 @@ func typeText(st term.Style, s schema, choices, depth int) string {
 }
 
 // implied names the type of a schema that declares none.
-func implied(st term.Style, s schema, choices, depth int) []string {
+func implied(st term.Style, s schema.Schema, choices, depth int) []string {
 	var types []string
-	for _, option := range s.alternatives() {
-		if option.circular() {
+	for _, option := range s.Alternatives() {
+		if option.IsCircular() {
 			continue
 		}
 		if t := typeText(st, option, choices, depth+1); !slices.Contains(types, t) {
@@ -57,21 +58,21 @@ func implied(st term.Style, s schema, choices, depth int) []string {
 		return append(types[:choices], st.Ellipsis())
 	case len(types) > 0:
 		return types
-	case s.first("properties") != nil:
+	case s.First("properties") != nil:
 		return []string{"object"}
-	case s.first("items") != nil:
+	case s.First("items") != nil:
 		return []string{"array"}
 	}
 	return []string{"any"}
 }
 
-func arrayText(st term.Style, s schema, choices, depth int) string {
-	item, ok := s.item()
+func arrayText(st term.Style, s schema.Schema, choices, depth int) string {
+	item, ok := s.Item()
 	if !ok {
 		return "array"
 	}
 	text := "object" // what is described by its own description mostly is
-	if !item.circular() {
+	if !item.IsCircular() {
 		text = typeText(st, item, choices, depth+1)
 	}
 	return arrayOf(text)
@@ -102,37 +103,37 @@ func choice(st term.Style, values []json.RawMessage, choices int) string {
 // shortValue is a JSON value within a line that has room for little.
 func shortValue(st term.Style, raw json.RawMessage) string {
 	if st.Pretty() {
-		return Value(st, raw, 60)
+		return lineOfValue(st, raw, 60)
 	}
-	return Value(st, raw, 1000)
+	return lineOfValue(st, raw, 1000)
 }
 
-// Value is a JSON value on one line, cut to width columns.
-func Value(st term.Style, raw json.RawMessage, width int) string {
+// lineOfValue returns a JSON value on one line, cut to width columns.
+func lineOfValue(st term.Style, raw json.RawMessage, width int) string {
 	if text, ok := jsonraw.Text(raw); ok {
 		raw = jsonraw.Quote(text)
 	}
 	return st.Cut(st.Line(string(term.EscapeHidden(jsonraw.Compact(raw)))), width)
 }
 
-// Parameter is one entry of a signature, from the whole of it to its name:
+// parameter is one entry of a signature, from the whole of it to its name:
 // b?: string="x", b?: string, b?.
-type Parameter [3]string
+type parameter [3]string
 
-// Parameters are the arguments that a schema declares. At most choices values of an
+// parametersOf are the arguments that a schema declares. At most choices values of an
 // enum are named.
-func Parameters(st term.Style, raw json.RawMessage, choices int) (all []Parameter) {
-	for _, p := range newDocument(raw).schema().properties() {
-		name := st.Line(p.name)
-		if !p.required {
+func parametersOf(st term.Style, raw json.RawMessage, choices int) (all []parameter) {
+	for _, p := range schema.New(raw).Schema().Properties() {
+		name := st.Line(p.Name)
+		if !p.Required {
 			name += "?"
 		}
-		typed := name + ": " + typeText(st, p.schema, choices, 0)
+		typed := name + ": " + typeText(st, p.Schema, choices, 0)
 		whole := typed
-		if value := p.schema.first("default"); value != nil {
+		if value := p.Schema.First("default"); value != nil {
 			whole += "=" + shortValue(st, value)
 		}
-		all = append(all, Parameter{whole, typed, name})
+		all = append(all, parameter{whole, typed, name})
 	}
 	return all
 }

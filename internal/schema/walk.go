@@ -1,10 +1,7 @@
-// Package schema walks over JSON Schemas: their subschemas, where these stand, and what
-// they refer to. It opens nothing and follows no reference, and what it does is bounded.
 package schema
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,14 +39,7 @@ type Tree struct {
 	raw json.RawMessage
 }
 
-// keywords with one schema, a list of them, and an object of them.
-var (
-	one  = []string{"additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "contains", "propertyNames", "not", "if", "then", "else", "contentSchema"}
-	many = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
-	maps = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"}
-)
-
-// Walk takes a schema apart. The values of default, const, enum and examples are data,
+// Walk lists the subschemas of a schema. It follows no reference, and its work is bounded. The values of default, const, enum and examples are data,
 // even if they look like schemas.
 func Walk(raw json.RawMessage) *Tree {
 	t := &Tree{raw: raw}
@@ -74,14 +64,14 @@ func (t *Tree) walk(n Node) {
 		at := jsonraw.Pointer(n.At, m.Name)
 		switch {
 		case len(m.Value) == 0:
-		case m.Value[0] == '[' && slices.Contains(many, m.Name):
+		case m.Value[0] == '[' && slices.Contains(HoldList, m.Name):
 			items, _ := jsonraw.Array(m.Value)
 			for i, item := range items {
 				t.walk(Node{At: at + "/" + strconv.Itoa(i), Depth: n.Depth + 1, Raw: item})
 			}
-		case slices.Contains(one, m.Name) && strings.IndexByte("{tf", m.Value[0]) >= 0:
+		case slices.Contains(HoldOne, m.Name) && strings.IndexByte("{tf", m.Value[0]) >= 0:
 			t.walk(Node{At: at, Depth: n.Depth + 1, Raw: m.Value})
-		case m.Value[0] == '{' && slices.Contains(maps, m.Name):
+		case m.Value[0] == '{' && slices.Contains(HoldMap, m.Name):
 			members, _ := jsonraw.Object(m.Value)
 			for _, p := range members {
 				if len(p.Value) == 0 || p.Value[0] == '[' { // dependencies may be names
@@ -114,9 +104,10 @@ type Ref struct {
 // metaSchemas are the dialects that validators know without fetching them.
 var metaSchemas = []string{"https://json-schema.org/draft/", "http://json-schema.org/draft-"}
 
-// BadRefs are the references that lead out of the schema, and those that lead nowhere.
+// BadRefs returns the references that lead out of the schema, and those that lead nowhere.
 func (t *Tree) BadRefs() (bad []Ref) {
-	ids, anchors := t.names()
+	doc := New(t.raw)
+	ids := t.ids()
 	for _, n := range t.Nodes {
 		for _, keyword := range []string{"$ref", "$dynamicRef"} {
 			target, ok := jsonraw.Text(n.Members.Value(keyword))
@@ -130,12 +121,10 @@ func (t *Tree) BadRefs() (bad []Ref) {
 				ref.External = true
 				bad = append(bad, ref)
 			case base != "" || len(ids) > 1 || fragment == "": // of an embedded resource
-			case strings.HasPrefix(fragment, "/"):
-				if t.lookup(fragment) == nil {
+			default:
+				if _, ok := doc.Resolve(target); !ok {
 					bad = append(bad, ref)
 				}
-			case !slices.Contains(anchors, fragment):
-				bad = append(bad, ref)
 			}
 		}
 	}
@@ -151,44 +140,33 @@ func known(base string, ids []string) bool {
 	return slices.ContainsFunc(metaSchemas, func(m string) bool { return strings.HasPrefix(base, m) })
 }
 
-// names are the $ids and the anchors.
-func (t *Tree) names() (ids, anchors []string) {
+// ids returns the $ids of all schemas, without those that are anchors.
+func (t *Tree) ids() (ids []string) {
 	for _, n := range t.Nodes {
-		for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
-			if name := n.Members.Text(keyword); name != "" {
-				anchors = append(anchors, name)
-			}
-		}
-		if id := n.Members.Text("$id"); strings.HasPrefix(id, "#") {
-			anchors = append(anchors, id[1:])
-		} else if id != "" {
+		if id := n.Members.Text("$id"); id != "" && id[0] != '#' {
 			ids = append(ids, id)
 		}
 	}
-	return ids, anchors
+	return ids
 }
 
-// lookup follows the JSON pointer of a URI's fragment.
-func (t *Tree) lookup(fragment string) json.RawMessage {
-	text, err := url.PathUnescape(fragment)
-	if err != nil {
-		return nil
-	}
-	raw := t.raw
-	for name := range strings.SplitSeq(text[1:], "/") {
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
-		if len(raw) > 0 && raw[0] == '[' {
-			items, _ := jsonraw.Array(raw)
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(items) {
-				return nil
+// anchors returns the schemas of a document that have a name, by it: "$anchor", "$dynamicAnchor", and "$id" as draft-06
+// and draft-07 have it ("#name").
+func anchors(d *Document) map[string]Place {
+	found := map[string]Place{}
+	for _, n := range Walk(d.root).Nodes {
+		if !d.charge(n.Raw) {
+			break
+		}
+		names := []string{n.Members.Text("$anchor"), n.Members.Text("$dynamicAnchor")}
+		if id, ok := strings.CutPrefix(n.Members.Text("$id"), "#"); ok {
+			names = append(names, id)
+		}
+		for _, name := range names {
+			if _, known := found[name]; !known && name != "" {
+				found[name] = Place{Raw: n.Raw, Path: n.At}
 			}
-			raw = items[i]
-			continue
-		}
-		if raw = jsonraw.First(raw, name); raw == nil {
-			return nil
 		}
 	}
-	return raw
+	return found
 }

@@ -7,11 +7,11 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
-	"mcpc/internal/render/schema"
+	"mcpc/internal/schema"
 	"mcpc/internal/validate"
 )
 
-// satisfies fails where validate, which knows nothing of render, finds that the
+// satisfies fails where validate, finds that the
 // example breaks its schema.
 func satisfies(t *testing.T, name string, raw []byte) {
 	t.Helper()
@@ -31,7 +31,7 @@ func satisfies(t *testing.T, name string, raw []byte) {
 }
 
 func TestExampleOfRealTools(t *testing.T) {
-	files, err := filepath.Glob("../testdata/tools/*.json")
+	files, err := filepath.Glob("../render/testdata/tools/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}

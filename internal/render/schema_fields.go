@@ -1,4 +1,4 @@
-package schema
+package render
 
 import (
 	"encoding/json"
@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"mcpc/internal/render/term"
+	"mcpc/internal/schema"
 )
 
 // fields writes a schema as lines: a member's name, type and constraints, what
 // it is for, and below it its own members.
 type fields struct {
 	*term.Outline
-	doc   *document
+	doc   *schema.Document
 	lines int
 }
 
@@ -24,14 +25,14 @@ const (
 	maxFields     = 2000
 )
 
-// Write writes a schema as lines; empty is said of an object without members.
-func Write(s *term.Outline, raw json.RawMessage, empty string) {
-	doc := newDocument(raw)
-	root := doc.schema()
+// writeSchema writes a schema as lines; empty is said of an object without members.
+func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
+	doc := schema.New(raw)
+	root := doc.Schema()
 	f := fields{Outline: s, doc: doc}
-	if types := root.types(); len(types) == 1 && types[0] == "object" && len(root.alternatives()) == 0 {
+	if types := root.Types(); len(types) == 1 && types[0] == "object" && len(root.Alternatives()) == 0 {
 		if !f.members(root, 1) {
-			if string(root.get("additionalProperties")) != "false" {
+			if string(root.Get("additionalProperties")) != "false" {
 				empty += " declared"
 			}
 			s.Line(1, empty)
@@ -39,31 +40,31 @@ func Write(s *term.Outline, raw json.RawMessage, empty string) {
 	} else {
 		f.field("", root, false, 1)
 	}
-	if doc.exhausted() {
+	if doc.Exhausted() {
 		s.Line(1, "(the schema is too large to show in full: use --json)")
 	}
 }
 
 // members writes the members of an object and says whether there were any.
-func (f *fields) members(s schema, depth int) bool {
+func (f *fields) members(s schema.Schema, depth int) bool {
 	any := false
-	for _, p := range s.properties() {
+	for _, p := range s.Properties() {
 		any = true
-		f.field(f.Style.Line(p.name), p.schema, p.required, depth)
+		f.field(f.Style.Line(p.Name), p.Schema, p.Required, depth)
 	}
-	for _, m := range f.doc.object(s.get("patternProperties")) {
+	for _, m := range s.Members("patternProperties") {
 		any = true
-		f.field("[names matching "+f.Style.Line(m.Name)+"]", s.at(m.Value), false, depth)
+		f.field("[names matching "+f.Style.Line(m.Name)+"]", s.At(m.Value), false, depth)
 	}
-	if more := s.get("additionalProperties"); len(more) > 0 && more[0] == '{' {
+	if more := s.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
 		any = true
-		f.field("[other names]", s.at(more), false, depth)
+		f.field("[other names]", s.At(more), false, depth)
 	}
 	return any
 }
 
 // field writes one field and what is below it. Its name is sanitized already.
-func (f *fields) field(name string, s schema, required bool, depth int) {
+func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
 	if f.lines++; f.lines > maxFields {
 		if f.lines == maxFields+1 {
 			f.Line(depth, f.Style.Ellipsis()+" (more fields: use --json)")
@@ -71,12 +72,12 @@ func (f *fields) field(name string, s schema, required bool, depth int) {
 		return
 	}
 	f.Wrapped(depth, f.head(name, s, required))
-	f.Prose(depth+2, s.text("description"))
+	f.Prose(depth+2, s.Text("description"))
 	switch {
-	case s.unresolved != "":
-		f.Line(depth+2, "(cannot follow $ref "+f.Style.Cut(f.Style.Line(s.unresolved), 60)+")")
-	case s.circular():
-		f.Line(depth+2, "(as above: "+f.Style.Cut(f.Style.Line(s.refs[len(s.refs)-1]), 60)+")")
+	case s.Unresolved != "":
+		f.Line(depth+2, "(cannot follow $ref "+f.Style.Cut(f.Style.Line(s.Unresolved), 60)+")")
+	case s.IsCircular():
+		f.Line(depth+2, "(as above: "+f.Style.Cut(f.Style.Line(s.Ref()), 60)+")")
 	case depth >= maxFieldDepth:
 		f.Line(depth+2, f.Style.Ellipsis()+" (nested deeper: use --json)")
 	default:
@@ -85,12 +86,12 @@ func (f *fields) field(name string, s schema, required bool, depth int) {
 }
 
 // head is the line that names a member: its type, required, default, limits.
-func (f *fields) head(name string, s schema, required bool) string {
+func (f *fields) head(name string, s schema.Schema, required bool) string {
 	text := typeText(f.Style, s, 100, 0)
 	if name != "" {
 		text = f.Style.Paint(term.Cyan, name) + ": " + text
 	}
-	if value := s.first("default"); value != nil {
+	if value := s.First("default"); value != nil {
 		text += " = " + f.value(value)
 	}
 	notes := f.constraints(s)
@@ -104,12 +105,12 @@ func (f *fields) head(name string, s schema, required bool) string {
 }
 
 // below writes what nests in s: members, the items of an array, alternatives.
-func (f *fields) below(s schema, depth int) {
+func (f *fields) below(s schema.Schema, depth int) {
 	f.members(s, depth+1)
-	if item, ok := s.item(); ok {
+	if item, ok := s.Item(); ok {
 		f.item(item, depth)
 	}
-	options := s.alternatives()
+	options := s.Alternatives()
 	if !worthListing(options) {
 		return
 	}
@@ -119,10 +120,10 @@ func (f *fields) below(s schema, depth int) {
 }
 
 // item writes what the type of an array leaves open about its items.
-func (f *fields) item(item schema, depth int) {
+func (f *fields) item(item schema.Schema, depth int) {
 	switch {
-	case item.circular() || item.unresolved != "" || worthListing(item.alternatives()) ||
-		item.text("description") != "" || len(f.constraints(item)) > 0:
+	case item.IsCircular() || item.Unresolved != "" || worthListing(item.Alternatives()) ||
+		item.Text("description") != "" || len(f.constraints(item)) > 0:
 		f.field("[each]", item, false, depth+1)
 	default:
 		f.members(item, depth+1)
@@ -131,9 +132,9 @@ func (f *fields) item(item schema, depth int) {
 
 // worthListing says whether alternatives hold more than their types, which the
 // line above them names.
-func worthListing(options []schema) bool {
+func worthListing(options []schema.Schema) bool {
 	for _, o := range options {
-		if o.get("properties") != nil || o.get("required") != nil || o.get("description") != nil || o.get("items") != nil {
+		if o.Get("properties") != nil || o.Get("required") != nil || o.Get("description") != nil || o.Get("items") != nil {
 			return true
 		}
 	}
@@ -144,16 +145,16 @@ func worthListing(options []schema) bool {
 var wordedFormats = []string{"date", "date-time", "time", "duration", "email", "uuid", "ipv4", "ipv6", "uri"}
 
 // constraints are the limits on a value, in words.
-func (f *fields) constraints(s schema) []string {
+func (f *fields) constraints(s schema.Schema) []string {
 	var notes []string
 	add := func(note string) {
 		if note != "" {
 			notes = append(notes, note)
 		}
 	}
-	add(f.Style.Line(s.text("format")))
+	add(f.Style.Line(s.Text("format")))
 	add(f.between(s, "minLength", "maxLength", "character"))
-	if pattern := s.text("pattern"); pattern != "" && !slices.Contains(wordedFormats, s.text("format")) {
+	if pattern := s.Text("pattern"); pattern != "" && !slices.Contains(wordedFormats, s.Text("format")) {
 		add("matches " + f.Style.Cut(f.Style.Line(pattern), 80))
 	}
 	add(f.prefixed(s, "minimum", ">= "))
@@ -163,16 +164,16 @@ func (f *fields) constraints(s schema) []string {
 	add(f.prefixed(s, "multipleOf", "a multiple of "))
 	add(f.between(s, "minItems", "maxItems", "item"))
 	add(f.between(s, "minProperties", "maxProperties", "member"))
-	if string(s.first("uniqueItems")) == "true" {
+	if string(s.First("uniqueItems")) == "true" {
 		add("all different")
 	}
-	if string(s.first("additionalProperties")) == "false" && s.first("properties") != nil {
+	if string(s.First("additionalProperties")) == "false" && s.First("properties") != nil {
 		add("no other members")
 	}
-	if string(s.first("deprecated")) == "true" {
+	if string(s.First("deprecated")) == "true" {
 		add("deprecated")
 	}
-	if examples := s.list("examples"); len(examples) > 0 {
+	if examples := s.List("examples"); len(examples) > 0 {
 		add("for example " + f.value(examples[0]))
 	}
 	add(f.unsaid(s))
@@ -180,11 +181,11 @@ func (f *fields) constraints(s schema) []string {
 }
 
 // value has the room that a list has not, and no end either.
-func (f *fields) value(raw json.RawMessage) string { return Value(f.Style, raw, 1000) }
+func (f *fields) value(raw json.RawMessage) string { return lineOfValue(f.Style, raw, 1000) }
 
 // between says a lower and an upper count in the fewest words.
-func (f *fields) between(s schema, low, high, noun string) string {
-	least, most := s.first(low), s.first(high)
+func (f *fields) between(s schema.Schema, low, high, noun string) string {
+	least, most := s.First(low), s.First(high)
 	switch {
 	case least != nil && string(least) == string(most):
 		return f.counted(least, noun)
@@ -206,8 +207,8 @@ func (f *fields) counted(n json.RawMessage, noun string) string {
 }
 
 // prefixed says a limit on a number. Draft 4 wrote exclusiveMinimum as a flag.
-func (f *fields) prefixed(s schema, name, words string) string {
-	value := s.first(name)
+func (f *fields) prefixed(s schema.Schema, name, words string) string {
+	value := s.First(name)
 	switch string(value) {
 	case "", "false":
 		return ""
@@ -218,11 +219,11 @@ func (f *fields) prefixed(s schema, name, words string) string {
 }
 
 // unsaid names the keywords that bind a value and are not shown here.
-func (f *fields) unsaid(s schema) string {
+func (f *fields) unsaid(s schema.Schema) string {
 	var names []string
 	for _, name := range []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies",
 		"propertyNames", "contains", "prefixItems", "unevaluatedProperties"} {
-		if s.get(name) != nil {
+		if s.Get(name) != nil {
 			names = append(names, name)
 		}
 	}
