@@ -1,12 +1,9 @@
 package jsonraw
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
-
-	"mcpc/internal/spool"
 )
 
 // A textReader reads the inside of a string in pieces.
@@ -114,75 +111,4 @@ func special(x uint64) uint64 {
 type longText struct {
 	length            int
 	escaped, unpaired bool
-}
-
-// LongTexts reads JSON that comes in pieces, and finds its long texts, so that they are not read
-// again once all of it is there.
-type LongTexts struct {
-	// over is how long a text must be to be found.
-	over int
-	// at is how many bytes were read, and quote where the text begins that is open, if one is.
-	at, quote int
-	open      bool
-	text      textReader
-	// held is what was not read of the last piece.
-	held []byte
-	// broken is set once a text is not valid, so that nothing more is found.
-	broken bool
-	found  map[int]longText
-}
-
-// WatchLongTexts finds those of a spool.Buffer with JSON.
-func WatchLongTexts() spool.Watcher { return &LongTexts{over: spool.Piece, found: map[int]longText{}} }
-
-// Write reads the next piece.
-func (l *LongTexts) Write(p []byte) (int, error) {
-	size := len(p)
-	if before := len(l.held); before > 0 {
-		l.held = append(l.held, p[:min(len(p), longestEscape)]...)
-		n := l.read(l.held, false)
-		if n < before {
-			l.held = l.held[n:]
-			return size, nil
-		}
-		p = p[n-before:]
-	}
-	l.held = append(l.held[:0], p[l.read(p, false):]...)
-	return size, nil
-}
-
-// read reads p and returns how much of it.
-func (l *LongTexts) read(p []byte, last bool) (n int) {
-	defer func() { l.at += n }()
-	for n < len(p) && !l.broken {
-		if !l.open {
-			to := bytes.IndexByte(p[n:], '"')
-			if to < 0 {
-				return len(p)
-			}
-			n += to + 1
-			l.quote, l.open, l.text = l.at+n-1, true, textReader{}
-		}
-		read, ended, ok := l.text.read(p[n:], last)
-		n += read
-		if l.broken = !ok; !ended {
-			break
-		}
-		if length := l.at + n - l.quote; ok && length > l.over {
-			l.found[l.quote] = longText{length, l.text.escaped, l.text.unpaired}
-		}
-		l.open = false
-	}
-	if l.broken {
-		return len(p)
-	}
-	return n
-}
-
-// Note notes the texts in raw, which is all that was written, in a file.
-func (l *LongTexts) Note(raw []byte) {
-	l.read(l.held, true)
-	for at, text := range l.found {
-		spool.Note(raw[at:], text)
-	}
 }

@@ -1,7 +1,6 @@
 package jsonraw
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -52,8 +51,8 @@ func slowTexts(raw []byte) map[int]longText {
 	return all
 }
 
-// Texts are found as they are, wherever the pieces end.
-func FuzzLongTexts(f *testing.F) {
+// A text is read as it is, wherever the pieces end.
+func FuzzText(f *testing.F) {
 	for _, raw := range []string{`""`, `{"a":"b\n\"\\","c":["\u00e9é\uD83D\uDE00😀 and more than thirty-two bytes of text in one run"]}`, `"\ud800" "\ud800x"`,
 		`"\ud800\ud800\udc00x"`, `"\udc00\\u0041\u0000"`, "\"\xf0\x9f\"", "\"\x01\"", `"\x"`, `"\u12"`, `"cut`, `"cut\`, "\"cut\xf0\x9f", `"é`, "\"12345678\x80\x80\"", `"\u0041`} {
 		f.Add([]byte(raw))
@@ -61,20 +60,21 @@ func FuzzLongTexts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		raw = raw[:min(len(raw), 100)]
 		want := slowTexts(raw)
-		for from := range len(raw) + 1 {
-			for size := 1; size <= 14; size++ {
-				l := &LongTexts{found: map[int]longText{}}
-				_, _ = l.Write(raw[:from])
-				for at := from; at < len(raw); at += size {
-					_, _ = l.Write(raw[at:min(at+size, len(raw))])
+		for at, text := range want {
+			for size := longestEscape + 1; size <= 2*longestEscape; size++ {
+				r, to, ended := textReader{}, at+1, false
+				for !ended {
+					near := raw[to:min(len(raw), to+size)]
+					n, end, ok := r.read(near, to+len(near) == len(raw))
+					if !ok {
+						t.Fatalf("%q at %d in pieces of %d: no text at %d", raw, at, size, to)
+					}
+					to, ended = to+n, end
 				}
-				l.Note(raw)
-				if !reflect.DeepEqual(l.found, want) {
-					t.Fatalf("%q in pieces of %d behind %d: %v, want %v", raw, size, from, l.found, want)
+				if got := (longText{to - at, r.escaped, r.unpaired}); got != text {
+					t.Fatalf("%q at %d in pieces of %d: %v, want %v", raw, at, size, got, text)
 				}
 			}
-		}
-		for at, text := range want {
 			s := scanner{raw: raw, at: at}
 			if escaped, ok := s.text(); !ok || escaped != text.escaped || s.unpaired != text.unpaired || s.at != at+text.length {
 				t.Fatalf("%q at %d: %t %t %d, want %v", raw, at, ok, escaped, s.at, text)
@@ -83,26 +83,28 @@ func FuzzLongTexts(f *testing.F) {
 	})
 }
 
-// A text that was found as the file was written is not read again.
+// A long text in a file is read once.
 func TestLongTextsAreNoted(t *testing.T) {
 	inner := strings.Repeat(`é\n`, spool.Memory/4)
 	raw := []byte(`{"a":"` + inner + `\ud800","b":[1,"` + inner + `"]}`)
 	b := spool.Dir(t.TempDir()).New(0)
 	defer b.Close()
-	b.Watch = WatchLongTexts
-	if _, err := b.ReadFrom(strings.NewReader(string(raw))); err != nil {
+	if _, err := b.Write(raw); err != nil {
 		t.Fatal(err)
 	}
 	mapped, err := b.Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if Valid(mapped) != nil {
+		t.Error("invalid")
+	}
 	for at, want := range slowTexts(raw) {
-		if got := spool.Noted(mapped[at:]); want.length > spool.Piece && got != want {
+		if got := spool.Noted(mapped[at:]); b.InFile() && want.length > spool.Piece && got != want {
 			t.Errorf("at %d: %v, want %v", at, got, want)
 		}
 	}
 	if Valid(mapped) != nil {
-		t.Error("invalid")
+		t.Error("invalid at the second look")
 	}
 }

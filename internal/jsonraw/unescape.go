@@ -17,7 +17,7 @@ func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.
 
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	rest := quoted[1 : len(quoted)-1]
-	return spool.Ahead(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
+	return ahead(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
 		before := rest
 		for len(rest) > 0 && len(piece) < size {
 			near := rest[:min(len(rest), size-len(piece))]
@@ -33,6 +33,38 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 		spool.Release(before[:len(before)-len(rest)])
 		return piece
 	})
+}
+
+// ahead gives pieces, each of which is valid until the next one: fill appends the next to the
+// empty p, or nothing after the last. It does so in a goroutine of its own, while the caller uses
+// the piece before; the goroutine has ended when the loop has. Both pieces are in room.
+func ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		free, full := make(chan []byte, 2), make(chan []byte, 2)
+		half := len(room) / 2
+		free <- room[:0:half]
+		free <- room[half:half:len(room)]
+		go func() {
+			defer close(full)
+			for p := range free {
+				if p = fill(p); len(p) == 0 {
+					return
+				}
+				full <- p
+			}
+		}()
+		for p := range full {
+			if !yield(p) {
+				break
+			}
+			free <- p[:0]
+		}
+		close(free)
+		for range free {
+		}
+		for range full {
+		}
+	}
 }
 
 // appendUnescaped appends what the escape says with which raw begins, and gives what follows it.

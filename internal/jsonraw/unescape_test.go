@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -100,6 +101,39 @@ func TestLongTextIsNoted(t *testing.T) {
 		}
 		if whole, err := Object(mapped); err != nil || !reflect.DeepEqual(whole, wantMembers) {
 			t.Fatal(err)
+		}
+	}
+}
+
+// All pieces come in order, each as it was made; a loop that ends early stops the goroutine.
+func TestAhead(t *testing.T) {
+	const pieces = 7
+	for stop := range pieces + 2 {
+		made, ended := 0, 0
+		var got []byte
+		for p := range ahead(make([]byte, 4), func(p []byte) []byte {
+			if made == pieces {
+				ended++
+				return p
+			}
+			made++
+			return append(p, byte(made), byte(2*made))
+		}) {
+			if got = append(got, p...); len(got)/2 == stop {
+				break
+			}
+		}
+		// The goroutine has ended, so that made can be read.
+		if want := min(stop, pieces); stop > 0 && len(got)/2 != want || stop == 0 && len(got)/2 != pieces {
+			t.Fatalf("%d pieces, stopped at %d", len(got)/2, stop)
+		}
+		for i := range len(got) / 2 {
+			if !slices.Equal(got[2*i:2*i+2], []byte{byte(i + 1), byte(2 * (i + 1))}) {
+				t.Fatalf("piece %d is %d", i, got[2*i:2*i+2])
+			}
+		}
+		if ended > 1 || made > len(got)/2+2 {
+			t.Fatalf("made %d pieces of which %d were taken, ended %d times", made, len(got)/2, ended)
 		}
 	}
 }

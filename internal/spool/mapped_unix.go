@@ -3,7 +3,6 @@
 package spool
 
 import (
-	"errors"
 	"os"
 	"reflect"
 	"slices"
@@ -25,7 +24,6 @@ var (
 type mapping struct {
 	start uintptr
 	bytes []byte
-	file  *os.File
 	// dir has the file.
 	dir Dir
 	// notes are by their offset.
@@ -79,30 +77,24 @@ func Free(p []byte) {
 	}
 }
 
-// mapFile maps f, which unmap closes.
+// mapFile maps f, which can be closed then.
 func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 	mapped, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}
 	change(func(all []mapping) []mapping {
-		return append(all, mapping{addressOf(mapped), mapped, f, dir, new(sync.Map)})
+		return append(all, mapping{addressOf(mapped), mapped, dir, new(sync.Map)})
 	})
 	return mapped, nil
 }
 
 func unmap(mapped []byte) error {
 	start := addressOf(mapped)
-	var closed error
 	change(func(all []mapping) []mapping {
-		return slices.DeleteFunc(all, func(m mapping) bool {
-			if m.start == start {
-				closed = m.file.Close()
-			}
-			return m.start == start
-		})
+		return slices.DeleteFunc(all, func(m mapping) bool { return m.start == start })
 	})
-	return errors.Join(closed, unix.Munmap(mapped))
+	return unix.Munmap(mapped)
 }
 
 // change replaces mappings by a changed copy.
@@ -156,7 +148,7 @@ func (t *Trail) Pass(p []byte) {
 	t.from = Passed(m.bytes, t.from, at+len(p))
 }
 
-// createUnlinked makes a file and removes it.
+// createUnlinked makes a file and removes its name, so that nothing is left of it however the process ends.
 func createUnlinked(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".mcpc-*")
 	if err != nil {

@@ -49,12 +49,7 @@ func (d Dir) NewLong() *Buffer {
 // however the process ends. A caller must Close it, unless the slice that Bytes returns is used
 // until the process ends.
 type Buffer struct {
-	// Watch makes what watches the file, if there is one; nil where nothing does.
-	Watch func() Watcher
-
 	dir Dir
-	// watcher is told what is in the file.
-	watcher Watcher
 	// inMemory is set where no file can be used.
 	inMemory bool
 	// most is how many bytes stay in memory before there is a file, and piece how many are written
@@ -65,14 +60,6 @@ type Buffer struct {
 	written int64
 	held    []byte
 	mapped  []byte
-}
-
-// A Watcher reads what comes while it is written to a file, so that less of it has to be read
-// again.
-type Watcher interface {
-	io.Writer
-	// Note is called once with all that was written, in the mapped file, of which it may Note things.
-	Note(all []byte)
 }
 
 // minRead is how much room a read has at least.
@@ -102,10 +89,6 @@ func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 		if err := b.room(minRead); err != nil {
 			return n, err
 		}
-		if b.file != nil {
-			more, err := b.readOn(src)
-			return n + more, err
-		}
 		read, err := src.Read(b.held[len(b.held):cap(b.held)])
 		b.held = b.held[:len(b.held)+read]
 		n += int64(read)
@@ -115,35 +98,6 @@ func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 			return n, err
 		}
 	}
-}
-
-// readOn reads the rest of src into the file.
-func (b *Buffer) readOn(src io.Reader) (n int64, err error) {
-	if _, err := b.toFile(b.held); err != nil {
-		return 0, err
-	}
-	room := b.held[:cap(b.held)]
-	if b.held = nil; len(room) < 2*b.piece {
-		room = make([]byte, 2*b.piece)
-	}
-	var ended error // of src; the goroutine's until the loop has ended
-	for p := range Ahead(room[:2*b.piece], func(p []byte) []byte {
-		for len(p) < cap(p) && ended == nil {
-			more := 0
-			more, ended = src.Read(p[len(p):cap(p)])
-			p = p[:len(p)+more]
-		}
-		return p
-	}) {
-		n += int64(len(p))
-		if _, err = b.toFile(p); err != nil {
-			break
-		}
-	}
-	if err == nil && ended != io.EOF {
-		err = ended
-	}
-	return n, err
 }
 
 // A FileError is that of the file of a Buffer: its disk is full, for instance.
@@ -177,10 +131,8 @@ func (b *Buffer) room(n int) error {
 // spill goes on in a file. Where none can be made, all stays in memory.
 func (b *Buffer) spill() {
 	for _, dir := range []string{string(b.dir), os.TempDir()} {
-		if f, err := createUnnamed(dir); err == nil {
-			if b.file = f; b.Watch != nil {
-				b.watcher = b.Watch()
-			}
+		if f, err := createUnlinked(dir); err == nil {
+			b.file = f
 			return
 		}
 	}
@@ -192,9 +144,6 @@ func (b *Buffer) toFile(p []byte) (int, error) {
 	b.written += int64(n)
 	if err != nil {
 		return n, &FileError{err}
-	}
-	if b.watcher != nil {
-		_, _ = b.watcher.Write(p)
 	}
 	return n, nil
 }
@@ -217,11 +166,9 @@ func (b *Buffer) Bytes() ([]byte, error) {
 			return nil, &FileError{err}
 		}
 		b.written = 0
-		b.file.Close()
-	} else if b.watcher != nil {
-		b.watcher.Note(b.mapped)
 	}
-	b.file = nil // the mapping's own
+	b.file.Close() // a mapping needs it no more
+	b.file = nil
 	return b.whole(), nil
 }
 
@@ -266,38 +213,6 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 				return
 			}
 			Release(piece)
-		}
-	}
-}
-
-// Ahead gives pieces, each of which is valid until the next one: fill appends the next to the
-// empty p, or nothing after the last. It does so in a goroutine of its own, while the caller uses
-// the piece before; the goroutine has ended when the loop has. Both pieces are in room.
-func Ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		free, full := make(chan []byte, 2), make(chan []byte, 2)
-		half := len(room) / 2
-		free <- room[:0:half]
-		free <- room[half:half:len(room)]
-		go func() {
-			defer close(full)
-			for p := range free {
-				if p = fill(p); len(p) == 0 {
-					return
-				}
-				full <- p
-			}
-		}()
-		for p := range full {
-			if !yield(p) {
-				break
-			}
-			free <- p[:0]
-		}
-		close(free)
-		for range free {
-		}
-		for range full {
 		}
 	}
 }

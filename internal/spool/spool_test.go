@@ -183,3 +183,28 @@ func TestIndex(t *testing.T) {
 		}
 	}
 }
+
+// A file that takes no more ends ReadFrom, although there is more to read.
+func TestReadFromIntoAFullFile(t *testing.T) {
+	if !mappable {
+		return
+	}
+	b := Dir(t.TempDir()).New(Memory + 1)
+	b.file.Close()
+	src := &endless{}
+	_, err := b.ReadFrom(src)
+	if src.reads > 2*2*Piece/1000+1 {
+		t.Errorf("read %d times", src.reads)
+	}
+	if _, isFile := errors.AsType[*FileError](err); !isFile {
+		t.Errorf("%v, want a FileError", err)
+	}
+}
+
+// An endless has bytes for ever.
+type endless struct{ reads int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.reads++
+	return min(len(p), 1000), nil
+}

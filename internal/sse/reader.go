@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 )
 
@@ -251,7 +250,6 @@ func (r *Reader) fill() {
 // fillSpool reads to the end of a long line, which begins with rest, into a file.
 func (r *Reader) fillSpool(rest []byte) {
 	line := r.Spool.New(int64(len(rest)))
-	line.Watch = jsonraw.WatchLongTexts
 	from := &lineReader{r: r, left: math.MaxInt64}
 	if r.limit > 0 {
 		from.left = r.limit + 64 - int64(len(rest))

@@ -17,7 +17,6 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/hint"
-	"mcpc/internal/spool"
 	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
@@ -135,7 +134,7 @@ func (f *Factory) AsksJSON(args []string) bool {
 func (f *Factory) SettleStyles() { f.Console.SettleStyles(f.color, f.rawText) }
 
 // Stdout is where a command writes its answer, as Stderr is for the rest.
-func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(spool.To(f.Out))} }
+func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }
 
 // MostRecorded is how many bytes a batch takes of the ring in which every command is
 // recorded: what two thousand small calls are. Its lines have the rest.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"mcpc/internal/shellwords"
-	"mcpc/internal/spool"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -112,7 +111,7 @@ func hasDescriptors(folder string) bool {
 
 // fill writes a file, counts its bytes and closes it.
 func fill(f *os.File, write func(io.Writer) error) (int64, error) {
-	count := &counter{w: spool.To(f)}
+	count := &counter{w: f}
 	err := write(count)
 	return count.n, errors.Join(err, f.Close())
 }

@@ -196,7 +196,6 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	}
 	// The server states the length, so that only so much of it is believed.
 	buffer := t.Spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
-	buffer.Watch = jsonraw.WatchLongTexts
 	_, failed := buffer.ReadFrom(src)
 	body, err := buffer.Bytes()
 	if _, isFile := errors.AsType[*spool.FileError](cmp.Or(failed, err)); isFile {

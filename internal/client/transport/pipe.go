@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/client/closed"
 	"mcpc/internal/client/process"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
@@ -201,7 +200,6 @@ func (p *Pipe) giveUp(f *Fault) {
 // the caller.
 func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	line := p.spool.New(0)
-	line.Watch = jsonraw.WatchLongTexts
 	for {
 		part, err := lines.ReadSlice('\n')
 		if _, err := line.Write(part); err != nil {
