@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -238,5 +237,24 @@ func parseLong(raw []byte) (parsedLine, error) {
 // SpelledOtherwise reports that the bytes of the frame in a line may be written in another
 // way than AppendFrame writes text: a character by its number, or all of them in base 64.
 func SpelledOtherwise(line []byte) bool {
-	return blocks.SpelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+	return spelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+}
+
+// spelledByNumber reports whether a text has an escape such as \u0061. A backslash of the message itself has another
+// one before it.
+func spelledByNumber(text []byte) bool {
+	for at := 0; ; at += 2 {
+		next := bytes.Index(text[at:], []byte(`\u`))
+		if next < 0 {
+			return false
+		}
+		at += next
+		before := at
+		for before > 0 && text[before-1] == '\\' {
+			before--
+		}
+		if (at-before)%2 == 0 {
+			return true
+		}
+	}
 }

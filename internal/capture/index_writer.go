@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/sliceutil"
 )
 
@@ -22,10 +19,7 @@ type indexWriter struct {
 	temp *os.File
 	dir  string
 	head indexHead
-	// made has the filters; they come by filters when all are made, or none where that failed.
-	made    stopped
-	filters chan []byte
-	// file is the recording from which the filters are made.
+	// file is the recording that was there when the index was begun.
 	file fs.FileInfo
 }
 
@@ -36,7 +30,8 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	if err != nil {
 		return
 	}
-	w := &indexWriter{dir: dir, filters: make(chan []byte, 1), file: infoOf(file),
+	defer file.Close()
+	w := &indexWriter{dir: dir, file: infoOf(file),
 		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
 	if isCapture(file) && w.make(c.indexPath) == nil {
 		if now, err := w.temp.Stat(); err == nil && rests(file, info, now.ModTime()) {
@@ -45,12 +40,10 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 			}
 			c.release()
 			c.writer, c.pageFile.file, c.pageFile.end = w, w.temp, indexHeadSize
-			go w.makeFilters(file)
 			return
 		}
 		w.remove()
 	}
-	file.Close()
 }
 
 // make makes the file that takes the place of the index.
@@ -71,7 +64,6 @@ func (w *indexWriter) make(path string) (err error) {
 }
 
 func (w *indexWriter) remove() {
-	w.made.stop.Store(true)
 	w.temp.Close()
 	os.Remove(w.temp.Name())
 }
@@ -100,28 +92,6 @@ func lastLine(f io.ReaderAt, size int64) []byte {
 	return lines[len(lines)-1]
 }
 
-// makeFilters reads the file beside the reader that lists its rows.
-func (w *indexWriter) makeFilters(file lines) {
-	defer file.Close()
-	if blocks.Write(&w.made, file, w.head.Size) != nil {
-		w.made.Reset()
-	}
-	w.filters <- w.made.Bytes()
-}
-
-// A stopped buffer takes nothing more once it is stopped.
-type stopped struct {
-	bytes.Buffer
-	stop atomic.Bool
-}
-
-func (s *stopped) Write(b []byte) (int, error) {
-	if s.stop.Load() {
-		return 0, errIndex
-	}
-	return s.Buffer.Write(b)
-}
-
 // giveUp ends the writing of an index that is not to be.
 func (w *indexWriter) giveUp(c *Capture) {
 	if w != nil {
@@ -135,18 +105,18 @@ func (w *indexWriter) write(c *Capture) {
 	if w == nil {
 		return
 	}
-	pages, filters := c.packAll(), <-w.filters
-	isWhole := !c.altered && c.index != nil && len(filters) > 0 && os.SameFile(w.file, c.readFrom)
-	if !isWhole || w.finish(c, pages, filters) != nil {
+	pages := c.packAll()
+	isWhole := !c.altered && c.index != nil && os.SameFile(w.file, c.readFrom)
+	if !isWhole || w.finish(c, pages) != nil {
 		w.giveUp(c)
 		return
 	}
 	c.writer = nil
-	c.useFilters(&w.head)
+	c.indexHead = &w.head
 }
 
 // finish writes what follows the pages, and the head before them.
-func (w *indexWriter) finish(c *Capture, pages []*page, filters []byte) (err error) {
+func (w *indexWriter) finish(c *Capture, pages []*page) (err error) {
 	for _, p := range pages {
 		if p.packed != nil {
 			c.store(p, p.packed)
@@ -160,18 +130,18 @@ func (w *indexWriter) finish(c *Capture, pages []*page, filters []byte) (err err
 	coded.contents(c, pages)
 	contents := coded.pack()
 	w.head.Sum = c.mark.sum
-	w.head.Offset, w.head.Filters, w.head.Contents = c.offset, int64(len(filters)), int64(len(contents))
-	w.head.FiltersSum = crc32.Checksum(filters, castagnoli())
+	w.head.Offset = c.offset
+	w.head.Contents = int64(len(contents))
 	w.head.ContentsSum = w.head.sumContents(contents)
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, w.head)
 	behind := indexHeadSize + w.head.Pages
-	for at, part := range map[int64][]byte{0: head.Bytes(), behind: filters, behind + w.head.Filters: contents} {
+	for at, part := range map[int64][]byte{0: head.Bytes(), behind: contents} {
 		if _, err := w.temp.WriteAt(part, at); err != nil {
 			return err
 		}
 	}
-	if err := w.temp.Truncate(behind + w.head.Filters + w.head.Contents); err != nil {
+	if err := w.temp.Truncate(behind + w.head.Contents); err != nil {
 		return err
 	}
 	c.pageFile.end, c.pageFile.path = 0, c.indexPath

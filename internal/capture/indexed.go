@@ -12,15 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/compress/packed"
 )
 
 // What was read of a large file that has come to its end is kept in an index, so that it
-// need not be read again: the rows, and which parts of the file may hold a text. An index is
-// a cache: what is wrong with one makes no difference but in time.
+// need not be read again: the rows. An index is a cache: what is wrong with one makes no difference but in time.
 
 // indexing is what a capture has to do with its index.
 type indexing struct {
@@ -31,29 +28,25 @@ type indexing struct {
 	unsaid, altered bool
 	// writer writes it; nil where it is there, or is not to be written.
 	writer *indexWriter
-	// filters says what filters there are; nil where there are none.
-	filters *indexHead
-	// sets are those that were found by them.
-	sets map[*blocks.Sought]*blocks.Set
-	// seeking guards filters and sets.
-	seeking sync.Mutex
+	// indexHead is that of the index that was read; nil without one.
+	indexHead *indexHead
 }
 
 // An indexHead begins an index.
 type indexHead struct {
 	Magic [8]byte
-	// Pages, Filters and Contents are how many bytes of them follow.
-	Pages, Filters, Contents int64
+	// Pages and Contents are how many bytes of them follow.
+	Pages, Contents int64
 	// Size and Modified are those of the file when it was opened, Offset is as far as it was
 	// read, and Sum is that of its beginning and of what is before Offset.
 	Size, Modified, Offset int64
 	Sum                    [sha256.Size]byte
-	// FiltersSum and ContentsSum are their checksums; pages have their own, in the contents.
-	FiltersSum, ContentsSum uint32
+	// ContentsSum is the checksum of the contents, which have those of the pages.
+	ContentsSum uint32
 }
 
 // indexMagic ends with the version.
-var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 8}
+var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 9}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 
@@ -97,7 +90,7 @@ func beginIndexed(path, dir string, least int64) (*Capture, error) {
 	if !info.Mode().IsRegular() || info.Size() < least {
 		return c, nil
 	}
-	if c.indexPath = indexPath(path, dir); !c.readIndex(c, info) || c.filters.grown(info) {
+	if c.indexPath = indexPath(path, dir); !c.readIndex(c, info) || c.indexHead.grown(info) {
 		c.beginIndex(info, dir)
 	}
 	return c, nil
@@ -145,7 +138,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		return false
 	}
 	contents := make([]byte, head.Contents)
-	if _, err := f.ReadAt(contents, indexHeadSize+head.Pages+head.Filters); err != nil || head.sumContents(contents) != head.ContentsSum {
+	if _, err := f.ReadAt(contents, indexHeadSize+head.Pages); err != nil || head.sumContents(contents) != head.ContentsSum {
 		return false
 	}
 	coded := unpack(contents)
@@ -156,7 +149,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 	c.mark = mark
 	c.pageFile.path = x.indexPath
 	c.unsaid = true
-	c.useFilters(&head)
+	c.indexHead = &head
 	return true
 }
 
@@ -180,8 +173,8 @@ func openIndex(path string) (*os.File, indexHead, error) {
 	if err == nil {
 		err = binary.Read(io.NewSectionReader(f, 0, indexHeadSize), binary.LittleEndian, &head)
 	}
-	if err != nil || head.Magic != indexMagic || head.Pages < 0 || head.Filters < 0 || head.Contents < 0 || head.Offset < 0 ||
-		max(head.Pages, head.Filters, head.Contents) > info.Size() || head.Pages+head.Filters+head.Contents+indexHeadSize != info.Size() {
+	if err != nil || head.Magic != indexMagic || head.Pages < 0 || head.Contents < 0 || head.Offset < 0 ||
+		max(head.Pages, head.Contents) > info.Size() || head.Pages+head.Contents+indexHeadSize != info.Size() {
 		f.Close()
 		return nil, head, errIndex
 	}
@@ -218,46 +211,4 @@ func (h indexHead) sumContents(contents []byte) uint32 {
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, h)
 	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), contents)
-}
-
-// useFilters sets which filters there are from now on.
-func (x *indexing) useFilters(filters *indexHead) {
-	x.seeking.Lock()
-	defer x.seeking.Unlock()
-	x.filters, x.sets = filters, nil
-}
-
-// mayHold are the parts of the file that may hold what is sought; nil where all may.
-func (x *indexing) mayHold(sought *blocks.Sought) *blocks.Set {
-	x.seeking.Lock()
-	defer x.seeking.Unlock()
-	if sought == nil || x.filters == nil {
-		return nil
-	}
-	set, known := x.sets[sought]
-	if !known {
-		if set = x.filters.find(x.indexPath, sought); len(x.sets) >= mostSets || x.sets == nil {
-			x.sets = map[*blocks.Sought]*blocks.Set{}
-		}
-		x.sets[sought] = set
-	}
-	return set
-}
-
-// mostSets is how many texts are sought at a time.
-const mostSets = 16
-
-// find reads the filters, if the index is still the same; else nil.
-func (h *indexHead) find(path string, sought *blocks.Sought) *blocks.Set {
-	f, head, err := openIndex(path)
-	if err != nil || head != *h {
-		return nil
-	}
-	defer f.Close()
-	sum := crc32.New(castagnoli())
-	set, err := blocks.Read(io.TeeReader(io.NewSectionReader(f, indexHeadSize+h.Pages, h.Filters), sum), h.Size, sought)
-	if err != nil || sum.Sum32() != h.FiltersSum {
-		return nil
-	}
-	return set
 }

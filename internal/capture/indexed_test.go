@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/exchange"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
@@ -155,7 +153,7 @@ func opened(t *testing.T, path, dir string, fromIndex bool) *Capture {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	if (c.filters != nil) != fromIndex {
+	if (c.indexHead != nil) != fromIndex {
 		t.Errorf("%s: from the index: %v", path, !fromIndex)
 	}
 	if _, err := c.Refresh(); err != nil {
@@ -324,7 +322,7 @@ func TestUselessIndexes(t *testing.T) {
 		bad[i] ^= 1 << (i % 8)
 		name := fmt.Sprint("bit of byte ", i)
 		damaged[name] = bad
-		inPages[name] = int64(i) >= indexHeadSize && int64(i) < indexHeadSize+made.filters.Pages
+		inPages[name] = int64(i) >= indexHeadSize && int64(i) < indexHeadSize+made.indexHead.Pages
 	}
 	for name, bad := range damaged {
 		put(t, index, bad)
@@ -334,7 +332,7 @@ func TestUselessIndexes(t *testing.T) {
 		}
 		c.indexPath = index
 		info, _ := os.Stat(path)
-		if c.readIndex(c, info) && c.mayHold(blocks.Seek([][]byte{[]byte("zzzz")})) != nil && !inPages[name] {
+		if c.readIndex(c, info) && !inPages[name] {
 			t.Errorf("%s: it is used", name)
 		}
 		if _, err := c.Refresh(); err != nil {
@@ -516,20 +514,19 @@ func FuzzIndex(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	head, behind := c.filters, good[indexHeadSize:]
-	f.Add(behind[head.Pages+head.Filters:], behind[head.Pages:][:head.Filters], behind[:head.Pages])
+	head, behind := c.indexHead, good[indexHeadSize:]
+	f.Add(behind[head.Pages:], behind[:head.Pages])
 	info, err := os.Stat(path)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, contents, filters, pages []byte) {
+	f.Fuzz(func(t *testing.T, contents, pages []byte) {
 		h := *head
-		h.Contents, h.Filters, h.Pages = int64(len(contents)), int64(len(filters)), int64(len(pages))
-		h.FiltersSum = crc32.Checksum(filters, castagnoli())
+		h.Contents, h.Pages = int64(len(contents)), int64(len(pages))
 		h.ContentsSum = h.sumContents(contents)
 		var whole bytes.Buffer
 		_ = binary.Write(&whole, binary.LittleEndian, h)
-		put(t, index, slices.Concat(whole.Bytes(), pages, filters, contents))
+		put(t, index, slices.Concat(whole.Bytes(), pages, contents))
 		c := newCapture(path)
 		c.indexPath = index
 		defer c.Close()
@@ -537,7 +534,6 @@ func FuzzIndex(f *testing.F) {
 		if len(c.pages) > 0 {
 			c.pages[0].packed = pages
 		}
-		c.mayHold(blocks.Seek([][]byte{[]byte("needle")}))
 		if _, err := c.Refresh(); err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"slices"
 
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/wire"
 )
 
@@ -50,17 +49,13 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	return httpOnlyExchange(frames), err
 }
 
-// AnyText reports whether match accepts the bytes of a frame of the row. mayHold is asked
-// first, of the line of the capture: a line that it refuses is not decoded. A line is not
-// read at all where an index tells that it does not hold what is sought; nil is anything.
-func (r *Row) AnyText(sought *blocks.Sought, mayHold, match func([]byte) bool) (found bool, err error) {
+// AnyText reports whether match accepts the bytes of a frame of the row. It asks mayHold first, of the line of the
+// capture, and does not decode a line that mayHold refuses.
+func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) {
 	if r.capture == nil {
 		return false, nil
 	}
 	lines := r.spans()
-	if set := r.capture.mayHold(sought); set != nil {
-		lines = slices.DeleteFunc(lines, func(s span) bool { return !set.May(s.at, s.length) })
-	}
 	if len(lines) == 0 {
 		return false, nil
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"mcpc/internal/capture/blocks"
 )
 
 // A rowStore has the rows of a capture in pages. Pages that are not in use are packed, as an
@@ -289,14 +287,6 @@ func (p Page) Bounds() (least, most Row) {
 	least.Duration, most.Duration = time.Duration(of.least.duration), time.Duration(of.most.duration)
 	least.Received, most.Received = of.least.size, of.most.size
 	return least, most
-}
-
-// MayHold reports whether the lines of the rows may hold what is sought.
-func (p Page) MayHold(sought *blocks.Sought) bool {
-	if p.rows != nil {
-		return true
-	}
-	return p.store.owner.mayHold(sought).May(p.page.from, int(p.page.to-p.page.from))
 }
 
 func (s *rowStore) newConn() *conn {

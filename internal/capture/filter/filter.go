@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/blocks"
 )
 
 // A Filter says which rows are wanted. The zero Filter wants every row.
@@ -70,7 +69,7 @@ func (f Filter) Match(r *capture.Row) (bool, error) {
 		if s.mayStandIn == nil {
 			return r.AnyLine(s.in)
 		}
-		return r.AnyText(s.sought, s.mayStandIn, s.in)
+		return r.AnyText(s.mayStandIn, s.in)
 	}}
 	return f.match(c), c.failed
 }
@@ -83,7 +82,7 @@ func (f Filter) May(p capture.Page) bool {
 		least, most = p.Bounds()
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r capture.Row) bool {
-		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, look: func(s search) (bool, error) { return p.MayHold(s.sought), nil }})
+		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, look: func(search) (bool, error) { return true, nil }})
 	})
 }
 
@@ -122,8 +121,6 @@ type search struct {
 	in func([]byte) bool
 	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
 	mayStandIn func(line []byte) bool
-	// sought says the same to an index; nil where it cannot.
-	sought *blocks.Sought
 }
 
 func (c *candidate) any(s search) bool {
@@ -234,7 +231,7 @@ type pattern struct {
 
 func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
-		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn, sought: t.needs.sought})
+		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn})
 	}
 	return c.sample && slices.Contains(varying, t.field.name) || t.re.MatchString(t.field.text(c.row))
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/blocks"
 )
 
 // A required is what a regular expression cannot match without: one of these texts.
@@ -19,8 +18,6 @@ type required struct {
 	// exact stand there as they are, anyCase in any case.
 	exact   [][]byte
 	anyCase []form
-	// sought are all of them for an index.
-	sought *blocks.Sought
 }
 
 // most and least bound what is looked for: more texts, or shorter ones, are slower than
@@ -36,10 +33,8 @@ func requiredBy(re *regexp.Regexp) (r required) {
 	if err != nil {
 		return required{}
 	}
-	var sought [][]byte
 	for _, l := range literalsIn(tree) {
 		line := spelled(l.text)
-		sought = append(sought, []byte(line))
 		switch {
 		case len(l.text) < leastRequired:
 			return required{}
@@ -49,7 +44,6 @@ func requiredBy(re *regexp.Regexp) (r required) {
 			r.exact = append(r.exact, []byte(line))
 		}
 	}
-	r.sought = blocks.Seek(sought)
 	return r
 }
 

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/jsonraw"
 )
 
@@ -19,8 +18,6 @@ type needle struct {
 	forms []form
 	// lines are the forms as they stand in a line of a capture: spelled once more.
 	lines []form
-	// sought are the lines for an index.
-	sought *blocks.Sought
 }
 
 // A form is a text in small and in capital letters, both of the same length: a
@@ -33,7 +30,6 @@ type form struct {
 func newNeedle(text string) needle {
 	texts := []string{text, spelled(text), spelled(spelled(text))}
 	n := needle{text: text}
-	var sought [][]byte
 	for i, text := range texts {
 		if i > 0 && text == texts[i-1] {
 			break // nor does it change the next time
@@ -42,9 +38,7 @@ func newNeedle(text string) needle {
 			n.forms = append(n.forms, newForm(text))
 		}
 		n.lines = append(n.lines, newForm(text))
-		sought = append(sought, []byte(text))
 	}
-	n.sought = blocks.Seek(sought)
 	return n
 }
 
@@ -54,7 +48,7 @@ func spelled(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStandIn, sought: n.sought} }
+func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStandIn} }
 
 // mayStandIn reports whether the bytes of the frame in a line can hold the text.
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/blocks"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/talk"
@@ -168,7 +167,7 @@ func (l *Lists) ChangedAt(r *capture.Row) time.Time {
 	h := heard{size: r.Size()}
 	word := []byte("list_changed")
 	holds := func(raw []byte) bool { return bytes.Contains(raw, word) }
-	if found, err := r.AnyText(blocks.Seek([][]byte{word}), holds, holds); err == nil && found {
+	if found, err := r.AnyText(holds, holds); err == nil && found {
 		_ = r.EachFrame(func(f wire.Frame) error {
 			if holds(f.Raw) && wire.ParseMessage(f.Raw).Method == "notifications/tools/list_changed" {
 				h.at = f.Time
