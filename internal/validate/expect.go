@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/validate/budget"
 	"mcpc/internal/validate/schemadoc"
 )
@@ -88,50 +89,48 @@ func expectedAt(b *budget.Budget, location string) Expected {
 // Types names the JSON types that may stand here, as "type" does; nil means that
 // any may.
 func (e Expected) Types() []string {
-	set, whole := e.types()
-	if set == anyType {
+	set := e.types()
+	if set == schema.AllTypes {
 		return nil
 	}
 	names := []string{}
-	for i, name := range typeNames {
-		if bit := typeSet(1) << i; set&bit != 0 {
-			if bit == numberType && whole {
-				name = "integer"
-			}
+	for _, name := range []string{"null", "boolean", "number", "string", "array", "object"} {
+		one := schema.TypeNamed(name)
+		switch {
+		case set&one == one:
 			names = append(names, name)
+		case set&one != 0:
+			names = append(names, "integer")
 		}
 	}
 	return names
 }
 
-// types is the set, and whether a number in it has to be a whole one.
-func (e Expected) types() (set typeSet, whole bool) {
-	set = anyType
+// types returns the types that all schemas and one alternative of each choice allow.
+func (e Expected) types() schema.Types {
+	set := schema.AllTypes
 	for _, s := range e.every {
-		one, integer := typesIn(s)
-		set &= one
-		whole = whole || integer
+		if s.Types != nil && !s.Types.IsEmpty() {
+			var declared schema.Types
+			for _, name := range s.Types.ToStrings() {
+				declared |= schema.TypeNamed(name)
+			}
+			set &= declared
+		}
 		if values, ok := schemadoc.ValuesOf(s); ok {
-			set &= typesOf(values)
+			var listed schema.Types
+			for _, v := range values {
+				listed |= schema.TypeNamed(schemadoc.TypeName(v))
+			}
+			set &= listed
 		}
 	}
 	for _, alternatives := range e.choices {
-		var any typeSet
-		wholes := true
+		var any schema.Types
 		for _, a := range alternatives {
-			one, integer := a.types()
-			any |= one
-			wholes = wholes && (integer || one&numberType == 0)
+			any |= a.types()
 		}
 		set &= any
-		whole = whole || wholes && any&numberType != 0
-	}
-	return set, whole
-}
-
-func typesOf(values []any) (set typeSet) {
-	for _, v := range values {
-		set |= 1 << slices.Index(typeNames, schemadoc.TypeName(v))
 	}
 	return set
 }
@@ -157,7 +156,7 @@ func (e Expected) Values() []json.RawMessage {
 func together(alternatives []Expected) (all []json.RawMessage) {
 	for _, a := range alternatives {
 		values := a.Values()
-		if set, _ := a.types(); set == nullType {
+		if a.types() == schema.Null {
 			values = []json.RawMessage{json.RawMessage("null")}
 		}
 		if values == nil {
@@ -318,34 +317,4 @@ func below(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left 
 		}
 	}
 	return in, found
-}
-
-// A typeSet is a set of JSON types.
-type typeSet uint8
-
-const (
-	nullType typeSet = 1 << iota
-	booleanType
-	numberType
-	stringType
-	arrayType
-	objectType
-	anyType typeSet = 1<<iota - 1
-)
-
-// typeNames are the types in the order of the set's bits.
-var typeNames = []string{"null", "boolean", "number", "string", "array", "object"}
-
-// typesIn reads "type", and says whether a number has to be looked at to know its type.
-func typesIn(s *jsonschema.Schema) (set typeSet, whole bool) {
-	if s.Types == nil || s.Types.IsEmpty() {
-		return anyType, false
-	}
-	for _, name := range s.Types.ToStrings() {
-		if name == "integer" {
-			name = "number"
-		}
-		set |= 1 << slices.Index(typeNames, name)
-	}
-	return set, schemadoc.WantsWhole(s)
 }

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/schema"
 	"mcpc/internal/wire"
 )
 
@@ -39,9 +40,7 @@ func textsOf(raw json.RawMessage) (texts []string) {
 	}
 	front, _ := jsonraw.Object(m.Value("frontmatter")) // of a skill
 	texts = append(texts, front.Text("name"), front.Text("description"))
-	schema, _ := m.Get("inputSchema")
-	properties, _ := jsonraw.Object(jsonraw.First(schema, "properties"))
-	for _, p := range properties {
+	for _, p := range schema.New(m.Value("inputSchema")).Schema().Properties() {
 		texts = append(texts, p.Name)
 	}
 	arguments, _ := m.Get("arguments")

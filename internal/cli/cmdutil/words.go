@@ -6,9 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/sliceutil"
+	"mcpc/internal/schema"
 )
 
 // argumentNames are those that a remembered tool or prompt takes, if they are words to
@@ -19,10 +18,12 @@ func (f *Factory) argumentNames(cmd *cobra.Command, k connect.Kind, name string)
 		return nil
 	}
 	var required, others []string
-	listed, _ := jsonraw.Array(jsonraw.First(jsonraw.First(entry.Raw, "inputSchema"), "required"))
-	properties, _ := jsonraw.Object(jsonraw.First(jsonraw.First(entry.Raw, "inputSchema"), "properties"))
-	for _, m := range properties {
-		others = append(others, m.Name)
+	for _, p := range schema.New(jsonraw.First(entry.Raw, "inputSchema")).Schema().Properties() {
+		if p.Required {
+			required = append(required, p.Name)
+		} else {
+			others = append(others, p.Name)
+		}
 	}
 	arguments, _ := jsonraw.Array(jsonraw.First(entry.Raw, "arguments"))
 	for _, raw := range arguments {
@@ -32,7 +33,7 @@ func (f *Factory) argumentNames(cmd *cobra.Command, k connect.Kind, name string)
 			others = append(others, name)
 		}
 	}
-	for _, name := range slices.Concat(required, sliceutil.Map(listed, toolcall.TextOf), others) {
+	for _, name := range slices.Concat(required, others) {
 		if Inert(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/validate"
@@ -73,19 +74,11 @@ func kindOfJSON(text string) string {
 	if jsonraw.Valid([]byte(text)) != nil {
 		return "string"
 	}
-	switch first := firstOf(text); {
-	case first == "{":
-		return "object"
-	case first == "[":
-		return "array"
-	case first == "n":
-		return "null"
-	case first == "t" || first == "f":
-		return "boolean"
-	case first == `"`:
-		return "string"
+	is := schema.TypeOf([]byte(strings.TrimSpace(text)))
+	if is&schema.Number != 0 {
+		return "number"
 	}
-	return "number"
+	return is.Names()[0]
 }
 
 // examples says what may stand in a place, and shows how it is written.

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
-	"mcpc/internal/sliceutil"
+	"mcpc/internal/schema"
 	"mcpc/internal/wire"
 )
 
@@ -48,21 +47,20 @@ func completed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	return CheckArguments(c, tool, o)
 }
 
-// missing makes a form of the required properties that have no value; false where
-// there are none, or where one of them is more than a field of a form.
-func missing(schema, arguments json.RawMessage) (question.Form, bool) {
+// missing returns a form of the required properties that have no value. It reports false if there are none, or if one
+// of them is more than a field of a form.
+func missing(input, arguments json.RawMessage) (question.Form, bool) {
 	given, _ := jsonraw.Object(arguments)
-	properties, _ := jsonraw.Object(jsonraw.First(schema, "properties"))
-	items, _ := jsonraw.Array(jsonraw.First(schema, "required"))
-	names := sliceutil.Map(items, TextOf)
-	wanted := json.RawMessage("{}")
-	for _, p := range properties {
-		if _, there := given.Get(p.Name); !there && slices.Contains(names, p.Name) {
-			wanted = jsonraw.With(wanted, p.Name, p.Value)
+	properties := json.RawMessage("{}")
+	var required []json.RawMessage
+	for _, p := range schema.New(input).Schema().Properties() {
+		if _, there := given.Get(p.Name); !there && p.Required {
+			properties = jsonraw.With(properties, p.Name, p.Schema.Raw)
+			required = append(required, jsonraw.Quote(p.Name))
 		}
 	}
 	form, err := question.ParseForm(jsonraw.With(nil, "requestedSchema",
-		jsonraw.With(jsonraw.With(nil, "properties", wanted), "required", jsonraw.First(schema, "required"))))
+		jsonraw.With(jsonraw.With(nil, "properties", properties), "required", jsonraw.List(required))))
 	for _, field := range form.Fields {
 		kind, _ := jsonraw.Text(jsonraw.First(field.Schema, "type"))
 		if bytes.Contains(field.Schema, []byte(`"$ref"`)) || field.Kind == question.Other && kind != "array" && kind != "object" {
