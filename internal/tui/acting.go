@@ -7,7 +7,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
 )
@@ -164,7 +164,7 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 	case !a.asked.Until.IsZero() && a.tool == nil:
 		text = " " + sheet.Timer(a.asked.Until.Sub(m.opt.Now())) + " left "
 	}
-	head := cells.Line{cells.Rule(2), cells.Text(paint.Warn, text)}
+	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
 	lines = append(lines, drawn{Line: head.To(w)})
 	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
@@ -186,14 +186,14 @@ func drawAlarms(m *model) (lines []cells.Line) {
 		if m.status.Wanted != "" {
 			text += "   only " + m.status.Wanted
 		}
-		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
+		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
 		for i := range min(len(a.held), max(1, m.h/6)) {
 			lines = append(lines, heldLine(m, i))
 		}
 	}
 	if q := a.question(); q != nil && a.form == nil {
 		text := " ? press a to answer: " + q.Server + " asks you: " + q.Message
-		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
+		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
 	}
 	return lines
 }
@@ -205,9 +205,9 @@ func heldLine(m *model, i int) cells.Line {
 	if h.Dir == "received" {
 		sign = "◀ "
 	}
-	role, mark := paint.Bad, "   "
+	role, mark := cells.Bad, "   "
 	if m.focus == paneHeld && from+i == m.act.sel {
-		role, mark = paint.Cursor, " › "
+		role, mark = cells.Cursor, " › "
 	}
 	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
 	right := ""

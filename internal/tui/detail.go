@@ -8,7 +8,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/sheet"
 )
 
@@ -86,14 +86,14 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 	lines = append(lines, drawn{Line: d.Title(m.clock())}, drawn{Line: d.Tabs(w, m.focus == paneDetail)})
 	switch {
 	case d.err != nil:
-		d.lines = sheet.Facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
+		d.lines = sheet.Facts(cells.Wrap(cells.Bad, d.err.Error(), w-2))
 	case d.Doc == nil:
-		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, "reading…")}}
+		d.lines = []sheet.Fact{{Line: cells.Of(cells.Faint, "reading…")}}
 	default:
 		d.lines = d.Lines(m.clock(), w)
 	}
 	if len(d.lines) == 0 {
-		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, sheet.EmptyTab[d.Tab])}}
+		d.lines = []sheet.Fact{{Line: cells.Of(cells.Faint, sheet.EmptyTab[d.Tab])}}
 	}
 	h -= len(lines)
 	d.sel = max(0, min(d.sel, len(d.lines)-1))

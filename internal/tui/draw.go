@@ -8,7 +8,6 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
 )
 
 type drawn = cells.Drawn
@@ -112,7 +111,7 @@ func drawPanes(m *model, p place) (rows [][]drawn) {
 	add := func(part []drawn, from int, bar bool) {
 		for i, d := range part {
 			if bar {
-				rows[from+i] = append(rows[from+i], drawn{Line: cells.Of(paint.Faint, "│")})
+				rows[from+i] = append(rows[from+i], drawn{Line: cells.Of(cells.Faint, "│")})
 			}
 			rows[from+i] = append(rows[from+i], d)
 		}
@@ -157,9 +156,9 @@ func drawTabs(m *model) (line cells.Line) {
 		if i == m.view || m.w >= 80 {
 			text += name + " "
 		}
-		role := paint.Faint
+		role := cells.Faint
 		if i == m.view {
-			role = paint.Cursor
+			role = cells.Cursor
 		}
 		line = append(line, cells.Text(role, text))
 	}
@@ -178,20 +177,20 @@ func headLine(m *model) cells.Line {
 // drawCounts says what there is: as much as fits, what matters most last.
 func drawCounts(m *model, short bool) (line cells.Line) {
 	s := m.status
-	add := func(r paint.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
+	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
 	case m.bar.paused && m.bar.waiting:
-		add(paint.Warn, "‖ paused, more came")
+		add(cells.Warn, "‖ paused, more came")
 	case m.bar.paused:
-		add(paint.Warn, "‖ paused")
+		add(cells.Warn, "‖ paused")
 	case s.File:
-		add(paint.Faint, "file")
+		add(cells.Faint, "file")
 	case s.Loading:
-		add(paint.Faint, "reading…")
+		add(cells.Faint, "reading…")
 	default:
-		add(paint.Good, "● live")
+		add(cells.Good, "● live")
 	}
-	count := func(r paint.Role, sign string, n int, text string) {
+	count := func(r cells.Role, sign string, n int, text string) {
 		switch {
 		case n == 0:
 		case short:
@@ -205,22 +204,22 @@ func drawCounts(m *model, short bool) (line cells.Line) {
 		if s.Rows == 1 {
 			rows = "row "
 		}
-		count(paint.Faint, "", s.Rows, rows)
-		count(paint.Faint, "", s.Dropped, "older left out ")
+		count(cells.Faint, "", s.Rows, rows)
+		count(cells.Faint, "", s.Dropped, "older left out ")
 	}
-	count(paint.Accent, "…", s.Open, "open ")
-	count(paint.Bad, "!", s.Failed, "failed ")
-	count(paint.Warn, "?", len(m.act.questions), "asking you ")
-	count(paint.Bad, "-", s.Lost, "lost ")
+	count(cells.Accent, "…", s.Open, "open ")
+	count(cells.Bad, "!", s.Failed, "failed ")
+	count(cells.Warn, "?", len(m.act.questions), "asking you ")
+	count(cells.Bad, "-", s.Lost, "lost ")
 	return line
 }
 
 // drawFooter is a message, or the keys that matter now.
 func drawFooter(m *model) cells.Line {
 	if m.bar.flash != "" {
-		role := paint.Strong
+		role := cells.Strong
 		if m.bar.bad {
-			role = paint.Bad
+			role = cells.Bad
 		}
 		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
 	}
@@ -231,7 +230,7 @@ func drawFooter(m *model) cells.Line {
 	}
 	for _, hint := range hints {
 		key, text, _ := strings.Cut(hint, " ")
-		next := cells.Line{cells.Text(paint.Strong, key), cells.Text(paint.Faint, " "+text+"  ")}
+		next := cells.Line{cells.Text(cells.Strong, key), cells.Text(cells.Faint, " "+text+"  ")}
 		if line.Width()+next.Width() > m.w {
 			break
 		}

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
 )
@@ -131,29 +131,29 @@ func complete(m *model) tea.Cmd {
 // drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
 func drawFilter(m *model, w int) cells.Line {
 	q := &m.query
-	right := cells.Of(paint.Faint, sheet.Counted(m.list().Total, "row", "rows")+" ")
+	right := cells.Of(cells.Faint, sheet.Counted(m.list().Total, "row", "rows")+" ")
 	mark := -1
 	switch {
 	case q.wrong != nil:
 		mark = q.wrong.Column() - 1
-		right = cells.Of(paint.Bad, q.wrong.Text+" ")
+		right = cells.Of(cells.Bad, q.wrong.Text+" ")
 	case q.pending > 0:
-		right = cells.Of(paint.Warn, "searching, "+sheet.Counted(q.pending, "row", "rows")+" left ")
+		right = cells.Of(cells.Warn, "searching, "+sheet.Counted(q.pending, "row", "rows")+" left ")
 	case m.view >= lists.Time:
 		right = nil
 	}
 	if q.only != nil {
-		right = append(cells.Of(paint.Warn, "only "+strings.Join(q.only, " ")+" (o: all)  "), right...)
+		right = append(cells.Of(cells.Warn, "only "+strings.Join(q.only, " ")+" (o: all)  "), right...)
 	}
 	if right.Width() > w*2/3 {
 		right = right.To(w * 2 / 3)
 	}
 	room := w - right.Width() - 4
-	left := cells.Line{cells.Text(paint.Faint, " / ")}
+	left := cells.Line{cells.Text(cells.Faint, " / ")}
 	switch {
 	case q.line.Text() == "" && m.focus != paneFilter:
 		hint := "type / to filter: all of some words, is:error, name:search, a or b"
-		left = append(left, cells.Fit(paint.Faint, hint, room))
+		left = append(left, cells.Fit(cells.Faint, hint, room))
 	default:
 		left = append(left, q.line.Line(room, m.focus == paneFilter, mark)...)
 	}
@@ -175,7 +175,7 @@ func drawWords(m *model, w, h int) (lines []drawn) {
 			count = english.Thousands(word.Count)
 		}
 		width := min(w-4, 44)
-		line := cells.Line{cells.Blank(3), cells.Fit(paint.Plain, word.Text, width-8), cells.Right(paint.Faint, count, 8)}
+		line := cells.Line{cells.Blank(3), cells.Fit(cells.Plain, word.Text, width-8), cells.Right(cells.Faint, count, 8)}
 		lines = append(lines, drawn{Line: line, Selected: i+1 == q.pick})
 	}
 	if len(lines) > 0 {

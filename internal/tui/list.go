@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/sheet"
 )
 
@@ -167,8 +167,8 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head = "nothing recorded yet"
 		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n  mcpc tap install CLIENT SERVER\n  mcpc proxy --to URL\n  mcpc -s demo list"
 	}
-	lines = append(lines, drawn{}, drawn{Line: cells.Line{cells.Blank(2), cells.Text(paint.Strong, head)}}, drawn{})
-	for _, line := range cells.Wrap(paint.Faint, hint, min(w-4, 76)) {
+	lines = append(lines, drawn{}, drawn{Line: cells.Line{cells.Blank(2), cells.Text(cells.Strong, head)}}, drawn{})
+	for _, line := range cells.Wrap(cells.Faint, hint, min(w-4, 76)) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(2)}, line...)})
 	}
 	return lines

@@ -8,9 +8,9 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/ask"
+	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/dialog"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
 )
@@ -48,7 +48,7 @@ type (
 type model struct {
 	opt    Options
 	ask    ask.Asker[*model]
-	pal    paint.Palette
+	pal    cells.Palette
 	w, h   int
 	status view.Status
 	view   int

@@ -13,8 +13,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
 )
 
@@ -85,7 +85,7 @@ func isTerminal(f *os.File) bool {
 func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: lists.Talk, focus: paneMain}
 	m.ask.Ctx = ctx
-	m.pal = paint.Palette{Color: !o.NoColor}
+	m.pal = cells.Palette{Color: !o.NoColor}
 	m.query.tried, m.query.line = o.Filter, panel.NewInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
 )
@@ -40,7 +40,7 @@ func confirmHold(m *model, filter string, hold func(*model) tea.Cmd) *menu {
 		what = "every message that matches " + filter
 	}
 	text := what + " of all running taps and proxies waits then until it is let go here, at most 10 minutes"
-	return &menu{Title: "hold messages?", Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{
+	return &menu{Title: "hold messages?", Head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), Choices: []choice{
 		pick("", "hold nothing", "Esc", func(m *model) tea.Cmd { return m.say("nothing is held") }),
 		pick("", "hold them", "select and press Enter", hold),
 	}}
@@ -128,7 +128,7 @@ func reveal(m *model) tea.Cmd {
 	w := max(m.w-3, 20)
 	return do(m, "", func(ctx context.Context, a view.Actor) error {
 		text, err := a.Reveal(ctx, id)
-		for _, l := range cells.Wrap(paint.Plain, text, w) {
+		for _, l := range cells.Wrap(cells.Plain, text, w) {
 			d.Lines = append(d.Lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 		}
 		return err
@@ -283,7 +283,7 @@ func send(m *model, what string, act func(context.Context, view.Actor) (view.Sen
 // confirm asks before a request is sent. Only Enter on the second entry sends it: a letter that
 // was typed before the question came does nothing.
 func confirm(m *model, what, text string, yes func(*model) tea.Cmd) *menu {
-	return &menu{Title: what, Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{
+	return &menu{Title: what, Head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), Choices: []choice{
 		pick("", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }),
 		pick("", "send it", "select and press Enter", yes),
 	}}

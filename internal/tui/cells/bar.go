@@ -2,17 +2,15 @@ package cells
 
 import (
 	"strings"
-
-	"mcpc/internal/tui/paint"
 )
 
 // marks are the patterns of the phases of a waterfall: they differ without colours too.
 var marks = map[string]struct {
 	mark string
-	role paint.Role
+	role Role
 }{
-	"connect": {"·", paint.Faint}, "tls": {"·", paint.Faint}, "wait": {"▒", paint.Accent}, "first": {"▓", paint.Accent},
-	"events": {"█", paint.Accent}, "read": {"█", paint.Accent}, "person": {"?", paint.Warn}, "held": {"‖", paint.Bad},
+	"connect": {"·", Faint}, "tls": {"·", Faint}, "wait": {"▒", Accent}, "first": {"▓", Accent},
+	"events": {"█", Accent}, "read": {"█", Accent}, "person": {"?", Warn}, "held": {"‖", Bad},
 }
 
 // A Part is a piece of a bar: a phase, and how many units it takes.
@@ -25,7 +23,7 @@ type Part struct {
 func Mark(phase string) Span {
 	m, ok := marks[phase]
 	if !ok {
-		return Span{"█", paint.Accent}
+		return Span{"█", Accent}
 	}
 	return Span{m.mark, m.role}
 }
@@ -45,7 +43,7 @@ func Bar(parts []Part, whole float64, width int) (line Line) {
 		}
 	}
 	if used == 0 {
-		line, used = append(line, Span{"▏", paint.Accent}), 1
+		line, used = append(line, Span{"▏", Accent}), 1
 	}
 	return append(line, Blank(width-used))
 }

@@ -6,37 +6,36 @@ import (
 	"strings"
 
 	"mcpc/internal/render/term"
-	"mcpc/internal/tui/paint"
 )
 
 // A Span is sanitized text of one role.
 type Span struct {
 	text string
-	role paint.Role
+	role Role
 }
 
 // A Line is one line of the screen, or of a part of it.
 type Line []Span
 
 // Text sanitizes a text and makes a Span of it.
-func Text(r paint.Role, text string) Span { return Span{term.Line(text), r} }
+func Text(r Role, text string) Span { return Span{term.Line(text), r} }
 
 // Of is a Line of one Span.
-func Of(r paint.Role, text string) Line { return Line{Text(r, text)} }
+func Of(r Role, text string) Line { return Line{Text(r, text)} }
 
 // Blank is a Span of n blanks.
 func Blank(n int) Span { return Span{text: strings.Repeat(" ", max(n, 0))} }
 
 // Rule is a horizontal line of n columns.
-func Rule(n int) Span { return Span{strings.Repeat("─", max(n, 0)), paint.Faint} }
+func Rule(n int) Span { return Span{strings.Repeat("─", max(n, 0)), Faint} }
 
 // Fit is a text in exactly width columns: cut with a mark, or filled.
-func Fit(r paint.Role, text string, width int) Span {
+func Fit(r Role, text string, width int) Span {
 	return Span{fit(term.Line(text), width), r}
 }
 
 // Right is Fit with the text at the right.
-func Right(r paint.Role, text string, width int) Span {
+func Right(r Role, text string, width int) Span {
 	text = term.Line(text)
 	if w := term.Width(text); w < width {
 		return Span{strings.Repeat(" ", width-w) + text, r}
@@ -72,7 +71,7 @@ func (l Line) String() string {
 }
 
 // Role returns a line with all of it in another role.
-func (l Line) Role(r paint.Role) Line {
+func (l Line) Role(r Role) Line {
 	out := make(Line, len(l))
 	for i, s := range l {
 		out[i] = Span{s.text, r}
@@ -107,7 +106,7 @@ func Between(left, right Line, width int) Line {
 }
 
 // Write appends a line with its styles.
-func (l Line) Write(b *strings.Builder, p paint.Palette, selected bool) {
+func (l Line) Write(b *strings.Builder, p Palette, selected bool) {
 	for _, s := range l {
 		if s.text == "" {
 			continue
@@ -123,7 +122,7 @@ func (l Line) Write(b *strings.Builder, p paint.Palette, selected bool) {
 
 // Wrap breaks a text into lines of at most width columns; line ends in it stay, tabs are four
 // blanks.
-func Wrap(r paint.Role, text string, width int) (lines []Line) {
+func Wrap(r Role, text string, width int) (lines []Line) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    ")
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		part = term.Line(part)
@@ -138,7 +137,7 @@ func Wrap(r paint.Role, text string, width int) (lines []Line) {
 }
 
 // hard breaks a word that is wider than a line.
-func hard(r paint.Role, text string, width int) (lines []Line) {
+func hard(r Role, text string, width int) (lines []Line) {
 	for term.Width(text) > width {
 		head := term.Truncate(text, width)
 		if head == "" {

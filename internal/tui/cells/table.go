@@ -2,8 +2,6 @@ package cells
 
 import (
 	"cmp"
-
-	"mcpc/internal/tui/paint"
 )
 
 // A Column of a table. Drop says which columns go first where there is no room: those with
@@ -66,7 +64,7 @@ func Head(columns []Column, widths []int, sort string) Line {
 		case sort == "-"+order:
 			head += " ▼"
 		}
-		return Text(paint.Faint, head)
+		return Text(Faint, head)
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/panel"
 )
 
@@ -94,19 +94,19 @@ func (d *Menu[M]) Hints() []string {
 
 // Draw draws w columns and at most h lines.
 func (d *Menu[M]) Draw(w, h int) (lines []cells.Drawn) {
-	lines = append(lines, cells.Drawn{Line: cells.Of(paint.Strong, " "+d.Title)})
+	lines = append(lines, cells.Drawn{Line: cells.Of(cells.Strong, " "+d.Title)})
 	for _, l := range d.Head {
 		lines = append(lines, cells.Drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
 	if d.Search != nil {
-		lines = append(lines, cells.Drawn{Line: append(cells.Of(paint.Faint, " / "), d.Search.Line(w-4, true, -1)...)})
+		lines = append(lines, cells.Drawn{Line: append(cells.Of(cells.Faint, " / "), d.Search.Line(w-4, true, -1)...)})
 	}
 	lines = append(lines, cells.Drawn{})
 	all := d.shown()
 	wide, keys := 0, 1
 	for _, c := range d.Choices {
-		wide = max(wide, cells.Of(paint.Plain, c.Text).Width())
-		keys = max(keys, cells.Of(paint.Plain, c.Key).Width())
+		wide = max(wide, cells.Of(cells.Plain, c.Text).Width())
+		keys = max(keys, cells.Of(cells.Plain, c.Key).Width())
 	}
 	wide = min(wide, w*3/5)
 	room := max(1, h-len(lines))
@@ -116,8 +116,8 @@ func (d *Menu[M]) Draw(w, h int) (lines []cells.Drawn) {
 	}
 	for i := d.top; i < min(d.top+room, len(all)); i++ {
 		c := all[i]
-		line := cells.Line{cells.Blank(1), cells.Fit(paint.Strong, c.Key, keys), cells.Blank(2),
-			cells.Fit(paint.Plain, c.Text, wide), cells.Blank(2), cells.Text(paint.Faint, c.Note)}
+		line := cells.Line{cells.Blank(1), cells.Fit(cells.Strong, c.Key, keys), cells.Blank(2),
+			cells.Fit(cells.Plain, c.Text, wide), cells.Blank(2), cells.Text(cells.Faint, c.Note)}
 		lines = append(lines, cells.Drawn{Line: line, Selected: i == d.sel})
 	}
 	return lines
@@ -158,7 +158,7 @@ func (d *Prompt[M]) Hints() []string { return []string{"Esc leave", "Enter accep
 
 // Draw draws w columns and at most h lines.
 func (d *Prompt[M]) Draw(w, h int) []cells.Drawn {
-	return []cells.Drawn{{Line: cells.Of(paint.Strong, " "+d.Title)}, {}, {Line: append(cells.Of(paint.Accent, " › "), d.Line.Line(w-4, true, -1)...)}}
+	return []cells.Drawn{{Line: cells.Of(cells.Strong, " "+d.Title)}, {}, {Line: append(cells.Of(cells.Accent, " › "), d.Line.Line(w-4, true, -1)...)}}
 }
 
 // An Editor edits a text of several lines; Check returns what is wrong with it, which the user
@@ -198,9 +198,9 @@ func (d *Editor[M]) Hints() []string {
 
 // Draw draws w columns and at most h lines.
 func (d *Editor[M]) Draw(w, h int) (lines []cells.Drawn) {
-	lines = append(lines, cells.Drawn{Line: cells.Of(paint.Strong, " "+d.Title)})
+	lines = append(lines, cells.Drawn{Line: cells.Of(cells.Strong, " "+d.Title)})
 	if d.wrong != "" {
-		lines = append(lines, cells.Drawn{Line: cells.Of(paint.Warn, " "+d.wrong+": Ctrl-S again sends it as it is")})
+		lines = append(lines, cells.Drawn{Line: cells.Of(cells.Warn, " "+d.wrong+": Ctrl-S again sends it as it is")})
 	}
 	lines = append(lines, cells.Drawn{Line: cells.Line{cells.Rule(w)}})
 	for _, l := range d.Area.Lines(w-2, h-len(lines)) {
@@ -233,7 +233,7 @@ func (d *Page[M]) Hints() []string { return []string{"Esc close", "↑↓ scroll
 
 // Draw draws w columns and at most h lines.
 func (d *Page[M]) Draw(w, h int) (lines []cells.Drawn) {
-	lines = append(lines, cells.Drawn{Line: cells.Of(paint.Strong, " "+d.Title)}, cells.Drawn{})
+	lines = append(lines, cells.Drawn{Line: cells.Of(cells.Strong, " "+d.Title)}, cells.Drawn{})
 	d.top = max(0, min(d.top, len(d.Lines)-h+2))
 	return append(lines, d.Lines[d.top:]...)
 }

@@ -2,7 +2,7 @@ package lists
 
 import (
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/sheet"
 )
 
@@ -32,7 +32,7 @@ func (l *List) drawTable(clock sheet.Clock, w, h int) (lines []drawn) {
 	for n := l.top; n < min(l.top+h, l.Total); n++ {
 		it := l.at(n)
 		if it == nil {
-			lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  …"), Item: n + 1})
+			lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1})
 			continue
 		}
 		lines = append(lines, drawn{Line: sheet.TableLine(clock, &it.Row, widths, whole), Selected: n == l.Sel, Item: n + 1})
@@ -57,7 +57,7 @@ func (l *List) drawTalk(clock sheet.Clock, client, server string, w, h int) (lin
 	for n := l.top; n < l.Total && h > 0; n++ {
 		it := l.at(n)
 		if it == nil {
-			lines, h = append(lines, drawn{Line: cells.Of(paint.Faint, "  …"), Item: n + 1}), h-1
+			lines, h = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1}), h-1
 			continue
 		}
 		for i, line := range sheet.BlockLines(&it.Row, it.Lines, l.open[it.Key], c) {

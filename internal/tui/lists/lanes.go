@@ -5,7 +5,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/sheet"
 )
 
@@ -115,8 +115,8 @@ func (l *List) drawTime(clock sheet.Clock, w, h int) (lines []drawn) {
 	s := l.window()
 	names := max(10, min(28, w/4))
 	room := max(8, w-names-2)
-	left := cells.Of(paint.Faint, clock.At(s.From))
-	right := cells.Of(paint.Faint, clock.At(s.To)+" · "+sheet.Took(s.To.Sub(s.From).Seconds()))
+	left := cells.Of(cells.Faint, clock.At(s.From))
+	right := cells.Of(cells.Faint, clock.At(s.To)+" · "+sheet.Took(s.To.Sub(s.From).Seconds()))
 	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Between(left, right, room)...)})
 	h -= 3
 	l.sight(h, one)
@@ -126,10 +126,10 @@ func (l *List) drawTime(clock sheet.Clock, w, h int) (lines []drawn) {
 			continue
 		}
 		lv, _ := it.Doc.(*sheet.Level)
-		line := cells.Line{cells.Fit(paint.Plain, lv.Title, names), cells.Blank(2)}
+		line := cells.Line{cells.Fit(cells.Plain, lv.Title, names), cells.Blank(2)}
 		pick := -1
 		if n == l.Sel {
-			line[0] = cells.Fit(paint.Strong, "› "+lv.Title, names)
+			line[0] = cells.Fit(cells.Strong, "› "+lv.Title, names)
 			pick = max(0, min(l.bar, len(lv.Bars)-1))
 		}
 		lines = append(lines, drawn{Line: append(line, sheet.BarsLine(lv.Bars, s.From, s.To, room, pick)...), Item: n + 1})

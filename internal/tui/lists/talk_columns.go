@@ -6,7 +6,6 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // talkColumns are the widths of the list of conversations. A column without room is 0 wide.
@@ -29,8 +28,8 @@ func talkColumnsOf(all []view.Conversation, titles []string, sum *view.Conversat
 	for i := range all {
 		text := titles[i]
 		same, seen[text] = same || seen[text], true
-		title = max(title, 2+cells.Of(paint.Plain, text).Width())
-		revision = max(revision, cells.Of(paint.Plain, all[i].Revision).Width())
+		title = max(title, 2+cells.Of(cells.Plain, text).Width())
+		revision = max(revision, cells.Of(cells.Plain, all[i].Revision).Width())
 	}
 	c.rows, c.failed = 1+len(english.Thousands(sum.Rows)), 0
 	if sum.Failed > 0 {
@@ -54,24 +53,24 @@ func talkColumnsOf(all []view.Conversation, titles []string, sum *view.Conversat
 func (c *talkColumns) head() cells.Line {
 	if !c.named {
 		w := c.title + c.time + c.failed + c.rows
-		return cells.Between(cells.Of(paint.Faint, "conversations"), cells.Of(paint.Faint, "!failed rows"), w)
+		return cells.Between(cells.Of(cells.Faint, "conversations"), cells.Of(cells.Faint, "!failed rows"), w)
 	}
-	return c.line(cells.Fit(paint.Faint, "conversations", c.title), "began", "revision", cells.Right(paint.Faint, "failed", c.failed), cells.Right(paint.Faint, "rows", c.rows))
+	return c.line(cells.Fit(cells.Faint, "conversations", c.title), "began", "revision", cells.Right(cells.Faint, "failed", c.failed), cells.Right(cells.Faint, "rows", c.rows))
 }
 
 // entry is a conversation: when it began, how many of its rows failed, and how many it has.
-func (c *talkColumns) entry(title, began string, talk *view.Conversation, role paint.Role) cells.Line {
+func (c *talkColumns) entry(title, began string, talk *view.Conversation, role cells.Role) cells.Line {
 	failed := ""
 	if talk.Failed > 0 {
 		failed = "!" + english.Thousands(talk.Failed)
 	}
-	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(paint.Bad, failed, c.failed), cells.Right(paint.Faint, english.Thousands(talk.Rows), c.rows))
+	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(cells.Bad, failed, c.failed), cells.Right(cells.Faint, english.Thousands(talk.Rows), c.rows))
 }
 
 func (c *talkColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {
-	line := cells.Line{title, cells.Right(paint.Faint, began, c.time)}
+	line := cells.Line{title, cells.Right(cells.Faint, began, c.time)}
 	if c.revision > 0 {
-		line = append(line, cells.Blank(2), cells.Fit(paint.Faint, revision, c.revision-2))
+		line = append(line, cells.Blank(2), cells.Fit(cells.Faint, revision, c.revision-2))
 	}
 	return slices.Concat(line, cells.Line{failed, rows})
 }

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/tui/sheet"
 )
 
@@ -109,11 +109,11 @@ func (t *Talks) Choose() (filter string) {
 // shown, words are the terms of the filter.
 func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []string, w, h int) (lines []drawn) {
 	mark := func(n int) bool { return active && t.Sel == n }
-	role := func(on bool) paint.Role {
+	role := func(on bool) cells.Role {
 		if on {
-			return paint.Strong
+			return cells.Strong
 		}
-		return paint.Plain
+		return cells.Plain
 	}
 	all := view.Conversation{}
 	for i := range t.All {
@@ -128,7 +128,7 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 		about = aboutTalk(clock, c)
 	}
 	if h >= lowTalks {
-		filters = append(filters, drawn{}, drawn{Line: cells.Of(paint.Faint, "filters")})
+		filters = append(filters, drawn{}, drawn{Line: cells.Of(cells.Faint, "filters")})
 	}
 	for i, term := range Filters {
 		box := "  "
@@ -151,7 +151,7 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 		lines = append(lines, drawn{Line: cols.entry(dot+texts[i], clock.At(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)})
 	}
 	if n := len(t.All) - room; n > 0 {
-		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
+		lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  "+sheet.Counted(n, "more", "more"))})
 	}
 	lines = slices.Concat(lines, about, filters)
 	selected := slices.IndexFunc(lines, func(d drawn) bool { return d.Selected })
@@ -163,11 +163,11 @@ const lowTalks = 14
 
 // aboutTalk says of a conversation what its line has no room for.
 func aboutTalk(clock sheet.Clock, c *view.Conversation) []drawn {
-	counts := cells.Of(paint.Faint, "  "+sheet.Counted(c.Rows, "row", "rows"))
+	counts := cells.Of(cells.Faint, "  "+sheet.Counted(c.Rows, "row", "rows"))
 	if c.Failed > 0 {
-		counts = append(counts, cells.Text(paint.Bad, ", "+english.Thousands(c.Failed)+" failed"))
+		counts = append(counts, cells.Text(cells.Bad, ", "+english.Thousands(c.Failed)+" failed"))
 	}
-	return []drawn{{Line: cells.Of(paint.Faint, "  "+clock.At(c.Began)+"  "+c.Revision)}, {Line: counts}}
+	return []drawn{{Line: cells.Of(cells.Faint, "  "+clock.At(c.Began)+"  "+c.Revision)}, {Line: counts}}
 }
 
 // Title names the two sides of a conversation.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/cells"
 )
 
 func shown(a *Area, w, h int) (rows []string) {
@@ -48,7 +48,7 @@ func TestAreaShowsTheCursor(t *testing.T) {
 					t.Fatalf("a row of %d columns in an area of %d", l.Width(), size[0])
 				}
 				var b strings.Builder
-				l.Write(&b, paint.Palette{}, false)
+				l.Write(&b, cells.Palette{}, false)
 				seen = seen || strings.Contains(b.String(), "\x1b[7m")
 			}
 			if !seen || len(rows) > size[1] {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
+
 	"mcpc/internal/validate"
 )
 
@@ -210,14 +210,14 @@ func (f *field) value() (json.RawMessage, error) {
 // Lines draws the form in w columns and at most h lines, so that the active field is seen.
 func (f *Form) Lines(w, h int, active bool) []cells.Line {
 	var lines []cells.Line
-	lines = append(lines, cells.Of(paint.Strong, f.Title))
+	lines = append(lines, cells.Of(cells.Strong, f.Title))
 	if f.Text != "" {
-		lines = append(lines, cells.Wrap(paint.Plain, f.Text, w)...)
+		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
 	seen := 0
 	wide := 6
 	for i := range f.fields {
-		wide = min(max(wide, cells.Of(paint.Plain, f.fields[i].Label()).Width()+2), w/3)
+		wide = min(max(wide, cells.Of(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
 	}
 	for i := range f.fields {
 		if i == f.at {
@@ -227,9 +227,9 @@ func (f *Form) Lines(w, h int, active bool) []cells.Line {
 	}
 	buttons := cells.Line{cells.Blank(wide + 1)}
 	for i, b := range f.Buttons {
-		role := paint.Strong
+		role := cells.Strong
 		if active && f.at == len(f.fields)+i {
-			role, seen = paint.Cursor, len(lines)
+			role, seen = cells.Cursor, len(lines)
 		}
 		buttons = append(buttons, cells.Text(role, "[ "+b+" ]"), cells.Blank(2))
 	}
@@ -247,7 +247,7 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	if f.Required {
 		name += " *"
 	}
-	line := cells.Line{cells.Right(paint.Accent, name, wide), cells.Blank(1)}
+	line := cells.Line{cells.Right(cells.Accent, name, wide), cells.Blank(1)}
 	room := max(w-wide-1, 8)
 	switch f.Kind {
 	case question.Boolean, question.Choice, question.Choices:
@@ -265,9 +265,9 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	}
 	switch {
 	case f.err != "":
-		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(paint.Bad, "! "+f.err, room)})
+		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(cells.Bad, "! "+f.err, room)})
 	case active && hint != "":
-		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(paint.Faint, hint, room)})
+		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(cells.Faint, hint, room)})
 	}
 	return lines
 }
@@ -283,9 +283,9 @@ func (f *field) options(active bool) (line cells.Line) {
 				box = "[x] "
 			}
 		}
-		role := paint.Plain
+		role := cells.Plain
 		if active && (on || f.choice < 0 && i == 0) {
-			role = paint.Cursor
+			role = cells.Cursor
 		}
 		line = append(line, cells.Text(role, box+o.Title), cells.Blank(2))
 	}

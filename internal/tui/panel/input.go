@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // An Input is one line of text that is edited.
@@ -90,20 +89,20 @@ func (in *Input) cut(from, to int) {
 // which on it is wrong, or -1.
 func (in *Input) Line(width int, active bool, mark int) cells.Line {
 	from := 0
-	for cells.Of(paint.Plain, string(in.text[from:in.at])).Width() >= width && from < in.at {
+	for cells.Of(cells.Plain, string(in.text[from:in.at])).Width() >= width && from < in.at {
 		from++
 	}
 	var line cells.Line
 	for i := from; i <= len(in.text); i++ {
-		role, text := paint.Plain, " "
+		role, text := cells.Plain, " "
 		if i < len(in.text) {
 			text = string(in.text[i])
 		}
 		if mark >= 0 && i >= mark && i < len(in.text) {
-			role = paint.Bad
+			role = cells.Bad
 		}
 		if active && i == in.at {
-			role = paint.Cursor
+			role = cells.Cursor
 		} else if i == len(in.text) {
 			break
 		}
@@ -119,7 +118,7 @@ func (in *Input) rows(width int) []int {
 	for i, r := range in.text {
 		n := 1
 		if r < ' ' || r > '~' {
-			n = cells.Of(paint.Plain, string(r)).Width()
+			n = cells.Of(cells.Plain, string(r)).Width()
 		}
 		if used += n; width > 0 && used > width-1 && i > starts[len(starts)-1] {
 			starts, used = append(starts, i), n
@@ -141,11 +140,11 @@ func rowOf(starts []int, at int) int {
 // part draws the runes of a row, with the cursor where active.
 func (in *Input) part(from, to int, active bool) cells.Line {
 	if !active {
-		return cells.Of(paint.Plain, string(in.text[from:to]))
+		return cells.Of(cells.Plain, string(in.text[from:to]))
 	}
-	line := cells.Of(paint.Plain, string(in.text[from:in.at]))
+	line := cells.Of(cells.Plain, string(in.text[from:in.at]))
 	if in.at == len(in.text) {
-		return append(line, cells.Text(paint.Cursor, " "))
+		return append(line, cells.Text(cells.Cursor, " "))
 	}
-	return append(line, cells.Text(paint.Cursor, string(in.text[in.at])), cells.Text(paint.Plain, string(in.text[in.at+1:to])))
+	return append(line, cells.Text(cells.Cursor, string(in.text[in.at])), cells.Text(cells.Plain, string(in.text[in.at+1:to])))
 }

@@ -8,7 +8,6 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // A Clock says what time it is, and when the documents were read. Still is set where open
@@ -31,22 +30,22 @@ func Timer(d time.Duration) string {
 }
 
 // State is the role and the mark of an exchange, which differ without colours too.
-func State(r *view.Row) (paint.Role, string) {
+func State(r *view.Row) (cells.Role, string) {
 	switch {
 	case r.State == "held":
-		return paint.Bad, "‖"
+		return cells.Bad, "‖"
 	case r.State == "asking":
-		return paint.Warn, "?"
+		return cells.Warn, "?"
 	case r.State == "open":
-		return paint.Accent, "…"
+		return cells.Accent, "…"
 	case r.Failed:
-		return paint.Bad, "!"
+		return cells.Bad, "!"
 	case r.Findings > 0:
-		return paint.Warn, "⚠"
+		return cells.Warn, "⚠"
 	case r.Mark:
-		return paint.Accent, "★"
+		return cells.Accent, "★"
 	}
-	return paint.Plain, " "
+	return cells.Plain, " "
 }
 
 // Phases are the parts of the bar of an exchange.
@@ -98,13 +97,13 @@ func (c Clock) Took(r *view.Row) cells.Span {
 	s := c.Seconds(r)
 	switch r.State {
 	case "done":
-		return cells.Text(paint.Plain, Took(s))
+		return cells.Text(cells.Plain, Took(s))
 	case "held":
-		return cells.Text(paint.Bad, "‖ "+Timer(Duration(s)))
+		return cells.Text(cells.Bad, "‖ "+Timer(Duration(s)))
 	case "asking":
-		return cells.Text(paint.Warn, "? "+Timer(Duration(s)))
+		return cells.Text(cells.Warn, "? "+Timer(Duration(s)))
 	}
-	return cells.Text(paint.Accent, "… "+Timer(Duration(s)))
+	return cells.Text(cells.Accent, "… "+Timer(Duration(s)))
 }
 
 // Took is a duration for a column.

@@ -6,7 +6,6 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // A Side is a conversation that is compared, and its title.
@@ -21,18 +20,18 @@ func Comparison(clock Clock, c *view.Comparison, sides [2]Side, w int) (lines []
 		s := sides[i]
 		facts := []string{clock.At(s.Talk.Began), s.Title, s.Talk.Revision, Counted(s.Talk.Rows, "row", "rows")}
 		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
-		lines = append(lines, cells.Line{cells.Text(paint.Faint, "   "+name+"  "), cells.Text(paint.Plain, text)})
+		lines = append(lines, cells.Line{cells.Text(cells.Faint, "   "+name+"  "), cells.Text(cells.Plain, text)})
 	}
 	for _, part := range []struct {
 		name  string
 		lines []string
 	}{{"tools", c.Tools}, {"schemas", c.Schemas}, {"calls", c.Calls}, {"timing", c.Timing}} {
-		lines = append(lines, cells.Line{}, cells.Of(paint.Strong, " "+part.name))
+		lines = append(lines, cells.Line{}, cells.Of(cells.Strong, " "+part.name))
 		if len(part.lines) == 0 {
-			lines = append(lines, cells.Of(paint.Faint, "   the same"))
+			lines = append(lines, cells.Of(cells.Faint, "   the same"))
 		}
 		for _, text := range part.lines {
-			for _, l := range cells.Wrap(paint.Plain, text, w-3) {
+			for _, l := range cells.Wrap(cells.Plain, text, w-3) {
 				lines = append(lines, append(cells.Line{cells.Blank(3)}, l...))
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // The tabs of a Detail.
@@ -44,13 +43,13 @@ type Detail struct {
 
 // Title says which exchange it is, and how it ended.
 func (d *Detail) Title(clock Clock) cells.Line {
-	key := cells.Text(paint.Faint, d.Key)
+	key := cells.Text(cells.Faint, d.Key)
 	if d.Doc == nil {
 		return cells.Line{cells.Blank(1), key}
 	}
 	r := &d.Doc.Row
 	role, mark := State(r)
-	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+strings.ReplaceAll(r.Channel, "_", " "))), cells.Blank(2), cells.Text(paint.Strong, Title(r)),
+	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+strings.ReplaceAll(r.Channel, "_", " "))), cells.Blank(2), cells.Text(cells.Strong, Title(r)),
 		cells.Blank(2), key, cells.Blank(2), clock.Took(r)}
 }
 
@@ -71,10 +70,10 @@ func (d *Detail) Tabs(w int, active bool) (line cells.Line) {
 		used -= len(name(from))
 	}
 	for i := from; i < TabCount; i++ {
-		role := paint.Faint
+		role := cells.Faint
 		if i == d.Tab {
-			if role = paint.Strong; active {
-				role = paint.Cursor
+			if role = cells.Strong; active {
+				role = cells.Cursor
 			}
 		}
 		line = append(line, cells.Text(role, name(i)))

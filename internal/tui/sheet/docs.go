@@ -8,7 +8,6 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // DocColumns are the columns of the views of documents: tools, streams, secrets.
@@ -37,34 +36,34 @@ func DocCell(clock Clock, doc any, head string) cells.Span {
 func toolCell(t *view.Tool, head string) cells.Span {
 	zero := func(n int, text string) cells.Span {
 		if n == 0 {
-			return cells.Text(paint.Faint, "–")
+			return cells.Text(cells.Faint, "–")
 		}
-		return cells.Text(paint.Plain, text)
+		return cells.Text(cells.Plain, text)
 	}
 	switch head {
 	case "":
 		switch {
 		case t.Reason != "":
-			return cells.Text(paint.Bad, "!")
+			return cells.Text(cells.Bad, "!")
 		case t.Failed > 0:
-			return cells.Text(paint.Warn, "⚠")
+			return cells.Text(cells.Warn, "⚠")
 		}
-		return cells.Text(paint.Good, "✓")
+		return cells.Text(cells.Good, "✓")
 	case "tool":
-		return cells.Text(paint.Strong, t.Name)
+		return cells.Text(cells.Strong, t.Name)
 	case "server":
-		return cells.Text(paint.Plain, t.Server)
+		return cells.Text(cells.Plain, t.Server)
 	case "listed":
 		return good(t.Listed, "yes")
 	case "page":
-		return cells.Text(paint.Faint, strings.Replace(t.Page, " or more", "+", 1))
+		return cells.Text(cells.Faint, strings.Replace(t.Page, " or more", "+", 1))
 	case "schema":
 		return good(t.Schema, "usable")
 	case "called":
 		return zero(t.Called, strconv.Itoa(t.Called))
 	case "failed":
 		if t.Failed > 0 {
-			return cells.Text(paint.Bad, strconv.Itoa(t.Failed))
+			return cells.Text(cells.Bad, strconv.Itoa(t.Failed))
 		}
 		return zero(0, "")
 	case "p50":
@@ -72,16 +71,16 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "p95":
 		return zero(t.Called, Took(t.P95))
 	case "size":
-		return cells.Text(paint.Faint, term.Size(t.Bytes))
+		return cells.Text(cells.Faint, term.Size(t.Bytes))
 	}
-	return cells.Text(paint.Warn, t.Changed)
+	return cells.Text(cells.Warn, t.Changed)
 }
 
 func good(text, well string) cells.Span {
 	if text == well {
-		return cells.Text(paint.Good, "✓ "+text)
+		return cells.Text(cells.Good, "✓ "+text)
 	}
-	return cells.Text(paint.Warn, text)
+	return cells.Text(cells.Warn, text)
 }
 
 func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
@@ -89,30 +88,30 @@ func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
 	case "":
 		switch {
 		case s.Problem:
-			return cells.Text(paint.Bad, "!")
+			return cells.Text(cells.Bad, "!")
 		case s.Open:
-			return cells.Text(paint.Accent, "…")
+			return cells.Text(cells.Accent, "…")
 		}
-		return cells.Text(paint.Good, "✓")
+		return cells.Text(cells.Good, "✓")
 	case "opened":
-		return cells.Text(paint.Faint, clock.At(s.Opened))
+		return cells.Text(cells.Faint, clock.At(s.Opened))
 	case "stream":
 		what := strings.TrimPrefix(s.What, "response to ")
-		return cells.Text(paint.Strong, strings.Replace(what, "tools/call ", "call ", 1))
+		return cells.Text(cells.Strong, strings.Replace(what, "tools/call ", "call ", 1))
 	case "client":
-		return cells.Text(paint.Plain, s.Client)
+		return cells.Text(cells.Plain, s.Client)
 	case "server":
-		return cells.Text(paint.Plain, s.Server)
+		return cells.Text(cells.Plain, s.Server)
 	case "events":
-		return cells.Text(paint.Plain, english.Thousands(s.Events))
+		return cells.Text(cells.Plain, english.Thousands(s.Events))
 	case "last id":
-		return cells.Text(paint.Faint, s.LastID)
+		return cells.Text(cells.Faint, s.LastID)
 	case "silent":
-		return cells.Text(paint.Plain, Timer(Duration(s.Quiet)))
+		return cells.Text(cells.Plain, Timer(Duration(s.Quiet)))
 	}
-	role := paint.Plain
+	role := cells.Plain
 	if s.Problem {
-		role = paint.Bad
+		role = cells.Bad
 	}
 	return cells.Text(role, s.Text)
 }
@@ -121,48 +120,48 @@ func secretCell(s *view.Secret, head string) cells.Span {
 	switch head {
 	case "":
 		if len(s.Servers) > 1 {
-			return cells.Text(paint.Bad, "!")
+			return cells.Text(cells.Bad, "!")
 		}
-		return cells.Text(paint.Plain, " ")
+		return cells.Text(cells.Plain, " ")
 	case "hash":
-		return cells.Text(paint.Strong, s.Hash)
+		return cells.Text(cells.Strong, s.Hash)
 	case "kind":
-		return cells.Text(paint.Plain, s.Kind)
+		return cells.Text(cells.Plain, s.Kind)
 	case "times":
-		return cells.Text(paint.Plain, strconv.Itoa(s.Times))
+		return cells.Text(cells.Plain, strconv.Itoa(s.Times))
 	case "places":
-		return cells.Text(paint.Faint, strings.Join(s.Places, ", "))
+		return cells.Text(cells.Faint, strings.Join(s.Places, ", "))
 	}
-	role := paint.Plain
+	role := cells.Plain
 	if len(s.Servers) > 1 {
-		role = paint.Bad
+		role = cells.Bad
 	}
 	return cells.Text(role, strings.Join(s.Servers, ", "))
 }
 
 // DocText is what a document has to say in whole sentences.
 func DocText(doc any, w int) (lines []cells.Line) {
-	add := func(r paint.Role, text string) {
+	add := func(r cells.Role, text string) {
 		if text != "" {
 			lines = append(lines, cells.Wrap(r, text, w)...)
 		}
 	}
 	switch d := doc.(type) {
 	case *view.Tool:
-		add(paint.Bad, d.Reason)
+		add(cells.Bad, d.Reason)
 		if d.LastError != "" {
-			add(paint.Warn, "last error: "+d.LastError)
+			add(cells.Warn, "last error: "+d.LastError)
 		}
-		add(paint.Faint, d.Description)
+		add(cells.Faint, d.Description)
 	case *view.Stream:
-		add(paint.Strong, d.What)
-		add(paint.Plain, d.Text)
+		add(cells.Strong, d.What)
+		add(cells.Plain, d.Text)
 	case *view.Secret:
 		if len(d.Servers) > 1 {
-			add(paint.Bad, "This secret was sent to "+Counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
+			add(cells.Bad, "This secret was sent to "+Counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
 		}
-		add(paint.Plain, strings.Join(d.Places, ", "))
-		add(paint.Faint, "f shows all exchanges with it")
+		add(cells.Plain, strings.Join(d.Places, ", "))
+		add(cells.Faint, "f shows all exchanges with it")
 	}
 	return lines
 }

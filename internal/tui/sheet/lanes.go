@@ -5,7 +5,6 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // A Level is a line of a lane: the exchanges that do not run at the same time.
@@ -38,7 +37,7 @@ func Levels(lanes []view.Lane) (all []*Level) {
 func Legend() (line cells.Line) {
 	line = cells.Line{cells.Blank(1)}
 	for _, name := range []string{"wait", "first", "events", "person", "held"} {
-		line = append(line, cells.Mark(name), cells.Text(paint.Faint, " "+name+"   "))
+		line = append(line, cells.Mark(name), cells.Text(cells.Faint, " "+name+"   "))
 	}
 	return line
 }
@@ -49,7 +48,7 @@ func BarLine(clock Clock, b *view.Bar) cells.Line {
 	if b.Times > 1 {
 		text += "  stands for " + Counted(b.Times, "exchange", "exchanges")
 	}
-	return cells.Of(paint.Strong, text)
+	return cells.Of(cells.Strong, text)
 }
 
 // BarsLine draws the bars of a line; pick is the one that is selected.
@@ -92,9 +91,9 @@ func barCells(b *view.Bar, n int, picked bool) cells.Line {
 	line := cells.Bar(parts, whole, n)
 	switch {
 	case picked:
-		return line.Role(paint.Cursor)
+		return line.Role(cells.Cursor)
 	case b.Failed:
-		return line.Role(paint.Bad)
+		return line.Role(cells.Bad)
 	}
 	return line
 }

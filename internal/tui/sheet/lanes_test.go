@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/cells"
 )
 
 // Only an exchange that failed is drawn as failed in the Time view.
@@ -16,7 +16,7 @@ func TestBarsThatFailedAreRed(t *testing.T) {
 	} {
 		b := view.Bar{From: time.Unix(0, 0), To: time.Unix(1, 0), Channel: channel, State: "done", Failed: failed}
 		line := barCells(&b, 10, false)
-		if got := reflect.DeepEqual(line, line.Role(paint.Bad)); got != failed {
+		if got := reflect.DeepEqual(line, line.Role(cells.Bad)); got != failed {
 			t.Errorf("%s is red: %t", channel, got)
 		}
 	}

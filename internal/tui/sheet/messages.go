@@ -8,7 +8,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // How many lines of the request and of the answer the summary shows; their tabs have all.
@@ -21,7 +20,7 @@ const (
 // A fact is a line of the summary: a name, and a text of at most lines rows.
 type fact struct {
 	name, text string
-	role       paint.Role
+	role       cells.Role
 	lines      int
 	more       string // the tab that has the whole text
 }
@@ -29,13 +28,13 @@ type fact struct {
 // messageFacts are what was asked and what came back.
 func messageFacts(doc *view.Detail) (facts []fact) {
 	if name, text := asked(doc); text != "" {
-		facts = append(facts, fact{name, text, paint.Plain, mostAsked, TabNames[TabRequest]})
+		facts = append(facts, fact{name, text, cells.Plain, mostAsked, TabNames[TabRequest]})
 	}
 	name, text := answered(doc)
 	if text != "" && strings.TrimSpace(text) != strings.TrimSpace(doc.Row.Text) {
-		role := paint.Plain
+		role := cells.Plain
 		if doc.Row.Failed {
-			role = paint.Bad
+			role = cells.Bad
 		}
 		most := mostAnswered
 		if strings.HasPrefix(text, "{") {
@@ -114,10 +113,10 @@ func (f *fact) draw(w, wide int) (lines []Fact) {
 		if i > 0 {
 			name = ""
 		}
-		lines = append(lines, Fact{Line: append(cells.Line{cells.Fit(paint.Faint, name, wide+2)}, part...), Value: f.text})
+		lines = append(lines, Fact{Line: append(cells.Line{cells.Fit(cells.Faint, name, wide+2)}, part...), Value: f.text})
 	}
 	if more {
-		lines = append(lines, Fact{Line: cells.Line{cells.Blank(wide + 2), cells.Text(paint.Faint, "… more in "+f.more)}, Value: f.text})
+		lines = append(lines, Fact{Line: cells.Line{cells.Blank(wide + 2), cells.Text(cells.Faint, "… more in "+f.more)}, Value: f.text})
 	}
 	return lines
 }

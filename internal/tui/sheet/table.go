@@ -6,7 +6,6 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // TableColumns are those of the Table view; their heads are the orders that a Query knows, where it
@@ -54,8 +53,8 @@ func TableLine(clock Clock, r *view.Row, widths []int, whole float64) (line cell
 }
 
 // tableCell is the text of a column.
-func tableCell(clock Clock, head string, r *view.Row, role paint.Role, mark string) cells.Span {
-	faint := func(text string) cells.Span { return cells.Text(paint.Faint, text) }
+func tableCell(clock Clock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
+	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
 	number := func(n int64, text string) cells.Span {
 		if n == 0 {
 			return faint("")
@@ -70,16 +69,16 @@ func tableCell(clock Clock, head string, r *view.Row, role paint.Role, mark stri
 	case "time":
 		return faint(clock.At(r.Time))
 	case "client":
-		return cells.Text(paint.Plain, r.Client)
+		return cells.Text(cells.Plain, r.Client)
 	case "server":
-		return cells.Text(paint.Plain, r.Server)
+		return cells.Text(cells.Plain, r.Server)
 	case "method":
 		if r.Dir == "received" {
-			return cells.Text(paint.Plain, "◀ "+r.Method)
+			return cells.Text(cells.Plain, "◀ "+r.Method)
 		}
-		return cells.Text(paint.Plain, r.Method)
+		return cells.Text(cells.Plain, r.Method)
 	case "name":
-		return cells.Text(paint.Strong, r.Name)
+		return cells.Text(cells.Strong, r.Name)
 	case "outcome":
 		return cells.Text(role, r.Channel)
 	case "http":

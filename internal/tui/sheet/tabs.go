@@ -7,7 +7,6 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // Lines are the lines of the tab that is open.
@@ -19,7 +18,7 @@ func (d *Detail) Lines(clock Clock, w int) []Fact {
 	case TabRequest:
 		lines := bodyLines(d, doc.Request, w-2)
 		for _, wrong := range doc.Wrong {
-			lines = append(lines, Facts(cells.Wrap(paint.Bad, "! "+wrong.Text, w-2))...)
+			lines = append(lines, Facts(cells.Wrap(cells.Bad, "! "+wrong.Text, w-2))...)
 		}
 		return append(lines, schemaLines(d, "inputSchema", doc.InputSchema, w-2)...)
 	case TabAnswer:
@@ -36,9 +35,9 @@ func (d *Detail) Lines(clock Clock, w int) []Fact {
 	return diffLines(d, w-2)
 }
 
-func heading(text string) []Fact { return []Fact{{}, {Line: cells.Of(paint.Strong, text)}} }
+func heading(text string) []Fact { return []Fact{{}, {Line: cells.Of(cells.Strong, text)}} }
 
-func wrapped(r paint.Role, text string, w int) []Fact { return Facts(cells.Wrap(r, text, w)) }
+func wrapped(r cells.Role, text string, w int) []Fact { return Facts(cells.Wrap(r, text, w)) }
 
 // summaryLines tell what happened, from the most important on.
 func summaryLines(doc *view.Detail, w int) (lines []Fact) {
@@ -49,11 +48,11 @@ func summaryLines(doc *view.Detail, w int) (lines []Fact) {
 	}
 	for _, text := range []string{doc.Cut, doc.Why, doc.Group} {
 		if text != "" {
-			lines = append(lines, wrapped(paint.Plain, text, w)...)
+			lines = append(lines, wrapped(cells.Plain, text, w)...)
 		}
 	}
 	if r.Note != "" {
-		lines = append(lines, wrapped(paint.Accent, "★ "+r.Note, w)...)
+		lines = append(lines, wrapped(cells.Accent, "★ "+r.Note, w)...)
 	}
 	if len(lines) > 0 {
 		lines = append(lines, Fact{})
@@ -72,7 +71,7 @@ func summaryLines(doc *view.Detail, w int) (lines []Fact) {
 	if len(doc.Stderr) > 0 {
 		lines = append(lines, heading("stderr of the server meanwhile")...)
 		for _, text := range doc.Stderr {
-			lines = append(lines, wrapped(paint.Plain, text, w)...)
+			lines = append(lines, wrapped(cells.Plain, text, w)...)
 		}
 	}
 	return lines
@@ -94,7 +93,7 @@ func eventLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 			if i > 0 {
 				after = ""
 			}
-			lines = append(lines, Fact{Line: append(cells.Line{cells.Right(paint.Faint, after, 9), cells.Blank(2)}, part...), Value: l.Text})
+			lines = append(lines, Fact{Line: append(cells.Line{cells.Right(cells.Faint, after, 9), cells.Blank(2)}, part...), Value: l.Text})
 		}
 	}
 	return lines
@@ -105,24 +104,24 @@ func wireLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
 		sign := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
-		head := cells.Line{cells.Text(paint.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)), cells.Text(paint.Faint, "  "+f.Time.In(clock.Now.Location()).Format("15:04:05.000"))}
+		head := cells.Line{cells.Text(cells.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)), cells.Text(cells.Faint, "  "+f.Time.In(clock.Now.Location()).Format("15:04:05.000"))}
 		for _, more := range [][2]string{{"event", f.Event}, {"id", f.ID}} {
 			if more[1] != "" {
-				head = append(head, cells.Text(paint.Faint, "  "+more[0]+": "+more[1]))
+				head = append(head, cells.Text(cells.Faint, "  "+more[0]+": "+more[1]))
 			}
 		}
 		lines = append(lines, Fact{Line: head})
 		for _, h := range f.Head {
-			for _, part := range cells.Wrap(paint.Plain, h[1], w-4-len(h[0])) {
-				lines = append(lines, Fact{Line: append(cells.Line{cells.Text(paint.Accent, "  "+h[0]+": ")}, part...), Value: h[1]})
+			for _, part := range cells.Wrap(cells.Plain, h[1], w-4-len(h[0])) {
+				lines = append(lines, Fact{Line: append(cells.Line{cells.Text(cells.Accent, "  "+h[0]+": ")}, part...), Value: h[1]})
 			}
 		}
 		if f.Note != "" {
-			lines = append(lines, wrapped(paint.Warn, "  "+f.Note, w)...)
+			lines = append(lines, wrapped(cells.Warn, "  "+f.Note, w)...)
 		}
 		lines = append(lines, rawLines(f.Body, w)...)
 		if f.Was != nil {
-			lines = append(lines, Fact{Line: cells.Of(paint.Warn, "before it was edited:")})
+			lines = append(lines, Fact{Line: cells.Of(cells.Warn, "before it was edited:")})
 			lines = append(lines, rawLines(f.Was, w)...)
 		}
 		lines = append(lines, Fact{})
@@ -135,11 +134,11 @@ func rawLines(b *view.Body, w int) (lines []Fact) {
 	if b == nil || b.Text == "" {
 		return nil
 	}
-	for _, l := range cells.Wrap(paint.Plain, b.Text, w-2) {
+	for _, l := range cells.Wrap(cells.Plain, b.Text, w-2) {
 		lines = append(lines, Fact{Line: append(cells.Line{cells.Blank(2)}, l...), Value: b.Text})
 	}
 	if b.Cut {
-		lines = append(lines, Fact{Line: cells.Of(paint.Faint, "  … "+term.Bytes(int64(b.Bytes))+" in all")})
+		lines = append(lines, Fact{Line: cells.Of(cells.Faint, "  … "+term.Bytes(int64(b.Bytes))+" in all")})
 	}
 	return lines
 }
@@ -151,12 +150,12 @@ func timeLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	parts := Phases(r, whole)
 	lines = append(lines, Fact{Line: cells.Bar(parts, whole, min(w, 72))}, Fact{})
 	for _, p := range parts {
-		lines = append(lines, Fact{Line: cells.Line{cells.Mark(p.Name), cells.Fit(paint.Plain, " "+p.Name, 12),
-			cells.Right(paint.Strong, Took(p.Size), 10), cells.Text(paint.Faint, "  "+phaseText[p.Name])}})
+		lines = append(lines, Fact{Line: cells.Line{cells.Mark(p.Name), cells.Fit(cells.Plain, " "+p.Name, 12),
+			cells.Right(cells.Strong, Took(p.Size), 10), cells.Text(cells.Faint, "  "+phaseText[p.Name])}})
 	}
 	for _, text := range []string{doc.Why, doc.Group, doc.Cut} {
 		if text != "" {
-			lines = append(append(lines, Fact{}), wrapped(paint.Plain, text, w)...)
+			lines = append(append(lines, Fact{}), wrapped(cells.Plain, text, w)...)
 		}
 	}
 	return lines
@@ -170,15 +169,15 @@ var phaseText = map[string]string{
 
 func findingLines(doc *view.Detail, w int) (lines []Fact) {
 	for _, f := range doc.Findings {
-		role := paint.Warn
+		role := cells.Warn
 		if f.Severity == "error" {
-			role = paint.Bad
+			role = cells.Bad
 		}
-		head := cells.Line{cells.Text(role, f.Severity), cells.Text(paint.Strong, "  "+f.Rule), cells.Text(paint.Faint, "  "+f.Pointer)}
+		head := cells.Line{cells.Text(role, f.Severity), cells.Text(cells.Strong, "  "+f.Rule), cells.Text(cells.Faint, "  "+f.Pointer)}
 		lines = append(lines, Fact{Line: head, Value: f.Rule})
-		lines = append(lines, wrapped(paint.Plain, f.Text, w)...)
+		lines = append(lines, wrapped(cells.Plain, f.Text, w)...)
 		if f.Fix != "" {
-			lines = append(lines, wrapped(paint.Good, "fix: "+f.Fix, w)...)
+			lines = append(lines, wrapped(cells.Good, "fix: "+f.Fix, w)...)
 		}
 		lines = append(lines, Fact{})
 	}
@@ -191,24 +190,24 @@ func diffLines(d *Detail, w int) (lines []Fact) {
 		return nil
 	}
 	if d.Diff.Err != nil {
-		return wrapped(paint.Bad, d.Diff.Err.Error(), w)
+		return wrapped(cells.Bad, d.Diff.Err.Error(), w)
 	}
-	lines = append(lines, Fact{Line: cells.Of(paint.Faint, "- "+d.Diff.With+"   + "+d.Key+", this exchange")})
+	lines = append(lines, Fact{Line: cells.Of(cells.Faint, "- "+d.Diff.With+"   + "+d.Key+", this exchange")})
 	for _, side := range []struct {
 		name    string
 		changes []view.Change
 	}{{"request", d.Diff.Request}, {"response", d.Diff.Response}} {
 		lines = append(lines, heading(side.name)...)
 		if len(side.changes) == 0 {
-			lines = append(lines, Fact{Line: cells.Of(paint.Faint, "the same")})
+			lines = append(lines, Fact{Line: cells.Of(cells.Faint, "the same")})
 		}
 		for _, c := range side.changes {
-			lines = append(lines, Fact{Line: cells.Of(paint.Accent, c.Pointer), Pointer: c.Pointer})
+			lines = append(lines, Fact{Line: cells.Of(cells.Accent, c.Pointer), Pointer: c.Pointer})
 			if c.Was != nil {
-				lines = append(lines, signed(paint.Bad, "- ", string(c.Was), w)...)
+				lines = append(lines, signed(cells.Bad, "- ", string(c.Was), w)...)
 			}
 			if c.Is != nil {
-				lines = append(lines, signed(paint.Good, "+ ", string(c.Is), w)...)
+				lines = append(lines, signed(cells.Good, "+ ", string(c.Is), w)...)
 			}
 		}
 	}
@@ -216,7 +215,7 @@ func diffLines(d *Detail, w int) (lines []Fact) {
 }
 
 // signed is a wrapped text with a sign before its first line.
-func signed(r paint.Role, sign, text string, w int) (lines []Fact) {
+func signed(r cells.Role, sign, text string, w int) (lines []Fact) {
 	for _, part := range cells.Wrap(r, text, w-len(sign)) {
 		lines = append(lines, Fact{Line: append(cells.Of(r, sign), part...), Value: text})
 		sign = "  "

@@ -6,7 +6,6 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // folded is how many lines of a block are shown until it is opened.
@@ -43,14 +42,14 @@ func ColumnsOf(w int) (c TalkColumns) {
 func TalkHead(c TalkColumns, client, server string, w int) cells.Line {
 	line := cells.Line{cells.Blank(2)}
 	if c.time > 0 {
-		line = append(line, cells.Fit(paint.Faint, "time", c.time+2))
+		line = append(line, cells.Fit(cells.Faint, "time", c.time+2))
 	}
 	if c.answer > 0 {
-		line = append(line, cells.Fit(paint.Strong, client, c.lane), cells.Blank(1), cells.Fit(paint.Strong, server, c.answer))
+		line = append(line, cells.Fit(cells.Strong, client, c.lane), cells.Blank(1), cells.Fit(cells.Strong, server, c.answer))
 	} else {
-		line = append(line, cells.Fit(paint.Strong, client+" → "+server, c.lane))
+		line = append(line, cells.Fit(cells.Strong, client+" → "+server, c.lane))
 	}
-	line = append(line, cells.Blank(2), cells.Right(paint.Faint, "took", c.took))
+	line = append(line, cells.Blank(2), cells.Right(cells.Faint, "took", c.took))
 	return line.To(w)
 }
 
@@ -96,7 +95,7 @@ func TalkLine(clock Clock, r *view.Row, a Arrow, i int, c TalkColumns, whole flo
 		if i == 0 {
 			moment = clock.At(r.Time)
 		}
-		line = append(line, cells.Fit(paint.Faint, moment, c.time+2))
+		line = append(line, cells.Fit(cells.Faint, moment, c.time+2))
 	}
 	body := c.lane
 	if c.answer > 0 {
@@ -125,19 +124,19 @@ func arrowLine(a Arrow, i int, c TalkColumns, width int, r *view.Row) cells.Line
 	}
 	switch {
 	case a.more > 0:
-		return cells.Line{cells.Fit(paint.Faint, "    ⋮ "+Counted(a.more, "line", "lines")+" more: Space", width)}
+		return cells.Line{cells.Fit(cells.Faint, "    ⋮ "+Counted(a.more, "line", "lines")+" more: Space", width)}
 	case a.reply != nil:
-		left := leader(text, c.lane, paint.Plain, true)
+		left := leader(text, c.lane, cells.Plain, true)
 		reply := levelRole(a.reply.Level, a.reply.Kind)
 		return append(left, cells.Blank(1), cells.Fit(reply, a.reply.Text, c.answer))
 	case a.Kind == "request" && a.Dir == "sent" && c.answer > 0:
 		lane := min(max(c.lane, cells.Of(role, text).Width()+4), width) // a longer one is alone on its line
-		return append(leader(text, lane, paint.Plain, true), cells.Fit(paint.Faint, "", width-lane))
+		return append(leader(text, lane, cells.Plain, true), cells.Fit(cells.Faint, "", width-lane))
 	case i == 0 && a.Dir == "received":
 		return cells.Line{cells.Fit(role, "◀ "+text, width)}
 	case a.Dir == "received" && a.Kind == "response" && c.answer > 0:
 		answer := min(max(c.answer, cells.Of(role, text).Width()), width-6)
-		head := cells.Line{cells.Blank(2), cells.Text(paint.Faint, "◀"+strings.Repeat("─", max(width-answer-4, 0))), cells.Blank(1)}
+		head := cells.Line{cells.Blank(2), cells.Text(cells.Faint, "◀"+strings.Repeat("─", max(width-answer-4, 0))), cells.Blank(1)}
 		return append(head, cells.Fit(role, text, answer))
 	case a.Dir == "received":
 		return cells.Line{cells.Fit(role, "  ◀ "+text, width)}
@@ -150,23 +149,23 @@ func arrowLine(a Arrow, i int, c TalkColumns, width int, r *view.Row) cells.Line
 }
 
 // leader writes a text with an arrow behind it that leads to the server.
-func leader(text string, width int, role paint.Role, arrow bool) cells.Line {
+func leader(text string, width int, role cells.Role, arrow bool) cells.Line {
 	head := cells.Of(role, text)
 	if head.Width() > width-4 {
 		head = head.To(width - 4)
 	}
-	return append(head, cells.Blank(1), cells.Text(paint.Faint, strings.Repeat("─", width-head.Width()-2)+"▶"))
+	return append(head, cells.Blank(1), cells.Text(cells.Faint, strings.Repeat("─", width-head.Width()-2)+"▶"))
 }
 
 // levelRole is how a line of a block is drawn.
-func levelRole(level, kind string) paint.Role {
+func levelRole(level, kind string) cells.Role {
 	switch {
 	case level == "error":
-		return paint.Bad
+		return cells.Bad
 	case level == "warning" || kind == "question":
-		return paint.Warn
+		return cells.Warn
 	case kind == "progress" || kind == "log" || kind == "remark" || kind == "notification":
-		return paint.Faint
+		return cells.Faint
 	}
-	return paint.Plain
+	return cells.Plain
 }

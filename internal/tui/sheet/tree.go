@@ -10,7 +10,6 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
 // mostTree is how many lines of a value are drawn.
@@ -57,7 +56,7 @@ func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
 	head := cells.Line{cells.Blank(min(depth*2, t.width/2))}
 	if name != "" {
-		head = append(head, cells.Text(paint.Accent, name), cells.Text(paint.Faint, ": "))
+		head = append(head, cells.Text(cells.Accent, name), cells.Text(cells.Faint, ": "))
 	}
 	if len(raw) == 0 {
 		return
@@ -80,7 +79,7 @@ func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
 	case '"':
 		t.text(pointer, head, raw)
 	default:
-		t.add(pointer, append(head, cells.Text(paint.Warn, string(raw))), raw, false)
+		t.add(pointer, append(head, cells.Text(cells.Warn, string(raw))), raw, false)
 	}
 }
 
@@ -91,11 +90,11 @@ func (t *tree) add(pointer string, line cells.Line, raw json.RawMessage, fold bo
 func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {
 	switch {
 	case n == 0:
-		t.add(pointer, append(head, cells.Text(paint.Faint, open+shut)), raw, false)
+		t.add(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, false)
 	case t.folds[pointer]:
-		t.add(pointer, append(head, cells.Text(paint.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, true)
+		t.add(pointer, append(head, cells.Text(cells.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, true)
 	default:
-		t.add(pointer, append(head, cells.Text(paint.Faint, "▾ "+open)), raw, true)
+		t.add(pointer, append(head, cells.Text(cells.Faint, "▾ "+open)), raw, true)
 		inside()
 	}
 }
@@ -104,15 +103,15 @@ func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n in
 func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
 	text, _ := jsonraw.Text(raw)
 	if !strings.Contains(text, "\n") && head.Width()+term.Width(text)+2 <= t.width {
-		t.add(pointer, append(head, cells.Text(paint.Plain, string(term.EscapeHidden(raw)))), raw, false)
+		t.add(pointer, append(head, cells.Text(cells.Plain, string(term.EscapeHidden(raw)))), raw, false)
 		return
 	}
 	if media := base64Size(text); media > 0 {
-		t.add(pointer, append(head, cells.Text(paint.Faint, "base64, "+term.Bytes(int64(media)))), raw, false)
+		t.add(pointer, append(head, cells.Text(cells.Faint, "base64, "+term.Bytes(int64(media)))), raw, false)
 		return
 	}
 	indent := min(head.Width(), t.width/3)
-	for i, part := range cells.Wrap(paint.Plain, text, t.width-indent) {
+	for i, part := range cells.Wrap(cells.Plain, text, t.width-indent) {
 		line := cells.Line{cells.Blank(indent)}
 		if i == 0 {
 			line = head

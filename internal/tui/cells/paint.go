@@ -1,7 +1,7 @@
 // Package paint holds the styles of the terminal view: roles of text, each with its SGR
 // parameters. Only the terminal's own sixteen colours are used, so that the user's palette
 // decides; no state is shown by colour alone.
-package paint
+package cells
 
 // A Role says what a text is, and so how it is drawn.
 type Role int
