@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/tui/cells"
 
 	"mcpc/internal/tui/panel"
-	"mcpc/internal/tui/sheet"
 )
 
 // acting is what waits for the user, and the form that answers it.
@@ -39,7 +38,7 @@ func (m *model) askWaiting() tea.Cmd {
 	if actor == nil {
 		return nil
 	}
-	return m.ask.Refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
 		questions, held := actor.Questions(), actor.Held()
 		return func(m *model) tea.Cmd { tookWaiting(m, questions, held); return nil }
 	})
@@ -84,8 +83,8 @@ func answerNext(m *model) tea.Cmd {
 		return m.say("no server asks anything now")
 	}
 	key := ""
-	if it := m.list().Selected(); it != nil {
-		key = it.Key
+	if it := m.list().selected(); it != nil {
+		key = it.key
 	}
 	for i := range a.questions {
 		if a.questions[i].Row == key {
@@ -139,7 +138,7 @@ func do(m *model, done string, act func(context.Context, view.Actor) error) tea.
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
 		err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -162,7 +161,7 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 	case a.gone:
 		text = " not asked any more: Esc closes "
 	case !a.asked.Until.IsZero() && a.tool == nil:
-		text = " " + sheet.Timer(a.asked.Until.Sub(m.opt.Now())) + " left "
+		text = " " + timer(a.asked.Until.Sub(m.opt.Now())) + " left "
 	}
 	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
@@ -181,7 +180,7 @@ func drawAlarms(m *model) (lines []cells.Line) {
 	a := &m.act
 	if m.status.Intercept || len(a.held) > 0 {
 		// What the user wrote stands last: it may be long.
-		text := " ‖ holding " + sheet.Counted(len(a.held), "message", "messages") +
+		text := " ‖ holding " + counted(len(a.held), "message", "messages") +
 			"   Tab select · Enter let go · e edit · d drop · I stop"
 		if m.status.Wanted != "" {
 			text += "   only " + m.status.Wanted
@@ -212,7 +211,7 @@ func heldLine(m *model, i int) cells.Line {
 	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
 	right := ""
 	if !h.Until.IsZero() {
-		right = sheet.Timer(h.Until.Sub(m.opt.Now())) + " left "
+		right = timer(h.Until.Sub(m.opt.Now())) + " left "
 	}
 	return cells.Line{cells.Fit(role, left, m.w-12), cells.Right(role, right, 12)}
 }

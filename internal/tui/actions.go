@@ -11,9 +11,8 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/lists"
+
 	"mcpc/internal/tui/panel"
-	"mcpc/internal/tui/sheet"
 )
 
 // changes are the actions that do something, or change what is shown.
@@ -49,19 +48,19 @@ func changes() []action {
 
 // target is the exchange that the keys are about.
 func target(m *model) (key string, row *view.Row) {
-	if m.focus == paneDetail && m.detail.Doc != nil {
-		return m.detail.Key, &m.detail.Doc.Row
+	if m.focus == paneDetail && m.detail.doc != nil {
+		return m.detail.key, &m.detail.doc.Row
 	}
-	it := m.list().Selected()
+	it := m.list().selected()
 	switch {
 	case it == nil:
 		return "", nil
-	case m.view == lists.Time:
-		return m.list().BarKey(), nil
-	case m.view > lists.Time:
-		return it.Key, nil
+	case m.view == viewTime:
+		return m.list().barKey(), nil
+	case m.view > viewTime:
+		return it.key, nil
 	}
-	return it.Key, &it.Row
+	return it.key, &it.row
 }
 
 func noTarget(m *model) tea.Cmd { return m.say("select an exchange first") }
@@ -84,20 +83,20 @@ func note(m *model) tea.Cmd {
 	if key == "" || row == nil {
 		return noTarget(m)
 	}
-	return askLine(m, "note about "+sheet.Title(row), row.Note, func(m *model, text string) tea.Cmd {
+	return askLine(m, "note about "+rowTitle(row), row.Note, func(m *model, text string) tea.Cmd {
 		return do(m, "noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
 	})
 }
 
 // likeMenu offers filter terms from the exchange, and shows their text.
 func likeMenu(m *model, not string) tea.Cmd {
-	d := &menu{Title: "add to the filter"}
+	d := &menu{title: "add to the filter"}
 	add := func(key, field, value string) {
 		if value == "" {
 			return
 		}
 		term := not + field + filter.Quote(value)
-		d.Choices = append(d.Choices, pick(key, term, "", func(m *model) tea.Cmd {
+		d.choices = append(d.choices, pick(key, term, "", func(m *model) tea.Cmd {
 			return m.setFilter(toggleWord(m.query.line.Text(), term))
 		}))
 	}
@@ -109,11 +108,11 @@ func likeMenu(m *model, not string) tea.Cmd {
 		add("s", "server:", row.Server)
 		add("c", "client:", row.Client)
 	}
-	if f := cursorFact(m); f != nil && f.Value != "" && len(f.Value) < 200 {
-		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.Value)))
+	if f := cursorFact(m); f != nil && f.value != "" && len(f.value) < 200 {
+		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.value)))
 	}
-	if it := m.list().Selected(); it != nil {
-		switch doc := it.Doc.(type) {
+	if it := m.list().selected(); it != nil {
+		switch doc := it.doc.(type) {
 		case *view.Tool:
 			add("n", "name:", doc.Name)
 			add("s", "server:", doc.Server)
@@ -124,7 +123,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 			add("s", "secret:", doc.Hash)
 		}
 	}
-	if len(d.Choices) == 0 {
+	if len(d.choices) == 0 {
 		return noTarget(m)
 	}
 	m.dialog = d
@@ -132,7 +131,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 }
 
 // cursorFact is the line of the detail under the cursor.
-func cursorFact(m *model) *sheet.Fact {
+func cursorFact(m *model) *fact {
 	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
 		return nil
 	}
@@ -140,13 +139,13 @@ func cursorFact(m *model) *sheet.Fact {
 }
 
 func sortMenu(m *model) tea.Cmd {
-	if m.view > lists.Table {
+	if m.view > viewTable {
 		return m.say("this view has its own order; 2 is the table")
 	}
-	d := &menu{Title: "sort by"}
+	d := &menu{title: "sort by"}
 	for _, s := range [][4]string{{"t", "time", "as they came", "time"}, {"d", "took", "slowest first", "-took"}, {"z", "size", "largest first", "-size"}, {"f", "first", "slowest first byte first", "-first"},
 		{"n", "name", "", "name"}, {"m", "method", "", "method"}, {"h", "outcome", "", "channel"}, {"s", "server", "", "server"}, {"c", "client", "", "client"}} {
-		d.Choices = append(d.Choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return sortBy(m, s[3]) }))
+		d.choices = append(d.choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return sortBy(m, s[3]) }))
 	}
 	m.dialog = d
 	return nil
@@ -155,16 +154,16 @@ func sortMenu(m *model) tea.Cmd {
 // sortBy sorts the list; once more turns it around.
 func sortBy(m *model, order string) tea.Cmd {
 	l := m.list()
-	if m.view > lists.Table {
+	if m.view > viewTable {
 		return m.say("this view has its own order; 2 is the table")
 	}
-	if l.Sort == order {
-		if order = "-" + order; strings.HasPrefix(l.Sort, "-") {
-			order = l.Sort[1:]
+	if l.sort == order {
+		if order = "-" + order; strings.HasPrefix(l.sort, "-") {
+			order = l.sort[1:]
 		}
 	}
-	l.Sort = order
-	l.Reset(order == "time")
+	l.sort = order
+	l.reset(order == "time")
 	return m.askList(true)
 }
 
@@ -206,21 +205,21 @@ func clearView(m *model) tea.Cmd {
 // everything takes away what hides exchanges.
 func everything(m *model) tea.Cmd {
 	m.query.only = nil
-	m.talks.ShowAll()
+	m.talks.showAll()
 	return m.setFilter("")
 }
 
 func helpMenu(m *model) tea.Cmd {
 	in := panel.NewInput("")
-	d := &menu{Title: "keys: type to search, Enter does it", Search: &in}
+	d := &menu{title: "keys: type to search, Enter does it", search: &in}
 	for _, a := range actions() {
 		keys := a.keys
 		if m.w < 60 {
 			keys = keys[:1]
 		}
-		d.Choices = append(d.Choices, pick(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
+		d.choices = append(d.choices, pick(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
 	}
-	d.Choices = append(d.Choices, pick("← →", "in the detail: the next tab", "", nil), pick("+ - 0", "in Time: zoom in, out, all", "", nil),
+	d.choices = append(d.choices, pick("← →", "in the detail: the next tab", "", nil), pick("+ - 0", "in Time: zoom in, out, all", "", nil),
 		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }))
 	m.dialog = d
 	return nil
@@ -259,9 +258,9 @@ func compareMenu(m *model) tea.Cmd {
 		return m.say("there is no conversation yet")
 	}
 	from := *a
-	d := &menu{Title: "compare " + titleOf(m, a) + " with"}
-	all := slices.Clone(m.talks.All)
-	other := func(c view.Conversation) bool { return lists.ServerName(&c) != lists.ServerName(&from) }
+	d := &menu{title: "compare " + titleOf(m, a) + " with"}
+	all := slices.Clone(m.talks.all)
+	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
 		switch {
 		case other(a) == other(b):
@@ -275,11 +274,11 @@ func compareMenu(m *model) tea.Cmd {
 		if c.ID == from.ID {
 			continue
 		}
-		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), lists.Title(&c), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+		d.choices = append(d.choices, pick(m.clock().at(c.Began), talkTitle(&c), counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 			return compare(m, &from, &c)
 		}))
 	}
-	if len(d.Choices) == 0 {
+	if len(d.choices) == 0 {
 		return m.say("there is no other conversation to compare with")
 	}
 	m.dialog = d
@@ -289,26 +288,26 @@ func compareMenu(m *model) tea.Cmd {
 // compared is the conversation to compare with another one: the selected or the shown one, that of
 // the selected exchange, else the newest.
 func compared(m *model) *view.Conversation {
-	if c := m.talks.Under(); c != nil && m.focus == paneTalks {
+	if c := m.talks.under(); c != nil && m.focus == paneTalks {
 		return c
 	}
 	if c := current(m); c != nil {
 		return c
 	}
 	if _, row := target(m); row != nil {
-		if c := m.talks.Find(row.Talk); c != nil {
+		if c := m.talks.find(row.Talk); c != nil {
 			return c
 		}
 	}
-	if len(m.talks.All) > 0 {
-		return &m.talks.All[0]
+	if len(m.talks.all) > 0 {
+		return &m.talks.all[0]
 	}
 	return nil
 }
 
 // titleOf names a conversation and says when it began.
 func titleOf(m *model, c *view.Conversation) string {
-	return lists.Title(c) + " (" + m.clock().At(c.Began) + ")"
+	return talkTitle(c) + " (" + m.clock().at(c.Began) + ")"
 }
 
 // compare shows what differs, from the earlier one to the later one.
@@ -316,10 +315,10 @@ func compare(m *model, a, b *view.Conversation) tea.Cmd {
 	if b.Began.Before(a.Began) {
 		a, b = b, a
 	}
-	d := &page{Title: "comparing…"}
+	d := &page{title: "comparing…"}
 	m.dialog = d
 	r, w := m.opt.Reader, max(m.w-4, 20)
-	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -329,9 +328,9 @@ func compare(m *model, a, b *view.Conversation) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.Title = "what differs in B"
-			for _, l := range sheet.Comparison(m.clock(), &c, [2]sheet.Side{{Title: lists.Title(a), Talk: a}, {Title: lists.Title(b), Talk: b}}, w) {
-				d.Lines = append(d.Lines, drawn{Line: l})
+			d.title = "what differs in B"
+			for _, l := range comparison(m.clock(), &c, [2]side{{title: talkTitle(a), talk: a}, {title: talkTitle(b), talk: b}}, w) {
+				d.lines = append(d.lines, drawn{Line: l})
 			}
 			return nil
 		}

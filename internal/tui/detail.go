@@ -8,17 +8,20 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/sheet"
 )
 
 // A detail is one exchange, and where the user is in it.
 type detail struct {
-	sheet.Detail
+	key   string
+	doc   *view.Detail
+	tab   int
+	raw   bool // bytes in place of the tree
+	folds map[string]bool
+	diff  diff
 	err   error
 	sel   int
 	top   int
-	lines []sheet.Fact // of the tab, as it was drawn last
+	lines []fact // of the tab, as it was drawn last
 }
 
 // detailHead is how many lines are above those of a tab: the title and the names of the tabs.
@@ -30,13 +33,13 @@ func openDetail(m *model, key string) tea.Cmd {
 		return m.say("there is no exchange to show here")
 	}
 	m.focus = paneDetail
-	return showDetail(m, key, sheet.TabSummary)
+	return showDetail(m, key, tabSummary)
 }
 
 // showDetail shows a tab of an exchange. One that is open stays as it is.
 func showDetail(m *model, key string, tab int) tea.Cmd {
-	if m.detail.Key != key {
-		m.detail = detail{Detail: sheet.Detail{Key: key, Tab: tab, Raw: m.detail.Raw, Folds: map[string]bool{}}}
+	if m.detail.key != key {
+		m.detail = detail{key: key, tab: tab, raw: m.detail.raw, folds: map[string]bool{}}
 		m.bar.hits = hits{}
 	}
 	return m.askDetail(true)
@@ -44,24 +47,24 @@ func showDetail(m *model, key string, tab int) tea.Cmd {
 
 // askDetail asks for the exchange that is shown; anew is set where it is another one.
 func (m *model) askDetail(anew bool) tea.Cmd {
-	key, r := m.detail.Key, m.opt.Reader
-	if key == "" || !anew && m.detail.Doc != nil && m.detail.Doc.Row.State == "done" {
+	key, r := m.detail.key, m.opt.Reader
+	if key == "" || !anew && m.detail.doc != nil && m.detail.doc.Row.State == "done" {
 		return nil
 	}
-	ask := m.ask.Refresh
+	ask := m.ask.refresh
 	if anew {
-		ask = m.ask.Anew
+		ask = m.ask.anew
 	}
 	marked := m.act.marked
 	return ask(askDetail, func(ctx context.Context) func(*model) tea.Cmd {
 		doc, err := r.Detail(ctx, key)
-		var d sheet.Diff
-		if d.With = other(key, marked, &doc); err == nil && d.With != "" {
-			d.Request, d.Response, d.Err = r.Diff(ctx, d.With, key)
+		var d diff
+		if d.with = other(key, marked, &doc); err == nil && d.with != "" {
+			d.request, d.response, d.err = r.Diff(ctx, d.with, key)
 		}
 		return func(m *model) tea.Cmd {
-			if m.detail.Key == key {
-				m.detail.Doc, m.detail.err, m.detail.Diff = &doc, err, d
+			if m.detail.key == key {
+				m.detail.doc, m.detail.err, m.detail.diff = &doc, err, d
 			}
 			return nil
 		}
@@ -83,17 +86,17 @@ func other(key, marked string, doc *view.Detail) string {
 // drawDetail draws the title, the tabs and the lines of the one that is open.
 func drawDetail(m *model, w, h int) (lines []drawn) {
 	d := &m.detail
-	lines = append(lines, drawn{Line: d.Title(m.clock())}, drawn{Line: d.Tabs(w, m.focus == paneDetail)})
+	lines = append(lines, drawn{Line: d.title(m.clock())}, drawn{Line: d.tabs(w, m.focus == paneDetail)})
 	switch {
 	case d.err != nil:
-		d.lines = sheet.Facts(cells.Wrap(cells.Bad, d.err.Error(), w-2))
-	case d.Doc == nil:
-		d.lines = []sheet.Fact{{Line: cells.Of(cells.Faint, "reading…")}}
+		d.lines = facts(cells.Wrap(cells.Bad, d.err.Error(), w-2))
+	case d.doc == nil:
+		d.lines = []fact{{line: cells.Of(cells.Faint, "reading…")}}
 	default:
-		d.lines = d.Lines(m.clock(), w)
+		d.lines = d.tabLines(m.clock(), w)
 	}
 	if len(d.lines) == 0 {
-		d.lines = []sheet.Fact{{Line: cells.Of(cells.Faint, sheet.EmptyTab[d.Tab])}}
+		d.lines = []fact{{line: cells.Of(cells.Faint, emptyTab[d.tab])}}
 	}
 	h -= len(lines)
 	d.sel = max(0, min(d.sel, len(d.lines)-1))
@@ -102,7 +105,7 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 		d.top = d.sel - h + 1
 	}
 	for i := d.top; i < min(d.top+h, len(d.lines)); i++ {
-		line := append(cells.Line{cells.Blank(1)}, d.lines[i].Line...)
+		line := append(cells.Line{cells.Blank(1)}, d.lines[i].line...)
 		lines = append(lines, drawn{Line: line, Selected: m.focus == paneDetail && i == d.sel})
 	}
 	return lines
@@ -113,16 +116,16 @@ func detailKey(m *model, name string) bool {
 	d := &m.detail
 	switch name {
 	case "right", "l", "]":
-		d.Tab, d.sel, d.top = (d.Tab+1)%sheet.TabCount, 0, 0
+		d.tab, d.sel, d.top = (d.tab+1)%tabCount, 0, 0
 	case "left", "h", "[":
-		d.Tab, d.sel, d.top = (d.Tab+sheet.TabCount-1)%sheet.TabCount, 0, 0
+		d.tab, d.sel, d.top = (d.tab+tabCount-1)%tabCount, 0, 0
 	case "space", "enter":
-		if d.sel < len(d.lines) && d.lines[d.sel].Fold {
-			at := d.lines[d.sel].Pointer
-			d.Folds[at] = !d.Folds[at]
+		if d.sel < len(d.lines) && d.lines[d.sel].fold {
+			at := d.lines[d.sel].pointer
+			d.folds[at] = !d.folds[at]
 		}
 	case "v":
-		d.Raw = !d.Raw
+		d.raw = !d.raw
 	default:
 		return false
 	}
@@ -141,7 +144,7 @@ func find(m *model, step int) tea.Cmd {
 	want := strings.ToLower(m.bar.hits.text)
 	for i := 1; i <= len(d.lines); i++ {
 		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)
-		if strings.Contains(strings.ToLower(d.lines[n].Line.String()), want) {
+		if strings.Contains(strings.ToLower(d.lines[n].line.String()), want) {
 			d.sel = n
 			return nil
 		}

@@ -3,15 +3,13 @@ package tui
 import (
 	"strings"
 	"testing"
-
-	"mcpc/internal/tui/sheet"
 )
 
 // Each tab says which exchange it is about, and how that ended.
 func TestDetailHasATitle(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("g", "j", "j", "j", "enter")
-		for range sheet.TabCount {
+		for range tabCount {
 			p.shows("! tool error  call get_file  42.4  80 ms", "Esc close")
 			p.keys("right")
 		}
@@ -22,16 +20,16 @@ func TestDetailHasATitle(t *testing.T) {
 func TestDetailOpensAtTheSummary(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("g", "enter", "right", "right", "esc", "enter")
-		if p.m.detail.Tab != sheet.TabSummary {
-			t.Errorf("an exchange opens at %s", sheet.TabNames[p.m.detail.Tab])
+		if p.m.detail.tab != tabSummary {
+			t.Errorf("an exchange opens at %s", tabNames[p.m.detail.tab])
 		}
 		p.keys("right", "right", "tab", "j")
-		if p.m.detail.Key != "42.2" || p.m.detail.Tab != sheet.TabAnswer {
-			t.Errorf("after the next line the detail is %s of %s", sheet.TabNames[p.m.detail.Tab], p.m.detail.Key)
+		if p.m.detail.key != "42.2" || p.m.detail.tab != tabAnswer {
+			t.Errorf("after the next line the detail is %s of %s", tabNames[p.m.detail.tab], p.m.detail.key)
 		}
 		p.keys("enter")
-		if p.m.detail.Tab != sheet.TabAnswer {
-			t.Errorf("Enter left %s of the exchange that was open", sheet.TabNames[p.m.detail.Tab])
+		if p.m.detail.tab != tabAnswer {
+			t.Errorf("Enter left %s of the exchange that was open", tabNames[p.m.detail.tab])
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/english"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/lists"
 )
 
 type drawn = cells.Drawn
@@ -46,7 +45,7 @@ func placeOf(m *model) (p place) {
 	p.main, p.mainTall = m.w, p.body
 	if !m.wide() {
 		switch {
-		case m.detail.Key != "" && m.focus == paneDetail:
+		case m.detail.key != "" && m.focus == paneDetail:
 			p.main, p.detail = 0, m.w
 		case m.focus == paneTalks:
 			p.main, p.left = 0, m.w
@@ -61,7 +60,7 @@ func placeOf(m *model) (p place) {
 	}
 	p.main -= p.left + 1
 	switch {
-	case m.detail.Key == "":
+	case m.detail.key == "":
 	case m.w >= besideFrom:
 		p.detail = p.main * 9 / 20
 		p.main -= p.detail + 1
@@ -86,7 +85,7 @@ func (m *model) frame() string {
 	}
 	switch {
 	case m.dialog != nil:
-		for _, d := range cells.Fill(m.dialog.Draw(m.w, p.body), m.w, p.body) {
+		for _, d := range cells.Fill(m.dialog.draw(m.w, p.body), m.w, p.body) {
 			rows = append(rows, []drawn{d})
 		}
 	default:
@@ -151,7 +150,7 @@ func drawHeader(m *model, p place) (lines []cells.Line) {
 }
 
 func drawTabs(m *model) (line cells.Line) {
-	for i, name := range lists.Names {
+	for i, name := range viewNames {
 		text := " " + strconv.Itoa(i+1) + " "
 		if i == m.view || m.w >= 80 {
 			text += name + " "
@@ -243,7 +242,7 @@ func drawFooter(m *model) cells.Line {
 func hintsOf(m *model) []string {
 	switch {
 	case m.dialog != nil:
-		return m.dialog.Hints()
+		return m.dialog.hints()
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
 	case m.focus == paneForm && m.act.tool != nil:
@@ -258,14 +257,14 @@ func hintsOf(m *model) []string {
 		return []string{"Esc close", "←→ tabs", "Tab " + paneNames[paneAfter(m, 1)], "/ search", "? keys", "y copy", "r resend", "E edit", "x export", "Space fold"}
 	}
 	switch m.view {
-	case lists.Time:
+	case viewTime:
 		return []string{"←→ calls", "+- zoom", "0 all", "Enter detail", "/ filter", "? keys", "q quit"}
 	}
 	hints := []string{"Enter detail", "/ filter", "? keys", "x export", "y copy", "f like this", "s sort", "G newest", "q quit"}
 	switch m.view {
-	case lists.Tools:
+	case viewTools:
 		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
-	case lists.Streams, lists.Secrets:
+	case viewStreams, viewSecrets:
 		hints = []string{"Enter detail", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	}
 	esc := "Esc close"
@@ -273,7 +272,7 @@ func hintsOf(m *model) []string {
 		esc = "Esc conversations"
 	}
 	switch {
-	case m.detail.Key != "":
+	case m.detail.key != "":
 		return slices.Concat([]string{"Tab " + paneNames[paneAfter(m, 1)], esc}, hints[1:])
 	case !m.wide():
 		return slices.Insert(hints, 1, esc)

@@ -10,10 +10,8 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/lists"
 
 	"mcpc/internal/tui/panel"
-	"mcpc/internal/tui/sheet"
 )
 
 // A query is the filter line. good is the last text that is a filter: its result stays while
@@ -33,8 +31,8 @@ type query struct {
 func (m *model) changeQuery() tea.Cmd {
 	for i := range m.lists {
 		l := &m.lists[i]
-		l.Reset(i < lists.Time && (l.Sort == "" || l.Sort == "time"))
-		l.Window = lists.Window{}
+		l.reset(i < viewTime && (l.sort == "" || l.sort == "time"))
+		l.zoomed = timeWindow{}
 	}
 	return m.askList(true)
 }
@@ -51,7 +49,7 @@ func tryFilter(m *model) tea.Cmd {
 	cmds := []tea.Cmd{m.changeQuery()}
 	if m.focus == paneFilter {
 		text, r := m.query.line.Text(), m.opt.Reader
-		cmds = append(cmds, m.ask.Anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+		cmds = append(cmds, m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
 			words := r.Suggest(text)
 			return func(m *model) tea.Cmd { m.query.words = words; return nil }
 		}))
@@ -66,7 +64,7 @@ func openFilter(m *model) tea.Cmd {
 		m.query.line.Set(text + " ")
 	}
 	text, r := m.query.line.Text(), m.opt.Reader
-	return m.ask.Anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
 		words := r.Suggest(text)
 		return func(m *model) tea.Cmd { m.query.words = words; return nil }
 	})
@@ -131,15 +129,15 @@ func complete(m *model) tea.Cmd {
 // drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
 func drawFilter(m *model, w int) cells.Line {
 	q := &m.query
-	right := cells.Of(cells.Faint, sheet.Counted(m.list().Total, "row", "rows")+" ")
+	right := cells.Of(cells.Faint, counted(m.list().total, "row", "rows")+" ")
 	mark := -1
 	switch {
 	case q.wrong != nil:
 		mark = q.wrong.Column() - 1
 		right = cells.Of(cells.Bad, q.wrong.Text+" ")
 	case q.pending > 0:
-		right = cells.Of(cells.Warn, "searching, "+sheet.Counted(q.pending, "row", "rows")+" left ")
-	case m.view >= lists.Time:
+		right = cells.Of(cells.Warn, "searching, "+counted(q.pending, "row", "rows")+" left ")
+	case m.view >= viewTime:
 		right = nil
 	}
 	if q.only != nil {

@@ -11,7 +11,6 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/sheet"
 )
 
 // clockStart is the time of the tests.
@@ -226,7 +225,7 @@ func (r *reader) Secrets(context.Context, view.Query) ([]view.Secret, error) {
 func (r *reader) Lanes(_ context.Context, q view.Query, from, to time.Time) ([]view.Lane, error) {
 	lane := view.Lane{Talk: "42.1", Title: "Claude Desktop → github"}
 	for i, b := range r.blocks {
-		lane.Bars = append(lane.Bars, view.Bar{Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(sheet.Duration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
+		lane.Bars = append(lane.Bars, view.Bar{Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(duration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
 			Channel: b.Row.Channel, State: b.Row.State, Failed: b.Row.Failed, Phases: b.Row.Phases, Times: 1})
 	}
 	return []view.Lane{lane}, nil

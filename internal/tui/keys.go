@@ -7,8 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/sheet"
 )
 
 // An action is what a key does; the command line runs it by its name.
@@ -38,8 +36,8 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		return formKey(m, k)
 	case m.focus == paneDetail && detailKey(m, name):
 		return nil
-	case m.view == lists.Time && m.focus == paneMain:
-		taken, zoomed := m.list().TimeKey(name)
+	case m.view == viewTime && m.focus == paneMain:
+		taken, zoomed := m.list().timeKey(name)
 		if zoomed {
 			return m.askList(true)
 		}
@@ -56,7 +54,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func dialogKey(m *model, k tea.KeyPressMsg) tea.Cmd {
-	run, over := m.dialog.Key(k.String(), k.Text)
+	run, over := m.dialog.key(k.String(), k.Text)
 	if over {
 		m.dialog = nil
 	}
@@ -68,8 +66,8 @@ func dialogKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 
 // paste is text from the clipboard: for lines that are typed, never for keys.
 func paste(m *model, text string) tea.Cmd {
-	if p, ok := m.dialog.(interface{ Paste(string) }); ok {
-		p.Paste(text)
+	if p, ok := m.dialog.(interface{ paste(string) }); ok {
+		p.paste(text)
 		return nil
 	}
 	switch m.focus {
@@ -95,13 +93,13 @@ func actions() []action {
 		{"back", []string{"esc"}, "go back out", leave},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return nextPane(m, 1) }},
 		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return nextPane(m, -1) }},
-		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return show(m, lists.Talk) }},
-		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return show(m, lists.Table) }},
-		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return show(m, lists.Time) }},
-		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return show(m, lists.Tools) }},
-		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return show(m, lists.Streams) }},
-		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return show(m, lists.Secrets) }},
-		{"fold", []string{"space"}, "show all lines of a block, or fold it", func(m *model) tea.Cmd { m.list().Fold(); return nil }},
+		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return show(m, viewTalk) }},
+		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return show(m, viewTable) }},
+		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return show(m, viewTime) }},
+		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return show(m, viewTools) }},
+		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return show(m, viewStreams) }},
+		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return show(m, viewSecrets) }},
+		{"fold", []string{"space"}, "show all lines of a block, or fold it", func(m *model) tea.Cmd { m.list().fold(); return nil }},
 		{"search", []string{"/"}, "filter the list; in the detail, search", search},
 		{"next", []string{"n"}, "next match of a search, else a note", noteOrNext},
 		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return find(m, -1) }},
@@ -122,7 +120,7 @@ func show(m *model, n int) tea.Cmd {
 func step(m *model, n int) tea.Cmd {
 	switch m.focus {
 	case paneTalks:
-		m.talks.Sel = max(0, min(m.talks.Sel+n, m.talks.Last()))
+		m.talks.sel = max(0, min(m.talks.sel+n, m.talks.last()))
 		return nil
 	case paneDetail:
 		m.detail.sel = max(0, min(m.detail.sel+n, len(m.detail.lines)-1))
@@ -132,17 +130,17 @@ func step(m *model, n int) tea.Cmd {
 		return nil
 	}
 	l := m.list()
-	to := min(max(l.Sel+n, 0), max(l.Total-1, 0))
-	l.Move(to)
+	to := min(max(l.sel+n, 0), max(l.total-1, 0))
+	l.move(to)
 	if n >= 1<<20 {
-		l.Follow = true
+		l.follow = true
 	}
 	var cmds []tea.Cmd
-	if l.Lacks(m.h) || l.Follow {
+	if l.lacks(m.h) || l.follow {
 		cmds = append(cmds, m.askList(false))
 	}
-	if it := l.Selected(); it != nil && m.detail.Key != "" && m.wide() && it.Key != "" {
-		cmds = append(cmds, showDetail(m, it.Key, m.detail.Tab))
+	if it := l.selected(); it != nil && m.detail.key != "" && m.wide() && it.key != "" {
+		cmds = append(cmds, showDetail(m, it.key, m.detail.tab))
 	}
 	return tea.Batch(cmds...)
 }
@@ -155,14 +153,14 @@ func enter(m *model) tea.Cmd {
 	case paneHeld:
 		return letGo(m)
 	}
-	it := m.list().Selected()
+	it := m.list().selected()
 	if it == nil {
 		return nil
 	}
-	if m.view == lists.Time {
-		return openDetail(m, m.list().BarKey())
+	if m.view == viewTime {
+		return openDetail(m, m.list().barKey())
 	}
-	return openDetail(m, it.Key)
+	return openDetail(m, it.key)
 }
 
 // leave goes one step back.
@@ -170,12 +168,12 @@ func leave(m *model) tea.Cmd {
 	switch {
 	case m.focus == paneDetail && m.bar.hits.text != "":
 		m.bar.hits = hits{}
-	case m.focus == paneDetail || m.detail.Key != "" && m.focus == paneMain && m.wide():
-		m.detail.Key, m.detail.Doc, m.focus = "", nil, paneMain
+	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain && m.wide():
+		m.detail.key, m.detail.doc, m.focus = "", nil, paneMain
 	case m.focus == paneHeld || m.focus == paneTalks:
 		m.focus = paneMain
 	case m.focus == paneMain:
-		m.detail.Key, m.detail.Doc, m.focus = "", nil, paneTalks
+		m.detail.key, m.detail.doc, m.focus = "", nil, paneTalks
 	}
 	return nil
 }
@@ -184,10 +182,10 @@ func leave(m *model) tea.Cmd {
 // the list: the conversations are before the list only.
 func paneAfter(m *model, step int) pane {
 	panes := []pane{paneMain}
-	if m.detail.Key == "" || step < 0 {
+	if m.detail.key == "" || step < 0 {
 		panes = []pane{paneTalks, paneMain}
 	}
-	if m.detail.Key != "" {
+	if m.detail.key != "" {
 		panes = append(panes, paneDetail)
 	}
 	if m.act.question() != nil || m.act.form != nil {
@@ -218,7 +216,7 @@ func search(m *model) tea.Cmd {
 	if m.focus != paneDetail {
 		return openFilter(m)
 	}
-	return askLine(m, "search in "+strings.ToLower(sheet.TabNames[m.detail.Tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
+	return askLine(m, "search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
 		if m.bar.hits.text = text; text == "" {
 			return nil
 		}
@@ -262,10 +260,10 @@ func click(m *model, at tea.Mouse) tea.Cmd {
 	}
 	m.focus = paneMain
 	n := lines[y].Item - 1
-	if n == m.list().Sel {
+	if n == m.list().sel {
 		return enter(m)
 	}
-	return step(m, n-m.list().Sel)
+	return step(m, n-m.list().sel)
 }
 
 func clickTab(m *model, x int) tea.Cmd {
@@ -281,8 +279,8 @@ func clickTab(m *model, x int) tea.Cmd {
 func clickTalks(m *model, y int, p place) tea.Cmd {
 	m.focus = paneTalks
 	lines := drawTalks(m, p.left, p.body)
-	for n := 0; n <= m.talks.Last() && y < len(lines); n++ {
-		m.talks.Sel = n
+	for n := 0; n <= m.talks.last() && y < len(lines); n++ {
+		m.talks.sel = n
 		if drawTalks(m, p.left, p.body)[y].Selected {
 			return chooseTalk(m)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/lists"
 )
 
 func (p *player) did(a *actor, want string) {
@@ -320,7 +319,7 @@ func TestTalkGoesOnWithNewConversation(t *testing.T) {
 			r.announce()
 			time.Sleep(time.Minute) // of the bubble: what waits to be read is read
 			p.settle()
-			if got := p.m.talks.Chosen; got != c.want {
+			if got := p.m.talks.chosen; got != c.want {
 				t.Errorf("%s: %q is shown, want %q", name, got, c.want)
 			}
 		})
@@ -356,7 +355,7 @@ func TestFollow(t *testing.T) {
 		p.shows("42.105")
 		p.keys("k")
 		grow(110)
-		if got := p.m.list().Selected(); got == nil || got.Key != "42.104" {
+		if got := p.m.list().selected(); got == nil || got.key != "42.104" {
 			t.Errorf("the selection moved to %v", got)
 		}
 		p.keys("G")
@@ -449,9 +448,9 @@ func TestRest(t *testing.T) {
 		p.shows("7 rows")
 		p.keys("2", "s", "d")
 		p.shows("took ▼")
-		p.send(acted{Apply: func(m *model) tea.Cmd { return m.fail(errors.New("it broke")) }})
+		p.send(acted{apply: func(m *model) tea.Cmd { return m.fail(errors.New("it broke")) }})
 		p.shows("it broke")
-		p.m.detail.Key = "9.9"
+		p.m.detail.key = "9.9"
 		p.run(p.m.askDetail(true))
 		p.settle()
 		p.shows("not kept any more")
@@ -483,32 +482,32 @@ func TestActions(t *testing.T) {
 func TestMouse(t *testing.T) {
 	play(t, 120, 40, nil, nil, func(p *player) {
 		p.send(tea.MouseClickMsg{X: 40, Y: 5, Button: tea.MouseLeft})
-		if got := p.m.list().Selected().Key; got != "42.2" {
+		if got := p.m.list().selected().key; got != "42.2" {
 			t.Errorf("selected %s", got)
 		}
 		p.send(tea.MouseClickMsg{X: 40, Y: 5, Button: tea.MouseLeft})
-		if p.m.detail.Key != "42.2" {
-			t.Errorf("opened %q", p.m.detail.Key)
+		if p.m.detail.key != "42.2" {
+			t.Errorf("opened %q", p.m.detail.key)
 		}
 		p.keys("esc")
 		p.send(tea.MouseWheelMsg{X: 40, Y: 6, Button: tea.MouseWheelDown})
-		if got := p.m.list().Selected().Key; got != "42.5" {
+		if got := p.m.list().selected().key; got != "42.5" {
 			t.Errorf("selected %s", got)
 		}
 		p.send(tea.MouseClickMsg{X: 12, Y: 0, Button: tea.MouseLeft})
-		if p.m.view != lists.Table {
+		if p.m.view != viewTable {
 			t.Errorf("view %d", p.m.view)
 		}
 		p.send(tea.MouseClickMsg{X: 3, Y: 4, Button: tea.MouseLeft})
-		if p.m.talks.Chosen != "" {
-			t.Errorf("chosen %q", p.m.talks.Chosen)
+		if p.m.talks.chosen != "" {
+			t.Errorf("chosen %q", p.m.talks.chosen)
 		}
 	})
 }
 
 // Each chip is a filter that mcpc can read.
 func TestChipsAreFilters(t *testing.T) {
-	for _, chip := range lists.Filters {
+	for _, chip := range talkFilters {
 		if _, err := filter.Parse(chip, testNow(), nil); err != nil {
 			t.Errorf("%s: %v", chip, err)
 		}
@@ -523,7 +522,7 @@ func TestSortByOutcome(t *testing.T) {
 		p.hides("channel")
 		p.keys("h")
 		p.shows("outcome ▲")
-		if got := p.m.list().Sort; got != "channel" {
+		if got := p.m.list().sort; got != "channel" {
 			t.Errorf("it sorts by %q", got)
 		}
 		p.keys("g", "f", "h")
@@ -545,11 +544,11 @@ func TestFooterOfViews(t *testing.T) {
 func TestSlowestFirst(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("2", "S")
-		if got := p.m.list().Sort; got != "-took" {
+		if got := p.m.list().sort; got != "-took" {
 			t.Errorf("S sorts by %q", got)
 		}
 		p.keys("S")
-		if got := p.m.list().Sort; got != "took" {
+		if got := p.m.list().sort; got != "took" {
 			t.Errorf("S once more sorts by %q", got)
 		}
 	})

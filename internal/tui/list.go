@@ -12,44 +12,41 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/lists"
-
-	"mcpc/internal/tui/sheet"
 )
 
 // list returns the list of the view.
-func (m *model) list() *lists.List { return &m.lists[m.view] }
+func (m *model) list() *list { return &m.lists[m.view] }
 
 // shownTalk is the ID of the conversation that is shown, "" for all.
 func shownTalk(m *model) string {
-	return m.talks.Shown(m.view == lists.Talk && m.query.tried == "" && m.query.only == nil)
+	return m.talks.shown(m.view == viewTalk && m.query.tried == "" && m.query.only == nil)
 }
 
 // current is the conversation that is shown, nil for all.
-func current(m *model) *view.Conversation { return m.talks.Find(shownTalk(m)) }
+func current(m *model) *view.Conversation { return m.talks.find(shownTalk(m)) }
 
 // request is the query of the view, without a part.
 func (m *model) request() view.Query {
-	return view.Query{Filter: m.query.tried, Sort: m.list().Sort, Talk: shownTalk(m), Only: m.query.only}
+	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: shownTalk(m), Only: m.query.only}
 }
 
 // askList asks for the visible part of the list; anew is set where the query is another one.
 func (m *model) askList(anew bool) tea.Cmd {
 	q, n, r := m.request(), m.view, m.opt.Reader
-	q.From, q.Count = m.list().Part(max(m.h, 10))
-	window := m.list().Window
-	ask := m.ask.Refresh
+	q.From, q.Count = m.list().part(max(m.h, 10))
+	window := m.list().zoomed
+	ask := m.ask.refresh
 	if anew {
-		ask = m.ask.Anew
+		ask = m.ask.anew
 	}
 	return ask(askList, func(ctx context.Context) func(*model) tea.Cmd {
-		p, err := lists.Load(ctx, r, n, q, window)
+		p, err := load(ctx, r, n, q, window)
 		return func(m *model) tea.Cmd { return m.listed(n, p, err, q, window) }
 	})
 }
 
 // listed takes the part of a list of a view, which may be hidden by now.
-func (m *model) listed(n int, p lists.Part, err error, q view.Query, window lists.Window) tea.Cmd {
+func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow) tea.Cmd {
 	wrong, isFilter := errors.AsType[*filter.Error](err)
 	switch {
 	case isFilter:
@@ -60,17 +57,17 @@ func (m *model) listed(n int, p lists.Part, err error, q view.Query, window list
 	case err != nil:
 		return m.fail(err)
 	}
-	m.query.pending = p.Pending
+	m.query.pending = p.pending
 	if q.Filter == strings.TrimSpace(m.query.line.Text()) {
 		m.query.wrong, m.query.good = nil, q.Filter
 	}
 	m.bar.fetched = m.opt.Now()
 	l := &m.lists[n]
-	l.Take(p)
-	if n == lists.Time && l.Window != window {
+	l.take(p)
+	if n == viewTime && l.zoomed != window {
 		return m.askList(true)
 	}
-	if n == m.view && l.Lacks(m.h) && !l.Follow {
+	if n == m.view && l.lacks(m.h) && !l.follow {
 		return m.askList(false)
 	}
 	return nil
@@ -78,12 +75,12 @@ func (m *model) listed(n int, p lists.Part, err error, q view.Query, window list
 
 func (m *model) askTalks() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.Refresh(askTalks, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.refresh(askTalks, func(context.Context) func(*model) tea.Cmd {
 		all := r.Conversations()
 		return func(m *model) tea.Cmd {
 			// A filter asks for all conversations.
-			follow := m.view == lists.Talk && m.lists[lists.Talk].Follow && !m.bar.paused && m.focus != paneTalks
-			if m.talks.Take(all, m.query.tried == "" && m.query.only == nil, follow) {
+			follow := m.view == viewTalk && m.lists[viewTalk].follow && !m.bar.paused && m.focus != paneTalks
+			if m.talks.take(all, m.query.tried == "" && m.query.only == nil, follow) {
 				return m.changeQuery()
 			}
 			return nil
@@ -93,7 +90,7 @@ func (m *model) askTalks() tea.Cmd {
 
 // chooseTalk shows what is selected in the pane.
 func chooseTalk(m *model) tea.Cmd {
-	if filter := m.talks.Choose(); filter != "" {
+	if filter := m.talks.choose(); filter != "" {
 		return m.setFilter(toggleWord(m.query.line.Text(), filter))
 	}
 	m.focus = paneMain
@@ -112,32 +109,32 @@ func toggleWord(text, word string) string {
 }
 
 func drawTalks(m *model, w, h int) []drawn {
-	return m.talks.Draw(m.clock(), m.focus == paneTalks, shownTalk(m), strings.Fields(m.query.line.Text()), w, h)
+	return m.talks.draw(m.clock(), m.focus == paneTalks, shownTalk(m), strings.Fields(m.query.line.Text()), w, h)
 }
 
 // drawMain draws the list of the view, or what to do where it is empty.
 func drawMain(m *model, w, h int) []drawn {
 	words := drawWords(m, w, h)
-	if m.list().Total == 0 {
+	if m.list().total == 0 {
 		return append(words, drawEmpty(m, w)...)
 	}
 	client, server := "CLIENT", "SERVER"
 	if t := current(m); t != nil {
 		client, server = cmp.Or(t.Client, client), cmp.Or(t.Server, t.Target, server)
 	}
-	return append(words, m.list().Draw(m.view, m.clock(), client, server, w, h-len(words))...)
+	return append(words, m.list().draw(m.view, m.clock(), client, server, w, h-len(words))...)
 }
 
 // drawEmpty says why there is nothing, and what to do.
 func drawEmpty(m *model, w int) (lines []drawn) {
 	head, hint := "", ""
 	switch l := m.list(); {
-	case !l.Loaded || m.status.Loading:
+	case !l.loaded || m.status.Loading:
 		head = "reading…"
 	case m.query.pending > 0:
-		head = "searching, " + sheet.Counted(m.query.pending, "row", "rows") + " left"
-	case l.Absent != "":
-		head, hint = l.Absent, "C shows everything"
+		head = "searching, " + counted(m.query.pending, "row", "rows") + " left"
+	case l.absent != "":
+		head, hint = l.absent, "C shows everything"
 	case shownTalk(m) != "" && current(m) == nil:
 		head, hint = "no row of this conversation is kept", "C shows everything"
 	case m.query.only != nil:
@@ -146,8 +143,8 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head, hint = "nothing recorded yet", m.status.Hint
 	case m.query.tried != "":
 		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
-		if m.view >= lists.Tools { // exchanges may match
-			head = "no " + strings.ToLower(lists.Names[m.view]) + " match " + m.query.tried
+		if m.view >= viewTools { // exchanges may match
+			head = "no " + strings.ToLower(viewNames[m.view]) + " match " + m.query.tried
 		}
 		if words := strings.Fields(m.query.tried); len(words) > 1 && !slices.Contains(words, "or") {
 			hint = "All words of a filter must match; a or b finds either. " + hint
@@ -155,13 +152,13 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		if shownTalk(m) != "" {
 			head += " in this conversation"
 		}
-	case shownTalk(m) != "" && m.view >= lists.Tools:
-		head, hint = "no "+strings.ToLower(lists.Names[m.view])+" in this conversation", "C shows everything"
-	case m.view == lists.Tools:
+	case shownTalk(m) != "" && m.view >= viewTools:
+		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "C shows everything"
+	case m.view == viewTools:
 		head, hint = "no server listed tools yet", "tools appear when a client sends tools/list"
-	case m.view == lists.Streams:
+	case m.view == viewStreams:
 		head, hint = "no streams yet", "streams appear with Streamable HTTP, and with subscriptions"
-	case m.view == lists.Secrets:
+	case m.view == viewSecrets:
 		head, hint = "no secrets were hidden", "tokens and passwords that cross are listed here by their hash"
 	default:
 		head = "nothing recorded yet"

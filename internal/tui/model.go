@@ -7,12 +7,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/ask"
+
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/dialog"
-	"mcpc/internal/tui/lists"
+
 	"mcpc/internal/tui/panel"
-	"mcpc/internal/tui/sheet"
 )
 
 // The panes that have the keys.
@@ -29,7 +27,7 @@ const (
 
 // What is asked for: of each, one question is open at a time.
 const (
-	askStatus ask.Subject = iota
+	askStatus subject = iota
 	askTalks
 	askList
 	askDetail
@@ -38,27 +36,21 @@ const (
 	askDialog
 )
 
-// What comes back: the answer to a question, and the end of an action.
-type (
-	answer = ask.Answer[*model]
-	acted  = ask.Acted[*model]
-)
-
 // A model is the whole view.
 type model struct {
 	opt    Options
-	ask    ask.Asker[*model]
+	ask    asker
 	pal    cells.Palette
 	w, h   int
 	status view.Status
 	view   int
 	focus  pane
-	talks  lists.Talks
-	lists  [lists.Views]lists.List
+	talks  talks
+	lists  [viewCount]list
 	query  query
 	detail detail
 	act    acting
-	dialog dialog.Dialog[*model]
+	dialog dialog
 	bar    bar
 }
 
@@ -73,23 +65,14 @@ type bar struct {
 	hits    hits
 }
 
-// What takes all keys while it is open.
-type (
-	menu   = dialog.Menu[*model]
-	choice = dialog.Choice[*model]
-	prompt = dialog.Prompt[*model]
-	editor = dialog.Editor[*model]
-	page   = dialog.Page[*model]
-)
-
 // pick is an entry of a menu.
 func pick(key, text, note string, run func(*model) tea.Cmd) choice {
-	return choice{Key: key, Text: text, Note: note, Run: run}
+	return choice{key: key, text: text, note: note, run: run}
 }
 
 // askLine opens a prompt.
 func askLine(m *model, title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
-	m.dialog = &prompt{Title: title, Line: panel.NewInput(text), Run: run}
+	m.dialog = &prompt{title: title, line: panel.NewInput(text), run: run}
 	return nil
 }
 
@@ -112,7 +95,7 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { ret
 
 // wait waits for a change after the one that is known.
 func (m *model) wait(after uint64) tea.Cmd {
-	r, ctx := m.opt.Reader, m.ask.Ctx
+	r, ctx := m.opt.Reader, m.ask.ctx
 	return func() tea.Msg {
 		seq := r.Wait(ctx, after)
 		if ctx.Err() != nil {
@@ -147,7 +130,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case answer:
 		return m, m.answered(msg)
 	case acted:
-		return m, msg.Apply(m)
+		return m, msg.apply(m)
 	case tea.KeyPressMsg:
 		return m, m.press(msg)
 	case tea.PasteMsg:
@@ -162,13 +145,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // answered applies the newest answer.
 func (m *model) answered(a answer) tea.Cmd {
-	current, again := m.ask.Taken(a)
+	current, again := m.ask.taken(a)
 	if !current {
 		return nil
 	}
-	cmd := a.Apply(m)
+	cmd := a.apply(m)
 	if again {
-		return tea.Batch(cmd, m.askAgain(a.About))
+		return tea.Batch(cmd, m.askAgain(a.about))
 	}
 	return cmd
 }
@@ -178,7 +161,7 @@ func (m *model) reload() tea.Cmd {
 	return tea.Batch(m.askStatus(), m.askTalks(), m.askList(false), m.askWaiting(), m.askDetail(false))
 }
 
-func (m *model) askAgain(about ask.Subject) tea.Cmd {
+func (m *model) askAgain(about subject) tea.Cmd {
 	switch about {
 	case askStatus:
 		return m.askStatus()
@@ -196,15 +179,15 @@ func (m *model) askAgain(about ask.Subject) tea.Cmd {
 
 func (m *model) askStatus() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.Refresh(askStatus, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.refresh(askStatus, func(context.Context) func(*model) tea.Cmd {
 		s := r.Status()
 		return func(m *model) tea.Cmd { m.status = s; return nil }
 	})
 }
 
 // clock is the time for what is drawn.
-func (m *model) clock() sheet.Clock {
-	return sheet.Clock{Now: m.opt.Now(), Fetched: m.bar.fetched, Still: m.status.File || m.bar.paused}
+func (m *model) clock() screenClock {
+	return screenClock{now: m.opt.Now(), fetched: m.bar.fetched, still: m.status.File || m.bar.paused}
 }
 
 // say shows a message in the status line for some seconds.

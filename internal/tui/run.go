@@ -14,7 +14,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/lists"
+
 	"mcpc/internal/tui/panel"
 )
 
@@ -83,15 +83,15 @@ func isTerminal(f *os.File) bool {
 
 // newModel is the view before anything was read.
 func newModel(ctx context.Context, o Options) *model {
-	m := &model{opt: o, view: lists.Talk, focus: paneMain}
-	m.ask.Ctx = ctx
+	m := &model{opt: o, view: viewTalk, focus: paneMain}
+	m.ask.ctx = ctx
 	m.pal = cells.Palette{Color: !o.NoColor}
 	m.query.tried, m.query.line = o.Filter, panel.NewInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()
 	}
 	for i := range m.lists {
-		m.lists[i].Follow = i <= lists.Time
+		m.lists[i].follow = i <= viewTime
 	}
 	return m
 }

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/lists"
 )
 
 var sizes = [][2]int{{40, 10}, {80, 24}, {120, 40}}
@@ -17,7 +16,7 @@ var sizes = [][2]int{{40, 10}, {80, 24}, {120, 40}}
 // Every view at every size, with its detail.
 func TestScreens(t *testing.T) {
 	for _, size := range sizes {
-		for n, name := range lists.Names {
+		for n, name := range viewNames {
 			play(t, size[0], size[1], nil, newActor(), func(p *player) {
 				p.keys(fmt.Sprint(n + 1))
 				golden(t, fmt.Sprintf("%s_%dx%d", strings.ToLower(name), size[0], size[1]), p.screen())
@@ -111,14 +110,14 @@ func TestConversationThatIsLeftOut(t *testing.T) {
 	r := newReader()
 	play(t, 120, 24, r, nil, func(p *player) {
 		p.keys("tab", "tab")
-		p.m.talks.Chosen = "42.1"
+		p.m.talks.chosen = "42.1"
 		p.shows("initialize")
 		r.mu.Lock()
 		r.blocks, r.talks, r.absent = nil, r.talks[1:], "this conversation is older than the 50,000 rows kept"
 		r.mu.Unlock()
 		for _, key := range []string{"1", "2"} {
 			p.keys(key)
-			p.m.talks.Chosen = "42.1"
+			p.m.talks.chosen = "42.1"
 			r.announce()
 			p.keys("g")
 			p.shows("this conversation is older than the 50,000 rows kept", "C shows everything")

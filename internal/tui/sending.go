@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/tui/cells"
 
 	"mcpc/internal/tui/panel"
-	"mcpc/internal/tui/sheet"
 )
 
 func intercept(m *model) tea.Cmd {
@@ -40,7 +39,7 @@ func confirmHold(m *model, filter string, hold func(*model) tea.Cmd) *menu {
 		what = "every message that matches " + filter
 	}
 	text := what + " of all running taps and proxies waits then until it is let go here, at most 10 minutes"
-	return &menu{Title: "hold messages?", Head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), Choices: []choice{
+	return &menu{title: "hold messages?", head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
 		pick("", "hold nothing", "Esc", func(m *model) tea.Cmd { return m.say("nothing is held") }),
 		pick("", "hold them", "select and press Enter", hold),
 	}}
@@ -123,13 +122,13 @@ func reveal(m *model) tea.Cmd {
 	if h == nil {
 		return noHeld(m)
 	}
-	id, d := h.ID, &page{Title: "held message, with its secrets"}
+	id, d := h.ID, &page{title: "held message, with its secrets"}
 	m.dialog = d
 	w := max(m.w-3, 20)
 	return do(m, "", func(ctx context.Context, a view.Actor) error {
 		text, err := a.Reveal(ctx, id)
 		for _, l := range cells.Wrap(cells.Plain, text, w) {
-			d.Lines = append(d.Lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
+			d.lines = append(d.lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 		}
 		return err
 	})
@@ -142,9 +141,9 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	wait := &page{Title: "reading…"}
+	wait := &page{title: "reading…"}
 	m.dialog = wait
-	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		text, err := get(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if m.dialog != wait {
@@ -161,7 +160,7 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, shown, edited)
 			}
-			m.dialog = &editor{Title: name, Area: area, Check: panel.NotJSON, Run: edited}
+			m.dialog = &editor{title: name, area: area, check: panel.NotJSON, run: edited}
 			return nil
 		}
 	})
@@ -187,7 +186,7 @@ func (o *outside) SetStderr(io.Writer) {}
 func editOutside(edit func(string) (string, error), text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	o := &outside{edit: edit, text: text}
 	return tea.Exec(o, func(err error) tea.Msg {
-		return acted{Apply: func(m *model) tea.Cmd {
+		return acted{apply: func(m *model) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
@@ -216,7 +215,7 @@ func resentOf(m *model) (r resent, ok bool) {
 	}
 	r.key, r.title = key, "request "+key
 	if row != nil {
-		r.title = sheet.Title(row) + " (" + key + ")"
+		r.title = rowTitle(row) + " (" + key + ")"
 	}
 	return r, true
 }
@@ -257,7 +256,7 @@ func resendIt(m *model, r resent, confirmed bool) tea.Cmd {
 func send(m *model, what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
-	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
 		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			switch {
@@ -283,7 +282,7 @@ func send(m *model, what string, act func(context.Context, view.Actor) (view.Sen
 // confirm asks before a request is sent. Only Enter on the second entry sends it: a letter that
 // was typed before the question came does nothing.
 func confirm(m *model, what, text string, yes func(*model) tea.Cmd) *menu {
-	return &menu{Title: what, Head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), Choices: []choice{
+	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
 		pick("", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }),
 		pick("", "send it", "select and press Enter", yes),
 	}}
@@ -294,8 +293,8 @@ func tryTool(m *model) tea.Cmd {
 	if !m.act.powers.Call {
 		return refuse(m, "call")
 	}
-	if it := m.list().Selected(); it != nil {
-		if t, ok := it.Doc.(*view.Tool); ok {
+	if it := m.list().selected(); it != nil {
+		if t, ok := it.doc.(*view.Tool); ok {
 			return toolForm(m, t, nil)
 		}
 	}
@@ -304,7 +303,7 @@ func tryTool(m *model) tea.Cmd {
 		return m.say("select a tool (4) or a call first")
 	}
 	r, name, to := m.opt.Reader, row.Name, row.Target
-	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		doc, err := r.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -349,8 +348,8 @@ func callTool(m *model, button string) tea.Cmd {
 		return call(m, content)
 	case "As JSON":
 		a.form, a.tool, m.focus = nil, nil, paneMain
-		m.dialog = &editor{Title: "arguments of " + t.Name, Area: panel.NewArea(panel.Indented(string(f.Values()), m.w-2)), Check: panel.NotJSON,
-			Run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
+		m.dialog = &editor{title: "arguments of " + t.Name, area: panel.NewArea(panel.Indented(string(f.Values()), m.w-2)), check: panel.NotJSON,
+			run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
 		return nil
 	}
 	a.form, a.tool, m.focus = nil, nil, paneMain

@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-	"mcpc/internal/tui/lists"
 )
 
 // BenchmarkKey measures a key, and the screen that follows it, with 100,000 rows.
 func BenchmarkKey(b *testing.B) {
-	for n := range lists.Time {
-		b.Run(lists.Names[n], func(b *testing.B) {
+	for n := range viewTime {
+		b.Run(viewNames[n], func(b *testing.B) {
 			r := newReader()
 			r.many = 100_000
 			m := newModel(b.Context(), Options{Reader: r, Now: testNow})

@@ -7,29 +7,27 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
-	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/sheet"
 )
 
 // copyMenu copies to the clipboard of the terminal (OSC 52).
 func copyMenu(m *model) tea.Cmd {
-	d := &menu{Title: "copy"}
+	d := &menu{title: "copy"}
 	if f := cursorFact(m); f != nil {
-		pointer, value := f.Pointer, f.Value
+		pointer, value := f.pointer, f.value
 		if pointer != "" {
-			d.Choices = append(d.Choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }))
+			d.choices = append(d.choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }))
 		}
 		if value != "" {
-			d.Choices = append(d.Choices, pick("v", "value", "", func(m *model) tea.Cmd { return clip(m, value) }))
+			d.choices = append(d.choices, pick("v", "value", "", func(m *model) tea.Cmd { return clip(m, value) }))
 		}
 	}
 	if key, _ := target(m); key != "" {
-		d.Choices = append(d.Choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return clip(m, key) }))
+		d.choices = append(d.choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return clip(m, key) }))
 		for _, form := range [][3]string{{"m", "mcpc", "as a command of mcpc"}, {"c", "curl", "as a command of curl"}, {"d", "markdown", "for an issue"}, {"j", "json", "the exchange"}, {"r", "request", "the message"}} {
-			d.Choices = append(d.Choices, pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return copyAs(m, key, form[1]) }))
+			d.choices = append(d.choices, pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return copyAs(m, key, form[1]) }))
 		}
 	}
-	if len(d.Choices) == 0 {
+	if len(d.choices) == 0 {
 		return noTarget(m)
 	}
 	m.dialog = d
@@ -48,7 +46,7 @@ func copyAs(m *model, key, form string) tea.Cmd {
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
 		text, err := actor.Copy(ctx, key, form)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -75,13 +73,13 @@ func exportOf(m *model, e view.Export, title string) tea.Cmd {
 	if actor == nil || !m.act.powers.Export {
 		return m.say("this view cannot export")
 	}
-	d := &menu{Title: "export: looking for secrets…", Loading: true}
-	if title == "" && m.view < lists.Time {
-		d.Title = "export " + sheet.Counted(m.list().Total, "row", "rows") + ": looking for secrets…"
+	d := &menu{title: "export: looking for secrets…", loading: true}
+	if title == "" && m.view < viewTime {
+		d.title = "export " + counted(m.list().total, "row", "rows") + ": looking for secrets…"
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
-	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		seen, err := actor.Preview(ctx, e)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -91,14 +89,14 @@ func exportOf(m *model, e view.Export, title string) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.Loading, d.Title, d.Head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), sheet.ExportHead(&seen, w)
-			d.Choices = exportChoices(m, e)
+			d.loading, d.title, d.head = false, "export "+counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
+			d.choices = exportChoices(m, e)
 			if title != "" {
-				d.Title = "export only " + title
-				d.Choices = append(d.Choices[:len(d.Choices)-1], pick("o", "all of the list", "not only this exchange", exportMenu))
+				d.title = "export only " + title
+				d.choices = append(d.choices[:len(d.choices)-1], pick("o", "all of the list", "not only this exchange", exportMenu))
 			} else if key, row := target(m); key != "" && row != nil {
-				one, name := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}, key+" "+sheet.Title(row)
-				d.Choices = append(d.Choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return exportOf(m, one, name) }))
+				one, name := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}, key+" "+rowTitle(row)
+				d.choices = append(d.choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return exportOf(m, one, name) }))
 			}
 			return nil
 		}
@@ -121,13 +119,13 @@ func exportChoices(m *model, e view.Export) (all []choice) {
 func export(m *model, e view.Export) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("writing…")
-	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
 		done, err := actor.Export(ctx, e)
 		return func(m *model) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
-			return m.say("wrote " + done.File + ": " + sheet.Counted(done.Rows, "exchange", "exchanges") + ", " + sheet.Counted(done.Hidden, "secret hidden", "secrets hidden"))
+			return m.say("wrote " + done.File + ": " + counted(done.Rows, "exchange", "exchanges") + ", " + counted(done.Hidden, "secret hidden", "secrets hidden"))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"strconv"
@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// DocColumns are the columns of the views of documents: tools, streams, secrets.
-var DocColumns = map[string][]cells.Column{
+// docColumns are the columns of the views of documents: tools, streams, secrets.
+var docColumns = map[string][]cells.Column{
 	"Tools": {{Head: "", Width: 1}, {Head: "tool", Width: 18, Flex: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
 		{Head: "page", Width: 9, Drop: 4}, {Head: "schema", Width: 8, Flex: 1, Drop: 1}, {Head: "called", Width: 6, Right: true}, {Head: "failed", Width: 6, Right: true, Drop: 2},
 		{Head: "p50", Width: 8, Right: true, Drop: 7}, {Head: "p95", Width: 8, Right: true, Drop: 6}, {Head: "size", Width: 7, Right: true, Drop: 8}, {Head: "changed", Width: 8, Flex: 1, Drop: 9}},
@@ -20,8 +20,8 @@ var DocColumns = map[string][]cells.Column{
 	"Secrets": {{Head: "", Width: 1}, {Head: "hash", Width: 8}, {Head: "kind", Width: 10, Flex: 1}, {Head: "times", Width: 5, Right: true}, {Head: "places", Width: 10, Flex: 2, Drop: 1}, {Head: "servers", Width: 10, Flex: 2}},
 }
 
-// DocCell is the text of a column of a document.
-func DocCell(clock Clock, doc any, head string) cells.Span {
+// docCell is the text of a column of a document.
+func docCell(clock screenClock, doc any, head string) cells.Span {
 	switch d := doc.(type) {
 	case *view.Tool:
 		return toolCell(d, head)
@@ -67,9 +67,9 @@ func toolCell(t *view.Tool, head string) cells.Span {
 		}
 		return zero(0, "")
 	case "p50":
-		return zero(t.Called, Took(t.P50))
+		return zero(t.Called, tookText(t.P50))
 	case "p95":
-		return zero(t.Called, Took(t.P95))
+		return zero(t.Called, tookText(t.P95))
 	case "size":
 		return cells.Text(cells.Faint, term.Size(t.Bytes))
 	}
@@ -83,7 +83,7 @@ func good(text, well string) cells.Span {
 	return cells.Text(cells.Warn, text)
 }
 
-func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
+func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	switch head {
 	case "":
 		switch {
@@ -94,7 +94,7 @@ func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
 		}
 		return cells.Text(cells.Good, "✓")
 	case "opened":
-		return cells.Text(cells.Faint, clock.At(s.Opened))
+		return cells.Text(cells.Faint, clock.at(s.Opened))
 	case "stream":
 		what := strings.TrimPrefix(s.What, "response to ")
 		return cells.Text(cells.Strong, strings.Replace(what, "tools/call ", "call ", 1))
@@ -107,7 +107,7 @@ func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
 	case "last id":
 		return cells.Text(cells.Faint, s.LastID)
 	case "silent":
-		return cells.Text(cells.Plain, Timer(Duration(s.Quiet)))
+		return cells.Text(cells.Plain, timer(duration(s.Quiet)))
 	}
 	role := cells.Plain
 	if s.Problem {
@@ -139,8 +139,8 @@ func secretCell(s *view.Secret, head string) cells.Span {
 	return cells.Text(role, strings.Join(s.Servers, ", "))
 }
 
-// DocText is what a document has to say in whole sentences.
-func DocText(doc any, w int) (lines []cells.Line) {
+// docText is what a document has to say in whole sentences.
+func docText(doc any, w int) (lines []cells.Line) {
 	add := func(r cells.Role, text string) {
 		if text != "" {
 			lines = append(lines, cells.Wrap(r, text, w)...)
@@ -158,7 +158,7 @@ func DocText(doc any, w int) (lines []cells.Line) {
 		add(cells.Plain, d.Text)
 	case *view.Secret:
 		if len(d.Servers) > 1 {
-			add(cells.Bad, "This secret was sent to "+Counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
+			add(cells.Bad, "This secret was sent to "+counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
 		}
 		add(cells.Plain, strings.Join(d.Places, ", "))
 		add(cells.Faint, "f shows all exchanges with it")

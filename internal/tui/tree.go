@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"encoding/json"
@@ -16,37 +16,37 @@ import (
 const mostTree = 5000
 
 // bodyLines show a body: a tree of JSON that folds, or its text as it crossed.
-func bodyLines(d *Detail, b *view.Body, w int) []Fact {
+func bodyLines(d *detail, b *view.Body, w int) []fact {
 	if b == nil {
 		return nil
 	}
-	if d.Raw || b.Hex || b.Cut || jsonraw.Valid([]byte(b.Text)) != nil {
+	if d.raw || b.Hex || b.Cut || jsonraw.Valid([]byte(b.Text)) != nil {
 		return rawLines(b, w)
 	}
-	t := tree{folds: d.Folds, width: w}
+	t := tree{folds: d.folds, width: w}
 	t.value("", "", json.RawMessage(b.Text), 0)
 	return t.lines
 }
 
 // schemaLines show a schema, folded until the user opens it.
-func schemaLines(d *Detail, name string, schema json.RawMessage, w int) []Fact {
+func schemaLines(d *detail, name string, schema json.RawMessage, w int) []fact {
 	if len(schema) == 0 || jsonraw.Valid(schema) != nil {
 		return nil
 	}
 	at := "#" + name
-	if _, set := d.Folds[at]; !set {
-		d.Folds[at] = true
+	if _, set := d.folds[at]; !set {
+		d.folds[at] = true
 	}
-	t := tree{folds: d.Folds, width: w}
+	t := tree{folds: d.folds, width: w}
 	t.value(at, name, schema, 0)
-	return append([]Fact{{}}, t.lines...)
+	return append([]fact{{}}, t.lines...)
 }
 
 // A tree writes a JSON value as lines.
 type tree struct {
 	folds map[string]bool
 	width int
-	lines []Fact
+	lines []fact
 }
 
 func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
@@ -84,7 +84,7 @@ func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
 }
 
 func (t *tree) add(pointer string, line cells.Line, raw json.RawMessage, fold bool) {
-	t.lines = append(t.lines, Fact{Line: line, Pointer: pointer, Value: string(raw), Fold: fold})
+	t.lines = append(t.lines, fact{line: line, pointer: pointer, value: string(raw), fold: fold})
 }
 
 func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {

@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 
 // A Clock says what time it is, and when the documents were read. Still is set where open
 // exchanges do not count up.
-type Clock struct {
-	Now, Fetched time.Time
-	Still        bool
+type screenClock struct {
+	now, fetched time.Time
+	still        bool
 }
 
-// Duration is a number of seconds as a duration.
-func Duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+// duration is a number of seconds as a duration.
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// Timer writes how long something has been open: 0:47.
-func Timer(d time.Duration) string {
+// timer writes how long something has been open: 0:47.
+func timer(d time.Duration) string {
 	d = max(d, 0)
 	if d >= time.Hour {
 		return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d/time.Minute%60, d/time.Second%60)
@@ -30,7 +30,7 @@ func Timer(d time.Duration) string {
 }
 
 // State is the role and the mark of an exchange, which differ without colours too.
-func State(r *view.Row) (cells.Role, string) {
+func stateMark(r *view.Row) (cells.Role, string) {
 	switch {
 	case r.State == "held":
 		return cells.Bad, "‖"
@@ -48,8 +48,8 @@ func State(r *view.Row) (cells.Role, string) {
 	return cells.Plain, " "
 }
 
-// Phases are the parts of the bar of an exchange.
-func Phases(r *view.Row, seconds float64) (parts []cells.Part) {
+// phases are the parts of the bar of an exchange.
+func phases(r *view.Row, seconds float64) (parts []cells.Part) {
 	left := seconds
 	for _, p := range r.Phases {
 		parts = append(parts, cells.Part{Name: p.Name, Size: p.Seconds})
@@ -66,7 +66,7 @@ func Phases(r *view.Row, seconds float64) (parts []cells.Part) {
 }
 
 // Title is what an exchange asks for.
-func Title(r *view.Row) string {
+func rowTitle(r *view.Row) string {
 	switch {
 	case r.Method == "tools/call" && r.Name != "":
 		return "call " + r.Name
@@ -76,41 +76,41 @@ func Title(r *view.Row) string {
 	return r.Method
 }
 
-// Seconds is how long an exchange has taken by now.
-func (c Clock) Seconds(r *view.Row) float64 {
-	if r.State == "done" || c.Still {
+// seconds is how long an exchange has taken by now.
+func (c screenClock) seconds(r *view.Row) float64 {
+	if r.State == "done" || c.still {
 		return r.Seconds
 	}
-	return r.Seconds + max(0, c.Now.Sub(c.Fetched).Seconds())
+	return r.Seconds + max(0, c.now.Sub(c.fetched).Seconds())
 }
 
-// At is the time of day of a moment, in the zone of the user.
-func (c Clock) At(t time.Time) string {
+// at is the time of day of a moment, in the zone of the user.
+func (c screenClock) at(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.In(c.Now.Location()).Format("15:04:05")
+	return t.In(c.now.Location()).Format("15:04:05")
 }
 
-// Took is how long an exchange took, or has been open.
-func (c Clock) Took(r *view.Row) cells.Span {
-	s := c.Seconds(r)
+// took is how long an exchange took, or has been open.
+func (c screenClock) took(r *view.Row) cells.Span {
+	s := c.seconds(r)
 	switch r.State {
 	case "done":
-		return cells.Text(cells.Plain, Took(s))
+		return cells.Text(cells.Plain, tookText(s))
 	case "held":
-		return cells.Text(cells.Bad, "‖ "+Timer(Duration(s)))
+		return cells.Text(cells.Bad, "‖ "+timer(duration(s)))
 	case "asking":
-		return cells.Text(cells.Warn, "? "+Timer(Duration(s)))
+		return cells.Text(cells.Warn, "? "+timer(duration(s)))
 	}
-	return cells.Text(cells.Accent, "… "+Timer(Duration(s)))
+	return cells.Text(cells.Accent, "… "+timer(duration(s)))
 }
 
 // Took is a duration for a column.
-func Took(seconds float64) string { return term.Duration(Duration(seconds)) }
+func tookText(seconds float64) string { return term.Duration(duration(seconds)) }
 
-// Counted writes a number with the word for what is counted.
-func Counted(n int, one, many string) string {
+// counted writes a number with the word for what is counted.
+func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -1,4 +1,4 @@
-package lists
+package tui
 
 import (
 	"fmt"
@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/sheet"
 )
 
 // streams are the newest first, as a Reader gives them.
-func streams(n int) Part {
+func streams(n int) part {
 	var all []view.Stream
 	for i := n; i > 0; i-- {
 		all = append(all, view.Stream{Row: fmt.Sprint(i), What: fmt.Sprintf("stream-%02d", i)})
@@ -19,9 +18,9 @@ func streams(n int) Part {
 	return partOf(all, func(s *view.Stream) string { return s.Row })
 }
 
-func drawnOf(l *List, h int) string {
+func drawnOf(l *list, h int) string {
 	var b strings.Builder
-	for _, d := range l.Draw(Streams, sheet.Clock{Now: time.Unix(0, 0)}, "", "", 100, h) {
+	for _, d := range l.draw(viewStreams, screenClock{now: time.Unix(0, 0)}, "", "", 100, h) {
 		b.WriteString(d.Line.String() + "\n")
 	}
 	return b.String()
@@ -29,30 +28,30 @@ func drawnOf(l *List, h int) string {
 
 // New rows come above the others: those that fit are all shown, and the selected one stays.
 func TestRowsThatComeAboveAreShown(t *testing.T) {
-	var l List
+	var l list
 	for n := 1; n <= 20; n++ {
-		l.Take(streams(n))
+		l.take(streams(n))
 		got := drawnOf(&l, 12)
 		if !strings.Contains(got, fmt.Sprintf("stream-%02d", n)) && n <= 9 {
 			t.Fatalf("the newest of %d is not shown:\n%s", n, got)
 		}
-		if !strings.Contains(got, "stream-01") || l.Selected().Key != "1" {
-			t.Fatalf("of %d the selected one is %s:\n%s", n, l.Selected().Key, got)
+		if !strings.Contains(got, "stream-01") || l.selected().key != "1" {
+			t.Fatalf("of %d the selected one is %s:\n%s", n, l.selected().key, got)
 		}
 	}
 }
 
 // Where items go, or the screen grows, the list moves down as far as there is room.
 func TestNoLineIsFreeWhileItemsAreAbove(t *testing.T) {
-	var l List
-	l.Take(streams(20))
-	l.Move(19)
+	var l list
+	l.take(streams(20))
+	l.move(19)
 	drawnOf(&l, 12)
 	if got := drawnOf(&l, 40); !strings.Contains(got, "stream-20") {
 		t.Errorf("on a larger screen:\n%s", got)
 	}
 	drawnOf(&l, 12)
-	l.Take(streams(5))
+	l.take(streams(5))
 	if got := drawnOf(&l, 12); !strings.Contains(got, "stream-05") {
 		t.Errorf("with fewer items:\n%s", got)
 	}
@@ -77,10 +76,10 @@ func TestTheTimeOfAnOpenExchange(t *testing.T) {
 		"one alone":               {[]view.Bar{open(0, 7200)}, 7200},
 		"not ended in a file":     {[]view.Bar{done(0, 10), {From: at(1), To: at(7200), Channel: "open", State: "done"}}, 11},
 	} {
-		var l List
-		l.Take(partOf([]sheet.Level{{Bars: c.bars}}, func(*sheet.Level) string { return "lane" }))
-		if got := l.window(); !got.From.Equal(at(0)) || !got.To.Equal(at(c.to)) {
-			t.Errorf("%s: to %v, want %v s", name, got.To.Sub(got.From), c.to)
+		var l list
+		l.take(partOf([]level{{bars: c.bars}}, func(*level) string { return "lane" }))
+		if got := l.window(); !got.from.Equal(at(0)) || !got.to.Equal(at(c.to)) {
+			t.Errorf("%s: to %v, want %v s", name, got.to.Sub(got.from), c.to)
 		}
 	}
 }

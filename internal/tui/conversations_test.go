@@ -1,4 +1,4 @@
-package lists
+package tui
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/sheet"
 )
 
 // Conversations of the same two sides differ by their times, from the width that has room for
@@ -18,8 +17,8 @@ func TestTalksAreToldApart(t *testing.T) {
 	talk := func(i, rows, failed int) view.Conversation {
 		return view.Conversation{ID: string(rune('a' + i)), Client: "mcpc 1.0", Server: "mcpc-demo 1.0", Revision: "2025-06-18", Rows: rows, Failed: failed, Began: began.Add(time.Duration(i) * time.Minute)}
 	}
-	var all Talks
-	all.Take([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)}, false, false)
+	var all talks
+	all.take([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)}, false, false)
 	for _, c := range []struct {
 		w    int
 		want string
@@ -30,24 +29,24 @@ func TestTalksAreToldApart(t *testing.T) {
 			"  mcpc → mcpc-demo        10:03:01  2025-06-18             5|  mcpc → mcpc-demo        10:02:01  2025-06-18      !8    39"},
 	} {
 		var got []string
-		for _, d := range all.Draw(sheet.Clock{Now: began}, false, "", nil, c.w, 12)[:4] {
+		for _, d := range all.draw(screenClock{now: began}, false, "", nil, c.w, 12)[:4] {
 			got = append(got, strings.TrimRight(d.Line.String(), " "))
 		}
 		if strings.Join(got, "|") != c.want {
 			t.Errorf("in %d columns:\n%s\nwant\n%s", c.w, strings.Join(got, "\n"), strings.ReplaceAll(c.want, "|", "\n"))
 		}
 	}
-	for sel := range all.Last() + 1 {
+	for sel := range all.last() + 1 {
 		for _, h := range []int{3, 6, 10, 14, 30} {
-			all.Sel = sel
-			drawn := all.Draw(sheet.Clock{Now: began}, true, "", nil, 28, h)
+			all.sel = sel
+			drawn := all.draw(screenClock{now: began}, true, "", nil, 28, h)
 			if !slices.ContainsFunc(drawn[:min(h, len(drawn))], func(d cells.Drawn) bool { return d.Selected }) {
 				t.Errorf("entry %d is not seen in %d lines", sel, h)
 			}
 		}
 	}
-	all.Take([]view.Conversation{talk(0, 39, 8)}, false, false)
-	if got := all.Draw(sheet.Clock{Now: began}, false, "", nil, 28, 12)[2].Line.String(); !strings.Contains(got, "mcpc → mcpc-demo") {
+	all.take([]view.Conversation{talk(0, 39, 8)}, false, false)
+	if got := all.draw(screenClock{now: began}, false, "", nil, 28, 12)[2].Line.String(); !strings.Contains(got, "mcpc → mcpc-demo") {
 		t.Errorf("the only one is cut: %q", got)
 	}
 }
@@ -82,13 +81,13 @@ func TestANewConversationIsFollowed(t *testing.T) {
 		follow, chosen bool
 		want           string
 	}{{true, false, "2.1"}, {false, false, "1.1"}, {true, true, "1.1"}} {
-		var all Talks
-		all.Take(one, true, c.follow)
+		var all talks
+		all.take(one, true, c.follow)
 		if c.chosen {
-			all.Choose()
+			all.choose()
 		}
-		changed := all.Take(two, true, c.follow)
-		if got := all.Shown(true); got != c.want || changed != (got == "2.1") || all.Take(two, true, c.follow) {
+		changed := all.take(two, true, c.follow)
+		if got := all.shown(true); got != c.want || changed != (got == "2.1") || all.take(two, true, c.follow) {
 			t.Errorf("%+v: %q is shown, changed: %t", c, got, changed)
 		}
 	}

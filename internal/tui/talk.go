@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"strconv"
@@ -11,12 +11,12 @@ import (
 // folded is how many lines of a block are shown until it is opened.
 const folded = 8
 
-// TalkColumns are the widths of the columns of the Talk view.
-type TalkColumns struct{ time, lane, answer, took, bar int }
+// talkColumns are the widths of the columns of the Talk view.
+type talkColumns struct{ time, lane, answer, took, bar int }
 
-// ColumnsOf lays the Talk view out.
-func ColumnsOf(w int) (c TalkColumns) {
-	c = TalkColumns{time: 8, took: 8}
+// columnsOf lays the Talk view out.
+func columnsOf(w int) (c talkColumns) {
+	c = talkColumns{time: 8, took: 8}
 	if w >= 76 {
 		c.bar = 10 + (w-76)/10
 	}
@@ -38,8 +38,8 @@ func ColumnsOf(w int) (c TalkColumns) {
 	return c
 }
 
-// TalkHead names the two sides.
-func TalkHead(c TalkColumns, client, server string, w int) cells.Line {
+// talkHead names the two sides.
+func talkHead(c talkColumns, client, server string, w int) cells.Line {
 	line := cells.Line{cells.Blank(2)}
 	if c.time > 0 {
 		line = append(line, cells.Fit(cells.Faint, "time", c.time+2))
@@ -53,39 +53,39 @@ func TalkHead(c TalkColumns, client, server string, w int) cells.Line {
 	return line.To(w)
 }
 
-// An Arrow is a line of a block; reply is the response on the same line.
-type Arrow struct {
+// An arrow is a line of a block; reply is the response on the same line.
+type arrow struct {
 	view.Line
 	reply *view.Line
 	more  int
 }
 
-// BlockLines are the arrows of a block as they are drawn: a request and a response that directly
+// blockLines are the arrows of a block as they are drawn: a request and a response that directly
 // follows it share a line, and of many lines the middle is folded.
-func BlockLines(r *view.Row, lines []view.Line, open bool, c TalkColumns) (arrows []Arrow) {
+func blockLines(r *view.Row, lines []view.Line, open bool, c talkColumns) (arrows []arrow) {
 	if len(lines) == 0 {
 		dir := r.Dir
-		lines = []view.Line{{Dir: dir, Kind: "request", Text: Title(r), Time: r.Time}}
+		lines = []view.Line{{Dir: dir, Kind: "request", Text: rowTitle(r), Time: r.Time}}
 	}
 	if len(lines) == 2 && lines[0].Dir == "sent" && lines[1].Kind == "response" && c.answer > 0 {
-		return []Arrow{{Line: lines[0], reply: &lines[1]}}
+		return []arrow{{Line: lines[0], reply: &lines[1]}}
 	}
 	for i, line := range lines {
 		if len(lines) > folded && !open && i >= folded-3 && i < len(lines)-2 {
 			if i == folded-3 {
-				arrows = append(arrows, Arrow{more: len(lines) - folded + 1})
+				arrows = append(arrows, arrow{more: len(lines) - folded + 1})
 			}
 			continue
 		}
-		arrows = append(arrows, Arrow{Line: line})
+		arrows = append(arrows, arrow{Line: line})
 	}
 	return arrows
 }
 
-// TalkLine draws one arrow. The first line of a block has the time, how long it took and the
+// talkLine draws one arrow. The first line of a block has the time, how long it took and the
 // bar.
-func TalkLine(clock Clock, r *view.Row, a Arrow, i int, c TalkColumns, whole float64) (line cells.Line) {
-	role, mark := State(r)
+func talkLine(clock screenClock, r *view.Row, a arrow, i int, c talkColumns, whole float64) (line cells.Line) {
+	role, mark := stateMark(r)
 	if i > 0 {
 		mark = " "
 	}
@@ -93,7 +93,7 @@ func TalkLine(clock Clock, r *view.Row, a Arrow, i int, c TalkColumns, whole flo
 	if c.time > 0 {
 		moment := ""
 		if i == 0 {
-			moment = clock.At(r.Time)
+			moment = clock.at(r.Time)
 		}
 		line = append(line, cells.Fit(cells.Faint, moment, c.time+2))
 	}
@@ -105,18 +105,18 @@ func TalkLine(clock Clock, r *view.Row, a Arrow, i int, c TalkColumns, whole flo
 	if i > 0 {
 		return line
 	}
-	span := clock.Took(r)
+	span := clock.took(r)
 	line = append(line, cells.Blank(2))
 	line = append(line, cells.RightSpan(span, c.took))
 	if c.bar > 0 {
 		line = append(line, cells.Blank(2))
-		line = append(line, cells.Bar(Phases(r, clock.Seconds(r)), whole, c.bar)...)
+		line = append(line, cells.Bar(phases(r, clock.seconds(r)), whole, c.bar)...)
 	}
 	return line
 }
 
 // arrowLine draws the arrow itself in width columns.
-func arrowLine(a Arrow, i int, c TalkColumns, width int, r *view.Row) cells.Line {
+func arrowLine(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line {
 	role := levelRole(a.Level, a.Kind)
 	text := a.Text
 	if a.Times > 1 {
@@ -124,7 +124,7 @@ func arrowLine(a Arrow, i int, c TalkColumns, width int, r *view.Row) cells.Line
 	}
 	switch {
 	case a.more > 0:
-		return cells.Line{cells.Fit(cells.Faint, "    ⋮ "+Counted(a.more, "line", "lines")+" more: Space", width)}
+		return cells.Line{cells.Fit(cells.Faint, "    ⋮ "+counted(a.more, "line", "lines")+" more: Space", width)}
 	case a.reply != nil:
 		left := leader(text, c.lane, cells.Plain, true)
 		reply := levelRole(a.reply.Level, a.reply.Kind)

@@ -1,4 +1,4 @@
-package lists
+package tui
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// talkColumns are the widths of the list of conversations. A column without room is 0 wide.
-type talkColumns struct {
+// conversationColumns are the widths of the list of conversations. A column without room is 0 wide.
+type conversationColumns struct {
 	title, time, revision, failed, rows int
 	named                               bool // each column has its name above it
 }
@@ -19,10 +19,10 @@ const (
 	leastTitle = 12 // what a time leaves of the titles
 )
 
-// talkColumnsOf lays the list with these titles out in w columns; sum has the counts of all. Without room for names
+// conversationColumnsOf lays the list with these titles out in w columns; sum has the counts of all. Without room for names
 // above the columns the counts are narrow. Times tell conversations of the same two sides apart:
 // then titles are cut for them.
-func talkColumnsOf(all []view.Conversation, titles []string, sum *view.Conversation, w int) (c talkColumns) {
+func conversationColumnsOf(all []view.Conversation, titles []string, sum *view.Conversation, w int) (c conversationColumns) {
 	title, revision, same := len("conversations"), len("revision"), false
 	seen := map[string]bool{}
 	for i := range all {
@@ -37,7 +37,7 @@ func talkColumnsOf(all []view.Conversation, titles []string, sum *view.Conversat
 	}
 	rows, failed := max(c.rows, 2+len("rows")), max(c.failed, 2+len("failed"))
 	if w-rows-failed-timeWidth-1 >= title {
-		c = talkColumns{time: timeWidth + 1, failed: failed, rows: rows, named: true}
+		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, named: true}
 	}
 	c.title = w - c.time - c.rows - c.failed
 	if room := c.title - timeWidth; !c.named && len(all) > 0 && (room >= title || same && room >= leastTitle) {
@@ -50,7 +50,7 @@ func talkColumnsOf(all []view.Conversation, titles []string, sum *view.Conversat
 }
 
 // head names the columns.
-func (c *talkColumns) head() cells.Line {
+func (c *conversationColumns) head() cells.Line {
 	if !c.named {
 		w := c.title + c.time + c.failed + c.rows
 		return cells.Between(cells.Of(cells.Faint, "conversations"), cells.Of(cells.Faint, "!failed rows"), w)
@@ -59,7 +59,7 @@ func (c *talkColumns) head() cells.Line {
 }
 
 // entry is a conversation: when it began, how many of its rows failed, and how many it has.
-func (c *talkColumns) entry(title, began string, talk *view.Conversation, role cells.Role) cells.Line {
+func (c *conversationColumns) entry(title, began string, talk *view.Conversation, role cells.Role) cells.Line {
 	failed := ""
 	if talk.Failed > 0 {
 		failed = "!" + english.Thousands(talk.Failed)
@@ -67,7 +67,7 @@ func (c *talkColumns) entry(title, began string, talk *view.Conversation, role c
 	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(cells.Bad, failed, c.failed), cells.Right(cells.Faint, english.Thousands(talk.Rows), c.rows))
 }
 
-func (c *talkColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {
+func (c *conversationColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {
 	line := cells.Line{title, cells.Right(cells.Faint, began, c.time)}
 	if c.revision > 0 {
 		line = append(line, cells.Blank(2), cells.Fit(cells.Faint, revision, c.revision-2))

@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"slices"
@@ -8,17 +8,17 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A Side is a conversation that is compared, and its title.
-type Side struct {
-	Title string
-	Talk  *view.Conversation
+// A side is a conversation that is compared, and its title.
+type side struct {
+	title string
+	talk  *view.Conversation
 }
 
-// Comparison draws what differs between two conversations, of which the older one is the first.
-func Comparison(clock Clock, c *view.Comparison, sides [2]Side, w int) (lines []cells.Line) {
+// comparison draws what differs between two conversations, of which the older one is the first.
+func comparison(clock screenClock, c *view.Comparison, sides [2]side, w int) (lines []cells.Line) {
 	for i, name := range []string{"A, older", "B, newer"} {
 		s := sides[i]
-		facts := []string{clock.At(s.Talk.Began), s.Title, s.Talk.Revision, Counted(s.Talk.Rows, "row", "rows")}
+		facts := []string{clock.at(s.talk.Began), s.title, s.talk.Revision, counted(s.talk.Rows, "row", "rows")}
 		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
 		lines = append(lines, cells.Line{cells.Text(cells.Faint, "   "+name+"  "), cells.Text(cells.Plain, text)})
 	}

@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ const (
 	mostJSON     = 3
 )
 
-// A fact is a line of the summary: a name, and a text of at most lines rows.
-type fact struct {
+// A summaryLine is a line of the summary: a name, and a text of at most lines rows.
+type summaryLine struct {
 	name, text string
 	role       cells.Role
 	lines      int
@@ -26,9 +26,9 @@ type fact struct {
 }
 
 // messageFacts are what was asked and what came back.
-func messageFacts(doc *view.Detail) (facts []fact) {
+func messageFacts(doc *view.Detail) (facts []summaryLine) {
 	if name, text := asked(doc); text != "" {
-		facts = append(facts, fact{name, text, cells.Plain, mostAsked, TabNames[TabRequest]})
+		facts = append(facts, summaryLine{name, text, cells.Plain, mostAsked, tabNames[tabRequest]})
 	}
 	name, text := answered(doc)
 	if text != "" && strings.TrimSpace(text) != strings.TrimSpace(doc.Row.Text) {
@@ -40,7 +40,7 @@ func messageFacts(doc *view.Detail) (facts []fact) {
 		if strings.HasPrefix(text, "{") {
 			most = mostJSON
 		}
-		facts = append(facts, fact{name, text, role, most, TabNames[TabAnswer]})
+		facts = append(facts, summaryLine{name, text, role, most, tabNames[tabAnswer]})
 	}
 	return facts
 }
@@ -98,7 +98,7 @@ func without(raw json.RawMessage, names ...string) string {
 }
 
 // draw draws a fact: its name in wide columns, its text beside it.
-func (f *fact) draw(w, wide int) (lines []Fact) {
+func (f *summaryLine) draw(w, wide int) (lines []fact) {
 	text := f.text
 	if most := f.lines * w * 4; f.lines > 0 && len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") // a text of megabytes is not wrapped
@@ -113,10 +113,10 @@ func (f *fact) draw(w, wide int) (lines []Fact) {
 		if i > 0 {
 			name = ""
 		}
-		lines = append(lines, Fact{Line: append(cells.Line{cells.Fit(cells.Faint, name, wide+2)}, part...), Value: f.text})
+		lines = append(lines, fact{line: append(cells.Line{cells.Fit(cells.Faint, name, wide+2)}, part...), value: f.text})
 	}
 	if more {
-		lines = append(lines, Fact{Line: cells.Line{cells.Blank(wide + 2), cells.Text(cells.Faint, "… more in "+f.more)}, Value: f.text})
+		lines = append(lines, fact{line: cells.Line{cells.Blank(wide + 2), cells.Text(cells.Faint, "… more in "+f.more)}, value: f.text})
 	}
 	return lines
 }

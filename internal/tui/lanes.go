@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"time"
@@ -7,24 +7,24 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A Level is a line of a lane: the exchanges that do not run at the same time.
-type Level struct {
-	Title string
-	Bars  []view.Bar
+// A level is a line of a lane: the exchanges that do not run at the same time.
+type level struct {
+	title string
+	bars  []view.Bar
 }
 
-// Levels are the lines of lanes: one for each level, the first with the title.
-func Levels(lanes []view.Lane) (all []*Level) {
+// levels are the lines of lanes: one for each level, the first with the title.
+func levels(lanes []view.Lane) (all []*level) {
 	for _, lane := range lanes {
 		most := 0
 		for _, b := range lane.Bars {
 			most = max(most, b.Level)
 		}
-		levels := make([]Level, min(most, 63)+1)
-		levels[0].Title = lane.Title
+		levels := make([]level, min(most, 63)+1)
+		levels[0].title = lane.Title
 		for _, b := range lane.Bars {
 			l := &levels[min(b.Level, len(levels)-1)]
-			l.Bars = append(l.Bars, b)
+			l.bars = append(l.bars, b)
 		}
 		for i := range levels {
 			all = append(all, &levels[i])
@@ -33,8 +33,8 @@ func Levels(lanes []view.Lane) (all []*Level) {
 	return all
 }
 
-// Legend explains the patterns of bars.
-func Legend() (line cells.Line) {
+// legend explains the patterns of bars.
+func legend() (line cells.Line) {
 	line = cells.Line{cells.Blank(1)}
 	for _, name := range []string{"wait", "first", "events", "person", "held"} {
 		line = append(line, cells.Mark(name), cells.Text(cells.Faint, " "+name+"   "))
@@ -42,17 +42,17 @@ func Legend() (line cells.Line) {
 	return line
 }
 
-// BarLine tells of one bar.
-func BarLine(clock Clock, b *view.Bar) cells.Line {
-	text := " " + clock.At(b.From) + "  " + b.Label + "  " + b.Channel + "  " + Took(b.To.Sub(b.From).Seconds())
+// barLine tells of one bar.
+func barLine(clock screenClock, b *view.Bar) cells.Line {
+	text := " " + clock.at(b.From) + "  " + b.Label + "  " + b.Channel + "  " + tookText(b.To.Sub(b.From).Seconds())
 	if b.Times > 1 {
-		text += "  stands for " + Counted(b.Times, "exchange", "exchanges")
+		text += "  stands for " + counted(b.Times, "exchange", "exchanges")
 	}
 	return cells.Of(cells.Strong, text)
 }
 
-// BarsLine draws the bars of a line; pick is the one that is selected.
-func BarsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line cells.Line) {
+// barsLine draws the bars of a line; pick is the one that is selected.
+func barsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line cells.Line) {
 	whole := last.Sub(first).Seconds()
 	if whole <= 0 {
 		whole = 1

@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"strings"
@@ -24,10 +24,10 @@ func TestSummaryShowsMessages(t *testing.T) {
 		{"tools/call", `{"id":1,"params":{"name":"add"}}`, "", ""},
 		{"tools/call", `{"id":1,"params":{"name":"add"}}`, "<html>busy</html>", "answer  <html>busy</html>"},
 	} {
-		d := Detail{Doc: &view.Detail{Row: view.Row{Method: c.method, State: "done"}, Request: body(c.request), Response: body(c.response)}}
+		d := detail{doc: &view.Detail{Row: view.Row{Method: c.method, State: "done"}, Request: body(c.request), Response: body(c.response)}}
 		var got []string
-		for _, f := range d.Lines(Clock{}, 60) {
-			got = append(got, strings.TrimRight(f.Line.String(), " "))
+		for _, f := range d.tabLines(screenClock{}, 60) {
+			got = append(got, strings.TrimRight(f.line.String(), " "))
 		}
 		if strings.Join(got, "\n") != c.want {
 			t.Errorf("%s %s %s: the summary is\n%s\nwant\n%s", c.method, c.request, c.response, strings.Join(got, "\n"), c.want)
@@ -38,14 +38,14 @@ func TestSummaryShowsMessages(t *testing.T) {
 // A long text is cut, and its tab is named; a text that the summary has already is not repeated.
 func TestSummaryCutsMessages(t *testing.T) {
 	long := strings.Repeat("line\\n", 50_000)
-	d := Detail{Doc: &view.Detail{Row: view.Row{Method: "tools/call", State: "done"}, Response: &view.Body{Text: `{"result":{"content":[{"type":"text","text":"` + long + `"}]}}`}}}
-	lines := d.Lines(Clock{}, 60)
-	if len(lines) != mostAnswered+1 || !strings.Contains(lines[mostAnswered].Line.String(), "… more in Answer") {
-		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1].Line.String())
+	d := detail{doc: &view.Detail{Row: view.Row{Method: "tools/call", State: "done"}, Response: &view.Body{Text: `{"result":{"content":[{"type":"text","text":"` + long + `"}]}}`}}}
+	lines := d.tabLines(screenClock{}, 60)
+	if len(lines) != mostAnswered+1 || !strings.Contains(lines[mostAnswered].line.String(), "… more in Answer") {
+		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1].line.String())
 	}
-	d.Doc.Row.Text = "it broke"
-	d.Doc.Response.Text = `{"result":{"isError":true,"content":[{"type":"text","text":"it broke"}]}}`
-	if lines := d.Lines(Clock{}, 60); len(lines) > 2 {
+	d.doc.Row.Text = "it broke"
+	d.doc.Response.Text = `{"result":{"isError":true,"content":[{"type":"text","text":"it broke"}]}}`
+	if lines := d.tabLines(screenClock{}, 60); len(lines) > 2 {
 		t.Errorf("%d lines", len(lines))
 	}
 }
@@ -53,10 +53,10 @@ func TestSummaryCutsMessages(t *testing.T) {
 // A sign of the Diff stays beside its value, also where that has no place to break it.
 func TestDiffKeepsItsSigns(t *testing.T) {
 	long := `"` + strings.Repeat("x", 70) + `"`
-	d := Detail{Key: "1.2", Tab: TabDiff, Doc: &view.Detail{}, Diff: Diff{With: "1.1", Request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
+	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{with: "1.1", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
 	var got []string
-	for _, f := range d.Lines(Clock{}, 60) {
-		got = append(got, f.Line.String())
+	for _, f := range d.tabLines(screenClock{}, 60) {
+		got = append(got, f.line.String())
 	}
 	want := "- 1.1   + 1.2, this exchange\n\nrequest\n/a\n- 1\n+ " + long[:56] + "\n  " + long[56:] + "\n\nresponse\nthe same"
 	if strings.Join(got, "\n") != want {

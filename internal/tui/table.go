@@ -1,4 +1,4 @@
-package sheet
+package tui
 
 import (
 	"strconv"
@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// TableColumns are those of the Table view; their heads are the orders that a Query knows, where it
+// tableColumns are those of the Table view; their heads are the orders that a Query knows, where it
 // knows one, or Sort is.
-var TableColumns = []cells.Column{
+var tableColumns = []cells.Column{
 	{Head: "", Width: 1},
 	{Head: "#", Width: 9, Right: true, Drop: 3},
 	{Head: "time", Width: 8, Drop: 2},
@@ -27,9 +27,9 @@ var TableColumns = []cells.Column{
 	{Head: "notes", Width: 12, Flex: 3, Drop: 11},
 }
 
-// TableLine draws an exchange; whole is the duration of a whole bar.
-func TableLine(clock Clock, r *view.Row, widths []int, whole float64) (line cells.Line) {
-	role, mark := State(r)
+// tableLine draws an exchange; whole is the duration of a whole bar.
+func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) (line cells.Line) {
+	role, mark := stateMark(r)
 	for i, w := range widths {
 		if w == 0 {
 			continue
@@ -37,9 +37,9 @@ func TableLine(clock Clock, r *view.Row, widths []int, whole float64) (line cell
 		if len(line) > 0 {
 			line = append(line, cells.Blank(2))
 		}
-		c := TableColumns[i]
+		c := tableColumns[i]
 		if c.Head == "waterfall" {
-			line = append(line, cells.Bar(Phases(r, clock.Seconds(r)), whole, w)...)
+			line = append(line, cells.Bar(phases(r, clock.seconds(r)), whole, w)...)
 			continue
 		}
 		span := tableCell(clock, c.Head, r, role, mark)
@@ -53,7 +53,7 @@ func TableLine(clock Clock, r *view.Row, widths []int, whole float64) (line cell
 }
 
 // tableCell is the text of a column.
-func tableCell(clock Clock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
+func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
 	number := func(n int64, text string) cells.Span {
 		if n == 0 {
@@ -67,7 +67,7 @@ func tableCell(clock Clock, head string, r *view.Row, role cells.Role, mark stri
 	case "#":
 		return faint(r.Key)
 	case "time":
-		return faint(clock.At(r.Time))
+		return faint(clock.at(r.Time))
 	case "client":
 		return cells.Text(cells.Plain, r.Client)
 	case "server":
@@ -84,7 +84,7 @@ func tableCell(clock Clock, head string, r *view.Row, role cells.Role, mark stri
 	case "http":
 		return number(int64(r.Status), strconv.Itoa(r.Status))
 	case "took":
-		return clock.Took(r)
+		return clock.took(r)
 	case "size":
 		size := r.Sent + r.Received
 		return number(size, term.Size(size))
@@ -107,7 +107,7 @@ func notes(r *view.Row) string {
 		add("“" + r.Note + "”")
 	}
 	if r.Findings > 0 {
-		add(Counted(r.Findings, "finding", "findings"))
+		add(counted(r.Findings, "finding", "findings"))
 	}
 	if r.Edited {
 		add("edited")

@@ -1,0 +1,206 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"mcpc/internal/english"
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+)
+
+// talks are the conversations, and under them filters that are one key away.
+type talks struct {
+	all    []view.Conversation
+	chosen string // the ID of the one that is shown, "" for all
+	sel    int    // 0 is all conversations, then the conversations, then the filters
+
+	first  bool // the start chose it, not the user
+	picked bool // the user, or the start, chose one
+}
+
+// Filters are those under the conversations.
+var talkFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
+
+// shown is the ID of the conversation that is shown, "" for all. What the start chose holds for
+// the Talk view without a filter (plain): a filter, or a list of tools, is about all that is
+// recorded.
+func (t *talks) shown(plain bool) string {
+	if t.first && !plain {
+		return ""
+	}
+	return t.chosen
+}
+
+// showAll shows all conversations.
+func (t *talks) showAll() { t.chosen, t.first = "", false }
+
+// find is the conversation with an ID, nil where there is none.
+func (t *talks) find(id string) *view.Conversation {
+	for i := range t.all {
+		if t.all[i].ID == id {
+			return &t.all[i]
+		}
+	}
+	return nil
+}
+
+// last is the greatest Sel.
+func (t *talks) last() int { return len(t.all) + len(talkFilters) }
+
+// under is the conversation under the cursor, nil where there is none.
+func (t *talks) under() *view.Conversation {
+	if t.sel < 1 || t.sel > len(t.all) {
+		return nil
+	}
+	return &t.all[t.sel-1]
+}
+
+// take takes the conversations, of which the newest stands first. The one to show first is chosen once if choose is set,
+// and anew when a newer one begins if follow is set too. Take reports whether it was chosen now.
+func (t *talks) take(all []view.Conversation, choose, follow bool) bool {
+	key := ""
+	if c := t.under(); c != nil {
+		key = c.ID
+	}
+	beyond := t.sel - len(t.all)
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	t.all = all
+	for i := range all {
+		if all[i].ID == key {
+			t.sel = i + 1
+		}
+	}
+	if beyond > 0 {
+		t.sel = len(all) + beyond
+	}
+	t.sel = min(t.sel, t.last())
+	if t.picked && !(t.first && follow) || len(all) == 0 {
+		return false
+	}
+	t.picked = true
+	for i := range all {
+		if all[i].First && choose && all[i].ID != t.chosen {
+			t.chosen, t.first, t.sel = all[i].ID, true, i+1
+			return true
+		}
+	}
+	return false
+}
+
+// choose shows what is selected; of a filter it returns the term.
+func (t *talks) choose() (filter string) {
+	t.picked = true
+	if n := t.sel - len(t.all) - 1; n >= 0 {
+		return talkFilters[n]
+	}
+	t.showAll()
+	if c := t.under(); c != nil {
+		t.chosen = c.ID
+	}
+	return ""
+}
+
+// draw draws the conversations in w columns and h lines; shown is the ID of the one that is
+// shown, words are the terms of the filter.
+func (t *talks) draw(clock screenClock, active bool, shown string, words []string, w, h int) (lines []drawn) {
+	mark := func(n int) bool { return active && t.sel == n }
+	role := func(on bool) cells.Role {
+		if on {
+			return cells.Strong
+		}
+		return cells.Plain
+	}
+	all := view.Conversation{}
+	for i := range t.all {
+		all.Rows, all.Failed = all.Rows+t.all[i].Rows, all.Failed+t.all[i].Failed
+	}
+	texts := titles(t.all)
+	cols := conversationColumnsOf(t.all, texts, &all, w)
+	lines = append(lines, drawn{Line: cols.head()})
+	lines = append(lines, drawn{Line: cols.entry("  all", "", &all, role(shown == "")), Selected: mark(0)})
+	var about, filters []drawn
+	if c := t.under(); c != nil && active && !cols.named && h >= lowTalks {
+		about = aboutTalk(clock, c)
+	}
+	if h >= lowTalks {
+		filters = append(filters, drawn{}, drawn{Line: cells.Of(cells.Faint, "filters")})
+	}
+	for i, term := range talkFilters {
+		box := "  "
+		if slices.Contains(words, term) {
+			box = "✓ "
+		}
+		filters = append(filters, drawn{Line: cells.Of(role(box != "  "), box+term), Selected: mark(len(t.all) + 1 + i)})
+	}
+	room := max(1, h-len(lines)-len(about)-len(filters))
+	if len(t.all) > room {
+		room = max(1, room-1) // the number of those that are left out
+	}
+	from := max(0, min(t.sel-1-room/2, len(t.all)-room))
+	for i := from; i < min(from+room, len(t.all)); i++ {
+		c := &t.all[i]
+		dot := "  "
+		if c.Live {
+			dot = "● "
+		}
+		lines = append(lines, drawn{Line: cols.entry(dot+texts[i], clock.at(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)})
+	}
+	if n := len(t.all) - room; n > 0 {
+		lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  "+counted(n, "more", "more"))})
+	}
+	lines = slices.Concat(lines, about, filters)
+	selected := slices.IndexFunc(lines, func(d drawn) bool { return d.Selected })
+	return lines[max(0, min(len(lines)-h, selected)):]
+}
+
+// lowTalks is the height from which there is room for headings, and for more about a conversation.
+const lowTalks = 14
+
+// aboutTalk says of a conversation what its line has no room for.
+func aboutTalk(clock screenClock, c *view.Conversation) []drawn {
+	counts := cells.Of(cells.Faint, "  "+counted(c.Rows, "row", "rows"))
+	if c.Failed > 0 {
+		counts = append(counts, cells.Text(cells.Bad, ", "+english.Thousands(c.Failed)+" failed"))
+	}
+	return []drawn{{Line: cells.Of(cells.Faint, "  "+clock.at(c.Began)+"  "+c.Revision)}, {Line: counts}}
+}
+
+// Title names the two sides of a conversation.
+func talkTitle(c *view.Conversation) string { return nameOf(c.Client, c.By) + " → " + serverName(c) }
+
+// titles returns the titles of conversations. The target tells servers of the same name apart.
+func titles(all []view.Conversation) []string {
+	targets := map[string]string{}
+	several := map[string]bool{}
+	for i := range all {
+		name := serverName(&all[i])
+		if first, seen := targets[name]; seen && first != all[i].Target {
+			several[name] = true
+		}
+		targets[name] = all[i].Target
+	}
+	var texts []string
+	for i := range all {
+		text, c := talkTitle(&all[i]), &all[i]
+		if several[serverName(c)] && c.Server != "" && c.Target != "" {
+			text += " (" + c.Target + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// serverName is the name of the server without its version, else its target.
+func serverName(c *view.Conversation) string { return nameOf(c.Server, c.Target) }
+
+// nameOf is the name of a client or server without its version, else what is known instead.
+func nameOf(name, other string) string {
+	words := strings.Fields(cmp.Or(name, other, "unknown"))
+	if n := len(words) - 1; n > 0 && strings.ContainsAny(words[n][:1], "v0123456789") {
+		words = words[:n]
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,248 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/tui/cells"
+
+	"mcpc/internal/tui/panel"
+)
+
+// A dialog takes keys by their name, or the text that they type. It returns what to run, and
+// whether it is over.
+type dialog interface {
+	key(name, text string) (run func(*model) tea.Cmd, over bool)
+	draw(w, h int) []drawn
+	// Hints are the keys that it takes, each with what it does.
+	hints() []string
+}
+
+// A choice is an entry of a menu.
+type choice struct {
+	key  string // the letter
+	text string
+	note string
+	run  func(*model) tea.Cmd
+}
+
+// A menu lets the user choose by letter, or by arrows and Enter. With search it takes words
+// that its entries must have.
+type menu struct {
+	title   string
+	head    []cells.Line
+	choices []choice
+	sel     int
+	top     int
+	search  *panel.Input
+	loading bool
+}
+
+func (d *menu) shown() (all []choice) {
+	if d.search == nil || d.search.Text() == "" {
+		return d.choices
+	}
+	for _, c := range d.choices {
+		if hasWords(c.key+" "+c.text+" "+c.note, d.search.Text()) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// key takes a key.
+func (d *menu) key(name, text string) (func(*model) tea.Cmd, bool) {
+	all := d.shown()
+	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 && d.search == nil && !d.loading {
+		d.sel, name = i, "enter"
+	}
+	switch {
+	case name == "esc" || name == "q" && d.search == nil:
+		return nil, true
+	case d.loading:
+		return nil, false // keys wait for what they are about
+	case name == "down" || name == "j" && d.search == nil:
+		d.sel = min(d.sel+1, len(all)-1)
+	case name == "up" || name == "k" && d.search == nil:
+		d.sel = max(d.sel-1, 0)
+	case name == "pgdown":
+		d.sel = min(d.sel+10, len(all)-1)
+	case name == "pgup":
+		d.sel = max(d.sel-10, 0)
+	case name == "enter":
+		if d.sel >= 0 && d.sel < len(all) && all[d.sel].run != nil {
+			return all[d.sel].run, true
+		}
+	case d.search != nil:
+		d.search.Key(name, text)
+		d.sel = 0
+	}
+	return nil, false
+}
+
+// hints are the keys for the footer.
+func (d *menu) hints() []string {
+	if d.loading {
+		return []string{"Esc close"}
+	}
+	return []string{"Esc close", "↑↓ select", "Enter choose"}
+}
+
+// draw draws w columns and at most h lines.
+func (d *menu) draw(w, h int) (lines []drawn) {
+	lines = append(lines, drawn{Line: cells.Of(cells.Strong, " "+d.title)})
+	for _, l := range d.head {
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
+	}
+	if d.search != nil {
+		lines = append(lines, drawn{Line: append(cells.Of(cells.Faint, " / "), d.search.Line(w-4, true, -1)...)})
+	}
+	lines = append(lines, drawn{})
+	all := d.shown()
+	wide, keys := 0, 1
+	for _, c := range d.choices {
+		wide = max(wide, cells.Of(cells.Plain, c.text).Width())
+		keys = max(keys, cells.Of(cells.Plain, c.key).Width())
+	}
+	wide = min(wide, w*3/5)
+	room := max(1, h-len(lines))
+	d.top = max(0, min(d.top, d.sel))
+	if d.sel >= d.top+room {
+		d.top = d.sel - room + 1
+	}
+	for i := d.top; i < min(d.top+room, len(all)); i++ {
+		c := all[i]
+		line := cells.Line{cells.Blank(1), cells.Fit(cells.Strong, c.key, keys), cells.Blank(2),
+			cells.Fit(cells.Plain, c.text, wide), cells.Blank(2), cells.Text(cells.Faint, c.note)}
+		lines = append(lines, drawn{Line: line, Selected: i == d.sel})
+	}
+	return lines
+}
+
+// paste types text.
+func (d *menu) paste(text string) {
+	if d.search != nil {
+		d.search.Type(text)
+	}
+}
+
+// A prompt takes one line.
+type prompt struct {
+	title string
+	line  panel.Input
+	run   func(*model, string) tea.Cmd
+}
+
+// key takes a key.
+func (d *prompt) key(name, text string) (func(*model) tea.Cmd, bool) {
+	switch name {
+	case "esc":
+		return nil, true
+	case "enter":
+		return func(m *model) tea.Cmd { return d.run(m, d.line.Text()) }, true
+	default:
+		d.line.Key(name, text)
+	}
+	return nil, false
+}
+
+// paste types text.
+func (d *prompt) paste(text string) { d.line.Type(text) }
+
+// hints are the keys for the footer.
+func (d *prompt) hints() []string { return []string{"Esc leave", "Enter accept"} }
+
+// draw draws w columns and at most h lines.
+func (d *prompt) draw(w, h int) []drawn {
+	return []drawn{{Line: cells.Of(cells.Strong, " "+d.title)}, {}, {Line: append(cells.Of(cells.Accent, " › "), d.line.Line(w-4, true, -1)...)}}
+}
+
+// An editor edits a text of several lines; Check returns what is wrong with it, which the user
+// may send after having seen it once.
+type editor struct {
+	title string
+	area  panel.Area
+	check func(text string) string
+	wrong string
+	run   func(*model, string) tea.Cmd
+}
+
+// key takes a key.
+func (d *editor) key(name, text string) (func(*model) tea.Cmd, bool) {
+	switch name {
+	case "esc":
+		return nil, true
+	case "ctrl+s":
+		text := d.area.Text()
+		if wrong := d.check(text); wrong != "" && wrong != d.wrong {
+			d.wrong = wrong
+			return nil, false
+		}
+		return func(m *model) tea.Cmd { return d.run(m, text) }, true
+	}
+	d.area.Key(name, text)
+	return nil, false
+}
+
+// paste types text.
+func (d *editor) paste(text string) { d.area.Type(text) }
+
+// hints are the keys for the footer.
+func (d *editor) hints() []string {
+	return []string{"Ctrl-S send", "Esc leave", "Enter new line", "Ctrl-K cut to the end of the line"}
+}
+
+// draw draws w columns and at most h lines.
+func (d *editor) draw(w, h int) (lines []drawn) {
+	lines = append(lines, drawn{Line: cells.Of(cells.Strong, " "+d.title)})
+	if d.wrong != "" {
+		lines = append(lines, drawn{Line: cells.Of(cells.Warn, " "+d.wrong+": Ctrl-S again sends it as it is")})
+	}
+	lines = append(lines, drawn{Line: cells.Line{cells.Rule(w)}})
+	for _, l := range d.area.Lines(w-2, h-len(lines)) {
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
+	}
+	return lines
+}
+
+// A page shows lines to read.
+type page struct {
+	title string
+	lines []drawn
+	top   int
+}
+
+// key takes a key.
+func (d *page) key(name, text string) (func(*model) tea.Cmd, bool) {
+	step := map[string]int{"j": 1, "down": 1, "k": -1, "up": -1, "pgdown": 10, "pgup": -10, "space": 10, "g": -1 << 20, "G": 1 << 20}
+	switch name {
+	case "esc", "q", "enter":
+		return nil, true
+	default:
+		d.top = max(0, min(d.top+step[name], len(d.lines)-1))
+	}
+	return nil, false
+}
+
+// hints are the keys for the footer.
+func (d *page) hints() []string { return []string{"Esc close", "↑↓ scroll"} }
+
+// draw draws w columns and at most h lines.
+func (d *page) draw(w, h int) (lines []drawn) {
+	lines = append(lines, drawn{Line: cells.Of(cells.Strong, " "+d.title)}, drawn{})
+	d.top = max(0, min(d.top, len(d.lines)-h+2))
+	return append(lines, d.lines[d.top:]...)
+}
+
+// hasWords reports whether a text has all words, in any case.
+func hasWords(text, words string) bool {
+	text = strings.ToLower(text)
+	for _, w := range strings.Fields(strings.ToLower(words)) {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}

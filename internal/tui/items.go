@@ -1,0 +1,184 @@
+package tui
+
+import (
+	"context"
+
+	"mcpc/internal/live/view"
+)
+
+// The views, in the order of their keys.
+const (
+	viewTalk = iota
+	viewTable
+	viewTime
+	viewTools
+	viewStreams
+	viewSecrets
+	viewCount
+)
+
+// Names are those of the views.
+var viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets"}
+
+// An item is what can be selected: an exchange, or a tool, a stream, a secret, a lane.
+type item struct {
+	key   string // of the exchange; "" where there is none
+	row   view.Row
+	lines []view.Line
+	doc   any
+}
+
+// A list is a part of a long list, and the position of the view in it. Numbers count from the
+// start of the whole list.
+type list struct {
+	total  int
+	sel    int
+	follow bool // the newest item stays selected
+	loaded bool
+	sort   string
+	zoomed timeWindow
+	// Absent says why the conversation that is shown has no rows; "" if it has some.
+	absent string
+
+	items []item
+	from  int
+	top   int
+	open  map[string]bool // blocks that are shown whole
+	bar   int             // the bar that is selected in a lane
+}
+
+// at returns an item by its number, nil where it is not loaded.
+func (l *list) at(n int) *item {
+	if n < l.from || n >= l.from+len(l.items) {
+		return nil
+	}
+	return &l.items[n-l.from]
+}
+
+// selected is the item that is selected, nil where it is not loaded.
+func (l *list) selected() *item { return l.at(l.sel) }
+
+// move selects another item; the newest one is followed.
+func (l *list) move(to int) {
+	l.sel = max(0, min(to, l.total-1))
+	l.follow = l.sel == l.total-1 && l.total > 0
+	l.bar = 0
+}
+
+// fold shows all lines of the selected block, or folds them.
+func (l *list) fold() {
+	if it := l.selected(); it != nil && it.key != "" {
+		if l.open == nil {
+			l.open = map[string]bool{}
+		}
+		l.open[it.key] = !l.open[it.key]
+	}
+}
+
+// A part is what a Reader gave for a list.
+type part struct {
+	pending int
+	// Absent says why the conversation that was asked for has no rows; "" if it has some.
+	absent string
+	items  []item
+	from   int
+	total  int
+}
+
+// take puts a new part into the list. The selected exchange stays selected where its number
+// changed.
+func (l *list) take(p part) {
+	key := ""
+	if it := l.selected(); it != nil {
+		key = it.key
+	}
+	l.items, l.from, l.total, l.loaded, l.absent = p.items, p.from, p.total, true, p.absent
+	switch it := l.selected(); {
+	case l.follow:
+		l.sel = max(0, l.total-1)
+	case key != "" && (it == nil || it.key != key):
+		for i := range l.items {
+			if l.items[i].key == key {
+				if l.top > 0 { // at the top of the list the view stays there
+					l.top += l.from + i - l.sel
+				}
+				l.sel = l.from + i
+				break
+			}
+		}
+	}
+	l.sel = max(0, min(l.sel, l.total-1))
+	l.top = max(0, min(l.top, l.sel))
+}
+
+// reset goes back to the start of a list that will have other items.
+func (l *list) reset(follow bool) {
+	l.sel, l.top, l.bar, l.follow = 0, 0, 0, follow
+}
+
+// part is which items to ask for: a screen before and after the visible ones.
+func (l *list) part(height int) (from, count int) {
+	if l.follow {
+		return -2 * height, 2 * height
+	}
+	return max(0, l.start(height)-height), 3 * height
+}
+
+// start is the first item that can be on the screen: top may be far from the selection until
+// the list is drawn again.
+func (l *list) start(height int) int { return max(0, l.sel-height, min(l.top, l.sel)) }
+
+// lacks reports whether an item around the selection is not loaded.
+func (l *list) lacks(height int) bool {
+	first := l.start(height)
+	last := min(l.total, first+height)
+	return l.total > 0 && (first < l.from || last > l.from+len(l.items))
+}
+
+// load asks a Reader for the part of the list of a view.
+func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWindow) (p part, err error) {
+	switch n {
+	case viewTalk:
+		blocks, page, err := r.Talk(ctx, q)
+		for _, b := range blocks {
+			p.items = append(p.items, item{key: b.Row.Key, row: b.Row, lines: b.Lines})
+		}
+		p.from, p.total, p.pending, p.absent = page.From, page.Total, page.Pending, page.Absent
+		return p, err
+	case viewTable:
+		page, err := r.Rows(ctx, q)
+		for _, row := range page.Rows {
+			p.items = append(p.items, item{key: row.Key, row: row})
+		}
+		p.from, p.total, p.pending, p.absent = page.From, page.Total, page.Pending, page.Absent
+		return p, err
+	case viewTime:
+		lanes, err := r.Lanes(ctx, q, window.from, window.to)
+		for _, l := range levels(lanes) {
+			p.items = append(p.items, item{doc: l})
+		}
+		p.total = len(p.items)
+		return p, err
+	case viewTools:
+		tools, err := r.Tools(ctx, q)
+		return partOf(tools, func(t *view.Tool) string { return t.LastRow }), err
+	case viewStreams:
+		streams, err := r.Streams(ctx, q)
+		return partOf(streams, func(s *view.Stream) string { return s.Row }), err
+	}
+	secrets, err := r.Secrets(ctx, q)
+	return partOf(secrets, func(s *view.Secret) string {
+		if len(s.Rows) == 0 {
+			return ""
+		}
+		return s.Rows[len(s.Rows)-1]
+	}), err
+}
+
+func partOf[T any](docs []T, key func(*T) string) (p part) {
+	for i := range docs {
+		p.items = append(p.items, item{key: key(&docs[i]), doc: &docs[i]})
+	}
+	p.total = len(p.items)
+	return p
+}
