@@ -40,13 +40,13 @@ func (m *model) askWaiting() tea.Cmd {
 	}
 	return m.ask.refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
 		questions, held := actor.Questions(), actor.Held()
-		return func(m *model) tea.Cmd { tookWaiting(m, questions, held); return nil }
+		return func(m *model) tea.Cmd { m.tookWaiting(questions, held); return nil }
 	})
 }
 
 // tookWaiting takes what waits. A form whose question is gone stays, without its buttons' power:
 // keys that were meant for it must not reach the list.
-func tookWaiting(m *model, questions []view.Question, held []view.Held) {
+func (m *model) tookWaiting(questions []view.Question, held []view.Held) {
 	a := &m.act
 	id := ""
 	if a.sel < len(a.held) {
@@ -72,7 +72,7 @@ func tookWaiting(m *model, questions []view.Question, held []view.Held) {
 }
 
 // answerNext opens the form of the question that waits, of the selected exchange first.
-func answerNext(m *model) tea.Cmd {
+func (m *model) answerNext() tea.Cmd {
 	a := &m.act
 	if a.form != nil {
 		m.focus = paneForm
@@ -97,7 +97,7 @@ func answerNext(m *model) tea.Cmd {
 }
 
 // formKey takes a key for the form.
-func formKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	a := &m.act
 	if k.String() == "esc" {
 		m.focus = paneMain
@@ -114,7 +114,7 @@ func formKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	case button == "":
 		return nil
 	case a.tool != nil:
-		return callTool(m, button)
+		return m.callTool(button)
 	}
 	answer := view.Answer{Action: map[string]string{"Accept": "accept", "Decline": "decline", "Cancel": "cancel"}[button]}
 	if answer.Action == "accept" && a.asked.URL == "" {
@@ -129,11 +129,11 @@ func formKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	}
 	id := a.asked.ID
 	a.form, m.focus = nil, paneMain
-	return do(m, button+": sent", func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) })
+	return m.do(button+": sent", func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) })
 }
 
 // do acts outside of the loop that draws, and says how it ended.
-func do(m *model, done string, act func(context.Context, view.Actor) error) tea.Cmd {
+func (m *model) do(done string, act func(context.Context, view.Actor) error) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
@@ -151,7 +151,7 @@ func do(m *model, done string, act func(context.Context, view.Actor) error) tea.
 }
 
 // drawForm draws the form below the talk, which stays readable.
-func drawForm(m *model, w, h int) (lines []drawn) {
+func (m *model) drawForm(w, h int) (lines []drawn) {
 	a := &m.act
 	if a.form == nil || h < 3 {
 		return nil
@@ -173,10 +173,10 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 }
 
 // alarmLines is how many lines the bar of held messages and questions takes.
-func alarmLines(m *model) int { return len(drawAlarms(m)) }
+func (m *model) alarmLines() int { return len(m.drawAlarms()) }
 
 // drawAlarms are the bar over everything: messages that are held, each on a line, and questions.
-func drawAlarms(m *model) (lines []cells.Line) {
+func (m *model) drawAlarms() (lines []cells.Line) {
 	a := &m.act
 	if m.status.Intercept || len(a.held) > 0 {
 		// What the user wrote stands last: it may be long.
@@ -187,7 +187,7 @@ func drawAlarms(m *model) (lines []cells.Line) {
 		}
 		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
 		for i := range min(len(a.held), max(1, m.h/6)) {
-			lines = append(lines, heldLine(m, i))
+			lines = append(lines, m.heldLine(i))
 		}
 	}
 	if q := a.question(); q != nil && a.form == nil {
@@ -197,7 +197,7 @@ func drawAlarms(m *model) (lines []cells.Line) {
 	return lines
 }
 
-func heldLine(m *model, i int) cells.Line {
+func (m *model) heldLine(i int) cells.Line {
 	from := max(0, min(m.act.sel, len(m.act.held)-max(1, m.h/6)))
 	h := &m.act.held[min(from+i, len(m.act.held)-1)]
 	sign := "▶ "

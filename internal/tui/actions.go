@@ -18,36 +18,36 @@ import (
 // changes are the actions that do something, or change what is shown.
 func changes() []action {
 	return []action{
-		{"answer", []string{"a"}, "answer what a server asks", answerNext},
-		{"intercept", []string{"i"}, "hold messages that a filter wants", intercept},
+		{"answer", []string{"a"}, "answer what a server asks", (*model).answerNext},
+		{"intercept", []string{"i"}, "hold messages that a filter wants", (*model).intercept},
 		{"intercept-off", []string{"I"}, "hold nothing, let all go", func(m *model) tea.Cmd {
-			return do(m, "nothing is held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") })
+			return m.do("nothing is held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") })
 		}},
-		{"edit", []string{"e"}, "edit a held message and let it go", editHeld},
-		{"drop", []string{"d"}, "drop the held message that is selected", dropHeld},
-		{"reveal", []string{"v"}, "show a held message with its secrets", reveal},
-		{"resend", []string{"r"}, "send the request again", resend},
-		{"edit-resend", []string{"E"}, "edit the request and send it", editResend},
-		{"try", []string{"t"}, "call a tool by a form", tryTool},
-		{"copy", []string{"y"}, "copy: then a letter", copyMenu},
-		{"mark", []string{"m"}, "mark, or take the mark away", mark},
-		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return likeMenu(m, "") }},
-		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd { return likeMenu(m, "-") }},
-		{"sort", []string{"s"}, "sort: then the column", sortMenu},
-		{"slowest", []string{"S"}, "slowest first, or fastest", func(m *model) tea.Cmd { return sortBy(m, "-took") }},
-		{"only", []string{"o"}, "only this exchange, or all again", only},
-		{"export", []string{"x"}, "write what is shown to a file", exportMenu},
-		{"compare", []string{"D"}, "compare two conversations", compareMenu},
-		{"pause", []string{"p"}, "stop the screen; recording goes on", pause},
-		{"clear", []string{"c"}, "hide what came until now", clearView},
-		{"everything", []string{"C"}, "no filter, all conversations again", everything},
-		{"help", []string{"?", "f1"}, "all keys", helpMenu},
-		{"command", []string{":"}, "run an action by its name", commandLine},
+		{"edit", []string{"e"}, "edit a held message and let it go", (*model).editHeld},
+		{"drop", []string{"d"}, "drop the held message that is selected", (*model).dropHeld},
+		{"reveal", []string{"v"}, "show a held message with its secrets", (*model).reveal},
+		{"resend", []string{"r"}, "send the request again", (*model).resend},
+		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
+		{"try", []string{"t"}, "call a tool by a form", (*model).tryTool},
+		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
+		{"mark", []string{"m"}, "mark, or take the mark away", (*model).mark},
+		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("") }},
+		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("-") }},
+		{"sort", []string{"s"}, "sort: then the column", (*model).sortMenu},
+		{"slowest", []string{"S"}, "slowest first, or fastest", func(m *model) tea.Cmd { return m.sortBy("-took") }},
+		{"only", []string{"o"}, "only this exchange, or all again", (*model).only},
+		{"export", []string{"x"}, "write what is shown to a file", (*model).exportMenu},
+		{"compare", []string{"D"}, "compare two conversations", (*model).compareMenu},
+		{"pause", []string{"p"}, "stop the screen; recording goes on", (*model).pause},
+		{"clear", []string{"c"}, "hide what came until now", (*model).clearView},
+		{"everything", []string{"C"}, "no filter, all conversations again", (*model).everything},
+		{"help", []string{"?", "f1"}, "all keys", (*model).helpMenu},
+		{"command", []string{":"}, "run an action by its name", (*model).commandLine},
 	}
 }
 
 // target is the exchange that the keys are about.
-func target(m *model) (key string, row *view.Row) {
+func (m *model) target() (key string, row *view.Row) {
 	if m.focus == paneDetail && m.detail.doc != nil {
 		return m.detail.key, &m.detail.doc.Row
 	}
@@ -63,33 +63,33 @@ func target(m *model) (key string, row *view.Row) {
 	return it.key, &it.row
 }
 
-func noTarget(m *model) tea.Cmd { return m.say("select an exchange first") }
+func (m *model) noTarget() tea.Cmd { return m.say("select an exchange first") }
 
-func mark(m *model) tea.Cmd {
-	key, row := target(m)
+func (m *model) mark() tea.Cmd {
+	key, row := m.target()
 	if key == "" || row == nil {
-		return noTarget(m)
+		return m.noTarget()
 	}
 	on, note := !row.Mark, row.Note
 	text := "mark taken away"
 	if on {
 		m.act.marked, text = key, "marked; m takes it away, n writes a note"
 	}
-	return do(m, text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
+	return m.do(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
 }
 
-func note(m *model) tea.Cmd {
-	key, row := target(m)
+func (m *model) note() tea.Cmd {
+	key, row := m.target()
 	if key == "" || row == nil {
-		return noTarget(m)
+		return m.noTarget()
 	}
-	return askLine(m, "note about "+rowTitle(row), row.Note, func(m *model, text string) tea.Cmd {
-		return do(m, "noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
+	return m.askLine("note about "+rowTitle(row), row.Note, func(m *model, text string) tea.Cmd {
+		return m.do("noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
 	})
 }
 
 // likeMenu offers filter terms from the exchange, and shows their text.
-func likeMenu(m *model, not string) tea.Cmd {
+func (m *model) likeMenu(not string) tea.Cmd {
 	d := &menu{title: "add to the filter"}
 	add := func(key, field, value string) {
 		if value == "" {
@@ -100,7 +100,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 			return m.setFilter(toggleWord(m.query.line.Text(), term))
 		}))
 	}
-	_, row := target(m)
+	_, row := m.target()
 	if row != nil {
 		add("m", "method:", row.Method)
 		add("n", "name:", row.Name)
@@ -108,7 +108,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 		add("s", "server:", row.Server)
 		add("c", "client:", row.Client)
 	}
-	if f := cursorFact(m); f != nil && f.value != "" && len(f.value) < 200 {
+	if f := m.cursorFact(); f != nil && f.value != "" && len(f.value) < 200 {
 		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.value)))
 	}
 	if it := m.list().selected(); it != nil {
@@ -124,35 +124,35 @@ func likeMenu(m *model, not string) tea.Cmd {
 		}
 	}
 	if len(d.choices) == 0 {
-		return noTarget(m)
+		return m.noTarget()
 	}
 	m.dialog = d
 	return nil
 }
 
 // cursorFact is the line of the detail under the cursor.
-func cursorFact(m *model) *fact {
+func (m *model) cursorFact() *fact {
 	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
 		return nil
 	}
 	return &m.detail.lines[m.detail.sel]
 }
 
-func sortMenu(m *model) tea.Cmd {
+func (m *model) sortMenu() tea.Cmd {
 	if m.view > viewTable {
 		return m.say("this view has its own order; 2 is the table")
 	}
 	d := &menu{title: "sort by"}
 	for _, s := range [][4]string{{"t", "time", "as they came", "time"}, {"d", "took", "slowest first", "-took"}, {"z", "size", "largest first", "-size"}, {"f", "first", "slowest first byte first", "-first"},
 		{"n", "name", "", "name"}, {"m", "method", "", "method"}, {"h", "outcome", "", "channel"}, {"s", "server", "", "server"}, {"c", "client", "", "client"}} {
-		d.choices = append(d.choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return sortBy(m, s[3]) }))
+		d.choices = append(d.choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return m.sortBy(s[3]) }))
 	}
 	m.dialog = d
 	return nil
 }
 
 // sortBy sorts the list; once more turns it around.
-func sortBy(m *model, order string) tea.Cmd {
+func (m *model) sortBy(order string) tea.Cmd {
 	l := m.list()
 	if m.view > viewTable {
 		return m.say("this view has its own order; 2 is the table")
@@ -167,20 +167,20 @@ func sortBy(m *model, order string) tea.Cmd {
 	return m.askList(true)
 }
 
-func only(m *model) tea.Cmd {
+func (m *model) only() tea.Cmd {
 	if m.query.only != nil {
 		m.query.only = nil
 		return m.changeQuery()
 	}
-	key, _ := target(m)
+	key, _ := m.target()
 	if key == "" {
-		return noTarget(m)
+		return m.noTarget()
 	}
 	m.query.only = []string{key}
 	return m.changeQuery()
 }
 
-func pause(m *model) tea.Cmd {
+func (m *model) pause() tea.Cmd {
 	m.bar.paused = !m.bar.paused
 	if m.bar.paused {
 		return m.say("paused: recording goes on; p continues")
@@ -190,7 +190,7 @@ func pause(m *model) tea.Cmd {
 }
 
 // clearView hides what came until now by a term of the filter, which can be taken away again.
-func clearView(m *model) tea.Cmd {
+func (m *model) clearView() tea.Cmd {
 	words := strings.Fields(m.query.line.Text())
 	kept := words[:0]
 	for _, w := range words {
@@ -203,13 +203,13 @@ func clearView(m *model) tea.Cmd {
 }
 
 // everything takes away what hides exchanges.
-func everything(m *model) tea.Cmd {
+func (m *model) everything() tea.Cmd {
 	m.query.only = nil
 	m.talks.showAll()
 	return m.setFilter("")
 }
 
-func helpMenu(m *model) tea.Cmd {
+func (m *model) helpMenu() tea.Cmd {
 	in := panel.NewInput("")
 	d := &menu{title: "keys: type to search, Enter does it", search: &in}
 	for _, a := range actions() {
@@ -226,8 +226,8 @@ func helpMenu(m *model) tea.Cmd {
 }
 
 // commandLine runs an action by its name, or by the start of it. filter TEXT sets the filter.
-func commandLine(m *model) tea.Cmd {
-	return askLine(m, "command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
+func (m *model) commandLine() tea.Cmd {
+	return m.askLine("command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
 		name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if name == "" {
 			return nil
@@ -252,13 +252,13 @@ func commandLine(m *model) tea.Cmd {
 }
 
 // compareMenu chooses the other conversation, and shows what differs.
-func compareMenu(m *model) tea.Cmd {
-	a := compared(m)
+func (m *model) compareMenu() tea.Cmd {
+	a := m.compared()
 	if a == nil {
 		return m.say("there is no conversation yet")
 	}
 	from := *a
-	d := &menu{title: "compare " + titleOf(m, a) + " with"}
+	d := &menu{title: "compare " + m.titleOf(a) + " with"}
 	all := slices.Clone(m.talks.all)
 	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
@@ -275,7 +275,7 @@ func compareMenu(m *model) tea.Cmd {
 			continue
 		}
 		d.choices = append(d.choices, pick(m.clock().at(c.Began), talkTitle(&c), counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
-			return compare(m, &from, &c)
+			return m.compare(&from, &c)
 		}))
 	}
 	if len(d.choices) == 0 {
@@ -287,14 +287,14 @@ func compareMenu(m *model) tea.Cmd {
 
 // compared is the conversation to compare with another one: the selected or the shown one, that of
 // the selected exchange, else the newest.
-func compared(m *model) *view.Conversation {
+func (m *model) compared() *view.Conversation {
 	if c := m.talks.under(); c != nil && m.focus == paneTalks {
 		return c
 	}
-	if c := current(m); c != nil {
+	if c := m.current(); c != nil {
 		return c
 	}
-	if _, row := target(m); row != nil {
+	if _, row := m.target(); row != nil {
 		if c := m.talks.find(row.Talk); c != nil {
 			return c
 		}
@@ -306,12 +306,12 @@ func compared(m *model) *view.Conversation {
 }
 
 // titleOf names a conversation and says when it began.
-func titleOf(m *model, c *view.Conversation) string {
+func (m *model) titleOf(c *view.Conversation) string {
 	return talkTitle(c) + " (" + m.clock().at(c.Began) + ")"
 }
 
 // compare shows what differs, from the earlier one to the later one.
-func compare(m *model, a, b *view.Conversation) tea.Cmd {
+func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 	if b.Began.Before(a.Began) {
 		a, b = b, a
 	}

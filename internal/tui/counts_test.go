@@ -9,7 +9,7 @@ func TestCountOfRows(t *testing.T) {
 	for rows, want := range map[int]string{0: "● live", 1: "● live 1 row", 2: "● live 2 rows", 1000: "● live 1,000 rows"} {
 		m := &model{w: 120}
 		m.status.Rows = rows
-		if got := strings.TrimSpace(drawCounts(m, false).String()); got != want {
+		if got := strings.TrimSpace(m.drawCounts(false).String()); got != want {
 			t.Errorf("%d: %q, want %q", rows, got, want)
 		}
 	}

@@ -28,16 +28,16 @@ type detail struct {
 const detailHead = 2
 
 // openDetail opens an exchange, at its summary.
-func openDetail(m *model, key string) tea.Cmd {
+func (m *model) openDetail(key string) tea.Cmd {
 	if key == "" {
 		return m.say("there is no exchange to show here")
 	}
 	m.focus = paneDetail
-	return showDetail(m, key, tabSummary)
+	return m.showDetail(key, tabSummary)
 }
 
 // showDetail shows a tab of an exchange. One that is open stays as it is.
-func showDetail(m *model, key string, tab int) tea.Cmd {
+func (m *model) showDetail(key string, tab int) tea.Cmd {
 	if m.detail.key != key {
 		m.detail = detail{key: key, tab: tab, raw: m.detail.raw, folds: map[string]bool{}}
 		m.bar.hits = hits{}
@@ -84,7 +84,7 @@ func other(key, marked string, doc *view.Detail) string {
 }
 
 // drawDetail draws the title, the tabs and the lines of the one that is open.
-func drawDetail(m *model, w, h int) (lines []drawn) {
+func (m *model) drawDetail(w, h int) (lines []drawn) {
 	d := &m.detail
 	lines = append(lines, drawn{Line: d.title(m.clock())}, drawn{Line: d.tabs(w, m.focus == paneDetail)})
 	switch {
@@ -112,7 +112,7 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 }
 
 // detailKey takes a key that only the detail knows, and reports whether it was one.
-func detailKey(m *model, name string) bool {
+func (m *model) detailKey(name string) bool {
 	d := &m.detail
 	switch name {
 	case "right", "l", "]":
@@ -136,7 +136,7 @@ func detailKey(m *model, name string) bool {
 type hits struct{ text string }
 
 // find selects the next line that has the text.
-func find(m *model, step int) tea.Cmd {
+func (m *model) find(step int) tea.Cmd {
 	d := &m.detail
 	if m.focus != paneDetail || m.bar.hits.text == "" {
 		return m.say("search in a detail first: /")

@@ -32,7 +32,7 @@ type place struct {
 	mainTall, detTop int // lines of the list, and the first line of a detail below it
 }
 
-func placeOf(m *model) (p place) {
+func (m *model) placeOf() (p place) {
 	p.head = 1
 	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
 		p.head = 2
@@ -40,7 +40,7 @@ func placeOf(m *model) (p place) {
 	if m.h >= 20 {
 		p.head++
 	}
-	p.head += alarmLines(m)
+	p.head += m.alarmLines()
 	p.body = max(0, m.h-p.head-1)
 	p.main, p.mainTall = m.w, p.body
 	if !m.wide() {
@@ -78,9 +78,9 @@ func (m *model) frame() string {
 	if m.w < 20 || m.h < 4 {
 		return "too small"
 	}
-	p := placeOf(m)
+	p := m.placeOf()
 	rows := make([][]drawn, 0, m.h)
-	for _, l := range drawHeader(m, p) {
+	for _, l := range m.drawHeader(p) {
 		rows = append(rows, []drawn{{Line: l.To(m.w)}})
 	}
 	switch {
@@ -89,9 +89,9 @@ func (m *model) frame() string {
 			rows = append(rows, []drawn{d})
 		}
 	default:
-		rows = append(rows, drawPanes(m, p)...)
+		rows = append(rows, m.drawPanes(p)...)
 	}
-	rows = append(rows, []drawn{{Line: drawFooter(m).To(m.w)}})
+	rows = append(rows, []drawn{{Line: m.drawFooter().To(m.w)}})
 	var b strings.Builder
 	for i, row := range rows[:min(len(rows), m.h)] {
 		if i > 0 {
@@ -105,7 +105,7 @@ func (m *model) frame() string {
 }
 
 // drawPanes draws what is between the head and the footer.
-func drawPanes(m *model, p place) (rows [][]drawn) {
+func (m *model) drawPanes(p place) (rows [][]drawn) {
 	rows = make([][]drawn, p.body)
 	add := func(part []drawn, from int, bar bool) {
 		for i, d := range part {
@@ -116,32 +116,32 @@ func drawPanes(m *model, p place) (rows [][]drawn) {
 		}
 	}
 	if p.left > 0 {
-		add(cells.Fill(drawTalks(m, p.left, p.body), p.left, p.body), 0, false)
+		add(cells.Fill(m.drawTalks(p.left, p.body), p.left, p.body), 0, false)
 	}
 	if p.main > 0 {
 		tall := p.mainTall
-		form := drawForm(m, p.main, tall*3/5)
+		form := m.drawForm(p.main, tall*3/5)
 		tall -= len(form)
-		add(append(cells.Fill(drawMain(m, p.main, tall), p.main, tall), cells.Fill(form, p.main, len(form))...), 0, p.left > 0)
+		add(append(cells.Fill(m.drawMain(p.main, tall), p.main, tall), cells.Fill(form, p.main, len(form))...), 0, p.left > 0)
 	}
 	switch {
 	case p.detail == 0:
 	case p.detTop > 0:
 		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainTall, true)
 		tall := p.body - p.detTop
-		add(cells.Fill(drawDetail(m, p.detail, tall), p.detail, tall), p.detTop, true)
+		add(cells.Fill(m.drawDetail(p.detail, tall), p.detail, tall), p.detTop, true)
 	default:
-		add(cells.Fill(drawDetail(m, p.detail, p.body), p.detail, p.body), 0, m.wide())
+		add(cells.Fill(m.drawDetail(p.detail, p.body), p.detail, p.body), 0, m.wide())
 	}
 	return rows
 }
 
 // drawHeader draws the views, the counts, the filter line and what waits for the user.
-func drawHeader(m *model, p place) (lines []cells.Line) {
-	lines = append(lines, headLine(m))
-	lines = append(lines, drawAlarms(m)...)
-	if p.head-alarmLines(m) >= 2 {
-		lines = append(lines, drawFilter(m, m.w))
+func (m *model) drawHeader(p place) (lines []cells.Line) {
+	lines = append(lines, m.headLine())
+	lines = append(lines, m.drawAlarms()...)
+	if p.head-m.alarmLines() >= 2 {
+		lines = append(lines, m.drawFilter(m.w))
 	}
 	for len(lines) < p.head {
 		lines = append(lines, cells.Line{cells.Rule(m.w)})
@@ -149,7 +149,7 @@ func drawHeader(m *model, p place) (lines []cells.Line) {
 	return lines
 }
 
-func drawTabs(m *model) (line cells.Line) {
+func (m *model) drawTabs() (line cells.Line) {
 	for i, name := range viewNames {
 		text := " " + strconv.Itoa(i+1) + " "
 		if i == m.view || m.w >= 80 {
@@ -165,16 +165,16 @@ func drawTabs(m *model) (line cells.Line) {
 }
 
 // headLine is the views and the counts, in words where there is room.
-func headLine(m *model) cells.Line {
-	tabs, counts := drawTabs(m), drawCounts(m, false)
+func (m *model) headLine() cells.Line {
+	tabs, counts := m.drawTabs(), m.drawCounts(false)
 	if tabs.Width()+counts.Width() > m.w {
-		counts = drawCounts(m, true)
+		counts = m.drawCounts(true)
 	}
 	return cells.Between(tabs, counts, m.w)
 }
 
 // drawCounts says what there is: as much as fits, what matters most last.
-func drawCounts(m *model, short bool) (line cells.Line) {
+func (m *model) drawCounts(short bool) (line cells.Line) {
 	s := m.status
 	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
@@ -214,7 +214,7 @@ func drawCounts(m *model, short bool) (line cells.Line) {
 }
 
 // drawFooter is a message, or the keys that matter now.
-func drawFooter(m *model) cells.Line {
+func (m *model) drawFooter() cells.Line {
 	if m.bar.flash != "" {
 		role := cells.Strong
 		if m.bar.bad {
@@ -223,7 +223,7 @@ func drawFooter(m *model) cells.Line {
 		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
 	}
 	line := cells.Line{cells.Blank(1)}
-	hints := hintsOf(m)
+	hints := m.hintsOf()
 	if m.act.form != nil && m.dialog == nil && m.focus <= paneDetail {
 		hints = append([]string{"a back to the form"}, hints...)
 	}
@@ -239,7 +239,7 @@ func drawFooter(m *model) cells.Line {
 }
 
 // hintsOf are the keys for the pane that has them.
-func hintsOf(m *model) []string {
+func (m *model) hintsOf() []string {
 	switch {
 	case m.dialog != nil:
 		return m.dialog.hints()
@@ -254,7 +254,7 @@ func hintsOf(m *model) []string {
 	case m.focus == paneTalks:
 		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:
-		return []string{"Esc close", "←→ tabs", "Tab " + paneNames[paneAfter(m, 1)], "/ search", "? keys", "y copy", "r resend", "E edit", "x export", "Space fold"}
+		return []string{"Esc close", "←→ tabs", "Tab " + paneNames[m.paneAfter(1)], "/ search", "? keys", "y copy", "r resend", "E edit", "x export", "Space fold"}
 	}
 	switch m.view {
 	case viewTime:
@@ -273,7 +273,7 @@ func hintsOf(m *model) []string {
 	}
 	switch {
 	case m.detail.key != "":
-		return slices.Concat([]string{"Tab " + paneNames[paneAfter(m, 1)], esc}, hints[1:])
+		return slices.Concat([]string{"Tab " + paneNames[m.paneAfter(1)], esc}, hints[1:])
 	case !m.wide():
 		return slices.Insert(hints, 1, esc)
 	}

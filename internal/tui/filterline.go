@@ -40,10 +40,10 @@ func (m *model) changeQuery() tea.Cmd {
 // setFilter puts a text into the filter line and shows what it selects.
 func (m *model) setFilter(text string) tea.Cmd {
 	m.query.line.Set(text)
-	return tryFilter(m)
+	return m.tryFilter()
 }
 
-func tryFilter(m *model) tea.Cmd {
+func (m *model) tryFilter() tea.Cmd {
 	m.query.tried = strings.TrimSpace(m.query.line.Text())
 	m.query.words, m.query.pick = nil, 0
 	cmds := []tea.Cmd{m.changeQuery()}
@@ -58,7 +58,7 @@ func tryFilter(m *model) tea.Cmd {
 }
 
 // openFilter gives the filter line the keys. What is typed is another word.
-func openFilter(m *model) tea.Cmd {
+func (m *model) openFilter() tea.Cmd {
 	m.focus = paneFilter
 	if text := strings.TrimSpace(m.query.line.Text()); text != "" {
 		m.query.line.Set(text + " ")
@@ -71,7 +71,7 @@ func openFilter(m *model) tea.Cmd {
 }
 
 // filterKey takes a key for the filter line.
-func filterKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 	q := &m.query
 	switch k.String() {
 	case "esc":
@@ -86,7 +86,7 @@ func filterKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 			q.pick = 1
 		}
 		if q.pick > 0 {
-			return complete(m)
+			return m.complete()
 		}
 		m.focus = paneMain
 		return nil
@@ -98,14 +98,14 @@ func filterKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "tab":
 		q.pick = max(q.pick, 1)
-		return complete(m)
+		return m.complete()
 	}
 	before := q.line.Text()
 	q.line.Key(k.String(), k.Text)
 	if q.line.Text() == before {
 		return nil
 	}
-	return tryFilter(m)
+	return m.tryFilter()
 }
 
 // completes reports whether the first suggestion goes on with the last word.
@@ -116,7 +116,7 @@ func completes(q *query) bool {
 }
 
 // complete puts a suggestion in the place of the last word.
-func complete(m *model) tea.Cmd {
+func (m *model) complete() tea.Cmd {
 	q := &m.query
 	if q.pick < 1 || q.pick > len(q.words) {
 		return nil
@@ -127,7 +127,7 @@ func complete(m *model) tea.Cmd {
 }
 
 // drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
-func drawFilter(m *model, w int) cells.Line {
+func (m *model) drawFilter(w int) cells.Line {
 	q := &m.query
 	right := cells.Of(cells.Faint, counted(m.list().total, "row", "rows")+" ")
 	mark := -1
@@ -159,7 +159,7 @@ func drawFilter(m *model, w int) cells.Line {
 }
 
 // drawWords draws the suggestions over the top of the list.
-func drawWords(m *model, w, h int) (lines []drawn) {
+func (m *model) drawWords(w, h int) (lines []drawn) {
 	q := &m.query
 	if m.focus != paneFilter {
 		return nil

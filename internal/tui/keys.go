@@ -29,12 +29,12 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	m.bar.flash = ""
 	switch {
 	case m.dialog != nil:
-		return dialogKey(m, k)
+		return m.dialogKey(k)
 	case m.focus == paneFilter:
-		return filterKey(m, k)
+		return m.filterKey(k)
 	case m.focus == paneForm:
-		return formKey(m, k)
-	case m.focus == paneDetail && detailKey(m, name):
+		return m.formKey(k)
+	case m.focus == paneDetail && m.detailKey(name):
 		return nil
 	case m.view == viewTime && m.focus == paneMain:
 		taken, zoomed := m.list().timeKey(name)
@@ -53,7 +53,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-func dialogKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+func (m *model) dialogKey(k tea.KeyPressMsg) tea.Cmd {
 	run, over := m.dialog.key(k.String(), k.Text)
 	if over {
 		m.dialog = nil
@@ -65,7 +65,7 @@ func dialogKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 }
 
 // paste is text from the clipboard: for lines that are typed, never for keys.
-func paste(m *model, text string) tea.Cmd {
+func (m *model) paste(text string) tea.Cmd {
 	if p, ok := m.dialog.(interface{ paste(string) }); ok {
 		p.paste(text)
 		return nil
@@ -73,7 +73,7 @@ func paste(m *model, text string) tea.Cmd {
 	switch m.focus {
 	case paneFilter:
 		m.query.line.Type(text)
-		return tryFilter(m)
+		return m.tryFilter()
 	case paneForm:
 		m.act.form.Paste(text)
 	}
@@ -83,32 +83,32 @@ func paste(m *model, text string) tea.Cmd {
 // actions are all that can be done, in the order in which they are listed.
 func actions() []action {
 	return append([]action{
-		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return step(m, 1) }},
-		{"up", []string{"k", "up"}, "line before", func(m *model) tea.Cmd { return step(m, -1) }},
-		{"page-down", []string{"pgdown", "ctrl+f", "ctrl+d"}, "next page", func(m *model) tea.Cmd { return step(m, max(m.h/2, 1)) }},
-		{"page-up", []string{"pgup", "ctrl+b", "ctrl+u"}, "page before", func(m *model) tea.Cmd { return step(m, -max(m.h/2, 1)) }},
-		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return step(m, -1<<30) }},
-		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return step(m, 1<<30) }},
-		{"open", []string{"enter"}, "show what is selected", enter},
-		{"back", []string{"esc"}, "go back out", leave},
-		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return nextPane(m, 1) }},
-		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return nextPane(m, -1) }},
-		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return show(m, viewTalk) }},
-		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return show(m, viewTable) }},
-		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return show(m, viewTime) }},
-		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return show(m, viewTools) }},
-		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return show(m, viewStreams) }},
-		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return show(m, viewSecrets) }},
+		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return m.step(1) }},
+		{"up", []string{"k", "up"}, "line before", func(m *model) tea.Cmd { return m.step(-1) }},
+		{"page-down", []string{"pgdown", "ctrl+f", "ctrl+d"}, "next page", func(m *model) tea.Cmd { return m.step(max(m.h/2, 1)) }},
+		{"page-up", []string{"pgup", "ctrl+b", "ctrl+u"}, "page before", func(m *model) tea.Cmd { return m.step(-max(m.h/2, 1)) }},
+		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.step(-1 << 30) }},
+		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.step(1 << 30) }},
+		{"open", []string{"enter"}, "show what is selected", (*model).enter},
+		{"back", []string{"esc"}, "go back out", (*model).leave},
+		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return m.nextPane(1) }},
+		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return m.nextPane(-1) }},
+		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return m.show(viewTalk) }},
+		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return m.show(viewTable) }},
+		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return m.show(viewTime) }},
+		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return m.show(viewTools) }},
+		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return m.show(viewStreams) }},
+		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return m.show(viewSecrets) }},
 		{"fold", []string{"space"}, "show all lines of a block, or fold it", func(m *model) tea.Cmd { m.list().fold(); return nil }},
-		{"search", []string{"/"}, "filter the list; in the detail, search", search},
-		{"next", []string{"n"}, "next match of a search, else a note", noteOrNext},
-		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return find(m, -1) }},
+		{"search", []string{"/"}, "filter the list; in the detail, search", (*model).search},
+		{"next", []string{"n"}, "next match of a search, else a note", (*model).noteOrNext},
+		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return m.find(-1) }},
 		{"quit", []string{"q"}, "end the view", func(*model) tea.Cmd { return tea.Quit }},
 	}, changes()...)
 }
 
 // show changes the view.
-func show(m *model, n int) tea.Cmd {
+func (m *model) show(n int) tea.Cmd {
 	m.view = n
 	if m.focus != paneMain {
 		m.focus = paneMain
@@ -117,7 +117,7 @@ func show(m *model, n int) tea.Cmd {
 }
 
 // step moves the selection of the pane that has the keys.
-func step(m *model, n int) tea.Cmd {
+func (m *model) step(n int) tea.Cmd {
 	switch m.focus {
 	case paneTalks:
 		m.talks.sel = max(0, min(m.talks.sel+n, m.talks.last()))
@@ -140,31 +140,31 @@ func step(m *model, n int) tea.Cmd {
 		cmds = append(cmds, m.askList(false))
 	}
 	if it := l.selected(); it != nil && m.detail.key != "" && m.wide() && it.key != "" {
-		cmds = append(cmds, showDetail(m, it.key, m.detail.tab))
+		cmds = append(cmds, m.showDetail(it.key, m.detail.tab))
 	}
 	return tea.Batch(cmds...)
 }
 
 // enter goes into what is selected.
-func enter(m *model) tea.Cmd {
+func (m *model) enter() tea.Cmd {
 	switch m.focus {
 	case paneTalks:
-		return chooseTalk(m)
+		return m.chooseTalk()
 	case paneHeld:
-		return letGo(m)
+		return m.letGo()
 	}
 	it := m.list().selected()
 	if it == nil {
 		return nil
 	}
 	if m.view == viewTime {
-		return openDetail(m, m.list().barKey())
+		return m.openDetail(m.list().barKey())
 	}
-	return openDetail(m, it.key)
+	return m.openDetail(it.key)
 }
 
 // leave goes one step back.
-func leave(m *model) tea.Cmd {
+func (m *model) leave() tea.Cmd {
 	switch {
 	case m.focus == paneDetail && m.bar.hits.text != "":
 		m.bar.hits = hits{}
@@ -180,7 +180,7 @@ func leave(m *model) tea.Cmd {
 
 // paneAfter is the pane that is step panes away. While a detail is open, Tab goes from it back to
 // the list: the conversations are before the list only.
-func paneAfter(m *model, step int) pane {
+func (m *model) paneAfter(step int) pane {
 	panes := []pane{paneMain}
 	if m.detail.key == "" || step < 0 {
 		panes = []pane{paneTalks, paneMain}
@@ -202,51 +202,51 @@ func paneAfter(m *model, step int) pane {
 }
 
 // nextPane gives the keys to another pane.
-func nextPane(m *model, step int) tea.Cmd {
-	next := paneAfter(m, step)
+func (m *model) nextPane(step int) tea.Cmd {
+	next := m.paneAfter(step)
 	if next == paneForm {
-		return answerNext(m)
+		return m.answerNext()
 	}
 	m.focus = next
 	return nil
 }
 
 // search opens the filter line, in the detail a search in its text.
-func search(m *model) tea.Cmd {
+func (m *model) search() tea.Cmd {
 	if m.focus != paneDetail {
-		return openFilter(m)
+		return m.openFilter()
 	}
-	return askLine(m, "search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
+	return m.askLine("search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
 		if m.bar.hits.text = text; text == "" {
 			return nil
 		}
-		return find(m, 1)
+		return m.find(1)
 	})
 }
 
-func noteOrNext(m *model) tea.Cmd {
+func (m *model) noteOrNext() tea.Cmd {
 	if m.focus == paneDetail && m.bar.hits.text != "" {
-		return find(m, 1)
+		return m.find(1)
 	}
-	return note(m)
+	return m.note()
 }
 
 // click selects what is under the mouse.
-func click(m *model, at tea.Mouse) tea.Cmd {
-	p := placeOf(m)
+func (m *model) click(at tea.Mouse) tea.Cmd {
+	p := m.placeOf()
 	if m.dialog != nil || at.Button != tea.MouseLeft {
 		return nil
 	}
 	y := at.Y - p.head
 	switch {
 	case at.Y == 0:
-		return clickTab(m, at.X)
+		return m.clickTab(at.X)
 	case y < 0 && at.Y == p.head-1 || y < 0 && at.Y == 1:
-		return openFilter(m)
+		return m.openFilter()
 	case y < 0 || y >= p.body:
 		return nil
 	case p.left > 0 && at.X < p.left:
-		return clickTalks(m, y, p)
+		return m.clickTalks(y, p)
 	case p.main == 0 || p.detTop == 0 && at.X > p.left+p.main+1 && p.detail > 0 || p.detTop > 0 && y >= p.detTop:
 		m.focus = paneDetail
 		if n := y - p.detTop - detailHead + m.detail.top; n >= m.detail.top {
@@ -254,42 +254,42 @@ func click(m *model, at tea.Mouse) tea.Cmd {
 		}
 		return nil
 	}
-	lines := drawMain(m, p.main, p.mainTall)
+	lines := m.drawMain(p.main, p.mainTall)
 	if y >= len(lines) || lines[y].Item == 0 {
 		return nil
 	}
 	m.focus = paneMain
 	n := lines[y].Item - 1
 	if n == m.list().sel {
-		return enter(m)
+		return m.enter()
 	}
-	return step(m, n-m.list().sel)
+	return m.step(n - m.list().sel)
 }
 
-func clickTab(m *model, x int) tea.Cmd {
+func (m *model) clickTab(x int) tea.Cmd {
 	at := 0
-	for i, s := range drawTabs(m) {
+	for i, s := range m.drawTabs() {
 		if at += (cells.Line{s}).Width(); x < at {
-			return show(m, i)
+			return m.show(i)
 		}
 	}
 	return nil
 }
 
-func clickTalks(m *model, y int, p place) tea.Cmd {
+func (m *model) clickTalks(y int, p place) tea.Cmd {
 	m.focus = paneTalks
-	lines := drawTalks(m, p.left, p.body)
+	lines := m.drawTalks(p.left, p.body)
 	for n := 0; n <= m.talks.last() && y < len(lines); n++ {
 		m.talks.sel = n
-		if drawTalks(m, p.left, p.body)[y].Selected {
-			return chooseTalk(m)
+		if m.drawTalks(p.left, p.body)[y].Selected {
+			return m.chooseTalk()
 		}
 	}
 	return nil
 }
 
 // wheel scrolls what is under the mouse.
-func wheel(m *model, at tea.Mouse) tea.Cmd {
+func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	n := 3
 	if at.Button == tea.MouseWheelUp {
 		n = -3
@@ -297,7 +297,7 @@ func wheel(m *model, at tea.Mouse) tea.Cmd {
 	if m.dialog != nil {
 		return nil
 	}
-	p, focus := placeOf(m), m.focus
+	p, focus := m.placeOf(), m.focus
 	if p.left > 0 && at.X < p.left {
 		m.focus = paneTalks
 	} else if p.main == 0 || p.detail > 0 && (p.detTop > 0 && at.Y-p.head >= p.detTop || p.detTop == 0 && at.X > p.left+p.main) {
@@ -305,7 +305,7 @@ func wheel(m *model, at tea.Mouse) tea.Cmd {
 	} else {
 		m.focus = paneMain
 	}
-	cmd := step(m, n)
+	cmd := m.step(n)
 	m.focus = focus
 	return cmd
 }

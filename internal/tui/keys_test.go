@@ -187,7 +187,7 @@ func TestKeysWithoutObject(t *testing.T) {
 // The form of a tool names the server by its target where its name was not recorded.
 func TestFormNamesTheServer(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
-		p.run(toolForm(p.m, &view.Tool{Name: "nap", Target: "http://127.0.0.1:1/mcp"}, nil))
+		p.run((*model).toolForm(p.m, &view.Tool{Name: "nap", Target: "http://127.0.0.1:1/mcp"}, nil))
 		p.shows("try nap at http://127.0.0.1:1/mcp")
 	})
 }
@@ -431,7 +431,7 @@ func TestCopy(t *testing.T) {
 // A value of a server may be pasted into a shell.
 func TestCopyHasNoCharacterThatSteers(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
-		if got, want := fmt.Sprint(clip(p.m, "a\x1b[201~\u009bb\u202e\nc")()), "a␛[201~⟨U+009B⟩b⟨U+202E⟩\nc"; got != want {
+		if got, want := fmt.Sprint((*model).clip(p.m, "a\x1b[201~\u009bb\u202e\nc")()), "a␛[201~⟨U+009B⟩b⟨U+202E⟩\nc"; got != want {
 			t.Errorf("copied %q, want %q", got, want)
 		}
 	})

@@ -18,16 +18,16 @@ import (
 func (m *model) list() *list { return &m.lists[m.view] }
 
 // shownTalk is the ID of the conversation that is shown, "" for all.
-func shownTalk(m *model) string {
+func (m *model) shownTalk() string {
 	return m.talks.shown(m.view == viewTalk && m.query.tried == "" && m.query.only == nil)
 }
 
 // current is the conversation that is shown, nil for all.
-func current(m *model) *view.Conversation { return m.talks.find(shownTalk(m)) }
+func (m *model) current() *view.Conversation { return m.talks.find(m.shownTalk()) }
 
 // request is the query of the view, without a part.
 func (m *model) request() view.Query {
-	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: shownTalk(m), Only: m.query.only}
+	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: m.shownTalk(), Only: m.query.only}
 }
 
 // askList asks for the visible part of the list; anew is set where the query is another one.
@@ -89,7 +89,7 @@ func (m *model) askTalks() tea.Cmd {
 }
 
 // chooseTalk shows what is selected in the pane.
-func chooseTalk(m *model) tea.Cmd {
+func (m *model) chooseTalk() tea.Cmd {
 	if filter := m.talks.choose(); filter != "" {
 		return m.setFilter(toggleWord(m.query.line.Text(), filter))
 	}
@@ -108,25 +108,25 @@ func toggleWord(text, word string) string {
 	return strings.TrimSpace(text + " " + word)
 }
 
-func drawTalks(m *model, w, h int) []drawn {
-	return m.talks.draw(m.clock(), m.focus == paneTalks, shownTalk(m), strings.Fields(m.query.line.Text()), w, h)
+func (m *model) drawTalks(w, h int) []drawn {
+	return m.talks.draw(m.clock(), m.focus == paneTalks, m.shownTalk(), strings.Fields(m.query.line.Text()), w, h)
 }
 
 // drawMain draws the list of the view, or what to do where it is empty.
-func drawMain(m *model, w, h int) []drawn {
-	words := drawWords(m, w, h)
+func (m *model) drawMain(w, h int) []drawn {
+	words := m.drawWords(w, h)
 	if m.list().total == 0 {
-		return append(words, drawEmpty(m, w)...)
+		return append(words, m.drawEmpty(w)...)
 	}
 	client, server := "CLIENT", "SERVER"
-	if t := current(m); t != nil {
+	if t := m.current(); t != nil {
 		client, server = cmp.Or(t.Client, client), cmp.Or(t.Server, t.Target, server)
 	}
 	return append(words, m.list().draw(m.view, m.clock(), client, server, w, h-len(words))...)
 }
 
 // drawEmpty says why there is nothing, and what to do.
-func drawEmpty(m *model, w int) (lines []drawn) {
+func (m *model) drawEmpty(w int) (lines []drawn) {
 	head, hint := "", ""
 	switch l := m.list(); {
 	case !l.loaded || m.status.Loading:
@@ -135,7 +135,7 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head = "searching, " + counted(m.query.pending, "row", "rows") + " left"
 	case l.absent != "":
 		head, hint = l.absent, "C shows everything"
-	case shownTalk(m) != "" && current(m) == nil:
+	case m.shownTalk() != "" && m.current() == nil:
 		head, hint = "no row of this conversation is kept", "C shows everything"
 	case m.query.only != nil:
 		head, hint = "the exchange is not kept any more", "o shows all again"
@@ -149,10 +149,10 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		if words := strings.Fields(m.query.tried); len(words) > 1 && !slices.Contains(words, "or") {
 			hint = "All words of a filter must match; a or b finds either. " + hint
 		}
-		if shownTalk(m) != "" {
+		if m.shownTalk() != "" {
 			head += " in this conversation"
 		}
-	case shownTalk(m) != "" && m.view >= viewTools:
+	case m.shownTalk() != "" && m.view >= viewTools:
 		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "C shows everything"
 	case m.view == viewTools:
 		head, hint = "no server listed tools yet", "tools appear when a client sends tools/list"

@@ -71,7 +71,7 @@ func pick(key, text, note string, run func(*model) tea.Cmd) choice {
 }
 
 // askLine opens a prompt.
-func askLine(m *model, title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
+func (m *model) askLine(title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	m.dialog = &prompt{title: title, line: panel.NewInput(text), run: run}
 	return nil
 }
@@ -125,7 +125,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case rewait:
 		return m, m.wait(uint64(msg))
 	case second:
-		expire(m)
+		m.expire()
 		return m, tea.Batch(tick(), m.askWaiting())
 	case answer:
 		return m, m.answered(msg)
@@ -134,11 +134,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.press(msg)
 	case tea.PasteMsg:
-		return m, paste(m, msg.Content)
+		return m, m.paste(msg.Content)
 	case tea.MouseClickMsg:
-		return m, click(m, tea.Mouse(msg))
+		return m, m.click(tea.Mouse(msg))
 	case tea.MouseWheelMsg:
-		return m, wheel(m, tea.Mouse(msg))
+		return m, m.wheel(tea.Mouse(msg))
 	}
 	return m, nil
 }
@@ -203,7 +203,7 @@ func (m *model) fail(err error) tea.Cmd {
 	return nil
 }
 
-func expire(m *model) {
+func (m *model) expire() {
 	if m.bar.flash != "" && m.opt.Now().After(m.bar.until) {
 		m.bar.flash = ""
 	}

@@ -16,24 +16,24 @@ import (
 	"mcpc/internal/tui/panel"
 )
 
-func intercept(m *model) tea.Cmd {
+func (m *model) intercept() tea.Cmd {
 	if !m.act.powers.Intercept {
-		return refuse(m, "intercept")
+		return m.refuse("intercept")
 	}
-	return askLine(m, "hold messages that match (a filter; empty holds all)", m.status.Wanted, func(m *model, text string) tea.Cmd {
+	return m.askLine("hold messages that match (a filter; empty holds all)", m.status.Wanted, func(m *model, text string) tea.Cmd {
 		hold := func(m *model) tea.Cmd {
-			return do(m, "messages are held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
+			return m.do("messages are held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
 		}
 		if m.status.Intercept {
 			return hold(m)
 		}
-		m.dialog = confirmHold(m, text, hold)
+		m.dialog = m.confirmHold(text, hold)
 		return nil
 	})
 }
 
 // confirmHold asks before messages are held: that i opens a prompt is not what a user expects who types a filter.
-func confirmHold(m *model, filter string, hold func(*model) tea.Cmd) *menu {
+func (m *model) confirmHold(filter string, hold func(*model) tea.Cmd) *menu {
 	what := "every message"
 	if filter = strings.TrimSpace(filter); filter != "" {
 		what = "every message that matches " + filter
@@ -46,17 +46,17 @@ func confirmHold(m *model, filter string, hold func(*model) tea.Cmd) *menu {
 }
 
 // refuse says which power the view lacks.
-func refuse(m *model, power string) tea.Cmd {
+func (m *model) refuse(power string) tea.Cmd {
 	return m.say("not allowed here: start the view with --allow=" + power)
 }
 
 // heldNow is the held message that is selected: in the bar, else that of the selected exchange.
-func heldNow(m *model) *view.Held {
+func (m *model) heldNow() *view.Held {
 	a := &m.act
 	if m.focus == paneHeld && a.sel < len(a.held) {
 		return &a.held[a.sel]
 	}
-	key, _ := target(m)
+	key, _ := m.target()
 	for i := range a.held {
 		if key != "" && a.held[i].Row == key {
 			return &a.held[i]
@@ -65,67 +65,67 @@ func heldNow(m *model) *view.Held {
 	return nil
 }
 
-func noHeld(m *model) tea.Cmd {
+func (m *model) noHeld() tea.Cmd {
 	if len(m.act.held) == 0 {
 		return m.say("no message is held; i holds messages")
 	}
 	return m.say("select a held message first: Tab")
 }
 
-func letGo(m *model) tea.Cmd {
-	h := heldNow(m)
+func (m *model) letGo() tea.Cmd {
+	h := m.heldNow()
 	if h == nil {
-		return noHeld(m)
+		return m.noHeld()
 	}
-	return letGoID(m, h.ID)
+	return m.letGoID(h.ID)
 }
 
-func letGoID(m *model, id string) tea.Cmd {
-	return do(m, "let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
+func (m *model) letGoID(id string) tea.Cmd {
+	return m.do("let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
 }
 
 // dropHeld drops only what is selected in the bar: a letter that was meant for the list must
 // not drop a message.
-func dropHeld(m *model) tea.Cmd {
-	h := heldNow(m)
+func (m *model) dropHeld() tea.Cmd {
+	h := m.heldNow()
 	if h == nil || m.focus != paneHeld {
-		return noHeld(m)
+		return m.noHeld()
 	}
 	id := h.ID
-	return do(m, "dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
+	return m.do("dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
 }
 
 // heldToShow is the held message that is selected, else the one that the bar would select: to look at it changes nothing.
-func heldToShow(m *model) *view.Held {
-	if h := heldNow(m); h != nil || len(m.act.held) == 0 {
+func (m *model) heldToShow() *view.Held {
+	if h := m.heldNow(); h != nil || len(m.act.held) == 0 {
 		return h
 	}
 	return &m.act.held[m.act.sel]
 }
 
-func editHeld(m *model) tea.Cmd {
-	h := heldToShow(m)
+func (m *model) editHeld() tea.Cmd {
+	h := m.heldToShow()
 	if h == nil {
-		return noHeld(m)
+		return m.noHeld()
 	}
 	id, name := h.ID, "held message: "+strings.TrimSpace(h.Method+" "+h.Name)
-	return withText(m, name, func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) }, func(m *model, text string, changed bool) tea.Cmd {
+	return m.withText(name, func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) }, func(m *model, text string, changed bool) tea.Cmd {
 		if !changed {
-			return letGoID(m, id)
+			return m.letGoID(id)
 		}
-		return do(m, "let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
+		return m.do("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
 	})
 }
 
-func reveal(m *model) tea.Cmd {
-	h := heldToShow(m)
+func (m *model) reveal() tea.Cmd {
+	h := m.heldToShow()
 	if h == nil {
-		return noHeld(m)
+		return m.noHeld()
 	}
 	id, d := h.ID, &page{title: "held message, with its secrets"}
 	m.dialog = d
 	w := max(m.w-3, 20)
-	return do(m, "", func(ctx context.Context, a view.Actor) error {
+	return m.do("", func(ctx context.Context, a view.Actor) error {
 		text, err := a.Reveal(ctx, id)
 		for _, l := range cells.Wrap(cells.Plain, text, w) {
 			d.lines = append(d.lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
@@ -136,7 +136,7 @@ func reveal(m *model) tea.Cmd {
 
 // withText gets a JSON text and lets the user edit it, indented: in the view, or in an editor of
 // their own. run gets it, and whether the user changed it.
-func withText(m *model, name string, get func(context.Context, view.Actor) (string, error), run func(m *model, text string, changed bool) tea.Cmd) tea.Cmd {
+func (m *model) withText(name string, get func(context.Context, view.Actor) (string, error), run func(m *model, text string, changed bool) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
@@ -203,14 +203,14 @@ type resent struct {
 
 // resentOf is the request that the keys are about. ok is false, and the user is told why, where it
 // cannot be sent again.
-func resentOf(m *model) (r resent, ok bool) {
-	key, row := target(m)
+func (m *model) resentOf() (r resent, ok bool) {
+	key, row := m.target()
 	switch {
 	case key == "":
-		noTarget(m)
+		m.noTarget()
 		return r, false
 	case !m.act.powers.Resend:
-		refuse(m, "resend")
+		m.refuse("resend")
 		return r, false
 	}
 	r.key, r.title = key, "request "+key
@@ -220,40 +220,40 @@ func resentOf(m *model) (r resent, ok bool) {
 	return r, true
 }
 
-func editResend(m *model) tea.Cmd {
-	r, ok := resentOf(m)
+func (m *model) editResend() tea.Cmd {
+	r, ok := m.resentOf()
 	if !ok {
 		return nil
 	}
-	return withText(m, "edit and send again: "+r.title, func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
+	return m.withText("edit and send again: "+r.title, func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
 		func(m *model, text string, changed bool) tea.Cmd {
 			if changed {
 				r.message = json.RawMessage(text)
 			}
-			return resendIt(m, r, false)
+			return m.resendIt(r, false)
 		})
 }
 
-func resend(m *model) tea.Cmd {
-	r, ok := resentOf(m)
+func (m *model) resend() tea.Cmd {
+	r, ok := m.resentOf()
 	if !ok {
 		return nil
 	}
-	return resendIt(m, r, false)
+	return m.resendIt(r, false)
 }
 
-func resendIt(m *model, r resent, confirmed bool) tea.Cmd {
+func (m *model) resendIt(r resent, confirmed bool) tea.Cmd {
 	what := "send " + r.title + " again?"
 	if r.message != nil {
 		what = "send " + r.title + " again, edited?"
 	}
-	return send(m, what, func(ctx context.Context, a view.Actor) (view.Sent, error) {
+	return m.send(what, func(ctx context.Context, a view.Actor) (view.Sent, error) {
 		return a.Resend(ctx, r.key, r.message, confirmed)
-	}, func(m *model) tea.Cmd { return resendIt(m, r, true) })
+	}, func(m *model) tea.Cmd { return m.resendIt(r, true) })
 }
 
 // send sends a request, asks what where it needs the user's consent, and shows the exchange.
-func send(m *model, what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
+func (m *model) send(what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
 	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
@@ -264,7 +264,7 @@ func send(m *model, what string, act func(context.Context, view.Actor) (view.Sen
 				return m.fail(err)
 			case sent.Confirm != "":
 				m.bar.flash = "" // nothing is sent yet
-				m.dialog = confirm(m, what, sent.Confirm, confirmed)
+				m.dialog = m.confirm(what, sent.Confirm, confirmed)
 				return nil
 			}
 			m.say(sent.Channel + " " + sent.Text)
@@ -274,14 +274,14 @@ func send(m *model, what string, act func(context.Context, view.Actor) (view.Sen
 			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm {
 				return m.reload()
 			}
-			return tea.Batch(m.reload(), openDetail(m, sent.Key))
+			return tea.Batch(m.reload(), m.openDetail(sent.Key))
 		}
 	})
 }
 
 // confirm asks before a request is sent. Only Enter on the second entry sends it: a letter that
 // was typed before the question came does nothing.
-func confirm(m *model, what, text string, yes func(*model) tea.Cmd) *menu {
+func (m *model) confirm(what, text string, yes func(*model) tea.Cmd) *menu {
 	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
 		pick("", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }),
 		pick("", "send it", "select and press Enter", yes),
@@ -289,16 +289,16 @@ func confirm(m *model, what, text string, yes func(*model) tea.Cmd) *menu {
 }
 
 // tryTool opens the form of a tool: the selected one, or that of the selected call.
-func tryTool(m *model) tea.Cmd {
+func (m *model) tryTool() tea.Cmd {
 	if !m.act.powers.Call {
-		return refuse(m, "call")
+		return m.refuse("call")
 	}
 	if it := m.list().selected(); it != nil {
 		if t, ok := it.doc.(*view.Tool); ok {
-			return toolForm(m, t, nil)
+			return m.toolForm(t, nil)
 		}
 	}
-	key, row := target(m)
+	key, row := m.target()
 	if key == "" || row == nil || row.Method != "tools/call" {
 		return m.say("select a tool (4) or a call first")
 	}
@@ -313,7 +313,7 @@ func tryTool(m *model) tea.Cmd {
 			if doc.Request != nil && !doc.Request.Cut {
 				arguments = member(member(json.RawMessage(doc.Request.Text), "params"), "arguments")
 			}
-			return toolForm(m, &view.Tool{Name: name, Target: to, Server: doc.Row.Server, InputSchema: doc.InputSchema}, arguments)
+			return m.toolForm(&view.Tool{Name: name, Target: to, Server: doc.Row.Server, InputSchema: doc.InputSchema}, arguments)
 		}
 	})
 }
@@ -323,7 +323,7 @@ func member(object json.RawMessage, name string) json.RawMessage {
 	return members.Value(name)
 }
 
-func toolForm(m *model, t *view.Tool, arguments json.RawMessage) tea.Cmd {
+func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	f := panel.NewForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
 	f.Title, f.Text = "try "+t.Name+" at "+cmp.Or(t.Server, t.Target), t.Description
 	m.act.form, m.act.tool, m.act.asked, m.act.gone = f, t, view.Question{}, false
@@ -332,11 +332,11 @@ func toolForm(m *model, t *view.Tool, arguments json.RawMessage) tea.Cmd {
 }
 
 // callTool does what a button of the form of a tool says.
-func callTool(m *model, button string) tea.Cmd {
+func (m *model) callTool(button string) tea.Cmd {
 	a := &m.act
 	t, f := a.tool, a.form
 	call := func(m *model, arguments json.RawMessage) tea.Cmd {
-		return callConfirmed(m, view.Call{Target: t.Target, Tool: t.Name, Arguments: arguments})
+		return m.callConfirmed(view.Call{Target: t.Target, Tool: t.Name, Arguments: arguments})
 	}
 	switch button {
 	case "Call":
@@ -356,10 +356,10 @@ func callTool(m *model, button string) tea.Cmd {
 	return nil
 }
 
-func callConfirmed(m *model, c view.Call) tea.Cmd {
+func (m *model) callConfirmed(c view.Call) tea.Cmd {
 	what := "send call " + c.Tool + " to " + c.Target + "?"
-	return send(m, what, func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) }, func(m *model) tea.Cmd {
+	return m.send(what, func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) }, func(m *model) tea.Cmd {
 		c.Confirmed = true
-		return callConfirmed(m, c)
+		return m.callConfirmed(c)
 	})
 }

@@ -10,38 +10,38 @@ import (
 )
 
 // copyMenu copies to the clipboard of the terminal (OSC 52).
-func copyMenu(m *model) tea.Cmd {
+func (m *model) copyMenu() tea.Cmd {
 	d := &menu{title: "copy"}
-	if f := cursorFact(m); f != nil {
+	if f := m.cursorFact(); f != nil {
 		pointer, value := f.pointer, f.value
 		if pointer != "" {
-			d.choices = append(d.choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }))
+			d.choices = append(d.choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return m.clip(pointer) }))
 		}
 		if value != "" {
-			d.choices = append(d.choices, pick("v", "value", "", func(m *model) tea.Cmd { return clip(m, value) }))
+			d.choices = append(d.choices, pick("v", "value", "", func(m *model) tea.Cmd { return m.clip(value) }))
 		}
 	}
-	if key, _ := target(m); key != "" {
-		d.choices = append(d.choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return clip(m, key) }))
+	if key, _ := m.target(); key != "" {
+		d.choices = append(d.choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return m.clip(key) }))
 		for _, form := range [][3]string{{"m", "mcpc", "as a command of mcpc"}, {"c", "curl", "as a command of curl"}, {"d", "markdown", "for an issue"}, {"j", "json", "the exchange"}, {"r", "request", "the message"}} {
-			d.choices = append(d.choices, pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return copyAs(m, key, form[1]) }))
+			d.choices = append(d.choices, pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }))
 		}
 	}
 	if len(d.choices) == 0 {
-		return noTarget(m)
+		return m.noTarget()
 	}
 	m.dialog = d
 	return nil
 }
 
 // clip copies a text that may be pasted where a character of a server acts: into a shell for instance.
-func clip(m *model, text string) tea.Cmd {
+func (m *model) clip(text string) tea.Cmd {
 	text = term.Block(text)
 	m.say("copied " + term.Size(len(text)))
 	return tea.SetClipboard(text)
 }
 
-func copyAs(m *model, key, form string) tea.Cmd {
+func (m *model) copyAs(key, form string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
@@ -52,7 +52,7 @@ func copyAs(m *model, key, form string) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
-			return clip(m, text)
+			return m.clip(text)
 		}
 	})
 }
@@ -62,13 +62,13 @@ var exportForms = [][3]string{{"b", "bundle", "for a colleague: a double click o
 	{"j", "jsonl", "one exchange a line"}, {"s", "saved", "saved calls for mcpc run"}, {"w", "html", "one page"}}
 
 // exportMenu offers to write what the list shows.
-func exportMenu(m *model) tea.Cmd {
-	return exportOf(m, view.Export{Query: m.request(), Form: "bundle"}, "")
+func (m *model) exportMenu() tea.Cmd {
+	return m.exportOf(view.Export{Query: m.request(), Form: "bundle"}, "")
 }
 
 // exportOf shows what an export would have before it is written. Keys wait for it. title names the
 // exchange if it is only one.
-func exportOf(m *model, e view.Export, title string) tea.Cmd {
+func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil || !m.act.powers.Export {
 		return m.say("this view cannot export")
@@ -90,33 +90,33 @@ func exportOf(m *model, e view.Export, title string) tea.Cmd {
 				return m.fail(err)
 			}
 			d.loading, d.title, d.head = false, "export "+counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
-			d.choices = exportChoices(m, e)
+			d.choices = m.exportChoices(e)
 			if title != "" {
 				d.title = "export only " + title
-				d.choices = append(d.choices[:len(d.choices)-1], pick("o", "all of the list", "not only this exchange", exportMenu))
-			} else if key, row := target(m); key != "" && row != nil {
+				d.choices = append(d.choices[:len(d.choices)-1], pick("o", "all of the list", "not only this exchange", (*model).exportMenu))
+			} else if key, row := m.target(); key != "" && row != nil {
 				one, name := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}, key+" "+rowTitle(row)
-				d.choices = append(d.choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return exportOf(m, one, name) }))
+				d.choices = append(d.choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return m.exportOf(one, name) }))
 			}
 			return nil
 		}
 	})
 }
 
-func exportChoices(m *model, e view.Export) (all []choice) {
+func (m *model) exportChoices(e view.Export) (all []choice) {
 	for _, f := range exportForms {
 		all = append(all, pick(f[0], f[1], f[2], func(m *model) tea.Cmd {
 			e.Form = f[1]
-			return export(m, e)
+			return m.export(e)
 		}))
 	}
 	return append(all, pick("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
 		e.Form, e.Marked = "bundle", true
-		return export(m, e)
+		return m.export(e)
 	}))
 }
 
-func export(m *model, e view.Export) tea.Cmd {
+func (m *model) export(e view.Export) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("writing…")
 	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
