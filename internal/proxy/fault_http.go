@@ -36,8 +36,8 @@ var errCut = errors.New("cut by a fault rule")
 // clientKey is the key of the client's connection in the context of a request.
 type clientKey struct{}
 
-// ConnContext is for the http.Server that serves the Proxy: it lets rules reset connections.
-func ConnContext(ctx context.Context, c net.Conn) context.Context {
+// connContext lets rules reset the connection of a request.
+func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 

@@ -192,8 +192,21 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	plainError(w, http.StatusBadGateway, passageOf(r.Context()).to.url.Host+": "+err.Error())
 }
 
-// Wait waits until no request is under way. Nothing is served any more then.
-func (p *Proxy) Wait() { p.busy.Lock() }
+// Serve serves on a listener until ctx is done, and until the requests that were under way have ended. The time to
+// connect is as in Handler.
+func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.Duration) error {
+	server := &http.Server{Handler: p.Handler(connect), ConnContext: connContext, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(listener)
+	server.Close()
+	p.busy.Lock() // no request is under way any more
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
 
 // RoundTrip forwards one request and lets the Watcher see it.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -68,7 +68,7 @@ func proxied(t *testing.T, o WatcherOptions, routes ...string) *behind {
 		}
 		b.proxy.Routes = append(b.proxy.Routes, Route{path, u})
 	}
-	b.server.Config.Handler, b.server.Config.ConnContext = b.proxy.Handler(patience), ConnContext
+	b.server.Config.Handler, b.server.Config.ConnContext = b.proxy.Handler(patience), connContext
 	b.server.Start()
 	b.url = b.server.URL
 	t.Cleanup(func() { b.seen() })
@@ -86,7 +86,7 @@ func (b *behind) seen() []wire.Frame {
 	if b.server != nil {
 		b.server.CloseClientConnections()
 		b.server.Close()
-		b.proxy.Wait()
+		b.proxy.busy.Lock() // until no request is under way
 		b.watcher.Close()
 		b.server = nil
 	}

@@ -5,13 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/keepalive"
-	"mcpc/internal/client/paramheader"
 	"mcpc/internal/live/control"
-	"mcpc/internal/proxy"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 )
@@ -39,16 +35,6 @@ func (s *Faults) server() *control.Server {
 	}}
 }
 
-// StartLive is Start for a command that passes on what others send. It always gives Faults, with a
-// Desk, and listens for views once something has crossed.
-func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
-	s, err := o.start(f, link, true)
-	if err == nil && runtime.GOOS != "windows" {
-		s.crossed = sync.OnceFunc(s.listenLive)
-	}
-	return s, err
-}
-
 // listenLive listens where views look. Without that socket all else works.
 func (s *Faults) listenLive() {
 	store, err := state.Open(s.f.State)
@@ -63,8 +49,4 @@ func (s *Faults) listenLive() {
 	if err != nil && s.f.Verbose > 0 {
 		s.f.Note("messages cannot be held: " + err.Error())
 	}
-}
-
-func newDesk(f *cmdutil.Factory, rules *proxy.Rules) *proxy.Desk {
-	return &proxy.Desk{Now: f.Now, Live: &rules.Live, Encode: paramheader.Encode}
 }

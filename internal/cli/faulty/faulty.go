@@ -4,11 +4,14 @@
 package faulty
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -86,20 +89,33 @@ func Link(stdio bool) proxy.Link {
 	return proxy.LinkHTTP
 }
 
-// Start reads the rules, and listens on the control socket. Without the flags it gives nil. A
-// caller must End it.
+// ConnectTime limits how long connecting to a server may take.
+func ConnectTime(f *cmdutil.Factory) time.Duration {
+	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
+}
+
+// Start reads the rules, and listens on the control socket. Returns nil without the flags. A caller must End the
+// Faults.
 func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
+	if !o.Asked() && o.report == "" && o.seed == "" {
+		return nil, nil
+	}
 	return o.start(f, link, false)
 }
 
+// StartLive starts the faults of a command that passes on what others send. It always returns Faults, with a Desk, and
+// listens for views once a message has passed.
+func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
+	s, err := o.start(f, link, true)
+	if err == nil && runtime.GOOS != "windows" {
+		s.crossed = sync.OnceFunc(s.listenLive)
+	}
+	return s, err
+}
+
 func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults, error) {
-	if !o.Asked() {
-		if o.report != "" || o.seed != "" {
-			return nil, usage.New("there are no fault rules to report on, or to seed", "--fault names them: see "+wire.Run("help faults"))
-		}
-		if !live {
-			return nil, nil
-		}
+	if !o.Asked() && (o.report != "" || o.seed != "") {
+		return nil, usage.New("there are no fault rules to report on, or to seed", "--fault names them: see "+wire.Run("help faults"))
 	}
 	seed := uint64(rand.Uint32())
 	if o.seed != "" {
@@ -110,7 +126,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 	}
 	s := &Faults{Set: &proxy.Rules{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}, liveDone: func() {}, crossed: func() {}}
 	if live {
-		s.Desk = newDesk(f, s.Set)
+		s.Desk = &proxy.Desk{Now: f.Now, Live: &s.Set.Live, Encode: paramheader.Encode}
 	}
 	for _, word := range o.rules {
 		rules, err := Read(f, word)

@@ -1,16 +1,11 @@
 package faulty
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"io"
-	"log"
 	"net"
-	"net/http"
 	"net/url"
 	"sync"
-	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
@@ -19,31 +14,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ServeProxy serves until ctx is done, and until what was under way has come to its end.
-func ServeProxy(ctx context.Context, f *cmdutil.Factory, p *proxy.Proxy, listener net.Listener) error {
-	server := &http.Server{Handler: p.Handler(ConnectTime(f)), ConnContext: proxy.ConnContext,
-		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	err := server.Serve(listener)
-	server.Close()
-	p.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
-}
-
-// ConnectTime limits how long connecting to a server may take.
-func ConnectTime(f *cmdutil.Factory) time.Duration {
-	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
-}
-
 // pass serves a proxy in the background; end stops it.
 func (s *Faults) pass(ctx context.Context, p *proxy.Proxy, listener net.Listener) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var passing sync.WaitGroup
-	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
+	passing.Go(func() { _ = p.Serve(ctx, listener, ConnectTime(s.f)) })
 	return func() {
 		stop()
 		passing.Wait()

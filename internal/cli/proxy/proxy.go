@@ -144,7 +144,12 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	p := &proxy.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
 	places := introduceProxy(f, p, targets)
-	err = o.watched(ctx, f, p.Address, places, strings.Join(targets, " "), func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
+	serve := func(ctx context.Context) error { return p.Serve(ctx, listener, faulty.ConnectTime(f)) }
+	if o.web || o.tui {
+		err = o.watched(ctx, f, p.Address, places, strings.Join(targets, " "), serve)
+	} else {
+		err = serve(ctx)
+	}
 	watcher.Close()
 	endTrace()
 	if failed := faults.End(); failed != nil {
