@@ -37,7 +37,7 @@ func (c *lateReader) Read(b []byte) (int, error) {
 }
 
 // A connection that a proxy closed while it was idle is not used for a call, which
-// would be lost on it and could not be sent again. (Without a proxy, http1 is tested.)
+// would be lost on it and could not be sent again.
 func TestClosedWhileIdle(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

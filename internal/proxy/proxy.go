@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
 	"slices"
@@ -16,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/http1"
+	"mcpc/internal/httpconn"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
 	"mcpc/internal/redact"
@@ -79,7 +81,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	for _, route := range p.Routes {
 		p.servers = append(p.servers, redact.RedactURL(p.named(route.To)))
 	}
-	p.web = http1.New(&http.Transport{
+	p.web = httpconn.New(&http.Transport{
 		Proxy:                 p.Through,
 		DialContext:           p.dial,
 		TLSHandshakeTimeout:   connect,
@@ -89,7 +91,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		WriteBufferSize:       2 << 10, // a head and a short body
 		IdleConnTimeout:       idleTime,
 		ExpectContinueTimeout: time.Second,
-	}, p.Watcher.o.Now)
+	})
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
 		Transport:     p,
@@ -114,7 +116,9 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		}
 		p.busy.RLock()
 		defer p.busy.RUnlock()
-		forward.ServeHTTP(w, r.WithContext(&passage{Context: r.Context(), to: to, watch: stopwatch{now: p.Watcher.o.Now}}))
+		passage := &passage{to: to, watch: stopwatch{now: p.Watcher.o.Now}}
+		ctx := context.WithValue(r.Context(), passageKey{}, passage)
+		forward.ServeHTTP(w, r.WithContext(httptrace.WithClientTrace(ctx, passage.watch.trace())))
 	})
 }
 
@@ -130,24 +134,13 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 
-// A passage is the context of a request on its way: it knows where that goes, and takes the time.
+// A passage is a request on its way: where it goes, and how long its phases take.
 type passage struct {
-	context.Context
 	to    *destination
 	watch stopwatch
 }
 
 type passageKey struct{}
-
-func (p *passage) Value(key any) any {
-	switch key.(type) {
-	case passageKey:
-		return p
-	case http1.ObserverKey:
-		return &p.watch
-	}
-	return p.Context.Value(key)
-}
 
 func passageOf(ctx context.Context) *passage { return ctx.Value(passageKey{}).(*passage) }
 
@@ -216,7 +209,8 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		p.Watcher.do(func() { x.seeRequest(wire.Frame{}) })
 	} else if whole := body.atOnce(req); whole != nil {
-		req.Body = http1.NewBytes(whole)
+		req.Body = io.NopCloser(bytes.NewReader(whole))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
 	} else {
 		req.Body = body
 	}
@@ -299,10 +293,13 @@ func (b *requestBody) next(to []byte) (int, error) {
 	return n, b.failed
 }
 
+// maxAtOnce is how many bytes of a request's body are read before it is sent.
+const maxAtOnce = 16 << 10
+
 // atOnce returns a short body that is there as a whole, as nearly all are, and nil for any other,
 // which is then read as it comes. Of a request that waits for leave nothing is read here.
 func (b *requestBody) atOnce(req *http.Request) []byte {
-	if req.ContentLength <= 0 || req.ContentLength > http1.MostInline || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
+	if req.ContentLength <= 0 || req.ContentLength > maxAtOnce || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
 		return nil
 	}
 	whole := make([]byte, req.ContentLength)

@@ -9,8 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A stopwatch takes the times of a request, as its http1.Observer; net/http calls it from
-// goroutines of its own.
+// A stopwatch measures the phases of a request. net/http calls its trace from goroutines of its own.
 type stopwatch struct {
 	now func() time.Time
 
@@ -33,13 +32,8 @@ func (s *stopwatch) took(d *time.Duration, since *time.Time) {
 
 func (s *stopwatch) start() { s.note(&s.began) }
 
-func (s *stopwatch) GetConn()              {}
-func (s *stopwatch) GotConn(bool)          {}
-func (s *stopwatch) WroteHeaders()         {}
-func (s *stopwatch) GotFirstResponseByte() { s.took(&s.times.FirstByte, &s.began) }
-
-// Trace takes the times of opening a connection, and of what net/http sends.
-func (s *stopwatch) Trace() *httptrace.ClientTrace {
+// trace returns the hooks that measure.
+func (s *stopwatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		DNSStart:             func(httptrace.DNSStartInfo) { s.note(&s.looked) },
 		DNSDone:              func(httptrace.DNSDoneInfo) { s.took(&s.times.DNS, &s.looked) },
@@ -47,7 +41,7 @@ func (s *stopwatch) Trace() *httptrace.ClientTrace {
 		ConnectDone:          func(_, _ string, _ error) { s.took(&s.times.Connect, &s.dialed) },
 		TLSHandshakeStart:    func() { s.note(&s.shook) },
 		TLSHandshakeDone:     func(tls.ConnectionState, error) { s.took(&s.times.TLS, &s.shook) },
-		GotFirstResponseByte: s.GotFirstResponseByte,
+		GotFirstResponseByte: func() { s.took(&s.times.FirstByte, &s.began) },
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/client/network"
-	"mcpc/internal/http1"
+	"mcpc/internal/httpconn"
 )
 
 // maxHeader bounds a response's header. net/http is told a higher number,
@@ -46,7 +46,7 @@ type ConnectorOptions struct {
 type Connector struct {
 	dial  network.DialFunc
 	proxy network.ProxyFunc
-	wires *http1.Transport
+	wires *httpconn.Transport
 	web   http.RoundTripper
 	rec   *Recorder
 	clock Clock
@@ -79,8 +79,8 @@ func (c *Connector) CloseIdle() { c.wires.CloseIdleConnections() }
 
 // newWires has no overall timeout, which would cut long streams, and no
 // transparent compression, which would hold events back.
-func (c *Connector) newWires(opt ConnectorOptions) *http1.Transport {
-	return http1.New(&http.Transport{
+func (c *Connector) newWires(opt ConnectorOptions) *httpconn.Transport {
+	return httpconn.New(&http.Transport{
 		Proxy:                  c.proxy,
 		DialContext:            c.dial,
 		OnProxyConnectResponse: refusedTunnel,
@@ -95,7 +95,7 @@ func (c *Connector) newWires(opt ConnectorOptions) *http1.Transport {
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
 		IdleConnTimeout:        idleTime,
 		ReadBufferSize:         8 << 10,
-	}, c.rec.Now)
+	})
 }
 
 // roundTrip sends one request and follows no redirect, because a POST may become a GET and

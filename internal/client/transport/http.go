@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/http1"
 	"mcpc/internal/redact"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
@@ -21,7 +21,7 @@ import (
 // answer is one JSON body or a stream of events, decided response by response
 // (basic/transports, "Streamable HTTP").
 type HTTP struct {
-	endpoint
+	url string
 	// shown is the URL without its secrets.
 	shown   string
 	via     *Connector
@@ -38,20 +38,7 @@ type HTTP struct {
 // NewHTTP makes a transport that posts to a URL over the connections of via. The
 // extra header fields are the user's, which come last and win.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
-	return &HTTP{endpoint: endpointAt(url), shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
-}
-
-// An endpoint is a URL to which messages are posted.
-type endpoint struct {
-	url string
-	// blank is a POST to the URL, nil where that is not one.
-	blank *http.Request
-}
-
-func endpointAt(url string) (e endpoint) {
-	e.url = url
-	e.blank, _ = http.NewRequest(http.MethodPost, url, nil)
-	return e
+	return &HTTP{url: url, shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
 }
 
 func (t *HTTP) Name() Name { return StreamableHTTP }
@@ -118,7 +105,7 @@ func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*ro
 	if method == http.MethodPost {
 		rt.body, rt.again = out.Raw, out.Again
 	}
-	req, err := t.request(rt.traced(ctx), method, rt.body)
+	req, err := http.NewRequestWithContext(rt.traced(ctx), method, t.url, bytes.NewReader(rt.body))
 	if err != nil {
 		return nil, &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + t.shown, Err: withoutURL(err)}
 	}
@@ -135,18 +122,6 @@ func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*ro
 	return rt, nil
 }
 
-// request is what http.NewRequestWithContext makes; the URL is not parsed each time.
-func (e endpoint) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
-	if e.blank == nil || method != http.MethodPost || len(body) == 0 {
-		return http.NewRequestWithContext(ctx, method, e.url, nil)
-	}
-	req := e.blank.WithContext(ctx)
-	req.Header, req.ContentLength = make(http.Header, 8), int64(len(body))
-	req.GetBody = func() (io.ReadCloser, error) { return http1.NewBytes(body), nil }
-	req.Body = http1.NewBytes(body)
-	return req, nil
-}
-
 // withoutURL is an error of net/http without the URL, which may hold secrets.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
@@ -155,33 +130,24 @@ func withoutURL(err error) error {
 	return err
 }
 
-// The values of usual fields, which no request changes.
-var (
-	ownAgent       = []string{"mcpc"}
-	acceptIdentity = []string{"identity"}
-	contentJSON    = []string{"application/json"}
-	acceptBoth     = []string{"application/json, text/event-stream"}
-	acceptEvents   = []string{"text/event-stream"}
-)
-
 // setFields writes the header: the transport's own, the cookies, the era's, then the
 // user's, who may replace any of them or remove it with an empty value.
 func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	h := req.Header
-	h["User-Agent"], h["Accept-Encoding"] = ownAgent, acceptIdentity
+	h.Set("User-Agent", "mcpc")
+	h.Set("Accept-Encoding", "identity")
 	switch req.Method {
 	case http.MethodPost:
-		h["Content-Type"], h["Accept"] = contentJSON, acceptBoth
+		h.Set("Content-Type", "application/json")
+		h.Set("Accept", "application/json, text/event-stream")
 	case http.MethodGet:
-		h["Accept"] = acceptEvents
+		h.Set("Accept", "text/event-stream")
 	}
 	if field := t.via.cookies.field(req.URL, t.rec.Now); field != "" {
-		h["Cookie"] = []string{field}
+		h.Set("Cookie", field)
 	}
-	values := make([]string, len(out.Fields))
-	for i, f := range out.Fields {
-		values[i] = f.Value
-		h[http.CanonicalHeaderKey(f.Name)] = values[i : i+1 : i+1]
+	for _, f := range out.Fields {
+		h.Set(f.Name, f.Value)
 	}
 	for _, f := range t.extra {
 		setExtra(req, f)
@@ -218,15 +184,7 @@ func setExtra(req *http.Request, f wire.Field) {
 	}
 }
 
-// isUsualType reports a Content-Type that is nothing but one of the two media types of MCP.
-func isUsualType(contentType string) bool {
-	return contentType == "application/json" || contentType == "text/event-stream"
-}
-
 func mediaType(resp *http.Response) string {
-	if kind := resp.Header.Get("Content-Type"); isUsualType(kind) {
-		return kind
-	}
 	name, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return name
 }

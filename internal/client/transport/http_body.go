@@ -57,9 +57,6 @@ func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body,
 
 // charsetOf is the charset of a response, or "" where it is UTF-8.
 func charsetOf(resp *http.Response) string {
-	if isUsualType(resp.Header.Get("Content-Type")) {
-		return ""
-	}
 	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch charset := params["charset"]; strings.ToLower(charset) {
 	case "utf-8", "utf8", "us-ascii":

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
+	"mcpc/internal/httpconn"
 	"mcpc/internal/wire"
 )
 
@@ -37,9 +39,18 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, leave bool) {
 		ctx, stop = context.WithTimeoutCause(ctx, writeLimit,
 			TimeoutError{What: "the request was not written", After: writeLimit})
 		defer stop()
-		timer := time.AfterFunc(writeLimit, func() { left(errLeft) })
+		var got atomic.Pointer[httpconn.Mark]
+		var timer *time.Timer
+		timer = time.AfterFunc(writeLimit, func() {
+			if !got.Load().IsPassed() {
+				timer.Reset(leaveAfter) // net/http has the request in a buffer
+				return
+			}
+			left(errLeft)
+		})
 		timer.Stop()
 		out.Crossing = &httptrace.ClientTrace{
+			GotConn:              func(info httptrace.GotConnInfo) { got.Store(new(httpconn.MarkNow(info.Conn))) },
 			WroteRequest:         func(httptrace.WroteRequestInfo) { timer.Reset(leaveAfter) },
 			GotFirstResponseByte: func() { timer.Stop() },
 		}

@@ -92,7 +92,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 		if ev.Event == "endpoint" {
 			var to string
 			if to, f = resolveEndpoint(t.http.url, string(ev.Data)); f == nil {
-				t.http.endpoint = endpointAt(to)
+				t.http.url = to
 				t.http.shown = redact.RedactURL(to)
 			}
 			return f

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/http1"
+	"mcpc/internal/httpconn"
 	"mcpc/internal/wire"
 )
 
 // recordedTransport records each request as it leaves, and the head of what comes back. One
 // that is sent again is a request of its own.
 type recordedTransport struct {
-	wires *http1.Transport
+	wires *httpconn.Transport
 	rec   *Recorder
 }
 
@@ -86,7 +86,6 @@ type roundTrip struct {
 	// crossing traces the request besides; nil does not.
 	crossing *httptrace.ClientTrace
 	started  time.Time
-	ctx      tracedContext
 
 	// net/http traces from goroutines of its own, also after the response came.
 	mu     sync.Mutex
@@ -109,60 +108,32 @@ func (rt *roundTrip) update(change func(*roundTripState)) {
 
 // A roundTripState is how far a request got.
 type roundTripState struct {
-	wrote  bool
-	reused bool // another request used the connection before
+	wrote  bool          // the header is written, or about to be, and no server can act on less
+	got    httpconn.Mark // of the connection, when the request got it
+	reused bool          // another request used the connection before
 	timing wire.Timing
 }
 
-// A tracedContext is the context of a request, which names its roundTrip as http1.Observer.
-type tracedContext struct {
-	context.Context
-	rt *roundTrip
-}
-
-func (c *tracedContext) Value(key any) any {
-	switch key.(type) {
-	case roundTripKey, http1.ObserverKey:
-		return c.rt
-	}
-	return c.Context.Value(key)
-}
-
-// traced notes whether the request left the machine, and for a recording the phases of time.
+// traced returns ctx for a request. It notes whether the request left the machine, and if it is recorded how long each
+// phase took.
 func (rt *roundTrip) traced(ctx context.Context) context.Context {
-	rt.ctx, rt.recorded = tracedContext{ctx, rt}, rt.via.rec.on()
-	return &rt.ctx
-}
-
-// WroteHeaders comes before the body is sent, and no server can act on less than the header.
-func (rt *roundTrip) WroteHeaders() { rt.update(func(p *roundTripState) { p.wrote = true }) }
-
-// GetConn notes that the request has no connection, or none any more. It comes again only where
-// a second connection is tried, which is done only if nothing was written to the first.
-func (rt *roundTrip) GetConn() {
-	rt.noteLost()
-	rt.update(func(p *roundTripState) { p.wrote, p.reused = false, false })
-}
-
-func (rt *roundTrip) GotConn(reused bool) {
-	rt.update(func(p *roundTripState) { p.reused = reused })
-}
-
-func (rt *roundTrip) GotFirstResponseByte() {
-	if rt.recorded {
-		rt.done("", &rt.is.timing.FirstByte)
-	}
-}
-
-// Trace has the phases of time too where the request is recorded.
-func (rt *roundTrip) Trace() *httptrace.ClientTrace {
+	rt.recorded = rt.via.rec.on()
 	trace := &httptrace.ClientTrace{
-		GetConn:              func(string) { rt.GetConn() },
-		GotConn:              func(info httptrace.GotConnInfo) { rt.GotConn(info.Reused) },
-		WroteHeaders:         rt.WroteHeaders,
-		GotFirstResponseByte: rt.GotFirstResponseByte,
+		// It is called again only if a second connection is tried, because nothing was written to the first.
+		GetConn: func(string) {
+			rt.noteLost()
+			rt.update(func(p *roundTripState) { *p = roundTripState{timing: p.timing} })
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			rt.update(func(p *roundTripState) {
+				p.got = httpconn.MarkNow(info.Conn)
+				p.reused = info.Reused
+			})
+		},
+		WroteHeaders: func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
 	}
 	if rt.recorded {
+		trace.GotFirstResponseByte = func() { rt.done("", &rt.is.timing.FirstByte) }
 		trace.DNSStart = func(httptrace.DNSStartInfo) { rt.begin("dns") }
 		trace.DNSDone = func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) }
 		trace.ConnectStart = func(string, string) { rt.begin("connect") }
@@ -170,7 +141,7 @@ func (rt *roundTrip) Trace() *httptrace.ClientTrace {
 		trace.TLSHandshakeStart = func() { rt.begin("tls") }
 		trace.TLSHandshakeDone = func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) }
 	}
-	return trace
+	return httptrace.WithClientTrace(context.WithValue(ctx, roundTripKey{}, rt), trace)
 }
 
 func (rt *roundTrip) begin(phase string) {
@@ -205,8 +176,8 @@ func (rt *roundTrip) noteLost() {
 // reused connection that it was to go out on. net/http then resends it only if its method
 // is idempotent, which a POST is not.
 func (rt *roundTrip) isUnsent() bool {
-	got := rt.now()
-	return got.reused && !got.wrote
+	now := rt.now()
+	return now.reused && (!now.wrote || !now.got.IsPassed())
 }
 
 // rewound copies req with its body from the start.

@@ -20,7 +20,7 @@ import (
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
 	{
-		"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
+		"compress", "english", "glossary", "httpconn", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
 		"sliceutil", "spool", "sse", "tty",
 	},
 	{"exchange", "match", "mcp", "mcpserver", "otlp", "redact", "schema", "skill", "suggest", "usage", "wire", "yaml"},
@@ -83,8 +83,6 @@ var timerFiles = []string{
 	"internal/client/transport/http_sse.go",    // a POST whose answer came
 	"internal/client/transport/http_stream.go", // a stream that goes on behind its answer
 	"internal/connect/host/read_file.go",       // --max-time of a file
-	"internal/http1/exchange.go",               // a write behind the response
-	"internal/http1/pool.go",                   // closes idle connections
 	"internal/live/run.go",                     // looks whether recordings have grown
 	"internal/mock/connection.go",              // scripted delays
 	"internal/mock/http.go",                    //

@@ -1,18 +1,22 @@
 //go:build unix
 
-package http1
+package httpconn
 
 import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// What is unread is no end, and looking takes nothing away.
-func TestIsClosedThere(t *testing.T) {
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// Unread bytes are no end, and isClosed takes none of them.
+func TestIsClosed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +71,9 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 		_, _ = there.Write([]byte("x"))
 		there.Close()
 	}()
-	conn, err := checkedDial((&net.Dialer{}).DialContext)(t.Context(), "tcp", l.Addr().String())
+	std := &http.Transport{}
+	New(std)
+	conn, err := std.DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +81,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 2)); n != 1 || err != nil {
 		t.Fatalf("read %d, %v", n, err)
 	}
-	for until := time.Now().Add(patience); !isClosed(conn.(*checkedConn).socket); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(patience); !isClosed(conn.(*examined).socket); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the end is not seen")
 		}
@@ -83,13 +89,8 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	if _, err := conn.Write([]byte("a")); err != nil {
 		t.Errorf("the first request: %v", err)
 	}
-	checkBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
+	examinedOf(tls.Client(conn, &tls.Config{ServerName: "server.example"})).reused.Store(true)
 	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
 		t.Errorf("a request on the connection that is used again: %v", err)
 	}
-}
-
-func isClosed(socket syscall.RawConn) bool {
-	unread, closed := examine(socket)
-	return closed && !unread
 }
