@@ -5,8 +5,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // A choice is what is reported of an anyOf or oneOf as a whole.
@@ -137,11 +135,11 @@ func (p problem) wants() []string {
 	case *kind.Type:
 		return k.Want
 	case *kind.Const:
-		return []string{schemadoc.Brief(k.Want)}
+		return []string{brief(k.Want)}
 	case *kind.Enum:
 		var wants []string
 		for _, v := range k.Want {
-			wants = append(wants, schemadoc.Brief(v))
+			wants = append(wants, brief(v))
 		}
 		return wants
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -74,58 +73,58 @@ func TestSchemaErrors(t *testing.T) {
 	types := `must be "array", "boolean", "integer", "null", "number", "object", "string" or array`
 	for _, tt := range []struct {
 		name, schema string
-		want         schemadoc.Error
+		want         Error
 	}{
-		{"empty", ``, schemadoc.Error{Reason: schemadoc.NotJSON, Where: "", Text: "the schema is not JSON: EOF"}},
-		{"cut off", `{"type":`, schemadoc.Error{Reason: schemadoc.NotJSON, Where: "", Text: "the schema is not JSON: unexpected EOF"}},
-		{"two", `{} {}`, schemadoc.Error{Reason: schemadoc.NotJSON, Where: "", Text: "the schema is not JSON: invalid character after top-level value"}},
-		{"null", `null`, schemadoc.Error{Reason: schemadoc.NotASchema, Where: "", Text: "not a schema: it must be an object, true or false, got null"}},
-		{"array", `[]`, schemadoc.Error{Reason: schemadoc.NotASchema, Where: "", Text: "not a schema: it must be an object, true or false, got array"}},
+		{"empty", ``, Error{Reason: NotJSON, Where: "", Text: "the schema is not JSON: EOF"}},
+		{"cut off", `{"type":`, Error{Reason: NotJSON, Where: "", Text: "the schema is not JSON: unexpected EOF"}},
+		{"two", `{} {}`, Error{Reason: NotJSON, Where: "", Text: "the schema is not JSON: invalid character after top-level value"}},
+		{"null", `null`, Error{Reason: NotASchema, Where: "", Text: "not a schema: it must be an object, true or false, got null"}},
+		{"array", `[]`, Error{Reason: NotASchema, Where: "", Text: "not a schema: it must be an object, true or false, got array"}},
 		{"typo", `{"type":"objekt"}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/type", Text: `not a valid 2020-12 schema: "/type" ` + types + `, got "objekt"`}},
+			Error{Reason: NotASchema, Where: "/type", Text: `not a valid 2020-12 schema: "/type" ` + types + `, got "objekt"`}},
 		{"typos", `{"properties":{"a/b":{"type":"strnig"},"c":{"minLength":-1}}}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/properties/a~1b/type",
+			Error{Reason: NotASchema, Where: "/properties/a~1b/type",
 				Text: `not a valid 2020-12 schema: "/properties/a~1b/type" ` + types + `, got "strnig" (the first of 2 problems)`}},
 		{"typo where only a reference leads", `{"$ref":"#/components/x","components":{"x":{"minLength":"1"}}}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/components/x/minLength",
+			Error{Reason: NotASchema, Where: "/components/x/minLength",
 				Text: `not a valid 2020-12 schema: "/components/x/minLength" must be integer, got string`}},
 		{"tuple in 2020-12", `{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/items", Text: `not a valid 2020-12 schema: "/items" must be boolean or object, got array`}},
+			Error{Reason: NotASchema, Where: "/items", Text: `not a valid 2020-12 schema: "/items" must be boolean or object, got array`}},
 		{"draft-04 in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":true}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/exclusiveMinimum",
+			Error{Reason: NotASchema, Where: "/exclusiveMinimum",
 				Text: `not a valid draft-07 schema: "/exclusiveMinimum" must be number, got boolean`}},
 		{"dialect", `{"$schema":"http://example.com/s"}`,
-			schemadoc.Error{Reason: schemadoc.UnknownDialect, Where: "/$schema", Text: `dialect "http://example.com/s"` + supported}},
+			Error{Reason: UnknownDialect, Where: "/$schema", Text: `dialect "http://example.com/s"` + supported}},
 		{"draft-03", `{"$schema":"http://json-schema.org/draft-03/schema#"}`,
-			schemadoc.Error{Reason: schemadoc.UnknownDialect, Where: "/$schema", Text: `dialect "http://json-schema.org/draft-03/schema#"` + supported}},
+			Error{Reason: UnknownDialect, Where: "/$schema", Text: `dialect "http://json-schema.org/draft-03/schema#"` + supported}},
 		{"dialect inside", `{"$defs":{"a":{"$id":"http://x/a","$schema":"http://x/meta"}},"$ref":"#/$defs/a"}`,
-			schemadoc.Error{Reason: schemadoc.UnknownDialect, Where: "/$defs/a/$schema", Text: `dialect "http://x/meta"` + supported}},
+			Error{Reason: UnknownDialect, Where: "/$defs/a/$schema", Text: `dialect "http://x/meta"` + supported}},
 		{"remote", `{"properties":{"a":{"$ref":"https://example.com/x.json#/y"}}}`,
-			schemadoc.Error{Reason: schemadoc.ExternalRef, Where: "/properties/a/$ref",
+			Error{Reason: ExternalRef, Where: "/properties/a/$ref",
 				Text: `$ref "https://example.com/x.json#/y" points outside the schema; mcpc does not fetch schemas`}},
 		{"relative", `{"$ref":"../other.json"}`,
-			schemadoc.Error{Reason: schemadoc.ExternalRef, Where: "/$ref", Text: `$ref "../other.json" points outside the schema; mcpc does not fetch schemas`}},
+			Error{Reason: ExternalRef, Where: "/$ref", Text: `$ref "../other.json" points outside the schema; mcpc does not fetch schemas`}},
 		{"relative to an id", `{"$id":"http://example.com/s/","$ref":"other.json"}`,
-			schemadoc.Error{Reason: schemadoc.ExternalRef, Where: "/$ref", Text: `$ref "other.json" points outside the schema; mcpc does not fetch schemas`}},
+			Error{Reason: ExternalRef, Where: "/$ref", Text: `$ref "other.json" points outside the schema; mcpc does not fetch schemas`}},
 		{"not escaped", `{"$ref":"dir/an other's.json"}`,
-			schemadoc.Error{Reason: schemadoc.ExternalRef, Where: "/$ref", Text: `$ref "dir/an other's.json" points outside the schema; mcpc does not fetch schemas`}},
+			Error{Reason: ExternalRef, Where: "/$ref", Text: `$ref "dir/an other's.json" points outside the schema; mcpc does not fetch schemas`}},
 		{"dead pointer under an id", `{"$id":"http://x/","$defs":{"a":{"$id":"b","$ref":"#/c"}},"$ref":"b"}`,
-			schemadoc.Error{Reason: schemadoc.UnresolvedRef, Where: "/$defs/a/$ref", Text: `$ref "#/c" points to nothing in the schema`}},
+			Error{Reason: UnresolvedRef, Where: "/$defs/a/$ref", Text: `$ref "#/c" points to nothing in the schema`}},
 		{"25 typos", `{"allOf":[` + repeat(25, same(`{"minLength":-1}`)) + `]}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/allOf/0/minLength",
+			Error{Reason: NotASchema, Where: "/allOf/0/minLength",
 				Text: `not a valid 2020-12 schema: "/allOf/0/minLength" must be >= 0, got -1 (the first of 25 problems)`}},
 		{"dead pointer", `{"$ref":"#/$defs/x"}`,
-			schemadoc.Error{Reason: schemadoc.UnresolvedRef, Where: "/$ref", Text: `$ref "#/$defs/x" points to nothing in the schema`}},
+			Error{Reason: UnresolvedRef, Where: "/$ref", Text: `$ref "#/$defs/x" points to nothing in the schema`}},
 		{"dead anchor", `{"$dynamicRef":"#x"}`,
-			schemadoc.Error{Reason: schemadoc.UnresolvedRef, Where: "/$dynamicRef", Text: `$dynamicRef "#x" points to nothing in the schema`}},
+			Error{Reason: UnresolvedRef, Where: "/$dynamicRef", Text: `$dynamicRef "#x" points to nothing in the schema`}},
 		{"two ids", `{"allOf":[{"$id":"http://x/a"},{"$id":"http://x/a"}]}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/allOf/1", Text: `not a valid schema: two subschemas have the id "http://x/a"`}},
+			Error{Reason: NotASchema, Where: "/allOf/1", Text: `not a valid schema: two subschemas have the id "http://x/a"`}},
 		{"not a schema there", `{"$ref":"#/type","type":"string"}`,
-			schemadoc.Error{Reason: schemadoc.NotASchema, Where: "/type", Text: `not a valid 2020-12 schema: "/type" must be boolean or object, got string`}},
+			Error{Reason: NotASchema, Where: "/type", Text: `not a valid 2020-12 schema: "/type" must be boolean or object, got string`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := Compile([]byte(tt.schema))
-			var got *schemadoc.Error
+			var got *Error
 			if !errors.As(err, &got) {
 				t.Fatalf("error is %#v", err)
 			}
@@ -156,18 +155,18 @@ func TestDialects(t *testing.T) {
 }
 
 func TestMisnamed(t *testing.T) {
-	for schema, want := range map[string]schemadoc.Error{
-		`{"allOf":[{"$anchor":"a"},{"$anchor":"a"}]}`: {Reason: schemadoc.NotASchema, Where: "/allOf/1",
+	for schema, want := range map[string]Error{
+		`{"allOf":[{"$anchor":"a"},{"$anchor":"a"}]}`: {Reason: NotASchema, Where: "/allOf/1",
 			Text: `not a valid schema: two subschemas have the anchor "a"`},
-		`{"$schema":"http://json-schema.org/draft-04/schema#","$ref":"http://[::1"}`: {Reason: schemadoc.NotASchema, Where: "/$ref",
+		`{"$schema":"http://json-schema.org/draft-04/schema#","$ref":"http://[::1"}`: {Reason: NotASchema, Where: "/$ref",
 			Text: `not a valid schema: $ref "http://[::1" is not a URL`},
-		`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"$ref":"#/%"}}}`: {Reason: schemadoc.NotASchema, Where: "/properties/a/$ref",
+		`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"$ref":"#/%"}}}`: {Reason: NotASchema, Where: "/properties/a/$ref",
 			Text: `not a valid schema: $ref "#/%" is not a URL`},
-		`{"$ref":"#/a~2b"}`: {Reason: schemadoc.UnresolvedRef, Where: "/$ref",
+		`{"$ref":"#/a~2b"}`: {Reason: UnresolvedRef, Where: "/$ref",
 			Text: `$ref "#/a~2b" points to nothing in the schema`},
 	} {
 		_, _, err := Compile([]byte(schema))
-		var fault *schemadoc.Error
+		var fault *Error
 		if !errors.As(err, &fault) || *fault != want {
 			t.Errorf("%s\ngot  %+v\nwant %+v", schema, err, want)
 		}

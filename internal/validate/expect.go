@@ -10,8 +10,6 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/schema"
-	"mcpc/internal/validate/budget"
-	"mcpc/internal/validate/schemadoc"
 )
 
 // An Expected is what a schema says about one place in a value that is yet to be
@@ -78,7 +76,7 @@ func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 }
 
 // expectedAt is what holds at a location of the library's.
-func expectedAt(b *budget.Budget, location string) Expected {
+func expectedAt(b *budget, location string) Expected {
 	s := b.At(location)
 	if s == nil {
 		return Expected{}
@@ -117,10 +115,10 @@ func (e Expected) types() schema.Types {
 			}
 			set &= declared
 		}
-		if values, ok := schemadoc.ValuesOf(s); ok {
+		if values, ok := valuesOf(s); ok {
 			var listed schema.Types
 			for _, v := range values {
-				listed |= schema.TypeNamed(schemadoc.TypeName(v))
+				listed |= schema.TypeNamed(typeName(v))
 			}
 			set &= listed
 		}
@@ -139,7 +137,7 @@ func (e Expected) types() schema.Types {
 // here; nil where the schema lists none, or lists arrays and objects.
 func (e Expected) Values() []json.RawMessage {
 	for _, s := range e.every {
-		if values, ok := schemadoc.ValuesOf(s); ok {
+		if values, ok := valuesOf(s); ok {
 			return small(values)
 		}
 	}
@@ -175,7 +173,7 @@ func small(values []any) (all []json.RawMessage) {
 		case json.Number:
 			all = append(all, json.RawMessage(v))
 		case bool, nil:
-			all = append(all, json.RawMessage(schemadoc.Brief(v)))
+			all = append(all, json.RawMessage(brief(v)))
 		default:
 			return nil
 		}
@@ -202,7 +200,7 @@ func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bo
 		for name := range s.Properties {
 			names[name] = true
 		}
-		here, _ := schemadoc.Subschemas(s)
+		here, _ := subschemas(s)
 		todo = append(todo, here...)
 	}
 	for _, alternatives := range e.choices {
@@ -225,11 +223,11 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 			subs = append(subs, sub)
 		}
 		for re, sub := range in.PatternProperties {
-			if budget.Matches(re, name) {
+			if patternMatches(re, name) {
 				subs = append(subs, sub)
 			}
 		}
-		if sub := schemadoc.AsSchema(in.AdditionalProperties); subs == nil && sub != nil {
+		if sub := asSchema(in.AdditionalProperties); subs == nil && sub != nil {
 			subs = append(subs, sub)
 		}
 		return subs
@@ -239,10 +237,10 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 // Item is what may stand in a list, in the place n from 0 on.
 func (s *Schema) Item(e Expected, n int) (Expected, bool) {
 	return s.step(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
-		if prefix := slices.Concat(in.PrefixItems, schemadoc.AsSchemas(in.Items)); n < len(prefix) {
+		if prefix := slices.Concat(in.PrefixItems, asSchemas(in.Items)); n < len(prefix) {
 			return prefix[n : n+1]
 		}
-		if items := cmp.Or(in.Items2020, schemadoc.AsSchema(in.Items), schemadoc.AsSchema(in.AdditionalItems)); items != nil {
+		if items := cmp.Or(in.Items2020, asSchema(in.Items), asSchema(in.AdditionalItems)); items != nil {
 			return []*jsonschema.Schema{items}
 		}
 		return nil

@@ -8,8 +8,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/validate/budget"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -18,8 +16,8 @@ func asIs(s string) string { return s }
 
 // An explainer writes findings about a value.
 type explainer struct {
-	budget *budget.Budget // nil for a meta-schema
-	schema any            // the schema as it was written, for its numbers
+	budget *budget // nil for a meta-schema
+	schema any     // the schema as it was written, for its numbers
 	value  any
 }
 
@@ -53,12 +51,12 @@ func (x explainer) say(p problem) saying {
 			return said
 		}
 	}
-	return saying{text: "does not match the schema", got: schemadoc.Brief(x.there(p))}
+	return saying{text: "does not match the schema", got: brief(x.there(p))}
 }
 
 // there is the value that a problem is about.
 func (x explainer) there(p problem) any {
-	v, _ := schemadoc.Lookup(x.value, p.at)
+	v, _ := lookup(x.value, p.at)
 	return v
 }
 
@@ -72,28 +70,28 @@ func (x explainer) sayValue(p problem) (saying, bool) {
 	v := x.there(p)
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.Type:
-		got := schemadoc.TypeName(v)
+		got := typeName(v)
 		if got == "number" && slices.Contains(k.Want, "integer") {
-			got = schemadoc.Brief(v)
+			got = brief(v)
 		}
-		return mustBe(schemadoc.List(x.typesWanted(p, k), asIs), got), true
+		return mustBe(orList(x.typesWanted(p, k), asIs), got), true
 	case *kind.Const:
-		return mustBe(schemadoc.Brief(k.Want), schemadoc.Brief(v)), true
+		return mustBe(brief(k.Want), brief(v)), true
 	case *kind.Enum:
-		return mustBe(schemadoc.List(k.Want, schemadoc.Brief), schemadoc.Brief(v)), true
+		return mustBe(orList(k.Want, brief), brief(v)), true
 	case *kind.Pattern:
 		return saying{
-			text: "must match the pattern " + schemadoc.Cut(k.Want) + ", got " + schemadoc.Brief(v),
-			want: k.Want, got: schemadoc.Brief(v),
+			text: "must match the pattern " + shorten(k.Want) + ", got " + brief(v),
+			want: k.Want, got: brief(v),
 		}, true
 	case *kind.Format:
-		return mustBe("a valid "+schemadoc.Brief(k.Want), schemadoc.Brief(v)), true
+		return mustBe("a valid "+brief(k.Want), brief(v)), true
 	case *kind.Not:
 		return x.sayNot(p, v), true
 	case *kind.OneOf:
 		return saying{
 			text: fmt.Sprintf("matches alternatives %d and %d, must match only one", k.Subschemas[0], k.Subschemas[1]),
-			want: "exactly one alternative", got: schemadoc.Brief(v),
+			want: "exactly one alternative", got: brief(v),
 		}, true
 	case *kind.FalseSchema:
 		return sayForbidden(p, v)
@@ -102,10 +100,10 @@ func (x explainer) sayValue(p problem) (saying, bool) {
 }
 
 func (x explainer) sayNot(p problem, v any) saying {
-	said := saying{text: "must not match the schema in \"not\", got " + schemadoc.Brief(v), got: schemadoc.Brief(v)}
+	said := saying{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}
 	if not, ok := x.written(p.err.SchemaURL, "not"); ok {
-		said.want = "not " + schemadoc.Brief(not)
-		said.text = "must not match " + schemadoc.Brief(not) + ", got " + schemadoc.Brief(v)
+		said.want = "not " + brief(not)
+		said.text = "must not match " + brief(not) + ", got " + brief(v)
 	}
 	return said
 }
@@ -113,9 +111,9 @@ func (x explainer) sayNot(p problem, v any) saying {
 func sayForbidden(p problem, v any) (saying, bool) {
 	switch p.rule {
 	case "unevaluatedItems", "items", "additionalItems":
-		return saying{text: "is one item too many", want: "no item", got: schemadoc.Brief(v)}, true
+		return saying{text: "is one item too many", want: "no item", got: brief(v)}, true
 	case "false":
-		return saying{text: "is not allowed, got " + schemadoc.Brief(v), want: "nothing", got: schemadoc.Brief(v)}, true
+		return saying{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
 	}
 	return saying{}, false
 }
@@ -136,10 +134,10 @@ func (x explainer) typesWanted(p problem, k *kind.Type) []string {
 
 // sayChoice is about alternatives of which none matched.
 func (x explainer) sayChoice(p problem) saying {
-	got := schemadoc.Brief(x.there(p))
+	got := brief(x.there(p))
 	c := p.choice
 	if wants := c.wants(); len(wants) > 0 {
-		return mustBe(schemadoc.List(wants, asIs), got)
+		return mustBe(orList(wants, asIs), got)
 	}
 	const shown = 3
 	var why []string
@@ -156,14 +154,14 @@ func (x explainer) sayChoice(p problem) saying {
 	if len(why) > 0 {
 		text += ": " + strings.Join(why, "; ")
 	}
-	return saying{text: text, want: "one of " + schemadoc.Count(c.of, "alternative"), got: got}
+	return saying{text: text, want: "one of " + countOf(c.of, "alternative"), got: got}
 }
 
 // written is the value of a keyword in the schema; false where it has none.
 func (x explainer) written(location string, kw string) (any, bool) {
-	ptr, ours := schemadoc.PointerOf(location)
+	ptr, ours := pointerOf(location)
 	if !ours {
 		return nil, false
 	}
-	return schemadoc.Lookup(x.schema, append(schemadoc.Tokens(ptr), kw))
+	return lookup(x.schema, append(pointerTokens(ptr), kw))
 }

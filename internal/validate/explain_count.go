@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // sayNumber is about how big a number is. Both numbers are printed as they were
@@ -30,7 +28,7 @@ func (x explainer) sayNumber(p problem) (saying, bool) {
 	default:
 		return saying{}, false
 	}
-	return mustBe(sign+x.limit(p, kw, limit), schemadoc.Brief(x.there(p))), true
+	return mustBe(sign+x.limit(p, kw, limit), brief(x.there(p))), true
 }
 
 // limit prints the number in a keyword. In draft-04 exclusiveMinimum is true or
@@ -39,10 +37,10 @@ func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
 		v, _ := x.written(p.err.SchemaURL, name)
 		if n, ok := v.(json.Number); ok {
-			return schemadoc.Brief(n)
+			return brief(n)
 		}
 	}
-	return schemadoc.Cut(value.RatString())
+	return shorten(value.RatString())
 }
 
 // An amount is how many of something there must be.
@@ -84,16 +82,16 @@ func (x explainer) sayCount(p problem) (saying, bool) {
 func (x explainer) sayAmount(p problem, a amount) saying {
 	limit := strconv.Itoa(a.want)
 	if n, ok := x.written(p.err.SchemaURL, a.kw); ok {
-		limit = schemadoc.Brief(n)
+		limit = brief(n)
 	}
-	want, got := a.bound+schemadoc.Count(limit, a.thing), strconv.Itoa(a.got)
+	want, got := a.bound+countOf(limit, a.thing), strconv.Itoa(a.got)
 	return saying{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}
 }
 
 func (x explainer) sayContains(p problem) saying {
 	said := saying{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
 	if schema, ok := x.written(p.err.SchemaURL, "contains"); ok {
-		said.text = "must have an item that matches " + schemadoc.Brief(schema)
+		said.text = "must have an item that matches " + brief(schema)
 	}
 	return said
 }

@@ -7,17 +7,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"mcpc/internal/suggest"
-	"mcpc/internal/validate/schemadoc"
 )
 
 // sayMember is about which members an object has.
 func (x explainer) sayMember(p problem) (saying, bool) {
-	name := schemadoc.Quote(p.member)
+	name := quote(p.member)
 	switch p.err.ErrorKind.(type) {
 	case *kind.Required:
 		return saying{text: "missing required member " + name, want: name}, true
 	case *kind.DependentRequired, *kind.Dependency:
-		return saying{text: "missing member " + name + ", which is required with " + schemadoc.Quote(p.with), want: name}, true
+		return saying{text: "missing member " + name + ", which is required with " + quote(p.with), want: name}, true
 	case *kind.AdditionalProperties:
 		return x.sayUnknown(p, p.err.SchemaURL), true
 	case *kind.FalseSchema: // of unevaluatedProperties
@@ -34,17 +33,17 @@ const maxNearNames = 1000
 
 // sayUnknown tells the nearest name that is known, or all if none is near.
 func (x explainer) sayUnknown(p problem, location string) saying {
-	said := saying{text: "unknown member " + schemadoc.Quote(p.member), want: "no members", got: schemadoc.Quote(p.member)}
+	said := saying{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
 	if x.budget == nil {
 		said.want = ""
 		return said
 	}
 	known := expectedAt(x.budget, location).Names()
 	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
-		said.want = schemadoc.Quote(near)
+		said.want = quote(near)
 		said.text += ", did you mean " + said.want + "?"
 	} else if len(known) > 0 {
-		said.want = schemadoc.List(known, schemadoc.Quote)
+		said.want = orList(known, quote)
 	}
 	return said
 }
@@ -52,7 +51,7 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 // sayName passes on what is wrong with a member's name. The library found it on
 // the name as a value, so it is told on the name as a value.
 func (x explainer) sayName(p problem) saying {
-	said := saying{text: "member name " + schemadoc.Quote(p.member) + " is not allowed", got: schemadoc.Quote(p.member)}
+	said := saying{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
 	for _, cause := range p.err.Causes {
 		inner := gather(cause)
 		if len(inner.first) == 0 {
@@ -62,7 +61,7 @@ func (x explainer) sayName(p problem) saying {
 		first.at = nil
 		name := explainer{budget: x.budget, schema: x.schema, value: p.member}.say(first)
 		said.want = name.want
-		said.text = "member name " + schemadoc.Quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+schemadoc.Brief(p.member))
+		said.text = "member name " + quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+brief(p.member))
 	}
 	return said
 }
@@ -72,11 +71,11 @@ func (x explainer) sayItems(p problem) (saying, bool) {
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.UniqueItems:
 		text := fmt.Sprintf("items %d and %d are equal, must be unique", k.Duplicates[0], k.Duplicates[1])
-		item, _ := schemadoc.Lookup(x.there(p), []string{fmt.Sprint(k.Duplicates[1])})
-		return saying{text: text, want: "unique items", got: schemadoc.Brief(item)}, true
+		item, _ := lookup(x.there(p), []string{fmt.Sprint(k.Duplicates[1])})
+		return saying{text: text, want: "unique items", got: brief(item)}, true
 	case *kind.AdditionalItems:
 		items, _ := x.there(p).([]any)
-		want := "at most " + schemadoc.Count(len(items)-k.Count, "item")
+		want := "at most " + countOf(len(items)-k.Count, "item")
 		return saying{
 			text: fmt.Sprintf("must have %s, got %d", want, len(items)),
 			want: want, got: fmt.Sprint(len(items)),

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // FuzzCheck holds any schema against any value: nothing panics, everything ends,
@@ -51,8 +49,8 @@ func FuzzCheck(f *testing.F) {
 // wellTold fails on an error that no caller expects, and says whether there is
 // none.
 func wellTold(t *testing.T, err error) bool {
-	var fault *schemadoc.Error
-	if err != nil && (!errors.As(err, &fault) || fault.Text == "" || fault.Reason == schemadoc.Crashed) {
+	var fault *Error
+	if err != nil && (!errors.As(err, &fault) || fault.Text == "" || fault.Reason == Crashed) {
 		t.Fatalf("error %#v", err)
 	}
 	return err == nil

@@ -13,9 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"mcpc/internal/validate/budget"
-	"mcpc/internal/validate/schemadoc"
 )
 
 // patience is far more than any of this takes. On two cores of 2026 with nothing
@@ -88,7 +85,7 @@ func TestHostileSchemas(t *testing.T) {
 		{"2^30 allOf", fanOut(30, "allOf"), "its subschemas multiply"},
 		{"2^30 anyOf", fanOut(30, "anyOf"), "its subschemas multiply"},
 		{"2^60 oneOf", fanOut(60, "oneOf"), "its subschemas multiply"},
-		{"a megabyte", `{"title":"` + strings.Repeat("x", budget.MaxSchemaBytes) + `"}`, "larger than 1048576 bytes"},
+		{"a megabyte", `{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "larger than 1048576 bytes"},
 		{"JSON depth", strings.Repeat("[", 100_000), "nested deeper than 1000 levels"},
 		{"nesting", nested("not", 64), "subschemas are nested deeper than 64 levels"},
 		{"nesting in a reference", `{"$ref":"#/x","x":` + nested("items", 64) + `}`, "subschemas are nested deeper than 64 levels"},
@@ -137,7 +134,7 @@ func TestHostileSchemas(t *testing.T) {
 			_, _, err := Compile([]byte(tt.schema))
 			took := time.Since(start)
 			t.Logf("%d bytes: %v", len(tt.schema), took)
-			var fault *schemadoc.Error
+			var fault *Error
 			if !errors.As(err, &fault) || !strings.Contains(fault.Text, tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
@@ -244,8 +241,8 @@ func TestCanaries(t *testing.T) {
 			`{"$schema":%q}`, `{"$id":"http://x","$defs":{"a":{"$id":"http://y","$schema":%q}},"$ref":"#/$defs/a"}`,
 		} {
 			_, _, err := Compile(fmt.Appendf(nil, schema, ref))
-			var fault *schemadoc.Error
-			if !errors.As(err, &fault) || fault.Reason != schemadoc.ExternalRef && fault.Reason != schemadoc.UnknownDialect {
+			var fault *Error
+			if !errors.As(err, &fault) || fault.Reason != ExternalRef && fault.Reason != UnknownDialect {
 				t.Errorf(schema+": %v", ref, err)
 			} else if strings.Contains(fault.Text, "the-secret") || fault.Where == "" {
 				t.Errorf(schema+": %+v", ref, *fault)

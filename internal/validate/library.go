@@ -7,16 +7,13 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"mcpc/internal/validate/budget"
-	"mcpc/internal/validate/schemadoc"
 )
 
 // A library is one use of the compiler.
 type library struct {
 	compiler *jsonschema.Compiler
 	doc      any
-	names    []budget.Reference
+	names    []reference
 }
 
 // noLoader is the loader: it opens nothing. The library has the meta-schemas
@@ -29,7 +26,7 @@ func (e *refusedError) Error() string { return "not loading " + e.url }
 
 func (noLoader) Load(url string) (any, error) { return nil, &refusedError{url} }
 
-func newLibrary(spoken schemadoc.Dialect, sv *budget.Survey) *library {
+func newLibrary(spoken dialect, sv *survey) *library {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(spoken.Draft)
 	c.UseLoader(noLoader{})
@@ -39,9 +36,9 @@ func newLibrary(spoken schemadoc.Dialect, sv *budget.Survey) *library {
 
 // compile makes the subschema at a URL usable.
 func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
-	err = schemadoc.Guard(func() error {
-		if at == schemadoc.DocumentURL {
-			if err := l.compiler.AddResource(schemadoc.DocumentURL, l.doc); err != nil {
+	err = guard(func() error {
+		if at == documentURL {
+			if err := l.compiler.AddResource(documentURL, l.doc); err != nil {
 				return err
 			}
 		}
@@ -57,7 +54,7 @@ func (l *library) anchored(root *jsonschema.Schema, ptrs []string) []*jsonschema
 	all := []*jsonschema.Schema{root}
 	for _, ptr := range ptrs {
 		// One that does not compile is in a part that no reference leads to.
-		if sch, err := l.compile(schemadoc.LocationOf(ptr)); err == nil {
+		if sch, err := l.compile(locationOf(ptr)); err == nil {
 			all = append(all, sch)
 		}
 	}
@@ -66,9 +63,9 @@ func (l *library) anchored(root *jsonschema.Schema, ptrs []string) []*jsonschema
 
 // explain turns an error of the compiler into one of ours. It decides by type;
 // the library's texts name its own URLs and are of no use to a person.
-func (l *library) explain(err error, spoken schemadoc.Dialect) error {
+func (l *library) explain(err error, spoken dialect) error {
 	var (
-		ours       *schemadoc.Error
+		ours       *Error
 		broken     *jsonschema.SchemaValidationError
 		load       *jsonschema.LoadURLError
 		noPointer  *jsonschema.JSONPointerNotFoundError
@@ -93,24 +90,24 @@ func (l *library) explain(err error, spoken schemadoc.Dialect) error {
 }
 
 // invalid says what a meta-schema has to say.
-func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken schemadoc.Dialect) error {
+func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken dialect) error {
 	var verr *jsonschema.ValidationError
 	if !errors.As(broken.Err, &verr) {
-		return &schemadoc.Error{Reason: schemadoc.NotASchema, Text: "not a valid schema"}
+		return &Error{Reason: NotASchema, Text: "not a valid schema"}
 	}
-	base, _ := schemadoc.PointerOf(broken.URL)
-	part, _ := schemadoc.Lookup(l.doc, schemadoc.Tokens(base))
+	base, _ := pointerOf(broken.URL)
+	part, _ := lookup(l.doc, pointerTokens(base))
 	found := explainer{value: part}.findings(verr)
 	if len(found) == 0 {
-		return &schemadoc.Error{Reason: schemadoc.NotASchema, Where: base, Text: "not a valid schema"}
+		return &Error{Reason: NotASchema, Where: base, Text: "not a valid schema"}
 	}
 	where := base + found[0].Where
-	text := strings.TrimSpace(schemadoc.Brief(where) + " " + found[0].Text)
+	text := strings.TrimSpace(brief(where) + " " + found[0].Text)
 	if len(found) > 1 {
 		text += fmt.Sprintf(" (the first of %d problems)", problemCount(found))
 	}
-	return &schemadoc.Error{
-		Reason: schemadoc.NotASchema,
+	return &Error{
+		Reason: NotASchema,
 		Where:  where,
 		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.Name, text),
 	}
@@ -121,21 +118,21 @@ func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken schem
 func (l *library) unloaded(target string) error {
 	ptr, kw, spelled := l.referenceTo(target)
 	if kw == "$schema" {
-		return schemadoc.NewUnknownDialect(ptr, spelled)
+		return unknownDialect(ptr, spelled)
 	}
-	return &schemadoc.Error{
-		Reason: schemadoc.ExternalRef,
+	return &Error{
+		Reason: ExternalRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", cmp.Or(kw, "$ref"), schemadoc.Brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", cmp.Or(kw, "$ref"), brief(spelled)),
 	}
 }
 
 func (l *library) unresolved(target string) error {
 	ptr, kw, spelled := l.referenceTo(target)
-	return &schemadoc.Error{
-		Reason: schemadoc.UnresolvedRef,
+	return &Error{
+		Reason: UnresolvedRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points to nothing in the schema", cmp.Or(kw, "$ref"), schemadoc.Brief(spelled)),
+		Text:   fmt.Sprintf("%s %s points to nothing in the schema", cmp.Or(kw, "$ref"), brief(spelled)),
 	}
 }
 
@@ -149,20 +146,20 @@ func (l *library) misnamed(err error) error {
 		noDraft   *jsonschema.UnsupportedDraftError
 	)
 	bad := func(where, text string) error {
-		return &schemadoc.Error{Reason: schemadoc.NotASchema, Where: where, Text: "not a valid schema: " + text}
+		return &Error{Reason: NotASchema, Where: where, Text: "not a valid schema: " + text}
 	}
 	switch {
 	case errors.As(err, &dupID):
-		return bad(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+schemadoc.Brief(dupID.ID))
+		return bad(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+brief(dupID.ID))
 	case errors.As(err, &dupAnchor):
-		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+schemadoc.Brief(dupAnchor.Anchor))
+		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+brief(dupAnchor.Anchor))
 	case errors.As(err, &badURL):
 		ptr, kw, spelled := l.referenceTo(badURL.URL)
-		return bad(ptr, strings.TrimSpace(kw+" "+schemadoc.Brief(cmp.Or(spelled, badURL.URL))+" is not a URL"))
+		return bad(ptr, strings.TrimSpace(kw+" "+brief(cmp.Or(spelled, badURL.URL))+" is not a URL"))
 	case errors.As(err, &badMeta):
 		return bad("", "a $schema is not a URL")
 	case errors.As(err, &noDraft):
-		return schemadoc.NewUnknownDialect("", noDraft.URL)
+		return unknownDialect("", noDraft.URL)
 	}
 	return bad("", "an id or an anchor in it is not well formed")
 }
@@ -175,7 +172,7 @@ func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 			return r.Pointer + "/" + r.Keyword, r.Keyword, r.Text
 		}
 	}
-	return "", "", strings.TrimPrefix(target, schemadoc.DocumentURL)
+	return "", "", strings.TrimPrefix(target, documentURL)
 }
 
 // means says whether a reference, spelled like this, resolves to a URL. The
@@ -183,7 +180,7 @@ func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 func means(ref, target string) bool {
 	targetURL, targetFrag, _ := strings.Cut(target, "#")
 	refURL, refFrag, _ := strings.Cut(ref, "#")
-	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(schemadoc.Unescaped(targetFrag), schemadoc.Unescaped(refFrag))) {
+	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescaped(targetFrag), unescaped(refFrag))) {
 		return false
 	}
 	if targetFrag == "" && refURL == "" {
@@ -192,5 +189,5 @@ func means(ref, target string) bool {
 	for strings.HasPrefix(refURL, "../") || strings.HasPrefix(refURL, "./") {
 		_, refURL, _ = strings.Cut(refURL, "/")
 	}
-	return strings.HasSuffix(schemadoc.Unescaped(targetURL), schemadoc.Unescaped(refURL))
+	return strings.HasSuffix(unescaped(targetURL), unescaped(refURL))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"mcpc/internal/schema"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -219,9 +218,9 @@ func forbidden(e *jsonschema.ValidationError) problem {
 // lastKeyword is the keyword that a subschema is the value of, or "" if it is
 // one of several in a keyword.
 func lastKeyword(location string) string {
-	ptr, _ := schemadoc.PointerOf(location)
+	ptr, _ := pointerOf(location)
 	last := ""
-	for toks := schemadoc.Tokens(ptr); len(toks) > 0; {
+	for toks := pointerTokens(ptr); len(toks) > 0; {
 		n := 1
 		if last = toks[0]; slices.Contains(schema.HoldMap, last) {
 			last, n = "", 2

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mcpc/internal/schema"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -18,15 +17,15 @@ import (
 // first warning says that the schema is not valid.
 func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	s, warnings, err := Compile(raw)
-	failed, ok := errors.AsType[*schemadoc.Error](err)
-	if !ok || failed.Reason != schemadoc.NotASchema {
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || failed.Reason != NotASchema {
 		return s, warnings, err
 	}
 	doc, bad := readSchema(raw)
 	if bad != nil {
 		return nil, nil, err
 	}
-	spoken, bad := schemadoc.DialectOf(doc)
+	spoken, bad := dialectOf(doc)
 	if bad != nil {
 		return nil, nil, err
 	}
@@ -159,10 +158,10 @@ func Readable(raw []byte) *Schema {
 	if err != nil {
 		return nil
 	}
-	spoken, err := schemadoc.DialectOf(doc)
+	spoken, err := dialectOf(doc)
 	if err != nil {
 		leaveOut(doc, "/$schema")
-		spoken = schemadoc.Dialects[0]
+		spoken = dialects[0]
 	}
 	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
 	for range maxLeftOut {
@@ -170,7 +169,7 @@ func Readable(raw []byte) *Schema {
 		if err == nil {
 			return s
 		}
-		failed, ok := errors.AsType[*schemadoc.Error](err)
+		failed, ok := errors.AsType[*Error](err)
 		if !ok || !failed.IsOfPart() || !leaveOut(doc, failed.Where) {
 			return nil
 		}
@@ -181,9 +180,9 @@ func Readable(raw []byte) *Schema {
 // leaveOut removes the innermost member of an object that a JSON pointer leads through. A subschema with a name becomes
 // {} at first, which keeps the name known. It reports whether there was anything to remove.
 func leaveOut(doc any, pointer string) bool {
-	path := schemadoc.Tokens(pointer)
+	path := pointerTokens(pointer)
 	for n := len(path) - 1; n >= 0; n-- {
-		parent, _ := schemadoc.Lookup(doc, path[:n])
+		parent, _ := lookup(doc, path[:n])
 		members, _ := parent.(map[string]any)
 		value, there := members[path[n]]
 		if !there {

@@ -4,12 +4,12 @@
 //
 // A schema comes from a server, and so may the value: both are hostile until
 // shown otherwise. Nothing is fetched, no file is opened, and each check ends when
-// its budget is spent (see package budget), so that neither can hang or end the process.
+// its budget is spent (see budget.go), so that neither can hang or end the process.
 //
 // The dialects are 2020-12, which is also the default, 2019-09, draft-07,
 // draft-06 and draft-04. "format" is an annotation in all of them.
 //
-// With its subpackages it is the one importer of santhosh-tekuri/jsonschema. It does not know
+// It is the one importer of santhosh-tekuri/jsonschema. It does not know
 // what a tool is, whether a value is an argument or a result, what should
 // happen when a check fails, or how a finding is shown. Whether the bytes
 // themselves are well made (duplicate members, bad UTF-8) is wire's business.
@@ -23,8 +23,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/validate/budget"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -33,7 +31,7 @@ import (
 type Schema struct {
 	doc      any
 	compiled *jsonschema.Schema
-	budget   *budget.Budget
+	budget   *budget
 }
 
 // Compile makes a checker of a schema's bytes. The dialect is what $schema
@@ -41,13 +39,13 @@ type Schema struct {
 //
 // The warnings tell what will not be checked, such as a pattern that Go's
 // regular expressions cannot express; everything else is enforced. Their Where
-// points into the schema. An error is always a *schemadoc.Error.
+// points into the schema. An error is always a *Error.
 func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	doc, err := readSchema(schema)
 	if err != nil {
 		return nil, nil, err
 	}
-	spoken, err := schemadoc.DialectOf(doc)
+	spoken, err := dialectOf(doc)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,18 +53,18 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 }
 
 // compile compiles a decoded schema with the library.
-func compile(doc any, spoken schemadoc.Dialect) (*Schema, []wire.Finding, error) {
-	sv, err := budget.NewSurvey(doc, spoken)
+func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
+	sv, err := newSurvey(doc, spoken)
 	if err != nil {
 		return nil, nil, err
 	}
 	spoken, warnings := sv.Dialect(spoken)
 	lib := newLibrary(spoken, sv)
-	root, err := lib.compile(schemadoc.DocumentURL)
+	root, err := lib.compile(documentURL)
 	if err != nil {
 		return nil, nil, lib.explain(err, spoken)
 	}
-	limits, unchecked, err := budget.New(root, lib.anchored(root, sv.Anchors), sv)
+	limits, unchecked, err := newBudget(root, lib.anchored(root, sv.Anchors), sv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,7 +75,7 @@ func compile(doc any, spoken schemadoc.Dialect) (*Schema, []wire.Finding, error)
 // places; none means that it does. Where points into the value. There are never
 // more than MaxFindings of them, and then one more with the rule RuleMore.
 //
-// An error is always a *schemadoc.Error, and means that nothing is known about the
+// An error is always a *Error, and means that nothing is known about the
 // value: it is not JSON, or checking it would take too much work.
 func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 	v, err := readValue(value)
@@ -94,37 +92,37 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 
 // readSchema decodes a schema that is small enough to look at.
 func readSchema(b []byte) (any, error) {
-	if len(b) > budget.MaxSchemaBytes {
-		return nil, schemadoc.NewTooComplex("", "it is larger than %d bytes", budget.MaxSchemaBytes)
+	if len(b) > maxSchemaBytes {
+		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
 	}
 	if tooDeep(b) {
-		return nil, schemadoc.NewTooComplex("", "its JSON is nested deeper than %d levels", jsonraw.MaxDepth)
+		return nil, tooComplex("", "its JSON is nested deeper than %d levels", jsonraw.MaxDepth)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
-		return nil, &schemadoc.Error{Reason: schemadoc.NotJSON, Text: fmt.Sprintf("the schema is not JSON: %v", err)}
+		return nil, &Error{Reason: NotJSON, Text: fmt.Sprintf("the schema is not JSON: %v", err)}
 	}
 	switch doc.(type) {
 	case map[string]any, bool:
 		return doc, nil
 	}
-	return nil, &schemadoc.Error{
-		Reason: schemadoc.NotASchema,
-		Text:   "not a schema: it must be an object, true or false, got " + schemadoc.TypeName(doc),
+	return nil, &Error{
+		Reason: NotASchema,
+		Text:   "not a schema: it must be an object, true or false, got " + typeName(doc),
 	}
 }
 
 // readValue decodes a value with its numbers as they are spelled.
 func readValue(b []byte) (any, error) {
 	if tooDeep(b) {
-		return nil, &schemadoc.Error{
-			Reason: schemadoc.TooComplex,
+		return nil, &Error{
+			Reason: TooComplex,
 			Text:   fmt.Sprintf("the value is nested deeper than %d levels", jsonraw.MaxDepth),
 		}
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
-		return nil, &schemadoc.Error{Reason: schemadoc.NotJSON, Text: fmt.Sprintf("the value is not JSON: %v", err)}
+		return nil, &Error{Reason: NotJSON, Text: fmt.Sprintf("the value is not JSON: %v", err)}
 	}
 	return v, nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -214,8 +213,8 @@ func TestManyFindings(t *testing.T) {
 func TestValueIsNotJSON(t *testing.T) {
 	s, _ := mustCompile(t, `{}`)
 	for _, value := range []string{"", "{", "1 2", "nope", "\xff"} {
-		var fault *schemadoc.Error
-		if _, err := s.Check([]byte(value)); !errors.As(err, &fault) || fault.Reason != schemadoc.NotJSON {
+		var fault *Error
+		if _, err := s.Check([]byte(value)); !errors.As(err, &fault) || fault.Reason != NotJSON {
 			t.Errorf("Check(%q): %v", value, err)
 		}
 	}

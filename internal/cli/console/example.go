@@ -6,7 +6,6 @@ import (
 
 	"mcpc/internal/schema"
 	"mcpc/internal/validate"
-	"mcpc/internal/validate/schemadoc"
 )
 
 // ValidExample is a small value that satisfies a schema, nil where none is known. What
@@ -14,7 +13,7 @@ import (
 func ValidExample(raw json.RawMessage) json.RawMessage {
 	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)
-	if failed, ok := errors.AsType[*schemadoc.Error](err); ok && failed.Reason == schemadoc.NotASchema && string(example) == "{}" {
+	if failed, ok := errors.AsType[*validate.Error](err); ok && failed.Reason == validate.NotASchema && string(example) == "{}" {
 		return example
 	}
 	if err != nil || len(warnings) > 0 {

@@ -11,7 +11,6 @@ import (
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shape"
 	"mcpc/internal/validate"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -20,7 +19,7 @@ var LintTools = check.Tools{
 	Shape: shape.CheckBut,
 	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
 		s, warnings, err := validate.Compile(schema)
-		if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
+		if failed, ok := errors.AsType[*validate.Error](err); ok {
 			return nil, nil, &check.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
 		}
 		return s, warnings, nil

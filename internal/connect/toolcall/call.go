@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -144,8 +143,8 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.fill(schema) {
 		findings, err = schema.Check(o.Arguments)
 	}
-	if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
-		if failed.IsOfPart() && failed.Reason != schemadoc.ExternalRef && !c.Env.Strict {
+	if failed, ok := errors.AsType[*validate.Error](err); ok {
+		if failed.IsOfPart() && failed.Reason != validate.ExternalRef && !c.Env.Strict {
 			warnFresh(c, tool, "the inputSchema of "+o.Name+" cannot be used, so the arguments were not validated: "+failed.Text)
 			return misfit(c, o, findings, wire.Hint(o.Otherwise(findings)))
 		}

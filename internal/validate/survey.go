@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/schema"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -19,15 +18,15 @@ import (
 // on two cores of 2026, which makes the limit 150 milliseconds. Flat schemas
 // reach it at some 5 000 subschemas.
 const (
-	MaxSchemaBytes = 1 << 20
+	maxSchemaBytes = 1 << 20
 	maxSubschemas  = 10_000
 	maxNesting     = 64
 	maxCompileWork = 150_000_000
 )
 
-// A Survey is what a walk through a decoded schema finds out before the library
+// A survey is what a walk through a decoded schema finds out before the library
 // sees it. The walk goes at least everywhere that the library will go.
-type Survey struct {
+type survey struct {
 	Doc      any
 	patterns *patterns
 	// olderEnum: enum must have unique items, which the library checks in
@@ -39,7 +38,7 @@ type Survey struct {
 	work     int
 	leads
 
-	Names    []Reference // every $schema, $id and reference
+	Names    []reference // every $schema, $id and reference
 	Anchors  []string    // pointers of subschemas with a $dynamicAnchor
 	declared bool        // there is a $schema
 	tuple    string      // pointer of an array in "items", if there is one
@@ -59,15 +58,15 @@ type leads struct {
 	following bool
 }
 
-// NewSurvey surveys a schema and refuses what would cost too much to compile.
-func NewSurvey(doc any, spoken schemadoc.Dialect) (*Survey, error) {
-	sv := &Survey{
+// newSurvey surveys a schema and refuses what would cost too much to compile.
+func newSurvey(doc any, spoken dialect) (*survey, error) {
+	sv := &survey{
 		Doc:       doc,
 		patterns:  newPatterns(),
 		olderEnum: spoken.Older(),
 		seen:      map[string]bool{},
 		leads:     leads{resources: []string{""}, known: map[string]bool{}, extras: map[string]bool{}},
-		declared:  schemadoc.Member(doc, "$schema") != nil,
+		declared:  memberOf(doc, "$schema") != nil,
 	}
 	if err := sv.weigh(doc); err != nil {
 		return nil, err
@@ -82,24 +81,24 @@ func NewSurvey(doc any, spoken schemadoc.Dialect) (*Survey, error) {
 }
 
 // weigh counts what it costs to hold any of the JSON against a meta-schema.
-func (sv *Survey) weigh(v any) error {
+func (sv *survey) weigh(v any) error {
 	sv.work += 400
 	if n, ok := v.(json.Number); ok {
 		sv.work += 300 * numberWork(magnitude(n))
 	}
-	for item := range schemadoc.Parts(v) {
+	for item := range parts(v) {
 		if err := sv.weigh(item); err != nil {
 			return err
 		}
 	}
 	if sv.work > maxCompileWork {
-		return schemadoc.NewTooComplex("", "it would take too long to compile")
+		return tooComplex("", "it would take too long to compile")
 	}
 	return nil
 }
 
 // visit looks at one subschema and those below it.
-func (sv *Survey) visit(v any, ptr string, nesting int) error {
+func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if _, ok := sv.seen[ptr]; ok {
 		return nil
 	}
@@ -108,11 +107,11 @@ func (sv *Survey) visit(v any, ptr string, nesting int) error {
 	sv.work += 12_000 + 1_000*nesting
 	switch {
 	case len(sv.seen) > maxSubschemas:
-		return schemadoc.NewTooComplex("", "it has more than %d subschemas", maxSubschemas)
+		return tooComplex("", "it has more than %d subschemas", maxSubschemas)
 	case nesting > maxNesting:
-		return schemadoc.NewTooComplex(ptr, "its subschemas are nested deeper than %d levels", maxNesting)
-	case sv.work > maxCompileWork || sv.pointers > MaxSchemaBytes*4:
-		return schemadoc.NewTooComplex("", "it would take too long to compile")
+		return tooComplex(ptr, "its subschemas are nested deeper than %d levels", maxNesting)
+	case sv.work > maxCompileWork || sv.pointers > maxSchemaBytes*4:
+		return tooComplex("", "it would take too long to compile")
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
@@ -126,7 +125,7 @@ func (sv *Survey) visit(v any, ptr string, nesting int) error {
 }
 
 // note takes down what matters about one subschema by itself.
-func (sv *Survey) note(obj map[string]any, ptr string) error {
+func (sv *survey) note(obj map[string]any, ptr string) error {
 	for _, kw := range []string{"$id", "id"} {
 		if id, ok := obj[kw].(string); ok {
 			if err := sv.noteResource(id, ptr); err != nil {
@@ -134,7 +133,7 @@ func (sv *Survey) note(obj map[string]any, ptr string) error {
 			}
 		}
 	}
-	if d, ok := schemadoc.DialectNamed(fmt.Sprint(obj["$schema"])); ok && d.Older() {
+	if d, ok := dialectNamed(fmt.Sprint(obj["$schema"])); ok && d.Older() {
 		sv.olderEnum = true
 	}
 	if _, ok := obj["$dynamicAnchor"].(string); ok {
@@ -148,12 +147,12 @@ func (sv *Survey) note(obj map[string]any, ptr string) error {
 	sv.newest = sv.newest || prefix || dynamic
 	for _, kw := range []string{"$id", "$schema"} {
 		if name, ok := obj[kw].(string); ok {
-			sv.Names = append(sv.Names, Reference{ptr, kw, name})
+			sv.Names = append(sv.Names, reference{ptr, kw, name})
 		}
 	}
 	for _, kw := range []string{"$dynamicRef", "$recursiveRef", "$ref"} {
 		if ref, ok := obj[kw].(string); ok {
-			sv.Names = append(sv.Names, Reference{ptr, kw, ref})
+			sv.Names = append(sv.Names, reference{ptr, kw, ref})
 			if err := sv.noteRef(ref); err != nil {
 				return err
 			}
@@ -168,7 +167,7 @@ func (sv *Survey) note(obj map[string]any, ptr string) error {
 // noteUnique guards the keywords whose items a meta-schema wants to be unique.
 // The library compares them pair by pair where they are lists or objects, and
 // its hash takes many different lists for the same one.
-func (sv *Survey) noteUnique(obj map[string]any, ptr string) error {
+func (sv *survey) noteUnique(obj map[string]any, ptr string) error {
 	lists := map[string]any{"required": obj["required"], "type": obj["type"]}
 	for _, kw := range []string{"dependentRequired", "dependencies"} {
 		if deps, ok := obj[kw].(map[string]any); ok {
@@ -179,10 +178,10 @@ func (sv *Survey) noteUnique(obj map[string]any, ptr string) error {
 	}
 	for _, at := range slices.Sorted(maps.Keys(lists)) {
 		if nested, _ := nestedSize(lists[at]); nested {
-			return &schemadoc.Error{
-				Reason: schemadoc.NotASchema,
+			return &Error{
+				Reason: NotASchema,
 				Where:  ptr + "/" + at,
-				Text:   "not a valid schema: " + schemadoc.Brief(ptr+"/"+at) + " must be a list of strings",
+				Text:   "not a valid schema: " + brief(ptr+"/"+at) + " must be a list of strings",
 			}
 		}
 	}
@@ -207,23 +206,23 @@ func nestedSize(list any) (nested bool, size int) {
 
 // notePatterns compiles the regular expressions, because their cost is a part
 // of the schema's.
-func (sv *Survey) notePatterns(obj map[string]any, ptr string) error {
+func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
 	if src, ok := obj["pattern"].(string); ok {
 		if _, err := sv.patterns.compile(src); err != nil {
-			return schemadoc.NewTooComplex(ptr+"/pattern", "%v", err)
+			return tooComplex(ptr+"/pattern", "%v", err)
 		}
 	}
 	named, _ := obj["patternProperties"].(map[string]any)
 	for _, src := range slices.Sorted(maps.Keys(named)) {
 		if _, err := sv.patterns.compile(src); err != nil {
-			return schemadoc.NewTooComplex(ptr+"/patternProperties"+jsonraw.Pointer("", src), "%v", err)
+			return tooComplex(ptr+"/patternProperties"+jsonraw.Pointer("", src), "%v", err)
 		}
 	}
 	return nil
 }
 
 // descend visits the subschemas that stand directly in one.
-func (sv *Survey) descend(obj map[string]any, ptr string, nesting int) error {
+func (sv *survey) descend(obj map[string]any, ptr string, nesting int) error {
 	for _, kw := range schema.HoldOne {
 		sub, ok := obj[kw]
 		if _, list := sub.([]any); !ok || list {
@@ -255,11 +254,11 @@ func (sv *Survey) descend(obj map[string]any, ptr string, nesting int) error {
 // Dialect decides by which dialect a schema is read. Many a server writes tuples
 // as an array in "items" and gives no $schema. 2020-12 has no such thing;
 // 2019-09 has it, and is otherwise the nearest to it.
-func (sv *Survey) Dialect(spoken schemadoc.Dialect) (schemadoc.Dialect, []wire.Finding) {
+func (sv *survey) Dialect(spoken dialect) (dialect, []wire.Finding) {
 	if sv.declared || sv.tuple == "" || sv.newest {
 		return spoken, nil
 	}
-	older := schemadoc.Dialects[1]
+	older := dialects[1]
 	return older, []wire.Finding{{
 		Rule:  "dialect",
 		Level: wire.Warning,
@@ -271,5 +270,5 @@ func (sv *Survey) Dialect(spoken schemadoc.Dialect) (schemadoc.Dialect, []wire.F
 	}}
 }
 
-// A Reference is a string that names a schema, and where it stands.
-type Reference struct{ Pointer, Keyword, Text string }
+// A reference is a string that names a schema, and where it stands.
+type reference struct{ Pointer, Keyword, Text string }

@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"iter"
@@ -9,44 +9,44 @@ import (
 	"strings"
 )
 
-// DocumentURL names the schema inside of the library. It ends in a directory, so
+// documentURL names the schema inside of the library. It ends in a directory, so
 // that a relative reference resolves to something else and is refused.
-const DocumentURL = "mcpc-schema://document/"
+const documentURL = "mcpc-schema://document/"
 
-// LocationOf is the URL of a place in the schema.
-func LocationOf(ptr string) string {
+// locationOf is the URL of a place in the schema.
+func locationOf(ptr string) string {
 	parts := strings.Split(ptr, "/")
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
-	return DocumentURL + "#" + strings.Join(parts, "/")
+	return documentURL + "#" + strings.Join(parts, "/")
 }
 
-// PointerOf is the pointer in a URL of the library's, and whether it points into
+// pointerOf is the pointer in a URL of the library's, and whether it points into
 // the schema rather than into a built-in meta-schema.
-func PointerOf(location string) (ptr string, ours bool) {
+func pointerOf(location string) (ptr string, ours bool) {
 	base, frag, _ := strings.Cut(location, "#")
 	ptr, err := url.PathUnescape(frag)
-	return ptr, err == nil && base == DocumentURL
+	return ptr, err == nil && base == documentURL
 }
 
-func Unescaped(s string) string {
+func unescaped(s string) string {
 	if u, err := url.PathUnescape(s); err == nil {
 		return u
 	}
 	return s
 }
 
-// Member is what an object holds under a name, or nil.
-func Member(v any, name string) any {
+// memberOf is what an object holds under a name, or nil.
+func memberOf(v any, name string) any {
 	obj, _ := v.(map[string]any)
 	return obj[name]
 }
 
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// Tokens reads a JSON pointer.
-func Tokens(ptr string) []string {
+// pointerTokens reads a JSON pointer.
+func pointerTokens(ptr string) []string {
 	if ptr == "" {
 		return nil
 	}
@@ -57,8 +57,8 @@ func Tokens(ptr string) []string {
 	return toks
 }
 
-// Lookup follows tokens into a value.
-func Lookup(v any, toks []string) (any, bool) {
+// lookup follows tokens into a value.
+func lookup(v any, toks []string) (any, bool) {
 	for _, tok := range toks {
 		var ok bool
 		if v, ok = step(v, tok); !ok {
@@ -81,8 +81,8 @@ func step(v any, tok string) (any, bool) {
 	return nil, false
 }
 
-// Parts are the items of an array, or the values of an object.
-func Parts(v any) iter.Seq[any] {
+// parts are the items of an array, or the values of an object.
+func parts(v any) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		switch v := v.(type) {
 		case []any:

@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ import (
 // that a hostile value of 200 kB keeps it busy for minutes.
 //
 // The two pay for what they do.
-func (n *node) extend(b *Budget) {
+func (n *node) extend(b *budget) {
 	s := n.schema
 	if s.PropertyNames != nil {
 		n.names = s.PropertyNames
@@ -48,7 +48,7 @@ func (c nameCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-type uniqueCheck struct{ budget *Budget }
+type uniqueCheck struct{ budget *budget }
 
 func (c uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	items, _ := v.([]any)

@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestGuard(t *testing.T) {
-	err := Guard(func() error { panic("assignment to entry in nil map") })
+	err := guard(func() error { panic("assignment to entry in nil map") })
 	var fault *Error
 	if !errors.As(err, &fault) || fault.Reason != Crashed || !strings.Contains(fault.Text, "nil map") {
 		t.Errorf("got %v", err)

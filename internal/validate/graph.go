@@ -1,12 +1,10 @@
-package budget
+package validate
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // A graph is the compiled schema, with every subschema that checking a value
@@ -39,7 +37,7 @@ func reach(root *jsonschema.Schema, from []*jsonschema.Schema) *graph {
 		if s.ID != "" {
 			entered = append(entered, s)
 		}
-		here, below := schemadoc.Subschemas(s)
+		here, below := subschemas(s)
 		todo = append(append(todo, here...), below...)
 	}
 	g.index(entered)
@@ -80,7 +78,7 @@ func (g *graph) tangled() error {
 		}
 	}
 	if guesses > maxGuesses {
-		return schemadoc.NewTooComplex("", "its dynamic references can lead to too many places")
+		return tooComplex("", "its dynamic references can lead to too many places")
 	}
 	return nil
 }
@@ -88,7 +86,7 @@ func (g *graph) tangled() error {
 // here lists the subschemas that a schema applies, or may apply, to the value
 // that it is applied to.
 func (g *graph) here(s *jsonschema.Schema) []*jsonschema.Schema {
-	here, _ := schemadoc.Subschemas(s)
+	here, _ := subschemas(s)
 	add := func(target *jsonschema.Schema, others []*jsonschema.Schema) {
 		for _, sub := range others {
 			if sub != target {

@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"maps"
@@ -7,8 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// ValuesOf are what "enum" or "const" list.
-func ValuesOf(s *jsonschema.Schema) ([]any, bool) {
+// valuesOf are what "enum" or "const" list.
+func valuesOf(s *jsonschema.Schema) ([]any, bool) {
 	switch {
 	case s.Const != nil:
 		return []any{*s.Const}, true
@@ -18,8 +18,8 @@ func ValuesOf(s *jsonschema.Schema) ([]any, bool) {
 	return nil, false
 }
 
-// WantsWhole reports a "type" that only whole numbers have.
-func WantsWhole(s *jsonschema.Schema) bool {
+// wantsWhole reports a "type" that only whole numbers have.
+func wantsWhole(s *jsonschema.Schema) bool {
 	if s.Types == nil {
 		return false
 	}
@@ -27,32 +27,32 @@ func WantsWhole(s *jsonschema.Schema) bool {
 	return slices.Contains(names, "integer") && !slices.Contains(names, "number")
 }
 
-// Subschemas lists the subschemas that a schema applies to the value that it is
+// subschemas lists the subschemas that a schema applies to the value that it is
 // applied to, and those that it applies to what is inside of that value.
-func Subschemas(s *jsonschema.Schema) (here, below []*jsonschema.Schema) {
+func subschemas(s *jsonschema.Schema) (here, below []*jsonschema.Schema) {
 	here = append(here, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else)
 	if s.DynamicRef != nil {
 		here = append(here, s.DynamicRef.Ref)
 	}
 	here = slices.Concat(here, s.AllOf, s.AnyOf, s.OneOf, slices.Collect(maps.Values(s.DependentSchemas)))
 	for _, dep := range s.Dependencies {
-		here = append(here, AsSchema(dep))
+		here = append(here, asSchema(dep))
 	}
 	below = append(below, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems,
-		s.ContentSchema, AsSchema(s.AdditionalProperties), AsSchema(s.AdditionalItems), AsSchema(s.Items))
-	below = slices.Concat(below, AsSchemas(s.Items), s.PrefixItems,
+		s.ContentSchema, asSchema(s.AdditionalProperties), asSchema(s.AdditionalItems), asSchema(s.Items))
+	below = slices.Concat(below, asSchemas(s.Items), s.PrefixItems,
 		slices.Collect(maps.Values(s.Properties)), slices.Collect(maps.Values(s.PatternProperties)))
 	isNil := func(s *jsonschema.Schema) bool { return s == nil }
 	return slices.DeleteFunc(here, isNil), slices.DeleteFunc(below, isNil)
 }
 
-// AsSchema reads the fields in which the library holds one of several types.
-func AsSchema(v any) *jsonschema.Schema {
+// asSchema reads the fields in which the library holds one of several types.
+func asSchema(v any) *jsonschema.Schema {
 	s, _ := v.(*jsonschema.Schema)
 	return s
 }
 
-func AsSchemas(v any) []*jsonschema.Schema {
+func asSchemas(v any) []*jsonschema.Schema {
 	list, _ := v.([]*jsonschema.Schema)
 	return list
 }

@@ -1,14 +1,12 @@
-package budget
+package validate
 
 import (
 	"strings"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // follow visits what references lead to outside of the places for subschemas,
 // as in {"$ref":"#/components/x"}.
-func (sv *Survey) follow() error {
+func (sv *survey) follow() error {
 	sv.following, sv.base = true, sv.idBytes
 	for len(sv.pending) > 0 {
 		ptr := sv.pending[0]
@@ -16,7 +14,7 @@ func (sv *Survey) follow() error {
 		if sv.seen[ptr] || sv.extras[ptr] {
 			continue
 		}
-		target, ok := schemadoc.Lookup(sv.Doc, schemadoc.Tokens(ptr))
+		target, ok := lookup(sv.Doc, pointerTokens(ptr))
 		if !ok {
 			continue
 		}
@@ -33,11 +31,11 @@ func (sv *Survey) follow() error {
 
 // noteRef takes down where a reference may point to. A pointer counts from the
 // root of some resource; rather than work out which, it is tried in all.
-func (sv *Survey) noteRef(ref string) error {
+func (sv *survey) noteRef(ref string) error {
 	sv.refs++
 	sv.work += joinWork * (sv.base + len(ref))
 	_, frag, _ := strings.Cut(ref, "#")
-	frag = schemadoc.Unescaped(frag)
+	frag = unescaped(frag)
 	if !strings.HasPrefix(frag, "/") || sv.known[frag] {
 		return nil
 	}
@@ -52,7 +50,7 @@ func (sv *Survey) noteRef(ref string) error {
 }
 
 // noteResource takes down the root of a resource.
-func (sv *Survey) noteResource(id, root string) error {
+func (sv *survey) noteResource(id, root string) error {
 	sv.base += len(id)
 	sv.idBytes += len(id)
 	sv.work += joinWork * sv.base
@@ -65,7 +63,7 @@ func (sv *Survey) noteResource(id, root string) error {
 	return nil
 }
 
-func (sv *Survey) lead(root, frag string) error {
+func (sv *survey) lead(root, frag string) error {
 	if sv.work += 500 + 10*(len(root)+len(frag)); sv.work > maxCompileWork {
 		return sv.tooLong()
 	}
@@ -74,7 +72,7 @@ func (sv *Survey) lead(root, frag string) error {
 }
 
 // total adds what grows faster than the number of subschemas.
-func (sv *Survey) total() error {
+func (sv *survey) total() error {
 	n, ids, extras, anchors := len(sv.seen), len(sv.resources), len(sv.extras), len(sv.Anchors)
 	sv.work += n * n * 5 / 2          // every new subschema is looked up in a list of all
 	sv.work += n * (sv.pointers / 40) // by comparing pointers that often begin alike
@@ -99,14 +97,14 @@ const (
 	joinWork = 30
 )
 
-func (sv *Survey) tooLong() error {
-	return schemadoc.NewTooComplex("", "it would take too long to compile (%d subschemas, %d of them only reached by $ref, %d ids)",
+func (sv *survey) tooLong() error {
+	return tooComplex("", "it would take too long to compile (%d subschemas, %d of them only reached by $ref, %d ids)",
 		len(sv.seen), len(sv.extras), len(sv.resources)-1)
 }
 
 // again counts what the library holds against a meta-schema once more, because
 // it stands inside of something that a reference leads to.
-func (sv *Survey) again() {
+func (sv *survey) again() {
 	for extra := range sv.extras {
 		for ptr := range sv.seen {
 			if strings.HasPrefix(ptr, extra+"/") {

@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"fmt"
@@ -7,15 +7,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A Dialect is one version of JSON Schema.
-type Dialect struct {
+// A dialect is one version of JSON Schema.
+type dialect struct {
 	Name  string
 	uri   string // without scheme and '#'
 	Draft *jsonschema.Draft
 }
 
-// Dialects lists what is supported, the default first.
-var Dialects = [...]Dialect{
+// dialects lists what is supported, the default first.
+var dialects = [...]dialect{
 	{"2020-12", "json-schema.org/draft/2020-12/schema", jsonschema.Draft2020},
 	{"2019-09", "json-schema.org/draft/2019-09/schema", jsonschema.Draft2019},
 	{"draft-07", "json-schema.org/draft-07/schema", jsonschema.Draft7},
@@ -26,53 +26,53 @@ var Dialects = [...]Dialect{
 // latestURI is how a schema asks for whatever is newest.
 const latestURI = "json-schema.org/schema"
 
-// DialectOf reads $schema. What is not a string is left to the meta-schema,
+// dialectOf reads $schema. What is not a string is left to the meta-schema,
 // which has something better to say about it.
-func DialectOf(doc any) (Dialect, error) {
-	uri, ok := Member(doc, "$schema").(string)
+func dialectOf(doc any) (dialect, error) {
+	uri, ok := memberOf(doc, "$schema").(string)
 	if !ok {
-		return Dialects[0], nil
+		return dialects[0], nil
 	}
-	if d, ok := DialectNamed(uri); ok {
+	if d, ok := dialectNamed(uri); ok {
 		return d, nil
 	}
-	return Dialect{}, NewUnknownDialect("/$schema", uri)
+	return dialect{}, unknownDialect("/$schema", uri)
 }
 
 // Older dialects want the items of enum to be unique.
-func (d Dialect) Older() bool { return d.Name == "draft-06" || d.Name == "draft-04" }
+func (d dialect) Older() bool { return d.Name == "draft-06" || d.Name == "draft-04" }
 
-func DialectNamed(uri string) (Dialect, bool) {
+func dialectNamed(uri string) (dialect, bool) {
 	bare, ok := strings.CutPrefix(uri, "https://")
 	if !ok {
 		bare, ok = strings.CutPrefix(uri, "http://")
 	}
 	if !ok {
-		return Dialect{}, false
+		return dialect{}, false
 	}
 	bare = strings.TrimSuffix(bare, "#")
 	if bare == latestURI {
-		return Dialects[0], true
+		return dialects[0], true
 	}
-	for _, d := range Dialects {
+	for _, d := range dialects {
 		if d.uri == bare {
 			return d, true
 		}
 	}
-	return Dialect{}, false
+	return dialect{}, false
 }
 
-// NewUnknownDialect refuses: checking by the rules of some other dialect would
+// unknownDialect refuses: checking by the rules of some other dialect would
 // give an unreliable answer.
-func NewUnknownDialect(where, uri string) error {
-	names := make([]string, len(Dialects))
-	for i, d := range Dialects {
+func unknownDialect(where, uri string) error {
+	names := make([]string, len(dialects))
+	for i, d := range dialects {
 		names[i] = d.Name
 	}
 	return &Error{
 		Reason: UnknownDialect,
 		Where:  where,
 		Text: fmt.Sprintf("dialect %s not supported (supported: %s)",
-			Brief(uri), strings.Join(names, ", ")),
+			brief(uri), strings.Join(names, ", ")),
 	}
 }

@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -41,18 +40,18 @@ func (g *graph) loosen(doc any) []wire.Finding {
 // widen repairs the counts that the library cannot hold: it keeps the lowest 64
 // bits of a number, so that a maxLength of 2^64 lets only "" pass.
 func widen(s *jsonschema.Schema, doc any) {
-	ptr, ours := schemadoc.PointerOf(s.Location)
+	ptr, ours := pointerOf(s.Location)
 	if !ours {
 		return
 	}
-	written, _ := schemadoc.Lookup(doc, schemadoc.Tokens(ptr))
+	written, _ := lookup(doc, pointerTokens(ptr))
 	for kw, held := range map[string]*int{
 		"minLength": s.MinLength, "maxLength": s.MaxLength,
 		"minItems": s.MinItems, "maxItems": s.MaxItems,
 		"minProperties": s.MinProperties, "maxProperties": s.MaxProperties,
 		"minContains": s.MinContains, "maxContains": s.MaxContains,
 	} {
-		n, ok := schemadoc.Member(written, kw).(json.Number)
+		n, ok := memberOf(written, kw).(json.Number)
 		if !ok || held == nil || magnitude(n) < 10 {
 			continue
 		}
@@ -73,7 +72,7 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 			rule = "pattern_broken" // ECMA-262 does not have it either
 		}
 		warnings = append(warnings, notChecked(s, rule, at,
-			fmt.Sprintf("pattern not checked: %s: %s", schemadoc.Brief(p.source), p.why)))
+			fmt.Sprintf("pattern not checked: %s: %s", brief(p.source), p.why)))
 	}
 	if p, ok := s.Pattern.(*pattern); ok && p.re == nil {
 		warn("/pattern", p)
@@ -94,7 +93,7 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 func (g *graph) spread(shaky map[*jsonschema.Schema]bool) {
 	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
 	for _, s := range g.all {
-		_, below := schemadoc.Subschemas(s)
+		_, below := subschemas(s)
 		for _, sub := range append(g.here(s), below...) {
 			users[sub] = append(users[sub], s)
 		}
@@ -138,12 +137,12 @@ func dropNegations(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wi
 	var warnings []wire.Finding
 	for _, kw := range dropped {
 		warnings = append(warnings, notChecked(s, kw, "/"+kw,
-			schemadoc.Quote(kw)+" not fully checked: it depends on a pattern that is not checked"))
+			quote(kw)+" not fully checked: it depends on a pattern that is not checked"))
 	}
 	return warnings
 }
 
 func notChecked(s *jsonschema.Schema, rule, at, text string) wire.Finding {
-	where, _ := schemadoc.PointerOf(s.Location)
+	where, _ := pointerOf(s.Location)
 	return wire.Finding{Rule: rule, Level: wire.Warning, Where: where + at, Text: text}
 }

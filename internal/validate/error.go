@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"fmt"
@@ -47,21 +47,21 @@ func (e *Error) IsOfPart() bool {
 	return false
 }
 
-// NewTooComplex refuses a schema because of what is at where, a JSON pointer.
-func NewTooComplex(where, format string, args ...any) error {
+// tooComplex refuses a schema because of what is at where, a JSON pointer.
+func tooComplex(where, format string, args ...any) error {
 	text := "schema too complex: " + fmt.Sprintf(format, args...)
 	if where != "" {
-		text += " (at " + Brief(where) + ")"
+		text += " (at " + brief(where) + ")"
 	}
 	return &Error{Reason: TooComplex, Where: where, Text: text}
 }
 
-// Guard runs a part of the library. It is built for schemas whose author means
+// guard runs a part of the library. It is built for schemas whose author means
 // well and ends in a panic on some others (a number that big.Rat refuses, for
 // one). The bounds keep the known ones away; an unknown one
 // must cost the answer, not the process, which may be a proxy in the middle of
 // other people's traffic.
-func Guard(run func() error) (err error) {
+func guard(run func() error) (err error) {
 	defer func() {
 		r := recover()
 		if fault, ok := r.(*Error); ok {

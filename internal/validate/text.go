@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"encoding/json"
@@ -18,18 +18,18 @@ const (
 	maxBriefList    = 10
 )
 
-// Brief prints a value as JSON on one line, or the beginning of it. Numbers
+// brief prints a value as JSON on one line, or the beginning of it. Numbers
 // stand as they were spelled.
-func Brief(v any) string {
+func brief(v any) string {
 	var sb strings.Builder
 	if writeBrief(&sb, v); sb.Len() <= maxBriefBytes {
 		return sb.String()
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return "an object with " + Count(len(v), "member")
+		return "an object with " + countOf(len(v), "member")
 	case []any:
-		return "an array of " + Count(len(v), "item")
+		return "an array of " + countOf(len(v), "item")
 	}
 	return sb.String()
 }
@@ -51,9 +51,9 @@ func writeBrief(sb *strings.Builder, v any) {
 		}
 		sb.WriteByte(']')
 	case string:
-		sb.WriteString(Quote(v))
+		sb.WriteString(quote(v))
 	case json.Number:
-		sb.WriteString(Cut(string(v)))
+		sb.WriteString(shorten(string(v)))
 	case nil:
 		sb.WriteString("null")
 	default:
@@ -71,7 +71,7 @@ func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 		if i > 0 {
 			sb.WriteByte(',')
 		}
-		sb.WriteString(Quote(name))
+		sb.WriteString(quote(name))
 		sb.WriteByte(':')
 		if writeBrief(sb, obj[name]); sb.Len() > maxBriefBytes {
 			return
@@ -80,11 +80,11 @@ func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 	sb.WriteByte('}')
 }
 
-// Quote prints the beginning of a string as JSON.
-func Quote(s string) string { return string(jsonraw.Quote(Cut(s))) }
+// quote prints the beginning of a string as JSON.
+func quote(s string) string { return string(jsonraw.Quote(shorten(s))) }
 
-// Cut shortens a text, and says so.
-func Cut(s string) string {
+// shorten shortens a text, and says so.
+func shorten(s string) string {
 	if len(s) <= maxBriefBytes-2 {
 		return s
 	}
@@ -95,9 +95,9 @@ func Cut(s string) string {
 	return s[:n] + "…"
 }
 
-// List prints alternatives: "a, b or c". Those that it leaves out it does not
+// orList prints alternatives: "a, b or c". Those that it leaves out it does not
 // print, and there may be a hundred thousand.
-func List[T any](items []T, print func(T) string) string {
+func orList[T any](items []T, print func(T) string) string {
 	n, left := len(items), ""
 	if n > maxBriefList {
 		left = fmt.Sprintf(", … (%d in all)", n)
@@ -116,8 +116,8 @@ func List[T any](items []T, print func(T) string) string {
 	return strings.Join(printed, "")
 }
 
-// Count prints a number of things.
-func Count[N int | string](n N, thing string) string {
+// countOf prints a number of things.
+func countOf[N int | string](n N, thing string) string {
 	text := fmt.Sprint(n)
 	if text == "1" {
 		return text + " " + thing
@@ -125,8 +125,8 @@ func Count[N int | string](n N, thing string) string {
 	return text + " " + thing + "s"
 }
 
-// TypeName is the JSON type of a decoded value.
-func TypeName(v any) string {
+// typeName is the JSON type of a decoded value.
+func typeName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"

@@ -1,11 +1,9 @@
-package budget
+package validate
 
 import (
 	"encoding/json"
 	"strconv"
 	"strings"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // The library compares numbers as big.Rat: exactly, but at a price that depends
@@ -43,7 +41,7 @@ func numberWork(magnitude int) int {
 // sizeOf counts the values in a value, itself included.
 func sizeOf(v any) int {
 	n := 1
-	for item := range schemadoc.Parts(v) {
+	for item := range parts(v) {
 		n += sizeOf(item)
 	}
 	return n

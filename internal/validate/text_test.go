@@ -1,4 +1,4 @@
-package schemadoc
+package validate
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestBrief(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Brief(v); got != want {
+		if got := brief(v); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
 	}

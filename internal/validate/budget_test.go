@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"errors"
@@ -8,21 +8,19 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // budgeted compiles a schema with its budget.
-func budgeted(schema string) (*jsonschema.Schema, *Budget, error) {
+func budgeted(schema string) (*jsonschema.Schema, *budget, error) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
 	if err != nil {
 		return nil, nil, err
 	}
-	spoken, err := schemadoc.DialectOf(doc)
+	spoken, err := dialectOf(doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	sv, err := NewSurvey(doc, spoken)
+	sv, err := newSurvey(doc, spoken)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,24 +29,19 @@ func budgeted(schema string) (*jsonschema.Schema, *Budget, error) {
 	c.UseRegexpEngine(sv.Engine)
 	c.UseLoader(noLoader{})
 	var s *jsonschema.Schema
-	err = schemadoc.Guard(func() error {
-		if err := c.AddResource(schemadoc.DocumentURL, doc); err != nil {
+	err = guard(func() error {
+		if err := c.AddResource(documentURL, doc); err != nil {
 			return err
 		}
-		s, err = c.Compile(schemadoc.DocumentURL)
+		s, err = c.Compile(documentURL)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	b, _, err := New(s, []*jsonschema.Schema{s}, sv)
+	b, _, err := newBudget(s, []*jsonschema.Schema{s}, sv)
 	return s, b, err
 }
-
-// A noLoader loads no schema.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) { return nil, errors.New(url) }
 
 // many joins a text of each number below n.
 func many(n int, text func(i int) string) string {

@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"mcpc/internal/validate/schemadoc"
 )
 
 // A pattern is a regular expression of a schema. Go's regular expressions take
@@ -37,8 +35,8 @@ func (p *pattern) MatchString(s string) bool {
 	return p.matches(s)
 }
 
-// Matches reports whether a text matches a pattern of a schema, and pays nothing.
-func Matches(re jsonschema.Regexp, text string) bool {
+// patternMatches reports whether a text matches a pattern of a schema, and pays nothing.
+func patternMatches(re jsonschema.Regexp, text string) bool {
 	p, ok := re.(*pattern)
 	return ok && p.matches(text)
 }
@@ -104,7 +102,7 @@ func (ps *patterns) build(p *pattern, translated string) error {
 }
 
 // Engine is what the library compiles the patterns of the schema with.
-func (sv *Survey) Engine(source string) (jsonschema.Regexp, error) { return sv.patterns.engine(source) }
+func (sv *survey) Engine(source string) (jsonschema.Regexp, error) { return sv.patterns.engine(source) }
 
 // engine is what the library compiles patterns with. It never fails: a pattern
 // that cannot be checked must not take the rest of the schema with it.
@@ -181,9 +179,9 @@ func (p *pattern) refuse(err error) {
 		why = "a repeat count over 1000 is not supported"
 		p.broken = false
 	case bad.Code == syntax.ErrInvalidEscape:
-		why = schemadoc.Brief(bad.Expr) + " is not supported"
+		why = brief(bad.Expr) + " is not supported"
 	case strings.HasPrefix(strings.ToLower(bad.Expr), `\p`): // a property that ECMA-262 may have
-		why = schemadoc.Brief(bad.Expr) + " is not supported"
+		why = brief(bad.Expr) + " is not supported"
 		p.broken = false
 	}
 	p.why = cmp.Or(p.why, why)

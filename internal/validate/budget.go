@@ -1,4 +1,4 @@
-package budget
+package validate
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -34,13 +33,13 @@ const (
 	maxFrames = 30_000
 )
 
-var errSpent = &schemadoc.Error{
-	Reason: schemadoc.TooComplex,
+var errSpent = &Error{
+	Reason: TooComplex,
 	Text:   fmt.Sprintf("schema too complex for this value: checking it takes more than %d units of work", maxWork),
 }
 
-// A Budget counts the work of one check at a time.
-type Budget struct {
+// A budget counts the work of one check at a time.
+type budget struct {
 	mu    sync.Mutex
 	left  int
 	nodes map[*jsonschema.Schema]*node
@@ -54,11 +53,11 @@ type Budget struct {
 	graph                 *graph
 }
 
-// New makes the budget of the checks by a compiled schema. from are the root and the
+// newBudget makes the budget of the checks by a compiled schema. from are the root and the
 // other subschemas that a $dynamicRef may lead to. What cannot be checked is taken out of
 // the schema, with a warning each. It refuses schemas that lead back to themselves without
 // going into the value, and those that multiply.
-func New(root *jsonschema.Schema, from []*jsonschema.Schema, sv *Survey) (*Budget, []wire.Finding, error) {
+func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
 	g := reach(root, from)
 	if err := g.tangled(); err != nil {
 		return nil, nil, err
@@ -69,7 +68,7 @@ func New(root *jsonschema.Schema, from []*jsonschema.Schema, sv *Survey) (*Budge
 }
 
 // At is the subschema at a location of the library's, or nil.
-func (b *Budget) At(location string) *jsonschema.Schema {
+func (b *budget) At(location string) *jsonschema.Schema {
 	all := b.graph.all
 	i, ok := slices.BinarySearchFunc(all, location, func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) })
 	if !ok {
@@ -94,14 +93,14 @@ type node struct {
 }
 
 // Run checks a value and ends when the budget is spent.
-func (b *Budget) Run(s *jsonschema.Schema, value any) error {
+func (b *budget) Run(s *jsonschema.Schema, value any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	depth, digits := measure(value)
 	b.left, b.digits, b.frames = maxWork, digits, (depth+2)*b.height
 	// The library looks for a subschema among its callers, and an error copies its place.
 	b.visit = visitWork + b.height/8 + depth/4
-	return schemadoc.Guard(func() error {
+	return guard(func() error {
 		if b.frames > maxFrames || b.numbers && digits > maxDigits {
 			return errSpent
 		}
@@ -111,7 +110,7 @@ func (b *Budget) Run(s *jsonschema.Schema, value any) error {
 }
 
 // pay takes times × each from what is left.
-func (b *Budget) pay(times, each int) {
+func (b *budget) pay(times, each int) {
 	if times > 0 && each > b.left/times {
 		panic(errSpent)
 	}
@@ -119,7 +118,7 @@ func (b *Budget) pay(times, each int) {
 }
 
 // enter pays for evaluating a subschema, without what it leads to.
-func (b *Budget) enter(s *jsonschema.Schema, times int) {
+func (b *budget) enter(s *jsonschema.Schema, times int) {
 	n := b.nodes[s]
 	if n == nil || times == 0 {
 		return
@@ -135,7 +134,7 @@ func (b *Budget) enter(s *jsonschema.Schema, times int) {
 }
 
 // charge pays for what a subschema does with a value, and for all that it enters there.
-func (b *Budget) charge(n *node, v any) {
+func (b *budget) charge(n *node, v any) {
 	s := n.schema
 	for _, sub := range n.here {
 		b.enter(sub, 1)
@@ -154,7 +153,7 @@ func (b *Budget) charge(n *node, v any) {
 		for _, sub := range n.patterns {
 			b.enter(sub, len(v))
 		}
-		for _, sub := range []*jsonschema.Schema{schemadoc.AsSchema(s.AdditionalProperties), s.UnevaluatedProperties, n.names} {
+		for _, sub := range []*jsonschema.Schema{asSchema(s.AdditionalProperties), s.UnevaluatedProperties, n.names} {
 			b.enter(sub, len(v))
 		}
 		for name := range v {
@@ -165,23 +164,23 @@ func (b *Budget) charge(n *node, v any) {
 	}
 }
 
-func (b *Budget) chargeArray(n *node, items int) {
+func (b *budget) chargeArray(n *node, items int) {
 	s := n.schema
 	if b.leftovers {
 		b.pay(items, 4*(1+len(n.here)))
 	}
-	for i, sub := range slices.Concat(s.PrefixItems, schemadoc.AsSchemas(s.Items)) {
+	for i, sub := range slices.Concat(s.PrefixItems, asSchemas(s.Items)) {
 		if i < items {
 			b.enter(sub, 1)
 		}
 	}
-	for _, sub := range []*jsonschema.Schema{s.Items2020, schemadoc.AsSchema(s.Items), schemadoc.AsSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems} {
+	for _, sub := range []*jsonschema.Schema{s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems} {
 		b.enter(sub, items)
 	}
 }
 
 // chargeRequired pays for looking up the names that other members require.
-func (b *Budget) chargeRequired(s *jsonschema.Schema, obj map[string]any) {
+func (b *budget) chargeRequired(s *jsonschema.Schema, obj map[string]any) {
 	for name, names := range s.DependentRequired {
 		if _, ok := obj[name]; ok {
 			b.pay(len(names), 2)
@@ -195,8 +194,8 @@ func (b *Budget) chargeRequired(s *jsonschema.Schema, obj map[string]any) {
 }
 
 // budget makes a node of each subschema, and lets it pay.
-func (g *graph) budget(ps *patterns) (*Budget, error) {
-	b := &Budget{graph: g, left: maxWork, nodes: make(map[*jsonschema.Schema]*node, len(g.all))}
+func (g *graph) budget(ps *patterns) (*budget, error) {
+	b := &budget{graph: g, left: maxWork, nodes: make(map[*jsonschema.Schema]*node, len(g.all))}
 	for _, s := range g.all {
 		n := &node{schema: s, here: g.here(s), dynamic: s.DynamicRef != nil || s.RecursiveRef != nil}
 		for _, sub := range s.PatternProperties {
@@ -227,11 +226,11 @@ func (g *graph) budget(ps *patterns) (*Budget, error) {
 const maxFan = 100_000
 
 // settle finds the height and the fan of a node.
-func (b *Budget) settle(n *node) error {
-	where, _ := schemadoc.PointerOf(n.schema.Location)
+func (b *budget) settle(n *node) error {
+	where, _ := pointerOf(n.schema.Location)
 	switch {
 	case n.busy:
-		return schemadoc.NewTooComplex(where, "it refers to itself without descending into the value")
+		return tooComplex(where, "it refers to itself without descending into the value")
 	case n.height > 0:
 		return nil
 	}
@@ -243,7 +242,7 @@ func (b *Budget) settle(n *node) error {
 		}
 		n.height = max(n.height, sub.height)
 		if n.fan += sub.fan; n.fan > maxFan {
-			return schemadoc.NewTooComplex(where, "its subschemas multiply: they apply to one value more than %d times", maxFan)
+			return tooComplex(where, "its subschemas multiply: they apply to one value more than %d times", maxFan)
 		}
 	}
 	n.busy = false
@@ -254,7 +253,7 @@ func (b *Budget) settle(n *node) error {
 // measure counts the values that a schema compares with.
 func (n *node) measure() {
 	s := n.schema
-	values, _ := schemadoc.ValuesOf(s)
+	values, _ := valuesOf(s)
 	for _, v := range values {
 		n.measureValue(v)
 	}
@@ -267,7 +266,7 @@ func (n *node) measure() {
 	if s.MultipleOf != nil {
 		n.numbers += 24 // a division, and the reduction of what comes out
 	}
-	if schemadoc.WantsWhole(s) {
+	if wantsWhole(s) {
 		n.numbers++
 	}
 }
@@ -281,7 +280,7 @@ func (n *node) measureValue(v any) {
 		n.numbers += 3
 		n.digits = max(n.digits, magnitude(v))
 	}
-	for item := range schemadoc.Parts(v) {
+	for item := range parts(v) {
 		n.measureValue(item)
 	}
 }
@@ -291,7 +290,7 @@ func measure(v any) (depth, digits int) {
 	if n, ok := v.(json.Number); ok {
 		return 0, magnitude(n)
 	}
-	for item := range schemadoc.Parts(v) {
+	for item := range parts(v) {
 		d, n := measure(item)
 		depth, digits = max(depth, d+1), max(digits, n)
 	}
