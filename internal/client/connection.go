@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcpc/internal/client/transport"
-	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -169,61 +168,8 @@ func (c *connection) requestAgain(ctx context.Context, e era, call *Call, idle t
 	if out.ID == nil {
 		out.ID = c.s.nextID()
 	}
-	params := call.composed.take(e, out)
-	if params == nil {
-		params = compose(c, e, call, out)
-	}
-	out.Raw = wire.ComposeRequest(out.ID, call.Method, params)
+	out.Raw = wire.ComposeRequest(out.ID, call.Method, c.stamp(e, call, out))
 	return c.exchange(ctx, e, out, idle)
-}
-
-// compose stamps a request, and returns its params.
-func compose(c *connection, e era, call *Call, out *outgoing) json.RawMessage {
-	stamped := *call
-	c.stamp(e, &stamped, out)
-	if out.token == nil {
-		out.token = mcp.ProgressToken(stamped.Params)
-	}
-	return stamped.Params
-}
-
-// composed is a request as an era stamped it, for a call that is made many times.
-type composed struct {
-	era    era
-	out    outgoing
-	params json.RawMessage
-}
-
-// take gives a message what was composed, and returns the params; nil where there is nothing of
-// this era.
-func (r *composed) take(e era, out *outgoing) json.RawMessage {
-	if r == nil || r.era != e {
-		return nil
-	}
-	out.Fields, out.Resumable, out.Batches, out.token, out.lasting = r.out.Fields, r.out.Resumable, r.out.Batches, r.out.token, r.out.lasting
-	return r.params
-}
-
-// Stamped returns a call of the session that does not have to be stamped each time it is made. A
-// call with an id of its own, that asks for progress, or that is traced, differs each time and
-// stays as it is.
-func Stamped(s *Session, call Call) Call {
-	if call.ID == nil && !call.Progress && s.opt.Trace == nil {
-		c := s.connection()
-		r := &composed{era: c.era()}
-		r.params = compose(c, r.era, &call, &r.out)
-		call.composed = r
-	}
-	return call
-}
-
-// stamp puts the era's marks on a request, in its params and in its header
-// fields, and its trace context. A bare one gets none of them.
-func (c *connection) stamp(e era, call *Call, out *outgoing) {
-	if !call.Bare {
-		e.stamp(c, call, out)
-		call.Params = traced(c, call.Params)
-	}
 }
 
 // post sends a message to which no response belongs. A server that does not

@@ -24,8 +24,7 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	e := eraFor(&m)
 	c.is.era, s.current = e, c
 	out := &outgoing{Outgoing: transport.Outgoing{ID: s.nextID(), Method: call.Method}}
-	c.stamp(e, &call, out)
-	out.Raw = wire.ComposeRequest(out.ID, call.Method, call.Params)
+	out.Raw = wire.ComposeRequest(out.ID, call.Method, c.stamp(e, &call, out))
 	d := Draft{Message: out.Raw}
 	if opt.Server.URL == "" {
 		return d, nil

@@ -73,8 +73,8 @@ type era interface {
 	declared() json.RawMessage
 	// open begins the conversation and learns who the server is.
 	open(ctx context.Context, c *connection) wire.Outcome
-	// stamp gives a request what every request of the era carries.
-	stamp(c *connection, call *Call, out *outgoing)
+	// stamp gives a request what every request of the era carries, and returns the members of _meta.
+	stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member
 	// settle says how a result ends its exchange: the kind, and a text where
 	// the kind is not OK.
 	settle(call *Call, response *wire.Message) (wire.Kind, string)

@@ -32,9 +32,8 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	e, m := c.era(), wire.ParseMessage(req.Body)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: req.Bare}
 	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
-	stamped := *call
-	c.stamp(e, &stamped, out)
-	out.Raw, out.token = req.Body, nil
+	c.stamp(e, call, out)
+	out.Raw = req.Body
 	if req.Method == "" {
 		req.Method = http.MethodPost
 	}
@@ -44,7 +43,7 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	if r.Fault != nil && ctx.Err() != nil {
 		r.Fault.EndBy(context.Cause(ctx))
 	}
-	o := c.outcome(e, call, reply{Reply: r, id: m.ID})
+	o := c.outcome(e, call, reply{Reply: r, id: m.ID, name: out.name})
 	if r.Message != nil && r.Message.Kind == wire.Batch {
 		o.Kind, o.Text = wire.OK, ""
 	}

@@ -83,9 +83,10 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 		capabilities = withExtensions(withTasks(capabilities, e.offered), c.s.opt.Extensions)
 	}
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
-	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
-		`,"clientInfo":` + string(implementation(c.s.opt.Version)) + `}`
-	call := &Call{Method: "initialize", Params: traced(c, json.RawMessage(params))}
+	own := readParams(json.RawMessage(`{"protocolVersion":`+string(jsonraw.Quote(e.offered))+`,"capabilities":`+string(capabilities)+
+		`,"clientInfo":`+string(implementation(c.s.opt.Version))+`}`), nil)
+	own.addMeta(c.trace(own)...)
+	call := &Call{Method: "initialize", Params: own.raw}
 	id := c.s.nextID()
 	out := &outgoing{Outgoing: transport.Outgoing{Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
 		Resumable: true, Batches: true}, lasting: true}
@@ -184,13 +185,15 @@ func (e *legacy) getStream() func() []wire.Field { return e.fields }
 
 // stamp. A request that is augmented to a task must not be cancelled with the
 // notification (2025-11-25 basic/utilities/tasks).
-func (e *legacy) stamp(_ *connection, call *Call, out *outgoing) {
-	out.Fields, out.Resumable, out.Batches = e.fields(), true, e.batches()
-	addTask(call)
-	out.lasting = mcp.IsTaskMethod(call.Method) || jsonraw.First(call.Params, "task") != nil
-	if call.Progress {
-		call.Params = withMeta(call.Params, jsonraw.Member{Name: "progressToken", Value: out.ID})
+func (e *legacy) stamp(_ *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
+	out.Fields = e.fields()
+	out.Resumable = true
+	out.Batches = e.batches()
+	if call.Task != nil && own.members.Value("task") == nil {
+		own.add("task", call.Task.params())
 	}
+	out.lasting = mcp.IsTaskMethod(call.Method) || own.members.Value("task") != nil
+	return nil
 }
 
 func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"sync/atomic"
 
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
@@ -19,12 +18,7 @@ import (
 // modern is the era without a handshake: every request names its revision, the
 // client's capabilities and who it is, in _meta, and by HTTP once more in the
 // header (2026-07-28 basic/index, "Per-request metadata").
-type modern struct {
-	version string
-	// fixed are the members of _meta that all requests have, once they are made: with [1] of
-	// calls that may become tasks.
-	fixed [2]atomic.Pointer[[]jsonraw.Member]
-}
+type modern struct{ version string }
 
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -74,44 +68,22 @@ func (e *modern) learn(c *connection, result json.RawMessage) {
 	c.update(func(f *connectionState) { f.info = info })
 }
 
-// stamp writes _meta, and the header fields that repeat the body. What the
-// caller wrote into _meta stays, and the header follows it: the two must be
-// equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
-func (e *modern) stamp(c *connection, call *Call, out *outgoing) {
-	marks := e.marks(call, &c.s.opt)
-	if call.Progress {
-		marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.ID})
+// stamp returns the members of _meta, and gives out the header fields that repeat the body. The header follows what the
+// caller wrote into _meta: the two must be equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
+func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
+	out.lasting = mcp.IsTaskMethod(call.Method)
+	version := e.version
+	if text := own.meta.Text(metaVersion); text != "" && paramheader.IsPlain(text) {
+		version = text
 	}
-	params := call.Params // without the marks
-	own, broken := call.Members, (*jsonraw.SyntaxError)(nil)
-	if own == nil {
-		own, broken = jsonraw.Object(params)
-	}
-	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
-		out.token = out.ID
-	}
-	call.Params, out.lasting = addMeta(params, own, broken, marks), mcp.IsTaskMethod(call.Method)
-	out.Fields = append(make([]wire.Field, 0, 4), wire.Field{Name: "Mcp-Protocol-Version", Value: e.versionIn(own)}, wire.Field{Name: "Mcp-Method", Value: call.Method})
-	if member, named := nameOf[call.Method]; named && broken == nil {
-		if name, ok := jsonraw.Text(own.Value(member)); ok {
-			out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: paramheader.Encode(name)})
-		}
+	out.Fields = []wire.Field{{Name: "Mcp-Protocol-Version", Value: version}, {Name: "Mcp-Method", Value: call.Method}}
+	if name, ok := own.name(call.Method); ok && !own.isBroken {
+		out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: paramheader.Encode(name)})
 	}
 	if call.Schema != nil {
-		out.Fields = append(out.Fields, paramheader.Fields(call.Schema, call.Params)...)
+		out.Fields = append(out.Fields, paramheader.Fields(call.Schema, own.members.Value("arguments"))...)
 	}
-}
-
-// marks are the members of _meta that the requests of a session have. The caller may append to
-// them.
-func (e *modern) marks(call *Call, opt *Options) []jsonraw.Member {
-	n := 0
-	if mayBeTask(call) {
-		n = 1
-	}
-	if made := e.fixed[n].Load(); made != nil {
-		return *made
-	}
+	opt := &c.s.opt
 	marks := []jsonraw.Member{
 		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
 		{Name: metaClientInfo, Value: implementation(opt.Version)},
@@ -120,61 +92,7 @@ func (e *modern) marks(call *Call, opt *Options) []jsonraw.Member {
 	if opt.LogLevel != "" {
 		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
 	}
-	marks = slices.Clip(marks)
-	e.fixed[n].Store(&marks)
 	return marks
-}
-
-// versionIn is the version that the params name, which is another than e's only
-// where the caller wrote it.
-func (e *modern) versionIn(params jsonraw.Members) string {
-	meta, _ := params.Get("_meta")
-	if version, _ := jsonraw.Text(jsonraw.First(meta, metaVersion)); version != "" && paramheader.IsPlain(version) {
-		return version
-	}
-	return e.version
-}
-
-// withMeta sets members of params._meta unless the caller already did. Params
-// that are no object stay as they are.
-func withMeta(params json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
-	members, err := jsonraw.Object(params)
-	return addMeta(params, members, err, marks)
-}
-
-// addMeta is withMeta where the params are read already.
-func addMeta(params json.RawMessage, members jsonraw.Members, bad *jsonraw.SyntaxError, marks []jsonraw.Member) json.RawMessage {
-	if bad != nil && len(params) > 0 {
-		return params
-	}
-	meta, ok := members.Get("_meta")
-	if !ok && len(members) > 0 {
-		return jsonraw.Append(params, jsonraw.Member{Name: "_meta", Value: jsonraw.Append(json.RawMessage("{}"), marks...)})
-	}
-	if !ok {
-		meta = json.RawMessage("{}")
-	}
-	inner, err := jsonraw.Object(meta)
-	if err != nil {
-		return params
-	}
-	marks = slices.DeleteFunc(slices.Clone(marks), func(mark jsonraw.Member) bool { _, taken := inner.Get(mark.Name); return taken })
-	return jsonraw.With(params, "_meta", jsonraw.Append(meta, marks...))
-}
-
-// nameOf says which member of params is the Mcp-Name of a method (2026-07-28
-// basic/transports/streamable-http, "Standard headers").
-var nameOf = map[string]string{
-	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
-	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
-}
-
-func headerName(method string, params json.RawMessage) (string, bool) {
-	member, ok := nameOf[method]
-	if !ok {
-		return "", false
-	}
-	return jsonraw.Text(jsonraw.First(params, member))
 }
 
 // mayAskBack are the methods whose result may be input_required (2026-07-28

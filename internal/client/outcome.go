@@ -15,7 +15,7 @@ const codeInternal = -32603
 // outcome turns a reply into the one ending of its exchange. e may be nil,
 // where the era was never found.
 func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
-	o = wire.Outcome{Method: call.Method, Name: nameIn(call), ID: r.id, Where: c.s.opt.Server.Name,
+	o = wire.Outcome{Method: call.Method, Name: r.name, ID: r.id, Where: c.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.Message, HTTP: r.HTTP}
 	if f := r.Fault; f != nil {
 		o = f.ApplyTo(o)
@@ -71,11 +71,6 @@ func (c *connection) markFound(m *wire.Message) {
 	if m != nil && transport.HasByteOrderMark(m.Raw) && c.line().Name() != transport.Stdio { // which reports its lines
 		c.complain("bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
-}
-
-func nameIn(call *Call) string {
-	name, _ := headerName(call.Method, call.Params)
-	return name
 }
 
 // ended is an outcome that looked good and is not.

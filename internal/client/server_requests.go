@@ -122,9 +122,9 @@ type unanswered struct {
 func (p *pendingRequests) unanswered(u *unanswered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, timers := range p.all {
-		if timers.asked == nil || timers.asked.undeclared != "" {
-			timers.asked = u
+	for r := range p.all {
+		if r.asked == nil || r.asked.undeclared != "" {
+			r.asked = u
 		}
 	}
 }
@@ -166,34 +166,4 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 			Text: fmt.Sprintf("the server then returned the error %d %q", failure.Code, failure.Message)})
 	}
 	return o
-}
-
-// Hold stops the clocks that measure a server's silence while it waits for an
-// answer itself.
-func (p *pendingRequests) Hold() { p.hold(1) }
-
-// Release starts them anew.
-func (p *pendingRequests) Release() { p.hold(-1) }
-
-func (p *pendingRequests) hold(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held += n
-	for _, timers := range p.all {
-		timers.hold(n)
-	}
-}
-
-func (timers *requestTimers) hold(n int) {
-	timers.mu.Lock()
-	defer timers.mu.Unlock()
-	timers.held += n
-	switch {
-	case timers.over:
-	case timers.held == 0:
-		timers.progress.at = timers.now()
-		timers.arm(timers.period)
-	case timers.idle != nil:
-		timers.idle.Stop()
-	}
 }

@@ -186,8 +186,6 @@ type Call struct {
 	// inSession is set where the params are good in this conversation only, as a
 	// cursor is.
 	inSession bool
-	// composed is what Stamped made of it, nil elsewhere.
-	composed *composed
 	// patient and begun are those of the outgoing message.
 	patient bool
 	begun   func() bool
@@ -202,7 +200,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.Tasks = Tasks{s}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.life, s.answers.life, s.answers.stop = life, life, stop
-	s.pending = newPendingRequests(s.life, opt.Limits.Hard, opt.Now)
+	s.pending = newPendingRequests(s.life)
 	s.via = transport.NewConnector(transport.ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
 		Through: opt.Through, Clock: s.pending}, s.rec)
 	if opt.Resume != nil {
@@ -305,8 +303,7 @@ func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 	began, c := s.opt.Now(), s.connection()
 	out := &outgoing{Outgoing: transport.Outgoing{Method: call.Method}}
-	c.stamp(c.era(), &call, out)
-	out.Raw = wire.ComposeNotification(call.Method, call.Params)
+	out.Raw = wire.ComposeNotification(call.Method, c.stamp(c.era(), &call, out))
 	o := c.outcome(c.era(), &call, c.post(ctx, &out.Outgoing))
 	o.Took = s.opt.Now().Sub(began)
 	return o
@@ -320,9 +317,11 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	e, m := c.era(), wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
 	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
-	stamped := *call
-	c.stamp(e, &stamped, out)
-	out.Raw, out.Resumable, out.lasting = raw, false, out.lasting || m.Kind != wire.Request
+	c.stamp(e, call, out)
+	out.Raw = raw
+	out.Resumable = false
+	out.token = nil
+	out.lasting = out.lasting || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
 		r = c.post(ctx, &out.Outgoing)

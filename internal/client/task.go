@@ -243,24 +243,6 @@ func (ts Tasks) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
 	return o
 }
 
-// follow keeps a progress token known that outlives its request.
-func (p *pendingRequests) follow(token json.RawMessage) (forget func()) {
-	if token == nil {
-		return func() {}
-	}
-	timers := &requestTimers{watched: watched{token: string(token), now: p.now}}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.byToken[timers.token] = timers
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.byToken[timers.token] == timers {
-			delete(p.byToken, timers.token)
-		}
-	}
-}
-
 // cancelledTask is the ending of a call whose task was cancelled: there is no
 // result and never will be one. What the server says about the task takes its
 // place.

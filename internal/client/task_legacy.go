@@ -88,16 +88,13 @@ func (o offer) becomesTask(m *wire.Message) bool {
 	return err == nil && o.tasks[m.Method]
 }
 
-// addTask writes params.task, unless the caller did.
-func addTask(call *Call) {
-	if call.Task == nil || jsonraw.First(call.Params, "task") != nil {
-		return
-	}
+// params returns the member task of the params of a call.
+func (w *TaskWish) params() json.RawMessage {
 	task := json.RawMessage("{}")
-	if ttl := call.Task.TTL; ttl > 0 {
-		task = jsonraw.With(task, "ttl", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
+	if w.TTL > 0 {
+		task = jsonraw.With(task, "ttl", strconv.AppendInt(nil, w.TTL.Milliseconds(), 10))
 	}
-	call.Params = jsonraw.With(call.Params, "task", task)
+	return task
 }
 
 // taskIn: the answer to a call that asks for a task has it under "task"; that to

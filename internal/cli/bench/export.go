@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -68,9 +69,9 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if a.c.Transport() != transport.StreamableHTTP {
 		return k6.Plan{}, usage.New("not exported: k6 sends Streamable HTTP only, and this server speaks "+string(a.c.Transport()), "run the server with Streamable HTTP; mcpc bench itself measures every transport")
 	}
-	params, hidden := f.Secrets.Bytes(a.prepared.Params)
+	params, hidden := f.Secrets.Bytes(a.call.Params)
 	if hidden == 0 {
-		params = a.prepared.Params
+		params = a.call.Params
 	}
 	if gone := hidden - len(redact.HiddenIn(string(params))); gone > 0 {
 		f.Warn(fmt.Sprintf("%s in the arguments was replaced, and no variable stands for it: edit %s", english.Plural(gone, "secret"), k6.Data))
@@ -90,7 +91,7 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	call := k6.Call{Method: "tools/call", Tool: o.call.Name, Params: params}
 	if p.Stateless {
 		call.Headers = append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: paramheader.Encode(o.call.Name)}},
-			paramheader.Fields(a.prepared.Schema, params)...)
+			paramheader.Fields(a.call.Schema, jsonraw.First(params, "arguments"))...)
 	}
 	p.Calls = []k6.Call{call}
 	for _, field := range a.c.Fields {

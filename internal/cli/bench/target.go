@@ -23,9 +23,9 @@ import (
 type aim struct {
 	f *cmdutil.Factory
 	c *connect.Conn
-	// call is what is made, prepared the same before it was composed.
-	call, prepared client.Call
-	tool           *connect.Definition
+	// call is what is made.
+	call client.Call
+	tool *connect.Definition
 	// sent is what the schema made of the arguments.
 	sent  toolcall.Request
 	setup []bench.Step
@@ -61,8 +61,6 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 		return a, out
 	}
 	a.call.Progress = o.progress
-	a.prepared = a.call
-	a.call = client.Stamped(c.Session, a.call)
 	return a, a.openCold(ctx, o, argv)
 }
 

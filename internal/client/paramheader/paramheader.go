@@ -57,12 +57,11 @@ type mirrored struct {
 // Fields mirrors the arguments whose properties carry x-mcp-header. An
 // argument that is absent or null has no field; an empty string has an empty
 // one.
-func Fields(schema, params json.RawMessage) []wire.Field {
+func Fields(schema, arguments json.RawMessage) []wire.Field {
 	annotated, problem := headerParams(schema)
 	if problem != "" {
 		return nil
 	}
-	arguments := jsonraw.First(params, "arguments")
 	var fields []wire.Field
 	for _, a := range annotated {
 		if value, ok := argumentText(arguments, a); ok {

@@ -104,12 +104,8 @@ func TestHeaderParams(t *testing.T) {
 		{"unsafe values", `{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`, `{"a":"x\r\nX-Evil: 1"}`, []string{"Mcp-Param-A: =?base64?eA0KWC1FdmlsOiAx?="}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			params := `{"name":"t"}`
-			if c.arguments != "" {
-				params = `{"name":"t","arguments":` + c.arguments + `}`
-			}
 			var got []string
-			for _, f := range Fields(json.RawMessage(c.schema), json.RawMessage(params)) {
+			for _, f := range Fields(json.RawMessage(c.schema), json.RawMessage(c.arguments)) {
 				got = append(got, f.Name+": "+f.Value)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -96,7 +96,7 @@ func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 // call asks to call a tool with other arguments, and header fields that fit them.
 func (c calledTool) call(args json.RawMessage) ask {
 	params := Call{Name: c.Name, Args: args}.Params()
-	return ask{method: "tools/call", params: params, edits: paramheader.Fields(c.schema, params)}
+	return ask{method: "tools/call", params: params, edits: paramheader.Fields(c.schema, args)}
 }
 
 func requiredIn(schema json.RawMessage) []string { return textsIn(schema, "required") }
@@ -125,7 +125,7 @@ func (c calledTool) mistyped() json.RawMessage {
 }
 
 func mistypable(c calledTool) bool      { return c.mistyped() != nil }
-func mirrorsArgument(c calledTool) bool { return len(paramheader.Fields(c.schema, c.Params())) > 0 }
+func mirrorsArgument(c calledTool) bool { return len(paramheader.Fields(c.schema, c.Args)) > 0 }
 
 // lacksArguments reports a call that was made without arguments.
 func (c calledTool) lacksArguments() bool {
@@ -179,7 +179,7 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 // another form.
 func paramHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
-		for _, f := range paramheader.Fields(c.schema, c.Params()) {
+		for _, f := range paramheader.Fields(c.schema, c.Args) {
 			subject := "tool " + c.Name + ", " + f.Name
 			for _, value := range []string{"mcpc-other", ""} {
 				q := c.call(c.Args)

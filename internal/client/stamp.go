@@ -1,0 +1,115 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/jsonraw"
+)
+
+// params are the params of a request or notification, or a result, read once.
+type params struct {
+	raw json.RawMessage
+	// members are those of raw. If raw is not an object, isBroken is set, and members precede the place where it breaks.
+	members  jsonraw.Members
+	isBroken bool
+	// meta are the members of _meta. If _meta is there and not an object, isMetaBroken is set.
+	meta         jsonraw.Members
+	isMetaBroken bool
+}
+
+// readParams reads params. The members of a caller that composed raw are read already; else they are nil.
+func readParams(raw json.RawMessage, members jsonraw.Members) *params {
+	p := &params{raw: raw, members: members}
+	if members == nil && len(raw) > 0 {
+		var err *jsonraw.SyntaxError
+		p.members, err = jsonraw.Object(raw)
+		p.isBroken = err != nil
+	}
+	if meta, ok := p.members.Get("_meta"); ok {
+		var err *jsonraw.SyntaxError
+		p.meta, err = jsonraw.Object(meta)
+		p.isMetaBroken = err != nil
+	}
+	return p
+}
+
+// add adds a member that params lack. Params that are not an object stay as they are.
+func (p *params) add(name string, value json.RawMessage) {
+	if p.isBroken {
+		return
+	}
+	member := jsonraw.Member{Name: name, Value: value}
+	if len(p.raw) == 0 {
+		p.raw = json.RawMessage("{}")
+	}
+	p.raw = jsonraw.Append(p.raw, member)
+	p.members = append(p.members, member)
+}
+
+// addMeta adds members to _meta, but those that the caller wrote. A _meta that is not an object stays as it is.
+func (p *params) addMeta(marks ...jsonraw.Member) {
+	if p.isBroken || p.isMetaBroken || len(marks) == 0 {
+		return
+	}
+	own, hasMeta := p.members.Get("_meta")
+	marks = slices.DeleteFunc(slices.Clone(marks), func(mark jsonraw.Member) bool {
+		_, isOwn := p.meta.Get(mark.Name)
+		return isOwn
+	})
+	meta := jsonraw.Append(jsonraw.OrEmpty(own), marks...)
+	if hasMeta {
+		p.raw = jsonraw.With(p.raw, "_meta", meta)
+	} else {
+		p.add("_meta", meta)
+	}
+	p.meta = append(p.meta, marks...)
+}
+
+// withMeta returns a result with members of _meta, as addMeta adds them.
+func withMeta(result json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
+	p := readParams(result, nil)
+	p.addMeta(marks...)
+	return p.raw
+}
+
+// nameOf says which member of params is the Mcp-Name of a method (2026-07-28
+// basic/transports/streamable-http, "Standard headers").
+var nameOf = map[string]string{
+	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+}
+
+// name returns what a request of the method is about: the name of a tool, the URI of a resource, the id of a task.
+func (p *params) name(method string) (name string, ok bool) {
+	member, ok := nameOf[method]
+	if !ok {
+		return "", false
+	}
+	return jsonraw.Text(p.members.Value(member))
+}
+
+// stamp returns the params of a call as they are sent, and gives out the header fields of the era and what the session
+// has to know of the request. It composes _meta: what the era puts on each request, the progress token, and the trace
+// context. What the caller wrote there stays. A bare call is sent as it is.
+func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
+	p := readParams(call.Params, call.Members)
+	out.name, _ = p.name(call.Method)
+	if !call.Bare {
+		marks := e.stamp(c, call, p, out)
+		if call.Progress {
+			marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.ID})
+		}
+		p.addMeta(append(marks, c.trace(p)...)...)
+	}
+	out.token = p.meta.Value("progressToken")
+	return p.raw
+}
+
+// trace returns the members of _meta that put a request into a distributed trace (SEP-414), unless the caller wrote them.
+func (c *connection) trace(p *params) []jsonraw.Member {
+	if _, isTraced := p.meta.Get("traceparent"); isTraced || c.s.opt.Trace == nil {
+		return nil
+	}
+	return c.s.opt.Trace()
+}
