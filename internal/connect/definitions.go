@@ -94,10 +94,10 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 // Listed lists one kind, for callers that show the entries as received, usable or not.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
-	keep := c.newKeeper(k)
 	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
+		keep := c.newKeeper(k)
 		for _, raw := range list.Items {
-			keep.add(raw)
+			keep.add(raw, "")
 		}
 		defer keep.save(ctx, list.TTL)
 	}

@@ -32,13 +32,8 @@ const manyPages = 4
 
 // Take lists one kind as Add does, but keeps no page: how says what becomes of the entries.
 func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
-	items := how.JSON
-	if items == nil {
-		items = NewItems(host.SpoolDir(c.Env, true))
-		defer items.empty()
-	}
 	t := &taker{c: c, k: k, how: how, keep: c.newKeeper(k)}
-	t.keep.items = items
+	defer func() { _ = t.keep.entries.Close() }()
 	c.tellsLeftOut.Store(how.Rows != nil)
 	list, out := c.Walk(ctx, k.Method, t.take)
 	t.wait()
@@ -96,12 +91,15 @@ func (t *taker) wait() {
 }
 
 func (t *taker) empty() {
-	items := t.keep.items
-	if items.empty(); t.how.Rows != nil {
+	_ = t.keep.entries.Close() // the entries are not needed
+	if t.how.JSON != nil {
+		_ = t.how.JSON.buffer.Close()
+		t.how.JSON.err = nil
+	}
+	if t.how.Rows != nil {
 		t.how.Rows.Empty()
 	}
 	*t = taker{c: t.c, k: t.k, how: t.how, keep: t.c.newKeeper(t.k)}
-	t.keep.items = items
 }
 
 // read takes the entries of a page apart.
@@ -119,7 +117,10 @@ func (t *taker) read(p *client.Page) {
 		if len(tools) > 0 && &tools[0].Raw[0] == &item[0] {
 			name, tools = tools[0].Name, tools[1:]
 		}
-		t.keep.addAt(item, name, t.keep.items.add(item))
+		t.keep.add(item, name)
+		if t.how.JSON != nil {
+			t.how.JSON.add(item)
+		}
 	}
 	if t.how.Rows == nil {
 		return

@@ -26,12 +26,6 @@ func Free([]byte) {}
 // Release does nothing.
 func Release([]byte) {}
 
-// A Trail does nothing.
-type Trail struct{}
-
-// Pass does nothing.
-func (*Trail) Pass([]byte) {}
-
 // Note does nothing.
 func Note([]byte, any) {}
 

@@ -130,24 +130,6 @@ func Release(p []byte) {
 	}
 }
 
-// A Trail releases what is passed of a file in slices that follow each other: many at once.
-type Trail struct {
-	start uintptr
-	from  int
-}
-
-// Pass releases p, or keeps it until enough is passed.
-func (t *Trail) Pass(p []byte) {
-	m, at, ok := find(p)
-	if !ok {
-		return
-	}
-	if m.start != t.start {
-		t.start, t.from = m.start, at
-	}
-	t.from = Passed(m.bytes, t.from, at+len(p))
-}
-
 // createUnlinked makes a file and removes its name, so that nothing is left of it however the process ends.
 func createUnlinked(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".mcpc-*")

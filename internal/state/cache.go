@@ -51,7 +51,7 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if err != nil {
 		return err
 	}
-	return s.dir.saveCached(ctx, verdictsName, key, one(raw), maxVerdicts)
+	return s.dir.saveCached(ctx, verdictsName, key, maxVerdicts, raw)
 }
 
 // mostCached bounds a cache in bytes; its newest file is kept whatever its size.

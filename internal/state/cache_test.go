@@ -98,11 +98,7 @@ func TestBrokenToolsFile(t *testing.T) {
 	for n := range whole {
 		check(fmt.Sprintf("cut at %d", n), whole[:n])
 	}
-	index := bytes.IndexByte(whole, '\n') + 1
-	for i := index; i < len(whole); i++ {
-		if whole[i] == '\n' {
-			continue // a line feed behind a definition is not checked, nor needed
-		}
+	for i := range whole {
 		zeroed := bytes.Clone(whole)
 		zeroed[i] = 0
 		check(fmt.Sprintf("zeroed at %d", i), zeroed)
@@ -207,23 +203,32 @@ func TestCachesAreBoundedInBytes(t *testing.T) {
 	}
 }
 
+// Tools that share a name are not remembered: a call would have to choose one.
+func TestToolsThatShareAName(t *testing.T) {
+	s := newStore(t)
+	one := Tool{Name: "one", Raw: []byte(`{"name":"one"}`)}
+	save(t, s, "k", ToolList{FetchedAt: day(1), Tools: []Tool{{Name: "twice", Raw: []byte("a")}, one, {Name: "twice", Raw: []byte("b")}}})
+	if got, err := s.Tools("k"); err != nil || !reflect.DeepEqual(got.Tools, []Tool{one}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if tool, list, err := s.Tool("k", "twice"); tool != nil || list == nil || err != nil {
+		t.Errorf("got %v, %v, %v", tool, list, err)
+	}
+}
+
 // FuzzTools: no file makes the reader panic or read beyond it.
 func FuzzTools(f *testing.F) {
 	list := oddTools()
 	list.Tools = list.Tools[:5] // large seeds make the fuzzer crawl
-	parts, err := encodeTools(list, len(list.Tools), slices.Values(list.Tools))
-	if err != nil {
-		f.Fatal(err)
+	var whole []byte
+	for _, tool := range list.Tools {
+		whole = AppendTool(whole, tool.Name, tool.Raw)
 	}
-	f.Add(bytes.Join(slices.Collect(parts), nil), "t0")
-	f.Add([]byte(`{"format":"mcpc-tools/1","index":9223372036854775807}`+"\n"), "")
-	f.Add([]byte(`{"format":"mcpc-tools/1","index":31,"index_crc":0}`+"\n9223372036854775807 00000000 \"a\"\n"), "a")
+	head := `{"format":"mcpc-tools/2"}` + "\n"
+	f.Add(slices.Concat([]byte(head), whole, []byte("end 00000000\n")), "t0")
+	f.Add([]byte(head), "")
+	f.Add([]byte(head+"9223372036854775807 \"a\"\n"), "a")
 	f.Fuzz(func(t *testing.T, file []byte, name string) {
-		tf, err := openTools(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			return
-		}
-		_, _ = tf.find(name)
-		_ = tf.eachTool(func(Tool) {})
+		_, _ = decodeTools(bytes.NewReader(file), int64(len(file)), func(listed string) bool { return listed == name })
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -39,7 +38,7 @@ func (d *directory) read(name string, limit int64) ([]byte, error) {
 
 // saveCached writes one file of a cache, which is a subdirectory, and keeps the cache within
 // its bound.
-func (d *directory) saveCached(ctx context.Context, cache, key string, parts iter.Seq[[]byte], bound int) error {
+func (d *directory) saveCached(ctx context.Context, cache, key string, bound int, parts ...[]byte) error {
 	unlock, err := d.lock(ctx)
 	if err != nil {
 		return err
@@ -48,7 +47,7 @@ func (d *directory) saveCached(ctx context.Context, cache, key string, parts ite
 	if err := makeSubdir(d.file(cache)); err != nil {
 		return err
 	}
-	if err := replaceFile(d.file(cache, hashed(key)), parts, nil); err != nil {
+	if err := replaceFile(d.file(cache, hashed(key)), nil, parts...); err != nil {
 		return err
 	}
 	prune(d.file(cache), bound, mostCached)

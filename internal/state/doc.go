@@ -8,7 +8,7 @@
 //	trusted.json    hashes of what the user confirmed of other programs' files
 //	state.lock      the one lock; holds the process id of its last holder
 //	ids/KEY         a session's request ids: 22 bytes, rewritten in place
-//	tools/HASH      a remembered tool list: an index, then the bytes as they crossed
+//	tools/HASH      a remembered tool list, with the bytes of each definition as they were received
 //	held/NAME.sock  sockets of the processes that hold servers, which remove them
 //	verdicts/HASH   which revision a server was found to speak
 //

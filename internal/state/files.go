@@ -1,14 +1,11 @@
 package state
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/natefinch/atomic"
@@ -155,10 +152,10 @@ const tmpSuffix = ".tmp"
 // name. That it has the name lasts once the directory is synced too. With nil it
 // survives a kill; after a power cut it may be lost or broken, so its reader has a
 // checksum.
-func replaceFile(path string, parts iter.Seq[[]byte], sync func(*os.File) error) error {
+func replaceFile(path string, sync func(*os.File) error, parts ...[]byte) error {
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp)
-	err := writeNew(tmp, parts, sync)
+	err := writeNew(tmp, sync, parts...)
 	if err == nil {
 		err = rename(tmp, path)
 	}
@@ -169,10 +166,7 @@ func replaceFile(path string, parts iter.Seq[[]byte], sync func(*os.File) error)
 	return nil
 }
 
-// one is a file in one part.
-func one(raw []byte) iter.Seq[[]byte] { return slices.Values([][]byte{raw}) }
-
-func writeNew(path string, parts iter.Seq[[]byte], sync func(*os.File) error) error {
+func writeNew(path string, sync func(*os.File) error, parts ...[]byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
 	if err != nil {
 		return err
@@ -181,16 +175,10 @@ func writeNew(path string, parts iter.Seq[[]byte], sync func(*os.File) error) er
 	if err := f.Chmod(0o600); err != nil { // whatever the umask is
 		return err
 	}
-	w := bufio.NewWriterSize(f, 32<<10) // there may be two parts for each of many tools
-	var passed spool.Trail
-	for p := range parts {
-		if _, err := w.Write(p); err != nil {
+	for _, p := range parts {
+		if _, err := spool.WriteAll(f, p); err != nil {
 			return err
 		}
-		passed.Pass(p)
-	}
-	if err := w.Flush(); err != nil {
-		return err
 	}
 	if sync != nil {
 		if err := sync(f); err != nil {

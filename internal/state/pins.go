@@ -121,7 +121,7 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(p.path(), one(raw), p.dir.sync); err != nil {
+	if err := replaceFile(p.path(), p.dir.sync, raw); err != nil {
 		return err
 	}
 	prune(p.dir.file(pinsName), maxPinFiles, math.MaxInt64)

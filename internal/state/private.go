@@ -42,7 +42,7 @@ func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, e
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(p.Path(), one(raw), p.dir.sync); err != nil {
+	if err := replaceFile(p.Path(), p.dir.sync, raw); err != nil {
 		return err
 	}
 	return p.dir.syncDir()

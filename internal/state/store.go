@@ -118,7 +118,7 @@ func (s *Store) Try(ctx context.Context) error {
 	path := s.dir.file(stateName)
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp) // as replaceFile does
-	err = writeNew(tmp, one(nil), nil)
+	err = writeNew(tmp, nil)
 	_ = os.Remove(tmp)
 	if err != nil {
 		return &Error{Reason: Unwritable, Path: path, Err: err}
@@ -180,7 +180,7 @@ func (s *Store) prepare(raw []byte, st *State) error {
 func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 	err := createCounters(s.dir.file(idsName), before, after)
 	if err == nil {
-		err = replaceFile(s.dir.file(stateName), one(raw), s.dir.sync)
+		err = replaceFile(s.dir.file(stateName), s.dir.sync, raw)
 	}
 	if err != nil {
 		s.dropKeys(after, before)

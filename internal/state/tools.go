@@ -1,13 +1,19 @@
 package state
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
-	"iter"
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"mcpc/internal/wire"
@@ -21,14 +27,14 @@ type ToolList struct {
 	FetchedAt time.Time
 	// TTLms is the server's ttlMs, or nil if it gave none.
 	TTLms *int64
-	// Tools are in the server's order; a name may stand there twice.
+	// Tools are in the server's order.
 	Tools []Tool
 }
 
 // A Tool is one definition.
 type Tool struct {
 	Name string
-	// Raw is the definition, byte for byte as it crossed.
+	// Raw is the definition, byte for byte as it was received.
 	Raw []byte
 }
 
@@ -46,55 +52,81 @@ func (l ToolList) FreshUntil() time.Time {
 	return l.FetchedAt.Add(time.Duration(min(max(*l.TTLms, 0), most)) * time.Millisecond)
 }
 
+// A list is one file, which is written and read from its beginning to its end:
+//
+//	{"format":"mcpc-tools/2","fetched_at":…,"ttl_ms":…}
+//	LENGTH "name"
+//	{…definition…}           LENGTH bytes, then a line feed
+//	…
+//	end CRC
+//
+// Names are quoted as in Go, so that any bytes fit on a line. The checksum (CRC-32C of all bytes before its line)
+// stands in for the sync that a cache is not worth.
+const toolsFormat = "mcpc-tools/2"
+
+// toolsHead is the first line of a list's file.
+type toolsHead struct {
+	Format    string    `json:"format"`
+	FetchedAt time.Time `json:"fetched_at"`
+	TTLms     *int64    `json:"ttl_ms,omitempty"`
+}
+
+// castagnoli returns the table of CRC-32C. It is made at its first use, since making it takes longer than the rest of
+// this package's start.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// AppendTool appends a tool as SaveEntries takes it.
+func AppendTool(entries []byte, name string, raw []byte) []byte {
+	entries = append(strconv.AppendInt(entries, int64(len(raw)), 10), ' ')
+	entries = append(strconv.AppendQuote(entries, name), '\n')
+	return append(append(entries, raw...), '\n')
+}
+
 // SaveTools remembers a list, in place of the one before. The key is a
 // session's Key, or any text that names a server; only its hash is kept.
 func (s *Store) SaveTools(ctx context.Context, key string, list ToolList) error {
-	return SaveEach(ctx, s, key, list, len(list.Tools), slices.Values(list.Tools))
-}
-
-// SaveEach is SaveTools for tools that are not in the list: about n, which are asked for twice.
-func SaveEach(ctx context.Context, s *Store, key string, list ToolList, n int, tools iter.Seq[Tool]) error {
-	parts, err := encodeTools(list, n, tools)
-	if err != nil {
-		return err
+	var entries []byte
+	for _, t := range list.Tools {
+		entries = AppendTool(entries, t.Name, t.Raw)
 	}
-	return s.dir.saveCached(ctx, toolsName, key, parts, maxToolFiles)
+	return s.SaveEntries(ctx, key, list, entries)
 }
 
-// Tools returns a remembered list, or nil if there is none. An error means
-// that there is one that cannot be used: a caller goes on as if there were
-// none, and SaveTools puts a good one in its place.
+// SaveEntries remembers a list as SaveTools does. Its tools are entries, which AppendTool made, and not list.Tools.
+func (s *Store) SaveEntries(ctx context.Context, key string, list ToolList, entries []byte) error {
+	head, err := json.Marshal(toolsHead{Format: toolsFormat, FetchedAt: list.FetchedAt, TTLms: list.TTLms})
+	if err != nil {
+		return fmt.Errorf("encoding a tool list: %w", err)
+	}
+	head = append(head, '\n')
+	sum := crc32.Update(crc32.Checksum(head, castagnoli()), castagnoli(), entries)
+	return s.dir.saveCached(ctx, toolsName, key, maxToolFiles, head, entries, fmt.Appendf(nil, "end %08x\n", sum))
+}
+
+// Tools returns a remembered list, or nil if there is none. Tools that share a name are left out. An error means that
+// there is a list that cannot be used: a caller continues as if there were none, and SaveTools puts a good one in its
+// place.
 func (s *Store) Tools(key string) (*ToolList, error) {
-	var list ToolList
-	found, err := withTools(&s.dir, key, func(t *toolsFile) error {
-		list = t.list()
-		return t.eachTool(func(tool Tool) { list.Tools = append(list.Tools, tool) })
-	})
-	if !found || err != nil {
+	list, err := s.readTools(key, func(string) bool { return true })
+	if err != nil || list == nil {
 		return nil, err
 	}
-	return &list, nil
+	times := make(map[string]int, len(list.Tools))
+	for _, t := range list.Tools {
+		times[t.Name]++
+	}
+	list.Tools = slices.DeleteFunc(list.Tools, func(t Tool) bool { return times[t.Name] > 1 })
+	return list, nil
 }
 
-// Tool returns the first definition of that name without reading the others:
-// of 10,000 it reads one. The list says when it was fetched and has no other
-// tools; it is nil if no list is remembered. The tool is nil if the list has no
-// such name.
+// Tool returns the definition of that name. Its list has the time at which it was fetched and no other tools; it is
+// nil if no list is remembered. The tool is nil if the list has no such name, or has it twice.
 func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
-	var tool *Tool
-	var list ToolList
-	found, err := withTools(&s.dir, key, func(t *toolsFile) (err error) {
-		list = t.list()
-		tool, err = t.find(name)
-		return err
-	})
-	if !found || err != nil {
-		return nil, nil, err
+	list, err := s.readTools(key, func(listed string) bool { return listed == name })
+	if err != nil || list == nil || len(list.Tools) != 1 {
+		return nil, list, err
 	}
-	if tool != nil {
-		list.Tools = []Tool{*tool}
-	}
-	return tool, &list, nil
+	return &list.Tools[0], list, nil
 }
 
 // DropTools forgets a list, for instance after a list_changed.
@@ -106,36 +138,78 @@ func (s *Store) DropTools(key string) error {
 	return nil
 }
 
-// withTools opens a list's file for use; found is false if there is none.
-func withTools(dir *directory, key string, use func(*toolsFile) error) (found bool, err error) {
-	if err := checkDir(dir.path); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// readTools reads the tools of a list that are wanted. Returns nil if no list is remembered.
+func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList, error) {
+	if err := checkDir(s.dir.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	} else if err != nil {
-		return false, err
+		return nil, err
 	}
-	path := dir.file(toolsName, hashed(key))
+	path := s.dir.file(toolsName, hashed(key))
 	f, err := openFile(path, os.O_RDONLY, Unreadable)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil {
-		return true, &Error{Reason: Unreadable, Path: path, Err: err}
+		return nil, &Error{Reason: Unreadable, Path: path, Err: err}
 	}
-	t, err := openTools(f, fi.Size())
-	if err == nil {
-		err = use(t)
-	}
+	list, err := decodeTools(f, fi.Size(), wanted)
 	if errors.Is(err, errTools) {
-		what := "is damaged: " + err.Error()
-		return true, &Error{Reason: Damaged, Path: path, what: what, hint: wire.Hint("rm " + quoted(path))}
+		return nil, &Error{Reason: Damaged, Path: path, what: "is damaged: " + err.Error(), hint: wire.Hint("rm " + quoted(path))}
 	}
 	if err != nil {
-		return true, &Error{Reason: Unreadable, Path: path, Err: err}
+		return nil, &Error{Reason: Unreadable, Path: path, Err: err}
 	}
-	return true, nil
+	return list, nil
+}
+
+// errTools means that a file is not what SaveTools wrote, or is of another version.
+var errTools = errors.New("it is not a whole tool list")
+
+// decodeTools reads a list's file of so many bytes.
+func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolList, error) {
+	in := bufio.NewReaderSize(r, 32<<10)
+	var head toolsHead
+	line, err := in.ReadBytes('\n')
+	if err == nil && (json.Unmarshal(line, &head) != nil || head.Format != toolsFormat) {
+		return nil, errTools
+	}
+	list := &ToolList{FetchedAt: head.FetchedAt, TTLms: head.TTLms}
+	sum := crc32.Checksum(line, castagnoli())
+	var raw []byte
+	for err == nil {
+		if line, err = in.ReadBytes('\n'); err != nil {
+			break
+		}
+		length, quotedName, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+		if string(length) == "end" {
+			if string(quotedName) != fmt.Sprintf("%08x", sum) {
+				return nil, errTools
+			}
+			if _, err = in.ReadByte(); err == nil {
+				return nil, errTools
+			}
+			return list, nil
+		}
+		n, notNumber := strconv.ParseInt(string(length), 10, 64)
+		name, notQuoted := strconv.Unquote(string(quotedName))
+		if notNumber != nil || notQuoted != nil || n < 0 || n >= size {
+			return nil, errTools
+		}
+		raw = slices.Grow(raw[:0], int(n)+1)[:n+1] // with its line feed
+		_, err = io.ReadFull(in, raw)
+		sum = crc32.Update(crc32.Update(sum, castagnoli(), line), castagnoli(), raw)
+		if wanted(name) {
+			list.Tools = append(list.Tools, Tool{Name: name, Raw: bytes.Clone(raw[:n])})
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errTools
+	}
+	return nil, err
 }
