@@ -1,5 +1,14 @@
 package schema
 
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+
+	"mcpc/internal/jsonraw"
+)
+
 // The keywords whose values hold subschemas, of all dialects together: HoldOne a schema, HoldList a list of schemas,
 // HoldMap an object of schemas by name.
 var (
@@ -10,3 +19,32 @@ var (
 	HoldList = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
 	HoldMap  = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
+
+// Subschemas returns the values that stand directly in a decoded schema where subschemas do, by their JSON pointers
+// from it, in an order that is the same each time.
+func Subschemas(members map[string]any) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, keyword := range HoldOne {
+			value, ok := members[keyword]
+			if _, isList := value.([]any); ok && !isList && !yield("/"+keyword, value) {
+				return
+			}
+		}
+		for _, keyword := range HoldList {
+			list, _ := members[keyword].([]any)
+			for i, sub := range list {
+				if !yield("/"+keyword+"/"+strconv.Itoa(i), sub) {
+					return
+				}
+			}
+		}
+		for _, keyword := range HoldMap {
+			named, _ := members[keyword].(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(named)) {
+				if !yield("/"+keyword+jsonraw.Pointer("", name), named[name]) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -47,9 +47,13 @@ func choose(e *jsonschema.ValidationError, kw string) tally {
 		return only(whole)
 	}
 	c.near = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.far != best })
-	if best == otherTag && len(c.near) > 1 && sameTag(c.near) {
-		whole.at = c.near[0].tagged().at
-		return only(whole)
+	if best == otherTag && len(c.near) > 1 {
+		tag := c.near[0].tagged().at
+		isOther := func(a alternative) bool { return !slices.Equal(a.tagged().at, tag) }
+		if !slices.ContainsFunc(c.near, isOther) { // all are told apart by the same member
+			whole.at = tag
+			return only(whole)
+		}
 	}
 	c.far = sameKind
 	if won := closest(c.near); won != nil {
@@ -124,11 +128,6 @@ func (a *alternative) among(alts []alternative) tally {
 	return marked
 }
 
-// sameTag says whether alternatives are told apart by the same member.
-func sameTag(alts []alternative) bool {
-	return !slices.ContainsFunc(alts, func(a alternative) bool { return !slices.Equal(a.tagged().at, alts[0].tagged().at) })
-}
-
 // wants lists the values and types that a problem says would do.
 func (p problem) wants() []string {
 	switch k := p.err.ErrorKind.(type) {
@@ -161,13 +160,8 @@ func (c *choice) wants() []string {
 			}
 		}
 	}
-	return distinct(wants)
-}
-
-// distinct drops what was there before.
-func distinct(list []string) []string {
 	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool {
+	return slices.DeleteFunc(wants, func(s string) bool {
 		again := seen[s]
 		seen[s] = true
 		return again

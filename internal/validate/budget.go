@@ -4,25 +4,28 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
-// The library evaluates a schema without a budget and cannot be interrupted: a schema
-// of one line can keep it busy for years. A timer would not help: it gives the answer
-// on a fast machine and none on a slow one, and the goroutine that it gives up on
-// runs on.
+// The library evaluates a schema without a budget and cannot be interrupted: a schema of one line can keep it busy for
+// years. A timer would not help: it gives the answer on a fast machine and none on a slow one, and the goroutine that
+// it gives up on runs on.
 //
-// So each subschema gets a "format", which the library calls before it goes into other
-// subschemas. The call pays for all of them in advance, and panics when the budget is
-// spent; guard turns that into the error. The library also calls itself, and Go ends
-// the process when a stack grows too large, which no recover catches: that depth is
-// bounded before the check begins.
+// So each subschema gets a "format", which the library calls before it evaluates other subschemas. The call pays for
+// all of them in advance, and panics when the budget is spent; guard turns that into the error. The library also calls
+// itself, and Go ends the process when a stack grows too large, which no recover catches: that depth is bounded before
+// the check begins.
 //
 // A unit is at most some 80 nanoseconds on two cores of 2026.
 const (
@@ -31,6 +34,14 @@ const (
 	memberWork = 3  // each member of an object
 	// maxFrames bounds how deep evaluations nest, a kilobyte or two of stack each.
 	maxFrames = 30_000
+	// maxDigits bounds the numbers that are compared. The library compares them exactly, at a price that depends on
+	// their spelling: 1e1000000 takes 25 milliseconds and 400 kilobytes.
+	maxDigits = 1000
+	// maxFan bounds how often one subschema may apply to one value: ten levels of "allOf" with two references to the
+	// next level are a thousand.
+	maxFan = 100_000
+	// maxGuesses bounds how many pairs there may be of a $dynamicRef and a place that it can lead to.
+	maxGuesses = 50_000
 )
 
 var errSpent = &Error{
@@ -42,62 +53,245 @@ var errSpent = &Error{
 type budget struct {
 	mu    sync.Mutex
 	left  int
+	all   []*jsonschema.Schema // all subschemas that a check can come to, in the order of their locations
 	nodes map[*jsonschema.Schema]*node
-	// height is the longest chain of subschemas that are applied to one value.
-	height int
-	// numbers: a subschema compares numbers. leftovers: one asks for what is unevaluated.
+	// dynamic has, by name, where a $dynamicRef can lead to, and recursive where a $recursiveRef can. Which of them it
+	// is depends on how the evaluation came there; a bound counts all.
+	dynamic   map[string][]*jsonschema.Schema
+	recursive []*jsonschema.Schema
+	// height is the longest chain of subschemas that are applied to one value, digits those of the longest number.
+	height, digits int
+	// numbers is set if a subschema compares numbers, leftovers if one asks for what is unevaluated.
 	numbers, leftovers bool
-	// visit and digits belong to the value that is checked: what an evaluation costs
-	// at least, and how long its longest number is.
-	visit, frames, digits int
-	graph                 *graph
-}
-
-// newBudget makes the budget of the checks by a compiled schema. from are the root and the
-// other subschemas that a $dynamicRef may lead to. What cannot be checked is taken out of
-// the schema, with a warning each. It refuses schemas that lead back to themselves without
-// going into the value, and those that multiply.
-func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
-	g := reach(root, from)
-	if err := g.tangled(); err != nil {
-		return nil, nil, err
-	}
-	warnings := g.loosen(sv.Doc)
-	b, err := g.budget(sv.patterns)
-	return b, warnings, err
-}
-
-// At is the subschema at a location of the library's, or nil.
-func (b *budget) At(location string) *jsonschema.Schema {
-	all := b.graph.all
-	i, ok := slices.BinarySearchFunc(all, location, func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) })
-	if !ok {
-		return nil
-	}
-	return all[i]
+	// visit, frames and number belong to the value that is checked: the least cost of an evaluation, the depth of the
+	// calls, and the cost of comparing two numbers.
+	visit, frames, number int
 }
 
 // A node is a subschema with what its evaluation costs.
 type node struct {
-	schema   *jsonschema.Schema
-	here     []*jsonschema.Schema // applied to the same value
-	patterns []*jsonschema.Schema
-	names    *jsonschema.Schema
-	dynamic  bool
-	choices  int // values in const and enum
-	numbers  int // numbers that are read, written or compared
-	digits   int // of the longest number in the schema
+	here    []*jsonschema.Schema // applied to the same value
+	tuple   []*jsonschema.Schema // applied to one item each
+	items   []*jsonschema.Schema // applied to every item
+	members []*jsonschema.Schema // applied to every member, or to its name
+	dynamic bool
+	choices int // values in const and enum
+	numbers int // numbers that are read, written or compared
+	names   int // names in required and the like
 	// height and fan are how deep and how often subschemas are applied to one value.
 	height, fan int
 	busy        bool
 }
 
-// Run checks a value and ends when the budget is spent.
-func (b *budget) Run(s *jsonschema.Schema, value any) error {
+// newBudget makes the budget of the checks by a compiled schema. from are the root and the other subschemas that a
+// $dynamicRef may lead to. What cannot be checked is taken out of the schema, with a warning each. It refuses schemas
+// that lead back to themselves without going into the value, and those that multiply.
+func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
+	b := &budget{left: maxWork, digits: sv.digits, nodes: map[*jsonschema.Schema]*node{}, dynamic: map[string][]*jsonschema.Schema{}}
+	if err := b.reach(root, from); err != nil {
+		return nil, nil, err
+	}
+	warnings := b.loosen(sv.doc)
+	for _, s := range b.all {
+		b.nodes[s] = b.newNode(s)
+	}
+	for _, s := range b.all {
+		if err := b.measureFan(s); err != nil {
+			return nil, nil, err
+		}
+		b.height = max(b.height, b.nodes[s].height)
+	}
+	for _, s := range b.all {
+		s.Format = &jsonschema.Format{Name: "work", Validate: func(v any) error {
+			b.charge(s, v)
+			return nil
+		}}
+	}
+	sv.patterns.spend = b.pay
+	return b, warnings, nil
+}
+
+// reach collects the subschemas that can be reached from some, and where dynamic references can lead to.
+func (b *budget) reach(root *jsonschema.Schema, from []*jsonschema.Schema) error {
+	seen := map[*jsonschema.Schema]bool{nil: true}
+	entered := []*jsonschema.Schema{root} // by a reference or an $id
+	for todo := from; len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		b.all = append(b.all, s)
+		entered = append(entered, s.Ref, s.RecursiveRef)
+		if s.ID != "" {
+			entered = append(entered, s)
+		}
+		here, below := subschemas(s)
+		todo = slices.Concat(todo, here, below)
+	}
+	byPlace := func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) }
+	slices.SortFunc(b.all, byPlace)
+	// The outermost schema wins, and no schema is further out than the root.
+	b.recursive = []*jsonschema.Schema{root}
+	if !root.RecursiveAnchor {
+		entered = slices.DeleteFunc(entered, func(s *jsonschema.Schema) bool { return s == nil })
+		slices.SortFunc(entered, byPlace)
+		b.recursive = slices.Compact(entered)
+	}
+	for _, s := range b.all {
+		if s.DynamicAnchor != "" {
+			b.dynamic[s.DynamicAnchor] = append(b.dynamic[s.DynamicAnchor], s)
+		}
+	}
+	guesses := 0
+	for _, s := range b.all {
+		if s.DynamicRef != nil {
+			guesses += len(b.dynamic[s.DynamicRef.Anchor])
+		}
+		if s.RecursiveRef != nil {
+			guesses += len(b.recursive)
+		}
+	}
+	if guesses > maxGuesses {
+		return tooComplex("", "its dynamic references can lead to too many places")
+	}
+	return nil
+}
+
+// here returns the subschemas that a schema applies, or may apply, to the value that it is applied to.
+func (b *budget) here(s *jsonschema.Schema) []*jsonschema.Schema {
+	here, _ := subschemas(s)
+	add := func(target *jsonschema.Schema, others []*jsonschema.Schema) {
+		for _, sub := range others {
+			if sub != target {
+				here = append(here, sub)
+			}
+		}
+	}
+	if s.DynamicRef != nil && s.DynamicRef.Anchor != "" {
+		add(s.DynamicRef.Ref, b.dynamic[s.DynamicRef.Anchor])
+	}
+	if s.RecursiveRef != nil && s.RecursiveRef.RecursiveAnchor {
+		add(s.RecursiveRef, b.recursive)
+	}
+	return here
+}
+
+// newNode returns what a subschema costs, and replaces two of its keywords by extensions, which is what the library
+// calls additional code for a keyword.
+//
+// propertyNames, because the library reports it at a location that it goes on to overwrite: the error comes out at a
+// sibling. uniqueItems, because it finds candidates by a hash that [[],[]] and [[[]]] share, and so many other lists
+// that a hostile value of 200 kB keeps it busy for minutes.
+func (b *budget) newNode(s *jsonschema.Schema) *node {
+	n := &node{
+		here:    b.here(s),
+		tuple:   slices.Concat(s.PrefixItems, asSchemas(s.Items)),
+		items:   []*jsonschema.Schema{s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems},
+		members: []*jsonschema.Schema{asSchema(s.AdditionalProperties), s.UnevaluatedProperties, s.PropertyNames},
+		dynamic: s.DynamicRef != nil || s.RecursiveRef != nil,
+		names:   2*len(s.Required) + len(s.Dependencies) + len(s.DependentSchemas) + len(s.DependentRequired),
+	}
+	for _, sub := range s.PatternProperties {
+		n.members = append(n.members, sub)
+	}
+	for _, names := range s.DependentRequired {
+		n.names += 2 * len(names)
+	}
+	for _, dep := range s.Dependencies {
+		names, _ := dep.([]string)
+		n.names += 2 * len(names)
+	}
+	values, _ := valuesOf(s)
+	for _, v := range values {
+		n.addChoice(v)
+	}
+	for _, limit := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
+		if limit != nil {
+			n.numbers += 3
+		}
+	}
+	if s.MultipleOf != nil {
+		n.numbers += 24 // a division, and the reduction of the quotient
+	}
+	if s.Types != nil {
+		names := s.Types.ToStrings()
+		if slices.Contains(names, "integer") && !slices.Contains(names, "number") {
+			n.numbers++
+		}
+	}
+	b.numbers = b.numbers || n.numbers > 0
+	b.leftovers = b.leftovers || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
+	if s.PropertyNames != nil {
+		s.Extensions = append(s.Extensions, nameCheck{s.PropertyNames})
+		s.PropertyNames = nil
+	}
+	if s.UniqueItems {
+		s.Extensions = append(s.Extensions, uniqueCheck{b})
+		s.UniqueItems = false
+	}
+	return n
+}
+
+// addChoice counts a value that is compared with.
+func (n *node) addChoice(v any) {
+	n.choices++
+	switch v := v.(type) {
+	case string:
+		n.choices += len(v) / 500
+	case json.Number:
+		n.numbers += 3
+	}
+	for item := range parts(v) {
+		n.addChoice(item)
+	}
+}
+
+// measureFan sets the height and the fan of a subschema.
+func (b *budget) measureFan(s *jsonschema.Schema) error {
+	n := b.nodes[s]
+	where, _ := pointerOf(s.Location)
+	if n.busy {
+		return tooComplex(where, "it refers to itself without descending into the value")
+	}
+	if n.height > 0 {
+		return nil
+	}
+	n.busy = true
+	n.fan = 1
+	for _, sub := range n.here {
+		if err := b.measureFan(sub); err != nil {
+			return err
+		}
+		n.height = max(n.height, b.nodes[sub].height)
+		n.fan += b.nodes[sub].fan
+		if n.fan > maxFan {
+			return tooComplex(where, "its subschemas multiply: they apply to one value more than %d times", maxFan)
+		}
+	}
+	n.busy = false
+	n.height++
+	return nil
+}
+
+// at returns the subschema at a location of the library's, or nil.
+func (b *budget) at(location string) *jsonschema.Schema {
+	i, ok := slices.BinarySearchFunc(b.all, location, func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) })
+	if !ok {
+		return nil
+	}
+	return b.all[i]
+}
+
+// run checks a value and ends when the budget is spent.
+func (b *budget) run(s *jsonschema.Schema, value any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	depth, digits := measure(value)
-	b.left, b.digits, b.frames = maxWork, digits, (depth+2)*b.height
+	b.left = maxWork
+	b.frames = (depth + 2) * b.height
+	b.number = 4 + max(digits, b.digits)/7
 	// The library looks for a subschema among its callers, and an error copies its place.
 	b.visit = visitWork + b.height/8 + depth/4
 	return guard(func() error {
@@ -109,6 +303,33 @@ func (b *budget) Run(s *jsonschema.Schema, value any) error {
 	})
 }
 
+// measure returns the depth of a value and the digits of its longest number.
+func measure(v any) (depth, digits int) {
+	if n, ok := v.(json.Number); ok {
+		return 0, digitsOf(n)
+	}
+	for item := range parts(v) {
+		d, n := measure(item)
+		depth = max(depth, d+1)
+		digits = max(digits, n)
+	}
+	return depth, digits
+}
+
+// digitsOf returns about how many decimal digits the numerator or the denominator of a number has, and more than
+// maxDigits if that is not known.
+func digitsOf(n json.Number) int {
+	digits, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	if exponent == "" {
+		return len(digits)
+	}
+	e, err := strconv.Atoi(exponent)
+	if err != nil || e > maxDigits || e < -maxDigits {
+		e = maxDigits
+	}
+	return len(digits) + max(e, -e)
+}
+
 // pay takes times × each from what is left.
 func (b *budget) pay(times, each int) {
 	if times > 0 && each > b.left/times {
@@ -117,182 +338,105 @@ func (b *budget) pay(times, each int) {
 	b.left -= times * each
 }
 
-// enter pays for evaluating a subschema, without what it leads to.
+// enter pays for evaluating a subschema, without the subschemas that it applies.
 func (b *budget) enter(s *jsonschema.Schema, times int) {
 	n := b.nodes[s]
 	if n == nil || times == 0 {
 		return
 	}
 	b.pay(times, b.visit+n.choices)
+	b.pay(times*n.numbers, b.number)
 	if n.dynamic {
 		b.pay(times, b.frames/8) // it looks through all callers
 	}
-	if n.numbers > 0 {
-		b.pay(times, n.numbers)
-		b.pay(times*n.numbers, numberWork(max(b.digits, n.digits)))
-	}
 }
 
-// charge pays for what a subschema does with a value, and for all that it enters there.
-func (b *budget) charge(n *node, v any) {
-	s := n.schema
+// charge pays for what a subschema does with a value, and for all subschemas that it applies to the value or its parts.
+func (b *budget) charge(s *jsonschema.Schema, v any) {
+	n := b.nodes[s]
 	for _, sub := range n.here {
 		b.enter(sub, 1)
+	}
+	leftovers := 0
+	if b.leftovers {
+		leftovers = 6 * (1 + len(n.here))
 	}
 	switch v := v.(type) {
 	case string:
 		b.pay(1, len(v)/30)
 	case []any:
-		b.chargeArray(n, len(v))
-	case map[string]any:
-		b.pay(len(v), memberWork)
-		b.pay(1, 2*len(s.Required)+len(s.Dependencies)+len(s.DependentSchemas)+len(s.DependentRequired))
-		if b.leftovers {
-			b.pay(len(v), 6*(1+len(n.here)))
+		b.pay(len(v), leftovers)
+		for _, sub := range n.tuple {
+			b.enter(sub, 1)
 		}
-		for _, sub := range n.patterns {
+		for _, sub := range n.items {
 			b.enter(sub, len(v))
 		}
-		for _, sub := range []*jsonschema.Schema{asSchema(s.AdditionalProperties), s.UnevaluatedProperties, n.names} {
+	case map[string]any:
+		b.pay(len(v), memberWork+leftovers)
+		b.pay(1, n.names)
+		for _, sub := range n.members {
 			b.enter(sub, len(v))
 		}
 		for name := range v {
 			b.pay(1, len(name)/50)
 			b.enter(s.Properties[name], 1)
 		}
-		b.chargeRequired(s, v)
 	}
 }
 
-func (b *budget) chargeArray(n *node, items int) {
-	s := n.schema
-	if b.leftovers {
-		b.pay(items, 4*(1+len(n.here)))
-	}
-	for i, sub := range slices.Concat(s.PrefixItems, asSchemas(s.Items)) {
-		if i < items {
-			b.enter(sub, 1)
-		}
-	}
-	for _, sub := range []*jsonschema.Schema{s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems} {
-		b.enter(sub, items)
-	}
-}
+// A nameCheck is the keyword propertyNames.
+type nameCheck struct{ names *jsonschema.Schema }
 
-// chargeRequired pays for looking up the names that other members require.
-func (b *budget) chargeRequired(s *jsonschema.Schema, obj map[string]any) {
-	for name, names := range s.DependentRequired {
-		if _, ok := obj[name]; ok {
-			b.pay(len(names), 2)
-		}
-	}
-	for name, dep := range s.Dependencies {
-		if names, ok := dep.([]string); ok && obj[name] != nil {
-			b.pay(len(names), 2)
+func (c nameCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	obj, _ := v.(map[string]any)
+	for name := range obj {
+		err := ctx.Validate(c.names, name, []string{name})
+		if verr, ok := err.(*jsonschema.ValidationError); ok {
+			ctx.AddErrors([]*jsonschema.ValidationError{verr}, &kind.PropertyNames{Property: name})
 		}
 	}
 }
 
-// budget makes a node of each subschema, and lets it pay.
-func (g *graph) budget(ps *patterns) (*budget, error) {
-	b := &budget{graph: g, left: maxWork, nodes: make(map[*jsonschema.Schema]*node, len(g.all))}
-	for _, s := range g.all {
-		n := &node{schema: s, here: g.here(s), dynamic: s.DynamicRef != nil || s.RecursiveRef != nil}
-		for _, sub := range s.PatternProperties {
-			n.patterns = append(n.patterns, sub)
-		}
-		n.extend(b)
-		n.measure()
-		b.nodes[s] = n
-		b.numbers = b.numbers || n.numbers > 0
-		b.leftovers = b.leftovers || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
-	}
-	for _, s := range g.all {
-		if err := b.settle(b.nodes[s]); err != nil {
-			return nil, err
-		}
-		b.height = max(b.height, b.nodes[s].height)
-	}
-	for _, s := range g.all {
-		n := b.nodes[s]
-		s.Format = &jsonschema.Format{Name: "work", Validate: func(v any) error { b.charge(n, v); return nil }}
-	}
-	ps.spend = b.pay
-	return b, nil
-}
+// A uniqueCheck is the keyword uniqueItems.
+type uniqueCheck struct{ budget *budget }
 
-// maxFan bounds how often one subschema may end up being applied to one value:
-// ten levels of "allOf" with two references to the next level are a thousand.
-const maxFan = 100_000
-
-// settle finds the height and the fan of a node.
-func (b *budget) settle(n *node) error {
-	where, _ := pointerOf(n.schema.Location)
-	switch {
-	case n.busy:
-		return tooComplex(where, "it refers to itself without descending into the value")
-	case n.height > 0:
-		return nil
-	}
-	n.busy, n.fan = true, 1
-	for _, s := range n.here {
-		sub := b.nodes[s]
-		if err := b.settle(sub); err != nil {
-			return err
+func (c uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	items, _ := v.([]any)
+	first := make(map[string]int, len(items))
+	for i, item := range items {
+		var key strings.Builder
+		writeKey(&key, item)
+		c.budget.pay(1, 4+key.Len()/8)
+		if j, ok := first[key.String()]; ok {
+			ctx.AddError(&kind.UniqueItems{Duplicates: [2]int{j, i}})
+			return
 		}
-		n.height = max(n.height, sub.height)
-		if n.fan += sub.fan; n.fan > maxFan {
-			return tooComplex(where, "its subschemas multiply: they apply to one value more than %d times", maxFan)
-		}
-	}
-	n.busy = false
-	n.height++
-	return nil
-}
-
-// measure counts the values that a schema compares with.
-func (n *node) measure() {
-	s := n.schema
-	values, _ := valuesOf(s)
-	for _, v := range values {
-		n.measureValue(v)
-	}
-	for _, limit := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
-		if limit != nil {
-			n.numbers += 3
-			n.digits = max(n.digits, limit.Num().BitLen()/3, limit.Denom().BitLen()/3)
-		}
-	}
-	if s.MultipleOf != nil {
-		n.numbers += 24 // a division, and the reduction of what comes out
-	}
-	if wantsWhole(s) {
-		n.numbers++
+		first[key.String()] = i
 	}
 }
 
-func (n *node) measureValue(v any) {
-	n.choices++
+// writeKey spells a value so that two values are spelled alike if and only if JSON Schema calls them equal.
+func writeKey(sb *strings.Builder, v any) {
 	switch v := v.(type) {
+	case []any:
+		sb.WriteByte('[')
+		for _, item := range v {
+			writeKey(sb, item)
+		}
+		sb.WriteByte(']')
+	case map[string]any:
+		sb.WriteByte('{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			writeKey(sb, name)
+			writeKey(sb, v[name])
+		}
+		sb.WriteByte('}')
 	case string:
-		n.choices += len(v) / 500
+		fmt.Fprintf(sb, "%d:%s", len(v), v)
 	case json.Number:
-		n.numbers += 3
-		n.digits = max(n.digits, magnitude(v))
+		sb.WriteString(jsonraw.PlainNumber(string(v)) + ";")
+	default: // true, false, null
+		fmt.Fprint(sb, v)
 	}
-	for item := range parts(v) {
-		n.measureValue(item)
-	}
-}
-
-// measure gives the depth of a value and the length of its longest number.
-func measure(v any) (depth, digits int) {
-	if n, ok := v.(json.Number); ok {
-		return 0, magnitude(n)
-	}
-	for item := range parts(v) {
-		d, n := measure(item)
-		depth, digits = max(depth, d+1), max(digits, n)
-	}
-	return depth, digits
 }

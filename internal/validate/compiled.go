@@ -18,15 +18,6 @@ func valuesOf(s *jsonschema.Schema) ([]any, bool) {
 	return nil, false
 }
 
-// wantsWhole reports a "type" that only whole numbers have.
-func wantsWhole(s *jsonschema.Schema) bool {
-	if s.Types == nil {
-		return false
-	}
-	names := s.Types.ToStrings()
-	return slices.Contains(names, "integer") && !slices.Contains(names, "number")
-}
-
 // subschemas lists the subschemas that a schema applies to the value that it is
 // applied to, and those that it applies to what is inside of that value.
 func subschemas(s *jsonschema.Schema) (here, below []*jsonschema.Schema) {

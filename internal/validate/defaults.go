@@ -78,7 +78,7 @@ func (c *completer) defaultOf(e Expected) json.RawMessage {
 		}
 		v := *s.Default
 		raw, err := jsonraw.Marshal(v)
-		if err != nil || c.schema.budget.Run(s, v) != nil {
+		if err != nil || c.schema.budget.run(s, v) != nil {
 			return nil
 		}
 		return raw

@@ -9,9 +9,9 @@ import (
 
 // A dialect is one version of JSON Schema.
 type dialect struct {
-	Name  string
+	name  string
 	uri   string // without scheme and '#'
-	Draft *jsonschema.Draft
+	draft *jsonschema.Draft
 }
 
 // dialects lists what is supported, the default first.
@@ -26,8 +26,8 @@ var dialects = [...]dialect{
 // latestURI is how a schema asks for whatever is newest.
 const latestURI = "json-schema.org/schema"
 
-// dialectOf reads $schema. What is not a string is left to the meta-schema,
-// which has something better to say about it.
+// dialectOf returns the dialect that $schema names. A value that is not a string is left to the meta-schema, which has
+// something better to say about it.
 func dialectOf(doc any) (dialect, error) {
 	uri, ok := memberOf(doc, "$schema").(string)
 	if !ok {
@@ -39,9 +39,10 @@ func dialectOf(doc any) (dialect, error) {
 	return dialect{}, unknownDialect("/$schema", uri)
 }
 
-// Older dialects want the items of enum to be unique.
-func (d dialect) Older() bool { return d.Name == "draft-06" || d.Name == "draft-04" }
+// isOlder reports whether the dialect wants the items of enum to be unique.
+func (d dialect) isOlder() bool { return d.name == "draft-06" || d.name == "draft-04" }
 
+// dialectNamed returns the dialect with a URI.
 func dialectNamed(uri string) (dialect, bool) {
 	bare, ok := strings.CutPrefix(uri, "https://")
 	if !ok {
@@ -62,12 +63,12 @@ func dialectNamed(uri string) (dialect, bool) {
 	return dialect{}, false
 }
 
-// unknownDialect refuses: checking by the rules of some other dialect would
-// give an unreliable answer.
+// unknownDialect returns the error for a dialect that is not supported. Checking by the rules of another one would give
+// an unreliable answer.
 func unknownDialect(where, uri string) error {
 	names := make([]string, len(dialects))
 	for i, d := range dialects {
-		names[i] = d.Name
+		names[i] = d.name
 	}
 	return &Error{
 		Reason: UnknownDialect,

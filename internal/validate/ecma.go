@@ -104,7 +104,7 @@ func (e *ecma) escape() {
 		e.set(ecmaOther)
 	case c == 'u':
 		e.unicode()
-	case c == 'c' && len(e.in) > 2 && isLetter(e.in[2]):
+	case c == 'c' && len(e.in) > 2 && e.in[2]|0x20 >= 'a' && e.in[2]|0x20 <= 'z':
 		e.swap(3, fmt.Sprintf(`\x%02x`, e.in[2]&0x1f))
 	case c == 'p' || c == 'P':
 		e.property()
@@ -128,8 +128,6 @@ func (e *ecma) set(members string) {
 	}
 	e.swap(2, "["+members+"]")
 }
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // unicode reads \uXXXX, two of them for one character, and \u{X…}.
 func (e *ecma) unicode() {

@@ -49,7 +49,7 @@ func known(e Expected, left int) Expected {
 }
 
 // expect gathers what holds together with some schemas, and counts them off from what
-// is left. None comes back to itself without going into the value: package budget refuses that.
+// is left. None comes back to itself without going into the value: newBudget refuses that.
 func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	for len(todo) > 0 && *left >= 0 {
@@ -73,15 +73,6 @@ func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 		}
 	}
 	return e
-}
-
-// expectedAt is what holds at a location of the library's.
-func expectedAt(b *budget, location string) Expected {
-	s := b.At(location)
-	if s == nil {
-		return Expected{}
-	}
-	return Expected{every: []*jsonschema.Schema{s}}
 }
 
 // Types names the JSON types that may stand here, as "type" does; nil means that
@@ -223,7 +214,7 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 			subs = append(subs, sub)
 		}
 		for re, sub := range in.PatternProperties {
-			if patternMatches(re, name) {
+			if p, ok := re.(*pattern); ok && (p.re == nil || p.re.MatchString(name)) {
 				subs = append(subs, sub)
 			}
 		}
@@ -259,32 +250,22 @@ func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 		return e
 	}
 	narrowed := Expected{every: e.every}
+	excludes := func(a Expected) bool {
+		return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
+			place, _ := s.Member(a, m.Name)
+			values := place.Values()
+			isListed := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == jsonraw.TextOrRaw(m.Value) }
+			return values != nil && !slices.ContainsFunc(values, isListed)
+		})
+	}
 	for _, alternatives := range e.choices {
-		left := slices.DeleteFunc(slices.Clone(alternatives), func(a Expected) bool { return s.excludes(a, members) })
+		left := slices.DeleteFunc(slices.Clone(alternatives), excludes)
 		if len(left) == 0 {
 			left = alternatives
 		}
 		narrowed.choices = append(narrowed.choices, left)
 	}
 	return narrowed
-}
-
-// excludes reports whether e lists values for one of the members, and its own is not among them.
-func (s *Schema) excludes(e Expected, members jsonraw.Members) bool {
-	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
-		place, _ := s.Member(e, m.Name)
-		values := place.Values()
-		isListed := func(v json.RawMessage) bool { return reads(v) == reads(m.Value) }
-		return values != nil && !slices.ContainsFunc(values, isListed)
-	})
-}
-
-// reads returns a value as it is typed: a text without its quotes.
-func reads(value json.RawMessage) string {
-	if text, ok := jsonraw.Text(value); ok {
-		return text
-	}
-	return string(value)
 }
 
 // step goes one step into the value, with all that holds here.

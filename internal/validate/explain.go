@@ -87,33 +87,23 @@ func (x explainer) sayValue(p problem) (saying, bool) {
 	case *kind.Format:
 		return mustBe("a valid "+brief(k.Want), brief(v)), true
 	case *kind.Not:
-		return x.sayNot(p, v), true
+		not, ok := x.written(p.err.SchemaURL, "not")
+		if !ok {
+			return saying{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}, true
+		}
+		return saying{text: "must not match " + brief(not) + ", got " + brief(v), want: "not " + brief(not), got: brief(v)}, true
 	case *kind.OneOf:
 		return saying{
 			text: fmt.Sprintf("matches alternatives %d and %d, must match only one", k.Subschemas[0], k.Subschemas[1]),
 			want: "exactly one alternative", got: brief(v),
 		}, true
 	case *kind.FalseSchema:
-		return sayForbidden(p, v)
-	}
-	return saying{}, false
-}
-
-func (x explainer) sayNot(p problem, v any) saying {
-	said := saying{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}
-	if not, ok := x.written(p.err.SchemaURL, "not"); ok {
-		said.want = "not " + brief(not)
-		said.text = "must not match " + brief(not) + ", got " + brief(v)
-	}
-	return said
-}
-
-func sayForbidden(p problem, v any) (saying, bool) {
-	switch p.rule {
-	case "unevaluatedItems", "items", "additionalItems":
-		return saying{text: "is one item too many", want: "no item", got: brief(v)}, true
-	case "false":
-		return saying{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
+		switch p.rule {
+		case "unevaluatedItems", "items", "additionalItems":
+			return saying{text: "is one item too many", want: "no item", got: brief(v)}, true
+		case "false":
+			return saying{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
+		}
 	}
 	return saying{}, false
 }

@@ -72,26 +72,19 @@ func (x explainer) sayCount(p problem) (saying, bool) {
 	case *kind.MaxContains:
 		a = amount{"maxContains", have, most, k.Want, len(k.Got), "matching item", ""}
 	case *kind.Contains:
-		return x.sayContains(p), true
+		said := saying{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
+		if contains, ok := x.written(p.err.SchemaURL, "contains"); ok {
+			said.text = "must have an item that matches " + brief(contains)
+		}
+		return said, true
 	default:
 		return saying{}, false
 	}
-	return x.sayAmount(p, a), true
-}
-
-func (x explainer) sayAmount(p problem, a amount) saying {
 	limit := strconv.Itoa(a.want)
 	if n, ok := x.written(p.err.SchemaURL, a.kw); ok {
 		limit = brief(n)
 	}
-	want, got := a.bound+countOf(limit, a.thing), strconv.Itoa(a.got)
-	return saying{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}
-}
-
-func (x explainer) sayContains(p problem) saying {
-	said := saying{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
-	if schema, ok := x.written(p.err.SchemaURL, "contains"); ok {
-		said.text = "must have an item that matches " + brief(schema)
-	}
-	return said
+	want := a.bound + countOf(limit, a.thing)
+	got := strconv.Itoa(a.got)
+	return saying{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}, true
 }

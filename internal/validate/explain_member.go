@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"mcpc/internal/suggest"
@@ -38,7 +39,10 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 		said.want = ""
 		return said
 	}
-	known := expectedAt(x.budget, location).Names()
+	var known []string
+	if owner := x.budget.at(location); owner != nil {
+		known = Expected{every: []*jsonschema.Schema{owner}}.Names()
+	}
 	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
 		said.want = quote(near)
 		said.text += ", did you mean " + said.want + "?"

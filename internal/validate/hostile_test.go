@@ -115,10 +115,10 @@ func TestHostileSchemas(t *testing.T) {
 		}) + `},"allOf":[` + repeat(900, func(i int) string {
 			return fmt.Sprintf(`{"items":{"$dynamicRef":"http://h/%d#n"}}`, i)
 		}) + `]}`, "too many places"},
-		{"numbers", `{"enum":[` + repeat(50_000, same("1e9999")) + `]}`, "too long to compile"},
-		{"a number", `{"minimum":1e1000000}`, "too long to compile"},
-		{"a number that big.Rat refuses", `{"minimum":1e9999999999999}`, "too long to compile"},
-		{"the same hash in required", `{"required":` + sameHash(5000) + `}`, "must be a list of strings"},
+		{"numbers", `{"enum":[` + repeat(50_000, same("1e9999")) + `]}`, "more than 1000 digits"},
+		{"a number", `{"minimum":1e1000000}`, "more than 1000 digits"},
+		{"a number that big.Rat refuses", `{"minimum":1e9999999999999}`, "more than 1000 digits"},
+		{"the same hash in required", `{"required":` + sameHash(5000) + `}`, "too long to compile"},
 		{"the same hash in enum", `{"$schema":"http://json-schema.org/draft-04/schema#","enum":` + sameHash(5000) + `}`,
 			"too long to compile"},
 		{"patterns that expand", `{"allOf":[` + repeat(100, func(i int) string { return fmt.Sprintf(`{"pattern":"(x{0,1000})y%d"}`, i) }) + `]}`,
@@ -182,7 +182,7 @@ func TestHostileValues(t *testing.T) {
 		{"1e1000000 against a limit", `{"minimum":5}`, `1e1000000`, refused},
 		{"a million digits", `{"type":"integer"}`, strings.Repeat("7", 1_000_000), refused},
 		{"1e999999999 against none", `{"type":"number"}`, `1e999999999`, "fine"},
-		{"1e999999999 as one of unique items", `{"uniqueItems":true}`, `[1e999999999,1]`, refused},
+		{"1e999999999 as one of unique items", `{"uniqueItems":true}`, `[1e999999999,1]`, "fine"},
 		{"the same hash", `{"uniqueItems":true}`, sameHash(10_000), "fine"},
 		{"100 000 wrong items", `{"items":{"type":"string"}}`, `[` + repeat(100_000, same("1")) + `]`, "findings"},
 		{"a million wrong items", `{"items":{"type":"string"}}`, `[` + repeat(1_000_000, same("1")) + `]`, refused},

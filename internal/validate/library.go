@@ -26,14 +26,6 @@ func (e *refusedError) Error() string { return "not loading " + e.url }
 
 func (noLoader) Load(url string) (any, error) { return nil, &refusedError{url} }
 
-func newLibrary(spoken dialect, sv *survey) *library {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(spoken.Draft)
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(sv.Engine)
-	return &library{compiler: c, doc: sv.Doc, names: sv.Names}
-}
-
 // compile makes the subschema at a URL usable.
 func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
 	err = guard(func() error {
@@ -97,19 +89,19 @@ func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken diale
 	}
 	base, _ := pointerOf(broken.URL)
 	part, _ := lookup(l.doc, pointerTokens(base))
-	found := explainer{value: part}.findings(verr)
+	found, total := explainer{value: part}.findings(verr)
 	if len(found) == 0 {
 		return &Error{Reason: NotASchema, Where: base, Text: "not a valid schema"}
 	}
 	where := base + found[0].Where
 	text := strings.TrimSpace(brief(where) + " " + found[0].Text)
 	if len(found) > 1 {
-		text += fmt.Sprintf(" (the first of %d problems)", problemCount(found))
+		text += fmt.Sprintf(" (the first of %d problems)", total)
 	}
 	return &Error{
 		Reason: NotASchema,
 		Where:  where,
-		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.Name, text),
+		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.name, text),
 	}
 }
 
@@ -168,8 +160,8 @@ func (l *library) misnamed(err error) error {
 // URL. The library tells the URL only after resolving it.
 func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 	for _, r := range l.names {
-		if means(r.Text, target) {
-			return r.Pointer + "/" + r.Keyword, r.Keyword, r.Text
+		if means(r.text, target) {
+			return r.pointer + "/" + r.keyword, r.keyword, r.text
 		}
 	}
 	return "", "", strings.TrimPrefix(target, documentURL)

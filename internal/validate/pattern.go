@@ -1,13 +1,11 @@
 package validate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -27,22 +25,16 @@ type pattern struct {
 
 func (p *pattern) String() string { return p.source }
 
-// MatchString pays for the match and does it.
+// MatchString pays for the match and does it. Everything that cannot be checked passes.
 func (p *pattern) MatchString(s string) bool {
-	if spend := p.among.spend; spend != nil && p.re != nil {
-		spend(1, 4+(p.size+4)*(len(s)+1)/12) // at every character there may be every instruction
+	if p.re == nil {
+		return true
 	}
-	return p.matches(s)
+	if p.among.spend != nil {
+		p.among.spend(1, 4+(p.size+4)*(len(s)+1)/12) // at every character there may be every instruction
+	}
+	return p.re.MatchString(s)
 }
-
-// patternMatches reports whether a text matches a pattern of a schema, and pays nothing.
-func patternMatches(re jsonschema.Regexp, text string) bool {
-	p, ok := re.(*pattern)
-	return ok && p.matches(text)
-}
-
-// matches lets everything pass that cannot be checked.
-func (p *pattern) matches(s string) bool { return p.re == nil || p.re.MatchString(s) }
 
 // Parsing and compiling take time, too: by the byte, by the instruction, and
 // most of all for classes of Unicode and for (?i), which folds every class.
@@ -61,91 +53,52 @@ type patterns struct {
 	spend func(times, each int)
 }
 
-func newPatterns() *patterns { return &patterns{known: map[string]*pattern{}} }
-
-// compile makes a pattern of what a schema says. It fails if the schema's
-// patterns cost too much; one that Go cannot express is not a failure.
+// compile makes a pattern of a regular expression in a schema. It fails if the schema's patterns cost too much; one
+// that Go cannot express is not a failure.
 func (ps *patterns) compile(source string) (*pattern, error) {
 	if p, ok := ps.known[source]; ok {
 		return p, nil
 	}
-	translated, why := fromECMA(source)
-	ps.parse += parseWork(translated)
+	ps.parse += len(source) + 200*strings.Count(strings.ToLower(source), `\p`)
+	if foldingFlag.MatchString(source) {
+		ps.parse += 20_000 * len(wideClass.FindAllString(source, -1))
+	}
 	if ps.parse > maxPatternParse {
 		return nil, errors.New("its patterns are too long")
 	}
+	translated, why := fromECMA(source)
 	p := &pattern{source: source, why: why, among: ps}
-	if err := ps.build(p, translated); err != nil {
-		return nil, err
+	tree, err := syntax.Parse(translated, syntax.Perl)
+	if err == nil && why == "" {
+		p.size = programSize(tree)
+		ps.size += p.size
+		if ps.size > maxPatternSize {
+			return nil, fmt.Errorf("its patterns expand to more than %d instructions", maxPatternSize)
+		}
+		p.re, err = regexp.Compile(translated)
+	}
+	if err != nil {
+		p.refuse(err)
 	}
 	ps.known[source] = p
 	return p, nil
 }
 
-func (ps *patterns) build(p *pattern, translated string) error {
-	tree, err := syntax.Parse(translated, syntax.Perl)
-	if err != nil {
-		p.refuse(err)
-		return nil
-	}
-	if p.why != "" {
-		return nil
-	}
-	p.size = programSize(tree)
-	if ps.size += p.size; ps.size > maxPatternSize {
-		return fmt.Errorf("its patterns expand to more than %d instructions", maxPatternSize)
-	}
-	if p.re, err = regexp.Compile(translated); err != nil {
-		p.refuse(err)
-	}
-	return nil
-}
+// foldingFlag finds a group such as (?i) or (?i:…), and wideClass what may be a class of characters beyond ASCII.
+// Folding one means to look at every letter of Unicode.
+var (
+	foldingFlag = regexp.MustCompile(`\(\?[-msU]*i`)
+	wideClass   = regexp.MustCompile(`\\[WDSPpux]|[^\x00-\x7f]`)
+)
 
-// Engine is what the library compiles the patterns of the schema with.
-func (sv *survey) Engine(source string) (jsonschema.Regexp, error) { return sv.patterns.engine(source) }
-
-// engine is what the library compiles patterns with. It never fails: a pattern
-// that cannot be checked must not take the rest of the schema with it.
+// engine is what the library compiles patterns with. It never fails: a pattern that cannot be checked must not take
+// the rest of the schema with it.
 func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 	p, err := ps.compile(source)
 	if err != nil {
 		return &pattern{source: source, why: err.Error(), among: ps}, nil
 	}
 	return p, nil
-}
-
-func parseWork(source string) int {
-	work := len(source) + 200*strings.Count(strings.ToLower(source), `\p`)
-	if foldsCase(source) {
-		work += 20_000 * wideClasses(source)
-	}
-	return work
-}
-
-// wideClasses counts what may be a class that goes beyond ASCII. Folding one
-// means to look at every letter of Unicode.
-func wideClasses(source string) int {
-	n := 0
-	for i := range len(source) {
-		if source[i] >= utf8.RuneSelf {
-			n++
-		}
-	}
-	for _, escape := range []string{`\W`, `\D`, `\S`, `\P`, `\p`, `\x{`} {
-		n += strings.Count(source, escape)
-	}
-	return n
-}
-
-// foldsCase says whether a flag group such as (?i) or (?i:…) stands somewhere.
-func foldsCase(source string) bool {
-	for _, group := range strings.Split(source, "(?")[1:] {
-		flags := group[:len(group)-len(strings.TrimLeft(group, "-imsU"))]
-		if strings.Contains(flags, "i") {
-			return true
-		}
-	}
-	return false
 }
 
 // programSize is at least the number of instructions that a pattern takes.
@@ -184,5 +137,7 @@ func (p *pattern) refuse(err error) {
 		why = brief(bad.Expr) + " is not supported"
 		p.broken = false
 	}
-	p.why = cmp.Or(p.why, why)
+	if p.why == "" {
+		p.why = why
+	}
 }

@@ -75,8 +75,14 @@ func (t *tally) merge(other tally) {
 // compareProblems orders by place. The library goes through objects in no
 // particular order; findings must come out the same in every run.
 func compareProblems(a, b problem) int {
+	byPlace := slices.CompareFunc(a.at, b.at, func(x, y string) int {
+		if len(x) != len(y) && isIndex(x) && isIndex(y) {
+			return cmp.Compare(len(x), len(y)) // 9 comes before 10
+		}
+		return cmp.Compare(x, y)
+	})
 	return cmp.Or(
-		comparePlaces(a.at, b.at),
+		byPlace,
 		cmp.Compare(a.rule, b.rule),
 		cmp.Compare(a.member, b.member),
 		cmp.Compare(a.with, b.with),
@@ -84,19 +90,9 @@ func compareProblems(a, b problem) int {
 	)
 }
 
-func comparePlaces(a, b []string) int {
-	return slices.CompareFunc(a, b, func(x, y string) int {
-		if len(x) != len(y) && isIndex(x) && isIndex(y) {
-			return cmp.Compare(len(x), len(y)) // 9 comes before 10
-		}
-		return cmp.Compare(x, y)
-	})
-}
-
-// findings tells what a tree of errors says.
-func (x explainer) findings(root *jsonschema.ValidationError) []wire.Finding {
+// findings returns what a tree of errors says, and how many violations there are.
+func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Finding, total int) {
 	t := gather(root)
-	var out []wire.Finding
 	same := map[wire.Finding]bool{}
 	for _, p := range t.first {
 		f := x.tell(p)
@@ -113,17 +109,7 @@ func (x explainer) findings(root *jsonschema.ValidationError) []wire.Finding {
 			Got:   strconv.Itoa(rest),
 		})
 	}
-	return out
-}
-
-// problemCount is how many violations findings stand for.
-func problemCount(found []wire.Finding) int {
-	last := found[len(found)-1]
-	if last.Rule != RuleMore {
-		return len(found)
-	}
-	rest, _ := strconv.Atoi(last.Got)
-	return len(found) - 1 + rest
+	return out, len(out) + max(0, t.total-len(t.first)-1)
 }
 
 // gather collects the problems in a tree of errors. What only groups others is

@@ -29,7 +29,7 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	if bad != nil {
 		return nil, nil, err
 	}
-	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
+	(&plainForms{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
 	s, warnings, bad = compile(doc, spoken)
 	if bad != nil {
 		return nil, nil, err
@@ -62,23 +62,16 @@ func (f *plainForms) rewrite(doc any) {
 		mergeBound(members, "exclusiveMaximum", "maximum")
 	}
 	for _, keyword := range schema.HoldMap {
-		inner, _ := members[keyword].(map[string]any)
-		for name, sub := range inner {
+		named, _ := members[keyword].(map[string]any)
+		for name, sub := range named {
 			if sub == nil {
-				inner[name] = map[string]any{}
+				named[name] = map[string]any{}
 			}
-			f.rewrite(sub)
 		}
 	}
 	gatherRequired(members)
-	for _, keyword := range schema.HoldList {
-		list, _ := members[keyword].([]any)
-		for _, sub := range list {
-			f.rewrite(sub)
-		}
-	}
-	for _, keyword := range schema.HoldOne {
-		f.rewrite(members[keyword])
+	for _, sub := range schema.Subschemas(members) {
+		f.rewrite(sub)
 	}
 }
 
@@ -163,7 +156,7 @@ func Readable(raw []byte) *Schema {
 		leaveOut(doc, "/$schema")
 		spoken = dialects[0]
 	}
-	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
+	(&plainForms{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
 	for range maxLeftOut {
 		s, _, err := compile(doc, spoken)
 		if err == nil {

@@ -19,10 +19,10 @@ import (
 // loosen takes out of the compiled schema what cannot be checked or must not
 // be, and warns about the former. These schemas are this package's own: the
 // compiler made them, and nothing else has them.
-func (g *graph) loosen(doc any) []wire.Finding {
+func (b *budget) loosen(doc any) []wire.Finding {
 	var warnings []wire.Finding
 	shaky := map[*jsonschema.Schema]bool{}
-	for _, s := range g.all {
+	for _, s := range b.all {
 		s.Format = nil // the library asserts it in the older dialects
 		widen(s, doc)
 		warnings = append(warnings, dropPatterns(s, shaky)...)
@@ -30,8 +30,8 @@ func (g *graph) loosen(doc any) []wire.Finding {
 	if len(shaky) == 0 {
 		return nil
 	}
-	g.spread(shaky)
-	for _, s := range g.all {
+	b.spread(shaky)
+	for _, s := range b.all {
 		warnings = append(warnings, dropNegations(s, shaky)...)
 	}
 	return warnings
@@ -52,7 +52,7 @@ func widen(s *jsonschema.Schema, doc any) {
 		"minContains": s.MinContains, "maxContains": s.MaxContains,
 	} {
 		n, ok := memberOf(written, kw).(json.Number)
-		if !ok || held == nil || magnitude(n) < 10 {
+		if !ok || held == nil || digitsOf(n) < 10 {
 			continue
 		}
 		if r, ok := new(big.Rat).SetString(string(n)); ok && r.Cmp(big.NewRat(math.MaxInt32, 1)) > 0 {
@@ -90,11 +90,11 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 }
 
 // spread adds every schema whose answer depends on a shaky one.
-func (g *graph) spread(shaky map[*jsonschema.Schema]bool) {
+func (b *budget) spread(shaky map[*jsonschema.Schema]bool) {
 	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
-	for _, s := range g.all {
+	for _, s := range b.all {
 		_, below := subschemas(s)
-		for _, sub := range append(g.here(s), below...) {
+		for _, sub := range append(b.here(s), below...) {
 			users[sub] = append(users[sub], s)
 		}
 	}

@@ -58,13 +58,16 @@ func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	spoken, warnings := sv.Dialect(spoken)
-	lib := newLibrary(spoken, sv)
+	spoken, warnings := sv.dialect(spoken)
+	lib := &library{compiler: jsonschema.NewCompiler(), doc: doc, names: sv.names}
+	lib.compiler.DefaultDraft(spoken.draft)
+	lib.compiler.UseLoader(noLoader{})
+	lib.compiler.UseRegexpEngine(sv.patterns.engine)
 	root, err := lib.compile(documentURL)
 	if err != nil {
 		return nil, nil, lib.explain(err, spoken)
 	}
-	limits, unchecked, err := newBudget(root, lib.anchored(root, sv.Anchors), sv)
+	limits, unchecked, err := newBudget(root, lib.anchored(root, sv.anchors), sv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,11 +86,12 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 		return nil, err
 	}
 	var broken *jsonschema.ValidationError
-	err = s.budget.Run(s.compiled, v)
+	err = s.budget.run(s.compiled, v)
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}
-	return explainer{budget: s.budget, schema: s.doc, value: v}.findings(broken), nil
+	findings, _ := explainer{budget: s.budget, schema: s.doc, value: v}.findings(broken)
+	return findings, nil
 }
 
 // readSchema decodes a schema that is small enough to look at.
