@@ -87,7 +87,12 @@ type node struct {
 // $dynamicRef may lead to. What cannot be checked is taken out of the schema, with a warning each. It refuses schemas
 // that lead back to themselves without going into the value, and those that multiply.
 func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
-	b := &budget{left: maxWork, digits: sv.digits, nodes: map[*jsonschema.Schema]*node{}, dynamic: map[string][]*jsonschema.Schema{}}
+	b := &budget{
+		left:    maxWork,
+		digits:  sv.digits,
+		nodes:   map[*jsonschema.Schema]*node{},
+		dynamic: map[string][]*jsonschema.Schema{},
+	}
 	if err := b.reach(root, from); err != nil {
 		return nil, nil, err
 	}
@@ -186,9 +191,11 @@ func (b *budget) here(s *jsonschema.Schema) []*jsonschema.Schema {
 // that a hostile value of 200 kB keeps it busy for minutes.
 func (b *budget) newNode(s *jsonschema.Schema) *node {
 	n := &node{
-		here:    b.here(s),
-		tuple:   slices.Concat(s.PrefixItems, asSchemas(s.Items)),
-		items:   []*jsonschema.Schema{s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems},
+		here:  b.here(s),
+		tuple: slices.Concat(s.PrefixItems, asSchemas(s.Items)),
+		items: []*jsonschema.Schema{
+			s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems,
+		},
 		members: []*jsonschema.Schema{asSchema(s.AdditionalProperties), s.UnevaluatedProperties, s.PropertyNames},
 		dynamic: s.DynamicRef != nil || s.RecursiveRef != nil,
 		names:   2*len(s.Required) + len(s.Dependencies) + len(s.DependentSchemas) + len(s.DependentRequired),
@@ -277,7 +284,8 @@ func (b *budget) measureFan(s *jsonschema.Schema) error {
 
 // at returns the subschema at a location of the library's, or nil.
 func (b *budget) at(location string) *jsonschema.Schema {
-	i, ok := slices.BinarySearchFunc(b.all, location, func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) })
+	byLocation := func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) }
+	i, ok := slices.BinarySearchFunc(b.all, location, byLocation)
 	if !ok {
 		return nil
 	}
