@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -20,7 +21,7 @@ import (
 // it may know of the world.
 func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	f := cmdutil.New(in, out, err)
-	f.Groups, f.NewRoot, f.Asker = commandGroups, NewRoot, elicit.New
+	f.Groups, f.NewRoot, f.PathMeant, f.Asker = commandGroups, NewRoot, meant.ByPath, elicit.New
 	return f
 }
 
@@ -86,8 +87,8 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 	f.Args = args
 	f.SettleStyles()
 	f.Secrets.Full = func() { f.Withholding() }
-	root := RootFor(f, cmdutil.WithCodes(cmdutil.WithNegations(args)))
-	err := cmdutil.Execute(ctx, f, root, args)
+	root := RootFor(f, meant.WithCodes(meant.WithNegations(args)))
+	err := meant.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
 		f.SetHintFlags(root.PersistentFlags())
 		f.JSON = f.JSON || f.AsksJSON(args)

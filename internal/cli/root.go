@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/cli/fault"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/cli/inspect"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/cli/mock"
 	"mcpc/internal/cli/proxy"
 	"mcpc/internal/cli/replay"
@@ -32,6 +33,7 @@ import (
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/cli/watch"
 	"mcpc/internal/render/jq"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -90,7 +92,7 @@ traffic. "demo" is a built-in server to try it with.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
+		Args:              func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
 				return help.PrintVersion(cmd.Context(), f)
@@ -112,7 +114,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(f, cmd, nil); return nil })
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return f.UnknownFlag(cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return meant.UnknownFlag(f, cmd, err) })
 	for _, c := range cmdutil.Commands(f) {
 		if among == nil || slices.Contains(among, c.Name) {
 			root.AddCommand(c.Make(f))
@@ -158,7 +160,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if f.Shell == nil {
 		_, argv := cmdutil.SplitDash(cmd, args)
 		f.NameServer(argv)
-		f.NoteFlagsAfterDashes(cmd, argv)
+		meant.NoteFlagsAfterDashes(f, cmd, argv)
 		f.NoteTimes()
 	}
 	if err := cmdutil.Check(f); err != nil {
@@ -181,7 +183,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if f.Jq != "" {
 		if _, err := jq.Compile(f.Jq); err != nil {
 			var hint wire.Hint
-			if cmdutil.Inert(f.Jq) && !strings.ContainsAny(f.Jq, " .|") {
+			if shellwords.Inert(f.Jq) && !strings.ContainsAny(f.Jq, " .|") {
 				hint = wire.Hint("a member starts with a dot: --jq ." + f.Jq)
 			}
 			return usage.New("--jq: "+err.Error(), hint)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli"
-	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/tests/clitest"
 )
@@ -232,7 +232,7 @@ func commandLines(hint string, in map[string]string) (lines []string) {
 func TestSynonymsAreOfCommands(t *testing.T) {
 	root := cli.NewRoot(cli.New(strings.NewReader(""), io.Discard, io.Discard))
 	seen := map[string]bool{}
-	for _, s := range cmdutil.CommandSynonyms {
+	for _, s := range meant.CommandSynonyms {
 		for _, line := range commandLines(s.Hint, nil) {
 			parses(t, line)
 		}
@@ -246,7 +246,7 @@ func TestSynonymsAreOfCommands(t *testing.T) {
 			seen[words] = true
 		}
 	}
-	for _, s := range cmdutil.FlagSynonyms {
+	for _, s := range meant.FlagSynonyms {
 		commands := strings.Fields(s.Commands)
 		if len(commands) == 0 {
 			commands = []string{"list"}

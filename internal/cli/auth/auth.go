@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
@@ -35,7 +36,7 @@ are never shown.`,
 		Example: `  mcpc auth
   mcpc auth --json
   mcpc auth --jq '.tokens[].issuer'`,
-		Args: func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return whoAmI(cmd.Context(), f)
 		},
@@ -128,7 +129,7 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 		book, _ := store.Load() // what is not readable has no challenge
 		meanRefused(f, book)
 	}
-	c, out := meant(ctx, f)
+	c, out := namedServer(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -261,7 +261,7 @@ func whatToLogInTo(ctx context.Context, f *cmdutil.Factory, command string) (aut
 	if meanRefused(f, book) {
 		return answering(f, *kept), wire.Outcome{}
 	}
-	c, out := meant(ctx, f)
+	c, out := namedServer(ctx, f)
 	if !out.Good() {
 		return auth.Request{}, out
 	}
@@ -290,8 +290,8 @@ func meanRefused(f *cmdutil.Factory, book auth.Records) bool {
 	return true
 }
 
-// meant is the server that a command means, with nothing opened.
-func meant(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
+// namedServer finds the server that a command means, and opens nothing.
+func namedServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
 	c := &connect.Conn{Env: &f.Env}
 	out := c.Find(nil)
 	if out.Good() {

@@ -72,7 +72,7 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	meanRefused(f, book)
-	c, out := meant(ctx, f)
+	c, out := namedServer(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -165,7 +165,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	c, out := meant(ctx, f)
+	c, out := namedServer(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

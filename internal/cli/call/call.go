@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -67,7 +68,7 @@ sent, and structuredContent against the outputSchema.`,
 				}
 				return usage.New("call needs the name of a tool", hint)
 			}
-			if err := f.Misplaced("call", args, o.argv); err != nil {
+			if err := meant.Misplaced(f, "call", args, o.argv); err != nil {
 				return err
 			}
 			if o.events && (o.dryRun || o.curl || document == "-" || slices.Contains(args[1:], "-")) {
@@ -75,7 +76,7 @@ sent, and structuredContent against the outputSchema.`,
 			}
 			o.Name = args[0]
 			if o.Given, err = arguments.Parse(&f.Env, args[1:], document, false); err != nil {
-				return f.UnnamedArguments(cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
+				return meant.UnnamedArguments(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
 				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")

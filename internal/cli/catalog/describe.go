@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/mcp"
@@ -52,7 +53,7 @@ resource makes exit code 1.`,
 		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteDescribe()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := f.Misplaced("describe", own, argv); err != nil {
+			if err := meant.Misplaced(f, "describe", own, argv); err != nil {
 				return err
 			}
 			o, err := describeWhat(own)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
@@ -33,7 +34,7 @@ server/discover or initialize unchanged.`,
   mcpc -s demo info --jq .capabilities`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := f.OnlyURL(cmd, own, argv); err != nil {
+			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
 			return runInfo(cmd.Context(), f, argv)

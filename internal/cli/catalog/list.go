@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/shellwords"
@@ -115,14 +116,14 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 		return connect.Kinds[:1], nil
 	case len(words) > 1:
 		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			f.BehindDashes("list", words))
+			meant.BehindDashes(f, "list", words))
 	case words[0] == "all":
 		return connect.Kinds, nil
 	}
 	if k, ok := connect.KindNamed(words[0]); ok {
 		return []connect.Kind{k}, nil
 	}
-	hint := f.BehindDashes("list", words)
+	hint := meant.BehindDashes(f, "list", words)
 	if words[0] == "demo" {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}

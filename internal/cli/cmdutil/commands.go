@@ -1,8 +1,6 @@
 package cmdutil
 
 import (
-	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -17,17 +15,18 @@ import (
 type Maker struct {
 	Name string
 	Make func(*Factory) *cobra.Command
-	Is   trait
+	Is   Trait
 }
 
-func Command(name string, make func(*Factory) *cobra.Command, is trait) Maker {
+func Command(name string, make func(*Factory) *cobra.Command, is Trait) Maker {
 	return Maker{name, make, is}
 }
 
-type trait uint8
+// A Trait is what has to be known of a command that is not made.
+type Trait uint8
 
 const (
-	Asks    trait = 1 << iota // asks a server
+	Asks    Trait = 1 << iota // asks a server
 	Local                     // needs the state, and asks no server
 	InShell                   // is a word of the shell too
 	Alone                     // takes no other word than what names a server
@@ -53,24 +52,8 @@ func Commands(f *Factory) (all []Maker) {
 }
 
 // CommandIs reports that a command has a trait.
-func (f *Factory) CommandIs(name string, t trait) bool {
+func (f *Factory) CommandIs(name string, t Trait) bool {
 	return slices.ContainsFunc(Commands(f), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
-}
-
-// Execute runs a command line and returns how it ended. A word that names no command is an
-// error, also before --help.
-func Execute(ctx context.Context, f *Factory, root *cobra.Command, words []string) error {
-	var unknown error
-	help := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if !cmd.HasParent() && len(words) > 0 && !strings.HasPrefix(words[0], "-") && words[0] != "help" {
-			unknown = f.UnknownCommand(cmd, words)
-			return
-		}
-		help(cmd, args)
-	})
-	root.SetArgs(WithCodes(WithNegations(words)))
-	return cmp.Or(root.ExecuteContext(ctx), unknown)
 }
 
 // CommandsHint is the hint where the first word is no command.
@@ -98,4 +81,12 @@ func SplitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 		return args, nil
 	}
 	return args[:at:at], args[at:]
+}
+
+// BeforeDashes are the words before "--": what follows is another program's.
+func BeforeDashes(args []string) []string {
+	if at := slices.Index(args, "--"); at >= 0 {
+		return args[:at]
+	}
+	return args
 }

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/mcp"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -48,7 +49,7 @@ func CompleteFlags(cmd *cobra.Command, words map[string][]string) {
 // CompletedWords are those of the words that begin with what is typed, and that no shell
 // takes for more than a word.
 func CompletedWords(words []string, typed string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !Inert(word) })
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !shellwords.Inert(word) })
 }
 
 // What a session's server lists, for a shell that completes a line. It comes from
@@ -113,8 +114,8 @@ func (f *Factory) completedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 	return c.RememberedEntries(k)
 }
 
-// entryOf is the entry of that name, or nil.
-func (f *Factory) entryOf(cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
+// EntryOf is the entry of that name, or nil.
+func (f *Factory) EntryOf(cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
 	all := f.completedEntries(cmd, k)
 	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
 		return &all[at]
@@ -127,7 +128,7 @@ func (f *Factory) CompleteCall() Completer {
 		if len(args) == 0 {
 			return f.completedNames(cmd, connect.ToolKind, typed), NoFiles
 		}
-		entry := f.entryOf(cmd, connect.ToolKind, args[0])
+		entry := f.EntryOf(cmd, connect.ToolKind, args[0])
 		if entry == nil {
 			return nil, NoFiles
 		}
@@ -212,7 +213,7 @@ func (f *Factory) CompletePrompt() Completer {
 		if len(args) == 0 {
 			return f.completedNames(cmd, connect.PromptKind, typed), NoFiles
 		}
-		entry := f.entryOf(cmd, connect.PromptKind, args[0])
+		entry := f.EntryOf(cmd, connect.PromptKind, args[0])
 		if entry == nil {
 			return nil, NoFiles
 		}
@@ -298,13 +299,6 @@ func (f *Factory) CompleteTarget() Completer {
 		}
 		return CompleteServer(f)(cmd, args, typed)
 	}
-}
-
-func CompleteMethod(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	return CompletedWords(MethodNames(), typed), NoFiles
 }
 
 // CompleteKnown completes the names of known servers; no file's server is started for

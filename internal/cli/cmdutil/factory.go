@@ -33,6 +33,8 @@ type Factory struct {
 	// Groups returns the commands of mcpc, NewRoot makes the tree of all of them.
 	Groups  func() []Group
 	NewRoot func(*Factory) *cobra.Command
+	// PathMeant returns what a path on this machine is that was given for a server, and the hint for it.
+	PathMeant func(f *Factory, text string) (what string, hint wire.Hint)
 	// Leave ends the process at once; only a mock server is told to do so.
 	Leave func(code int)
 
@@ -132,6 +134,9 @@ func (f *Factory) AsksJSON(args []string) bool {
 // SettleStyles decides how each stream may be written to. It runs again once the flags are
 // known.
 func (f *Factory) SettleStyles() { f.Console.SettleStyles(f.color, f.rawText) }
+
+// MeantByPath returns what -s names if that is no server but something on this machine, and the hint for it.
+func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) { return f.PathMeant(f, text) }
 
 // Stdout is where a command writes its answer, as Stderr is for the rest.
 func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/codegen"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
@@ -56,7 +57,7 @@ secret. The same list of tools gives the same code.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := f.OnlyURL(cmd, own, argv); err != nil {
+			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
 			languages := 0

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/control"
@@ -34,7 +35,7 @@ faults describes the rules.`,
   mcpc fault report last`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return f.UnknownCommand(cmd, args)
+				return meant.UnknownCommand(f, cmd, args)
 			}
 			return cmd.Help()
 		},

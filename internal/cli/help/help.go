@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -37,7 +38,7 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 				return about.Help()
 			}
 			unknown := fmt.Sprintf("unknown command or topic %q", strings.Join(args, " "))
-			if hint := f.SynonymOf(args); hint != "" {
+			if hint := meant.SynonymOf(f, args); hint != "" {
 				return usage.New(unknown, hint)
 			}
 			if err == nil && about.HasParent() && !about.HasSubCommands() {

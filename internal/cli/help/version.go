@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
@@ -27,7 +28,7 @@ func NewVersion(f *cmdutil.Factory) *cobra.Command {
   mcpc version --json
   mcpc version --jq .version`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.NoArguments(cmd, args); err != nil {
+			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			return PrintVersion(cmd.Context(), f)

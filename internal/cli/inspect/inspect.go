@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/liveview"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/live/view"
 	"mcpc/internal/shellwords"
@@ -130,8 +131,8 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 
 // mistaken returns the error for words that name a server and no recording or filter, nil for other words.
 func mistaken(f *cmdutil.Factory, words []string) error {
-	if argv := cmdutil.ServerCommand(words); argv != nil {
-		return usage.New("inspect takes a recording and a filter, and a server's command after --", "did you mean "+f.CommandStarting("inspect", argv)+"?")
+	if argv := meant.ServerCommand(words); argv != nil {
+		return usage.New("inspect takes a recording and a filter, and a server's command after --", "did you mean "+meant.CommandStarting(f, "inspect", argv)+"?")
 	}
 	if len(words) == 0 || !cmdutil.IsURL(words[0]) {
 		return nil

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/liveview"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/proxy"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
@@ -56,7 +57,7 @@ fail: see mcpc help faults.`,
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp
   mcpc proxy --to http://localhost:3001/mcp --fault preset:flaky`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.NoArguments(cmd, args); err != nil {
+			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			routes, err := routesOf(o.to)

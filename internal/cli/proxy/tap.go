@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/pause"
@@ -58,10 +59,10 @@ help faults.`,
 					if cmdutil.IsURL(args[0]) {
 						return usage.New("tap runs a server over stdio, and no URL", wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
 					}
-					if argv := cmdutil.ServerCommand(args); argv != nil {
-						return usage.New(args[0]+" is no program", "did you mean "+f.CommandStarting("tap", argv)+"?")
+					if argv := meant.ServerCommand(args); argv != nil {
+						return usage.New(args[0]+" is no program", "did you mean "+meant.CommandStarting(f, "tap", argv)+"?")
 					}
-					return f.UnknownCommand(cmd, args)
+					return meant.UnknownCommand(f, cmd, args)
 				}
 			}
 			return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/pause"
@@ -38,7 +39,7 @@ everything else ends the command at once.`,
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := f.OnlyURL(cmd, own, argv); err != nil {
+			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
 			return waitForPing(cmd.Context(), f, argv, max(0, wait))

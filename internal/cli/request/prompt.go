@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -33,13 +34,13 @@ that.`,
 			if len(args) == 0 {
 				return usage.New("prompt takes a prompt's name and its arguments", wire.RunOnServer("list prompts")+" lists the prompts")
 			}
-			if err := f.Misplaced("prompt", args, o.Argv); err != nil {
+			if err := meant.Misplaced(f, "prompt", args, o.Argv); err != nil {
 				return err
 			}
 			o.Name = args[0]
 			typed, err := arguments.Parse(&f.Env, args[1:], "", true)
 			if err != nil {
-				return f.UnnamedArguments(cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
+				return meant.UnnamedArguments(f, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
 			}
 			o.Arguments = typed.Texts()
 			return runPrompt(cmd.Context(), f, o)

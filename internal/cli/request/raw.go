@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/glossary"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render"
@@ -47,7 +48,7 @@ header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
-		ValidArgsFunction: f.CompleteBeforeDash(cmdutil.CompleteMethod),
+		ValidArgsFunction: f.CompleteBeforeDash(completeMethod),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
@@ -134,7 +135,7 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	default:
 		out = c.Do(ctx, call)
 	}
-	if known := cmdutil.MethodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
+	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
 		out.Hint = suggest.DidYouMean("%s", o.method, known, out.Hint)
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {
@@ -179,4 +180,23 @@ func cameBack(out wire.Outcome) []byte {
 		return out.HTTP.Body
 	}
 	return nil
+}
+
+// completeMethod offers the methods of the protocol for raw.
+func completeMethod(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return cmdutil.CompletedWords(methodNames(), typed), cmdutil.NoFiles
+}
+
+// methodNames returns the methods of the protocol.
+func methodNames() (names []string) {
+	entries, _ := glossary.Read()
+	for _, e := range entries {
+		if e.Group == "methods" {
+			names = append(names, e.Words...)
+		}
+	}
+	return names
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -51,7 +52,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 			if len(args) == 0 {
 				return usage.New("read takes a resource's URI", wire.RunOnServer("list resources")+" lists the resources")
 			}
-			if err := f.Misplaced("read", args, o.argv); err != nil {
+			if err := meant.Misplaced(f, "read", args, o.argv); err != nil {
 				return err
 			}
 			if err := aimRead(f, &o, args, template); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
@@ -65,8 +66,8 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 			return "did you mean " + wire.RunOnServer(line) + "?"
 		}
 	}
-	if cmdutil.BeginsCommand(words) {
-		return f.BehindDashes("list", words)
+	if meant.BeginsCommand(words) {
+		return meant.BehindDashes(f, "list", words)
 	}
 	return ""
 }
@@ -74,7 +75,7 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 // isServerFile reports whether a path is a file that starts a server: a script, or a program.
 func isServerFile(path string) bool {
 	ext := strings.ToLower(filepath.Ext(path))
-	return ext != ".yaml" && ext != ".yml" && ext != ".json" && cmdutil.IsFile(path) && cmdutil.BeginsCommand([]string{path})
+	return ext != ".yaml" && ext != ".yml" && ext != ".json" && cmdutil.IsFile(path) && meant.BeginsCommand([]string{path})
 }
 
 // savedIn looks for files in a folder and those in it, in the order of their names.

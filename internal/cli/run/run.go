@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/render/report"
@@ -130,7 +131,7 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		return nil, err
 	}
 	if isServerFile(o.paths[0]) {
-		return nil, usage.New(o.paths[0]+" is no file of saved calls", f.BehindDashes("list", o.paths))
+		return nil, usage.New(o.paths[0]+" is no file of saved calls", meant.BehindDashes(f, "list", o.paths))
 	}
 	paths, err := savedFiles(o.paths)
 	if err != nil {

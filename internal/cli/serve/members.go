@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
@@ -129,7 +130,7 @@ func exists(f *cmdutil.Factory, id string) wire.Outcome {
 
 // isCommand reports whether a word that names no server is a command, or a program or a file of one.
 func isCommand(f *cmdutil.Factory, word string) bool {
-	_, hint := f.MeantByPath(word)
+	_, hint := meant.ByPath(f, word)
 	return hint != ""
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/demo"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -42,7 +43,7 @@ code is accepted. With --tasks it also has tools that run as tasks.`,
   mcpc demo --listen 127.0.0.1:3001 --tasks
   mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.NoArguments(cmd, args); err != nil {
+			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
@@ -136,7 +137,7 @@ func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
 }
 
 func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
-	if hint := f.Synonym(command, name); hint != "" {
+	if hint := meant.Synonym(f, command, name); hint != "" {
 		return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name), hint))
 	}
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),

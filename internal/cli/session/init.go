@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/connect"
@@ -82,7 +83,7 @@ drafts, so that it needs --experimental (mcpc help targets).`,
 
 func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	if len(own) > 1 {
-		return usage.New("init takes one target", f.BehindDashes("init", own))
+		return usage.New("init takes one target", meant.BehindDashes(f, "init", own))
 	}
 	if err := o.card.check(f, len(own) > 0 || argv != nil); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/transport"
@@ -36,7 +37,7 @@ func NewSessions(f *cmdutil.Factory) *cobra.Command {
 		Long: `List the sessions, and for kept servers the remaining time. A star marks the
 current session, which is used when no server is given. Session ids are never
 shown.`,
-		Args: func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		Example: `  mcpc sessions
   mcpc sessions --json
   mcpc sessions use box`,

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -22,7 +23,7 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
-		Args: func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("state takes a command", wire.Run("state --help")+" shows the commands")
 		},
@@ -34,7 +35,7 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
   mcpc state repair --state ./state
   mcpc state repair --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.NoArguments(cmd, args); err != nil {
+			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			return repair(cmd.Context(), f)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -106,7 +107,7 @@ func (s *shellRun) command(ctx context.Context, f *cmdutil.Factory, cancel conte
 	root := f.NewRootWith(s.f)
 	f.Progress.Restart()
 	f.Frames.Empty()
-	err := cmdutil.Execute(ctx, f, root, words)
+	err := meant.Execute(ctx, f, root, words)
 	f.Progress.Done()
 	f.ShowTraffic(0, false)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err == nil || ended {

@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lineedit"
@@ -74,7 +75,7 @@ batch. At a terminal it is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {
-				return usage.New("shell takes one target", f.BehindDashes("shell", own))
+				return usage.New("shell takes one target", meant.BehindDashes(f, "shell", own))
 			}
 			if len(own) == 1 {
 				if err := f.GoTo(own[0], argv); err != nil {

@@ -85,7 +85,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	entries, broken, out := meant(ctx, c, words)
+	entries, broken, out := namedSkills(ctx, c, words)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

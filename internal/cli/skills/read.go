@@ -167,7 +167,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	entries, bad, out := meant(ctx, c, words)
+	entries, bad, out := namedSkills(ctx, c, words)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -211,9 +211,9 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 	return cmdutil.Join(err, cmdutil.Exit(bad))
 }
 
-// meant are the skills that words name, or all that are listed. broken is not good where one of these
+// namedSkills returns the skills that words name, or all that are listed. broken is not good where one of these
 // cannot be loaded.
-func meant(ctx context.Context, c *connect.Conn, words []string) (all []skill.Entry, broken, out wire.Outcome) {
+func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []skill.Entry, broken, out wire.Outcome) {
 	if len(words) == 0 {
 		all, _, broken, out = listed(ctx, c)
 		return all, broken, out

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -48,7 +49,7 @@ their instructions have no more authority than a tool's result.`,
 			if cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
-			return f.UnknownCommand(cmd, args)
+			return meant.UnknownCommand(f, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, argv := cmdutil.SplitDash(cmd, args)

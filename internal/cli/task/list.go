@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -34,7 +35,7 @@ are forgotten. If the server has no tasks the exit code is 3.`,
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.NoArguments(cmd, args); err != nil {
+			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			return taskList(cmd.Context(), f)

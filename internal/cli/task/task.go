@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
@@ -38,7 +39,7 @@ there is only one, can be used instead of the id.`,
 			if cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
-			return f.UnknownCommand(cmd, args)
+			return meant.UnknownCommand(f, cmd, args)
 		},
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("tasks needs a command", wire.Run("tasks --help")+" shows the commands")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/render"
@@ -54,7 +55,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
   mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := f.OnlyURL(cmd, own, argv); err != nil {
+			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
 			if err := o.check(f); err != nil {

@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/cli"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
+	"mcpc/internal/cli/meant"
 	"mcpc/internal/glossary"
 	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/commands"
@@ -42,7 +43,7 @@ func TestCommandsAreMadeByName(t *testing.T) {
 		"": len(cmdutil.Commands(f)), "--help": len(cmdutil.Commands(f)), "lst": len(cmdutil.Commands(f)), "lst list": len(cmdutil.Commands(f)),
 		"help list": len(cmdutil.Commands(f)), "__complete list": len(cmdutil.Commands(f)), "completion bash": len(cmdutil.Commands(f)), "man list": len(cmdutil.Commands(f)),
 	} {
-		args := cmdutil.WithNegations(strings.Fields(line))
+		args := meant.WithNegations(strings.Fields(line))
 		root := cli.RootFor(f, args)
 		made := 0
 		for _, c := range root.Commands() {

@@ -1,11 +1,16 @@
-package cmdutil
+package meant
 
 import (
+	"cmp"
+	"context"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/cli/cmdutil"
 )
 
 // WithCodes lets a code stand behind explain as it is: -32602 is no flag there.
@@ -49,10 +54,18 @@ func isTerm(word string) bool {
 	})
 }
 
-// BeforeDashes are the words before "--": what follows is another program's.
-func BeforeDashes(args []string) []string {
-	if at := slices.Index(args, "--"); at >= 0 {
-		return args[:at]
-	}
-	return args
+// Execute runs a command line and returns how it ended. A word that names no command is an
+// error, also before --help.
+func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words []string) error {
+	var unknown error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !cmd.HasParent() && len(words) > 0 && !strings.HasPrefix(words[0], "-") && words[0] != "help" {
+			unknown = UnknownCommand(f, cmd, words)
+			return
+		}
+		help(cmd, args)
+	})
+	root.SetArgs(WithCodes(WithNegations(words)))
+	return cmp.Or(root.ExecuteContext(ctx), unknown)
 }

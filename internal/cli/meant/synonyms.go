@@ -1,4 +1,4 @@
-package cmdutil
+package meant
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -40,12 +41,12 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 }
 
 // Synonym returns the hint for a word after a command of mcpc that other programs have there; "" if there is none.
-func (f *Factory) Synonym(command, word string) wire.Hint {
+func Synonym(f *cmdutil.Factory, command, word string) wire.Hint {
 	return meaning{f, command, f.ServerGiven}.commandMeant([]string{word}, nil)
 }
 
 // SynonymOf returns the hint for words that are a command of another program; "" if they are none.
-func (f *Factory) SynonymOf(words []string) wire.Hint {
+func SynonymOf(f *cmdutil.Factory, words []string) wire.Hint {
 	return meaning{f, "", f.ServerGiven}.commandMeant(words, nil)
 }
 
@@ -89,7 +90,7 @@ func plainWord(word string) string {
 // classOf returns the class of the first of some words.
 func classOf(words []string) string {
 	switch word := words[0]; {
-	case IsURL(word):
+	case cmdutil.IsURL(word):
 		return "URL"
 	case strings.Contains(word, "://"):
 		return "URI"
@@ -101,16 +102,9 @@ func classOf(words []string) string {
 	return "NAME"
 }
 
-// BeginsCommand reports whether words are the command of a server: a runner, a file with its extension or an npm package
-// in a scope comes first.
-func BeginsCommand(words []string) bool {
-	return len(words) > 1 && slices.Contains(runners, words[0]) ||
-		(IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil
-}
-
 // A meaning makes hints for a command line that mcpc does not know.
 type meaning struct {
-	f *Factory
+	f *cmdutil.Factory
 	// path is the command of mcpc that was recognised; "" if none was.
 	path string
 	// there is set if the command line names a server with -s.
@@ -118,7 +112,7 @@ type meaning struct {
 }
 
 // meaningOf returns the meaning for a command line with the command cmd.
-func (f *Factory) meaningOf(cmd *cobra.Command) meaning {
+func meaningOf(f *cmdutil.Factory, cmd *cobra.Command) meaning {
 	return meaning{f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
 		f.ServerGiven || cmd.Flags().Changed("server")}
 }
@@ -134,7 +128,7 @@ func (m meaning) filled(text string, rest, argv []string) wire.Hint {
 		argv = startedBy(rest)
 		typed = "-- " + pasted(argv)
 	}
-	m.there = m.there && argv == nil && !slices.ContainsFunc(rest, IsURL)
+	m.there = m.there && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
 	return m.hint(text, func(name string) string {
 		switch {
 		case name == "WORD":
@@ -172,7 +166,7 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 		}
 		line := strings.TrimSpace(part)
 		name, _, _ := strings.Cut(line, " ")
-		if m.there && m.f.CommandIs(name, Asks|Alone) {
+		if m.there && m.f.CommandIs(name, cmdutil.Asks|cmdutil.Alone) {
 			hint += wire.RunOnServer(line)
 		} else {
 			hint += wire.Run(line)
@@ -232,7 +226,7 @@ func typedValue(args []string, flag string) string {
 		}
 		value = strings.TrimPrefix(value, "=")
 		words := []string{value}
-		if !Inert(value) || shellwords.Quote(value) != value || !slices.Equal(redact.RedactCommand(words), words) {
+		if !shellwords.Inert(value) || shellwords.Quote(value) != value || !slices.Equal(redact.RedactCommand(words), words) {
 			return ""
 		}
 		return value

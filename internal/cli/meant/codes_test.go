@@ -1,4 +1,4 @@
-package cmdutil
+package meant
 
 import (
 	"slices"
@@ -19,8 +19,5 @@ func TestCodesAfterExplainAreNoFlags(t *testing.T) {
 		if got := strings.Join(WithCodes(args), "|"); got != c.want || !slices.Equal(args, before) {
 			t.Errorf("%s: got %s", c.args, got)
 		}
-	}
-	if got := BeforeDashes([]string{"a", "--", "b"}); len(got) != 1 {
-		t.Errorf("got %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package cmdutil
+package meant
 
 import (
 	"slices"

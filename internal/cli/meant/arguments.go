@@ -1,4 +1,4 @@
-package cmdutil
+package meant
 
 import (
 	"encoding/json"
@@ -8,21 +8,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
-// What a person perhaps meant by words that stand in the wrong place or are written as
-// another program wants them. It is said, and never done.
+// IsName reports a word as an argument may be called: letters first, and no more signs
+// than - and _.
+func IsName(word string) bool {
+	return shellwords.Inert(word) && !arguments.IsScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") && !strings.Contains("0123456789", word[:1])
+}
 
 // UnnamedArguments gives an error of arguments without names a hint that has them, unless that
 // would be as wrong. before are the words of the command, "call NAME", and args what
 // follows.
-func (f *Factory) UnnamedArguments(cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
+func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
 	line := func(words []string) string {
 		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
 	}
@@ -37,12 +42,12 @@ func (f *Factory) UnnamedArguments(cmd *cobra.Command, k connect.Kind, before, a
 	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
 		return err
 	}
-	names, shows := f.argumentNames(cmd, k, before[1]), "list "+k.Many
+	names, shows := argumentNames(f, cmd, k, before[1]), "list "+k.Many
 	if len(names) > 0 {
 		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
 	words, guessed, left := namedWords(args, names)
-	if at := slices.IndexFunc(args, IsURL); at >= 0 && len(names) == 0 && !f.ServerGiven && f.Shell == nil {
+	if at := slices.IndexFunc(args, cmdutil.IsURL); at >= 0 && len(names) == 0 && !f.ServerGiven && f.Shell == nil {
 		others := slices.Delete(slices.Clone(args), at, at+1)
 		return hintedAnew(err, "did you mean "+wire.Run("-s "+shellwords.Quote(args[at])+" "+line(others))+"?")
 	}
@@ -94,7 +99,7 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 			word += args[i]
 		}
 		name, value, colon := strings.Cut(word, ":")
-		aName := len(names) == 0 && Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
+		aName := len(names) == 0 && shellwords.Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
 		if colon && arguments.IsUnnamed(word) && (aName || slices.Contains(names, name)) {
 			word = name + "=" + value
 			if value == "" && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
@@ -133,4 +138,35 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 		}
 	}
 	return named, guessed, left
+}
+
+// argumentNames are those that a remembered tool or prompt takes, if they are words to
+// every shell, the required ones first.
+func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
+	entry := f.EntryOf(cmd, k, name)
+	if entry == nil {
+		return nil
+	}
+	var required, others []string
+	for _, p := range schema.New(jsonraw.First(entry.Raw, "inputSchema")).Schema().Properties() {
+		if p.Required {
+			required = append(required, p.Name)
+		} else {
+			others = append(others, p.Name)
+		}
+	}
+	arguments, _ := jsonraw.Array(jsonraw.First(entry.Raw, "arguments"))
+	for _, raw := range arguments {
+		if name, _ := jsonraw.Text(jsonraw.First(raw, "name")); string(jsonraw.First(raw, "required")) == "true" {
+			required = append(required, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	for _, name := range slices.Concat(required, others) {
+		if shellwords.Inert(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -1,4 +1,4 @@
-package cmdutil
+package meant
 
 // A Command says what a command of another program is called here. Its words are one or two that a user types, with
 // commas between the alternatives; _ and / are written as -, and the second word may be the class of a word: URL, URI,

@@ -1,4 +1,4 @@
-package cmdutil
+package meant
 
 import (
 	"os"
@@ -90,17 +90,17 @@ func TestUnknownCommands(t *testing.T) {
 		if text == "" {
 			text = `unknown command "` + all[0] + `"`
 		}
-		if got := problem(f, f.UnknownCommand(root, all)); got != text+" | "+c.hint {
+		if got := problem(f, UnknownCommand(f, root, all)); got != text+" | "+c.hint {
 			t.Errorf("%s: got %s", c.line, got)
 		}
 	}
 	f, root := mcpc(t)
-	if err := f.UnknownCommand(root, nil); err != nil {
+	if err := UnknownCommand(f, root, nil); err != nil {
 		t.Error(err)
 	}
 	// Below a command only its own commands are meant.
 	list, _, _ := root.Find([]string{"list"})
-	if got := problem(f, f.UnknownCommand(list,
+	if got := problem(f, UnknownCommand(f, list,
 		[]string{"ls"})); got != `unknown command "ls" | mcpc list --help shows the commands` {
 		t.Error(got)
 	}
@@ -139,7 +139,7 @@ func TestPathsAreNoServers(t *testing.T) {
 		{"~/gone", "a path that does not exist", "a server's command goes after --: mcpc list -- COMMAND"},
 	} {
 		f, _ := mcpc(t)
-		what, hint := f.MeantByPath(c.text)
+		what, hint := ByPath(f, c.text)
 		if got := hinted(f, hint); what != c.what || got != c.hint {
 			t.Errorf("%q: got %q, %q", c.text, what, got)
 		}
@@ -164,7 +164,7 @@ func TestServersAmongWordsWithUnknownFlags(t *testing.T) {
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(f.StartedAmong(cmd), " "); got != c.want {
+		if got := strings.Join(StartedAmong(f, cmd), " "); got != c.want {
 			t.Errorf("%s: got %q", c.line, got)
 		}
 	}
@@ -197,36 +197,8 @@ func TestMisplacedServers(t *testing.T) {
 		if c.dashed != "" {
 			argv = words(t, c.dashed)
 		}
-		if got := problem(f, f.Misplaced(all[0], all[1:], argv)); got != c.want {
+		if got := problem(f, Misplaced(f, all[0], all[1:], argv)); got != c.want {
 			t.Errorf("%s -- %s: got %s", c.line, c.dashed, got)
-		}
-	}
-}
-
-// Words that every shell takes for one word once it is quoted.
-func TestInertWords(t *testing.T) {
-	for word, want := range map[string]bool{
-		"name": true, "get-sum": true, "a b": true, "ä.x:/@%+,=_": true, "": false, "-x": false, " a": false, "a ": false,
-		"$x": false, "a;b": false, "a\nb": false, "a'b": false, strings.Repeat("a", 200): true, strings.Repeat("a",
-			201): false,
-	} {
-		if Inert(word) != want {
-			t.Errorf("%q: got %v", word, !want)
-		}
-	}
-	for word, want := range map[string]bool{"name": true, "get-sum": true, "true": false, "12": false, "1a": false,
-		"a.b": false, "a b": false, "null": false} {
-		if IsName(word) != want {
-			t.Errorf("name %q: got %v", word, !want)
-		}
-	}
-}
-
-func TestMethodNamesAreOfTheProtocol(t *testing.T) {
-	names := strings.Join(MethodNames(), " ")
-	for _, name := range []string{"tools/list", "tools/call", "initialize", "ping"} {
-		if !strings.Contains(names, name) {
-			t.Errorf("%s is missing", name)
 		}
 	}
 }

@@ -1,0 +1,149 @@
+// Package meant is what a person perhaps meant by the words and flags of a command line that mcpc does not know: it
+// makes the hint of the error, and never does what it says.
+package meant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// meantByFile is the command for a file that is there and is no server; "" where that is
+// not known of it.
+func meantByFile(name string) wire.Hint {
+	switch {
+	case !cmdutil.IsFile(name):
+		return ""
+	case strings.HasSuffix(name, ".mcpc.yaml"):
+		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
+	case strings.HasSuffix(strings.TrimSuffix(name, ".zst"), ".jsonl"):
+		return "did you mean " + wire.Run("log --file "+shellwords.Quote(name)) + "?"
+	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
+		return wire.Run("servers") + " lists configured servers, and -s NAME selects one"
+	}
+	return ""
+}
+
+// UnknownCommand returns the error for a word that is no command of cmd.
+func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasParent() && cmdutil.IsURL(args[0]) {
+		url := shellwords.Quote(args[0])
+		hint := wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
+		if len(args) > 1 && slices.Contains(cmdutil.CommandNames(cmd), args[1]) {
+			hint = "did you mean " + wire.Run(strings.Join(connect.QuotedWords(args[1:]), " ")+" -s "+url) + "?"
+		} else if meant := meantByServer(f, cmd, args); meant != "" {
+			hint = meant
+		}
+		return usage.New("a URL is not a command", hint)
+	}
+	hint := cmp.Or(meantByWords(f, cmd, args), cmdutil.RunOf(cmd, " --help")+" shows the commands")
+	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
+}
+
+// meantByWords returns the hint for words of which the first is no command of cmd; "" if they are unknown, too.
+func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint {
+	meant := meaningOf(f, cmd)
+	words, argv := cmdutil.SplitDash(cmd, args)
+	if at := slices.IndexFunc(words, isFlag); at > 0 {
+		words, argv = words[:at], nil // of a line that was not parsed, as before --help
+	}
+	if len(words) == 0 {
+		words = args[:1]
+	}
+	near := suggest.Nearest(args[0], cmdutil.CommandNames(cmd))
+	if cmd.HasParent() {
+		if hint := meant.commandMeant(words, argv); hint != "" || near != "" {
+			return cmp.Or(hint, "did you mean "+cmdutil.RunOf(cmd, " "+near)+"?")
+		}
+		return meant.wordMeant(words, argv)
+	}
+	if quoted := strings.Fields(args[0]); len(args) == 1 && len(quoted) > 1 {
+		return meantByWords(f, cmd, quoted) // a command line in quotes
+	}
+	command := startedBy(args)
+	hint := cmp.Or(meantByFile(args[0]), dashed(args))
+	if hint == "" && command != nil && (BeginsCommand(args) || cmdutil.IsFile(args[0])) {
+		return "did you mean " + CommandStarting(f, "list", command) + "?"
+	}
+	if hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv))); hint != "" {
+		return hint
+	}
+	if near != "" {
+		return "did you mean " + cmdutil.RunOf(cmd, " "+near) + "?"
+	}
+	if hint = meantByServer(f, cmd, words); hint != "" {
+		return hint
+	}
+	if command != nil && (len(args) > 1 || slices.Contains(runners, args[0])) {
+		return "did you mean " + CommandStarting(f, "list", command) + "?"
+	}
+	return ""
+}
+
+func isFlag(word string) bool { return len(word) > 1 && strings.HasPrefix(word, "-") }
+
+// dashed returns the hint for words with a dash that an editor made of two hyphens; "" if there is none.
+func dashed(words []string) wire.Hint {
+	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—") })
+	if at < 0 {
+		return ""
+	}
+	flag := strings.TrimLeft(words[at], "–—-")
+	if flag != "" && !shellwords.Inert(flag) {
+		flag = ""
+	}
+	return wire.Hint("write two hyphens: --" + flag)
+}
+
+// meantByCall returns the hint for a tool that is called without the word call, else the other hint: a name that
+// means something else here may be a tool's, too.
+func meantByCall(words []string, other wire.Hint) wire.Hint {
+	if len(words) < 2 || strings.Contains(string(other), "call ") {
+		return other
+	}
+	if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
+		return "did you mean " + wire.RunOnServer("call "+pasted(words)) + "?"
+	}
+	return other
+}
+
+// meantByServer returns the hint for the host of a server, or for its name before a command; "" if there is none.
+func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
+	url, rest := urlOfHost(words[0]), words[1:]
+	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
+	if !shellwords.Inert(server) || redact.RedactURL(server) != server {
+		return ""
+	}
+	isNamed := server != words[0]
+	switch {
+	case len(rest) == 0 && isNamed:
+		rest = []string{"list"}
+	case len(rest) == 0:
+		return ""
+	}
+	if slices.Contains(cmdutil.CommandNames(cmd), rest[0]) {
+		return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" "+pasted(rest)) + "?"
+	}
+	before, given := f.Server, f.ServerGiven
+	f.Server, f.ServerGiven = server, true // for the commands of the hint
+	hint := meaningOf(f, cmd).commandMeant(rest, nil)
+	if hint == "" {
+		f.Server, f.ServerGiven = before, given
+	}
+	return hint
+}

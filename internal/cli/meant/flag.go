@@ -1,0 +1,75 @@
+package meant
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// UnknownFlag returns the error for a flag that could not be read, with the flag that was perhaps meant.
+func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		hint := cmdutil.RunOf(cmd, " --help") + " shows the flags"
+		if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+			for _, example := range missing.GetFlag().Annotations[cmdutil.ExampleAnnotation] {
+				hint = "for example " + wire.Hint(example) + "; " + hint
+			}
+		}
+		return usage.New(cmdutil.FlagText(err), hint)
+	}
+	words := cmd.Flags().Args()
+	if len(words) > 0 && !cmd.HasParent() && (StartedAmong(f, cmd) == nil || isSynonym(f, cmd, words)) {
+		return UnknownCommand(f, cmd, words) // the flags are those of another command
+	}
+	return usage.New(cmdutil.FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
+}
+
+// isSynonym reports whether words that may be the command of a server are a command of another program.
+func isSynonym(f *cmdutil.Factory, cmd *cobra.Command, words []string) bool {
+	return !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
+}
+
+// meantByFlag returns the hint for a flag that the command does not have; isShort is set for one with a single dash.
+func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool) wire.Hint {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	takesArguments := slices.Contains([]string{"call", "prompt", "bench"}, cmd.Name()) && !isShort
+	if argv := StartedAmong(f, cmd); argv != nil {
+		return "a server's command goes after --: " + CommandStarting(f, cmd.Name(), argv)
+	}
+	if at := slices.IndexFunc(f.Args, isErrorCode); at >= 0 && isShort && (!cmd.HasParent() || cmd.Name() == "help") {
+		return "did you mean " + wire.Run("explain "+f.Args[at]) + "?"
+	}
+	var hint wire.Hint
+	if isShort == (len(name) == 1) {
+		hint = meaningOf(f, cmd).flagMeant(cmd, name)
+	}
+	switch near := suggest.Nearest(name, names); {
+	case hint != "" && takesArguments && cmd.Flags().NArg() > 0 && !strings.Contains(string(hint), "arguments"):
+		return hint + "; an argument has no dashes: " + wire.Hint(name) + "=VALUE"
+	case hint != "":
+		return hint
+	case near != "" && !isShort:
+		return wire.Hint("did you mean --" + near + "?")
+	case !cmd.HasParent() && slices.Contains(cmdutil.CommandNames(cmd), name):
+		return "did you mean " + wire.Run(name) + "?"
+	case takesArguments:
+		return "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + cmdutil.RunOf(cmd, " --help") + " shows the flags"
+	}
+	return cmdutil.RunOf(cmd, " --help") + " shows the flags"
+}
+
+// isErrorCode reports whether a word is the code of a JSON-RPC error.
+func isErrorCode(word string) bool {
+	digits, negative := strings.CutPrefix(word, "-")
+	return negative && len(digits) == 5 && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,215 @@
+package meant
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// runners are programs that start a server which they are told.
+var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node", "bun", "deno", "tsx", "python", "python3",
+	"docker", "podman", "java", "dotnet", "ruby", "php", "cargo", "go", "sh", "bash", "env", "cmd", "powershell", "pwsh"}
+
+// runBy are programs that run a file of that ending.
+var runBy = map[string][]string{".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"}, ".ts": {"npx", "tsx"}, ".py": {"python3"},
+	".rb": {"ruby"}, ".php": {"php"}, ".jar": {"java", "-jar"}, ".sh": {"sh"}}
+
+// startedBy is the command of a server that words are, perhaps: one that a program or a
+// file begins; nil is none.
+func startedBy(words []string) []string {
+	first := words[0]
+	switch run := runBy[strings.ToLower(filepath.Ext(first))]; {
+	case slices.Contains(runners, first):
+		return words
+	case cmdutil.IsFile(first) && run != nil:
+		return slices.Concat(run, words)
+	case cmdutil.IsFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
+		return slices.Concat([]string{"." + string(filepath.Separator) + first}, words[1:])
+	case isProgram(first):
+		return words
+	case isPackage(first):
+		return slices.Concat([]string{"npx", "-y"}, words)
+	}
+	return nil
+}
+
+// isPackage reports whether a word is the name of an npm package in a scope.
+func isPackage(word string) bool {
+	scope, name, found := strings.Cut(word, "/")
+	return found && strings.HasPrefix(scope, "@") && len(scope) > 1 && name != "" && !strings.Contains(name, "/") && shellwords.Inert(word)
+}
+
+func isProgram(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil
+}
+
+// ServerCommand returns the command of a server that words are: a program that runs servers, with what it runs, or a
+// file with the program that runs it. It returns nil for other words.
+func ServerCommand(words []string) []string {
+	if len(words) == 0 || len(words) == 1 && !cmdutil.IsFile(words[0]) {
+		return nil
+	}
+	if argv := startedBy(words); argv != nil && (slices.Contains(runners, argv[0]) || cmdutil.IsFile(words[0])) {
+		return argv
+	}
+	return nil
+}
+
+// StartedAmong is the command of a server among the words of a command line with a flag
+// that is not known, which may be the server's: nil where the command's first word may be
+// the name of a tool that is called as a program is.
+func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
+	first := cmd.Flags().Arg(0)
+	at := slices.Index(f.Args, first)
+	if first == "" || at < 0 || cmd.HasParent() && !f.CommandIs(cmd.Name(), cmdutil.Alone|cmdutil.Starts) {
+		return nil
+	}
+	return startedBy(f.Args[at:])
+}
+
+// CommandStarting is the command line of mcpc that speaks with a server's command. Where
+// the command's last word is one of mcpc's commands, that is the one. Words that are
+// secret are left out.
+func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
+	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandIs(last, cmdutil.Alone) {
+		verb, argv = last, argv[:len(argv)-1]
+	}
+	if !f.CommandIs(verb, cmdutil.Alone|cmdutil.Starts) {
+		verb = "list"
+	}
+	line := verb + " -- " + shellwords.Quote(argv[0])
+	switch {
+	case !slices.Equal(redact.RedactCommand(argv), argv):
+		line += " ..."
+	case len(argv) > 1:
+		line += " " + strings.Join(connect.QuotedWords(argv[1:]), " ")
+	}
+	return wire.Run(line)
+}
+
+// MeantByPath is what -s names where that is no server but something on this machine,
+// and the hint for it; what is "" where it is the name of a program, as a server's may be.
+func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
+	if text == "" || strings.Contains(text, "://") {
+		return "", ""
+	}
+	behind := func(command string) wire.Hint {
+		return "a server's command goes after --: " + wire.Run("list -- "+command)
+	}
+	info, err := os.Stat(text)
+	words := strings.Fields(text)
+	switch {
+	case err == nil && info.IsDir():
+		return "a folder", behind("COMMAND")
+	case err == nil:
+		return "a file", cmp.Or(meantByFile(text), BehindDashes(f, "list", []string{text}))
+	case len(words) > 0 && startedBy(words) != nil:
+		hint = behind(shellwords.Quote(startedBy(words)[0]))
+		if len(words) > 1 {
+			return "a command", behind(shellwords.Quote(startedBy(words)[0]) + " ...") // a word may be a secret
+		}
+	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
+		return "a path that does not exist", behind("COMMAND")
+	}
+	return "", hint
+}
+
+// Misplaced is the error of a command that takes a name, where its first word seems to name
+// the server, or its arguments follow --: no tool is called as a URL, and each word after
+// a name has a name of its own.
+func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
+	const where = " takes a name; name the server with -s"
+	takesWords := verb == "call" || verb == "prompt"
+	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
+	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
+		f.NameServer(nil) // what follows -- is no server's command
+		return usage.New("a server's command goes after --, and these are arguments",
+			"did you mean "+wire.RunOnServer(strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
+	}
+	switch {
+	case len(words) == 0 || f.ServerGiven || argv != nil || f.Shell != nil:
+		return nil
+	case len(words) == 1 && takesWords && cmdutil.IsURL(words[0]):
+		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
+	case len(words) == 1 || !arguments.IsUnnamed(words[1]):
+		return nil
+	case slices.Contains(runners, words[0]) && (cmdutil.IsFile(words[1]) || strings.HasSuffix(words[0], "x")), cmdutil.IsFile(words[0]):
+		return usage.New(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."))
+	case words[0] == connect.DemoEndpoint || cmdutil.IsURL(words[0]):
+		return usage.New(verb+where,
+			"did you mean "+wire.Run("-s "+shellwords.Quote(words[0])+" "+verb+" "+strings.Join(connect.QuotedWords(words[1:]), " "))+"?")
+	}
+	return nil
+}
+
+// flagsOfMCPC are flags that users type after the command of a server, and that few servers have.
+var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl", "dry-run", "max-time"}
+
+// NoteFlagsAfterDashes notes a flag of mcpc among the arguments of a server's command, where mcpc does not read it.
+func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string) {
+	if len(argv) == 0 || !f.CommandIs(cmd.Name(), cmdutil.Asks) || filepath.Base(argv[0]) == "mcpc" {
+		return
+	}
+	for _, word := range argv[1:] {
+		flag, isLong := strings.CutPrefix(word, "--")
+		name, _, _ := strings.Cut(flag, "=")
+		if isLong && slices.Contains(flagsOfMCPC, name) && cmd.Flags().Lookup(name) != nil {
+			f.Note("--" + name + " after -- is an argument of the server's command; a flag of mcpc goes before --")
+			return
+		}
+	}
+}
+
+// BehindDashes is the hint for words that a command has no use for.
+func BehindDashes(f *cmdutil.Factory, verb string, words []string) wire.Hint {
+	if hint := dashed(words); hint != "" {
+		return hint
+	}
+	if url := urlOfHost(words[0]); url != "" && !cmdutil.IsFile(words[0]) {
+		return "did you mean " + wire.Run(verb+" "+url) + "?"
+	}
+	if argv := startedBy(words); argv != nil {
+		return "a server's command goes after --: " + CommandStarting(f, verb, argv)
+	}
+	return "a server's command goes after --, a URL or a session after -s"
+}
+
+// urlOfHost returns the URL of a host that was named without its scheme; "" if a word is none.
+func urlOfHost(word string) string {
+	host, _, _ := strings.Cut(word, "/")
+	name, port, hasPort := strings.Cut(host, ":")
+	at := strings.LastIndexByte(name, '.')
+	isName := hasPort && port != "" && strings.Trim(port, "0123456789") == "" || name == "localhost" ||
+		at > 0 && slices.Contains([]string{"com", "org", "net", "io", "dev", "ai", "app", "cloud", "local"}, name[at+1:])
+	if !isName || runBy[strings.ToLower(filepath.Ext(word))] != nil {
+		return ""
+	}
+	_, err := target.Parse(target.Input{Flag: word, FlagGiven: true})
+	if bad, ok := errors.AsType[*target.Error](err); ok && cmdutil.IsURL(string(bad.Hint())) {
+		return string(bad.Hint())
+	}
+	return ""
+}
+
+// BeginsCommand reports whether words are the command of a server: a runner, a file with its extension or an npm package
+// in a scope comes first.
+func BeginsCommand(words []string) bool {
+	return len(words) > 1 && slices.Contains(runners, words[0]) ||
+		(cmdutil.IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil
+}

@@ -1,0 +1,55 @@
+package meant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// OnlyURL takes a URL for the server's, and refuses other words.
+func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, words, argv []string) error {
+	words, err := f.WithoutURL(words, argv)
+	if err != nil {
+		return err
+	}
+	return NoArguments(f, cmd, words)
+}
+
+// NoArguments refuses words that a command has no use for.
+func NoArguments(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := cmdutil.RunOf(cmd, " --help") + " shows what it takes"
+	switch meant := Synonym(f, cmd.Name(), args[0]); {
+	case meant != "":
+		hint = meant
+	case f.CommandIs(cmd.Name(), cmdutil.Alone) && args[0] != "demo":
+		hint = BehindDashes(f, cmd.Name(), args)
+	case cmd.Name() == "proxy" && BeginsCommand(args):
+		hint = "proxy records HTTP, and tap a server's command: " + wire.Run("tap -- "+pasted(startedBy(args)))
+	case cmd.Name() == "demo" && slices.Contains(cmdutil.CommandNames(cmd.Root()), args[0]):
+		hint = "did you mean " + wire.Run("-s demo "+strings.Join(connect.QuotedWords(args), " ")) + "?"
+	case cmd.Flag("to") != nil && cmdutil.IsURL(args[0]):
+		hint = cmdutil.RunOf(cmd, " --to "+shellwords.Quote(args[0]))
+	case cmd.Flag("script") != nil:
+		hint = cmdutil.RunOf(cmd, " --script "+shellwords.Quote(args[0]))
+	case cmd.Flag("listen") != nil:
+		hint = cmdutil.RunOf(cmd, " --help") + " shows the flags; use --listen ADDRESS"
+	case len(args) == 1 && (cmdutil.IsURL(args[0]) || args[0] == "demo"):
+		hint = cmdutil.RunOf(cmd, " -s "+shellwords.Quote(args[0]))
+	}
+	what := "no argument"
+	if strings.Contains(cmd.Use, "[URL]") {
+		what = "a URL, not"
+	}
+	return usage.New(fmt.Sprintf("%s takes %s %q", cmd.Name(), what, strings.Join(args, " ")), hint)
+}
