@@ -14,7 +14,9 @@ import (
 
 // limited gives ctx the limit of a timer of mcpc's own, of which some time is spent already.
 // One that is not positive is no limit.
-func limited(ctx context.Context, limit transport.TimeoutError, spent time.Duration) (context.Context, context.CancelFunc) {
+func limited(
+	ctx context.Context, limit transport.TimeoutError, spent time.Duration,
+) (context.Context, context.CancelFunc) {
 	if limit.After <= 0 {
 		return ctx, func() {}
 	}
@@ -165,9 +167,11 @@ type pendingRequest struct {
 	latest transport.Diagnostic
 }
 
-// start begins to watch a request. end is called once if it is given up: when ctx ends or the session is closed, or when
-// the server is silent for too long.
-func (p *pendingRequests) start(ctx context.Context, out *outgoing, idle time.Duration, end func(error)) *pendingRequest {
+// start begins to watch a request. end is called once if it is given up: when ctx ends, when the session is closed, or
+// when the server is silent for the time of idle.
+func (p *pendingRequests) start(
+	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
+) *pendingRequest {
 	r := &pendingRequest{all: p, out: out, idle: idle, end: end, reached: math.Inf(-1)}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -106,7 +106,8 @@ func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
 	return p.raw
 }
 
-// trace returns the members of _meta that put a request into a distributed trace (SEP-414), unless the caller wrote them.
+// trace returns the members of _meta that put a request into a distributed trace (SEP-414), unless the caller wrote
+// them.
 func (c *connection) trace(p *params) []jsonraw.Member {
 	if _, isTraced := p.meta.Get("traceparent"); isTraced || c.s.opt.Trace == nil {
 		return nil
