@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -42,14 +41,6 @@ func (w *Flow) assertion(c Client, s *Server) (string, error) {
 	}
 	w.learn(signed)
 	return signed, nil
-}
-
-// signed puts an assertion into a form (RFC 7521, section 4.2).
-func (w *Flow) signed(form url.Values, c Client, s *Server) error {
-	assertion, err := w.assertion(c, s)
-	form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-	form.Set("client_assertion", assertion)
-	return err
 }
 
 // readKey reads a private key in PEM: PKCS #8, or the older forms of RSA and EC.

@@ -55,9 +55,6 @@ type callback struct {
 	waiting *authorization
 }
 
-// listen opens a port of 127.0.0.1 for the usual redirect URI; 0 takes a free one.
-func listen(port int) (*callback, error) { return listenAs(callbackHost, port, callbackPath) }
-
 // listenAs opens a port of 127.0.0.1 for a redirect URI of that host and path; port 0 takes a free one.
 func listenAs(host string, port int, path string) (*callback, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -162,17 +159,16 @@ func (c *callback) wait(whole context.Context, a *authorization, req Request) (u
 	}
 }
 
-// isAt reports a URL that a browser is redirected to: a redirect URI without a path has one in the browser.
-func isAt(u *url.URL, redirect string) bool {
-	return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") == strings.TrimSuffix(redirect, "/")
-}
-
 // mostPastes is how often an address may be pasted.
 const mostPastes = 3
 
 // readPasted reads the address that the browser was sent to: all of it, so that it
 // can be checked as if it had come by itself.
 func readPasted(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
+	// A redirect URI without a path has one in the browser.
+	isAt := func(u *url.URL) bool {
+		return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") == strings.TrimSuffix(a.redirect, "/")
+	}
 	var wrong *Error
 	for range mostPastes {
 		text, err := paste(ctx, wrong)
@@ -187,7 +183,7 @@ func readPasted(ctx context.Context, a *authorization, paste func(context.Contex
 		}
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
-		case err != nil || !isAt(u, a.redirect):
+		case err != nil || !isAt(u):
 			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
 				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code")}
 		case !a.isOurs(u.Query()):

@@ -167,14 +167,3 @@ func (p prover) wantsNonce(resp *http.Response) bool {
 }
 
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
-
-// bound is the Net's client for a token endpoint that is to bind a token to a key;
-// without a key it is the usual one.
-func (w *Flow) bound(key *ecdsa.PrivateKey) *http.Client {
-	if key == nil {
-		return w.Net.web
-	}
-	web := *w.Net.web
-	web.Transport = prover{base: web.Transport, key: key, now: w.now, nonces: &sync.Map{}}
-	return &web
-}

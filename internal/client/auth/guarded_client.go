@@ -2,7 +2,6 @@ package auth
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"mcpc/internal/client/network"
+	"mcpc/internal/loopback"
 )
 
 // What one document or answer may cost.
@@ -38,7 +40,6 @@ type Net struct {
 	way  Network
 	// web follows no redirect; reader does, for documents.
 	web, reader *http.Client
-	proxies     sync.Map // host:port of the proxies in use
 }
 
 // A Nearness says in what sort of network something is; a greater one is nearer.
@@ -57,12 +58,27 @@ const (
 // of the way there does not bring it nearer.
 func NewNet(near Nearness, way Network) *Net {
 	n := &Net{near: near, way: way.withDefaults()}
-	guarded := &net.Dialer{Timeout: fetchTime, Control: n.control}
+	var proxies sync.Map // host:port of the proxies in use
+	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
+		// This is the address that a name became, right before the connection.
+		at, err := netip.ParseAddrPort(address)
+		if err != nil || !n.allows(at.Addr()) {
+			return blocked(fmt.Sprintf("a public server named a private network address: %s", address))
+		}
+		return nil
+	}}
 	transport := &http.Transport{
-		Proxy: n.proxy, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: idleTime,
+		ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: idleTime,
 		MaxResponseHeaderBytes: 256 << 10, TLSClientConfig: way.TLS,
+		Proxy: func(req *http.Request) (*url.URL, error) {
+			u, err := n.way.Proxy(req)
+			if u != nil {
+				proxies.Store(network.HostPort(u), true)
+			}
+			return u, err
+		},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if _, ours := n.proxies.Load(strings.ToLower(address)); ours || n.way.Pinned(address) {
+			if _, isProxy := proxies.Load(strings.ToLower(address)); isProxy || n.way.Pinned(address) {
 				return n.way.Dial(ctx, network, address)
 			}
 			return guarded.DialContext(ctx, network, address)
@@ -72,7 +88,13 @@ func NewNet(near Nearness, way Network) *Net {
 	through.theServers.TLSClientConfig = way.ServerTLS
 	n.web = &http.Client{Transport: through, Timeout: way.within(tokenTime),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	n.reader = &http.Client{Transport: through, Timeout: way.within(fetchTime), CheckRedirect: n.redirect}
+	n.reader = &http.Client{Transport: through, Timeout: way.within(fetchTime),
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return blocked("more than three metadata redirects")
+			}
+			return n.check(req.URL.String())
+		}}
 	return n
 }
 
@@ -143,38 +165,8 @@ func nearness(ip netip.Addr) Nearness {
 // allows lets a server name what is as near, or farther.
 func (n *Net) allows(ip netip.Addr) bool { return nearness(ip) <= n.near }
 
-// control sees the address that a name became, right before the connection.
-func (n *Net) control(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !n.allows(at.Addr()) {
-		return blocked(fmt.Sprintf("a public server named a private network address: %s", address))
-	}
-	return nil
-}
-
 func blocked(text string) *Error {
 	return &Error{Rule: URLBlocked, Text: text}
-}
-
-func (n *Net) proxy(req *http.Request) (*url.URL, error) {
-	u, err := n.way.Proxy(req)
-	if u != nil {
-		n.proxies.Store(hostPort(u), true)
-	}
-	return u, err
-}
-
-// hostPort is where a URL leads, with the port of its scheme where it names none.
-func hostPort(u *url.URL) string {
-	usual := map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[strings.ToLower(u.Scheme)]
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), usual, "80"))
-}
-
-func (n *Net) redirect(req *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects {
-		return blocked("more than three metadata redirects")
-	}
-	return n.check(req.URL.String())
 }
 
 // check holds an address against the rules that need no look-up.
@@ -193,6 +185,10 @@ func (n *Net) check(raw string) error {
 // program which opens it could misread. It comes back encoded anew.
 func SafeURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
+	isOdd := func(r rune) bool { // net/url takes more for a host, quotes among it
+		isAlphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !isAlphanumeric && !strings.ContainsRune(".-_:[]", r)
+	}
 	switch {
 	case len(raw) > maxURL:
 		return nil, blocked("a URL of more than 8 KiB")
@@ -200,7 +196,7 @@ func SafeURL(raw string) (*url.URL, error) {
 		return nil, blocked("not a URL: " + fmt.Sprintf("%q", raw))
 	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "", u.Hostname() == "":
 		return nil, blocked(fmt.Sprintf("not an https URL: %q", raw))
-	case strings.ContainsFunc(u.Host, func(r rune) bool { return !isHostRune(r) }):
+	case strings.ContainsFunc(u.Host, isOdd):
 		return nil, blocked(fmt.Sprintf("a URL with an invalid host: %q", raw))
 	case u.User != nil:
 		return nil, blocked("a URL with a user in it: host " + u.Host)
@@ -215,58 +211,61 @@ func SafeURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// isHostRune: net/url takes more for a host, quotes among it.
-func isHostRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:[]", r)
-}
-
 // IsLocal reports a URL of this machine.
 func IsLocal(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	return err == nil && isLoopback(u.Hostname())
 }
 
+// isLoopback reports a host of this machine: by its address, or by a name that never leaves it.
 func isLoopback(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().IsLoopback()
-	}
-	host = strings.ToLower(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return loopback.IsLoopback(host) || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// send sends a request to an address that a server named, once the rules were held
-// against it, and reads the answer: a document of at most 1 MiB.
-func (n *Net) send(ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte) (raw []byte, status int, err error) {
+// send sends a request to an address that a server named, and reads the response: a document of at most 1 MiB.
+func (n *Net) send(
+	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
+) (raw []byte, status int, err error) {
+	d, err := n.exchange(ctx, web, method, where, fields, body)
+	if err == nil && d.TooLarge {
+		err = &Error{Rule: Unreachable, Text: hostOf(d.URL) + " answered with more than 1 MiB"}
+	}
+	if err != nil {
+		return nil, d.Status, err
+	}
+	return bytes.TrimPrefix(d.Raw, []byte("\ufeff")), d.Status, nil
+}
+
+// exchange sends a request to an address that a server named, once the rules were checked for it, and reads the
+// response. The body of one that is too large is cut. No error has any of it.
+func (n *Net) exchange(
+	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
+) (Fetched, error) {
 	if err := n.check(where); err != nil {
-		return nil, 0, err
+		return Fetched{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
 	if err != nil {
-		return nil, 0, blocked(fmt.Sprintf("not a URL: %q", where))
+		return Fetched{}, blocked(fmt.Sprintf("not a URL: %q", where))
 	}
 	if fields != nil {
 		req.Header = fields
 	}
-	req.Header.Set("Accept", "application/json")
+	if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "application/json")
+	}
 	req.Header.Set("User-Agent", "mcpc")
-	return n.do(web, req)
-}
-
-// do sends a request and reads the whole answer. No error holds any of it.
-func (n *Net) do(web *http.Client, req *http.Request) (raw []byte, status int, err error) {
 	resp, err := web.Do(req)
 	if err != nil {
-		return nil, 0, unreachable(req.URL.String(), err)
+		return Fetched{}, unreachable(where, err)
 	}
 	defer resp.Body.Close()
-	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
-	switch {
-	case err != nil:
-		return nil, resp.StatusCode, unreachable(req.URL.String(), err)
-	case len(raw) > maxDocument:
-		return nil, resp.StatusCode, &Error{Rule: Unreachable, Text: req.URL.Host + " answered with more than 1 MiB"}
+	d := Fetched{URL: resp.Request.URL.String(), Status: resp.StatusCode, Type: resp.Header.Get("Content-Type")}
+	if d.Raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1)); err != nil {
+		return d, unreachable(where, err)
 	}
-	return bytes.TrimPrefix(raw, []byte("\ufeff")), resp.StatusCode, nil
+	d.TooLarge = len(d.Raw) > maxDocument
+	return d, nil
 }
 
 // Close lets go of the connections.

@@ -93,7 +93,8 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
 	c, err := l.register(ctx, s, redirect)
-	if named := onLocalhost(redirect); errors.Is(err, errInvalidRedirect) && named != redirect && l.req.Redirect == "" {
+	if named := strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1); errors.Is(err, errInvalidRedirect) &&
+		named != redirect && l.req.Redirect == "" { // some servers accept the name of the host in place of its address
 		l.w.tell(Step{Text: "the redirect URI " + redirect + " was rejected: registering " + named})
 		c, err = l.register(ctx, s, named)
 	}
@@ -113,7 +114,8 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 func (l *login) registered() (newest Client, ok bool) {
 	for _, c := range l.known.Clients {
 		here := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
-		if here && !c.Unanswered && !l.expired(c) && len(missing(l.scopes, l.known.scopesOf(c))) == 0 {
+		isExpired := !c.SecretExpires.IsZero() && !l.w.now().Before(c.SecretExpires)
+		if here && !c.Unanswered && !isExpired && len(missing(l.scopes, l.known.scopesOf(c))) == 0 {
 			newest = c
 			ok = true
 		}
@@ -141,15 +143,15 @@ func (l *login) tellClient(c Client, how string) (Client, error) {
 	return c, nil
 }
 
-func (l *login) expired(c Client) bool {
-	return !c.SecretExpires.IsZero() && !l.w.now().Before(c.SecretExpires)
-}
-
 // registration is what mcpc says of itself (RFC 7591). application_type is there
 // because without it a client counts as a web site, which may not redirect to
 // loopback.
 func (l *login) registration(s *Server, redirect string) []byte {
-	about := map[string]any{"client_name": "mcpc", "token_endpoint_auth_method": registeredMethod(s.Methods), "application_type": "native"}
+	method := "none"
+	if at := slices.IndexFunc(registered, func(one string) bool { return slices.Contains(s.Methods, one) }); at >= 0 {
+		method = registered[at]
+	}
+	about := map[string]any{"client_name": "mcpc", "token_endpoint_auth_method": method, "application_type": "native"}
 	if l.req.Grant.Browser() {
 		about["redirect_uris"], about["response_types"] = []string{redirect}, []string{"code"}
 		about["grant_types"] = []string{"authorization_code", "refresh_token"}
@@ -165,11 +167,6 @@ func (l *login) registration(s *Server, redirect string) []byte {
 
 // errInvalidRedirect is the cause of a registration that was rejected for its redirect URI.
 var errInvalidRedirect = errors.New("invalid_redirect_uri")
-
-// onLocalhost returns a redirect URI with the name of the host, which some servers accept in place of its address.
-func onLocalhost(redirect string) string {
-	return strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1)
-}
 
 // register asks for a client id.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
@@ -258,19 +255,9 @@ func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, 
 	return failed
 }
 
-// registered are the methods of clients that register themselves, the best one first.
+// registered are the methods of clients that register themselves, the best one first: what a program on a user's machine
+// can honour best is no secret.
 var registered = []string{"none", "client_secret_basic", "client_secret_post"}
-
-// registeredMethod is what a program on a user's machine can honour best: no secret, where
-// the server does not insist.
-func registeredMethod(supported []string) string {
-	for _, method := range registered {
-		if slices.Contains(supported, method) {
-			return method
-		}
-	}
-	return "none"
-}
 
 // saying is what an OAuth error says.
 func saying(code, description string, status int) string {

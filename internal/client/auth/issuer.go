@@ -14,7 +14,9 @@ import (
 // issuers returns the issuers to be tried, the best first. last is the one that the user named at the last login, or "".
 func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records, last string) ([]string, error) {
 	if req.Issuer != "" {
-		return w.named(req.Issuer, r)
+		return []string{req.Issuer}, w.holds("the issuer is one that the server names (RFC 9728 section 7.6)", offers(r, req.Issuer),
+			&Error{Rule: NotOffered, Hint: "--issuer with one of them",
+				Text: "the server's authorization servers do not include " + req.Issuer + ": " + strings.Join(r.AuthorizationServers, ", ")})
 	}
 	if last != "" && offers(r, last) {
 		return []string{last}, nil
@@ -33,16 +35,6 @@ func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Reco
 			Hint: "use " + wire.Run("login --issuer URL") + ": " + wire.Hint(strings.Join(all, ", "))}
 	}
 	return []string{chosen}, nil
-}
-
-// named is the one that the user names. It has to be one of the server's, but for a
-// slash at its end, in which metadata that are otherwise sound often differ; and they
-// have to be those of the issuer as he names it.
-func (w *Flow) named(issuer string, r *Resource) ([]string, error) {
-	isNamed := "the issuer is one that the server names (RFC 9728 section 7.6)"
-	return []string{issuer}, w.holds(isNamed, offers(r, issuer), &Error{Rule: NotOffered,
-		Text: "the server's authorization servers do not include " + issuer + ": " + strings.Join(r.AuthorizationServers, ", "),
-		Hint: "--issuer with one of them"})
 }
 
 // offers reports whether a server names an issuer, but for a slash at its end.

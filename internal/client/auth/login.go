@@ -67,14 +67,6 @@ type Found struct {
 	Server   *Server
 }
 
-// id is the resource that a token is asked for.
-func (f Found) id(endpoint *url.URL) string {
-	if f.Resource != nil {
-		return f.Resource.ID
-	}
-	return endpoint.String()
-}
-
 // needs are what a login needs of an authorization server.
 type needs struct {
 	grant Grant
@@ -195,9 +187,12 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 
 // newToken is the token that the login is for, without its secrets.
 func (l *login) newToken(endpoint *url.URL) Token {
-	s := l.found.Server
+	s, id := l.found.Server, endpoint.String()
+	if l.found.Resource != nil {
+		id = l.found.Resource.ID
+	}
 	return Token{
-		Issuer: s.Issuer, Resource: l.found.id(endpoint), OmitResource: isSet(l.req.OmitResource),
+		Issuer: s.Issuer, Resource: id, OmitResource: isSet(l.req.OmitResource),
 		Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant, Since: l.w.now().UTC(),
 		Requested: l.scopes, TokenEndpoint: s.Token, Methods: s.Methods, Revocation: s.Revocation,
 	}
@@ -227,8 +222,11 @@ func (l *login) chooseScopes(endpoint string) {
 		before = old.Requested
 	}
 	l.scopes = scopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
-	if !l.req.Grant.Unattended() && len(l.req.Scopes) == 0 {
-		l.scopes = offline(l.scopes, l.found.Server)
+	// A refresh token is promised for offline_access. If no scope is requested at all, requesting only that one would
+	// change what the token is for.
+	const offline = "offline_access"
+	if !l.req.Grant.Unattended() && len(l.req.Scopes) == 0 && len(l.scopes) > 0 && slices.Contains(l.found.Server.Scopes, offline) {
+		l.scopes = union(l.scopes, []string{offline})
 	}
 	if len(l.scopes) > 0 {
 		l.w.tell(Step{Text: "scope " + strings.Join(l.scopes, " ")})
@@ -375,7 +373,14 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	if err != nil {
 		return "", nil, err
 	}
-	address.RawQuery = l.replaced(address.Query()).Encode()
+	// Of a parameter that the endpoint's own URL has too, the request's value is the last one.
+	query := address.Query()
+	for _, name := range slices.Concat(replacedParameters, slices.Collect(maps.Keys(l.req.Parameters))) {
+		if values := query[name]; len(values) > 1 {
+			query.Set(name, values[len(values)-1])
+		}
+	}
+	address.RawQuery = query.Encode()
 	back.expect(a)
 	l.req.Visit(ctx, address.String())
 	answer, err := back.wait(ctx, a, l.req)
@@ -384,17 +389,6 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	}
 	code, err := l.w.code(a, answer)
 	return code, a, err
-}
-
-// replaced returns the query of an authorization request without the values of the endpoint's own URL that the
-// request replaces: the request's is the last one.
-func (l *login) replaced(query url.Values) url.Values {
-	for _, name := range slices.Concat(replacedParameters, slices.Collect(maps.Keys(l.req.Parameters))) {
-		if values := query[name]; len(values) > 1 {
-			query.Set(name, values[len(values)-1])
-		}
-	}
-	return query
 }
 
 // keep stores what was got.

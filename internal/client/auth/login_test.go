@@ -620,7 +620,7 @@ func TestTokenAnswers(t *testing.T) {
 // rules 215
 // authorization 43, 47
 func TestCallback(t *testing.T) {
-	back, err := listen(0)
+	back, err := listenAs(callbackHost, 0, callbackPath)
 	if err != nil {
 		t.Fatal(err)
 	}

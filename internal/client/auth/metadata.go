@@ -92,15 +92,6 @@ func (m metadata) checkLists(w *Flow, section string, names ...string) error {
 	return nil
 }
 
-// butHas returns the type of a member that has no usable value, as an addition to a text; "" if the member is not
-// there.
-func (m metadata) butHas(name string) string {
-	if m.kind(name) == "" {
-		return ""
-	}
-	return ": it has " + m.typed(name)
-}
-
 func (m metadata) typed(name string) string {
 	if m.kind(name) == "array" {
 		return fmt.Sprintf("a %q without a text in it", name)

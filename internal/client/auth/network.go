@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"mcpc/internal/client/network"
 )
 
 // A Network is how the user wants hosts to be reached. The zero one is the network as it
@@ -56,7 +58,7 @@ type byServer struct {
 }
 
 func (b byServer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if hostPort(req.URL) == b.server {
+	if network.HostPort(req.URL) == b.server {
 		return b.theServers.RoundTrip(req)
 	}
 	return b.others.RoundTrip(req)

@@ -16,11 +16,6 @@ const renewPause = time.Second
 // renewBefore is how long before its end a token is renewed.
 const renewBefore = 30 * time.Second
 
-// StaleAt reports whether a token ends so soon that it is not worth sending.
-func (t Token) StaleAt(now time.Time) bool {
-	return !t.Expires.IsZero() && !now.Add(renewBefore).Before(t.Expires)
-}
-
 // Renewable reports whether a new token can be had without asking the user.
 func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Unattended() }
 
@@ -54,8 +49,8 @@ func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool)
 	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) {
 		return Token{}, store.Change(ctx, func(b *Records) {
 			b.Drop(func(t Token) bool { return t.Access == now.Access })
-			if errors.Is(err, errInvalidClient) {
-				b.dropRegistered(now)
+			if errors.Is(err, errInvalidClient) { // the issuer has forgotten it: the next login registers again
+				b.Clients = slices.DeleteFunc(b.Clients, func(c Client) bool { return c.Origin == Registered && c.has(now) })
 			}
 		})
 	}
@@ -64,7 +59,11 @@ func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool)
 	}
 	return fresh, store.Change(ctx, func(b *Records) {
 		b.put(fresh)
-		b.putMethod(fresh, method)
+		for i, c := range b.Clients {
+			if c.has(fresh) {
+				b.Clients[i].Method = method
+			}
+		}
 	})
 }
 
@@ -84,14 +83,13 @@ func (w *Flow) moved(ctx context.Context, t Token) (bool, error) {
 
 // renew asks the token's own issuer, as the token's own client, and returns how the client proved itself.
 func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (_ Token, method string, err error) {
-	c := book.of(t)
-	secret, err := store.Open(c.Secret)
+	p, err := w.clientOf(store, book, t)
 	if err != nil {
 		return Token{}, "", err
 	}
 	var form url.Values
 	if t.Refresh == "" {
-		if form, err = w.byItself(ctx, store, c, t); err != nil {
+		if form, err = w.byItself(ctx, store, p.client, t); err != nil {
 			return Token{}, "", err
 		}
 	} else {
@@ -102,12 +100,10 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 		w.learn(refresh)
 		form = t.named(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}})
 	}
-	w.learn(secret)
 	key, err := store.key(t.Key)
 	if err != nil {
 		return Token{}, "", err
 	}
-	p := &clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}
 	fresh, err := w.redeem(ctx, p, form, key)
 	if Is(err, Unavailable) {
 		if pause.For(ctx, renewPause) != nil {

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"mcpc/internal/client/network"
 )
 
 // errNoObject is the cause of an error about metadata that are not a JSON object, such as a web page.
@@ -38,14 +40,23 @@ func Canonical(endpoint string) (*url.URL, error) {
 // places, the one with the path first. It stops at the first JSON object. Returns nil if there is none. The issuer is
 // the one that the user named, or "".
 func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge, issuer string) (*Resource, error) {
+	origin := (&url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}).String()
 	named := c.metadata()
 	var places []string
 	for _, where := range named {
-		places = append(places, resolved(endpoint, where))
+		if strings.HasPrefix(where, "/") && !strings.HasPrefix(where, "//") { // a path on the server
+			where = origin + where
+		}
+		places = append(places, where)
+	}
+	// The well-known places (RFC 9728, section 3.1), without the query, which no server serves variants for.
+	wellKnown := []string{origin + "/.well-known/oauth-protected-resource"}
+	if strings.Trim(endpoint.Path, "/") != "" {
+		wellKnown = []string{wellKnown[0] + endpoint.EscapedPath(), wellKnown[0]}
 	}
 	var first error
 	var refused []string
-	for _, where := range union(places, resourceURLs(endpoint)) {
+	for _, where := range union(places, wellKnown) {
 		raw, status, err := w.document(ctx, where, nil)
 		if err != nil {
 			return nil, err
@@ -75,25 +86,6 @@ func isUnreadable(err error) bool {
 	return errors.Is(err, errNoObject) || ok && e.Rule == ResourceMissing
 }
 
-// resolved returns the URL that a server named, which may be a path on the server.
-func resolved(endpoint *url.URL, named string) string {
-	if !strings.HasPrefix(named, "/") || strings.HasPrefix(named, "//") {
-		return named
-	}
-	origin := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}
-	return origin.String() + named
-}
-
-// resourceURLs are the well-known places (RFC 9728, section 3.1), without the
-// query, which no server serves variants for.
-func resourceURLs(endpoint *url.URL) []string {
-	root := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host, Path: "/.well-known/oauth-protected-resource"}
-	if strings.Trim(endpoint.Path, "/") == "" {
-		return []string{root.String()}
-	}
-	return []string{root.String() + endpoint.EscapedPath(), root.String()}
-}
-
 // readResource checks what was fetched (RFC 9728, section 3.3; basic/
 // authorization, "Protected Resource Metadata"). The issuer is the one that the user named, or "": it is used if
 // the metadata name no authorization server.
@@ -104,8 +96,11 @@ func readResource(w *Flow, raw []byte, endpoint *url.URL, issuer string) (*Resou
 		return nil, err
 	}
 	const namesOne = "\"authorization_servers\" names at least one server (specification, page authorization, \"Authorization Server Location\")"
-	none := &Error{Rule: ResourceInvalid, Text: "the resource metadata names no authorization server" + m.butHas("authorization_servers"),
+	none := &Error{Rule: ResourceInvalid, Text: "the resource metadata names no authorization server",
 		Hint: "if you know the server's authorization server: --issuer URL"}
+	if m.kind("authorization_servers") != "" {
+		none.Text += ": it has " + m.typed("authorization_servers")
+	}
 	if len(r.AuthorizationServers) == 0 && issuer != "" {
 		r.AuthorizationServers = words{issuer}
 		if err := w.tolerates(namesOne, none); err != nil {
@@ -149,5 +144,5 @@ func Covers(resource, at string) bool {
 }
 
 func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && hostPort(a) == hostPort(b)
+	return strings.EqualFold(a.Scheme, b.Scheme) && network.HostPort(a) == network.HostPort(b)
 }

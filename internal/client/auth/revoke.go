@@ -12,12 +12,10 @@ func (w *Flow) Revoke(ctx context.Context, store *Store, book Records, t Token) 
 	if t.Revocation == "" {
 		return false, nil
 	}
-	c := book.of(t)
-	secret, err := store.Open(c.Secret)
+	p, err := w.clientOf(store, book, t)
 	if err != nil {
 		return false, err
 	}
-	w.learn(secret)
 	for _, kind := range []struct {
 		hint   string
 		stored Secret
@@ -32,7 +30,7 @@ func (w *Flow) Revoke(ctx context.Context, store *Store, book Records, t Token) 
 		w.learn(text)
 		// The client proves itself as at the token endpoint (RFC 7009, section 2.1). A token
 		// that the server does not know is no error.
-		_, status, err := w.submit(ctx, w.Net.web, t.Revocation, clientAt{c, secret, &Server{Issuer: t.Issuer, Methods: t.Methods}},
+		_, status, err := w.submit(ctx, w.Net.web, t.Revocation, *p,
 			url.Values{"token": {text}, "token_type_hint": {kind.hint}})
 		if err == nil && status/100 != 2 {
 			err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " answered " + statusText(status)}

@@ -18,16 +18,6 @@ func scopes(asked []string, c Challenge, r *Resource, before []string) (chosen [
 	return union(before, chosen)
 }
 
-// offline adds offline_access where a refresh token is promised for it. Where no
-// scope is named at all, naming only that one would change what is asked for.
-func offline(chosen []string, s *Server) []string {
-	const scope = "offline_access"
-	if len(chosen) == 0 || !slices.Contains(s.Scopes, scope) {
-		return chosen
-	}
-	return union(chosen, []string{scope})
-}
-
 func union(a, b []string) (all []string) {
 	for _, scope := range slices.Concat(a, b) {
 		if !slices.Contains(all, scope) {

@@ -227,21 +227,6 @@ func (b *Records) putClient(c Client) {
 	b.Clients = append(b.Clients, c)
 }
 
-// putMethod stores how the client of a token proves itself.
-func (b *Records) putMethod(t Token, method string) {
-	for i, c := range b.Clients {
-		if c.has(t) {
-			b.Clients[i].Method = method
-		}
-	}
-}
-
-// dropRegistered deletes the registered client of a token whose issuer has forgotten it, so that the next login
-// registers again.
-func (b *Records) dropRegistered(t Token) {
-	b.Clients = slices.DeleteFunc(b.Clients, func(c Client) bool { return c.Origin == Registered && c.has(t) })
-}
-
 // A Secret is a secret as it is stored: as it is, or sealed.
 type Secret string
 

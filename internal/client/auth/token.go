@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -53,10 +54,15 @@ func (w *Flow) redeem(ctx context.Context, p *clientAt, form url.Values, key *ec
 	return t, checkToken(w, t, key)
 }
 
-// ask asks for a token of any sort.
+// ask asks for a token of any sort. The request proves key if that is not nil.
 func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	where := p.server.Token
-	t, err := w.request(ctx, w.bound(key), where, p, form)
+	where, web := p.server.Token, w.Net.web
+	if key != nil {
+		proving := *web
+		proving.Transport = prover{base: web.Transport, key: key, now: w.now, nonces: &sync.Map{}}
+		web = &proving
+	}
+	t, err := w.request(ctx, web, where, p, form)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +132,14 @@ type clientAt struct {
 	server *Server
 }
 
+// clientOf returns the client that a token was issued to, with its secret.
+func (w *Flow) clientOf(store *Store, book Records, t Token) (*clientAt, error) {
+	c := book.of(t)
+	secret, err := store.Open(c.Secret)
+	w.learn(secret)
+	return &clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}, err
+}
+
 // submit sends a form to an endpoint of an authorization server, where the client
 // proves itself (RFC 6749, section 2.3.1), and tells of it.
 func (w *Flow) submit(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (raw []byte, status int, err error) {
@@ -142,9 +156,12 @@ func (w *Flow) submit(ctx context.Context, web *http.Client, where string, p cli
 		form.Set("client_id", p.client.ID)
 		form.Set("client_secret", p.secret)
 	case "private_key_jwt":
-		if err := w.signed(form, p.client, p.server); err != nil {
+		assertion, err := w.assertion(p.client, p.server)
+		if err != nil {
 			return nil, 0, err
 		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer") // RFC 7521, section 4.2
+		form.Set("client_assertion", assertion)
 	case "none":
 		form.Set("client_id", p.client.ID)
 	default:

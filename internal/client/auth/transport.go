@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,13 +56,6 @@ type Transport struct {
 
 	mu   sync.Mutex
 	book *Records
-	attempts
-	nonces sync.Map
-}
-
-// attempts are what was tried to get a token that the server takes. They are guarded by
-// the mutex of their Transport.
-type attempts struct {
 	// renewed is set where a refusal was answered with a renewal, until a token is taken.
 	renewed atomic.Bool
 	// renewAt is when a renewal that failed may be tried once more.
@@ -72,6 +64,7 @@ type attempts struct {
 	unsolved *Refusal
 	// failed is why a token that may be there was not used.
 	failed error
+	nonces sync.Map
 }
 
 // Over sets Base and returns the transport.
@@ -149,7 +142,8 @@ func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credentia
 	if !ok {
 		return Token{}, credential{}
 	}
-	if t.StaleAt(g.Now()) && t.Renewable() && !g.Now().Before(g.renewAt) {
+	isStale := !t.Expires.IsZero() && !g.Now().Add(renewBefore).Before(t.Expires)
+	if isStale && t.Renewable() && !g.Now().Before(g.renewAt) {
 		if fresh, err := g.renewLocked(ctx, t, false); err == nil {
 			t = fresh
 		}
@@ -164,9 +158,6 @@ func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credentia
 
 // ours reports whether a URL is of the conversation's own origin.
 func (g *Transport) ours(u *url.URL) bool {
-	if u.Host != "" && strings.HasPrefix(g.Endpoint, u.Scheme+"://"+u.Host+"/") {
-		return true // as nearly always, without parsing
-	}
 	at, err := url.Parse(g.Endpoint)
 	return err == nil && sameOrigin(at, u)
 }

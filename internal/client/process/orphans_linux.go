@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -74,7 +75,9 @@ func serverEnded() {
 	if keepOrphans.Load() {
 		return
 	}
-	for began := time.Now(); time.Since(began) < orphanTime; time.Sleep(orphanPause) {
+	inTime, stop := context.WithTimeout(context.Background(), orphanTime)
+	defer stop()
+	for ; inTime.Err() == nil; time.Sleep(orphanPause) {
 		left := slices.DeleteFunc(orphans(), func(o orphan) bool { return servers.before[o.pid] })
 		if len(left) == 0 {
 			return
