@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/listed"
+	"mcpc/internal/live/view"
 )
 
 // WithContext adds the rows without which others cannot be understood, and no mock can be made of
@@ -24,7 +24,7 @@ func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 			all[live.TalkOf(r)] = &around{last: i}
 		}
 	}
-	pages := listed.New()
+	pages := view.NewLists()
 	for i, r := range c.Rows() {
 		talk := live.TalkOf(r)
 		a := all[talk]
@@ -34,7 +34,7 @@ func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 			a.opens = append(a.opens, r)
 		case opens && r.Channel == exchange.ChannelOK && i < a.last: // of a client that began anew for each request
 			a.opens = []*capture.Row{r}
-		case r.Method == listed.ToolsList:
+		case r.Method == view.ToolsList:
 			a.list(pages.Page(r), r, i)
 		}
 	}
@@ -57,7 +57,7 @@ type around struct {
 }
 
 // list takes a page of a tools/list.
-func (a *around) list(p *listed.Page, r *capture.Row, at int) {
+func (a *around) list(p *view.ListPage, r *capture.Row, at int) {
 	switch {
 	case p == nil:
 	case p.Cursor != "" && len(a.lists) > 0:

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/talk"
 )
 
 // A Row is an exchange in a list. Its members are those of a line of mcpc log --jsonl, and
@@ -50,11 +49,6 @@ type Row struct {
 	Note     string `json:"note,omitempty"`
 	Edited   bool   `json:"edited,omitempty"`
 }
-
-// A Phase is a part of the time of an exchange: "connect", "tls", "wait" (sent to first byte),
-// "first" (first byte to first event), "events", "person" (the server waited for an answer),
-// "held", "read".
-type Phase = talk.Phase
 
 // A Query selects rows for a list: a filter, an order, and a part.
 type Query struct {
@@ -101,9 +95,6 @@ type Block struct {
 	Row   Row    `json:"row"`
 	Lines []Line `json:"lines"`
 }
-
-// A Line is one arrow of a Block.
-type Line = talk.Line
 
 // A Detail is all about one exchange but for the bodies' bytes beyond mostBody.
 type Detail struct {

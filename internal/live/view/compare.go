@@ -14,8 +14,6 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/exchange"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/listed"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -29,7 +27,7 @@ const (
 
 // A side is one of the conversations that are compared.
 type side struct {
-	tools map[string]*listed.Definition
+	tools map[string]*Definition
 	// more is set where the list had a page that was not fetched.
 	more bool
 	// calls are the last exchanges with the same request, order what was asked first.
@@ -68,7 +66,7 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 
 // side gathers a conversation.
 func (v *Views) side(talk string) (*side, error) {
-	s := &side{tools: map[string]*listed.Definition{}, calls: map[string]call{}}
+	s := &side{tools: map[string]*Definition{}, calls: map[string]call{}}
 	var keys []live.Key
 	some := false
 	err := v.each(Query{Talk: talk}, func(r *capture.Row) bool {
@@ -99,7 +97,7 @@ func (v *Views) side(talk string) (*side, error) {
 
 // compared notes one exchange of a side.
 func (v *Views) compared(s *side, r *capture.Row) {
-	if r.Method == listed.ToolsList {
+	if r.Method == ToolsList {
 		if p := v.lists.Page(r); p != nil {
 			if p.Cursor == "" {
 				clear(s.tools)
@@ -113,11 +111,11 @@ func (v *Views) compared(s *side, r *capture.Row) {
 		}
 		return
 	}
-	x, err := talk.Exchange(r, talk.MostBytes)
+	x, err := readExchange(r, mostBytes)
 	if err != nil {
 		return
 	}
-	title := talk.Request(wire.ParseMessage(x.Request.Raw))
+	title := requestWords(wire.ParseMessage(x.Request.Raw))
 	if r.Method == "initialize" {
 		title = r.Method // of any client
 	}
@@ -128,7 +126,7 @@ func (v *Views) compared(s *side, r *capture.Row) {
 	if _, again := s.calls[key]; !again {
 		s.order = append(s.order, key)
 	}
-	s.calls[key] = call{r.Method, r.Name, title, r.Channel, talk.Outcome(r)}
+	s.calls[key] = call{r.Method, r.Name, title, r.Channel, outcomeWords(r)}
 }
 
 // compareTools adds the tools that differ.

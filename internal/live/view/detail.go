@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -50,8 +49,8 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 func (m maker) detail(r *capture.Row) (Detail, error) {
 	v := m.v
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
-	x, err := talk.Exchange(r, talk.MostBytes)
-	large, isLarge := errors.AsType[*talk.LargeError](err)
+	x, err := readExchange(r, mostBytes)
+	large, isLarge := errors.AsType[*largeError](err)
 	if err != nil && !isLarge {
 		return d, err
 	}
@@ -59,16 +58,16 @@ func (m maker) detail(r *capture.Row) (Detail, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Row.Phases = talk.Phases(x, m.endOf(r))
-	if d.Lines = talk.Lines(r, x, v.waits(r)); isLarge {
+	d.Row.Phases = phasesOf(x, m.endOf(r))
+	if d.Lines = linesOf(r, x, v.waits(r)); isLarge {
 		d.Lines = append(d.Lines, Line{Kind: "remark", Time: r.Time, Text: large.Error(), Times: 1})
 	}
-	d.Cut = talk.StoryOf(x).Text(r.Apart, v.waits(r))
-	if d.Why = talk.Why(d.Row.Phases, x); d.Row.State != stateDone {
+	d.Cut = storyOf(x).Text(r.Apart, v.waits(r))
+	if d.Why = whyItTook(d.Row.Phases, x); d.Row.State != stateDone {
 		d.Why = whyOpen(d.Row)
 	}
 	d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
-	if was, sent := talk.Edited(x); was.Raw != nil {
+	if was, sent := editedRequest(x); was.Raw != nil {
 		d.Request = bodyIn(frames, sent)
 		d.Request.Was = bodyIn(frames, was)
 		d.Facts = append(d.Facts, [2]string{"edited", "by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, mostName)})
@@ -113,7 +112,7 @@ func facts(r *capture.Row) (all [][2]string) {
 		add("HTTP", strings.TrimPrefix(failure.HTTPStatus(r.Status), "HTTP "))
 	}
 	if r.Cancel != nil {
-		add("cancelled", talk.Cancel(r))
+		add("cancelled", cancelWords(r))
 	} else {
 		add("text", r.Text)
 	}
@@ -191,7 +190,7 @@ func frameOf(n int, f wire.Frame) Frame {
 		}
 	}
 	if f.Close != nil {
-		out.Note = talk.Closing(f)
+		out.Note = closingWords(f)
 	}
 	if x := f.Fault; x != nil {
 		out.Note = x.Action + " (" + x.Rule + ")"

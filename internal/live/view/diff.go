@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/wire"
 )
@@ -36,7 +35,7 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 // parts are what an exchange asked, without its progress token, and the result or error that
 // came.
 func parts(r *capture.Row) (asked, answered json.RawMessage, err error) {
-	x, err := talk.Exchange(r, talk.MostBytes)
+	x, err := readExchange(r, mostBytes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/exchange"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/talk"
 )
 
 // mostBars is how many bars all lanes have together; where there are more, those that begin
@@ -47,15 +46,15 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 		if bar.State != stateDone { // for hours perhaps
 			ended = bar.From
 		}
-		last = talk.Later(last, ended)
+		last = later(last, ended)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	first = talk.Later(first, from)
+	first = later(first, from)
 	if !to.IsZero() {
-		last = talk.Earlier(last, to)
+		last = earlier(last, to)
 	}
 	for i := range lanes {
 		if count > mostBars {
@@ -100,7 +99,7 @@ func merged(bars []Bar, step time.Duration) (out []Bar) {
 		}
 		last := &out[n-1]
 		last.Times++
-		last.To = talk.Later(last.To, b.To)
+		last.To = later(last.To, b.To)
 		last.Phases = nil
 		if last.Label != b.Label {
 			last.Label = "several"

@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/english"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
 )
 
@@ -136,7 +135,7 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 // that of each row.
 const mostName = 1000
 
-func bounded(text string) string { return talk.Bounded(text, mostName) }
+func bounded(text string) string { return shortened(text, mostName) }
 
 // waits reports that an answer may still come, or more on a stream.
 func (v *Views) waits(r *capture.Row) bool {
@@ -169,12 +168,12 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 	case r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
 		return nil
 	case r.First <= 0 || r.First >= r.Seconds:
-		add(talk.Wait, r.Seconds)
+		add(phaseWait, r.Seconds)
 	default:
-		add(talk.Wait, r.First)
-		add(talk.Read, r.Seconds-r.First)
+		add(phaseWait, r.First)
+		add(phaseRead, r.Seconds-r.First)
 	}
-	add(talk.Held, held)
+	add(phaseHeld, held)
 	return phases
 }
 
@@ -221,12 +220,12 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	v.store.Look(keys, func(i int, r *capture.Row) {
 		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
 		if r != nil {
-			if x, err := talk.Exchange(r, mostTalked); err != nil {
+			if x, err := readExchange(r, mostTalked); err != nil {
 				blocks[i].Lines = []Line{{Dir: r.Dir.String(), Time: r.Time, Kind: "request", Text: titleOf(r), Times: 1},
 					{Time: r.Time, Kind: "remark", Text: err.Error(), Times: 1}}
 			} else {
-				blocks[i].Lines = talk.Lines(r, x, m.v.waits(r))
-				blocks[i].Row.Phases = talk.Phases(x, m.endOf(r))
+				blocks[i].Lines = linesOf(r, x, m.v.waits(r))
+				blocks[i].Row.Phases = phasesOf(x, m.endOf(r))
 			}
 		}
 		page.Rows[i] = blocks[i].Row
@@ -237,7 +236,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 // endOf is where a row without an answer ends: now, while it waits.
 func (m maker) endOf(r *capture.Row) time.Time {
 	if m.v.waits(r) {
-		return talk.Later(m.now, r.LastFrame())
+		return later(m.now, r.LastFrame())
 	}
 	return r.LastFrame()
 }

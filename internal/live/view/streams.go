@@ -8,7 +8,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
 )
 
@@ -67,14 +66,14 @@ func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
 	case !r.Apart:
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
-	x, err := talk.Exchange(r, talk.MostBytes)
-	if large, ok := errors.AsType[*talk.LargeError](err); ok {
+	x, err := readExchange(r, mostBytes)
+	if large, ok := errors.AsType[*largeError](err); ok {
 		out.Open, out.Text = m.v.waits(r), large.Error()
 		return out, nil
 	} else if err != nil {
 		return out, err
 	}
-	story := talk.StoryOf(x)
+	story := storyOf(x)
 	waits := m.v.waits(r)
 	out.Open = waits
 	out.Events, out.LastID, out.Problem = story.Events, story.Last, len(story.Cuts) > 0
@@ -89,11 +88,11 @@ func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
 	case out.Text != "":
 		out.Problem = !story.Cuts[len(story.Cuts)-1].Lossless() || !r.Apart && !story.Complete
 	case r.Cancel != nil:
-		out.Text = talk.Cancel(r)
+		out.Text = cancelWords(r)
 	case out.Open:
 		out.Text = "open"
 	case r.Failed():
-		out.Text, out.Problem = talk.Outcome(r), true
+		out.Text, out.Problem = outcomeWords(r), true
 	default:
 		out.Text = "ended"
 	}

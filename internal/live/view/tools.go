@@ -13,8 +13,6 @@ import (
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/listed"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
@@ -39,7 +37,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	if err == nil {
 		err = v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
 			switch {
-			case r.Method == listed.ToolsList && r.Dir == wire.Sent && !r.Open():
+			case r.Method == ToolsList && r.Dir == wire.Sent && !r.Open():
 				lists = append(lists, live.KeyOf(r))
 			case r.Apart || r.Notes.Notifications > 0:
 				heard = append(heard, live.KeyOf(r))
@@ -120,12 +118,12 @@ type fetched struct {
 // A listing is the pages of one list, in the order in which a client fetched them.
 type listing struct {
 	at    time.Time
-	pages []*listed.Page
+	pages []*ListPage
 }
 
 // toolFacts are what is known of one tool.
 type toolFacts struct {
-	first, last    *listed.Definition
+	first, last    *Definition
 	called, failed int
 	lastRow        *live.Key
 	lastFailed     *live.Key
@@ -253,7 +251,7 @@ func (s *serverTools) page(name string) (page int, of string) {
 // has reports the page of a listing that has a tool, 0 for none.
 func (l *listing) has(name string) int {
 	for i, p := range l.pages {
-		if slices.ContainsFunc(p.Tools, func(d *listed.Definition) bool { return d.Name == name }) {
+		if slices.ContainsFunc(p.Tools, func(d *Definition) bool { return d.Name == name }) {
 			return i + 1
 		}
 	}
@@ -319,7 +317,7 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 }
 
 // changes says what changed in the definition of a tool since it was first seen.
-func changes(was, is *listed.Definition) string {
+func changes(was, is *Definition) string {
 	const most = 3
 	all := diff.CompareTool(was.Raw, is.Raw, diff.Options{})
 	var texts []string
@@ -379,7 +377,7 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 // faults are why a client may not call a tool that it sees.
 func faults(name, schema string, times int) string {
 	var texts []string
-	if schema != listed.Usable {
+	if schema != usable {
 		texts = append(texts, "clients may leave it out, because its schema is not usable: "+schema)
 	}
 	if !mcp.IsToolName(name) {
@@ -421,6 +419,6 @@ func (t *toolTable) addErrors(tools []Tool) {
 		if r == nil {
 			return
 		}
-		tools[at[i]].LastError = talk.Outcome(r)
+		tools[at[i]].LastError = outcomeWords(r)
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/listed"
 )
 
 // A Store is what Views read; a *live.Store is one. Its methods must not be called while it calls
@@ -51,11 +50,11 @@ type Options struct {
 type Views struct {
 	store Store
 	Options
-	lists *listed.Lists
+	lists *Lists
 }
 
 // New makes Views over a Store.
-func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists: listed.New()} }
+func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists: NewLists()} }
 
 // Status is that of the store, and what waits for the user.
 func (v *Views) Status() Status {

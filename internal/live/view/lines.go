@@ -1,4 +1,4 @@
-package talk
+package view
 
 import (
 	"bytes"
@@ -67,13 +67,13 @@ type liner struct {
 	progress int
 	rounds   int
 	asked    map[string]time.Time
-	story    *Story
+	story    *story
 }
 
-// Lines are the lines of an exchange in the order in which its frames crossed. waits is set
+// linesOf are the lines of an exchange in the order in which its frames crossed. waits is set
 // where an answer may still come.
-func Lines(r *capture.Row, x *wire.Exchange, waits bool) []Line {
-	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: StoryOf(x)}
+func linesOf(r *capture.Row, x *wire.Exchange, waits bool) []Line {
+	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
 	for _, f := range inOrder(x) {
 		switch {
 		case f.Kind == wire.Head || f.Kind == wire.Closed:
@@ -84,7 +84,7 @@ func Lines(r *capture.Row, x *wire.Exchange, waits bool) []Line {
 		case f.Kind == wire.Held:
 			l.held(f)
 		case f.Kind == wire.Noise:
-			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
+			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
 		case len(bytes.TrimSpace(f.Raw)) == 0: // an event that only has an id
 		default:
 			l.message(f)
@@ -117,7 +117,7 @@ func inOrder(x *wire.Exchange) []wire.Frame {
 }
 
 func (l *liner) add(line Line) {
-	line.Text = Bounded(line.Text, mostLine)
+	line.Text = shortened(line.Text, mostLine)
 	if line.Times == 0 {
 		line.Times = 1
 	}
@@ -138,11 +138,11 @@ func (l *liner) message(f wire.Frame) {
 	switch {
 	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
 		line.Kind, line.Text = lineRequest, requestText(f)
-		if was, sent := Edited(l.x); was.Raw != nil {
+		if was, sent := editedRequest(l.x); was.Raw != nil {
 			line.Text = requestText(was) + ", edited and sent as: " + requestText(sent)
 		}
 	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
-		line.Kind, line.Text = lineResponse, response(l.r, f)
+		line.Kind, line.Text = lineResponse, rowResponse(l.r, f)
 		if l.r.Failed() {
 			line.Level = levelError
 			line.Text += wrongText(l.r)
@@ -159,12 +159,12 @@ func (l *liner) message(f wire.Frame) {
 		l.answer(&line, m, f)
 	case reply && m.Traits().More:
 		l.rounds++
-		line.Kind, line.Text = lineRound, Response(l.r.Method, f)
+		line.Kind, line.Text = lineRound, responseWords(l.r.Method, f)
 		l.asked[""] = f.Time
 	case reply:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+Response(l.r.Method, f)
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+responseWords(l.r.Method, f)
 	default:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
 	}
 	if l.x.Guessed(f) {
 		line.Text += " (perhaps of another request)"
@@ -202,7 +202,7 @@ func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
 	}
 	switch {
 	case m.Error != nil:
-		line.Text, line.Level = line.Text+": "+Response("", f), levelWarning
+		line.Text, line.Level = line.Text+": "+responseWords("", f), levelWarning
 	default:
 		result, _ := m.ResultMembers()
 		text := result.Text("action")
@@ -225,16 +225,16 @@ func (l *liner) notification(line Line, m *wire.Message) {
 		l.progressed(line, params)
 		return
 	case "notifications/cancelled":
-		line.Kind, line.Text, line.Level = lineCancelled, Cancel(l.r), levelWarning
+		line.Kind, line.Text, line.Level = lineCancelled, cancelWords(l.r), levelWarning
 	case "notifications/message":
 		data, _ := params.Get("data")
 		level := params.Text("level")
-		line.Kind, line.Text = lineLog, Cut(term.LogText(data), mostLong)
+		line.Kind, line.Text = lineLog, cutText(term.LogText(data), mostLong)
 		if logger := params.Text("logger"); logger != "" {
-			line.Text = Cut(logger, mostShort) + ": " + line.Text
+			line.Text = cutText(logger, mostShort) + ": " + line.Text
 		}
 		if level != "" {
-			line.Text = "[" + Cut(level, 40) + "] " + line.Text
+			line.Text = "[" + cutText(level, 40) + "] " + line.Text
 		}
 		line.Level = levels[level]
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
@@ -243,9 +243,9 @@ func (l *liner) notification(line Line, m *wire.Message) {
 			line.Text, line.Level = line.Text+": no "+list+" followed", levelWarning
 		}
 	default:
-		line.Text = strings.TrimPrefix(Cut(m.Method, mostShort), "notifications/")
+		line.Text = strings.TrimPrefix(cutText(m.Method, mostShort), "notifications/")
 		if uri := params.Text("uri"); uri != "" {
-			line.Text += " " + Cut(uri, mostShort)
+			line.Text += " " + cutText(uri, mostShort)
 		}
 	}
 	l.add(line)
@@ -257,12 +257,12 @@ var levels = map[string]string{"warning": levelWarning, "error": levelError, "cr
 // progressed writes all progress as one line, where the last came.
 func (l *liner) progressed(line Line, params jsonraw.Members) {
 	line.Kind, line.Times = lineProgress, 1
-	line.Text = Cut(string(params.Value("progress")), 40)
-	if total := params.Value("total"); total != nil {
-		line.Text += "/" + Cut(string(total), 40)
+	line.Text = cutText(string(params.Value("progress")), 40)
+	if phaseTotals := params.Value("total"); phaseTotals != nil {
+		line.Text += "/" + cutText(string(phaseTotals), 40)
 	}
 	if message := params.Text("message"); message != "" {
-		line.Text += ` "` + Cut(message, mostShort) + `"`
+		line.Text += ` "` + cutText(message, mostShort) + `"`
 	}
 	if l.progress >= 0 {
 		line.Times += l.lines[l.progress].Times
@@ -283,15 +283,15 @@ func listFollows(r *capture.Row, method string, after time.Time) bool {
 	return false
 }
 
-// Cancel says which side cancelled a request, why, when, and whether an answer came after all.
-func Cancel(r *capture.Row) string {
+// cancelWords says which side cancelled a request, why, when, and whether an answer came after all.
+func cancelWords(r *capture.Row) string {
 	c := r.Cancel
 	if c == nil {
 		return "cancelled"
 	}
 	text := "cancelled by the " + c.Who() + " after " + term.Duration(c.After)
 	if c.Why != "" {
-		text += ": " + Cut(c.Why, mostLong)
+		text += ": " + cutText(c.Why, mostLong)
 	}
 	if c.Late {
 		text += "; the answer came too late"
@@ -303,17 +303,17 @@ func Cancel(r *capture.Row) string {
 func (l *liner) fault(f wire.Frame) {
 	line := Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "a fault rule took effect"}
 	if f.Fault != nil {
-		line.Text = "fault: " + Cut(f.Fault.Action, mostShort)
+		line.Text = "fault: " + cutText(f.Fault.Action, mostShort)
 		if f.Fault.Text != "" {
-			line.Text += ": " + Cut(f.Fault.Text, mostShort)
+			line.Text += ": " + cutText(f.Fault.Text, mostShort)
 		}
 	}
 	l.add(line)
 }
 
-// response is Response for a row; an error that a probe expects of an older server is called that.
-func response(r *capture.Row, f wire.Frame) string {
-	text := Response(r.Method, f)
+// rowResponse is Response for a row; an error that a probe expects of an older server is called that.
+func rowResponse(r *capture.Row, f wire.Frame) string {
+	text := responseWords(r.Method, f)
 	if r.Channel == exchange.ChannelProbe && strings.HasPrefix(text, "error ") {
 		return "probe, the server is older: " + text
 	}
@@ -327,7 +327,7 @@ func wrongText(r *capture.Row) string {
 	}
 	text := ", " + strings.ReplaceAll(r.Channel, "_", " ")
 	for _, f := range r.Findings {
-		return text + ": " + Cut(failure.Finding(term.Style{}, f), mostShort)
+		return text + ": " + cutText(failure.Finding(term.Style{}, f), mostShort)
 	}
 	return text
 }
@@ -341,7 +341,7 @@ func (l *liner) ending(waits bool) {
 	line := Line{Time: r.LastFrame(), Kind: lineRemark, Level: levelError}
 	switch {
 	case r.Cancel != nil && !said(lineCancelled):
-		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), Cancel(r)
+		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), cancelWords(r)
 	case l.x.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
 		return
 	case r.Open():
@@ -351,7 +351,7 @@ func (l *liner) ending(waits bool) {
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
 		if r.Text != "" {
-			line.Text += ": " + Cut(r.Text, mostLong)
+			line.Text += ": " + cutText(r.Text, mostLong)
 		}
 	}
 	l.add(line)
@@ -360,7 +360,7 @@ func (l *liner) ending(waits bool) {
 // cutFor makes an error of the line of a cut that has a text, and reports whether there is one.
 func (l *liner) cutFor(text string) bool {
 	for i := range l.lines {
-		if line := &l.lines[i]; line.Kind == lineCut && text != "" && strings.HasSuffix(line.Text, ": "+Cut(text, mostShort)) {
+		if line := &l.lines[i]; line.Kind == lineCut && text != "" && strings.HasSuffix(line.Text, ": "+cutText(text, mostShort)) {
 			line.Level = levelError
 			return true
 		}
@@ -368,11 +368,11 @@ func (l *liner) cutFor(text string) bool {
 	return false
 }
 
-// Exchange reads the exchange of a row; one without frames where nothing crossed. One with more
+// readExchange reads the exchange of a row; one without frames where nothing crossed. One with more
 // than most bytes is *LargeError.
-func Exchange(r *capture.Row, most int64) (*wire.Exchange, error) {
+func readExchange(r *capture.Row, most int64) (*wire.Exchange, error) {
 	if r.Size() > most {
-		return &wire.Exchange{}, &LargeError{r.Size()}
+		return &wire.Exchange{}, &largeError{r.Size()}
 	}
 	x, err := r.Exchange()
 	if x == nil {
@@ -381,20 +381,20 @@ func Exchange(r *capture.Row, most int64) (*wire.Exchange, error) {
 	return x, err
 }
 
-// A LargeError is that of an exchange which is not read as a whole.
-type LargeError struct{ Bytes int64 }
+// A largeError is that of an exchange which is not read as a whole.
+type largeError struct{ Bytes int64 }
 
-func (e *LargeError) Error() string {
+func (e *largeError) Error() string {
 	return "the messages have " + term.Size(e.Bytes) + " together, too many to be shown here"
 }
 
-// MostBytes is how many bytes of one exchange are read where there is no narrower limit.
-const MostBytes = 64 << 20
+// mostBytes is how many bytes of one exchange are read where there is no narrower limit.
+const mostBytes = 64 << 20
 
-// Outcome is the answer of a row in a few words, or how else it ended.
-func Outcome(r *capture.Row) string {
-	if x, err := Exchange(r, MostBytes); err == nil && x.Response.Raw != nil {
-		return response(r, x.Response)
+// outcomeWords is the answer of a row in a few words, or how else it ended.
+func outcomeWords(r *capture.Row) string {
+	if x, err := readExchange(r, mostBytes); err == nil && x.Response.Raw != nil {
+		return rowResponse(r, x.Response)
 	}
 	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
 }

@@ -1,4 +1,4 @@
-package talk
+package view
 
 import (
 	"net/http"
@@ -17,17 +17,17 @@ type Phase struct {
 
 // The names of phases, in the order of a waterfall.
 const (
-	Connect = "connect"
-	TLS     = "tls"
-	Wait    = "wait"
-	First   = "first"
-	Events  = "events"
-	Person  = "person"
-	Held    = "held"
-	Read    = "read"
+	phaseConnect = "connect"
+	phaseTLS     = "tls"
+	phaseWait    = "wait"
+	phaseFirst   = "first"
+	phaseEvents  = "events"
+	phasePerson  = "person"
+	phaseHeld    = "held"
+	phaseRead    = "read"
 )
 
-var phaseOrder = []string{Connect, TLS, Wait, First, Events, Person, Held, Read}
+var phaseOrder = []string{phaseConnect, phaseTLS, phaseWait, phaseFirst, phaseEvents, phasePerson, phaseHeld, phaseRead}
 
 // A stretch is a part of an exchange with a name.
 type stretch struct {
@@ -35,9 +35,9 @@ type stretch struct {
 	from, to time.Time
 }
 
-// Phases are the phases of an exchange by the times of its frames. end is where an exchange
+// phasesOf are the phases of an exchange by the times of its frames. end is where an exchange
 // without an answer ends.
-func Phases(x *wire.Exchange, end time.Time) []Phase {
+func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 	from := x.Request.Time
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent && h.Stream == x.Request.Stream && h.Time.Before(from) {
@@ -50,7 +50,7 @@ func Phases(x *wire.Exchange, end time.Time) []Phase {
 	if x.Response.Raw != nil {
 		end = x.Response.Time
 	}
-	return total(stretches(x, from, end), append(heldTimes(x), personTimes(x, end)...))
+	return phaseTotals(stretches(x, from, end), append(heldTimes(x), personTimes(x, end)...))
 }
 
 // stretches are the parts of an exchange, one behind the other, as HTTP or a pipe has them.
@@ -68,24 +68,24 @@ func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
 	head, message := firstHead(x), firstMessage(x)
 	if head != nil {
 		if t := head.HTTP.Timing; t != nil && at.Add(t.DNS+t.Connect+t.TLS).Before(head.Time) {
-			add(Connect, at.Add(t.DNS+t.Connect))
-			add(TLS, at.Add(t.TLS))
+			add(phaseConnect, at.Add(t.DNS+t.Connect))
+			add(phaseTLS, at.Add(t.TLS))
 		}
-		add(Wait, head.Time)
+		add(phaseWait, head.Time)
 	}
 	switch {
 	case message == nil && head == nil:
-		add(Wait, end)
+		add(phaseWait, end)
 	case message == nil:
-		add(Read, end)
+		add(phaseRead, end)
 	case head == nil:
-		add(Wait, message.Time)
+		add(phaseWait, message.Time)
 	case message.Kind == wire.Body:
-		add(Read, message.Time)
+		add(phaseRead, message.Time)
 	default:
-		add(First, message.Time)
+		add(phaseFirst, message.Time)
 	}
-	add(Events, end)
+	add(phaseEvents, end)
 	return all
 }
 
@@ -122,10 +122,10 @@ func personTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 		switch {
 		case f.Dir != x.Request.Dir && t.Kind == wire.Request:
 			open[t.ID] = len(all)
-			all = append(all, stretch{Person, f.Time, end})
+			all = append(all, stretch{phasePerson, f.Time, end})
 		case f.Dir != x.Request.Dir && t.Reply && t.More:
 			round = len(all)
-			all = append(all, stretch{Person, f.Time, end})
+			all = append(all, stretch{phasePerson, f.Time, end})
 		case f.Dir == x.Request.Dir && t.Reply:
 			if i, asked := open[t.ID]; asked {
 				all[i].to = f.Time
@@ -137,15 +137,15 @@ func personTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 	return all
 }
 
-// total adds the stretches of each name; where one of special is at the same time, that counts.
-func total(parts, special []stretch) (phases []Phase) {
+// phaseTotals adds the stretches of each name; where one of special is at the same time, that counts.
+func phaseTotals(parts, special []stretch) (phases []Phase) {
 	sums := map[string]time.Duration{}
 	for _, p := range parts {
 		left := []stretch{p}
 		for _, s := range special {
 			var rest []stretch
 			for _, l := range left {
-				from, to := Later(l.from, s.from), Earlier(l.to, s.to)
+				from, to := later(l.from, s.from), earlier(l.to, s.to)
 				if !to.After(from) {
 					rest = append(rest, l)
 					continue
@@ -167,16 +167,16 @@ func total(parts, special []stretch) (phases []Phase) {
 	return phases
 }
 
-// Later is the later of two times.
-func Later(a, b time.Time) time.Time {
+// later is the later of two times.
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// Earlier is the earlier of two times.
-func Earlier(a, b time.Time) time.Time {
+// earlier is the earlier of two times.
+func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
@@ -187,7 +187,7 @@ func Earlier(a, b time.Time) time.Time {
 func heldTimes(x *wire.Exchange) (all []stretch) {
 	for _, f := range x.Beside {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
-			all = append(all, stretch{Held, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
+			all = append(all, stretch{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
 		}
 	}
 	return all

@@ -1,4 +1,4 @@
-package talk
+package view
 
 import (
 	"cmp"
@@ -22,16 +22,16 @@ const (
 	mostCursor = 24
 )
 
-// Bounded is a text as it is, unless it is longer: then it is Cut.
-func Bounded(text string, most int) string {
+// shortened is a text as it is, unless it is longer: then it is Cut.
+func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return Cut(strings.ToValidUTF8(text[:min(len(text), 2*most)], ""), most)
+	return cutText(strings.ToValidUTF8(text[:min(len(text), 2*most)], ""), most)
 }
 
-// Cut is the beginning of a text on one line, with a mark where it was longer.
-func Cut(text string, most int) string {
+// cutText is the beginning of a text on one line, with a mark where it was longer.
+func cutText(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= most {
 		return text
@@ -52,37 +52,37 @@ func cutJSON(raw []byte, most int) string {
 	const enough = 8
 	if len(raw) > enough*most { // blanks are left out of the beginning only
 		raw = raw[:enough*most]
-		return Cut(string(raw), most)
+		return cutText(string(raw), most)
 	}
-	return Cut(string(jsonraw.Compact(raw)), most)
+	return cutText(string(jsonraw.Compact(raw)), most)
 }
 
-// Request is a request in a few words: "call echo {"message":"hi"}", "tools/list".
-func Request(m *wire.Message) string {
+// requestWords is a request in a few words: "call echo {"message":"hi"}", "tools/list".
+func requestWords(m *wire.Message) string {
 	params, _ := m.ParamMembers()
 	switch m.Method {
 	case "tools/call", "prompts/get":
-		text := strings.TrimPrefix(m.Method, "tools/") + " " + Cut(params.Text("name"), mostShort)
+		text := strings.TrimPrefix(m.Method, "tools/") + " " + cutText(params.Text("name"), mostShort)
 		if arguments := params.Value("arguments"); arguments != nil {
 			text += " " + cutJSON(arguments, mostShort)
 		}
 		return text
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return m.Method + " " + Cut(params.Text("uri"), mostShort)
+		return m.Method + " " + cutText(params.Text("uri"), mostShort)
 	case "initialize":
 		client, _ := jsonraw.Object(params.Value("clientInfo"))
-		return strings.TrimSpace("initialize " + Cut(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
+		return strings.TrimSpace("initialize " + cutText(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
 	}
 	if cursor := params.Text("cursor"); cursor != "" {
-		return Cut(m.Method, mostShort) + " from " + Cut(cursor, mostCursor)
+		return cutText(m.Method, mostShort) + " from " + cutText(cursor, mostCursor)
 	}
-	return Cut(m.Method, mostShort)
+	return cutText(m.Method, mostShort)
 }
 
 // questionText is what the server asks: `elicitation/create "Which repo?"`.
 func questionText(method string, params json.RawMessage) string {
 	members, _ := jsonraw.Object(params)
-	text := Cut(method, mostShort)
+	text := cutText(method, mostShort)
 	message := members.Text("message")
 	if message == "" {
 		messages, _ := jsonraw.Array(members.Value("messages"))
@@ -93,35 +93,35 @@ func questionText(method string, params json.RawMessage) string {
 		}
 	}
 	if message != "" {
-		text += ` "` + Cut(message, mostShort) + `"`
+		text += ` "` + cutText(message, mostShort) + `"`
 	}
 	if url := members.Text("url"); url != "" {
-		text += " " + Cut(url, mostShort)
+		text += " " + cutText(url, mostShort)
 	}
 	return text
 }
 
-// lists are the members that list methods return, and what one entry is called.
-var lists = map[string][2]string{"tools/list": {"tools", "tool"}, "prompts/list": {"prompts", "prompt"},
+// listMembers are the members that list methods return, and what one entry is called.
+var listMembers = map[string][2]string{"tools/list": {"tools", "tool"}, "prompts/list": {"prompts", "prompt"},
 	"resources/list": {"resources", "resource"}, "resources/templates/list": {"resourceTemplates", "template"}, "roots/list": {"roots", "root"}}
 
-// Response is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
-func Response(method string, f wire.Frame) string {
+// responseWords is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
+func responseWords(method string, f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if m.Error != nil {
-		return fmt.Sprintf("error %d: %s", m.Error.Code, Cut(m.Error.Message, mostLong))
+		return fmt.Sprintf("error %d: %s", m.Error.Code, cutText(m.Error.Message, mostLong))
 	}
 	result, err := m.ResultMembers()
 	switch {
 	case m.Result == nil:
-		return "no JSON-RPC response: " + Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+		return "no JSON-RPC response: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
 	case err != nil:
 		return "result " + cutJSON(m.Result, mostShort)
 	}
 	if m.Traits().More {
 		return "asks: " + inputRequests(result)
 	}
-	if list, ok := lists[method]; ok {
+	if list, ok := listMembers[method]; ok {
 		items, bad := m.ResultItems(list[0])
 		if bad != nil || result.Value(list[0]) == nil {
 			return "a result without " + list[0]
@@ -138,10 +138,10 @@ func Response(method string, f wire.Frame) string {
 	case "initialize", "server/discover":
 		return serverText(result)
 	case "elicitation/create":
-		return strings.TrimSpace(Cut(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort))
+		return strings.TrimSpace(cutText(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort))
 	case "sampling/createMessage":
 		content, _ := jsonraw.Object(result.Value("content"))
-		return strings.TrimSpace(Cut(result.Text("model"), mostShort) + ` "` + Cut(content.Text("text"), mostShort) + `"`)
+		return strings.TrimSpace(cutText(result.Text("model"), mostShort) + ` "` + cutText(content.Text("text"), mostShort) + `"`)
 	case "ping":
 		return "ok"
 	}
@@ -170,7 +170,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 		}
 	}
 	if isError, _ := wire.ParseIsError(result.Value("isError")); isError {
-		return "tool error: " + Cut(first, mostLong)
+		return "tool error: " + cutText(first, mostLong)
 	}
 	if items := itemsOf(result, first); items >= 0 {
 		return "ok, " + english.Plural(items, "item") + ", " + sizeText(bytes)
@@ -179,7 +179,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	case len(blocks) > 1:
 		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeText(bytes)
 	case len(first) > 0 && len(first) <= mostShort:
-		return "ok: " + Cut(first, mostShort)
+		return "ok: " + cutText(first, mostShort)
 	}
 	return "ok, " + sizeText(bytes)
 }
@@ -217,13 +217,13 @@ func serverText(result jsonraw.Members) string {
 		info = jsonraw.First(result.Value("_meta"), "io.modelcontextprotocol/serverInfo")
 	}
 	server, _ := jsonraw.Object(info)
-	parts := []string{strings.TrimSpace("ok " + Cut(server.Text("name")+" "+server.Text("version"), mostShort))}
+	parts := []string{strings.TrimSpace("ok " + cutText(server.Text("name")+" "+server.Text("version"), mostShort))}
 	if revision := result.Text("protocolVersion"); revision != "" {
-		parts = append(parts, "protocol "+Cut(revision, 40))
+		parts = append(parts, "protocol "+cutText(revision, 40))
 	}
 	capabilities, _ := jsonraw.Object(result.Value("capabilities"))
 	for _, c := range capabilities {
-		parts = append(parts, Cut(c.Name, 40))
+		parts = append(parts, cutText(c.Name, 40))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,4 +1,4 @@
-package talk
+package view
 
 import (
 	"time"
@@ -11,8 +11,8 @@ import (
 // leastExplained is how many seconds an exchange takes whose time is worth a sentence.
 const leastExplained = 0.001
 
-// Why says in one sentence where most of the time went.
-func Why(phases []Phase, x *wire.Exchange) string {
+// whyItTook says in one sentence where most of the time went.
+func whyItTook(phases []Phase, x *wire.Exchange) string {
 	var largest Phase
 	sum := 0.0
 	for _, p := range phases {
@@ -24,14 +24,14 @@ func Why(phases []Phase, x *wire.Exchange) string {
 	if sum < leastExplained {
 		return ""
 	}
-	text := duration(largest.Seconds) + " of " + duration(sum) + " "
+	text := durationOf(largest.Seconds) + " of " + durationOf(sum) + " "
 	pipe := len(x.Heads) == 0
 	switch largest.Name {
-	case Connect:
+	case phaseConnect:
 		return text + "connecting to the server"
-	case TLS:
+	case phaseTLS:
 		return text + "in the TLS handshake"
-	case Wait:
+	case phaseWait:
 		switch {
 		case x.Request.Dir == wire.Received:
 			return text + "waiting for the client's answer"
@@ -39,16 +39,16 @@ func Why(phases []Phase, x *wire.Exchange) string {
 			return text + "waiting for the server's first message"
 		}
 		return text + "waiting for the server's first byte"
-	case First:
+	case phaseFirst:
 		return text + "between the server's first byte and its first event"
-	case Events:
+	case phaseEvents:
 		if n := messagesOnTheWay(x); n > 0 && x.Response.Raw != nil {
 			return text + "after the server's first message, while " + english.Plural(n, "message") + " came before the answer"
 		}
 		return text + "after the server's first message"
-	case Person:
+	case phasePerson:
 		return text + "waiting for an answer to what the server asked"
-	case Held:
+	case phaseHeld:
 		return text + "held by mcpc"
 	}
 	if x.Response.Raw == nil {
@@ -67,6 +67,6 @@ func messagesOnTheWay(x *wire.Exchange) (n int) {
 	return n
 }
 
-func duration(seconds float64) string {
+func durationOf(seconds float64) string {
 	return term.Duration(time.Duration(seconds * float64(time.Second)))
 }

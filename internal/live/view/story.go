@@ -1,4 +1,4 @@
-package talk
+package view
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 // lastEventID is the header field with which a client takes up a stream again.
 const lastEventID = "Last-Event-ID"
 
-// A Cutting is a stream of an exchange that broke before its end, and how it went on.
-type Cutting struct {
+// A cutting is a stream of an exchange that broke before its end, and how it went on.
+type cutting struct {
 	at time.Time
 	// by is who ended it, why its error; last the id of the last event before, "" for none.
 	by, why, last string
@@ -33,23 +33,23 @@ type Cutting struct {
 	tries   int
 }
 
-// A Story is what became of the streams of an exchange.
-type Story struct {
-	Cuts []*Cutting
+// A story is what became of the streams of an exchange.
+type story struct {
+	Cuts []*cutting
 	// Complete is set where the answer came, Ended where the last stream ended. Events counts
 	// all events, Last is the id of the last.
-	Complete bool
-	Ended    bool
-	Events   int
-	Last     string
+	Complete    bool
+	Ended       bool
+	Events int
+	Last        string
 	// dropped is set where a user dropped the request or the response: the stream is not at
 	// fault for the missing response.
 	dropped bool
 }
 
-// StoryOf follows the streams of an exchange.
-func StoryOf(x *wire.Exchange) *Story {
-	s := &Story{Complete: x.Response.Raw != nil}
+// storyOf follows the streams of an exchange.
+func storyOf(x *wire.Exchange) *story {
+	s := &story{Complete: x.Response.Raw != nil}
 	for _, f := range inOrder(x) {
 		s.add(f, x)
 		s.Ended = f.Kind == wire.Closed
@@ -57,8 +57,8 @@ func StoryOf(x *wire.Exchange) *Story {
 	return s
 }
 
-func (s *Story) add(f wire.Frame, x *wire.Exchange) {
-	var open *Cutting
+func (s *story) add(f wire.Frame, x *wire.Exchange) {
+	var open *cutting
 	if n := len(s.Cuts); n > 0 {
 		open = s.Cuts[n-1]
 	}
@@ -82,7 +82,7 @@ func (s *Story) add(f wire.Frame, x *wire.Exchange) {
 		open.resumed = time.Time{}
 		open.tries++
 	case f.Kind == wire.Closed && breaks(f, x):
-		s.Cuts = append(s.Cuts, &Cutting{at: f.Time, by: closedBy(f), why: f.Close.Text, last: s.Last, refused: refused(f)})
+		s.Cuts = append(s.Cuts, &cutting{at: f.Time, by: closedBy(f), why: f.Close.Text, last: s.Last, refused: refused(f)})
 	}
 }
 
@@ -117,10 +117,10 @@ func refused(f wire.Frame) bool {
 }
 
 // notOpened says that there was no connection, and why.
-func notOpened(why string) string { return "could not be opened: " + Cut(why, mostShort) }
+func notOpened(why string) string { return "could not be opened: " + cutText(why, mostShort) }
 
-// Closing says how a stream ended.
-func Closing(f wire.Frame) string {
+// closingWords says how a stream ended.
+func closingWords(f wire.Frame) string {
 	if refused(f) {
 		return notOpened(f.Close.Text)
 	}
@@ -143,30 +143,30 @@ func closedBy(f wire.Frame) string {
 }
 
 // where is the event after which a stream broke.
-func (c *Cutting) where() string {
+func (c *cutting) where() string {
 	if c.last == "" {
 		return ""
 	}
-	return " after event " + Cut(c.last, 60)
+	return " after event " + cutText(c.last, 60)
 }
 
 // Lossless reports that a stream was taken up where it broke.
-func (c *Cutting) Lossless() bool { return !c.resumed.IsZero() && c.from == c.last && c.last != "" }
+func (c *cutting) Lossless() bool { return !c.resumed.IsZero() && c.from == c.last && c.last != "" }
 
 // lost says what did not come.
-func (c *Cutting) lost() string {
+func (c *cutting) lost() string {
 	switch {
 	case c.Lossless():
 		return "nothing lost"
 	case c.from == "":
 		return "it did not name the last event, so events may be lost"
 	}
-	return fmt.Sprintf("it asked from %s, so events may come twice", Cut(c.from, 60))
+	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.from, 60))
 }
 
 // Text is one sentence about the cuts of an exchange or of a stream of its own, "" where there
 // were none. waits is set where the client may still take up the stream again.
-func (s *Story) Text(stream, waits bool) string {
+func (s *story) Text(stream, waits bool) string {
 	if len(s.Cuts) == 0 {
 		return ""
 	}
@@ -181,7 +181,7 @@ func (s *Story) Text(stream, waits bool) string {
 	if !c.resumed.IsZero() {
 		text += "; resumed " + term.Duration(c.resumed.Sub(c.at)) + " later"
 		if c.from != "" {
-			text += " from " + Cut(c.from, 60)
+			text += " from " + cutText(c.from, 60)
 		}
 		return text + "; " + english.Plural(c.events, "event") + " came; " + s.missing(c, stream)
 	}
@@ -195,7 +195,7 @@ func (s *Story) Text(stream, waits bool) string {
 }
 
 // missing says what a resumed stream lacks.
-func (s *Story) missing(c *Cutting, stream bool) string {
+func (s *story) missing(c *cutting, stream bool) string {
 	if !stream && !s.Complete {
 		return "the answer did not come"
 	}
@@ -203,8 +203,8 @@ func (s *Story) missing(c *Cutting, stream bool) string {
 }
 
 // never says what a stream that was not resumed lacks.
-func (s *Story) never(c *Cutting, stream bool) string {
-	after := "anything after " + Cut(c.last, 60)
+func (s *story) never(c *cutting, stream bool) string {
+	after := "anything after " + cutText(c.last, 60)
 	switch {
 	case stream && c.last == "":
 		return "what the server sent afterwards is lost"
@@ -218,21 +218,21 @@ func (s *Story) never(c *Cutting, stream bool) string {
 	return "the answer and " + after + " are lost"
 }
 
-// heads are what requests without a message do, by their method.
-var heads = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
+// bareRequests are what requests without a message do, by their method.
+var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
 
 // stream writes the line of a stream that broke or was taken up again.
 func (l *liner) stream(f wire.Frame) {
 	switch {
 	case f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "":
-		text := cmp.Or(heads[f.HTTP.Method], f.HTTP.Method)
+		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)
 		l.add(Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineRequest, Text: text})
 		return
 	case refused(f):
 		l.add(Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: notOpened(f.Close.Text)})
 		return
 	case f.Kind == wire.Head:
-		line := Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineResumed, Text: "resumed from " + Cut(f.HTTP.Field(lastEventID), 60)}
+		line := Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineResumed, Text: "resumed from " + cutText(f.HTTP.Field(lastEventID), 60)}
 		for _, c := range l.story.Cuts {
 			if c.resumed.Equal(f.Time) {
 				line.Text += ", " + term.Duration(f.Time.Sub(c.at)) + " later"
@@ -247,7 +247,7 @@ func (l *liner) stream(f wire.Frame) {
 		}
 		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.where()}
 		if c.why != "" {
-			line.Text += ": " + Cut(c.why, mostShort)
+			line.Text += ": " + cutText(c.why, mostShort)
 		}
 		l.add(line)
 		return

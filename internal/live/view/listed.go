@@ -1,5 +1,4 @@
-// Package listed reads what servers listed: the pages of tools/list, and when a list changed.
-package listed
+package view
 
 import (
 	"bytes"
@@ -12,7 +11,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
-	"mcpc/internal/live/view/talk"
 	"mcpc/internal/mcp"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -21,15 +19,15 @@ import (
 // Lists keep what servers listed: each definition once, however often it was listed.
 type Lists struct {
 	mu    sync.Mutex
-	pages map[live.Key]*Page
+	pages map[live.Key]*ListPage
 	tools map[string]*Definition
 	heard map[live.Key]heard
 	// latest are the definitions by target and name.
 	latest map[[2]string]*Definition
 }
 
-// A Page is one page of tools.
-type Page struct {
+// A ListPage is one page of tools.
+type ListPage struct {
 	// Cursor is that of the request, Next that of the page behind it.
 	Cursor, Next string
 	Tools        []*Definition
@@ -43,26 +41,26 @@ type Definition struct {
 	Schema string
 }
 
-// Usable is what a Tool says of a schema that clients can use.
-const Usable = "usable"
+// usable is what a Tool says of a schema that clients can use.
+const usable = "usable"
 
 // mostPages is how many pages and definitions are remembered.
 const mostPages = 20_000
 
-// New keeps nothing yet.
-func New() *Lists {
-	return &Lists{pages: map[live.Key]*Page{}, tools: map[string]*Definition{}, heard: map[live.Key]heard{}, latest: map[[2]string]*Definition{}}
+// NewLists keeps nothing yet.
+func NewLists() *Lists {
+	return &Lists{pages: map[live.Key]*ListPage{}, tools: map[string]*Definition{}, heard: map[live.Key]heard{}, latest: map[[2]string]*Definition{}}
 }
 
 // Page is what a tools/list returned; nil where it returned no list.
-func (l *Lists) Page(r *capture.Row) *Page {
+func (l *Lists) Page(r *capture.Row) *ListPage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
 	if p := l.pages[key]; p != nil && p.settled {
 		return p
 	}
-	x, err := talk.Exchange(r, talk.MostBytes)
+	x, err := readExchange(r, mostBytes)
 	if err != nil || x.Response.Raw == nil {
 		return nil
 	}
@@ -73,7 +71,7 @@ func (l *Lists) Page(r *capture.Row) *Page {
 		return nil
 	}
 	params, _ := asked.ParamMembers()
-	p := &Page{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), settled: !r.Open()}
+	p := &ListPage{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), settled: !r.Open()}
 	for _, raw := range items {
 		d := l.define(raw)
 		p.Tools = append(p.Tools, d)
@@ -94,7 +92,7 @@ func (l *Lists) define(raw json.RawMessage) *Definition {
 		return d
 	}
 	own := bytes.Clone(raw)
-	d := &Definition{Schema: Usable}
+	d := &Definition{Schema: usable}
 	tool, problem := mcp.ParseTool(own)
 	d.Tool = tool
 	if problem != nil {

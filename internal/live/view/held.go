@@ -1,4 +1,4 @@
-package talk
+package view
 
 import (
 	"time"
@@ -13,13 +13,13 @@ func requestText(f wire.Frame) string {
 	if f.Dir == wire.Received {
 		return questionText(m.Method, m.Params)
 	}
-	return Request(m)
+	return requestWords(m)
 }
 
-// Edited are the request of an exchange that a user edited and what was sent in its place; their
+// editedRequest are the request of an exchange that a user edited and what was sent in its place; their
 // Raw is nil where no user did. The capture has what the side said that sent it, and beside it what
 // passed; of a request of the server it is the other way round.
-func Edited(x *wire.Exchange) (was, sent wire.Frame) {
+func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	id := wire.ParseMessage(x.Request.Raw).ID
 	for _, f := range x.Beside {
 		if h := f.Held; h == nil || h.How != "edited" || h.Kind != "request" || f.Dir != x.Request.Dir || h.ID != string(id) || f.Raw == nil {
@@ -41,9 +41,9 @@ func (l *liner) held(f wire.Frame) {
 		if n > 0 && l.lines[n-1].Kind == lineHeld && l.lines[n-1].Text == line.Text {
 			l.lines = l.lines[:n-1] // that it began to be
 		}
-		line.Text = "held for " + term.Duration(time.Duration(h.Milliseconds)*time.Millisecond) + ", then " + Cut(h.How, 40)
+		line.Text = "held for " + term.Duration(time.Duration(h.Milliseconds)*time.Millisecond) + ", then " + cutText(h.How, 40)
 		if h.Why != "" {
-			line.Text += ": " + Cut(h.Why, mostShort)
+			line.Text += ": " + cutText(h.Why, mostShort)
 		}
 		if h.How != "released" {
 			line.Level = levelWarning
