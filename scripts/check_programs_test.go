@@ -155,7 +155,7 @@ var notRaced = map[string]string{
 	"./internal/cli/catalog":         "its goroutines are those of a command that waits; connect and live are raced",
 	"./internal/cli/codegen":         "the same",
 	"./internal/cli/liveview":        "the same",
-	"./internal/cli/mock":            "the same; mock and mock/playback are raced",
+	"./internal/cli/mock":            "the same; mock is raced",
 	"./internal/cli/proxy":           "the same; internal/proxy is raced",
 	"./internal/cli/replay":          "the same",
 	"./internal/cli/session":         "the same; client/keepalive is raced",

@@ -24,7 +24,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/mcpserver/bridge"
-	"mcpc/internal/mock/playback"
+	"mcpc/internal/mock"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -58,8 +58,8 @@ func (o *playOptions) given(cmd *cobra.Command) bool {
 }
 
 // player reads the options of a Player.
-func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
-	p := playback.Options{Eras: bridge.Eras(o.era), Repeat: playback.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
+func (o playOptions) player(f *cmdutil.Factory) (mock.PlayerOptions, error) {
+	p := mock.PlayerOptions{Eras: bridge.Eras(o.era), Repeat: mock.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
 		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text}
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
@@ -68,7 +68,7 @@ func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
 	switch {
 	case p.Eras != bridge.BothEras && p.Eras != bridge.LegacyOnly && p.Eras != bridge.ModernOnly:
 		return p, usage.New(fmt.Sprintf("--era must be both, legacy or modern, not %q", o.era), "")
-	case p.Repeat != playback.InOrder && p.Repeat != playback.Last && p.Repeat != playback.Cycle:
+	case p.Repeat != mock.InOrder && p.Repeat != mock.Last && p.Repeat != mock.Cycle:
 		return p, usage.New(fmt.Sprintf("--repeat must be in-order, last or cycle, not %q", o.repeat), "")
 	case o.onMiss != "error" && o.onMiss != "nearest" && o.passTo() == "":
 		return p, usage.New(fmt.Sprintf("--on-miss must be error, nearest or pass:TARGET, not %q", o.onMiss), "")
@@ -76,7 +76,7 @@ func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
 	if p.Level, err = match.ParseLevel(o.match); err != nil {
 		return p, usage.New("--match: "+err.Error(), "--match strict, loose or exact")
 	}
-	if p.Pace, err = playback.ParsePace(o.latency); err != nil {
+	if p.Pace, err = mock.ParsePace(o.latency); err != nil {
 		return p, usage.New("--latency: "+err.Error(), "")
 	}
 	return p, nil
@@ -130,7 +130,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		defer s.close(ctx)
 		options.Pass = s.pass
 	}
-	p, err := playback.New(rec, options)
+	p, err := mock.NewPlayer(rec, options)
 	if err != nil {
 		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
 	}
@@ -157,7 +157,7 @@ func refuseHidden(f *cmdutil.Factory, rows []*capture.Row, allowed bool) error {
 }
 
 // introduce says how old the recording is, and of which server.
-func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) {
+func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*capture.Row) {
 	server, newest := "", time.Time{}
 	for _, row := range rows {
 		if name := row.Server(); name != "" {
@@ -179,7 +179,7 @@ func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) 
 }
 
 // serve plays until the client or the user ends it. begun is called when clients can come.
-func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player, begun func()) error {
+func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Player, begun func()) error {
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.P
 }
 
 // playStdio plays until the input ends or ctx does; no signal interrupts a read.
-func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player, faults *faulty.Faults) error {
+func playStdio(ctx context.Context, f *cmdutil.Factory, p *mock.Player, faults *faulty.Faults) error {
 	in, to, end := faults.Stdio(f, "mock")
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(p.Stdio(ctx, in, to), end()) }()
@@ -224,7 +224,7 @@ func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player, faul
 	}
 }
 
-func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playback.Player, faults *faulty.Faults, begun func()) error {
+func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *mock.Player, faults *faulty.Faults, begun func()) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -241,7 +241,7 @@ func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playba
 }
 
 // showCoverage prints what was played: to standard output, over stdio to standard error.
-func showCoverage(ctx context.Context, f *cmdutil.Factory, c playback.Coverage, stdio bool) error {
+func showCoverage(ctx context.Context, f *cmdutil.Factory, c mock.Coverage, stdio bool) error {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func showCoverage(ctx context.Context, f *cmdutil.Factory, c playback.Coverage, 
 	return human(f.Stderr(), f.ErrStyle)
 }
 
-func missesOf(c playback.Coverage) string {
+func missesOf(c mock.Coverage) string {
 	count := func(n int, what string) string {
 		if n == 1 {
 			return "1 " + what
@@ -275,7 +275,7 @@ func missesOf(c playback.Coverage) string {
 
 // coverageRows sum up the exchanges that asked for the same: how many were recorded, how many of them were
 // played, and how often.
-func coverageRows(c playback.Coverage) (rows [][]string) {
+func coverageRows(c mock.Coverage) (rows [][]string) {
 	type sum struct{ recorded, played, times int }
 	sums := map[[2]string]*sum{}
 	var order [][2]string

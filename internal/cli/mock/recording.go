@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/match/hidden"
-	"mcpc/internal/mock/playback"
+	"mcpc/internal/mock"
 	"mcpc/internal/redact"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
@@ -27,7 +27,7 @@ const listen = "subscriptions/listen"
 
 // recordingOf makes a recording to play of the rows of a capture. left is how many messages outside of
 // requests were left out, because there are too many.
-func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err error) {
+func recordingOf(rows []*capture.Row) (rec mock.Recording, left int, err error) {
 	var apart []apartMessage
 	for _, row := range rows {
 		switch {
@@ -53,16 +53,16 @@ func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err err
 		for after+1 < len(rec.Exchanges) && a.follows(rec.Exchanges[after+1]) {
 			after++
 		}
-		rec.Unrequested = append(rec.Unrequested, playback.Unrequested{After: after, Time: a.frame.Time, Message: a.message, Answer: a.answer})
+		rec.Unrequested = append(rec.Unrequested, mock.Unrequested{After: after, Time: a.frame.Time, Message: a.message, Answer: a.answer})
 	}
 	return rec, left, nil
 }
 
 var errFound = errors.New("found")
 
-func exchangeOf(row *capture.Row) playback.Recorded {
+func exchangeOf(row *capture.Row) mock.Recorded {
 	open := row.Open() || row.Channel == exchange.ChannelCancelled
-	return playback.Recorded{Number: row.Number(), Method: row.Method, Name: row.Name, Revision: row.Revision, Run: row.RunIndex(),
+	return mock.Recorded{Number: row.Number(), Method: row.Method, Name: row.Name, Revision: row.Revision, Run: row.RunIndex(),
 		Time: row.Time, Cancelled: row.Channel == exchange.ChannelCancelled, Answered: !open, Load: row.Exchange,
 		Request: func() (*wire.Message, error) { return requestOf(row) }}
 }
@@ -95,7 +95,7 @@ type apartMessage struct {
 }
 
 // follows reports that the message came behind the request of an exchange.
-func (a apartMessage) follows(x playback.Recorded) bool {
+func (a apartMessage) follows(x mock.Recorded) bool {
 	return x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time)
 }
 

@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"encoding/json"
@@ -40,7 +40,7 @@ type task struct {
 
 const mostTasks = 10_000
 
-func newTasks(l *library, o Options) *tasks {
+func newTasks(l *library, o PlayerOptions) *tasks {
 	return &tasks{library: l, pace: o.Pace, now: o.Now, recorded: map[string][]int{}, live: map[string]*task{}, begun: map[string]int{}}
 }
 

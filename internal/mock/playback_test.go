@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"context"
@@ -79,15 +79,15 @@ func (r *reports) has(part string) bool {
 	return slices.ContainsFunc(r.lines, func(line string) bool { return strings.Contains(line, part) })
 }
 
-func player(t testing.TB, r Recording, change func(*Options)) (*Player, *reports) {
+func player(t testing.TB, r Recording, change func(*PlayerOptions)) (*Player, *reports) {
 	t.Helper()
 	said := &reports{}
-	o := Options{Eras: bridge.BothEras, Repeat: InOrder, Report: said.add, Hide: func(s string) string { return s },
+	o := PlayerOptions{Eras: bridge.BothEras, Repeat: InOrder, Report: said.add, Hide: func(s string) string { return s },
 		Now: time.Now, SessionID: func() string { return fmt.Sprintf("session-%d", time.Now().UnixNano()) }}
 	if change != nil {
 		change(&o)
 	}
-	p, err := New(r, o)
+	p, err := NewPlayer(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func player(t testing.TB, r Recording, change func(*Options)) (*Player, *reports
 // compares the server's.
 func plays(t *testing.T, p *Player, lines string) {
 	t.Helper()
-	if got, want := exchange(t, p, talk(lines)), talk(lines); true {
+	if got, want := exchangeOf(t, p, talk(lines)), talk(lines); true {
 		for i := range max(len(got), len(want)) {
 			switch {
 			case i >= len(got):
@@ -113,7 +113,7 @@ func plays(t *testing.T, p *Player, lines string) {
 }
 
 // exchange plays a conversation over a pipe, and gives the messages of both sides.
-func exchange(t *testing.T, p *Player, script []wire.Frame) (crossed []wire.Frame) {
+func exchangeOf(t *testing.T, p *Player, script []wire.Frame) (crossed []wire.Frame) {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -288,9 +288,9 @@ func TestARecordingOfAPlaybackPlaysTheSame(t *testing.T) {
 			} else {
 				script = renumbered(script)
 			}
-			once := exchange(t, first, script)
+			once := exchangeOf(t, first, script)
 			second, said := player(t, recordingOf(once), nil)
-			twice := exchange(t, second, script)
+			twice := exchangeOf(t, second, script)
 			for i := range once {
 				if string(once[i].Raw) != string(twice[i].Raw) {
 					t.Errorf("message %d:\n%s\n%s", i, once[i].Raw, twice[i].Raw)
@@ -319,7 +319,7 @@ func TestRepeats(t *testing.T) {
 		lines += fmt.Sprintf("\n> {\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"n\"}}\n< {\"id\":%d,\"result\":{\"n\":%d}}", i+2, i+2, i)
 	}
 	for repeat, want := range map[Repeat]string{InOrder: "01222", Last: "22222", Cycle: "01201"} {
-		p, _ := player(t, recordingOf(talk(lines)), func(o *Options) { o.Repeat = repeat })
+		p, _ := player(t, recordingOf(talk(lines)), func(o *PlayerOptions) { o.Repeat = repeat })
 		got := ""
 		for i := range 5 {
 			n, _ := p.library.find("2025-11-25", wire.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"n","arguments":{}}}`, i)))
@@ -353,7 +353,7 @@ func TestMisses(t *testing.T) {
 }
 
 func TestNearestAndPass(t *testing.T) {
-	p, said := player(t, recordingOf(talk(rounds)), func(o *Options) { o.Nearest = true })
+	p, said := player(t, recordingOf(talk(rounds)), func(o *PlayerOptions) { o.Nearest = true })
 	plays(t, p, opening2025+`
 	> {"id":2,"method":"tools/list","params":{"cursor":"x"}}
 	< {"id":2,"result":{"tools":[]}}`)
@@ -361,7 +361,7 @@ func TestNearestAndPass(t *testing.T) {
 		t.Errorf("coverage %+v, reported %q", c, said.lines)
 	}
 	asked := 0
-	p, _ = player(t, recordingOf(talk(rounds)), func(o *Options) {
+	p, _ = player(t, recordingOf(talk(rounds)), func(o *PlayerOptions) {
 		o.Pass = func(_ context.Context, method string, params json.RawMessage) (*wire.Message, string, error) {
 			asked++
 			return wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":77,"result":{"resultType":"complete","got":` + string(params) + `}}`)), bridge.ModernRevision, nil
@@ -437,11 +437,11 @@ func TestSubscriptions(t *testing.T) {
 }
 
 func TestErasThatAreNotServed(t *testing.T) {
-	p, _ := player(t, recordingOf(talk(asking)), func(o *Options) { o.Eras = bridge.LegacyOnly })
+	p, _ := player(t, recordingOf(talk(asking)), func(o *PlayerOptions) { o.Eras = bridge.LegacyOnly })
 	plays(t, p, `
 	> {"id":1,"method":"server/discover","params":{`+meta+`}}
 	< {"id":1,"error":{"code":-32601,"message":"Method not found"}}`)
-	p, _ = player(t, recordingOf(talk(asking)), func(o *Options) { o.Eras = bridge.ModernOnly })
+	p, _ = player(t, recordingOf(talk(asking)), func(o *PlayerOptions) { o.Eras = bridge.ModernOnly })
 	plays(t, p, `
 	> {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
 	< {"id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)
@@ -611,7 +611,7 @@ func TestANotificationIsFollowedByAPause(t *testing.T) {
 		pace Pace
 		want [2]time.Duration
 	}{{Pace{}, [2]time.Duration{0, noteGap}}, {Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
-		p, _ := player(t, recorded, func(o *Options) { o.Pace = c.pace })
+		p, _ := player(t, recorded, func(o *PlayerOptions) { o.Pace = c.pace })
 		y, err := p.open(0, mcpserver.Caller{}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"testing"
@@ -60,7 +60,7 @@ func TestTasksForAClientWithoutThem(t *testing.T) {
 // With the recorded pace a poll gets what its time had.
 func TestTasksAtTheRecordedPace(t *testing.T) {
 	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	p, _ := player(t, recordingOf(talk(aTask)), func(o *Options) {
+	p, _ := player(t, recordingOf(talk(aTask)), func(o *PlayerOptions) {
 		o.Pace, o.Now = Pace{Factor: 2}, func() time.Time { return now }
 	})
 	one := p.tasks.begin("task-one", p.library.exchange(0).Time)

@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestListsThatTheRecordingLacks(t *testing.T) {
 	> {"id":5,"method":"tools/list","params":{"cursor":"p2"}}
 	< {"id":5,"result":{"tools":[{"name":"b"}]}}`
 	for _, level := range []match.Level{match.Strict, match.Exact, match.Loose} {
-		p, said := player(t, recordingNamed(half), func(o *Options) { o.Level = level })
+		p, said := player(t, recordingNamed(half), func(o *PlayerOptions) { o.Level = level })
 		plays(t, p, opening+`
 	> {"id":2,"method":"tools/list","params":{}}
 	< {"id":2,"result":{"tools":[{"name":"a"}],"nextCursor":"p2"}}
@@ -31,7 +31,7 @@ func TestListsThatTheRecordingLacks(t *testing.T) {
 		if c := p.Coverage(); c.Misses != 0 || !said.has("the recording has no further page of tools/list") || !said.has("prompts/list was not recorded: it has the 1 name of the recorded prompts/get requests") {
 			t.Errorf("%v: %+v, reported %q", level, c, said.lines)
 		}
-		p, said = player(t, recordingNamed(half+second), func(o *Options) { o.Level = level })
+		p, said = player(t, recordingNamed(half+second), func(o *PlayerOptions) { o.Level = level })
 		plays(t, p, opening+`
 	> {"id":2,"method":"tools/list","params":{}}
 	< {"id":2,"result":{"tools":[{"name":"a"}],"nextCursor":"p2"}}

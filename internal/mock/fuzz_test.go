@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func FuzzPlay(f *testing.F) {
 			}
 			frames = append(frames, frame)
 		}
-		p, _ := player(t, recordingOf(frames), func(o *Options) { o.Nearest = len(text)%2 == 0 })
+		p, _ := player(t, recordingOf(frames), func(o *PlayerOptions) { o.Nearest = len(text)%2 == 0 })
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		var out bytes.Buffer

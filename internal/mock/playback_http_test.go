@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"bufio"
@@ -37,7 +37,7 @@ func post(t *testing.T, url, body string, fields ...string) (status int, kind, a
 	return got.StatusCode, got.Header.Get("Content-Type"), string(raw), got.Header.Get("Mcp-Session-Id")
 }
 
-func served(t *testing.T, lines string, change func(*Options)) (*Player, string) {
+func served(t *testing.T, lines string, change func(*PlayerOptions)) (*Player, string) {
 	t.Helper()
 	p, _ := player(t, recordingOf(talk(lines)), change)
 	server := httptest.NewServer(p.Handler(t.Context()))

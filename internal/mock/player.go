@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"context"
@@ -57,8 +57,8 @@ const (
 	Cycle   Repeat = "cycle"
 )
 
-// Options say how a Player plays.
-type Options struct {
+// PlayerOptions say how a Player plays.
+type PlayerOptions struct {
 	Eras   bridge.Eras
 	Level  match.Level
 	Repeat Repeat
@@ -80,7 +80,7 @@ type Options struct {
 
 // A Player plays a recording. All methods may be called from several goroutines.
 type Player struct {
-	o         Options
+	o         PlayerOptions
 	library   *library
 	tally     *tally
 	handshake handshake
@@ -90,8 +90,8 @@ type Player struct {
 	after     map[int][]Unrequested
 }
 
-// New reads through a recording once. The error is that of its file.
-func New(r Recording, o Options) (*Player, error) {
+// NewPlayer reads through a recording once. The error is that of its file.
+func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 	t := &tally{repeat: o.Repeat, report: o.Report, hide: o.Hide, repeats: map[int]int{}, hits: map[int]int{}, told: map[string]bool{}}
 	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[pageAt]bool{}}
 	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.load})

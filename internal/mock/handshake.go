@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"encoding/json"

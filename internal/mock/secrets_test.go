@@ -1,4 +1,4 @@
-package playback
+package mock
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ func TestReportsHaveNoSecrets(t *testing.T) {
 	const known = "known-value-of-the-environment"
 	secrets := &redact.Secrets{}
 	secrets.Learn(known)
-	p, said := player(t, recordingOf(talk(asking)), func(o *Options) { o.Hide = secrets.Text })
+	p, said := player(t, recordingOf(talk(asking)), func(o *PlayerOptions) { o.Hide = secrets.Text })
 	name := strings.Repeat("x", mostShown-10) + known
 	var out strings.Builder
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}
