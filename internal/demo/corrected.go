@@ -15,8 +15,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"mcpc/internal/demo/tasks"
 )
 
 // corrected answers with the errors of the specification what the SDK's handler answers with
@@ -56,7 +54,7 @@ func correctHeaders(response, request http.Header) {
 	}
 	response.Set("X-Accel-Buffering", "no")
 	request.Del("Last-Event-ID")
-	if name, ok := tasks.Decoded(request.Get("Mcp-Name")); ok && request.Get("Mcp-Name") != "" {
+	if name, ok := decodedField(request.Get("Mcp-Name")); ok && request.Get("Mcp-Name") != "" {
 		request.Set("Mcp-Name", name)
 	}
 }

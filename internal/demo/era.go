@@ -9,7 +9,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"mcpc/internal/demo/tasks"
 	"mcpc/internal/loopback"
 )
 
@@ -70,7 +69,7 @@ func Handler(opts Options) http.Handler {
 		PropagateRequestCancellation: true,
 	})
 	if opts.Tasks {
-		modern = tasks.CheckNames(modern)
+		modern = checkTaskNames(modern)
 	}
 	if opts.Stateless {
 		return modern

@@ -7,8 +7,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"mcpc/internal/demo/skills"
-	"mcpc/internal/demo/tasks"
 	"mcpc/internal/skill"
 )
 
@@ -29,9 +27,9 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	if size == 0 {
 		size = pageSize
 	}
-	extensions := map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}, skill.Extension: skills.Settings()}
+	extensions := map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}, skill.Extension: map[string]any{"directoryRead": true}}
 	if opts.Tasks {
-		extensions[tasks.Extension] = map[string]any{}
+		extensions[tasksExtension] = map[string]any{}
 	}
 	s := mcp.NewServer(&mcp.Implementation{
 		Name:    "mcpc-demo",
@@ -58,12 +56,12 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	addResources(s)
 	addPrompts(s)
 	if opts.Tasks {
-		tasks.Add(end, s, opts.Now)
+		addTasks(end, s, opts.Now)
 		for _, t := range taskTools() {
 			t.add(s)
 		}
 	}
-	skills.Add(s, opts.BrokenSkills)
+	addSkills(s, opts.BrokenSkills)
 	if opts.Extend != nil {
 		opts.Extend(s)
 	}

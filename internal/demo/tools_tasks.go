@@ -8,7 +8,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"mcpc/internal/demo/tasks"
 	"mcpc/internal/pause"
 )
 
@@ -63,7 +62,7 @@ func taskTools() []tool {
 
 // waitInTask begins a task, and waits.
 func waitInTask(ctx context.Context, d time.Duration) error {
-	ctx, err := tasks.Begin(ctx)
+	ctx, err := BeginTask(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func waitInTask(ctx context.Context, d time.Duration) error {
 func slowCompute(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	seconds, _ := c.args.number("seconds").Float64()
 	if seconds > 0 {
-		if inTask, err := tasks.Begin(ctx); err == nil {
+		if inTask, err := BeginTask(ctx); err == nil {
 			ctx = inTask
 		}
 		if err := pause.For(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
@@ -119,10 +118,10 @@ func askInTask(ctx context.Context, c call, forms mcp.InputRequestMap) (mcp.Inpu
 		refused, err := c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
 		return nil, refused, err
 	}
-	ctx, err := tasks.Begin(ctx)
+	ctx, err := BeginTask(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := tasks.Ask(ctx, forms)
+	answers, err := awaitAnswers(ctx, forms)
 	return answers, nil, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/web/webtest"
+	"mcpc/internal/tests/chromium"
 )
 
 // small is a page that enters with the token of its URL and keeps its key.
@@ -32,7 +32,7 @@ func TestPeerForeignPages(t *testing.T) {
 	actor := &fakeActor{powers: view.Powers{Resend: true, Call: true, Intercept: true, Mark: true, Export: true}}
 	s := start(t, Options{Assets: small, Actor: actor})
 	s.reader.bodies[0] = []byte("secret")
-	b := webtest.Start(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
+	b := chromium.Start(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
 	own := b.Tab(t)
 	address := s.URL()
 	own.Go(address)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/web/webtest"
+	"mcpc/internal/tests/chromium"
 )
 
 // holding is a Reader of a view that holds messages.
@@ -30,7 +30,7 @@ func (h holding) Status() view.Status {
 
 // TestPeerHoldingBar counts the messages that are held.
 func TestPeerHoldingBar(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	for want, r := range map[string]holding{
 		"Holding every message: 0 messages held": {newDummy(), "", 0},
 		"Holding every message: 1 message held":  {newDummy(), "", 1},
@@ -72,21 +72,21 @@ func (g growing) begin() {
 // TestPeerNewConversation holds: the conversation that the page began with gives way to one that begins as long as the
 // newest is followed. One that the user chose, an older row and a pause do not.
 func TestPeerNewConversation(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	for name, c := range map[string]struct {
-		do   func(p *webtest.Page)
+		do   func(p *chromium.Page)
 		want string
 	}{
-		"following": {func(*webtest.Page) {}, "server2"},
-		"chosen": {func(p *webtest.Page) {
+		"following": {func(*chromium.Page) {}, "server2"},
+		"chosen": {func(p *chromium.Page) {
 			p.Eval(`document.querySelectorAll('.talk-entry')[1].click()`, nil)
 			p.Await(`location.hash.includes('c=1.1')`)
 		}, "server1"},
-		"an older row": {func(p *webtest.Page) {
+		"an older row": {func(p *chromium.Page) {
 			p.Keys("g")
 			p.Await(`!document.querySelector('.buttons').textContent.includes('Following')`)
 		}, "server1"},
-		"paused": {func(p *webtest.Page) {
+		"paused": {func(p *chromium.Page) {
 			p.Keys("p")
 			p.Await(`document.querySelector('.counts').textContent.includes('paused')`)
 		}, "server1"},
@@ -128,7 +128,7 @@ func (u unanswered) Lanes(context.Context, view.Query, time.Time, time.Time) ([]
 // TestPeerTimeOfOpenExchange holds: an exchange that is open for hours leaves the others their room in the Time
 // view, and only one that failed is drawn as failed, and found by ].
 func TestPeerTimeOfOpenExchange(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), unanswered{newDummy()}, nil)
+	p, _ := open(t, chromium.Share(t), unanswered{newDummy()}, nil)
 	p.Keys("3")
 	p.Await(`document.querySelectorAll('.lane g').length === 4`)
 	p.Await(settled)
@@ -150,7 +150,7 @@ func TestPeerTimeOfOpenExchange(t *testing.T) {
 func TestPeerCutTexts(t *testing.T) {
 	r := newDummy()
 	r.text = strings.TrimSpace(strings.Repeat("a reason of many words ", 20))
-	p, _ := open(t, webtest.Share(t), r, nil)
+	p, _ := open(t, chromium.Share(t), r, nil)
 	p.Keys("4")
 	p.Await(`document.querySelector('.list.tools .row:not(.head) .notes')`)
 	var whole []string
@@ -169,7 +169,7 @@ func (silent) Secrets(context.Context, view.Query) ([]view.Secret, error) { retu
 
 // TestPeerNothingFits names what the filter does not find: exchanges may fit it.
 func TestPeerNothingFits(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), silent{newDummy()}, nil)
+	p, _ := open(t, chromium.Share(t), silent{newDummy()}, nil)
 	p.Keys("/is:error\r")
 	for key, what := range map[string]string{"4": "tools", "5": "streams", "6": "secrets"} {
 		p.Keys(key)

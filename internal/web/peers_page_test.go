@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/web/webtest"
+	"mcpc/internal/tests/chromium"
 )
 
 var allPowers = view.Powers{Resend: true, Call: true, Intercept: true, Mark: true, Export: true}
@@ -29,7 +29,7 @@ func newDummy() *dummy {
 }
 
 // open opens the page of a Reader in a Browser.
-func open(t *testing.T, b *webtest.Browser, r view.Reader, a view.Actor) (*webtest.Page, *site) {
+func open(t *testing.T, b *chromium.Browser, r view.Reader, a view.Actor) (*chromium.Page, *site) {
 	t.Helper()
 	s := start(t, Options{Reader: r, Actor: a, Assets: assets()})
 	p := b.Tab(t)
@@ -40,7 +40,7 @@ func open(t *testing.T, b *webtest.Browser, r view.Reader, a view.Actor) (*webte
 }
 
 // eachView goes to each view and each tab of the detail.
-func eachView(p *webtest.Page, key string, look func(where string)) {
+func eachView(p *chromium.Page, key string, look func(where string)) {
 	for _, v := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
 		p.Eval(`void (location.hash = 'v=`+v+`')`, nil)
 		p.Await(`document.querySelector('[aria-current=page]') && location.hash.includes('` + strings.ReplaceAll(v, "talk", "") + `')`)
@@ -77,7 +77,7 @@ const hostileText = `<script>window.hacked=1</script><img src=x onerror="window.
 
 // TestPeerHostileText has what a server could try in every field of every document.
 func TestPeerHostileText(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	raw, err := json.Marshal(map[string]any{hostileText: hostileText, "type": hostileText, "properties": map[string]any{hostileText: map[string]any{"type": "string", "title": hostileText, "description": hostileText,
 		"default": hostileText, "enum": []string{hostileText}}, "__proto__": map[string]any{"hacked": 1}}})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestPeerHostileText(t *testing.T) {
 
 // TestPeerDeepAndLarge shows 1,000 nested levels and a body of 64 MB.
 func TestPeerDeepAndLarge(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	deep := strings.Repeat(`{"a":[`, 500) + strings.Repeat(`]}`, 500)
 	r := newDummy()
 	r.raw, r.body = deep, `{"result":`+deep+`}`
@@ -185,7 +185,7 @@ func TestPeerAccess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("run scripts/peers.sh install: %v", err)
 	}
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	r := newDummy()
 	r.waits = 2
 	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
@@ -239,7 +239,7 @@ func TestPeerAccess(t *testing.T) {
 // TestPeerFirstTalk holds: the conversation that the page begins with is for the Talk without a
 // filter, the one that the user chose for all.
 func TestPeerFirstTalk(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	shown := func(n int) {
 		t.Helper()
 		p.Await(fmt.Sprintf(`[...document.querySelectorAll('.talk-entry')].findIndex(e => e.getAttribute('aria-current')) === %d`, n))
@@ -263,7 +263,7 @@ func TestPeerFirstTalk(t *testing.T) {
 
 // TestPeerKeyboardOnly does what a mouse could do with keys.
 func TestPeerKeyboardOnly(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	r := newDummy()
 	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
 	for i, view := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
@@ -329,7 +329,7 @@ func TestPeerKeyboardOnly(t *testing.T) {
 
 // TestPeerDetailByKeys turns the tabs of the detail by the arrow keys, wherever the focus is, and leaves it by Back.
 func TestPeerDetailByKeys(t *testing.T) {
-	p, s := open(t, webtest.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	p, s := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	p.Keys("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
 	p.Keys("gj\r")
@@ -349,7 +349,7 @@ func TestPeerDetailByKeys(t *testing.T) {
 // TestPeerHoldIsConfirmed types a filter without /: i opens the dialog, and Enter there does not hold yet.
 func TestPeerHoldIsConfirmed(t *testing.T) {
 	actor := &fakeActor{powers: allPowers}
-	p, s := open(t, webtest.Share(t), newDummy(), actor)
+	p, s := open(t, chromium.Share(t), newDummy(), actor)
 	p.Keys("i")
 	p.Await(`document.activeElement.matches('dialog input')`)
 	p.Keys("echo")
@@ -370,7 +370,7 @@ func TestPeerHoldIsConfirmed(t *testing.T) {
 
 // TestPeerEndedServer keeps what was read when mcpc has ended, and says so.
 func TestPeerEndedServer(t *testing.T) {
-	p, s := open(t, webtest.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	p, s := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	p.Keys("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
 	p.Keys("gj\r")
@@ -395,7 +395,7 @@ func TestPeerEndedServer(t *testing.T) {
 func TestPeerLargeAnswer(t *testing.T) {
 	r := newDummy()
 	r.body = `{"result":{"content":[{"type":"text","text":"` + strings.Repeat("0123456789", 500_000) + `"}],"end":"reached"}}`
-	p, s := open(t, webtest.Share(t), r, nil)
+	p, s := open(t, chromium.Share(t), r, nil)
 	p.Eval(`void (location.hash = 'v=table&d=1&tab=answer&row=1.1')`, nil)
 	p.Await(`[...document.querySelectorAll('#panel .leaf')].some(e => e.textContent.includes('reached'))`)
 	p.Clean(strings.TrimPrefix(s.base, "http://"), "/api/image?")
@@ -403,7 +403,7 @@ func TestPeerLargeAnswer(t *testing.T) {
 
 // TestPeerWrongAddress says what to do with an address that lets no page in.
 func TestPeerWrongAddress(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	s := start(t, Options{Reader: newDummy(), Assets: assets()})
 	p := b.Tab(t)
 	p.Go(s.base + "/#t=" + strings.Repeat("x", 43))
@@ -413,7 +413,7 @@ func TestPeerWrongAddress(t *testing.T) {
 
 // TestPeerSlowPage lets a page be busy while much happens: it shows the newest afterwards.
 func TestPeerSlowPage(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	r := newDummy()
 	p, s := open(t, b, r, nil)
 	p.Keys("2")
@@ -449,7 +449,7 @@ func (f *fakeActor) deeds() []string {
 
 // TestPeerKeysReachDialog types without waiting for the dialog that the first key opens.
 func TestPeerKeysReachDialog(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	p.Keys("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
 	p.Eval(`(() => { const f = fetch, held = new Promise(go => window.goOn = go); window.fetch = (u, o) => u.includes('/row?') ? held.then(() => f(u, o)) : f(u, o); })()`, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"mcpc/internal/live/view"
-	"mcpc/internal/web/webtest"
+	"mcpc/internal/tests/chromium"
 )
 
 // painted is true when every line that can be seen of the list has an exchange, and lines fill the window.
@@ -28,7 +28,7 @@ const painted = `(() => {
 func TestPeerRowsArePainted(t *testing.T) {
 	r := newDummy()
 	r.rows = 570
-	p, _ := open(t, webtest.Share(t), r, nil)
+	p, _ := open(t, chromium.Share(t), r, nil)
 	following := func(view string) {
 		t.Helper()
 		p.Keys(view + "CG")
@@ -56,9 +56,9 @@ func TestPeerRowsArePainted(t *testing.T) {
 // TestPeerNewAddress holds: another address that is pasted into a tab lets it in, and a page without
 // its server says so.
 func TestPeerNewAddress(t *testing.T) {
-	b := webtest.Share(t)
+	b := chromium.Share(t)
 	p, s := open(t, b, newDummy(), nil)
-	paste := func(p *webtest.Page) {
+	paste := func(p *chromium.Page) {
 		t.Helper()
 		_, fragment, _ := strings.Cut(s.URL(), "#")
 		p.Eval(`void (window.old = true, location.hash = '`+fragment+`&v=table')`, nil)
@@ -116,7 +116,7 @@ func (s slow) Call(ctx context.Context, c view.Call) (view.Sent, error) {
 // can be cancelled.
 func TestPeerTry(t *testing.T) {
 	a := slow{&fakeActor{powers: allPowers}, make(chan error, 1)}
-	p, _ := open(t, webtest.Share(t), callable{newDummy()}, a)
+	p, _ := open(t, chromium.Share(t), callable{newDummy()}, a)
 	p.Keys("t")
 	p.Await(`document.querySelector('dialog optgroup')`)
 	got := p.Text(`[...document.querySelectorAll('dialog optgroup')].map(g => [g.label, g.disabled, ...[...g.children].map(o => o.textContent)].join('|')).join('\n')`)
@@ -166,7 +166,7 @@ func (several) Conversations() (all []view.Conversation) {
 // TestPeerCompare holds: it begins with the conversation that is shown, and the newest other one of
 // its server, the older first.
 func TestPeerCompare(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), several{newDummy()}, &fakeActor{powers: allPowers})
+	p, _ := open(t, chromium.Share(t), several{newDummy()}, &fakeActor{powers: allPowers})
 	for _, c := range []struct {
 		entry    int // of the list, with the newest first
 		from, to string
@@ -206,7 +206,7 @@ func (n nameless) Detail(ctx context.Context, key string) (view.Detail, error) {
 
 // TestPeerWords holds: words that were written twice or without a space, and names that are known.
 func TestPeerWords(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), nameless{several{newDummy()}}, nil)
+	p, _ := open(t, chromium.Share(t), nameless{several{newDummy()}}, nil)
 	p.Await(`document.querySelectorAll('.talk-entry').length === 5`)
 	p.Keys("2")
 	p.Await(`[...document.querySelectorAll('.row:not(.head) .p')].some(c => c.textContent === 'tea')`)
@@ -242,7 +242,7 @@ func (l late) Lanes(ctx context.Context, _ view.Query, _, _ time.Time) ([]view.L
 // TestPeerTimeIsRead holds: the Time view does not say that there is nothing before it knows.
 func TestPeerTimeIsRead(t *testing.T) {
 	r := late{newDummy(), make(chan struct{})}
-	p, _ := open(t, webtest.Share(t), r, nil)
+	p, _ := open(t, chromium.Share(t), r, nil)
 	p.Keys("3")
 	p.Await(`document.querySelector('.times .empty')`)
 	if got := p.Text(`document.querySelector('.times .empty').textContent`); got != "Reading…" {
@@ -280,7 +280,7 @@ func (a absent) Streams(ctx context.Context, q view.Query) ([]view.Stream, error
 
 // TestPeerAbsentConversation holds: a conversation of which no row is kept is not called unrecorded.
 func TestPeerAbsentConversation(t *testing.T) {
-	p, _ := open(t, webtest.Share(t), absent{newDummy()}, nil)
+	p, _ := open(t, chromium.Share(t), absent{newDummy()}, nil)
 	for _, name := range []string{"talk", "table"} {
 		p.Eval(`void (location.hash = 'v=`+name+`&c=9.9')`, nil)
 		p.Await(`(document.querySelector('.empty') || {}).textContent === 'This conversation is older than the 50,000 rows kept. C shows everything.'`)

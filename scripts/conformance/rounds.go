@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"mcpc/internal/demo/tasks"
+	"mcpc/internal/demo"
 	"mcpc/internal/pause"
 )
 
@@ -112,7 +112,7 @@ func (f *fixtures) promptThatAsks(req *mcp.GetPromptRequest) (*mcp.GetPromptResu
 // ignored.
 func answered(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
 	for key, request := range requests {
-		if !tasks.Fits(request, answers[key]) {
+		if !demo.FitsRequest(request, answers[key]) {
 			return false
 		}
 	}
@@ -184,7 +184,7 @@ func (f *fixtures) asksFirst(ctx context.Context, req *mcp.CallToolRequest, _ ma
 		return pending, err
 	}
 	name := text(accepted(answers["user_name"])["name"])
-	ctx, err = tasks.Begin(ctx)
+	ctx, err = demo.BeginTask(ctx)
 	if err != nil {
 		return nil, err
 	}

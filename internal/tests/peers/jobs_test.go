@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/tests/chromium"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/terminal"
-	"mcpc/internal/web/webtest"
 )
 
 // The jobs for which people open mcpc inspect, in a terminal and in Chromium, over recordings of real
@@ -239,13 +239,13 @@ func (y *tty) sees(pattern string) []string {
 
 // A paged is mcpc inspect --web in Chromium.
 type paged struct {
-	*webtest.Page
+	*chromium.Page
 	t    *testing.T
 	host string
 	n    int
 }
 
-func (l *lab) paged(t *testing.T, b *webtest.Browser, words ...string) *paged {
+func (l *lab) paged(t *testing.T, b *chromium.Browser, words ...string) *paged {
 	t.Helper()
 	cmd := exec.Command("mcpc", append([]string{"inspect", "--web", "--no-open"}, words...)...)
 	cmd.Dir, cmd.Env = t.TempDir(), l.env
@@ -369,7 +369,7 @@ var jobsByFilter = []job{
 
 func TestPeerJobs(t *testing.T) {
 	l := newLab(t)
-	b := webtest.Start(t)
+	b := chromium.Start(t)
 	t.Run("6 a file for a colleague", func(t *testing.T) {
 		y := l.tty(t, 120, 40, "client:job-asks")
 		// The server asks for the roots only if the client listens in time.
@@ -471,7 +471,7 @@ func (j *job) check(t *testing.T, found []string) {
 
 // colleague opens the bundle of a directory as a double click does, from the disk and without mcpc, and checks the
 // number of its exchanges.
-func colleague(t *testing.T, b *webtest.Browser, dir string, exchanges int) {
+func colleague(t *testing.T, b *chromium.Browser, dir string, exchanges int) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*.mcpcz.html"))
 	if err != nil || len(found) != 1 {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/chromium"
 	"mcpc/internal/tests/program"
-	"mcpc/internal/web/webtest"
 )
 
 // TestPeerPageInChromium watches calls of mcpc on the page of mcpc inspect --web, and sends one
@@ -46,7 +46,7 @@ func TestPeerPageInChromium(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := webtest.Start(t).Tab(t)
+	p := chromium.Start(t).Tab(t)
 	p.Go(lines.Text())
 	p.Await(`document.querySelector('.counts') && document.querySelector('.counts').textContent.includes('3 exchanges')`)
 	record("second </script><b>")

@@ -1,14 +1,4 @@
-// Package tasks adds the extension io.modelcontextprotocol/tasks to a server of the Go
-// SDK, which has no tasks: a tool's handler calls [Begin], and what it does from there on
-// is a task that the client polls with tasks/get, answers with tasks/update and ends with
-// tasks/cancel. What the handler returned before is an ordinary result, so that input
-// rounds come first and what is quick needs no task (extension, "Creating tasks").
-//
-// Tasks exist since 2026-07-28, for requests that declare the extension. They are kept in
-// memory until their time to live has passed, at most mostTasks of them. Status
-// notifications are optional and not sent: the SDK's filter of subscriptions/listen has
-// no task ids, and the acknowledgement says so.
-package tasks
+package demo
 
 import (
 	"context"
@@ -24,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Extension is the name of the extension in capabilities.
-const Extension = "io.modelcontextprotocol/tasks"
+// tasksExtension is the name of the extension in capabilities.
+const tasksExtension = "io.modelcontextprotocol/tasks"
 
 const (
 	timeToLive   = 10 * time.Minute
@@ -33,11 +23,18 @@ const (
 	mostTasks    = 1000
 )
 
-// methods are those of the extension.
-func methods() []string { return []string{"tasks/get", "tasks/update", "tasks/cancel"} }
+// taskMethods are those of the extension.
+func taskMethods() []string { return []string{"tasks/get", "tasks/update", "tasks/cancel"} }
 
-// A Manager has the tasks of one server.
-type Manager struct {
+// A taskManager adds the extension io.modelcontextprotocol/tasks to a server of the Go SDK, which has no tasks: a tool's
+// handler calls BeginTask, and what it does from there on is a task that the client polls with tasks/get, answers with
+// tasks/update and ends with tasks/cancel. What the handler returned before is an ordinary result, so that input rounds
+// come first and what is quick needs no task (extension, "Creating tasks").
+//
+// Tasks exist since 2026-07-28, for requests that declare the extension. They are kept in memory until their time to
+// live has passed, at most mostTasks of them. Status notifications are optional and not sent: the SDK's filter of
+// subscriptions/listen has no task ids, and the acknowledgement says so.
+type taskManager struct {
 	now func() time.Time
 	end context.Context
 
@@ -47,16 +44,16 @@ type Manager struct {
 
 // The states of a task; the last three are final.
 const (
-	working       = "working"
-	inputRequired = "input_required"
-	completed     = "completed"
-	failed        = "failed"
-	cancelled     = "cancelled"
+	taskWorking       = "working"
+	taskInputRequired = "input_required"
+	taskCompleted     = "completed"
+	taskFailed        = "failed"
+	taskCancelled     = "cancelled"
 )
 
-// A task is a tool call that has outlived its request. Manager.mu guards it.
+// A task is a tool call that has outlived its request. taskManager.mu guards it.
 type task struct {
-	m       *Manager
+	m       *taskManager
 	id      string
 	created time.Time
 	updated time.Time
@@ -73,13 +70,13 @@ type task struct {
 	err    *jsonrpc.Error
 }
 
-// Add adds the extension's methods to a server, and lets its tools begin tasks. When end is
+// addTasks adds the extension's methods to a server, and lets its tools begin tasks. When end is
 // done, so is each task. Now is the clock. The caller declares Extension among the
 // server's capabilities.
-func Add(end context.Context, s *mcp.Server, now func() time.Time) *Manager {
-	m := &Manager{now: now, end: end, tasks: map[string]*task{}}
-	for i, handler := range []func(*task, *params) (*record, error){m.get, m.update, m.cancel} {
-		if err := mcp.AddReceivingCustomMethod(s, methods()[i], m.gated(methods()[i], handler)); err != nil {
+func addTasks(end context.Context, s *mcp.Server, now func() time.Time) *taskManager {
+	m := &taskManager{now: now, end: end, tasks: map[string]*task{}}
+	for i, handler := range []func(*task, *taskParams) (*taskRecord, error){m.get, m.update, m.cancel} {
+		if err := mcp.AddReceivingCustomMethod(s, taskMethods()[i], m.gated(taskMethods()[i], handler)); err != nil {
 			panic(fmt.Sprintf("tasks: %v", err))
 		}
 	}
@@ -87,32 +84,32 @@ func Add(end context.Context, s *mcp.Server, now func() time.Time) *Manager {
 	return m
 }
 
-// A starter is what Begin finds in the context of a call whose client declared tasks.
-type starter struct {
-	m     *Manager
+// A taskStarter is what Begin finds in the context of a call whose client declared tasks.
+type taskStarter struct {
+	m     *taskManager
 	began chan struct{} // closed when task is there
 	task  *task
 }
 
-type starterKey struct{}
+type taskStarterKey struct{}
 
 type taskKey struct{}
 
 // calls answers tools/call when the handler returns, or when it begins a task.
-func (m *Manager) calls(next mcp.MethodHandler) mcp.MethodHandler {
+func (m *taskManager) calls(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
-		if !ok || !declared(call.Params.GetMeta()) {
+		if !ok || !declaresTasks(call.Params.GetMeta()) {
 			return next(ctx, method, req)
 		}
 		type outcome struct {
 			result mcp.Result
 			err    error
 		}
-		s := &starter{m: m, began: make(chan struct{})}
+		s := &taskStarter{m: m, began: make(chan struct{})}
 		done := make(chan outcome, 1)
 		go func() {
-			result, err := next(context.WithValue(ctx, starterKey{}, s), method, req)
+			result, err := next(context.WithValue(ctx, taskStarterKey{}, s), method, req)
 			if s.task != nil {
 				s.task.finish(result, err)
 				return
@@ -128,20 +125,20 @@ func (m *Manager) calls(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// Begin makes a task of the rest of a tool call, and returns the task's context, which
+// BeginTask makes a task of the rest of a tool call, and returns the task's context, which
 // outlives the request. It is called by the goroutine that runs the tool's handler, at
 // most once. The error, -32021, tells a client that did not declare the extension to do so;
 // a tool that can do without a task ignores it, and goes on within the request.
-func Begin(ctx context.Context) (context.Context, error) {
-	s, ok := ctx.Value(starterKey{}).(*starter)
+func BeginTask(ctx context.Context) (context.Context, error) {
+	s, ok := ctx.Value(taskStarterKey{}).(*taskStarter)
 	if !ok {
-		return nil, notDeclared()
+		return nil, tasksNotDeclared()
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(s.m.end, cancel)
 	stop := func() { release(); cancel() }
 	now := s.m.now()
-	t := &task{m: s.m, id: rand.Text(), created: now, updated: now, status: working, stop: stop, asked: map[string]bool{}}
+	t := &task{m: s.m, id: rand.Text(), created: now, updated: now, status: taskWorking, stop: stop, asked: map[string]bool{}}
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	s.m.expireLocked()
@@ -155,9 +152,9 @@ func Begin(ctx context.Context) (context.Context, error) {
 	return context.WithValue(ctx, taskKey{}, t), nil
 }
 
-// Ask puts requests to the client of the task whose context ctx is, and returns the answers
+// awaitAnswers puts requests to the client of the task whose context ctx is, and returns the answers
 // when the last one is there. The keys of requests have to be new to the task.
-func Ask(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+func awaitAnswers(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	t, ok := ctx.Value(taskKey{}).(*task)
 	if !ok {
 		return nil, errors.New("only a task asks in this way")
@@ -171,7 +168,7 @@ func Ask(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMa
 		t.asked[key] = true
 	}
 	t.pending, t.answers, t.answered = maps.Clone(requests), mcp.InputResponseMap{}, make(chan struct{})
-	t.setLocked(inputRequired)
+	t.setLocked(taskInputRequired)
 	answered := t.answered
 	t.m.mu.Unlock()
 	select {
@@ -195,22 +192,22 @@ func (t *task) finish(result mcp.Result, err error) {
 	t.pending = nil
 	switch {
 	case t.stopped:
-		t.setLocked(cancelled)
+		t.setLocked(taskCancelled)
 	case err != nil:
 		if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			t.err = wire
 		} else {
 			t.err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 		}
-		t.setLocked(failed)
+		t.setLocked(taskFailed)
 	default:
 		t.result = result
-		t.setLocked(completed)
+		t.setLocked(taskCompleted)
 	}
 }
 
 // expireLocked forgets the tasks whose time has passed, and ends them.
-func (m *Manager) expireLocked() {
+func (m *taskManager) expireLocked() {
 	for id, t := range m.tasks {
 		if m.now().Sub(t.created) > timeToLive {
 			t.stop()
@@ -220,28 +217,28 @@ func (m *Manager) expireLocked() {
 }
 
 // get answers tasks/get.
-func (m *Manager) get(t *task, _ *params) (*record, error) { return t.detailLocked(), nil }
+func (m *taskManager) get(t *task, _ *taskParams) (*taskRecord, error) { return t.detailLocked(), nil }
 
 // cancel answers tasks/cancel. It asks the tool to stop; what the task ends with is for
 // tasks/get to tell. A task that has ended stays as it is.
-func (m *Manager) cancel(t *task, _ *params) (*record, error) {
-	if t.status == working || t.status == inputRequired {
+func (m *taskManager) cancel(t *task, _ *taskParams) (*taskRecord, error) {
+	if t.status == taskWorking || t.status == taskInputRequired {
 		t.stopped = true
 		t.stop()
 	}
-	return &record{ResultType: complete}, nil
+	return &taskRecord{ResultType: completeResult}, nil
 }
 
 // update answers tasks/update: answers to what is pending, or to some of it. Other keys
 // are ignored.
-func (m *Manager) update(t *task, p *params) (*record, error) {
+func (m *taskManager) update(t *task, p *taskParams) (*taskRecord, error) {
 	known := map[string]json.RawMessage{}
 	for key, raw := range p.InputResponses {
 		if t.pending[key] != nil {
 			known[key] = raw
 		}
 	}
-	answers, err := readAnswers(known, t.pending)
+	answers, err := readTaskAnswers(known, t.pending)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
@@ -252,9 +249,9 @@ func (m *Manager) update(t *task, p *params) (*record, error) {
 	if len(answers) > 0 {
 		t.setLocked(t.status)
 		if len(t.pending) == 0 {
-			t.setLocked(working)
+			t.setLocked(taskWorking)
 			close(t.answered)
 		}
 	}
-	return &record{ResultType: complete}, nil
+	return &taskRecord{ResultType: completeResult}, nil
 }

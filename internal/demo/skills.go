@@ -1,6 +1,4 @@
-// Package skills adds skills (extension io.modelcontextprotocol/skills, SEP-2640) to a server of the
-// Go SDK, which has none: good ones, and some whose entries are wrong.
-package skills
+package demo
 
 import (
 	"context"
@@ -22,33 +20,30 @@ import (
 	"mcpc/internal/skill"
 )
 
-//go:embed files
-var files embed.FS
+//go:embed skillfiles
+var skillFiles embed.FS
 
 const (
-	scheme  = "skill://"
-	broken  = "broken/"
-	dynamic = "demo/menu"
-	// pageSize makes a list of two pages.
-	pageSize = 2
-	freshFor = 5 * 60 * 1000
+	skillScheme  = "skill://"
+	brokenSkills = "broken/"
+	dynamicSkill = "demo/menu"
+	// skillPageSize makes a list of two pages.
+	skillPageSize  = 2
+	skillsFreshFor = 5 * 60 * 1000
 )
 
-// Settings are what the server declares.
-func Settings() map[string]any { return map[string]any{"directoryRead": true} }
-
-// Add adds the skills; withBroken adds those whose entries are wrong.
-func Add(s *mcp.Server, withBroken bool) {
-	t := &table{}
+// addSkills adds the skills (extension io.modelcontextprotocol/skills, SEP-2640), which the Go SDK has not; withBroken adds those whose entries are wrong.
+func addSkills(s *mcp.Server, withBroken bool) {
+	t := &skillTable{}
 	t.load(withBroken)
-	for method, handle := range map[string]func(*params) (*result, error){"skills/list": t.list, "skills/get": t.get, "resources/directory/read": t.directory} {
-		if err := mcp.AddReceivingCustomMethod(s, method, func(_ context.Context, _ *mcp.ServerSession, p *params) (*result, error) {
+	for method, handle := range map[string]func(*skillParams) (*skillResult, error){"skills/list": t.list, "skills/get": t.get, "resources/directory/read": t.directory} {
+		if err := mcp.AddReceivingCustomMethod(s, method, func(_ context.Context, _ *mcp.ServerSession, p *skillParams) (*skillResult, error) {
 			if p == nil {
-				p = &params{}
+				p = &skillParams{}
 			}
 			r, err := handle(p)
 			if err == nil && method != "resources/directory/read" && p.GetMeta()[mcp.MetaKeyProtocolVersion] != nil {
-				r.TTL, r.Scope = ptr(freshFor), "public"
+				r.TTL, r.Scope = new(skillsFreshFor), "public"
 			}
 			return r, err
 		}); err != nil {
@@ -58,52 +53,52 @@ func Add(s *mcp.Server, withBroken bool) {
 	s.AddReceivingMiddleware(t.reads)
 }
 
-type params struct {
+type skillParams struct {
 	mcp.ParamsBase
 	URI    string `json:"uri"`
 	Cursor string `json:"cursor"`
 }
 
-type result struct {
+type skillResult struct {
 	mcp.ResultBase
 	ResultType string                  `json:"resultType,omitempty"`
 	Contents   []*mcp.ResourceContents `json:"contents,omitempty"`
-	Skills     []*entry                `json:"skills,omitzero"`
-	Skill      *entry                  `json:"skill,omitempty"`
+	Skills     []*skillEntry           `json:"skills,omitzero"`
+	Skill      *skillEntry             `json:"skill,omitempty"`
 	Resources  []*mcp.Resource         `json:"resources,omitzero"`
 	NextCursor string                  `json:"nextCursor,omitempty"`
 	TTL        *int                    `json:"ttlMs,omitempty"`
 	Scope      string                  `json:"cacheScope,omitempty"`
 }
 
-type entry struct {
+type skillEntry struct {
 	URI         string          `json:"uri"`
 	Frontmatter json.RawMessage `json:"frontmatter"`
 	// Resources are files, or "dynamic".
 	Resources any `json:"resources"`
 }
 
-type file struct {
+type skillFile struct {
 	URI    string `json:"uri"`
 	Digest string `json:"digest"`
 	Size   int    `json:"size"`
 }
 
-// A table has all files by their URIs.
-type table struct {
+// A skillTable has all files by their URIs.
+type skillTable struct {
 	content map[string][]byte
-	skills  []*entry
+	skills  []*skillEntry
 }
 
-func (t *table) load(withBroken bool) {
+func (t *skillTable) load(withBroken bool) {
 	t.content = map[string][]byte{}
 	var uris []string
-	err := fs.WalkDir(files, "files", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !withBroken && strings.HasPrefix(name, "files/"+broken) {
+	err := fs.WalkDir(skillFiles, "skillfiles", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !withBroken && strings.HasPrefix(name, "skillfiles/"+brokenSkills) {
 			return err
 		}
-		uri := scheme + strings.TrimPrefix(name, "files/")
-		t.content[uri], err = files.ReadFile(name)
+		uri := skillScheme + strings.TrimPrefix(name, "skillfiles/")
+		t.content[uri], err = skillFiles.ReadFile(name)
 		uris = append(uris, uri)
 		return err
 	})
@@ -118,83 +113,83 @@ func (t *table) load(withBroken bool) {
 }
 
 // entry makes the entry of a skill; that of a broken one is wrong.
-func (t *table) entry(uri string, uris []string) *entry {
+func (t *skillTable) entry(uri string, uris []string) *skillEntry {
 	front, err := skill.FrontMatter(t.content[uri])
 	if err != nil {
 		panic(uri + ": " + err.Error())
 	}
 	root := strings.TrimSuffix(uri, "SKILL.md")
-	e := &entry{URI: uri, Frontmatter: front, Resources: "dynamic"}
-	if root == scheme+dynamic+"/" {
+	e := &skillEntry{URI: uri, Frontmatter: front, Resources: "dynamic"}
+	if root == skillScheme+dynamicSkill+"/" {
 		return e
 	}
-	var all []file
+	var all []skillFile
 	for _, u := range uris {
 		if !strings.HasPrefix(u, root) {
 			continue
 		}
 		sum := sha256.Sum256(t.content[u])
-		f := file{u, "sha256:" + hex.EncodeToString(sum[:]), len(t.content[u])}
+		f := skillFile{u, "sha256:" + hex.EncodeToString(sum[:]), len(t.content[u])}
 		switch {
-		case u == scheme+broken+"wrong-size/SKILL.md":
+		case u == skillScheme+brokenSkills+"wrong-size/SKILL.md":
 			f.Size++
-		case u == scheme+broken+"wrong-digest/SKILL.md":
+		case u == skillScheme+brokenSkills+"wrong-digest/SKILL.md":
 			f.Digest = "sha256:" + strings.Repeat("0", 64)
-		case u == scheme+broken+"unlisted/NOTES.md":
+		case u == skillScheme+brokenSkills+"unlisted/NOTES.md":
 			continue
 		}
 		all = append(all, f)
 	}
-	if uri == scheme+broken+"wrong-front/SKILL.md" {
+	if uri == skillScheme+brokenSkills+"wrong-front/SKILL.md" {
 		e.Frontmatter = json.RawMessage(`{"name":"wrong-front","description":"A skill whose entry does not say the truth, to try a client on."}`)
 	}
 	e.Resources = all
 	return e
 }
 
-func invalid(text, uri string) error {
+func invalidSkill(text, uri string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text + " " + strconv.Quote(uri)}
 }
 
-func (t *table) list(p *params) (*result, error) {
+func (t *skillTable) list(p *skillParams) (*skillResult, error) {
 	from := 0
 	if p.Cursor != "" {
 		var err error
 		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 || from > len(t.skills) {
-			return nil, invalid("unknown cursor", p.Cursor)
+			return nil, invalidSkill("unknown cursor", p.Cursor)
 		}
 	}
-	to := min(from+pageSize, len(t.skills))
-	r := &result{ResultType: "complete", Skills: t.skills[from:to]}
+	to := min(from+skillPageSize, len(t.skills))
+	r := &skillResult{ResultType: "complete", Skills: t.skills[from:to]}
 	if to < len(t.skills) {
 		r.NextCursor = strconv.Itoa(to)
 	}
 	return r, nil
 }
 
-func (t *table) get(p *params) (*result, error) {
-	i := slices.IndexFunc(t.skills, func(e *entry) bool { return e.URI == p.URI })
+func (t *skillTable) get(p *skillParams) (*skillResult, error) {
+	i := slices.IndexFunc(t.skills, func(e *skillEntry) bool { return e.URI == p.URI })
 	if i < 0 {
-		return nil, invalid("unknown skill", p.URI)
+		return nil, invalidSkill("unknown skill", p.URI)
 	}
-	return &result{ResultType: "complete", Skill: t.skills[i]}, nil
+	return &skillResult{ResultType: "complete", Skill: t.skills[i]}, nil
 }
 
 // directory lists the children of a folder.
-func (t *table) directory(p *params) (*result, error) {
+func (t *skillTable) directory(p *skillParams) (*skillResult, error) {
 	seen := map[string]*mcp.Resource{}
 	for uri := range t.content {
 		rest, below := strings.CutPrefix(uri, p.URI+"/")
-		if !below || p.URI+"/" == scheme {
+		if !below || p.URI+"/" == skillScheme {
 			continue
 		}
 		child, _, deeper := strings.Cut(rest, "/")
 		seen[child] = t.resource(p.URI+"/"+child, deeper)
 	}
 	if len(seen) == 0 {
-		return nil, invalid("no such directory", p.URI)
+		return nil, invalidSkill("no such directory", p.URI)
 	}
-	r := &result{ResultType: "complete", Resources: []*mcp.Resource{}}
+	r := &skillResult{ResultType: "complete", Resources: []*mcp.Resource{}}
 	for _, one := range seen {
 		r.Resources = append(r.Resources, one)
 	}
@@ -202,15 +197,15 @@ func (t *table) directory(p *params) (*result, error) {
 	return r, nil
 }
 
-func (t *table) resource(uri string, folder bool) *mcp.Resource {
-	one := &mcp.Resource{URI: uri, Name: path.Base(uri), MIMEType: typeOf(uri)}
+func (t *skillTable) resource(uri string, folder bool) *mcp.Resource {
+	one := &mcp.Resource{URI: uri, Name: path.Base(uri), MIMEType: skillTypeOf(uri)}
 	if folder {
 		one.MIMEType = "inode/directory"
 	}
 	return one
 }
 
-func typeOf(uri string) string {
+func skillTypeOf(uri string) string {
 	if strings.HasSuffix(uri, ".md") {
 		return "text/markdown"
 	}
@@ -222,22 +217,20 @@ func typeOf(uri string) string {
 }
 
 // reads answers resources/read of a file of a skill.
-func (t *table) reads(next mcp.MethodHandler) mcp.MethodHandler {
+func (t *skillTable) reads(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		read, ok := req.(*mcp.ReadResourceRequest)
-		if !ok || !strings.HasPrefix(read.Params.URI, scheme) {
+		if !ok || !strings.HasPrefix(read.Params.URI, skillScheme) {
 			return next(ctx, method, req)
 		}
 		content, ok := t.content[read.Params.URI]
 		if !ok {
 			return nil, mcp.ResourceNotFoundError(read.Params.URI)
 		}
-		r := &result{Contents: []*mcp.ResourceContents{{URI: read.Params.URI, MIMEType: typeOf(read.Params.URI), Text: string(content)}}}
+		r := &skillResult{Contents: []*mcp.ResourceContents{{URI: read.Params.URI, MIMEType: skillTypeOf(read.Params.URI), Text: string(content)}}}
 		if read.Params.GetMeta()[mcp.MetaKeyProtocolVersion] != nil {
-			r.ResultType, r.TTL, r.Scope = "complete", ptr(freshFor), "public"
+			r.ResultType, r.TTL, r.Scope = "complete", new(skillsFreshFor), "public"
 		}
 		return r, nil
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

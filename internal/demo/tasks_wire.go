@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 sampling and roots are deprecated and still spoken
 
-package tasks
+package demo
 
 import (
 	"context"
@@ -11,32 +11,32 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// complete is the resultType of all results but the one that creates a task.
-const complete = "complete"
+// completeResult is the resultType of all results but the one that creates a task.
+const completeResult = "complete"
 
-// instant is how times are written, in UTC.
-const instant = "2006-01-02T15:04:05.000Z07:00"
+// taskTime is how times are written, in UTC.
+const taskTime = "2006-01-02T15:04:05.000Z07:00"
 
-// params are those of all three methods.
-type params struct {
+// taskParams are those of all three methods.
+type taskParams struct {
 	mcp.ParamsBase
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// A record is the result of each method, and of the call that becomes a task: a mere
+// A taskRecord is the result of each method, and of the call that becomes a task: a mere
 // acknowledgement has only a resultType.
-type record struct {
+type taskRecord struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
-	*state
+	*taskState
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
 	Result        mcp.Result          `json:"result,omitempty"`
 	Error         *jsonrpc.Error      `json:"error,omitempty"`
 }
 
-// A state has the members that a task has in every status.
-type state struct {
+// A taskState has the members that a task has in every status.
+type taskState struct {
 	TaskID         string `json:"taskId"`
 	Status         string `json:"status"`
 	CreatedAt      string `json:"createdAt"`
@@ -46,27 +46,27 @@ type state struct {
 }
 
 // creation is the result of the call that became a task, which was working then.
-func (t *task) creation() *record {
-	created := t.created.UTC().Format(instant)
-	return &record{ResultType: "task", state: &state{
-		TaskID: t.id, Status: working, CreatedAt: created, LastUpdatedAt: created,
+func (t *task) creation() *taskRecord {
+	created := t.created.UTC().Format(taskTime)
+	return &taskRecord{ResultType: "task", taskState: &taskState{
+		TaskID: t.id, Status: taskWorking, CreatedAt: created, LastUpdatedAt: created,
 		TTLMs: timeToLive.Milliseconds(), PollIntervalMs: pollInterval.Milliseconds(),
 	}}
 }
 
 // detailLocked is the task as tasks/get has it.
-func (t *task) detailLocked() *record {
+func (t *task) detailLocked() *taskRecord {
 	r := t.creation()
-	r.ResultType, r.Status, r.LastUpdatedAt = complete, t.status, t.updated.UTC().Format(instant)
+	r.ResultType, r.Status, r.LastUpdatedAt = completeResult, t.status, t.updated.UTC().Format(taskTime)
 	switch t.status {
-	case inputRequired:
+	case taskInputRequired:
 		r.InputRequests = mcp.InputRequestMap{}
 		for key, request := range t.pending { // the answers come while this is written
 			r.InputRequests[key] = request
 		}
-	case completed:
+	case taskCompleted:
 		r.Result = t.result
-	case failed:
+	case taskFailed:
 		r.Error = t.err
 	}
 	return r
@@ -74,13 +74,13 @@ func (t *task) detailLocked() *record {
 
 // gated makes a method of the SDK of a handler for a task that there is. The handler is
 // called with m.mu held. Before the extension the methods do not exist.
-func (m *Manager) gated(method string, handle func(*task, *params) (*record, error)) func(context.Context, *mcp.ServerSession, *params) (*record, error) {
-	return func(_ context.Context, _ *mcp.ServerSession, p *params) (*record, error) {
+func (m *taskManager) gated(method string, handle func(*task, *taskParams) (*taskRecord, error)) func(context.Context, *mcp.ServerSession, *taskParams) (*taskRecord, error) {
+	return func(_ context.Context, _ *mcp.ServerSession, p *taskParams) (*taskRecord, error) {
 		if p == nil || p.GetMeta()[mcp.MetaKeyProtocolVersion] == nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q unsupported in this revision", method)}
 		}
-		if !declared(p.GetMeta()) {
-			return nil, notDeclared()
+		if !declaresTasks(p.GetMeta()) {
+			return nil, tasksNotDeclared()
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -93,25 +93,25 @@ func (m *Manager) gated(method string, handle func(*task, *params) (*record, err
 	}
 }
 
-// declared reports that a request declares the extension.
-func declared(meta map[string]any) bool {
+// declaresTasks reports that a request declares the extension.
+func declaresTasks(meta map[string]any) bool {
 	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := capabilities["extensions"].(map[string]any)
-	_, ok := extensions[Extension].(map[string]any)
+	_, ok := extensions[tasksExtension].(map[string]any)
 	return ok
 }
 
-func notDeclared() error {
+func tasksNotDeclared() error {
 	return &jsonrpc.Error{
 		Code:    mcp.CodeMissingRequiredClientCapabilities,
-		Message: "This needs a client that declares the extension " + Extension + ".",
-		Data:    json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + Extension + `":{}}}}`),
+		Message: "This needs a client that declares the extension " + tasksExtension + ".",
+		Data:    json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + tasksExtension + `":{}}}}`),
 	}
 }
 
-// readAnswers reads the answers to requests, each of which has to be of the kind that its
+// readTaskAnswers reads the answers to requests, each of which has to be of the kind that its
 // request asks for.
-func readAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+func readTaskAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	b, err := json.Marshal(raw)
 	if err != nil {
 		return nil, err
@@ -121,15 +121,15 @@ func readAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMap) (
 		return nil, err
 	}
 	for key, answer := range answers {
-		if !Fits(requests[key], answer) {
+		if !FitsRequest(requests[key], answer) {
 			return nil, fmt.Errorf("inputResponses[%q] does not answer what was asked", key)
 		}
 	}
 	return answers, nil
 }
 
-// Fits reports that an answer is of the kind that its request asks for.
-func Fits(request mcp.InputRequest, answer mcp.InputResponse) (fits bool) {
+// FitsRequest reports that an answer is of the kind that its request asks for.
+func FitsRequest(request mcp.InputRequest, answer mcp.InputResponse) (fits bool) {
 	switch request.(type) {
 	case *mcp.ElicitParams:
 		_, fits = answer.(*mcp.ElicitResult)

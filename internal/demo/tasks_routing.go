@@ -1,4 +1,4 @@
-package tasks
+package demo
 
 import (
 	"bytes"
@@ -14,19 +14,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// largestBody is the largest request of a task method that is read, in bytes.
-const largestBody = 4 << 20
+// largestTaskBody is the largest request of a task method that is read, in bytes.
+const largestTaskBody = 4 << 20
 
-// CheckNames refuses a request of a task method whose header Mcp-Name is not the task's id
+// checkTaskNames refuses a request of a task method whose header Mcp-Name is not the task's id
 // (extension, "Routing headers"). The SDK compares Mcp-Method with the body for all
 // methods, and Mcp-Name for those that it knows.
-func CheckNames(next http.Handler) http.Handler {
+func checkTaskNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || !slices.Contains(methods(), r.Header.Get("Mcp-Method")) {
+		if r.Method != http.MethodPost || !slices.Contains(taskMethods(), r.Header.Get("Mcp-Method")) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestTaskBody))
 		if err != nil {
 			status := http.StatusBadRequest
 			if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -41,9 +41,9 @@ func CheckNames(next http.Handler) http.Handler {
 				TaskID string `json:"taskId"`
 			} `json:"params"`
 		}
-		name, good := Decoded(r.Header.Get("Mcp-Name"))
+		name, good := decodedField(r.Header.Get("Mcp-Name"))
 		if err := json.Unmarshal(body, &message); err == nil && message.Params.TaskID != "" && (!good || name != message.Params.TaskID) {
-			refuse(w, message.ID, fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
+			refuseTask(w, message.ID, fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -51,7 +51,7 @@ func CheckNames(next http.Handler) http.Handler {
 	})
 }
 
-func refuse(w http.ResponseWriter, id json.RawMessage, why string) {
+func refuseTask(w http.ResponseWriter, id json.RawMessage, why string) {
 	message := map[string]any{"jsonrpc": "2.0", "error": map[string]any{"code": mcp.CodeHeaderMismatch, "message": why}}
 	if id != nil {
 		message["id"] = id
@@ -66,9 +66,9 @@ func refuse(w http.ResponseWriter, id json.RawMessage, why string) {
 	_, _ = w.Write(b)
 }
 
-// Decoded returns the text that the value of a header stands for, which is in Base64 where it
+// decodedField returns the text that the value of a header stands for, which is in Base64 where it
 // says so (transports, "Value encoding").
-func Decoded(value string) (string, bool) {
+func decodedField(value string) (string, bool) {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")
 	if !begins || !ends {

@@ -1,6 +1,6 @@
 //go:build peers
 
-package webtest
+package chromium
 
 import (
 	"bytes"

@@ -1,2 +1,0 @@
-// Package webtest drives Chromium for tests with the build tag peers.
-package webtest
