@@ -7,8 +7,6 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/panel"
 )
 
 // acting is what waits for the user, and the form that answers it.
@@ -17,7 +15,7 @@ type acting struct {
 	questions []view.Question
 	held      []view.Held
 	sel       int // of held
-	form      *panel.Form
+	form      *form
 	asked     view.Question // what form answers; its ID is "" for a tool
 	tool      *view.Tool    // what form calls
 	gone      bool          // asked does not wait any more
@@ -91,7 +89,7 @@ func (m *model) answerNext() tea.Cmd {
 			q = &a.questions[i]
 		}
 	}
-	a.asked, a.tool, a.gone, a.form = *q, nil, false, panel.QuestionForm(q)
+	a.asked, a.tool, a.gone, a.form = *q, nil, false, questionForm(q)
 	m.focus = paneForm
 	return nil
 }

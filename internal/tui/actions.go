@@ -11,8 +11,6 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
-
-	"mcpc/internal/tui/panel"
 )
 
 // changes are the actions that do something, or change what is shown.
@@ -210,7 +208,7 @@ func (m *model) everything() tea.Cmd {
 }
 
 func (m *model) helpMenu() tea.Cmd {
-	in := panel.NewInput("")
+	in := newInput("")
 	d := &menu{title: "keys: type to search, Enter does it", search: &in}
 	for _, a := range actions() {
 		keys := a.keys

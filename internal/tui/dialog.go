@@ -7,8 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/panel"
 )
 
 // A dialog takes keys by their name, or the text that they type. It returns what to run, and
@@ -36,7 +34,7 @@ type menu struct {
 	choices []choice
 	sel     int
 	top     int
-	search  *panel.Input
+	search  *input
 	loading bool
 }
 
@@ -131,7 +129,7 @@ func (d *menu) paste(text string) {
 // A prompt takes one line.
 type prompt struct {
 	title string
-	line  panel.Input
+	line  input
 	run   func(*model, string) tea.Cmd
 }
 
@@ -163,7 +161,7 @@ func (d *prompt) draw(w, h int) []drawn {
 // may send after having seen it once.
 type editor struct {
 	title string
-	area  panel.Area
+	area  area
 	check func(text string) string
 	wrong string
 	run   func(*model, string) tea.Cmd

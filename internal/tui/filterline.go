@@ -10,14 +10,12 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/panel"
 )
 
 // A query is the filter line. good is the last text that is a filter: its result stays while
 // wrong says what is wrong with the line.
 type query struct {
-	line    panel.Input
+	line    input
 	good    string
 	tried   string
 	wrong   *filter.Error

@@ -7,10 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
-
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/panel"
 )
 
 // The panes that have the keys.
@@ -72,7 +69,7 @@ func pick(key, text, note string, run func(*model) tea.Cmd) choice {
 
 // askLine opens a prompt.
 func (m *model) askLine(title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
-	m.dialog = &prompt{title: title, line: panel.NewInput(text), run: run}
+	m.dialog = &prompt{title: title, line: newInput(text), run: run}
 	return nil
 }
 

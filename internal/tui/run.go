@@ -14,8 +14,6 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/panel"
 )
 
 // Options say what a view shows and how.
@@ -86,7 +84,7 @@ func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: viewTalk, focus: paneMain}
 	m.ask.ctx = ctx
 	m.pal = cells.Palette{Color: !o.NoColor}
-	m.query.tried, m.query.line = o.Filter, panel.NewInput(o.Filter)
+	m.query.tried, m.query.line = o.Filter, newInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()
 	}

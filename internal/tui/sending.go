@@ -12,8 +12,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
-
-	"mcpc/internal/tui/panel"
 )
 
 func (m *model) intercept() tea.Cmd {
@@ -152,7 +150,7 @@ func (m *model) withText(name string, get func(context.Context, view.Actor) (str
 			if m.dialog = nil; err != nil {
 				return m.fail(err)
 			}
-			area := panel.NewArea(panel.Indented(text, m.w-2))
+			area := newArea(indented(text, m.w-2))
 			shown := area.Text()
 			edited := func(m *model, is string) tea.Cmd {
 				return run(m, is, strings.TrimSpace(is) != strings.TrimSpace(shown))
@@ -160,7 +158,7 @@ func (m *model) withText(name string, get func(context.Context, view.Actor) (str
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, shown, edited)
 			}
-			m.dialog = &editor{title: name, area: area, check: panel.NotJSON, run: edited}
+			m.dialog = &editor{title: name, area: area, check: notJSON, run: edited}
 			return nil
 		}
 	})
@@ -324,7 +322,7 @@ func member(object json.RawMessage, name string) json.RawMessage {
 }
 
 func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
-	f := panel.NewForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
+	f := newForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
 	f.Title, f.Text = "try "+t.Name+" at "+cmp.Or(t.Server, t.Target), t.Description
 	m.act.form, m.act.tool, m.act.asked, m.act.gone = f, t, view.Question{}, false
 	m.focus = paneForm
@@ -348,7 +346,7 @@ func (m *model) callTool(button string) tea.Cmd {
 		return call(m, content)
 	case "As JSON":
 		a.form, a.tool, m.focus = nil, nil, paneMain
-		m.dialog = &editor{title: "arguments of " + t.Name, area: panel.NewArea(panel.Indented(string(f.Values()), m.w-2)), check: panel.NotJSON,
+		m.dialog = &editor{title: "arguments of " + t.Name, area: newArea(indented(string(f.Values()), m.w-2)), check: notJSON,
 			run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
 		return nil
 	}

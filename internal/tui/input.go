@@ -1,6 +1,4 @@
-// Package panel has what a user fills in on a terminal: lines, texts and forms. Panels have
-// no terminal: keys come as names, lines go out.
-package panel
+package tui
 
 import (
 	"unicode"
@@ -8,27 +6,27 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An Input is one line of text that is edited.
-type Input struct {
+// An input is one line of text that is edited.
+type input struct {
 	text []rune
 	at   int
 }
 
-// NewInput returns an Input with a text and the cursor behind it.
-func NewInput(text string) Input {
+// newInput returns an Input with a text and the cursor behind it.
+func newInput(text string) input {
 	r := []rune(text)
-	return Input{r, len(r)}
+	return input{r, len(r)}
 }
 
 // Text is what is in the line.
-func (in *Input) Text() string { return string(in.text) }
+func (in *input) Text() string { return string(in.text) }
 
 // Set replaces the text.
-func (in *Input) Set(text string) { *in = NewInput(text) }
+func (in *input) Set(text string) { *in = newInput(text) }
 
 // Key takes a key by its name, or the text that it types, and reports whether it was for the
 // line.
-func (in *Input) Key(name, text string) bool {
+func (in *input) Key(name, text string) bool {
 	switch name {
 	case "left":
 		in.at = max(0, in.at-1)
@@ -65,7 +63,7 @@ func (in *Input) Key(name, text string) bool {
 }
 
 // Type puts text at the cursor; line ends become blanks.
-func (in *Input) Type(text string) {
+func (in *input) Type(text string) {
 	var add []rune
 	for _, r := range text {
 		if r == '\n' || r == '\r' || r == '\t' {
@@ -77,7 +75,7 @@ func (in *Input) Type(text string) {
 	in.at += len(add)
 }
 
-func (in *Input) cut(from, to int) {
+func (in *input) cut(from, to int) {
 	from, to = max(0, from), min(len(in.text), to)
 	if from < to {
 		in.text = append(in.text[:from:from], in.text[to:]...)
@@ -87,7 +85,7 @@ func (in *Input) cut(from, to int) {
 
 // Line draws the text in width columns, with the cursor where active; mark is the rune from
 // which on it is wrong, or -1.
-func (in *Input) Line(width int, active bool, mark int) cells.Line {
+func (in *input) Line(width int, active bool, mark int) cells.Line {
 	from := 0
 	for cells.Of(cells.Plain, string(in.text[from:in.at])).Width() >= width && from < in.at {
 		from++
@@ -113,7 +111,7 @@ func (in *Input) Line(width int, active bool, mark int) cells.Line {
 
 // rows are the starts of the rows in which a text of any length is drawn in width columns, one of
 // them for the cursor. A width of 0 is one row.
-func (in *Input) rows(width int) []int {
+func (in *input) rows(width int) []int {
 	starts, used := []int{0}, 0
 	for i, r := range in.text {
 		n := 1
@@ -138,7 +136,7 @@ func rowOf(starts []int, at int) int {
 }
 
 // part draws the runes of a row, with the cursor where active.
-func (in *Input) part(from, to int, active bool) cells.Line {
+func (in *input) part(from, to int, active bool) cells.Line {
 	if !active {
 		return cells.Of(cells.Plain, string(in.text[from:to]))
 	}

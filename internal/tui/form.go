@@ -1,4 +1,4 @@
-package panel
+package tui
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// A Form is filled in field by field; below the fields are buttons.
-type Form struct {
+// A form is filled in field by field; below the fields are buttons.
+type form struct {
 	Title   string
 	Text    string // what is asked, in words of the server
 	Buttons []string
@@ -26,17 +26,17 @@ type Form struct {
 
 type field struct {
 	question.Field
-	in     Input
+	in     input
 	choice int // of Options, or of false and true; -1 is none
 	on     []bool
 	err    string
 }
 
-// NewForm makes a form of a schema, with its defaults filled in; given are values to begin with.
-func NewForm(schema, given json.RawMessage, buttons ...string) *Form {
+// newForm makes a form of a schema, with its defaults filled in; given are values to begin with.
+func newForm(schema, given json.RawMessage, buttons ...string) *form {
 	params := jsonraw.With(json.RawMessage("{}"), "requestedSchema", schema)
 	parsed, _ := question.ParseForm(params)
-	f := &Form{form: parsed, Buttons: buttons}
+	f := &form{form: parsed, Buttons: buttons}
 	members, _ := jsonraw.Object(given)
 	for _, q := range parsed.Fields {
 		value := q.Default
@@ -68,13 +68,13 @@ func newField(q question.Field, value json.RawMessage) field {
 			f.on[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool { t, _ := jsonraw.Text(v); return t == o.Value })
 		}
 	default:
-		f.in = NewInput(text)
+		f.in = newInput(text)
 	}
 	return f
 }
 
 // Key takes a key. It returns the button that was pressed, or "".
-func (f *Form) Key(name, text string) string {
+func (f *form) Key(name, text string) string {
 	switch name {
 	case "tab", "down":
 		f.at = (f.at + 1) % (len(f.fields) + len(f.Buttons))
@@ -98,7 +98,7 @@ func (f *Form) Key(name, text string) string {
 }
 
 // Paste types text into the field.
-func (f *Form) Paste(text string) {
+func (f *form) Paste(text string) {
 	if f.at < len(f.fields) {
 		f.fields[f.at].key("", text)
 	}
@@ -134,7 +134,7 @@ func (f *field) key(name, text string) {
 }
 
 // Content reads the fields. ok is false where a value is missing or wrong; the fields say so.
-func (f *Form) Content() (content json.RawMessage, ok bool) {
+func (f *form) Content() (content json.RawMessage, ok bool) {
 	values := map[string]json.RawMessage{}
 	ok = true
 	for i := range f.fields {
@@ -162,7 +162,7 @@ func (f *Form) Content() (content json.RawMessage, ok bool) {
 }
 
 // wrong marks a field and goes to it. What is wrong with the whole is said in the first one.
-func (f *Form) wrong(name, text string) bool {
+func (f *form) wrong(name, text string) bool {
 	at := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
 	if at < len(f.fields) && f.fields[at].err == "" {
 		f.fields[at].err, f.at = text, at
@@ -171,7 +171,7 @@ func (f *Form) wrong(name, text string) bool {
 }
 
 // Values reads the fields without judging them.
-func (f *Form) Values() json.RawMessage { content, _ := f.Content(); return content }
+func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
 func (f *field) value() (json.RawMessage, error) {
 	switch f.Kind {
@@ -208,7 +208,7 @@ func (f *field) value() (json.RawMessage, error) {
 }
 
 // Lines draws the form in w columns and at most h lines, so that the active field is seen.
-func (f *Form) Lines(w, h int, active bool) []cells.Line {
+func (f *form) Lines(w, h int, active bool) []cells.Line {
 	var lines []cells.Line
 	lines = append(lines, cells.Of(cells.Strong, f.Title))
 	if f.Text != "" {

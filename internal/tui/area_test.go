@@ -1,4 +1,4 @@
-package panel
+package tui
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-func shown(a *Area, w, h int) (rows []string) {
+func shown(a *area, w, h int) (rows []string) {
 	for _, l := range a.Lines(w, h) {
 		rows = append(rows, strings.TrimRight(l.String(), " "))
 	}
@@ -16,7 +16,7 @@ func shown(a *Area, w, h int) (rows []string) {
 
 // A line that is wider than the area is drawn in rows, and the cursor moves by rows.
 func TestAreaWraps(t *testing.T) {
-	a := NewArea("0123456789abcdefghijKLMNO\nend 日本語日本語")
+	a := newArea("0123456789abcdefghijKLMNO\nend 日本語日本語")
 	if got, want := strings.Join(shown(&a, 11, 9), "|"), "0123456789|abcdefghij|KLMNO|end 日本語|日本語"; got != want {
 		t.Fatalf("the rows are %q, want %q", got, want)
 	}
@@ -27,7 +27,7 @@ func TestAreaWraps(t *testing.T) {
 		for key := range strings.FieldsSeq(step.keys) {
 			a.Key(key, "")
 		}
-		b := Area{lines: append([]Input{}, a.lines...), y: a.y}
+		b := area{lines: append([]input{}, a.lines...), y: a.y}
 		b.Type("X")
 		if got := b.lines[b.y].Text(); got != step.want {
 			t.Errorf("after %s the cursor is at the X of %q, want %q", step.keys, got, step.want)
@@ -37,7 +37,7 @@ func TestAreaWraps(t *testing.T) {
 
 // The cursor is always seen, in an area of any size.
 func TestAreaShowsTheCursor(t *testing.T) {
-	a := NewArea(strings.Repeat(strings.Repeat("x", 45)+"\n", 20))
+	a := newArea(strings.Repeat(strings.Repeat("x", 45)+"\n", 20))
 	for _, size := range [][2]int{{10, 4}, {30, 3}, {7, 1}, {80, 10}, {10, 0}} {
 		for _, key := range []string{"pgdown", "end", "down", "pgdown", "up", "pgup", "home", "pgup", "pgdown"} {
 			a.Key(key, "")

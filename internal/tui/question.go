@@ -1,4 +1,4 @@
-package panel
+package tui
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// QuestionForm is the form of a question. A page is never opened: its address is shown.
-func QuestionForm(q *view.Question) *Form {
+// questionForm is the form of a question. A page is never opened: its address is shown.
+func questionForm(q *view.Question) *form {
 	schema := q.Schema
 	text := q.Message
 	switch {
@@ -23,7 +23,7 @@ func QuestionForm(q *view.Question) *Form {
 		text += "\n" + string(q.Params)
 		schema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"object","title":"result","description":"the result to send"}}}`)
 	}
-	f := NewForm(schema, nil, "Accept", "Decline", "Cancel")
+	f := newForm(schema, nil, "Accept", "Decline", "Cancel")
 	f.Title, f.Text = q.Server+" asks: "+q.Method, text
 	return f
 }

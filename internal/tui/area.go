@@ -1,4 +1,4 @@
-package panel
+package tui
 
 import (
 	"strings"
@@ -6,21 +6,21 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An Area is a text of several lines that is edited. Lines that are wider than it are drawn in
+// An area is a text of several lines that is edited. Lines that are wider than it are drawn in
 // several rows.
-type Area struct {
-	lines []Input
+type area struct {
+	lines []input
 	y     int
 	width int // as it was drawn last
 	// top and skip are the first line that is drawn, and how many of its rows are above.
 	top, skip int
 }
 
-// NewArea returns an Area with a text and the cursor at its start.
-func NewArea(text string) Area {
-	var a Area
+// newArea returns an Area with a text and the cursor at its start.
+func newArea(text string) area {
+	var a area
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "  "), "\n") {
-		in := NewInput(strings.TrimSuffix(line, "\r"))
+		in := newInput(strings.TrimSuffix(line, "\r"))
 		in.at = 0
 		a.lines = append(a.lines, in)
 	}
@@ -28,7 +28,7 @@ func NewArea(text string) Area {
 }
 
 // Text is what is in the area.
-func (a *Area) Text() string {
+func (a *area) Text() string {
 	var b strings.Builder
 	for i := range a.lines {
 		if i > 0 {
@@ -40,7 +40,7 @@ func (a *Area) Text() string {
 }
 
 // Key takes a key by its name, or the text that it types.
-func (a *Area) Key(name, text string) {
+func (a *area) Key(name, text string) {
 	line := &a.lines[a.y]
 	switch {
 	case name == "up":
@@ -65,17 +65,17 @@ func (a *Area) Key(name, text string) {
 }
 
 // Type puts text of several lines at the cursor.
-func (a *Area) Type(text string) {
-	for i, part := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+func (a *area) Type(text string) {
+	for i, areaRow := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		if i > 0 {
 			a.split()
 		}
-		a.lines[a.y].Type(part)
+		a.lines[a.y].Type(areaRow)
 	}
 }
 
 // move moves the cursor by rows.
-func (a *Area) move(rows int) {
+func (a *area) move(rows int) {
 	starts := a.lines[a.y].rows(a.width)
 	row := rowOf(starts, a.lines[a.y].at)
 	column := a.lines[a.y].at - starts[row]
@@ -99,16 +99,16 @@ func (a *Area) move(rows int) {
 	a.lines[a.y].at = min(starts[row]+column, last)
 }
 
-func (a *Area) split() {
+func (a *area) split() {
 	line := &a.lines[a.y]
-	rest := Input{text: append([]rune{}, line.text[line.at:]...)}
+	rest := input{text: append([]rune{}, line.text[line.at:]...)}
 	line.text = line.text[:line.at]
-	a.lines = append(a.lines[:a.y+1], append([]Input{rest}, a.lines[a.y+1:]...)...)
+	a.lines = append(a.lines[:a.y+1], append([]input{rest}, a.lines[a.y+1:]...)...)
 	a.y++
 }
 
 // join puts line y behind the one before it.
-func (a *Area) join(y int) {
+func (a *area) join(y int) {
 	if y < 1 || y >= len(a.lines) {
 		return
 	}
@@ -119,11 +119,11 @@ func (a *Area) join(y int) {
 	a.y = y - 1
 }
 
-// A part is a row: a part of a line.
-type part struct{ line, row, from, to int }
+// A areaRow is a row: a part of a line.
+type areaRow struct{ line, row, from, to int }
 
 // Lines draws w columns and h rows around the cursor.
-func (a *Area) Lines(w, h int) (lines []cells.Line) {
+func (a *area) Lines(w, h int) (lines []cells.Line) {
 	if h < 1 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (a *Area) Lines(w, h int) (lines []cells.Line) {
 	if a.y < a.top || a.y == a.top && row < a.skip {
 		a.top, a.skip = a.y, row
 	}
-	var all []part
+	var all []areaRow
 	cursor := 0
 	for n := a.top; n < len(a.lines) && (n <= a.y || len(all) < cursor+h); n++ {
 		starts := append(a.lines[n].rows(w), len(a.lines[n].text))
@@ -143,7 +143,7 @@ func (a *Area) Lines(w, h int) (lines []cells.Line) {
 			if n == a.y && i == row {
 				cursor = len(all)
 			}
-			all = append(all, part{n, i, from, starts[i+1]})
+			all = append(all, areaRow{n, i, from, starts[i+1]})
 		}
 	}
 	all = all[max(0, cursor-h+1):]

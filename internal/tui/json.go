@@ -1,4 +1,4 @@
-package panel
+package tui
 
 import (
 	"strings"
@@ -8,16 +8,16 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// Indented is JSON with one member to a line, in about w columns; what is not JSON stays as it is.
-func Indented(text string, w int) string {
-	if NotJSON(text) != "" {
+// indented is JSON with one member to a line, in about w columns; what is not JSON stays as it is.
+func indented(text string, w int) string {
+	if notJSON(text) != "" {
 		return text
 	}
 	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
 }
 
-// NotJSON says why a text is not JSON; "" is JSON.
-func NotJSON(text string) string {
+// notJSON says why a text is not JSON; "" is JSON.
+func notJSON(text string) string {
 	if err := jsonraw.Valid([]byte(text)); err != nil {
 		return "not JSON: " + err.Error()
 	}
