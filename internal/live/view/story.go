@@ -38,10 +38,10 @@ type story struct {
 	Cuts []*cutting
 	// Complete is set where the answer came, Ended where the last stream ended. Events counts
 	// all events, Last is the id of the last.
-	Complete    bool
-	Ended       bool
-	Events int
-	Last        string
+	Complete bool
+	Ended    bool
+	Events   int
+	Last     string
 	// dropped is set where a user dropped the request or the response: the stream is not at
 	// fault for the missing response.
 	dropped bool
