@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,15 +66,16 @@ type place struct {
 // Scan looks at the definition of a tool, or of a prompt. own are the names of all tools of the server; orders about
 // the tools of other servers are only found if they are known.
 func Scan(definition json.RawMessage, own Names) (marks []Mark) {
-	if surelyClean(definition, own) {
+	if IsClean(definition) {
 		return nil
 	}
 	return scan(definition, own)
 }
 
+// scan is Scan without a look at the stems.
 func scan(definition json.RawMessage, own Names) (marks []Mark) {
 	total, scanned := 0, 0
-	for _, p := range texts(definition) {
+	for _, p := range appendTexts(nil, definition, place{}, 0) {
 		if p.isProse {
 			total += len(p.text)
 		}
@@ -107,10 +109,7 @@ func plain(text string) string { return strings.Join(strings.Fields(text), " ") 
 var prose = map[string]bool{"name": true, "title": true, "description": true, "$comment": true, "default": true,
 	"const": true, "enum": true, "examples": true}
 
-// texts returns all strings of a definition and the names of its members: a model may read every one.
-func texts(definition json.RawMessage) []place { return appendTexts(nil, definition, place{}, 0) }
-
-// appendTexts appends the texts of a value.
+// appendTexts appends all strings of a value and the names of its members: a model may read every one.
 func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place {
 	if depth > mostNested {
 		return all
@@ -182,36 +181,109 @@ func joined(r rune) bool {
 
 func rightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
 
-// Phrases are what a pattern matches. Each match has one of the stems, in small letters:
-// looking for those is much cheaper, and most texts have none.
+// phrases are what a pattern matches. Each match has one of the stems, in small letters: a search for them is much
+// cheaper than the pattern, and most texts have none.
 type phrases struct {
-	set     stems
 	stems   []string
+	index   func() *stemIndex
 	pattern func() *regexp.Regexp
 }
 
-// possible reports a text that the pattern may match.
-func (p phrases) possible(text string) bool { return stemsIn(text)&p.set != 0 }
+func phrasesOf(stems []string, pattern func() *regexp.Regexp) phrases {
+	return phrases{stems, sync.OnceValue(func() *stemIndex { return indexOf(stems) }), sync.OnceValue(pattern)}
+}
 
-// first is the first match in a text, or "".
+// A stemIndex has stems by their first byte, and which pairs of bytes they begin with.
+type stemIndex struct {
+	byFirst [utf8.RuneSelf][]string
+	pairs   [utf8.RuneSelf * utf8.RuneSelf]bool
+}
+
+func indexOf(lists ...[]string) *stemIndex {
+	index := &stemIndex{}
+	for _, stem := range slices.Concat(lists...) {
+		index.byFirst[stem[0]] = append(index.byFirst[stem[0]], stem)
+		index.pairs[int(stem[0])*utf8.RuneSelf+int(stem[1])] = true
+	}
+	return index
+}
+
+// mayMatch reports whether a text in small letters has one of the stems. Letters beyond ASCII may be the same as one of
+// a stem to a pattern that ignores the case.
+func (s *stemIndex) mayMatch(lower string) bool {
+	before := byte(' ')
+	for i := range len(lower) {
+		c := lower[i]
+		if c >= utf8.RuneSelf {
+			return true
+		}
+		if s.pairs[int(before)*utf8.RuneSelf+int(c)] {
+			for _, stem := range s.byFirst[before] {
+				if strings.HasPrefix(lower[i-1:], stem) {
+					return true
+				}
+			}
+		}
+		before = c
+	}
+	return false
+}
+
+// suspicious are the stems of all phrases that Scan looks for.
+var suspicious = sync.OnceValue(func() *stemIndex { return indexOf(instructions.stems, asks.stems, ordering.stems) })
+
+// IsClean reports whether Scan finds nothing in a definition, whatever the names of the server's tools are. It is true
+// for most definitions, and does not parse them: they are short, have no character that may be hidden, and no stem.
+func IsClean(definition []byte) bool {
+	if len(definition) > MaxText {
+		return false
+	}
+	lower := make([]byte, 0, len(definition))
+	for i := 0; i < len(definition); i++ {
+		c := definition[i]
+		switch {
+		case c >= 0x7f || c == '\\' && i+1 == len(definition):
+			return false
+		case c == '\\':
+			i++
+			switch c = definition[i]; c {
+			case 'n', 't', 'r':
+				c = ' '
+			case '"', '\\':
+			default: // it may stand for any character
+				return false
+			}
+		case c < ' ':
+			c = ' '
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if c != ' ' || len(lower) == 0 || lower[len(lower)-1] != ' ' { // as plain has it
+			lower = append(lower, c)
+		}
+	}
+	return !suspicious().mayMatch(string(lower))
+}
+
+// first returns the first match in a text, or "".
 func (p phrases) first(text string) string {
-	if !p.possible(text) {
+	if !p.index().mayMatch(strings.ToLower(text)) {
 		return ""
 	}
 	return p.pattern().FindString(text)
 }
 
-// all are the matches in a text, as many as Signs gives.
+// all returns the matches in a text, as many as Signs gives.
 func (p phrases) all(text string) []string {
-	if !p.possible(text) {
+	if !p.index().mayMatch(strings.ToLower(text)) {
 		return nil
 	}
 	return p.pattern().FindAllString(text, mostOfEach)
 }
 
 // instructions match what a description says to a model about its own conduct.
-var instructions = phrases{instructionStems, []string{"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction", "you are now ",
-	"silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ", "<important>", "<system>", "<secret>", "<hidden>"}, sync.OnceValue(func() *regexp.Regexp {
+var instructions = phrasesOf([]string{"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction", "you are now ",
+	"silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ", "<important>", "<system>", "<secret>", "<hidden>"}, func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)\b(` + strings.Join([]string{
 		`(ignore|disregard|forget|override) (all |any |the |your |of )*(previous|prior|above|earlier|other|system|safety) (\w+ )?(instructions?|prompts?|rules|messages|guidelines)`,
 		`(do not|don't|never|must not) (ever )?(tell|inform|mention|reveal|show|notify|disclose|explain)\b.{0,40}\b(the )?users?`,
@@ -225,19 +297,19 @@ var instructions = phrases{instructionStems, []string{"ignore ", "disregard ", "
 		`(before|after) (using|calling|running|executing) (this|any|any other|every|all) (other )?tools?\b.{0,60}\b(must|always|have to|first)`,
 		`(always|must) (call|use|run|invoke) this tool (first|instead|before (\w+ )?(any|anything|every|everything|all|each|other)\b)`,
 	}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
-})}
+})
 
 // asks match requests to give the user's secrets, and the places where users have them.
-var asks = phrases{askStems, []string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, sync.OnceValue(func() *regexp.Regexp {
+var asks = phrasesOf([]string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, func() *regexp.Regexp {
 	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
 	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit)\b ` +
 		`(\w+ ){0,4}(your|my|their|(the )?(user|customer)s?'s?) (\w+ ){0,3}` + secret +
 		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
-})}
+})
 
 // requests returns what asks matches in a text at a place, without warnings, refusals and defaults.
 func requests(at, text string) (found []string) {
-	if !asks.possible(text) {
+	if !asks.index().mayMatch(strings.ToLower(text)) {
 		return nil
 	}
 	text = withoutDefaults(at, text)
@@ -309,9 +381,9 @@ func NamesOf(names []string) Names {
 	return own
 }
 
-var ordering = phrases{orderStems, []string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, sync.OnceValue(func() *regexp.Regexp {
+var ordering = phrasesOf([]string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`)
-})}
+})
 
 // aboutTool matches what a sentence says about a tool: its name is one of the groups.
 var aboutTool = sync.OnceValue(func() *regexp.Regexp {

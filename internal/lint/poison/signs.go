@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"mcpc/internal/english"
@@ -15,7 +14,7 @@ import (
 // mostOfEach bounds the signs of one kind in one text.
 const mostOfEach = 50
 
-var urls = phrases{urlStems, []string{"://"}, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") })}
+var urls = phrasesOf([]string{"://"}, func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") })
 
 // Signs gives what Scan finds in one text, and the URLs in it, for a comparison of two
 // definitions: each sign once, as its kind, a blank, and what was found ("hidden U+200B",

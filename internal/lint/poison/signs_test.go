@@ -23,6 +23,16 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+func BenchmarkIsClean(b *testing.B) {
+	definition := []byte(`{"name":"get_record","description":"Fetches the record with this number.","inputSchema":{"type":"object",` +
+		`"properties":{"number":{"type":"integer","description":"The number of the record"},"format":{"type":"string","enum":["a","b"]}}}}`)
+	for b.Loop() {
+		if !IsClean(definition) {
+			b.Fatal("it is looked at")
+		}
+	}
+}
+
 func TestSigns(t *testing.T) {
 	for text, want := range map[string][]string{
 		"Adds two numbers.\n\tThe sum is a number.":                nil,

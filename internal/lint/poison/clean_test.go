@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// What is surely clean has no mark, and a text without a stem is one that has none in it. Each
+// What is clean has no mark, and a text without a stem is one that has none in it. Each
 // text is a description as it is, in capital letters, with other white space, and escaped.
-func FuzzSurelyClean(f *testing.F) {
+func FuzzIsClean(f *testing.F) {
 	for _, file := range []string{"testdata/poisoned.txt", "testdata/clean.txt"} {
 		for _, line := range lines(f, file) {
 			f.Add(line)
@@ -33,7 +33,7 @@ func FuzzSurelyClean(f *testing.F) {
 		for _, text := range []string{text, strings.ToUpper(text), strings.ReplaceAll(text, " ", "\n"), strings.ReplaceAll(text, " ", "  ")} {
 			for _, p := range []phrases{instructions, asks, ordering, urls} {
 				for _, stem := range p.stems {
-					if strings.Contains(strings.ToLower(text), stem) && !p.possible(text) {
+					if strings.Contains(strings.ToLower(text), stem) && !p.index().mayMatch(strings.ToLower(text)) {
 						t.Errorf("%q has %q, which was not found", text, stem)
 					}
 				}
@@ -42,11 +42,8 @@ func FuzzSurelyClean(f *testing.F) {
 			for _, tool := range []string{`{"name":"a","description":` + quoted + `}`,
 				`{"name":"a","description":` + strings.ReplaceAll(quoted, "/", `\/`) + `,"inputSchema":{"properties":{` + quoted + `:{"default":` + quoted + `}}}}`} {
 				for _, own := range []Names{nil, own} {
-					if stemGrams().clearly([]byte(tool)) && !withoutStems([]byte(tool), own) {
-						t.Errorf("%s has a stem, or a hidden character", tool)
-					}
-					if marks := scan([]byte(tool), own); len(marks) > 0 && surelyClean([]byte(tool), own) {
-						t.Errorf("%s is surely clean, and has %v", tool, marks)
+					if marks := scan([]byte(tool), own); len(marks) > 0 && IsClean([]byte(tool)) {
+						t.Errorf("%s is clean, and has %v", tool, marks)
 					}
 				}
 			}
@@ -54,23 +51,17 @@ func FuzzSurelyClean(f *testing.F) {
 	})
 }
 
-// Most definitions are surely clean: without that, the oracle above proves nothing.
-func TestSurelyClean(t *testing.T) {
+// Most definitions are clean: without that, the oracle above proves nothing.
+func TestIsClean(t *testing.T) {
 	for tool, want := range map[string]bool{
 		`{"name":"get-sum","description":"Returns the sum of two numbers.\nOverflow is an error: \"a\\b\"."}`: true,
-		`{"name":"a","description":"It must be a number."}`:                                                   true,
+		`{"name":"a","description":"It must be a number."}`:                                                   false,
 		`{"name":"a","description":"Enter your\n   password"}`:                                                false,
 		`{"name":"a","description":"IGNORE ALL"}`:                                                             false,
 		`{"name":"a","description":"\u0061"}`:                                                                 false,
 	} {
-		if got := surelyClean([]byte(tool), nil); got != want {
+		if got := IsClean([]byte(tool)); got != want {
 			t.Errorf("%s: %t", tool, got)
 		}
-	}
-	if !stemGrams().clearly([]byte(`{"name":"get-sum","description":"Returns the sum of two numbers.\nOverflow is an error: \"a\\b\"."}`)) {
-		t.Error("the quick way is never taken")
-	}
-	if surelyClean([]byte(`{"name":"a","description":"It must be a number."}`), NamesOf(names)) {
-		t.Error("an order about the tool of another server is not looked for")
 	}
 }
