@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/rules"
 	"mcpc/internal/recent"
@@ -26,7 +25,7 @@ type Options struct {
 	Run string
 	// Tools are what checks need of other packages; rules that need what is nil are not
 	// run.
-	Tools check.Tools
+	Tools rules.Tools
 	// Off are ids of rules that are not judged.
 	Off []string
 	// OwnClient is set if the caller is the client, and not a user's: rules about clients do not apply.
@@ -77,7 +76,7 @@ type tally struct {
 // A bound check belongs to a rule.
 type bound struct {
 	rule  int
-	check check.Check
+	check rules.Check
 }
 
 // present is the check that is running.

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"mcpc/internal/lint"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/rules"
 	"mcpc/internal/shape"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
 // tools are what package lint takes of others.
-var tools = check.Tools{
+var tools = rules.Tools{
 	Shape: shape.CheckBut,
-	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
+	Compile: func(schema []byte) (rules.Schema, []wire.Finding, *rules.SchemaFault) {
 		s, warnings, err := validate.Compile(schema)
 		if failed, ok := errors.AsType[*validate.Error](err); ok {
-			return nil, nil, &check.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
+			return nil, nil, &rules.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
 		}
 		return s, warnings, nil
 	},

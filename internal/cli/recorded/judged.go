@@ -6,7 +6,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/lint"
-	"mcpc/internal/lint/check"
+	"mcpc/internal/lint/rules"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shape"
@@ -15,12 +15,12 @@ import (
 )
 
 // LintTools are what the rules need of other packages.
-var LintTools = check.Tools{
+var LintTools = rules.Tools{
 	Shape: shape.CheckBut,
-	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
+	Compile: func(schema []byte) (rules.Schema, []wire.Finding, *rules.SchemaFault) {
 		s, warnings, err := validate.Compile(schema)
 		if failed, ok := errors.AsType[*validate.Error](err); ok {
-			return nil, nil, &check.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
+			return nil, nil, &rules.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
 		}
 		return s, warnings, nil
 	},

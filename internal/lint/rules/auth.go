@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
 // The heads of refusals come before it is known which revision the server speaks: they
 // are noted, and judged at the end.
-var auth = []check.Check{
+var auth = []Check{
 	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(right401)},
 	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: errorIn200},
 	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
@@ -22,7 +21,7 @@ var auth = []check.Check{
 		}
 	})},
 	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
-		if r.field != "" && check.IsOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
+		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
 			refused(e, r, "WWW-Authenticate: "+r.field, "scope")
 		}
 	})},
@@ -97,7 +96,7 @@ func notesHeads(e *conv.Event) {
 		l.redirects = append(l.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
 	}
 	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < mostRefusals &&
-		(field != "" || check.IsOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
+		(field != "" || isOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
 		l.refusals = append(l.refusals, refusal{spot: e.Spot(), status: h.Status, field: field, where: where,
 			token: e.Stream.Request.Field("Authorization") != "", challenge: challenge(field)})
 	}

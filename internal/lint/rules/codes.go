@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strconv"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 )
 
-var codes = []check.Check{
+var codes = []Check{
 	{ID: "L013", Kind: conv.OnError, Do: func(e *conv.Event) {
 		code := codeOf(e)
 		if code >= -32099 && code <= -32020 && code != -32042 && !slices.Contains(ownCodes, code) {

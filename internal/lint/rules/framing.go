@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
-var framing = []check.Check{
+var framing = []Check{
 	{ID: "L001", Kind: conv.OnMessage, Do: envelope},
 	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: oneOfTwo},
 	{ID: "L003", Kind: conv.OnReply, When: named, Do: knownID},
@@ -172,11 +171,11 @@ func keysOf(e *conv.Event, at string, meta []byte) {
 // a letter or a digit, and has hyphens inside.
 func labels(prefix string) bool {
 	for label := range strings.SplitSeq(prefix, ".") {
-		if label == "" || !check.Alnum(label[0]) || label[0] <= '9' || !check.Alnum(label[len(label)-1]) {
+		if label == "" || !isAlnum(label[0]) || label[0] <= '9' || !isAlnum(label[len(label)-1]) {
 			return false
 		}
 		for i := range len(label) {
-			if !check.Alnum(label[i]) && label[i] != '-' {
+			if !isAlnum(label[i]) && label[i] != '-' {
 				return false
 			}
 		}
@@ -188,11 +187,11 @@ func keyName(name string, prefixed bool) bool {
 	if name == "" {
 		return prefixed
 	}
-	if !check.Alnum(name[0]) || !check.Alnum(name[len(name)-1]) {
+	if !isAlnum(name[0]) || !isAlnum(name[len(name)-1]) {
 		return false
 	}
 	for i := range len(name) {
-		if c := name[i]; !check.Alnum(c) && c != '-' && c != '_' && c != '.' {
+		if c := name[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' {
 			return false
 		}
 	}

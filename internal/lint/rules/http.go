@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
-var httpChecks = []check.Check{
+var httpChecks = []Check{
 	{ID: "L058", Kind: conv.OnError, When: bare(-32601), Do: status(404)},
 	{ID: "L059", Kind: conv.OnError, When: bare(ownCodes...), Do: status(400)},
 	{ID: "L060", Kind: conv.OnError, When: func(e *conv.Event) bool { return e.Call != nil }, Do: func(e *conv.Event) {

@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/recent"
 )
 
-var lifecycle = []check.Check{
+var lifecycle = []Check{
 	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: initializeResult},
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: counterOffer},
 	{ID: "L030", Kind: conv.OnAsk, Do: early},
@@ -85,7 +84,7 @@ func freshID(e *conv.Event) {
 	used.Put(key, e.Frame.Seq)
 }
 
-var capabilities = []check.Check{
+var capabilities = []Check{
 	{ID: "L037", Kind: conv.OnNotice, Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
 		"notifications/resources/list_changed", "notifications/resources/updated"}, When: serverDeclared, Do: declaredChanges},
 	{ID: "L038", Kind: conv.OnNotice, Methods: []string{"notifications/message"}, When: serverDeclared, Do: func(e *conv.Event) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 )
 
@@ -17,14 +16,14 @@ var (
 	cacheable   = []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 )
 
-var lists = []check.Check{
+var lists = []Check{
 	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: pages},
 	{ID: "L147", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) {
 		if string(e.Raw("nextCursor")) == "null" {
 			e.Find("/nextCursor", "null", "no nextCursor on the last page")
 		}
 	}},
-	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: check.Final, Do: cacheMembers},
+	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: isFinal, Do: cacheMembers},
 	{ID: "L149", Kind: conv.OnResult, Methods: listMethods, When: func(e *conv.Event) bool { return e.Raw("cacheScope") != nil }, Do: sameScope},
 	{ID: "L151", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Raw("ttlMs") != nil || e.Raw("cacheScope") != nil }, Do: plausibleHints},
 	{ID: "L152", Kind: conv.OnResult, Methods: listMethods, Do: changedInside},
@@ -58,7 +57,7 @@ func announced(e *conv.Event) bool {
 }
 
 func pages(e *conv.Event) {
-	page := check.PageOf(e)
+	page := pageOf(e)
 	member, name := conv.ListOf(e.Method)
 	items, _ := e.Message.ResultItems(member)
 	for i, item := range items {
@@ -82,7 +81,7 @@ func cacheMembers(e *conv.Event) {
 }
 
 func sameScope(e *conv.Event) {
-	page := check.PageOf(e)
+	page := pageOf(e)
 	if before := page.Previous(); before != nil && before.Scope != page.Scope {
 		e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/recent"
 	"mcpc/internal/redact"
@@ -20,7 +19,7 @@ var (
 	listen     = []string{"subscriptions/listen"}
 )
 
-var notices = []check.Check{
+var notices = []Check{
 	{ID: "L169", Kind: conv.OnNotice, Methods: progress, Do: activeToken},
 	{ID: "L170", Kind: conv.OnNotice, Methods: progress, Do: increases},
 	{ID: "L171", Kind: conv.OnNotice, Methods: progress, Do: withinTotal},
@@ -176,7 +175,7 @@ func logWanted(e *conv.Event) {
 }
 
 // notesLevels remembers the lowest level that a request over stdio has asked for.
-var notesLevels = check.Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
+var notesLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
 	want, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
 	least := conv.State[string](e.Conversation, "log levels wanted")
 	if want != "" && (*least == "" || below(want, *least)) {
@@ -292,7 +291,7 @@ func subscribed(e *conv.Event, method string) bool {
 // subscriptions are the kinds that some open subscription has acknowledged.
 type subscriptions struct{ open map[string]bool }
 
-var notesSubscriptions = check.Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
+var notesSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
 	s := conv.State[subscriptions](e.Conversation, "subscriptions")
 	if s.open == nil {
 		s.open = map[string]bool{}
@@ -314,12 +313,12 @@ func graceful(e *conv.Event) {
 	e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
 }
 
-var notesEnds = check.Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
+var notesEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
 	conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
 }}
 
 // notesTasks: the token of a task stays active after its first response.
-var notesTasks = check.Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
+var notesTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
 		conv.State[recent.Map[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)
 	}

@@ -3,12 +3,11 @@ package rules
 import (
 	"time"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
-var pipe = []check.Check{
+var pipe = []Check{
 	{ID: "L019", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{ID: "L019", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) }, Do: func(e *conv.Event) {
 		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value), Want: "a JSON-RPC message"})

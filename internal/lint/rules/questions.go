@@ -12,9 +12,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
-	"mcpc/internal/lint/rules/entries"
 )
 
 var (
@@ -23,7 +21,7 @@ var (
 	askable = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 )
 
-var questions = []check.Check{
+var questions = []Check{
 	{ID: "L153", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
 		if !slices.Contains(rounds, e.Method) {
 			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(rounds, ", ")+" only")
@@ -123,7 +121,7 @@ func stateText(e *conv.Event) {
 	}
 	members, _ := jsonraw.Object(plain)
 	for _, m := range members {
-		if check.IsOneOf(strings.ToLower(m.Name), "sig", "signature", "mac", "hmac", "tag", "hash", "digest") {
+		if isOneOf(strings.ToLower(m.Name), "sig", "signature", "mac", "hmac", "tag", "hash", "digest") {
 			return
 		}
 	}
@@ -161,7 +159,7 @@ func flatForm(e *conv.Event) {
 		}
 		members, _ := jsonraw.Object(f.Value)
 		for _, m := range members {
-			if !slices.Contains(allowed, m.Name) && !check.IsOneOf(m.Name, "type", "title", "description", "$schema") || m.Name == "pattern" {
+			if !slices.Contains(allowed, m.Name) && !isOneOf(m.Name, "type", "title", "description", "$schema") || m.Name == "pattern" {
 				e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
 			}
 		}
@@ -178,7 +176,7 @@ func secretFields(e *conv.Event) {
 	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
 	for _, f := range fields {
 		for _, text := range []string{f.Name, conv.TextInside(f.Value, "title"), conv.TextInside(f.Value, "description")} {
-			if words := entries.Secret(text); words != "" {
+			if words := secretIn(text); words != "" {
 				e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), "asks for "+strconv.Quote(words), "no secret in a form")
 				break
 			}

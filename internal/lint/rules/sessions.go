@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/recent"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
-var sessions = []check.Check{
+var sessions = []Check{
 	{ID: "L088", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: func(e *conv.Event) {
 		id := e.Stream.Response.Field("Mcp-Session-Id")
 		if strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {

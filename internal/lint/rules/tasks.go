@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/recent"
 )
@@ -12,7 +11,7 @@ import (
 // taskMethods are those whose 2026 results are of the extension.
 var taskMethods = []string{"tasks/get", "tasks/update", "tasks/cancel"}
 
-var tasks = []check.Check{
+var tasks = []Check{
 	{ID: "L183", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: createdTask},
 	{ID: "L185", Kind: conv.OnResult, Methods: taskMethods, Do: func(e *conv.Event) {
 		if kind := e.Raw("resultType"); kind != nil && e.Text("resultType") != "complete" {
@@ -120,7 +119,7 @@ func guessable(e *conv.Event) {
 }
 
 func isTask(e *conv.Event) bool {
-	return check.IsOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
+	return isOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
 }
 
 var ended = []string{"completed", "failed", "cancelled"}
@@ -135,11 +134,11 @@ func transitions(e *conv.Event) {
 	seen := conv.State[recent.Map[string, string]](e.Conversation, "task status")
 	before, known := seen.Lookup(id)
 	switch {
-	case !check.IsOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
+	case !isOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
 		e.Find(at+"/status", e.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")
 	case at != "" && status != "working":
 		e.Find(at+"/status", status, "working at first")
-	case known && check.IsOneOf(before, ended...) && status != before:
+	case known && isOneOf(before, ended...) && status != before:
 		e.Find(at+"/status", status+" after "+before, before)
 	case conv.TextInside(task, "createdAt") == "":
 		e.Find(at+"/createdAt", e.Show(conv.Inside(task, "createdAt")), "a time")

@@ -3,16 +3,15 @@ package rules
 import (
 	"strings"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
 )
 
-var versions = []check.Check{
+var versions = []Check{
 	{ID: "L045", Kind: conv.OnResult, Do: serverInfo},
 	{ID: "L054", Kind: conv.OnResult, Do: resultType},
 	{ID: "L055", Kind: conv.OnResult, When: func(e *conv.Event) bool {
-		return e.Text("resultType") == "task" && !check.IsOneOf(e.Method, taskMethods...)
+		return e.Text("resultType") == "task" && !isOneOf(e.Method, taskMethods...)
 	}, Do: taskWanted},
 	{ID: "L056", Kind: conv.OnResult, Do: func(e *conv.Event) {
 		for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {

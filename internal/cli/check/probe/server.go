@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/lint"
-	"mcpc/internal/lint/check"
+	"mcpc/internal/lint/rules"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/hint"
 	"mcpc/internal/render/verdict"
@@ -120,7 +120,7 @@ type Request struct {
 	Argv  []string
 	Era   string
 	Off   []string
-	Tools check.Tools
+	Tools rules.Tools
 	Options
 }
 

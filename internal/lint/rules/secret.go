@@ -1,4 +1,4 @@
-package entries
+package rules
 
 import (
 	"regexp"
@@ -21,8 +21,8 @@ var notSecret = sync.OnceValue(func() *regexp.Regexp {
 		`tokens? (count|limit|budget|type|symbol|address|id|name|usage)|secret (name|id|path)|password (policy|length|reset|strength)|pin (to|message|post|id|board))\b`)
 })
 
-// Secret returns the words with which a name or a sentence asks for a secret, or "".
-func Secret(text string) string {
+// secretIn returns the words with which a name or a sentence asks for a secret, or "".
+func secretIn(text string) string {
 	words := notSecret().ReplaceAllString(apart(text), " ")
 	at := secretWords().FindStringIndex(words)
 	if at == nil || negation().MatchString(words[:at[0]]) {

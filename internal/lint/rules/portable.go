@@ -1,11 +1,10 @@
-package entries
+package rules
 
 import (
 	"regexp"
 	"strconv"
 	"sync"
 
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/hosts"
 )
@@ -19,7 +18,7 @@ var (
 // longName leaves room for the prefix with which hosts tell servers apart.
 const longName = 40
 
-var portable = []check.Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
+var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
 	name := e.Text("name")
 	switch {
 	case !coreName().MatchString(name):

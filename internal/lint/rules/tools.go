@@ -1,4 +1,4 @@
-package entries
+package rules
 
 import (
 	"cmp"
@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/schema"
 )
 
-var tools = []check.Check{
+var tools = []Check{
 	{ID: "L106", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		switch s := e.Raw("inputSchema"); {
 		case !conv.IsObject(s):
@@ -45,7 +44,7 @@ var tools = []check.Check{
 	{ID: "L116", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: headerParams},
 	{ID: "L117", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: func(e *conv.Event) {
 		for _, n := range marked(e) {
-			if word := Secret(n.Property); word != "" {
+			if word := secretIn(n.Property); word != "" {
 				e.Find("/inputSchema"+n.At, "a header for "+n.Property, "a parameter that is not a secret")
 			}
 		}
@@ -139,9 +138,9 @@ func size(e *conv.Event, w walked) {
 // it was is a fault of the pages (L146).
 func uniqueNames(e *conv.Event) {
 	items, _ := e.Message.ResultItems("tools")
-	before := check.PageOf(e)
+	before := pageOf(e)
 	exact, folded := map[string]bool{}, map[string]string{}
-	for i, item := range items[:min(len(items), check.MostNames)] {
+	for i, item := range items[:min(len(items), mostNames)] {
 		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)
 		lower := strings.ToLower(name)
 		other, similar := folded[lower]
@@ -207,7 +206,7 @@ func headerParams(e *conv.Event) {
 // token is that of RFC 9110, section 5.6.2.
 func token(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; !check.Alnum(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+		if c := text[i]; !isAlnum(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
 			return false
 		}
 	}
@@ -292,12 +291,12 @@ func badTypes(e *conv.Event, w walked) (bad []string) {
 }
 
 // schemaChecks need a validator.
-func schemaChecks(t check.Tools) []check.Check {
+func schemaChecks(t Tools) []Check {
 	lacks := ""
 	if t.Compile == nil {
 		lacks = "needs a JSON Schema validator"
 	}
-	return []check.Check{
+	return []Check{
 		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: eachSchema(func(e *conv.Event, w walked) {
 			bad := badTypes(e, w)
 			raw := w.tree.Nodes[0].Raw
@@ -325,7 +324,7 @@ func schemaChecks(t check.Tools) []check.Check {
 			outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
 			outputs.Put(e.Text("name"), output{raw: slices.Clone(e.Raw("outputSchema"))})
 		}},
-		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: check.Final, Do: func(e *conv.Event) {
+		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: isFinal, Do: func(e *conv.Event) {
 			conforms(t, e)
 		}},
 	}
@@ -334,11 +333,11 @@ func schemaChecks(t check.Tools) []check.Check {
 // An output is a tool's outputSchema, compiled when it is first needed.
 type output struct {
 	raw    json.RawMessage
-	schema check.Schema
+	schema Schema
 	bad    bool
 }
 
-func conforms(t check.Tools, e *conv.Event) {
+func conforms(t Tools, e *conv.Event) {
 	outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
 	o, ok := outputs.Lookup(e.Call.Name)
 	if !ok || o.bad || string(e.Raw("isError")) == "true" {

@@ -1,5 +1,4 @@
-// Package check has the type of the checks, and what several of them need.
-package check
+package rules
 
 import (
 	"slices"
@@ -44,21 +43,21 @@ type Schema interface {
 // "external_ref"), a JSON pointer into the schema, and a sentence.
 type SchemaFault struct{ Reason, Where, Text string }
 
-// IsOneOf reports a text that is one of several.
-func IsOneOf(text string, all ...string) bool { return slices.Contains(all, text) }
+// isOneOf reports a text that is one of several.
+func isOneOf(text string, all ...string) bool { return slices.Contains(all, text) }
 
-// Alnum reports a letter or a digit of ASCII.
-func Alnum(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
+// isAlnum reports a letter or a digit of ASCII.
+func isAlnum(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
 
-// Final reports a result that is neither a question nor a task.
-func Final(e *conv.Event) bool {
-	return !IsOneOf(e.Text("resultType"), "input_required", "task") && !conv.IsObject(e.Raw("task"))
+// isFinal reports a result that is neither a question nor a task.
+func isFinal(e *conv.Event) bool {
+	return !isOneOf(e.Text("resultType"), "input_required", "task") && !conv.IsObject(e.Raw("task"))
 }
 
-// A Page is a page of a list as it came, with the pages before it. Several clients may
+// A listPage is a page of a list as it came, with the pages before it. Several clients may
 // read the same list at the same time: what tells their pages apart is the cursor.
-type Page struct {
-	before *Page
+type listPage struct {
+	before *listPage
 	items  map[string]uint64 // sums of them
 	cursor string
 	// Number counts from 1, Bytes is what a caller adds up over the pages.
@@ -68,7 +67,7 @@ type Page struct {
 }
 
 // Before finds an item in the pages before this one, and whether it was the same there.
-func (p *Page) Before(key string, item []byte) (found, same bool) {
+func (p *listPage) Before(key string, item []byte) (found, same bool) {
 	for q := p.before; q != nil; q = q.before {
 		if sum, ok := q.items[key]; ok {
 			return true, sum == conv.Sum("", item)
@@ -78,10 +77,10 @@ func (p *Page) Before(key string, item []byte) (found, same bool) {
 }
 
 // Previous is the page before this one; nil for the first.
-func (p *Page) Previous() *Page { return p.before }
+func (p *listPage) Previous() *listPage { return p.before }
 
 // Repeats reports a cursor that this page or one before it has led to.
-func (p *Page) Repeats() bool {
+func (p *listPage) Repeats() bool {
 	for q := p.before; q != nil && p.cursor != ""; q = q.before {
 		if q.cursor == p.cursor {
 			return true
@@ -93,19 +92,19 @@ func (p *Page) Repeats() bool {
 // mostPages bounds the pages of a list that are compared.
 const mostPages = 500
 
-// PageOf is the page that a result is, the same for all checks of it. The key of an item
+// pageOf is the page that a result is, the same for all checks of it. The key of an item
 // is the member by which it is known: a name, a URI.
-func PageOf(e *conv.Event) *Page {
+func pageOf(e *conv.Event) *listPage {
 	type book struct {
 		spot  conv.Spot
-		now   *Page
-		after map[string]*Page
+		now   *listPage
+		after map[string]*listPage
 	}
 	b := conv.State[book](e.Conversation, "pages")
 	if b.now != nil && b.spot == e.Spot() {
 		return b.now
 	}
-	page := &Page{Number: 1, items: map[string]uint64{}, Scope: e.Text("cacheScope")}
+	page := &listPage{Number: 1, items: map[string]uint64{}, Scope: e.Text("cacheScope")}
 	if asked := conv.Inside(e.Call.Params, "cursor"); asked != nil {
 		if page.before = b.after[e.Method+string(asked)]; page.before != nil {
 			page.Number, page.Bytes = page.before.Number+1, page.before.Bytes
@@ -113,13 +112,13 @@ func PageOf(e *conv.Event) *Page {
 	}
 	member, name := conv.ListOf(e.Method)
 	items, _ := e.Message.ResultItems(member)
-	for _, item := range items[:min(len(items), MostNames)] {
+	for _, item := range items[:min(len(items), mostNames)] {
 		page.items[conv.TextInside(item, name)] = conv.Sum("", item)
 	}
 	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.Number < mostPages {
 		page.cursor = string(cursor)
 		if b.after == nil || len(b.after) >= mostPages {
-			b.after = map[string]*Page{}
+			b.after = map[string]*listPage{}
 		}
 		b.after[e.Method+page.cursor] = page
 	}
@@ -127,5 +126,5 @@ func PageOf(e *conv.Event) *Page {
 	return page
 }
 
-// MostNames bounds the names of a list that are compared.
-const MostNames = 10_000
+// mostNames bounds the names of a list that are compared.
+const mostNames = 10_000

@@ -1,29 +1,20 @@
-// Package entries has the checks of what servers list and return: tools, resources,
-// prompts, content.
-package entries
+package rules
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/poison"
 	"mcpc/internal/sliceutil"
 )
 
-// All are the checks of this package. Those whose tools are missing have Lacks set.
-func All(t check.Tools) []check.Check {
-	return slices.Concat(tools, schemaChecks(t), content, poisoned, portable, cost, skills, apps)
-}
-
 // ruleOf are the rules of what poison finds.
 var ruleOf = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
 	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
 
-var poisoned = []check.Check{
+var poisoned = []Check{
 	{ID: "L129", Kind: conv.OnTool, Do: marks("L129")}, {ID: "L129", Kind: conv.OnPrompt, Do: marks("L129")},
 	{ID: "poison-names", Kind: conv.OnTool, Do: marks("poison-names")},
 	{ID: "poison-secrets", Kind: conv.OnTool, Do: marks("poison-secrets")}, {ID: "poison-secrets", Kind: conv.OnPrompt, Do: marks("poison-secrets")},
@@ -87,14 +78,14 @@ const (
 )
 
 // cost: every conversation of a host begins with the definitions of all tools.
-var cost = []check.Check{
+var cost = []Check{
 	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if n := modelBytes(e.Value); n > dearTool {
 			e.Find("", priced(n), "at most "+strconv.Itoa(dearTool)+" bytes")
 		}
 	}},
 	{ID: "cost-list", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: func(e *conv.Event) {
-		page := check.PageOf(e)
+		page := pageOf(e)
 		items, _ := e.Message.ResultItems("tools")
 		for _, item := range items {
 			page.Bytes += modelBytes(item)

@@ -1,4 +1,4 @@
-package entries
+package rules
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/recent"
 	"mcpc/internal/skill"
@@ -21,7 +20,7 @@ import (
 const skillsExtension = "io.modelcontextprotocol/skills"
 
 // skills are the checks of the extension of SEP-2640.
-var skills = []check.Check{
+var skills = []Check{
 	{ID: "skills-declared", Kind: conv.OnResult, Methods: []string{"initialize", "server/discover"}, When: func(e *conv.Event) bool {
 		return e.Raw("capabilities", "extensions", skillsExtension) != nil
 	}, Do: declaresSkills},
@@ -58,7 +57,7 @@ func eachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 		items, _ = e.Message.ResultItems("skills")
 		at = ""
 	}
-	for i, item := range items[:min(len(items), check.MostNames)] {
+	for i, item := range items[:min(len(items), mostNames)] {
 		s := listedSkill{at: at}
 		if at == "" {
 			s.at = "/skills/" + strconv.Itoa(i)
@@ -191,7 +190,7 @@ func fileContent(e *conv.Event) {
 }
 
 // apps are the checks of MCP Apps (SEP-1865).
-var apps = []check.Check{
+var apps = []Check{
 	{ID: "apps-link", Kind: conv.OnTool, When: func(e *conv.Event) bool {
 		return e.Raw("_meta", "ui") != nil || e.Raw("_meta", "ui/resourceUri") != nil
 	}, Do: func(e *conv.Event) {

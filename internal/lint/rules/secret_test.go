@@ -1,4 +1,4 @@
-package entries
+package rules
 
 import "testing"
 
@@ -10,7 +10,7 @@ func TestSecret(t *testing.T) {
 		"Do not give us your phone number, pin, or other data": "", "Not empty. Your pin": "pin",
 		"password_policy": "", "name": "",
 	} {
-		if got := Secret(text); got != want {
+		if got := secretIn(text); got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package entries
+package rules
 
 import (
 	"encoding/base64"
@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
 )
 
-var content = []check.Check{
-	{ID: "L119", Kind: conv.OnResult, Methods: []string{"tools/call", "tasks/result"}, When: check.Final, Do: func(e *conv.Event) {
+var content = []Check{
+	{ID: "L119", Kind: conv.OnResult, Methods: []string{"tools/call", "tasks/result"}, When: isFinal, Do: func(e *conv.Event) {
 		if !conv.IsArray(e.Raw("content")) {
 			e.Find("/content", e.Got("content"), "an array")
 		}
@@ -30,7 +29,7 @@ var content = []check.Check{
 	}},
 	{ID: "L122", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: structured, Do: mirrored},
 	{ID: "L131", Kind: conv.OnContent, Do: contentType},
-	{ID: "L132", Kind: conv.OnContent, When: func(e *conv.Event) bool { return check.IsOneOf(e.Text("type"), "image", "audio") }, Do: func(e *conv.Event) {
+	{ID: "L132", Kind: conv.OnContent, When: func(e *conv.Event) bool { return isOneOf(e.Text("type"), "image", "audio") }, Do: func(e *conv.Event) {
 		base64Data(e, "data", true)
 	}},
 	{ID: "L132", Kind: conv.OnContents, When: func(e *conv.Event) bool { return e.Raw("blob") != nil }, Do: func(e *conv.Event) {
@@ -63,7 +62,7 @@ var content = []check.Check{
 			e.Find("/name", e.Got("name"), "a name")
 		}
 	}},
-	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: check.Final, Do: promptMessages},
+	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: isFinal, Do: promptMessages},
 	{ID: "L143", Kind: conv.OnResult, Methods: []string{"completion/complete"}, Do: func(e *conv.Event) {
 		values, err := jsonraw.Array(e.Raw("completion", "values"))
 		switch {
@@ -80,11 +79,11 @@ var content = []check.Check{
 // it knows what hosts of the internet look like, and resources have others.
 func isURI(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	if !ok || scheme == "" || !check.Alnum(scheme[0]) || scheme[0] <= '9' {
+	if !ok || scheme == "" || !isAlnum(scheme[0]) || scheme[0] <= '9' {
 		return false
 	}
 	for i := range len(scheme) {
-		if !check.Alnum(scheme[i]) && !strings.ContainsRune("+-.", rune(scheme[i])) {
+		if !isAlnum(scheme[i]) && !strings.ContainsRune("+-.", rune(scheme[i])) {
 			return false
 		}
 	}
@@ -97,14 +96,14 @@ func isURI(text string) bool {
 			if _, hex := jsonraw.HexByte([]byte(rest[i+1 : i+3])); !hex {
 				return false
 			}
-		} else if !check.Alnum(c) && !strings.ContainsRune("-._~:/?#[]@!$&'()*+,;=", rune(c)) {
+		} else if !isAlnum(c) && !strings.ContainsRune("-._~:/?#[]@!$&'()*+,;=", rune(c)) {
 			return false
 		}
 	}
 	return true
 }
 
-func structured(e *conv.Event) bool { return check.Final(e) && e.Raw("structuredContent") != nil }
+func structured(e *conv.Event) bool { return isFinal(e) && e.Raw("structuredContent") != nil }
 
 const longestMirror = 1 << 20
 
