@@ -121,6 +121,11 @@ func (e *Event) FindAs(s Severity, pointer, got, want string) {
 	e.Hit(Hit{Severity: s, Pointer: pointer, Got: got, Want: want})
 }
 
+// FindMessage reports a violation by the message as a whole. The subject tells the findings of a rule apart.
+func (e *Event) FindMessage(subject, got, want string) {
+	e.Hit(Hit{Root: true, Subject: subject, Got: got, Want: want})
+}
+
 // Raw gives the value under a path of names, or nil.
 func (e *Event) Raw(names ...string) json.RawMessage {
 	if len(names) == 0 {

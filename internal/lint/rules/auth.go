@@ -212,6 +212,6 @@ func errorIn200(e *conv.Event) {
 	text := strings.ToLower(e.Message.Error.Message)
 	if e.Stream.Request.Field("Authorization") == "" && slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
 		func(w string) bool { return strings.Contains(text, w) }) {
-		e.Hit(conv.Hit{Root: true, Subject: "HTTP 200", Got: "HTTP 200 with: " + e.Message.Error.Message, Want: "HTTP 401"})
+		e.FindMessage("HTTP 200", "HTTP 200 with: "+e.Message.Error.Message, "HTTP 401")
 	}
 }

@@ -47,7 +47,9 @@ type SchemaFault struct{ Reason, Where, Text string }
 func isOneOf(text string, all ...string) bool { return slices.Contains(all, text) }
 
 // isAlnum reports a letter or a digit of ASCII.
-func isAlnum(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
+func isAlnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
 
 // isFinal reports a result that is neither a question nor a task.
 func isFinal(e *conv.Event) bool {

@@ -47,13 +47,13 @@ func envelope(e *conv.Event) {
 	switch p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth", "shape", "method", "params"); {
 	case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
 	default:
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: p.Text + ": " + e.Show(e.Message.Raw), Want: `an object with "jsonrpc":"2.0"`})
+		e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
 	}
 }
 
 func oneOfTwo(e *conv.Event) {
 	if problem(e, "shape") != nil {
-		e.Hit(conv.Hit{Root: true, Subject: "response", Got: e.Show(e.Message.Raw), Want: `"result" or "error"`})
+		e.FindMessage("response", e.Show(e.Message.Raw), `"result" or "error"`)
 	}
 }
 
@@ -91,7 +91,7 @@ func idType(e *conv.Event) {
 
 func errorMembers(e *conv.Event) {
 	if p := problem(e, "error", "error_code", "error_message"); p != nil {
-		e.Hit(conv.Hit{Root: true, Subject: "error", Got: p.Text, Want: "an integer code and a string message"})
+		e.FindMessage("error", p.Text, "an integer code and a string message")
 	}
 }
 
@@ -109,7 +109,7 @@ func toNotification(e *conv.Event) bool {
 
 func unanswered(e *conv.Event) {
 	if toNotification(e) {
-		e.Hit(conv.Hit{Root: true, Subject: "notification", Got: e.Show(e.Message.Raw), Want: "no response"})
+		e.FindMessage("notification", e.Show(e.Message.Raw), "no response")
 	}
 }
 
@@ -126,11 +126,11 @@ func brokenMessage(e *conv.Event) bool {
 func strictJSON(e *conv.Event) {
 	m := e.Message
 	if p := problem(e, "bom", "utf8", "surrogate"); p != nil {
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: p.Text, Want: "JSON in UTF-8 without a byte order mark"})
+		e.FindMessage("message", p.Text, "JSON in UTF-8 without a byte order mark")
 		return
 	}
 	if notANumber(m.Raw) {
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: e.Show(m.Raw), Want: "a number, or null"})
+		e.FindMessage("message", e.Show(m.Raw), "a number, or null")
 		return
 	}
 	if p := problem(e, "duplicate_member"); p != nil {

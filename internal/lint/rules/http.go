@@ -28,17 +28,17 @@ var httpChecks = []Check{
 	{ID: "L075", Kind: conv.OnNotice, When: func(e *conv.Event) bool { return e.Stream != nil && e.Stream.Call != nil }, Do: related},
 	{ID: "L076", Kind: conv.OnEvent, When: answered, Do: func(e *conv.Event) {
 		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarry() {
-			e.Hit(conv.Hit{Root: true, Subject: e.Stream.Call.Method, Got: "after the response: " + e.Show(e.Frame.Raw), Want: "the end of the stream"})
+			e.FindMessage(e.Stream.Call.Method, "after the response: "+e.Show(e.Frame.Raw), "the end of the stream")
 		}
 	}},
 	{ID: "L076", Kind: conv.OnClose, When: answered, Do: func(e *conv.Event) {
 		if late := e.Frame.Time.Sub(e.Stream.Answered); late > closesWithin {
-			e.Hit(conv.Hit{Root: true, Subject: e.Stream.Call.Method, Got: "closed " + late.String() + " after the response", Want: "closed at once"})
+			e.FindMessage(e.Stream.Call.Method, "closed "+late.String()+" after the response", "closed at once")
 		}
 	}},
 	{ID: "L077", Kind: conv.OnEvent, Do: func(e *conv.Event) {
 		if s := e.Frame.SSE; s != nil && (s.ID != nil || s.Retry != nil) {
-			e.Hit(conv.Hit{Root: true, Subject: "event", Got: "id or retry", Want: "neither"})
+			e.FindMessage("event", "id or retry", "neither")
 		}
 	}},
 	{ID: "L078", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.EventStream() }, Do: func(e *conv.Event) {
@@ -86,7 +86,7 @@ func bare(codes ...int64) func(*conv.Event) bool {
 func status(want int) func(*conv.Event) {
 	return func(e *conv.Event) {
 		if got := e.Stream.Status(); got != want {
-			e.Hit(conv.Hit{Root: true, Subject: "error " + strconv.FormatInt(codeOf(e), 10), Got: "HTTP " + strconv.Itoa(got), Want: "HTTP " + strconv.Itoa(want)})
+			e.FindMessage("error "+strconv.FormatInt(codeOf(e), 10), "HTTP "+strconv.Itoa(got), "HTTP "+strconv.Itoa(want))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func related(e *conv.Event) {
 	case !listenKinds[e.Method]: // of an extension
 		return
 	}
-	e.Hit(conv.Hit{Root: true, Subject: e.Method, Got: e.Method + " on the stream of " + call.Method, Want: want})
+	e.FindMessage(e.Method, e.Method+" on the stream of "+call.Method, want)
 }
 
 func answered(e *conv.Event) bool {
@@ -142,7 +142,7 @@ func idle(e *conv.Event) {
 		since = e.Stream.Call.Sent
 	}
 	if gap := e.Frame.Time.Sub(since); gap > longestIdle {
-		e.Hit(conv.Hit{Root: true, Subject: "subscriptions/listen", Got: "nothing for " + gap.String(), Want: "a comment at least every 60 s"})
+		e.FindMessage("subscriptions/listen", "nothing for "+gap.String(), "a comment at least every 60 s")
 	}
 }
 

@@ -45,7 +45,7 @@ func counterOffer(e *conv.Event) {
 
 func early(e *conv.Event) {
 	if e.Method != "ping" && !e.Initialized {
-		e.Hit(conv.Hit{Root: true, Subject: e.Method, Got: e.Method + " before notifications/initialized", Want: "only ping"})
+		e.FindMessage(e.Method, e.Method+" before notifications/initialized", "only ping")
 	}
 }
 

@@ -31,7 +31,7 @@ var pipe = []Check{
 
 func noRequest(e *conv.Event) {
 	if e.Message.Kind == wire.Request {
-		e.Hit(conv.Hit{Root: true, Subject: e.Message.Method, Got: e.Show(e.Message.Raw), Want: "a response or a notification"})
+		e.FindMessage(e.Message.Method, e.Show(e.Message.Raw), "a response or a notification")
 	}
 }
 
@@ -86,6 +86,6 @@ func buffered(e *conv.Event) {
 	}
 	late := conv.State[int](e.Conversation, "late")
 	if *late++; *late == 2 {
-		e.Hit(conv.Hit{Root: true, Subject: "stdout", Got: "responses when stdin was closed, and none before", Want: "each response as soon as it is known"})
+		e.FindMessage("stdout", "responses when stdin was closed, and none before", "each response as soon as it is known")
 	}
 }

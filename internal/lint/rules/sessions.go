@@ -24,7 +24,7 @@ var sessions = []Check{
 	}},
 	{ID: "L089", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: predictable},
 	{ID: "L096", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Root: true, Subject: "GET stream", Got: "a response: " + e.Show(e.Message.Raw), Want: "requests and notifications only"})
+		e.FindMessage("GET stream", "a response: "+e.Show(e.Message.Raw), "requests and notifications only")
 	}},
 	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) }, Do: twice},
 	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
@@ -34,27 +34,27 @@ var sessions = []Check{
 		return e.Stream.Events == 1 && e.Stream.Sent == wire.Request && e.Frame.SSE != nil && e.Frame.SSE.ID != nil
 	}, Do: func(e *conv.Event) {
 		if len(bytes.Trim(e.Frame.Raw, jsonraw.WhiteSpace)) > 0 {
-			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "an event with data first", Want: "an event with an id and no data first"})
+			e.FindMessage("event stream", "an event with data first", "an event with an id and no data first")
 		}
 	}},
 	{ID: "L100", Kind: conv.OnClose, When: serverCloses, Do: func(e *conv.Event) {
 		if e.Stream.Open > 0 && !e.Stream.Retry {
-			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "closed without the response and without retry", Want: "an event with retry before the end"})
+			e.FindMessage("event stream", "closed without the response and without retry", "an event with retry before the end")
 		}
 	}},
 	{ID: "L102", Kind: conv.OnClose, When: serverCloses, Do: func(e *conv.Event) {
 		if e.Stream.Open > 0 {
-			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "closed without the response", Want: "the response"})
+			e.FindMessage("event stream", "closed without the response", "the response")
 		}
 	}},
 	{ID: "L103", Kind: conv.OnEvent, When: endpoint, Do: func(e *conv.Event) {
 		if e.Stream.Events > 1 {
-			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "endpoint as event " + strconv.Itoa(e.Stream.Events), Want: "endpoint first"})
+			e.FindMessage("event stream", "endpoint as event "+strconv.Itoa(e.Stream.Events), "endpoint first")
 		}
 	}},
 	{ID: "L104", Kind: conv.OnEvent, When: endpoint, Do: endpointURL},
 	{ID: "L105", Kind: conv.OnEvent, When: endpoint, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Root: true, Subject: "transport", Got: "HTTP+SSE", Want: "Streamable HTTP"})
+		e.FindMessage("transport", "HTTP+SSE", "Streamable HTTP")
 	}},
 }
 
@@ -131,7 +131,7 @@ func twice(e *conv.Event) {
 	seen := conv.State[recent.Map[uint64, place]](e.Conversation, "messages of streams")
 	key := conv.Sum(e.Stream.Session(), m.Raw)
 	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: "on two streams: " + e.Show(m.Raw), Want: "on one stream"})
+		e.FindMessage("message", "on two streams: "+e.Show(m.Raw), "on one stream")
 	}
 	seen.Put(key, place{e.Stream.Number, e.Frame.Time})
 }
@@ -140,7 +140,7 @@ func eventID(e *conv.Event) {
 	seen := conv.State[recent.Map[string, int]](e.Conversation, "event ids")
 	key := e.Stream.Session() + " " + *e.Frame.SSE.ID
 	if _, again := seen.Lookup(key); again {
-		e.Hit(conv.Hit{Root: true, Subject: "event", Got: "id " + *e.Frame.SSE.ID + " again", Want: "an id of its own for each event"})
+		e.FindMessage("event", "id "+*e.Frame.SSE.ID+" again", "an id of its own for each event")
 	}
 	seen.Put(key, e.Stream.Number)
 }
@@ -165,8 +165,8 @@ func endpointURL(e *conv.Event) {
 	u, err := base.Parse(string(e.Frame.Raw))
 	switch {
 	case err != nil:
-		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: e.Show(e.Frame.Raw), Want: "a URL"})
+		e.FindMessage("endpoint", e.Show(e.Frame.Raw), "a URL")
 	case unreachable(u.Hostname()) || !sameOrigin(base, u):
-		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: u.String(), Want: "a URL of " + base.Scheme + "://" + base.Host})
+		e.FindMessage("endpoint", u.String(), "a URL of "+base.Scheme+"://"+base.Host)
 	}
 }
