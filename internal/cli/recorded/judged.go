@@ -6,8 +6,8 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/lint"
-	"mcpc/internal/lint/rules"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/rules"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shape"
 	"mcpc/internal/validate"
