@@ -184,7 +184,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 		r, out = judgeCapture(judging, f, o.capture)
 	} else {
 		r, out = probe.Judge(judging, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(),
-			Tools: recorded.LintTools, Options: o.probes})
+			Tools: recorded.LintTools, Send: o.probes})
 	}
 	if r == nil {
 		return cmdutil.Exit(out)

@@ -158,7 +158,7 @@ func createdTask(ctx context.Context, b *bench) (misses []miss) {
 		b.send(ctx, about("tasks/cancel", id))
 	}
 	if !seen {
-		return []miss{{id: "L184", skip: true, got: "no tool that was called became a task"}}
+		return skipped("L184", "no tool that was called became a task")
 	}
 	return misses
 }
@@ -184,26 +184,26 @@ func endedTask(ctx context.Context, b *bench) []miss {
 			return nil
 		}
 	}
-	return []miss{{id: "L193", skip: true, got: "no task ended in time"}}
+	return skipped("L193", "no task ended in time")
 }
 
 // publicLists asks for the lists without the token. Where that is answered, too, what is
 // public has to be the same.
 func publicLists(ctx context.Context, b *bench) (misses []miss) {
-	if !b.o.Auth || !hasToken(b) {
-		return []miss{{id: "L150", skip: true, got: "needs --auth and a token: a second user is one without it"}}
+	if !b.o.Send.Auth || !hasToken(b) {
+		return skipped("L150", "needs --auth and a token: a second user is one without it")
 	}
 	s := *b.clean
 	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
 	other, out := b.again(ctx, &s, true)
 	if !out.Good() {
-		return []miss{{id: "L150", skip: true, got: out.Text}}
+		return skipped("L150", out.Text)
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)
 	theirs := client.Call{Method: "tools/list", Once: true}
 	a := b.answerOf(other.Do(ctx, theirs), other)
 	if !a.result() {
-		return []miss{{id: "L150", skip: true, got: "needs a second user: without a token nothing is listed"}}
+		return skipped("L150", "needs a second user: without a token nothing is listed")
 	}
 	ours := b.do(ctx, theirs, theirs.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -76,7 +77,8 @@ func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 		misses = append(misses, miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
 	}
 	if w.resource.raw == nil {
-		add("L197", "the protected resource metadata", strings.Join(trimmed(w.tried), "; "), "a JSON document", "")
+		tried := sliceutil.Map(w.tried[:min(3, len(w.tried))], strings.TrimSpace)
+		add("L197", "the protected resource metadata", strings.Join(tried, "; "), "a JSON document", "")
 	} else {
 		m, _ := jsonraw.Object(w.resource.raw)
 		resource := m.Text("resource")
@@ -125,14 +127,6 @@ func (w *walk) serverMisses(at conv.Spot) (misses []miss) {
 		add("L204", "neither client_id_metadata_document_supported nor registration_endpoint", "one of them", "")
 	}
 	return misses
-}
-
-// trimmed are the lines without the blanks around them, the first few of them.
-func trimmed(lines []string) (some []string) {
-	for _, line := range lines[:min(3, len(lines))] {
-		some = append(some, strings.TrimSpace(line))
-	}
-	return some
 }
 
 // judgeAuth judges the rules about metadata by a walk, for a server that asked for

@@ -17,12 +17,16 @@ import (
 
 // callProbes call the tools that the user named, or read-only ones.
 var callProbes = []probe{
-	{rules: []string{"L124"}, when: func(b *bench) string { return noCall(b, requiresArgument, "needs an argument") }, do: missingArgument},
-	{rules: []string{"L126"}, when: func(b *bench) string { return noCall(b, mistypable, "has an argument of another type than string") }, do: wrongType},
-	{rules: []string{"L067", "L068", "L069", "L070"}, when: func(b *bench) string { return noCall(b, mirrorsArgument, "has an x-mcp-header") }, do: paramHeaders},
-	{rules: []string{"L051"}, when: func(b *bench) string {
-		return absent(!slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 }), "no tool that was called needs a capability of the client")
-	}, do: lackedCapability},
+	{rules: []string{"L124"}, when: noCall(requiresArgument, "needs an argument"), do: missingArgument},
+	{rules: []string{"L126"}, when: noCall(func(c calledTool) bool {
+		return c.mistyped() != nil
+	}, "has an argument of another type than string"), do: wrongType},
+	{rules: []string{"L067", "L068", "L069", "L070"}, when: noCall(func(c calledTool) bool {
+		return len(paramheader.Fields(c.schema, c.Args)) > 0
+	}, "has an x-mcp-header"), do: paramHeaders},
+	{rules: []string{"L051"}, when: absent("no tool that was called needs a capability of the client", func(b *bench) bool {
+		return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
+	}), do: lackedCapability},
 	{rules: []string{"L157"}, when: noQuestion, do: tampered},
 	{rules: []string{"L158"}, when: noQuestion, do: otherAnswers},
 	{rules: []string{"L184"}, when: noCalls, do: createdTask},
@@ -44,9 +48,9 @@ func callTools(ctx context.Context, b *bench) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
-		calls := slices.DeleteFunc(slices.Clone(b.o.Calls), func(c Call) bool { return c.Name != name })
+		calls := slices.DeleteFunc(slices.Clone(b.o.Send.Calls), func(c Call) bool { return c.Name != name })
 		named := len(calls) > 0
-		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.ReadOnly && len(requiredIn(schema)) == 0 &&
+		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.Send.ReadOnly && len(requiredIn(schema)) == 0 &&
 			string(jsonraw.First(hints, "readOnlyHint")) == "true" && string(jsonraw.First(hints, "destructiveHint")) != "true" {
 			calls = []Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
@@ -64,7 +68,7 @@ func callTools(ctx context.Context, b *bench) {
 			b.called = append(b.called, called)
 		}
 	}
-	for _, c := range b.o.Calls {
+	for _, c := range b.o.Send.Calls {
 		if !slices.Contains(b.lists.names("tools", "name"), c.Name) {
 			b.unlisted = append(b.unlisted, c.Name)
 		}
@@ -101,14 +105,16 @@ func (c calledTool) call(args json.RawMessage) ask {
 
 func requiredIn(schema json.RawMessage) []string { return textsIn(schema, "required") }
 
-// noCall is why no tool that was called shows whether a rule is kept.
-func noCall(b *bench, fits func(calledTool) bool, what string) string {
-	return absent(!slices.ContainsFunc(b.called, fits), "no tool that was called "+what)
+// noCall returns a condition: no tool that was called shows whether a rule is kept.
+func noCall(fits func(calledTool) bool, what string) func(b *bench) string {
+	return absent("no tool that was called "+what, func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
 }
 
-// noQuestion is why no tool can be answered, noCalls why none can be asked again.
-func noQuestion(b *bench) string { return noCall(b, asksForInput, "asks for input") }
-func noCalls(b *bench) string    { return absent(len(b.called) == 0, "no tool was called") }
+// noQuestion holds if no tool can be answered, noCalls if none can be asked again.
+var (
+	noQuestion = noCall(asksForInput, "asks for input")
+	noCalls    = absent("no tool was called", func(b *bench) bool { return len(b.called) == 0 })
+)
 
 func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 }
 
@@ -124,15 +130,6 @@ func (c calledTool) mistyped() json.RawMessage {
 	return nil
 }
 
-func mistypable(c calledTool) bool      { return c.mistyped() != nil }
-func mirrorsArgument(c calledTool) bool { return len(paramheader.Fields(c.schema, c.Args)) > 0 }
-
-// lacksArguments reports a call that was made without arguments.
-func (c calledTool) lacksArguments() bool {
-	members, err := jsonraw.Object(c.Args)
-	return err == nil && len(members) == 0
-}
-
 // unanswered reports a call without an answer of JSON-RPC.
 func (c calledTool) unanswered() bool {
 	return c.answer.Kind == wire.Transport || c.answer.Kind == wire.Timeout
@@ -143,7 +140,8 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 		if !requiresArgument(c) {
 			continue
 		}
-		if c.lacksArguments() && c.unanswered() { // tool-answers has the call
+		members, err := jsonraw.Object(c.Args)
+		if err == nil && len(members) == 0 && c.unanswered() { // tool-answers has the call
 			m := missed("L124", "tool "+c.Name, c.answer, "a result with isError true")
 			m.skip = true
 			misses = append(misses, m)

@@ -40,7 +40,11 @@ type Recording struct {
 // Fill writes what the linter found into a report.
 func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 	for _, j := range report.Judgements {
-		r.Rules = append(r.Rules, verdict.Rule{ID: j.ID, Verdict: verdictOf(j.Verdict), Why: j.Why, Severity: string(j.Rule.Severity),
+		word := string(j.Verdict)
+		if j.Verdict == lint.Fail {
+			word = string(conv.Error)
+		}
+		r.Rules = append(r.Rules, verdict.Rule{ID: j.ID, Verdict: word, Why: j.Why, Severity: string(j.Rule.Severity),
 			Title: j.Rule.Title, Source: j.Rule.Page(j.Rule.To), Fix: j.Rule.Fix, Tags: j.Rule.Tags})
 	}
 	at := rec.locate(report.Findings)
@@ -76,14 +80,6 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		}
 		r.Findings = append(r.Findings, finding)
 	}
-}
-
-// verdictOf names a verdict as reports do.
-func verdictOf(v lint.Verdict) string {
-	if v == lint.Fail {
-		return string(conv.Error)
-	}
-	return string(v)
 }
 
 // locate finds the rows to which the evidence belongs. The recording is read once more, as

@@ -49,7 +49,9 @@ var singles = []single{
 	{id: "L064", subject: "Mcp-Method in another case", ask: func(b *bench) ask {
 		return ask{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
 	}, want: badHeader},
-	{id: "L065", subject: "Mcp-Name in base64", when: noNamed, ask: func(b *bench) ask { return b.named(encoded) }, want: anyResult},
+	{id: "L065", subject: "Mcp-Name in base64", when: noNamed, ask: func(b *bench) ask {
+		return b.named(func(name string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=" })
+	}, want: anyResult},
 	{id: "L066", subject: "Mcp-Name with invalid base64", when: noNamed, ask: func(b *bench) ask {
 		return b.named(func(string) string { return "=?base64?%%%?=" })
 	}, want: badHeader},
@@ -65,11 +67,16 @@ var singles = []single{
 	{id: "L123", subject: "an unknown tool", ask: call("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`), want: invalidParams},
 	{id: "L125", subject: "arguments in an array", ask: malformedCall, want: want{codes: []int64{-32602}, other: conv.Warn, toolError: true, text: "error -32602"}},
 	{id: "L141", subject: "an unknown prompt", ask: call("prompts/get", `{"name":"mcpc-no-such-prompt"}`), want: invalidParams},
-	{id: "L141", subject: "a prompt without its arguments", when: func(b *bench) string { return absent(b.lists.promptWith(true) == "", "no prompt needs an argument") },
+	{id: "L141", subject: "a prompt without its arguments", when: absent("no prompt needs an argument", func(b *bench) bool { return b.lists.promptWith(true) == "" }),
 		ask: func(b *bench) ask {
 			return ask{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(b.lists.promptWith(true)))}
 		}, want: invalidParams},
-	{id: "L175", subject: "the log level loud", ask: badLevel, want: invalidParams},
+	{id: "L175", subject: "the log level loud", ask: func(b *bench) ask {
+		if b.stateless() {
+			return ask{method: b.plainMethod(), params: json.RawMessage(`{"_meta":{"` + meta + `logLevel":"loud"}}`)}
+		}
+		return ask{method: "logging/setLevel", params: json.RawMessage(`{"level":"loud"}`)}
+	}, want: invalidParams},
 	{id: "L188", subject: "an unknown task", ask: call("tasks/get", `{"taskId":"mcpc-no-such-task"}`), want: invalidParams},
 	{id: "L189", subject: "tasks/get with another Mcp-Name", ask: func(*bench) ask {
 		return ask{method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`), edits: []wire.Field{field("Mcp-Name", "mcpc-other")}}
@@ -130,10 +137,10 @@ func (l lists) promptWith(required bool) string {
 	return ""
 }
 
-// noNamed is why there is no request with a name that changes nothing.
-func noNamed(b *bench) string {
-	return absent(b.lists.promptWith(false) == "" && len(b.lists.names("resources", "uri")) == 0, "there is no prompt without arguments and no resource")
-}
+// noNamed holds if there is no request with a name that changes nothing.
+var noNamed = absent("there is no prompt without arguments and no resource", func(b *bench) bool {
+	return b.lists.promptWith(false) == "" && len(b.lists.names("resources", "uri")) == 0
+})
 
 // named is a request for a prompt or a resource, with another Mcp-Name.
 func (b *bench) named(header func(name string) string) ask {
@@ -142,10 +149,6 @@ func (b *bench) named(header func(name string) string) ask {
 	}
 	uri := b.lists.names("resources", "uri")[0]
 	return ask{method: "resources/read", params: jsonraw.With(nil, "uri", jsonraw.Quote(uri)), edits: []wire.Field{field("Mcp-Name", header(uri))}}
-}
-
-func encoded(name string) string {
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
 }
 
 // lessMeta asks without members of _meta.
@@ -183,13 +186,6 @@ func malformedCall(b *bench) ask {
 		}
 	}
 	return ask{method: "tools/call", params: fmt.Appendf(nil, `{"name":%s,"arguments":[]}`, jsonraw.Quote(name))}
-}
-
-func badLevel(b *bench) ask {
-	if b.stateless() {
-		return ask{method: b.plainMethod(), params: json.RawMessage(`{"_meta":{"` + meta + `logLevel":"loud"}}`)}
-	}
-	return ask{method: "logging/setLevel", params: json.RawMessage(`{"level":"loud"}`)}
 }
 
 // ancient is a version that no server supports.
@@ -360,7 +356,7 @@ func initializeRefused(ctx context.Context, b *bench) []miss {
 func sameLists(ctx context.Context, b *bench) (misses []miss) {
 	other, out := b.fresh(ctx)
 	if !out.Good() {
-		return []miss{{id: "L057", skip: true, got: out.Text}}
+		return skipped("L057", out.Text)
 	}
 	defer other.close(ctx)
 	for _, k := range connect.Kinds {

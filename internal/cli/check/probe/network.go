@@ -10,17 +10,15 @@ import (
 	"mcpc/internal/lint/conv"
 )
 
-// notLocal is why the server need not be bound to the loopback address.
-func notLocal(b *bench) string {
-	return absent(!cmdutil.IsLocal(b.clean.opt.Server.URL), "the server is not on this machine")
-}
+// notLocal holds if the server need not be bound to the loopback address.
+var notLocal = absent("the server is not on this machine", func(b *bench) bool { return !cmdutil.IsLocal(b.clean.opt.Server.URL) })
 
 // otherAddress tries the other addresses of this machine.
 func otherAddress(ctx context.Context, b *bench) []miss {
 	u, err := url.Parse(b.clean.opt.Server.URL)
 	addresses, failed := net.InterfaceAddrs()
 	if err != nil || failed != nil {
-		return []miss{{id: "L084", skip: true, got: "the addresses of this machine are unknown"}}
+		return skipped("L084", "the addresses of this machine are unknown")
 	}
 	var others []string
 	for _, address := range addresses {

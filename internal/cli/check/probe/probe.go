@@ -39,12 +39,10 @@ func missed(rule, subject string, a answer, want string) miss {
 	return miss{id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost(), silent: a.Kind == wire.Timeout}
 }
 
-// same reports two misses of the same rule in the same way.
-func (m miss) same(other miss) bool {
-	return m.id == other.id && m.subject == other.subject && m.pointer == other.pointer && m.skip == other.skip
-}
+// skipped is the miss of a rule that a probe could not judge.
+func skipped(rule, why string) []miss { return []miss{{id: rule, skip: true, got: why}} }
 
-// probes are all of them, in the order in which they are made: those of most value first.
+// probes returns all of them, in the order in which they are made: those of most value first.
 func probes() (all []probe) {
 	for _, s := range singles {
 		all = append(all, s.probe())
@@ -73,7 +71,7 @@ func (b *bench) probe(ctx context.Context) {
 		discovery(ctx, b)
 		b.handshakes = takesHandshake(ctx, b)
 	}
-	if b.o.Auth {
+	if b.o.Send.Auth {
 		withoutToken(ctx, b)
 	}
 	if b.overHTTP() && b.polite.Facts().Asked {
@@ -89,7 +87,7 @@ func (b *bench) probe(ctx context.Context) {
 		}
 	}
 	for _, r := range lint.Rules() {
-		if r.Mode == lint.Passive || !b.o.Runs(r.Mode) || made[r.ID] {
+		if r.Mode == lint.Passive || !b.o.Send.Runs(r.Mode) || made[r.ID] {
 			continue
 		}
 		why := b.gate(r)
@@ -108,7 +106,7 @@ func (b *bench) probe(ctx context.Context) {
 func toJudge(b *bench, ids []string, made map[string]bool) (rules []string) {
 	for _, id := range ids {
 		r, ok := lint.Find(id)
-		if !ok || slices.Contains(b.o.Off, id) || !b.o.Runs(r.Mode) || b.gate(r) != "" {
+		if !ok || slices.Contains(b.o.Off, id) || !b.o.Send.Runs(r.Mode) || b.gate(r) != "" {
 			continue
 		}
 		made[id] = true
@@ -182,7 +180,7 @@ func (b *bench) budget() string {
 	if !b.gone.Good() {
 		return b.gone.Text
 	}
-	if most := b.o.MaxRequests; most > 0 && b.requests() >= most {
+	if most := b.o.Send.MaxRequests; most > 0 && b.requests() >= most {
 		return fmt.Sprintf("--max-requests %d was reached", most)
 	}
 	return b.polite.Stopped()
@@ -209,7 +207,10 @@ func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 		got := []string{misses[i].got}
 		differ := false
 		for _, other := range others {
-			at := slices.IndexFunc(other, misses[i].same)
+			at := slices.IndexFunc(other, func(o miss) bool {
+				m := misses[i]
+				return o.id == m.id && o.subject == m.subject && o.pointer == m.pointer && o.skip == m.skip
+			})
 			if differ = differ || at < 0; at >= 0 {
 				got = append(got, other[at].got)
 			} else {

@@ -21,7 +21,9 @@ import (
 var safeProbes = []probe{
 	{rules: []string{"L035"}, do: listsOfDeclared},
 	{rules: []string{"L036"}, do: listsOfUndeclared},
-	{rules: []string{"L039"}, when: func(b *bench) string { return absent(len(b.lists["prompts"]) == 0, "it lists no prompt") }, do: completion},
+	{rules: []string{"L039"}, when: absent("it lists no prompt", func(b *bench) bool {
+		return len(b.lists["prompts"]) == 0
+	}), do: completion},
 	{rules: []string{"L043", "L044"}, do: discover},
 	{rules: []string{"L027", "L028", "L092"}, do: versions},
 	{rules: []string{"L031"}, do: ping},
@@ -30,16 +32,18 @@ var safeProbes = []probe{
 	{rules: []string{"L095"}, do: getStream},
 	{rules: []string{"L082"}, when: noNotification, do: notification},
 	{rules: []string{"L084"}, when: notLocal, do: otherAddress},
-	{rules: []string{"L085"}, when: func(b *bench) string {
-		return absent(cmdutil.IsLocal(b.clean.opt.Server.URL), "the server is on this machine")
-	}, do: open},
+	{rules: []string{"L085"}, when: absent("the server is on this machine", func(b *bench) bool {
+		return cmdutil.IsLocal(b.clean.opt.Server.URL)
+	}), do: open},
 	{rules: []string{"L115"}, do: order},
 	{rules: []string{"L135", "L136", "L137"}, do: missingResource},
-	{rules: []string{"skills-content"}, when: func(b *bench) string { return absent(len(b.lists["skills"]) == 0, "it lists no skill") }, do: skillFiles},
+	{rules: []string{"skills-content"}, when: absent("it lists no skill", func(b *bench) bool {
+		return len(b.lists["skills"]) == 0
+	}), do: skillFiles},
 	{rules: []string{"L177"}, when: nothingToListenTo, do: acknowledged},
-	{rules: []string{"L150"}, when: func(b *bench) string {
-		return absent(!b.overHTTP() || !b.declares("tools"), "the server lists no tools over HTTP")
-	}, do: publicLists},
+	{rules: []string{"L150"}, when: absent("the server lists no tools over HTTP", func(b *bench) bool {
+		return !b.overHTTP() || !b.declares("tools")
+	}), do: publicLists},
 	{rules: []string{"L022"}, when: notChild, do: exits},
 }
 
@@ -52,12 +56,14 @@ var unmade = map[string]string{
 	"L208": "would put a token into a URL, which servers log",
 }
 
-// absent is why, where a condition holds.
-func absent(condition bool, why string) string {
-	if condition {
-		return why
+// absent returns a condition of a probe that does not apply to a server, and why.
+func absent(why string, isAbsent func(b *bench) bool) func(b *bench) string {
+	return func(b *bench) string {
+		if isAbsent(b) {
+			return why
+		}
+		return ""
 	}
-	return ""
 }
 
 // do makes a call on the conversation that the linter reads, and opens that again if it broke.
@@ -256,10 +262,10 @@ func ping(ctx context.Context, b *bench) []miss {
 	return []miss{missed("L031", "ping", a, "the result {}")}
 }
 
-// sessionless is why requests before initialize cannot be told from others.
-func sessionless(b *bench) string {
-	return absent(b.overHTTP() && b.clean.Memory().SessionID == "", "the server has no sessions")
-}
+// sessionless holds if requests before initialize cannot be told from others.
+var sessionless = absent("the server has no sessions", func(b *bench) bool {
+	return b.overHTTP() && b.clean.Memory().SessionID == ""
+})
 
 func uninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
@@ -270,10 +276,10 @@ func uninitialized(ctx context.Context, b *bench) []miss {
 	return nil
 }
 
-// onlyStateless is why GET and DELETE may mean something else.
-func onlyStateless(b *bench) string {
-	return absent(b.handshakes || len(b.supported) == 0, "the server also speaks revisions with sessions")
-}
+// onlyStateless holds if GET and DELETE may mean something else.
+var onlyStateless = absent("the server also speaks revisions with sessions", func(b *bench) bool {
+	return b.handshakes || len(b.supported) == 0
+})
 
 func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
@@ -293,10 +299,10 @@ func getStream(ctx context.Context, b *bench) []miss {
 	return []miss{missed("L095", "GET", a, "an event stream or HTTP 405")}
 }
 
-// noNotification is why no notification of a client can be sent.
-func noNotification(b *bench) string {
-	return absent(b.stateless(), "clients send no notifications over HTTP in this revision")
-}
+// noNotification holds if no notification of a client can be sent.
+var noNotification = absent("clients send no notifications over HTTP in this revision", func(b *bench) bool {
+	return b.stateless()
+})
 
 func notification(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"mcpc-check"}`))
@@ -316,7 +322,7 @@ func order(ctx context.Context, b *bench) []miss {
 	items, out := b.listOne(ctx, b.clean, "tools/list")
 	a := b.answerOf(out, b.clean)
 	if !out.Good() {
-		return []miss{{id: "L115", skip: true, got: a.String()}}
+		return skipped("L115", a.String())
 	}
 	before, now := b.lists.names("tools", "name"), lists{"tools": items}.names("tools", "name")
 	sortedBefore, sortedNow := slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
@@ -336,7 +342,7 @@ func missingResource(ctx context.Context, b *bench) (misses []miss) {
 		rule, code = "L135", -32602
 	}
 	if _, refused := b.refusals[connect.ResourceKind.Method]; refused && a.code() == -32601 {
-		return []miss{{id: rule, skip: true, got: "the server has no resources/read"}} // L035 says so
+		return skipped(rule, "the server has no resources/read") // L035 says so
 	}
 	if a.code() != code {
 		misses = append(misses, missed(rule, "a missing resource", a, fmt.Sprintf("error %d", code)))
@@ -393,15 +399,15 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 	return []miss{missed("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
 }
 
-// notChild is why there is no process to end.
-func notChild(b *bench) string {
-	return absent(len(b.clean.opt.Server.Command) == 0, "the server is no process of mcpc's")
-}
+// notChild holds if there is no process to end.
+var notChild = absent("the server is no process of mcpc's", func(b *bench) bool {
+	return len(b.clean.opt.Server.Command) == 0
+})
 
 func exits(ctx context.Context, b *bench) []miss {
 	s, out := b.muted(ctx)
 	if !out.Good() {
-		return []miss{{id: "L022", skip: true, got: out.Text}}
+		return skipped("L022", out.Text)
 	}
 	began := b.f.Now()
 	s.Close(context.WithoutCancel(ctx), true)

@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/lint"
-	"mcpc/internal/lint/rules"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/rules"
 	"mcpc/internal/render/hint"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/suggest"
@@ -45,11 +45,7 @@ type judge struct {
 	// unlisted are the tools of --call that the server does not list.
 	unlisted []string
 
-	traffic
-}
-
-// traffic is what was sent and received so far; mu guards it.
-type traffic struct {
+	// mu guards the rest: what was sent and received so far.
 	mu sync.Mutex
 	// muted are the connections that the linter does not read, crossed the last frames of
 	// each.
@@ -121,7 +117,8 @@ type Request struct {
 	Era   string
 	Off   []string
 	Tools rules.Tools
-	Options
+	// Send says what is sent.
+	Send Options
 }
 
 // Judge judges a server by each of the revisions that were asked for. The report is nil where
@@ -129,7 +126,7 @@ type Request struct {
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
-		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}}
+		muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}
 	defer f.StartSpinner()()
 	f.ShowTraffic(f.Verbose, f.Explain)
 	all, _ := Pins(o.Era, f.Protocol)
@@ -193,7 +190,7 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 		return nil, o
 	}
 	if j.polite == nil {
-		j.polite = j.o.Pace(opt.Server.URL, j.requests, j.f.Now)
+		j.polite = j.o.Send.Pace(opt.Server.URL, j.requests, j.f.Now)
 	}
 	j.report.Target = c.Where
 	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
@@ -340,7 +337,7 @@ func (j *judge) finish() *verdict.Report {
 	rec.Fill(r, j.linter.Report())
 	for i, flag := range []string{"--negative", "--call"} {
 		mode := []lint.Mode{lint.Negative, lint.Calls}[i]
-		if !j.o.Runs(mode) {
+		if !j.o.Send.Runs(mode) {
 			r.Lacks = append(r.Lacks, flag)
 		}
 	}
