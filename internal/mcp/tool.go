@@ -3,12 +3,10 @@
 package mcp
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -41,128 +39,78 @@ type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
-// tapes are used again: a list has many tools.
-var tapes = sync.Pool{New: func() any { return new(jsonraw.Tape) }}
-
-// ParseTool takes one entry of tools/list apart. An entry that no client could
-// call gives a Finding and no tool.
+// ParseTool reads one entry of tools/list. An entry that no client could call gives a Finding and no tool.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
-	tape := tapes.Get().(*jsonraw.Tape)
-	defer tapes.Put(tape)
-	if !tape.Read(raw) || tape.Kind(0) != '{' {
+	members, err := jsonraw.Object(raw)
+	if err != nil {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
-	e := entry{tape: tape}
-	e.find(0)
-	t := Tool{Raw: raw, Name: e.text(atName), Title: e.text(atTitle), Description: e.text(atDescription),
-		InputSchema: e.raw(atInputSchema), OutputSchema: e.raw(atOutputSchema), Meta: e.raw(atMeta)}
+	t := Tool{
+		Raw:          raw,
+		Name:         members.Text("name"),
+		Title:        members.Text("title"),
+		Description:  members.Text("description"),
+		InputSchema:  present(members, "inputSchema"),
+		OutputSchema: present(members, "outputSchema"),
+		Meta:         present(members, "_meta"),
+	}
 	if t.Name == "" {
-		return Tool{}, lacking("tool", "name", e.raw(atName))
+		return Tool{}, lacking("tool", "name", members.Value("name"))
 	}
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)
 	}
-	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
-	if at := e.at[atExecution]; at > 0 {
-		if support := tape.Member(at, "taskSupport"); support > 0 {
-			t.TaskSupport, _ = jsonraw.Text(tape.Raw(support))
-		}
+	t.UI = pageIn(t.Meta)
+	t.AppOnly = AppOnly(t.Meta)
+	if execution := members.Value("execution"); execution != nil {
+		t.TaskSupport, _ = jsonraw.Text(jsonraw.First(execution, "taskSupport"))
 	}
-	if at := e.at[atAnnotations]; at > 0 && tape.Kind(at) == '{' {
-		t.readAnnotations(e, at)
+	if annotations := present(members, "annotations"); annotations != nil {
+		hints, err := jsonraw.Object(annotations)
+		if err != nil {
+			return t, nil
+		}
+		if t.Title == "" { // the display name is title, then annotations.title, then name
+			t.Title = hints.Text("title")
+		}
+		t.Hints = Hints{
+			ReadOnly:    hint(hints.Value("readOnlyHint")),
+			Destructive: hint(hints.Value("destructiveHint")),
+			Idempotent:  hint(hints.Value("idempotentHint")),
+			OpenWorld:   hint(hints.Value("openWorldHint")),
+		}
 	}
 	return t, nil
 }
 
-// An entry is an object on a tape. at has where the values of its known members stand, or 0.
-type entry struct {
-	tape *jsonraw.Tape
-	at   [knownMembers]int
-}
-
-// The members of a tool and of its annotations.
-const (
-	atOther = iota
-	atName
-	atTitle
-	atDescription
-	atInputSchema
-	atOutputSchema
-	atMeta
-	atExecution
-	atAnnotations
-	atReadOnly
-	atDestructive
-	atIdempotent
-	atOpenWorld
-	knownMembers
-)
-
-// find looks for the members of the object at a node. Of two with one name the first counts.
-func (e *entry) find(node int) {
-	e.at = [knownMembers]int{}
-	for at, end := node+1, e.tape.Next(node); at < end; at = e.tape.Next(at + 1) {
-		if m := memberOf(e.tape.Name(at)); e.at[m] == 0 {
-			e.at[m] = at + 1
-		}
-	}
-}
-
-func memberOf(word []byte) int {
-	switch string(word) {
-	case "name":
-		return atName
-	case "title":
-		return atTitle
-	case "description":
-		return atDescription
-	case "inputSchema":
-		return atInputSchema
-	case "outputSchema":
-		return atOutputSchema
-	case "_meta":
-		return atMeta
-	case "execution":
-		return atExecution
-	case "annotations":
-		return atAnnotations
-	case "readOnlyHint":
-		return atReadOnly
-	case "destructiveHint":
-		return atDestructive
-	case "idempotentHint":
-		return atIdempotent
-	case "openWorldHint":
-		return atOpenWorld
-	}
-	return atOther
-}
-
-// raw returns the value of a member; nil if it is absent or null, which servers write for absent.
-func (e *entry) raw(member int) json.RawMessage {
-	if at := e.at[member]; at > 0 && e.tape.Kind(at) != 'n' {
-		return e.tape.Raw(at)
+// present returns the value of a member; nil if it is absent or null, which servers write for absent.
+func present(members jsonraw.Members, name string) json.RawMessage {
+	if value := members.Value(name); string(value) != "null" {
+		return value
 	}
 	return nil
 }
 
-func (e *entry) text(member int) string {
-	text, _ := jsonraw.Text(e.raw(member))
-	return text
+// hint returns the value of a hint, nil if it is not a boolean.
+func hint(value json.RawMessage) *bool {
+	switch string(value) {
+	case "true":
+		return &declared
+	case "false":
+		return &denied
+	}
+	return nil
 }
+
+// declared and denied are what the hints of all tools point to. They are never changed.
+var declared, denied = true, false
 
 // ToolName returns the name of an entry of tools/list that ParseTool takes; false for any other.
 func ToolName(raw json.RawMessage) (name string, ok bool) {
-	tape := tapes.Get().(*jsonraw.Tape)
-	defer tapes.Put(tape)
-	if !tape.Read(raw) || tape.Kind(0) != '{' {
-		return "", false
-	}
-	e := entry{tape: tape}
-	e.find(0)
-	schema := e.raw(atInputSchema)
-	name = e.text(atName)
-	return name, name != "" && len(schema) > 0 && schema[0] == '{'
+	members, err := jsonraw.Object(raw)
+	schema := members.Value("inputSchema")
+	name = members.Text("name")
+	return name, err == nil && name != "" && len(schema) > 0 && schema[0] == '{'
 }
 
 // IsToolName reports a name of 1 to 128 of the characters that the specification wants.
@@ -209,24 +157,3 @@ func lacking(rule, member string, value json.RawMessage) *wire.Finding {
 func badEntry(rule, format string, args ...any) *wire.Finding {
 	return &wire.Finding{Rule: rule, Level: wire.Warning, Text: fmt.Sprintf(format, args...)}
 }
-
-// readAnnotations also gives the title its second place: the display name is
-// title, then annotations.title, then name.
-func (t *Tool) readAnnotations(e entry, node int) {
-	e.find(node)
-	t.Title = cmp.Or(t.Title, e.text(atTitle))
-	t.Hints = Hints{ReadOnly: e.hint(atReadOnly), Destructive: e.hint(atDestructive), Idempotent: e.hint(atIdempotent), OpenWorld: e.hint(atOpenWorld)}
-}
-
-func (e *entry) hint(member int) *bool {
-	switch string(e.raw(member)) {
-	case "true":
-		return &declared
-	case "false":
-		return &denied
-	}
-	return nil
-}
-
-// declared and denied are what the hints of all tools point to. They are never changed.
-var declared, denied = true, false

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"mcpc/internal/jsonraw"
 )
@@ -55,17 +54,6 @@ type kind struct {
 	// several are the kinds of which it is one, and spans when each is.
 	several kinds
 	spans   []span
-	// unions are what union gave for each revision.
-	unions [mostRevisions + 1]atomic.Pointer[union]
-}
-
-// mostRevisions is how many revisions a table has at most.
-const mostRevisions = 8
-
-// A union is what several kinds are in one revision, and their discriminator.
-type union struct {
-	kinds
-	name string
 }
 
 type kinds []*kind
@@ -212,22 +200,6 @@ func (k *kind) inRevision(revision int) (there kinds) {
 		}
 	}
 	return there
-}
-
-// union returns inRevision and its discriminator.
-func (k *kind) union(revision int) (there kinds, name string) {
-	u := k.unions[revision].Load()
-	if u == nil {
-		there = k.inRevision(revision)
-		u = &union{there, there.discriminator(revision)}
-		k.unions[revision].Store(u)
-	}
-	return u.kinds, u.name
-}
-
-// isNamed reports an object with the member by which its kind is named.
-func (k *kind) isNamed(name string, revision int) bool {
-	return slices.ContainsFunc(k.members, func(m member) bool { return m.name == name && m.in(revision) })
 }
 
 // optional reports that a value may be missing.
