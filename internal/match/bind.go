@@ -77,12 +77,17 @@ type pair struct {
 
 // NewBinder makes a Binder without handles.
 func NewBinder(bindings ...Binding) *Binder {
-	b := &Binder{bindings: bindings, most: mostHandles, mostBytes: mostHandleBytes,
-		missing: map[[2]string]bool{}, differ: map[string]bool{}, used: map[string]bool{}, retyped: map[string]bool{}}
-	for _, h := range []*handles{&b.toIs, &b.toWas} {
-		*h = handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}}
+	return &Binder{
+		bindings:  bindings,
+		toIs:      handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}},
+		toWas:     handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}},
+		most:      mostHandles,
+		mostBytes: mostHandleBytes,
+		missing:   map[[2]string]bool{},
+		differ:    map[string]bool{},
+		used:      map[string]bool{},
+		retyped:   map[string]bool{},
 	}
-	return b
 }
 
 // Forgotten is how many handles were forgotten because there were too many.
@@ -124,7 +129,11 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 			switch {
 			case from == nil:
 			case to == nil || !to.IsLeaf():
-				b.miss(binding, from)
+				b.mu.Lock()
+				if from.IsLeaf() && isHandle(from) && len(b.missing) < b.most {
+					b.missing[[2]string{binding.Kind, token(from)}] = true
+				}
+				b.mu.Unlock()
 			default:
 				b.learn(binding.Kind, from, to, binding.Named && isHandle(from) && isHandle(to))
 			}

@@ -258,7 +258,11 @@ func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
 	c.meet(rule)
 	switch {
 	case rule != nil && rule.Matcher.leafwise() && !was.Is(is):
-		c.judge(was, is, at, rule)
+		if rule.Matcher.accepts(was, is) {
+			c.pass(at, rule.Matcher.Kind, rule)
+		} else {
+			c.leaf(was, is, at, How(rule.Matcher.Kind))
+		}
 	case was.Kind != is.Kind:
 		c.leaf(was, is, at, TypeChanged)
 	case was.Kind == jsonvalue.Object:
@@ -272,15 +276,6 @@ func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
 	case was.Kind == jsonvalue.Number && !bytes.Equal(was.Raw, is.Raw):
 		c.pass(at, Normalised, nil)
 	}
-}
-
-// judge asks a matcher about values that differ.
-func (c *comparer) judge(was, is *jsonvalue.Node, at *frame, rule *Rule) {
-	if rule.Matcher.accepts(was, is) {
-		c.pass(at, rule.Matcher.Kind, rule)
-		return
-	}
-	c.leaf(was, is, at, How(rule.Matcher.Kind))
 }
 
 // leaf compares values that differ and have no part in common.
@@ -348,8 +343,10 @@ func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 	switch rule, kind := on.rule(), on.kind(); {
 	case kind == Ignore || kind == Protocol:
 		c.pass(at, kind, rule)
-	case on.empty() && hollow(n, on): // it may have members of the protocol
-		c.pass(at, map[bool]Kind{true: Normalised, false: Protocol}[len(n.Kids) == 0], nil)
+	case on.empty() && hollow(n, on) && len(n.Kids) == 0:
+		c.pass(at, Normalised, nil)
+	case on.empty() && hollow(n, on):
+		c.pass(at, Protocol, nil) // it has members of the protocol
 	default:
 		c.differ(at, was, is, how, float64(n.Leaves))
 	}

@@ -145,16 +145,12 @@ func methodProblem(method, name string) string {
 		return "* is all methods, and no name follows it"
 	case method != "*" && !slices.Contains(methods, method) && near != "":
 		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
-	case name != "" && !isNamed(method):
+	case name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool { return v.action == "name" && v.about(Params, method) }):
 		return fmt.Sprintf("requests of the method %s have no name; %q follows it", method, name)
 	case method != "*" && !slices.Contains(methods, method) && !strings.Contains(method, "/"):
 		return fmt.Sprintf("unknown method %q; a section is called after a method, as in tools/call get-sum, or *", method)
 	}
 	return ""
-}
-
-func isNamed(method string) bool {
-	return slices.ContainsFunc(table().rows, func(v volatile) bool { return v.action == "name" && v.about(Params, method) })
 }
 
 func (r *ruleReader) rule(rules []Rule, part Part, m jsonraw.Member, pointer string) []Rule {

@@ -3,6 +3,7 @@ package match
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"mcpc/internal/match/jsonvalue"
@@ -72,7 +73,7 @@ func (x *Index) identify(r Request) identity {
 		if id.ruled {
 			id.plain = masked(n, compile(nil, Params, r.Method, id.name, r.Revision, r.Revision))
 		}
-		id.sketch.add(n, on, hashBasis)
+		id.sketch = sketchOf(n, on)
 	}
 	id.key = h.Sum64()
 	return id
@@ -81,70 +82,52 @@ func (x *Index) identify(r Request) identity {
 // sketchSize is how many hashes of a sketch are kept.
 const sketchSize = 16
 
-// A sketch estimates how many values two requests have in common: it keeps the smallest
-// hashes of a request's values, each with its path, where an index counts as [].
-type sketch struct {
-	n    int
-	hash [sketchSize]uint32
-}
+// A sketch has the smallest hashes of a request's values, each with its path, where an index counts as []. They are the
+// same in each run, and so is what is found by them.
+type sketch []uint32
 
-// The parameters of FNV-1a with 64 bits (RFC 9923, section 5). Unlike the hashes of nodes
-// these are the same in each run, and so is what is found by them.
-const (
-	hashBasis = 0xcbf29ce484222325
-	hashPrime = 0x100000001b3
-)
-
-func hashText(h uint64, text string) uint64 {
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * hashPrime
-	}
-	return (h ^ 0xff) * hashPrime // 0xff is in no text
-}
-
-// add adds the values in a node but for those that are let pass. at is the hash of its path.
-func (s *sketch) add(n *jsonvalue.Node, on branches, at uint64) {
-	if on.rule() != nil && on.rule().Matcher.leafwise() {
-		return
-	}
-	for i, kid := range n.Kids {
-		if n.Kind == jsonvalue.Object {
-			s.add(kid, on.member(kid.Name), hashText(at, kid.Name))
-		} else {
-			s.add(kid, on.item(i, i), hashText(at, "[]"))
+// sketchOf returns the sketch of a value, without the values that are let pass.
+func sketchOf(n *jsonvalue.Node, on branches) sketch {
+	var all sketch
+	var add func(n *jsonvalue.Node, on branches, path string)
+	add = func(n *jsonvalue.Node, on branches, path string) {
+		if rule := on.rule(); rule != nil && rule.Matcher.leafwise() {
+			return
+		}
+		for i, kid := range n.Kids {
+			if n.Kind == jsonvalue.Object {
+				add(kid, on.member(kid.Name), path+"\xff"+kid.Name) // 0xff is in no text
+			} else {
+				add(kid, on.item(i, i), path+"\xff[]")
+			}
+		}
+		if len(n.Kids) == 0 && !n.Hidden {
+			all = append(all, crc32.ChecksumIEEE([]byte(path+"\xff"+token(n))))
 		}
 	}
-	if len(n.Kids) == 0 && !n.Hidden {
-		h := hashText(at, string(n.Kind)+n.Text)
-		s.put(uint32(h ^ h>>32))
-	}
-}
-
-func (s *sketch) put(h uint32) {
-	at, found := slices.BinarySearch(s.hash[:s.n], h)
-	if found || at == sketchSize {
-		return
-	}
-	s.n = min(s.n+1, sketchSize)
-	copy(s.hash[at+1:s.n], s.hash[at:])
-	s.hash[at] = h
+	add(n, on, "")
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return slices.Clone(all[:min(len(all), sketchSize)])
 }
 
 // mostAlike is the likeness of requests whose values are the same.
 const mostAlike = 1000
 
-// likeness is the estimated share of the values that two requests have in common.
-func (s *sketch) likeness(other *sketch) int {
-	i, j, shared, seen := 0, 0, 0, 0
-	for ; seen < sketchSize && (i < s.n || j < other.n); seen++ {
+// likeness estimates the share of the values that two requests have in common.
+func (s sketch) likeness(other sketch) int {
+	shared := 0
+	for i, j := 0, 0; i < len(s) && j < len(other); {
 		switch {
-		case j == other.n || i < s.n && s.hash[i] < other.hash[j]:
+		case s[i] < other[j]:
 			i++
-		case i == s.n || s.hash[i] > other.hash[j]:
+		case s[i] > other[j]:
 			j++
 		default:
-			i, j, shared = i+1, j+1, shared+1
+			i++
+			j++
+			shared++
 		}
 	}
-	return mostAlike * shared / max(seen, 1)
+	return mostAlike * shared / max(len(s)+len(other)-shared, 1)
 }

@@ -2,7 +2,6 @@ package match
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"sync"
 
@@ -45,7 +44,6 @@ type Index struct {
 	entries []entry
 	keys    map[uint64][]int32
 	buckets map[[2]string]*bucket
-	methods map[string][]int32
 
 	mu    sync.Mutex
 	rules map[[4]string]branches
@@ -68,12 +66,18 @@ type bucket struct {
 
 // NewIndex makes an Index without requests.
 func NewIndex(o Options) *Index {
-	return &Index{options: o, keys: map[uint64][]int32{}, buckets: map[[2]string]*bucket{}, methods: map[string][]int32{}, rules: map[[4]string]branches{}}
+	return &Index{
+		options: o,
+		keys:    map[uint64][]int32{},
+		buckets: map[[2]string]*bucket{},
+		rules:   map[[4]string]branches{},
+	}
 }
 
 // Add adds a request, and gives its number: 0 for the first.
 func (x *Index) Add(r Request) int {
-	id, n := x.identify(r), int32(len(x.entries))
+	id := x.identify(r)
+	n := int32(len(x.entries))
 	of := [2]string{r.Method, id.name}
 	b := x.buckets[of]
 	if b == nil {
@@ -84,18 +88,10 @@ func (x *Index) Add(r Request) int {
 	b.hidden = b.hidden || id.params != nil && id.params.Hidden
 	x.entries = append(x.entries, entry{id.handles, id.plain, b, id.sketch})
 	x.keys[id.key] = append(x.keys[id.key], n)
-	x.methods[r.Method] = append(x.methods[r.Method], n)
 	if x.options.Load == nil {
 		x.kept = append(x.kept, r)
 	}
 	return int(n)
-}
-
-func (x *Index) load(candidate int32) Request {
-	if x.options.Load != nil {
-		return x.options.Load(int(candidate))
-	}
-	return x.kept[candidate]
 }
 
 // Found is what an Index has for a request.
@@ -178,7 +174,12 @@ type search struct {
 // compare compares with a candidate, whose params are so many bytes.
 func (s *search) compare(candidate int32) (Report, int) {
 	s.Compared++
-	was := s.x.load(candidate)
+	var was Request
+	if s.x.options.Load != nil {
+		was = s.x.options.Load(int(candidate))
+	} else {
+		was = s.x.kept[candidate]
+	}
 	recorded, err := jsonvalue.Parse(was.Params)
 	if err != nil || s.id.params == nil || s.x.options.Level == Exact {
 		return Compare(was.Params, s.live.Params, Comparison{Part: Params, Method: was.Method, Bytes: true}), len(was.Params)
@@ -190,8 +191,17 @@ func (s *search) compare(candidate int32) (Report, int) {
 // sameKey takes the candidates with the same key. A key is a hash, and says nothing of what
 // matchers decide: so the first is compared, and each where there are matchers.
 func (s *search) sameKey() {
+	candidates := slices.Clone(s.x.keys[s.id.key])
+	if s.id.ruled { // those that are the same request without the rules of a file first
+		sliceutil.Sort(candidates, func(a, b int32) int {
+			isPlain := func(candidate int32) int {
+				return map[bool]int{true: 0, false: 1}[s.x.entries[candidate].plain == s.id.plain]
+			}
+			return isPlain(a) - isPlain(b)
+		})
+	}
 	var hits []int32
-	for i, candidate := range s.plainFirst(s.x.keys[s.id.key]) {
+	for i, candidate := range candidates {
 		if len(hits) == 0 || s.id.ruled {
 			if s.Partial = i >= mostRuled; s.Partial {
 				break
@@ -204,22 +214,6 @@ func (s *search) sameKey() {
 	}
 	slices.Sort(hits)
 	s.hit(hits)
-}
-
-// plainFirst puts candidates first that are the same request without the rules of a file.
-func (s *search) plainFirst(candidates []int32) []int32 {
-	if !s.id.ruled {
-		return candidates
-	}
-	var first, other []int32
-	for _, candidate := range candidates {
-		if s.x.entries[candidate].plain == s.id.plain {
-			first = append(first, candidate)
-		} else {
-			other = append(other, candidate)
-		}
-	}
-	return append(first, other...)
 }
 
 // hit takes candidates as hits, those with the same handles first.
@@ -248,26 +242,33 @@ func (s *search) nearest() {
 	}
 	var all []Near
 	bytes := 0
-	look := func(candidates iter.Seq[int32], limit int) {
+	look := func(candidates []int32, limit int) {
 		for _, candidate := range s.rank(candidates, limit) {
 			if bytes > mostBytes && len(all) >= mostNear {
 				return
 			}
 			near, size := s.near(candidate)
-			all, bytes = append(all, near), bytes+size
+			all = append(all, near)
+			bytes += size
 		}
 	}
-	look(slices.Values(same.entries), limit)
+	look(same.entries, limit)
 	if s.x.options.Level == Loose && len(all) > 0 {
 		s.Hits = sliceutil.Map(byDistance(all), func(near Near) int { return near.Candidate })
 		s.Report, _ = s.compare(int32(s.Hits[0]))
 		return
 	}
-	if method := s.x.methods[s.live.Method]; len(all) < mostNear {
-		look(s.in(slices.Values(method), func(b *bucket) bool { return b != same }), mostCompared/4)
-	}
-	if len(all) < mostNear {
-		look(s.in(s.x.all(), func(b *bucket) bool { return b.method != s.live.Method }), mostCompared/4)
+	for _, sameMethod := range []bool{true, false} {
+		if len(all) >= mostNear {
+			break
+		}
+		var others []int32
+		for i, e := range s.x.entries {
+			if e.bucket != same && (e.bucket.method == s.live.Method) == sameMethod {
+				others = append(others, int32(i))
+			}
+		}
+		look(others, mostCompared/4)
 	}
 	// On the level Strict one may be the same whose key differs, for a secret that is hidden.
 	var hits []int32
@@ -289,52 +290,21 @@ func byDistance(all []Near) []Near {
 	return all
 }
 
-// in are those candidates that are in a bucket of a kind.
-func (s *search) in(candidates iter.Seq[int32], wanted func(*bucket) bool) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for candidate := range candidates {
-			if wanted(s.x.entries[candidate].bucket) && !yield(candidate) {
-				return
-			}
-		}
-	}
-}
-
-func (x *Index) all() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for i := range x.entries {
-			if !yield(int32(i)) {
-				return
-			}
-		}
-	}
-}
-
-// rank gives the candidates that look nearest, the nearest first, and of those that look the
-// same the first ones.
-func (s *search) rank(candidates iter.Seq[int32], limit int) []int32 {
-	var best []int32
-	var scores []int // falling
-	for candidate := range candidates {
+// rank returns the candidates that look nearest, the nearest first, and of those that look the same the first ones.
+func (s *search) rank(candidates []int32, limit int) []int32 {
+	// A key is how little a candidate is alike, and then its place.
+	keys := make([]int, len(candidates))
+	for i, candidate := range candidates {
 		s.Scanned++
 		e := &s.x.entries[candidate]
-		score := s.id.sketch.likeness(&e.sketch)
+		score := s.id.sketch.likeness(e.sketch)
 		if e.bucket.name != s.id.name {
 			score += int(mostAlike * jsonvalue.Alike(e.bucket.name, s.id.name))
 		}
-		at, _ := slices.BinarySearchFunc(scores, score, func(have, score int) int {
-			if have >= score {
-				return -1
-			}
-			return 1
-		})
-		if at == limit {
-			continue
-		}
-		best, scores = slices.Insert(best, at, candidate), slices.Insert(scores, at, score)
-		best, scores = best[:min(len(best), limit)], scores[:min(len(scores), limit)]
+		keys[i] = (2*mostAlike-score)*len(candidates) + i
 	}
-	return best
+	slices.Sort(keys)
+	return sliceutil.Map(keys[:min(len(keys), limit)], func(key int) int32 { return candidates[key%len(candidates)] })
 }
 
 // near compares with one candidate.

@@ -21,15 +21,6 @@ func isHandle(n *jsonvalue.Node) bool {
 	return n.Kind == jsonvalue.String && n.Text != "" || n.Kind == jsonvalue.Number
 }
 
-// miss notes the recorded handles of a Binding for which the present run has none.
-func (b *Binder) miss(binding Binding, was *jsonvalue.Node) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if was.IsLeaf() && isHandle(was) && len(b.missing) < b.most {
-		b.missing[[2]string{binding.Kind, token(was)}] = true
-	}
-}
-
 // Miss notes that a recorded part of a message has no counterpart in the present run: its
 // request was not sent, or not answered.
 func (b *Binder) Miss(c Comparison, was json.RawMessage) { b.Learn(c, was, nil) }

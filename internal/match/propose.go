@@ -59,12 +59,17 @@ type proposal struct {
 func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	first := all[0]
 	if slices.Contains(all, nil) {
-		if kind := on.kind(); kind == Ignore || kind == Protocol || p.hollow(all, on) {
+		isHollow := func(n *jsonvalue.Node) bool { return n == nil || hollow(n, on) }
+		if kind := on.kind(); kind == Ignore || kind == Protocol || on.empty() && each(all, isHollow) {
 			return nil
 		}
 		return []proposal{{matcher: Matcher{Kind: Ignore}}}
 	}
-	if each(all, func(n *jsonvalue.Node) bool { return n.Is(first) || p.passes(first, n, on) }) {
+	passes := func(n *jsonvalue.Node) bool { // as a whole, already
+		hasParts := on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // which are looked at one by one
+		return n.Is(first) || !hasParts && compareNodes(first, n, on, p.least).Same()
+	}
+	if each(all, passes) {
 		return nil
 	}
 	sameKind := each(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
@@ -81,18 +86,6 @@ func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []propos
 		return []proposal{{matcher: narrowest(all)}}
 	}
 	return parts
-}
-
-// passes reports that a value that differs is let pass as a whole already.
-func (p *proposer) passes(first, n *jsonvalue.Node, on branches) bool {
-	if on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 {
-		return false // its parts are looked at one by one
-	}
-	return compareNodes(first, n, on, p.least).Same()
-}
-
-func (p *proposer) hollow(all []*jsonvalue.Node, on branches) bool {
-	return on.empty() && each(all, func(n *jsonvalue.Node) bool { return n == nil || hollow(n, on) })
 }
 
 func each(all []*jsonvalue.Node, is func(*jsonvalue.Node) bool) bool {

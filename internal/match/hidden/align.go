@@ -83,8 +83,7 @@ func alignItems(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 			after = append(after, y)
 		}
 	}
-	raw := func(item json.RawMessage) json.RawMessage { return item }
-	return jsonraw.ListOf(before, raw), jsonraw.ListOf(after, raw)
+	return jsonraw.List(before), jsonraw.List(after)
 }
 
 // Unknown reports two values that cannot be compared since one has placeholders, with the same text
@@ -170,15 +169,11 @@ func (n entryNames) fitting(name string, used map[int]bool) int {
 		return -1
 	}
 	for i, other := range n.names {
-		if !used[i] && fitEither(name, other) {
+		if !used[i] && (fitHidden(name, other) != None || fitHidden(other, name) != None) {
 			return i
 		}
 	}
 	return -1
-}
-
-func fitEither(was, is string) bool {
-	return fitHidden(was, is) != None || fitHidden(is, was) != None
 }
 
 // Places returns the JSON pointers of the values in which something was hidden; "" is the value itself.

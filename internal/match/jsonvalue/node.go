@@ -117,7 +117,8 @@ func (p *parser) value() *Node {
 		n.Kind, n.Text = Number, Decimal(string(n.Raw))
 	case first == String:
 		n.Text = textOf(n.Raw)
-		n.Hidden = mayHide(n.Text)
+		mayHide := strings.Contains(n.Text, "sha256") || strings.Contains(n.Text, "//")
+		n.Hidden = mayHide && redact.IsUnknown(n.Text)
 	}
 	n.sum()
 	return n
@@ -279,11 +280,6 @@ func appendText(b []byte, text string) []byte {
 		return append(b, text[1:]...)
 	}
 	return append(b, jsonraw.Quote(text)...)
-}
-
-// mayHide reports whether a text has a placeholder of a secret in it.
-func mayHide(text string) bool {
-	return (strings.Contains(text, "sha256") || strings.Contains(text, "//")) && redact.IsUnknown(text)
 }
 
 // Alike is the share of two texts that they have in common at both ends.
