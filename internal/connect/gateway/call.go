@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/pin"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
@@ -154,7 +155,7 @@ func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message
 		return toolFailure(c, m, "the tool "+shown+" is not served: "+t.refused)
 	}
 	if conn := l.current(); conn != nil {
-		t.approve(ctx, conn)
+		pin.Approve(ctx, conn, t.definition)
 	}
 	return p.g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.name)), t.schema, send)
 }

@@ -77,11 +77,13 @@ type Gateway struct {
 	// states begins each requestState, and no other: a server may be mcpc serve too.
 	states string
 	// pipe is set where the only client is that of Stdio.
-	pipe     bool
-	said     once
-	patterns patterns
+	pipe bool
+
+	telling sync.Mutex // held while the user is told something
+	told    map[string]bool
 
 	mu        sync.Mutex
+	used      map[string]bool // the patterns of Allow and Deny that fit a tool
 	sessions  map[*mcpserver.Session]*peer
 	alone     []*peer // of requests that stand alone
 	closing   sync.WaitGroup
@@ -91,10 +93,10 @@ type Gateway struct {
 
 // New returns a Gateway.
 func New(o Options) *Gateway {
-	g := &Gateway{Options: o, states: o.Token() + "-", sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}}
-	g.patterns.used = map[string]bool{}
+	g := &Gateway{Options: o, states: o.Token() + "-", told: map[string]bool{}, used: map[string]bool{},
+		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}}
 	g.server = mcpserver.New(g, mcpserver.Options{Name: "mcpc serve", Eras: bridge.BothEras, SessionID: o.Token, MostSessions: mostPeers, Admit: o.Admit,
-		Dropped: func() { g.once("messages were left out: the client does not read its GET stream") }})
+		Dropped: func() { g.once("", "messages were left out: the client does not read its GET stream") }})
 	return g
 }
 
@@ -175,7 +177,7 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 		select {
 		case waiting <- raw:
 		default:
-			g.once("messages were left out: the client does not read the stream of its request")
+			g.once("", "messages were left out: the client does not read the stream of its request")
 		}
 	}
 	return queued, func() {
@@ -212,8 +214,8 @@ func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 	case "notifications/initialized":
 		p.begun()
 	case "notifications/roots/list_changed":
-		for _, conn := range p.conns() {
-			if !client.Stateless(conn.Revision()) {
+		for _, l := range p.links {
+			if conn := l.current(); conn != nil && !client.Stateless(conn.Revision()) {
 				go conn.Notify(p.life, client.Call{Method: m.Method, Params: m.Params})
 			}
 		}
@@ -286,41 +288,20 @@ func (g *Gateway) instructions() string {
 	return text + ". The name of a tool or prompt begins with that of its server and __."
 }
 
-// once tells something that is not told again. It returns when that is told, by whichever call: what follows, as the
-// response to a client or the end of the process, does not come before it.
-func (g *Gateway) once(text string, stderr ...string) {
-	g.said.telling.Lock()
-	defer g.said.telling.Unlock()
-	if g.said.first(text) {
-		g.Tell(text, stderr...)
-	}
-}
-
-// once remembers texts, up to a limit.
-type once struct {
-	telling sync.Mutex
-	mu      sync.Mutex
-	told    map[string]bool
-}
-
+// mostTold is how many texts are remembered as told; later ones are not told.
 const mostTold = 1000
 
-func (o *once) first(text string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.told[text] || len(o.told) >= mostTold {
-		return false
+// once tells the user a text, unless one with the same key was told before; "" is the text as key. It returns when the
+// text is told, by whichever call: what follows, as the response to a client or the end of the process, does not come
+// before it.
+func (g *Gateway) once(key, text string, stderr ...string) {
+	if key == "" {
+		key = text
 	}
-	if o.told == nil {
-		o.told = map[string]bool{}
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	if !g.told[key] && len(g.told) < mostTold {
+		g.told[key] = true
+		g.Tell(text, stderr...)
 	}
-	o.told[text] = true
-	return true
-}
-
-// forget lets a text be told again.
-func (o *once) forget(text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.told, text)
 }

@@ -30,29 +30,23 @@ type link struct {
 	env  *host.Env
 	done func() // what Env returned
 	conn *connect.Conn
-	attempts
-	// calls are those under way, watched the resources that are subscribed to.
-	calls   map[*call]bool
-	watched map[string]*watching
-	listed  tables
-	level   string // of the log messages that the server was asked for
-}
-
-// attempts are those to connect.
-type attempts struct {
-	// dialing is closed when the attempt under way has ended; nil where none is.
+	// dialing is closed when the attempt to connect that is under way has ended; nil if none is.
 	dialing chan struct{}
 	// failed is how the last attempt ended, again when the next one may begin, and pause how long that was.
 	failed wire.Outcome
 	again  time.Time
 	pause  time.Duration
-	// told is what the user was told of it.
-	told string
-	// toldProcess is how the process ended that the user was told of last, guarded by mu.
+	// told is what the user was told of it, and toldProcess how the process ended that the user was told of last.
+	told        string
 	toldProcess wire.ProcessFacts
-	// missed is set where a list was given without this server.
+	// missed is set if a list was given without this server.
 	missed bool
 	closed bool
+	// calls are those under way, watched the resources that are subscribed to.
+	calls   map[*call]bool
+	watched map[string]*watching
+	listed  tables
+	level   string // of the log messages that the server was asked for
 }
 
 func (l *link) current() *connect.Conn {
@@ -109,16 +103,21 @@ func (l *link) dial(done chan struct{}) {
 		out = connect.Explain(l.env, out)
 	}
 	l.mu.Lock()
-	closed, missed := l.closed, l.missed
+	closed, missed, told := l.closed, l.missed, ""
 	l.dialing, l.failed = nil, out
 	if out.Good() && !closed {
 		l.conn, l.pause, l.missed = c, 0, false
-		l.p.g.said.forget(l.told)
+		told = l.told
 	} else {
 		l.pause = min(max(2*l.pause, firstPause), longestPause)
 		l.again = l.p.g.Now().Add(l.pause)
 	}
 	l.mu.Unlock()
+	if told != "" { // it may be told again
+		l.p.g.telling.Lock()
+		delete(l.p.g.told, told)
+		l.p.g.telling.Unlock()
+	}
 	if closed && out.Good() { // close waits for it
 		_ = c.Close(context.Background())
 	}
@@ -141,7 +140,7 @@ func (l *link) tell(out wire.Outcome) {
 	l.mu.Lock()
 	l.told = text
 	l.mu.Unlock()
-	l.p.g.once(text, l.stderr(out)...)
+	l.p.g.once("", text, l.stderr(out)...)
 }
 
 // maxStderrLine is how much of a line of a server's stderr is repeated, in bytes.

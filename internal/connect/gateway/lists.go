@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,23 +37,10 @@ type tool struct {
 	refused string
 }
 
-// approve remembers the definition of a tool that is called, as every call does.
-func (t *tool) approve(ctx context.Context, c *connect.Conn) { pin.Approve(ctx, c, t.definition) }
-
 // A template is a list's uriTemplate.
 type template struct {
 	text   string
 	parsed mcp.URITemplate
-}
-
-// kindOf is what a method lists.
-func kindOf(method string) connect.Kind {
-	for _, k := range connect.Kinds {
-		if k.Method == method {
-			return k
-		}
-	}
-	return connect.Kind{}
 }
 
 // list answers a list: all servers are asked at once, and their entries come in the order of the command line.
@@ -60,7 +48,7 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "cursor") != nil {
 		return wire.ComposeError(m.ID, -32602, "unknown cursor: the list has one page")
 	}
-	k := kindOf(m.Method)
+	k := connect.Kinds[slices.IndexFunc(connect.Kinds, func(k connect.Kind) bool { return k.Method == m.Method })]
 	lists, whole := make([][]json.RawMessage, len(p.links)), make([]bool, len(p.links))
 	var all sync.WaitGroup
 	for i, l := range p.links {
@@ -74,7 +62,7 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	if failed != "" {
 		return wire.ComposeError(m.ID, -32603, failed)
 	}
-	if k == connect.ToolKind && allTrue(whole) {
+	if k == connect.ToolKind && !slices.Contains(whole, false) {
 		p.g.warnUnused()
 	}
 	member := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resourceTemplates"}[k.One]
@@ -83,15 +71,6 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 		result = bridge.WithMeta(bridge.Result(true, false, m.Method, result), bridge.MetaServer, p.g.identity())
 	}
 	return wire.ComposeResult(m.ID, result)
-}
-
-func allTrue(all []bool) bool {
-	for _, one := range all {
-		if !one {
-			return false
-		}
-	}
-	return true
 }
 
 // merge joins the lists. Of resources with one URI, and of prompts with one name, the first is listed; tools without
@@ -115,7 +94,7 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 			}
 		}
 		for first, n := range twice {
-			p.g.once(fmt.Sprintf("%s lists %s that %s lists too: read from %s", name, english.Plural(n, k.One), first, first))
+			p.g.once("", fmt.Sprintf("%s lists %s that %s lists too: read from %s", name, english.Plural(n, k.One), first, first))
 		}
 	}
 	return items, ""
@@ -205,22 +184,17 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.listed.take(made)
-	return shown
-}
-
-// take replaces the table that was made.
-func (t *tables) take(made tables) {
-	switch {
-	case made.tools != nil:
-		t.tools = made.tools
-	case made.prompts != nil:
-		t.prompts = made.prompts
-	case made.resources != nil:
-		t.resources = made.resources
-	case made.templates != nil:
-		t.templates = made.templates
+	switch k {
+	case connect.ToolKind:
+		l.listed.tools = made.tools
+	case connect.PromptKind:
+		l.listed.prompts = made.prompts
+	case connect.ResourceKind:
+		l.listed.resources = made.resources
+	case connect.TemplateKind:
+		l.listed.templates = made.templates
 	}
+	return shown
 }
 
 // keepTools makes the table of tools. One that is denied, or is no longer what was approved, is not shown.
@@ -245,7 +219,7 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
 			approve := "mcpc trust " + shellwords.Quote(l.ID) + " --tools"
 			t.refused = "its definition changed since it was approved, and the user has not approved the new one; the user can do so with: " + approve
-			l.p.g.once(fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (%s shows the change and approves it)",
+			l.p.g.once("", fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (%s shows the change and approves it)",
 				l.Name, parsed.Name, approve))
 		default:
 			shown = append(shown, renamed(raw, parsed.Name, name))
@@ -256,17 +230,13 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 
 // leftOut tells of the first entry of the server that no client can use.
 func leftOut(l *link, bad *wire.Finding) {
-	if l.p.g.said.first(l.Name + " entry") {
-		l.p.g.Tell(l.Name + ": an entry of a list is left out: " + bad.Text)
-	}
+	l.p.g.once(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
 }
 
 // first reports that a list had no entry of this name before: the server cannot tell entries of one name apart.
 func first(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
-		if l.p.g.said.first(l.Name + " twice " + k.One) {
-			l.p.g.Tell(l.Name + " lists the " + k.One + " " + name + " more than once: the first is served")
-		}
+		l.p.g.once(l.Name+" twice "+k.One, l.Name+" lists the "+k.One+" "+name+" more than once: the first is served")
 		return false
 	}
 	seen[name] = true

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
-	"sync"
 
 	"mcpc/internal/capture/filter"
 )
@@ -78,21 +77,15 @@ func looksHashed(name string) bool {
 	return at >= 0 && name[at] == '_' && strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
-// patterns are which of the patterns of the command line fit a tool.
-type patterns struct {
-	mu   sync.Mutex
-	used map[string]bool
-}
-
 // serves reports whether a tool of a server is served, and notes the patterns that fit.
 func (g *Gateway) serves(m *Member, tool string) bool {
 	fits := func(all []string) (any bool) {
 		for _, pattern := range all {
 			if filter.MatchGlob(pattern, m.Name+"/"+tool) || filter.MatchGlob(pattern, m.Given+"/"+tool) {
 				any = true
-				g.patterns.mu.Lock()
-				g.patterns.used[pattern] = true
-				g.patterns.mu.Unlock()
+				g.mu.Lock()
+				g.used[pattern] = true
+				g.mu.Unlock()
 			}
 		}
 		return any
@@ -108,11 +101,11 @@ func (g *Gateway) warnUnused() {
 		all  []string
 	}{{"--allow", g.Allow}, {"--deny", g.Deny}} {
 		for _, pattern := range flag.all {
-			g.patterns.mu.Lock()
-			used := g.patterns.used[pattern]
-			g.patterns.mu.Unlock()
+			g.mu.Lock()
+			used := g.used[pattern]
+			g.mu.Unlock()
 			if !used {
-				g.once(flag.name + " " + pattern + " matches no tool; a pattern is compared with NAME/TOOL")
+				g.once("", flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
 			}
 		}
 	}

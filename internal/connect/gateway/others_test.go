@@ -96,7 +96,7 @@ func TestOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			if g.once("left out"); told.Load() != 1 {
+			if g.once("", "left out"); told.Load() != 1 {
 				t.Errorf("told %d times", told.Load())
 			}
 		})

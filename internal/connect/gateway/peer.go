@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
@@ -65,19 +64,16 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	case old != nil: // the client initialized again
 		g.closing.Go(old.close)
 	case !g.pipe: // over stdio requests under way may end: see Close
-		s.OnEnd(func() { g.drop(s) })
+		s.OnEnd(func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if p := g.sessions[s]; p != nil {
+				delete(g.sessions, s)
+				g.closing.Go(p.close)
+			}
+		})
 	}
 	p.connectAll()
-}
-
-// drop closes the peer of a session that has ended.
-func (g *Gateway) drop(s *mcpserver.Session) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p := g.sessions[s]; p != nil {
-		delete(g.sessions, s)
-		g.closing.Go(p.close)
-	}
 }
 
 func (g *Gateway) sessionOf(c mcpserver.Caller) *peer {
@@ -171,16 +167,6 @@ func (p *peer) connectAll() {
 	for _, l := range p.links {
 		l.attempt()
 	}
-}
-
-// conns are the connections that there are.
-func (p *peer) conns() (all []*connect.Conn) {
-	for _, l := range p.links {
-		if c := l.current(); c != nil {
-			all = append(all, c)
-		}
-	}
-	return all
 }
 
 // push sends the client a message that belongs to no request.

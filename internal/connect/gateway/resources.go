@@ -220,7 +220,7 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 				continue
 			}
 			if out := l.watch(ctx, uri); !out.Good() {
-				p.g.once(l.Name + ": " + l.env.Secrets.Text(out.Text))
+				p.g.once("", l.Name+": "+l.env.Secrets.Text(out.Text))
 				continue
 			}
 			watched[uri] = l
