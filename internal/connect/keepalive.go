@@ -3,10 +3,12 @@ package connect
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/client"
@@ -34,8 +36,6 @@ func (k *Keeping) Check() error {
 	return nil
 }
 
-func (k *Keeping) limit() time.Duration { return max(0, cmp.Or(k.Idle, keepIdle)) }
-
 // mayKeep refuses to hold what needs no holder.
 func (c *Conn) mayKeep(server client.Server) wire.Outcome {
 	switch {
@@ -57,12 +57,12 @@ func (c *Conn) mayKeep(server client.Server) wire.Outcome {
 // startsHeld lets the server be started by a holder, which is started for it.
 func (c *Conn) startsHeld(opt *client.Options, how *Keeping) {
 	opt.Server.Keepalive = &keepalive.Dialer{Starts: true, Dial: func(context.Context) (net.Conn, error) {
-		socket, err := c.Store.HeldSocket()
+		socket, err := c.Store.Socket(state.HeldSockets, strings.ToLower(rand.Text()[:13]))
 		if err != nil {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
-		c.holding = &state.KeptServer{Socket: socket, Idle: how.limit()}
+		c.holding = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, keepIdle))}
 		return startHolder(c.Env, opt.Server, *c.holding)
 	}}
 }
@@ -114,19 +114,13 @@ func explainLostServer(e *host.Env, o wire.Outcome) wire.Outcome {
 	}
 	if errors.Is(o.Err, keepalive.ErrGone) {
 		keepalive.RemoveStaleSockets(filepath.Dir(e.Held.Held.Socket))
-		o.Text = "the server of session " + strconv.Quote(e.Held.Name) + " has exited" + whyUnheld(e)
+		o.Text = "the server of session " + strconv.Quote(e.Held.Name) + " has exited"
+		if idle := e.Held.Held.Idle; idle > 0 && e.Now().Sub(e.HeldUsed) >= idle { // which no recording has
+			o.Text += ": it was idle for " + english.Duration(idle)
+		}
 	}
 	if o.Hint == "" {
 		o.Hint = wire.Run("init --keep "+e.Held.Name) + " starts it again"
 	}
 	return o
-}
-
-// whyUnheld is a reason that is not recorded: the idle time was over; else "".
-func whyUnheld(e *host.Env) string {
-	idle := e.Held.Held.Idle
-	if idle == 0 || e.Now().Sub(e.HeldUsed) < idle {
-		return ""
-	}
-	return ": it was idle for " + english.Duration(idle)
 }

@@ -56,7 +56,12 @@ func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([
 	}
 	params := bridge.WithMeta(jsonraw.With(nil, "notifications", granted), bridge.MetaSubscription, m.ID)
 	send(wire.ComposeNotification("notifications/subscriptions/acknowledged", params))
-	h.add(l)
+	h.mu.Lock()
+	if h.open == nil {
+		h.open = map[*listener]bool{}
+	}
+	h.open[l] = true
+	h.mu.Unlock()
 	begun()
 	for over := false; !over; {
 		select {
@@ -78,15 +83,6 @@ func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([
 		send(<-l.pushed)
 	}
 	return wire.ComposeResult(m.ID, bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
-}
-
-func (h *Hub) add(l *listener) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.open == nil {
-		h.open = map[*listener]bool{}
-	}
-	h.open[l] = true
 }
 
 func words(list json.RawMessage) map[string]bool {

@@ -89,18 +89,12 @@ func (q *pipe) take(ctx context.Context, m *wire.Message) {
 	}
 }
 
-// caller is the sender of a request: one that stands alone says so itself.
-func (q *pipe) caller(m *wire.Message) Caller {
-	if q.Eras.Stateless() && standsAlone(m) {
-		c := callerOf(m)
-		c.Over = q.s.over.Done()
-		return c
-	}
-	return q.s.Caller()
-}
-
 func (q *pipe) request(ctx context.Context, m *wire.Message) {
-	c := q.caller(m)
+	c := q.s.Caller()
+	if q.Eras.Stateless() && standsAlone(m) {
+		c = callerOf(m)
+		c.Over = q.s.over.Done()
+	}
 	if failed := q.refusal(c, m); failed != nil {
 		q.write(ComposeError(m.ID, failed))
 		return

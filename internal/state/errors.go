@@ -104,6 +104,11 @@ func unsafePath(path, what string, hint wire.Hint) *Error {
 	return &Error{Reason: Unsafe, Path: path, what: "is not safe to use: " + what, hint: hint}
 }
 
+// damagedFile is the error for a file that can be deleted to get rid of it.
+func damagedFile(path string, why error) *Error {
+	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: wire.Hint("rm " + quoted(path))}
+}
+
 func goneSession(name, why string) *Error {
 	return &Error{Reason: Gone, what: fmt.Sprintf("session %q %s", name, why)}
 }

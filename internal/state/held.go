@@ -1,14 +1,11 @@
 package state
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"mcpc/internal/wire"
@@ -26,29 +23,21 @@ type KeptServer struct {
 	Idle time.Duration `json:"idle,omitempty"`
 }
 
+// The kinds of sockets: of processes that hold a server, and of commands that pass messages on.
 const (
-	heldName = "held"
-	liveName = "live"
-	// maxSocket is how long the path of a socket may be everywhere (104 bytes with a
-	// NUL on BSD and macOS), less what a name has behind it while it is being made.
-	maxSocket = 103 - len(".new")
+	HeldSockets = "held"
+	LiveSockets = "live"
 )
 
-// HeldSocket makes up a name for a socket in a directory that only the user can look
-// into. That is within the state directory, unless the path would be too long.
-func (s *Store) HeldSocket() (string, error) {
-	return socketIn(s, s.HeldDirs(), strings.ToLower(rand.Text()[:13]))
-}
+// maxSocket is how long the path of a socket may be everywhere (104 bytes with a NUL on BSD and macOS), less the
+// suffix of its name while it is being made.
+const maxSocket = 103 - len(".new")
 
-// LiveSocket is that at which a command listens that passes messages on.
-func LiveSocket(s *Store, pid int) (string, error) {
-	return socketIn(s, LiveDirs(s), strconv.Itoa(pid))
-}
-
-func socketIn(s *Store, dirs []string, name string) (string, error) {
-	name += ".sock"
-	for _, dir := range dirs {
-		path := filepath.Join(dir, name)
+// Socket returns the path of a socket of a kind, in a directory that only the user can look into: within the state
+// directory, unless the path would be too long.
+func (s *Store) Socket(kind, name string) (string, error) {
+	for _, dir := range s.SocketDirs(kind) {
+		path := filepath.Join(dir, name+".sock")
 		if len(path) > maxSocket {
 			continue
 		}
@@ -68,15 +57,10 @@ func socketIn(s *Store, dirs []string, name string) (string, error) {
 	return "", unsafePath(s.dir.path, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
 }
 
-// HeldDirs are the directories in which sockets may be.
-func (s *Store) HeldDirs() []string { return socketDirs(s, heldName) }
-
-// LiveDirs are those of LiveSocket.
-func LiveDirs(s *Store) []string { return socketDirs(s, liveName) }
-
-func socketDirs(s *Store, name string) []string {
+// SocketDirs returns the directories in which sockets of a kind may be.
+func (s *Store) SocketDirs(kind string) []string {
 	own := fmt.Sprintf("mcpc-%d", os.Geteuid())
-	return []string{s.dir.file(name), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
+	return []string{s.dir.file(kind), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
 }
 
 // CheckHeld makes sure that no other user could have put the socket where it is. One that

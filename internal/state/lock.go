@@ -39,7 +39,11 @@ func (d *directory) lockFile(ctx context.Context, name string, wait time.Duratio
 	for {
 		fl, err := acquire(until, path)
 		if err != nil {
-			return nil, notLocked(path, err)
+			err = openError(path, err, Unwritable)
+			if errors.Is(err, fs.ErrNotExist) { // the directory was just removed
+				err = &Error{Reason: Unwritable, Path: path, Err: err}
+			}
+			return nil, err
 		}
 		if fl == nil && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -58,14 +62,6 @@ func (d *directory) lockFile(ctx context.Context, name string, wait time.Duratio
 		// The lock file was removed meanwhile: the next process would lock another
 		// one, so this lock does not count.
 	}
-}
-
-// notLocked explains why the lock file could not be opened or locked.
-func notLocked(path string, err error) error {
-	if err := openError(path, err, Unwritable); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return &Error{Reason: Unwritable, Path: path, Err: err} // the directory has just gone
 }
 
 // acquire takes the lock or, when the context ends first, gives nil. It waits in the

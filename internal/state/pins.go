@@ -3,15 +3,13 @@ package state
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/wire"
 )
 
 // The definitions of tools that the user approved are in pins/HASH, a file for each server.
@@ -56,30 +54,21 @@ type pinFile struct {
 // Pins are those of a server. The key is any text that names it; only a hash of it is kept.
 func (s *Store) Pins(key string) *Pins { return &Pins{&s.dir, key} }
 
-func (p *Pins) path() string { return p.dir.file(pinsName, hashed(p.key)) }
-
 // Of gives the pins of one tool, one for each revision; none where nothing is remembered. An
 // error means that there is a file that cannot be used.
 func (p *Pins) Of(tool string) ([]Pin, error) {
-	if err := checkDir(p.dir.path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	file, err := readPins(p.path())
+	file, err := p.dir.readPins(hashed(p.key))
 	return slices.DeleteFunc(file.Pins, func(pin Pin) bool { return pin.Tool != tool }), err
 }
 
-func readPins(path string) (file pinFile, err error) {
-	raw, err := readFile(path, maxPinFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return file, nil
-	case err != nil:
+// readPins reads the file of that name; without one there are no pins.
+func (d *directory) readPins(name string) (file pinFile, err error) {
+	raw, err := d.read(filepath.Join(pinsName, name), maxPinFile)
+	if raw == nil {
 		return file, err
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return pinFile{}, &Error{Reason: Damaged, Path: path, what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(path))}
+		return pinFile{}, damagedFile(d.file(pinsName, name), describe(raw, err))
 	}
 	return file, nil
 }
@@ -98,7 +87,7 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if err := makeSubdir(p.dir.file(pinsName)); err != nil {
 		return err
 	}
-	file, err := readPins(p.path())
+	file, err := p.dir.readPins(hashed(p.key))
 	if err != nil {
 		return err
 	}
@@ -121,7 +110,7 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(p.path(), p.dir.sync, raw); err != nil {
+	if err := replaceFile(p.dir.file(pinsName, hashed(p.key)), p.dir.sync, raw); err != nil {
 		return err
 	}
 	prune(p.dir.file(pinsName), maxPinFiles, math.MaxInt64)
@@ -140,11 +129,11 @@ func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error
 	}
 	defer unlock()
 	for _, e := range entries {
-		path := s.dir.file(pinsName, e.Name())
-		file, err := readPins(path)
+		file, err := s.dir.readPins(e.Name())
 		if err != nil || !slices.ContainsFunc(servers, func(name string) bool { return slices.Contains(file.Servers, name) }) {
 			continue
 		}
+		path := s.dir.file(pinsName, e.Name())
 		if err := os.Remove(path); err != nil {
 			return n, &Error{Reason: Unwritable, Path: path, Err: err}
 		}

@@ -77,7 +77,7 @@ func TestPinsAreBounded(t *testing.T) {
 	if pinned(t, s, "k", "0") != "" || pinned(t, s, "k", "9") == "" {
 		t.Error("the oldest has to go first")
 	}
-	if fi, err := os.Stat(s.Pins("k").path()); err != nil || fi.Size() > maxPinFile || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+	if fi, err := os.Stat(s.dir.file(pinsName, hashed("k"))); err != nil || fi.Size() > maxPinFile || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi, err)
 	}
 }
@@ -89,7 +89,7 @@ func TestDamagedPins(t *testing.T) {
 		t.Fatal(err)
 	}
 	savePin(t, s, "k", "one", Pin{Tool: "a", Definition: json.RawMessage(`{}`)})
-	path := s.Pins("k").path()
+	path := s.dir.file(pinsName, hashed("k"))
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

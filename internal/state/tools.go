@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"mcpc/internal/wire"
 )
 
 // maxToolFiles bounds the remembered lists, as mostCached does; those written longest ago go first.
@@ -160,7 +158,7 @@ func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList,
 	}
 	list, err := decodeTools(f, fi.Size(), wanted)
 	if errors.Is(err, errTools) {
-		return nil, &Error{Reason: Damaged, Path: path, what: "is damaged: " + err.Error(), hint: wire.Hint("rm " + quoted(path))}
+		return nil, damagedFile(path, err)
 	}
 	if err != nil {
 		return nil, &Error{Reason: Unreadable, Path: path, Err: err}

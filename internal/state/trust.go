@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/wire"
 )
 
 // trustedName is the file of what the user confirmed.
@@ -57,8 +56,7 @@ func (t Trusts) decode(raw []byte) ([]Trust, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		path := t.file.Path()
-		return nil, &Error{Reason: Damaged, Path: path, what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(path))}
+		return nil, damagedFile(t.file.Path(), describe(raw, err))
 	}
 	return doc.Trusted, nil
 }

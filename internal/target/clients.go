@@ -105,7 +105,9 @@ func (c Client) File(goos string, getenv func(string) string) string {
 }
 
 // Editable reports whether Wrap and Unwrap understand the client's file.
-func (c Client) Editable() bool { return !isYAML(c.paths[""]) }
+func (c Client) Editable() bool {
+	return !strings.HasSuffix(c.paths[""], ".yaml") && !strings.HasSuffix(c.paths[""], ".yml")
+}
 
 // OfProjects reports a file that lists the servers of each project apart.
 func (c Client) OfProjects() bool { return slices.Contains(c.Member, "$PROJECT") }
@@ -122,7 +124,3 @@ func (c Client) ForProject(folder string) Client {
 }
 
 func isTOML(file string) bool { return strings.HasSuffix(file, ".toml") }
-
-func isYAML(file string) bool {
-	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
-}

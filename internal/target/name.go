@@ -108,17 +108,14 @@ func nameForURL(text string) string {
 	words := strings.Split(u.Path, "/")
 	slices.Reverse(words)
 	for _, w := range words {
-		if isWord(w) && !slices.Contains(commonWords, strings.ToLower(w)) {
+		// A word and no identifier or token is short, and of letters.
+		isWord := len(w) >= 3 && len(w) <= 16 && onlyOf(w, "abcdefghijklmnopqrstuvwxyz-")
+		if isWord && !slices.Contains(commonWords, strings.ToLower(w)) {
 			parts = append(parts, w)
 			break
 		}
 	}
 	return strings.Join(parts, "-")
-}
-
-// isWord tells a word from an identifier or a token: short, and of letters.
-func isWord(s string) bool {
-	return len(s) >= 3 && len(s) <= 16 && onlyOf(s, "abcdefghijklmnopqrstuvwxyz-")
 }
 
 // shortHost is "notion" for mcp.notion.com.

@@ -74,7 +74,7 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 	switch {
 	case ok && (lower == "http" || lower == "https"):
 		return lower, rest, nil
-	case ok && isScheme(scheme):
+	case ok && scheme != "" && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
 		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
 			"use an http or https URL, or a stdio server: "+wire.Run("list -- COMMAND"))
 	}
@@ -87,10 +87,6 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 		}
 	}
 	return "", "", withoutScheme(text)
-}
-
-func isScheme(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.") == ""
 }
 
 // scopedPackage matches an npm package with a scope: users type it as they would after npx.

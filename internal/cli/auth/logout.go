@@ -65,7 +65,12 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	if o.all {
-		return logoutAll(ctx, f, store, o)
+		before, _ := store.Load()
+		if err := store.Reset(ctx); err != nil {
+			return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
+		}
+		f.Note("all tokens were deleted locally" + revoke(ctx, f, store, before, before.Tokens, o))
+		return nil
 	}
 	book, err := store.Load()
 	if err != nil {
@@ -111,16 +116,6 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 	for _, c := range forgotten.Needed {
 		f.Note(f.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
 	}
-	return nil
-}
-
-// logoutAll forgets everything, also where the file of it is damaged.
-func logoutAll(ctx context.Context, f *cmdutil.Factory, store *auth.Store, o logoutOptions) error {
-	before, _ := store.Load()
-	if err := store.Reset(ctx); err != nil {
-		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
-	}
-	f.Note("all tokens were deleted locally" + revoke(ctx, f, store, before, before.Tokens, o))
 	return nil
 }
 

@@ -122,7 +122,9 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	if out.Kind != wire.Signal {
 		err = cmdutil.Print(ctx, f, ans)
 		if len(o.words) == 0 && !o.bill && len(asked) > 1 && !f.JSON && f.Jq == "" {
-			noteServers(f, asked)
+			for _, s := range asked {
+				f.Note(f.ErrStyle.Line(s.ID + ": " + s.summary()))
+			}
 		}
 		if o.bill && found > 0 {
 			explainBill(f)

@@ -70,13 +70,6 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 	return parts
 }
 
-// noteServers writes one line for each server on standard error: its state, what it lists, and the revision.
-func noteServers(f *cmdutil.Factory, asked []*Surveyed) {
-	for _, s := range asked {
-		f.Note(f.ErrStyle.Line(s.ID + ": " + s.summary()))
-	}
-}
-
 // summary returns the state of a server, the sizes of its lists, and the revision.
 func (s *Surveyed) summary() string {
 	var parts []string

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/live/control"
@@ -40,7 +41,7 @@ func (s *Faults) listenLive() {
 	store, err := state.Open(s.f.State)
 	path := ""
 	if err == nil {
-		path, err = state.LiveSocket(store, os.Getpid())
+		path, err = store.Socket(state.LiveSockets, strconv.Itoa(os.Getpid()))
 	}
 	if err == nil {
 		keepalive.RemoveStaleSockets(filepath.Dir(path))

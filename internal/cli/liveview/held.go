@@ -127,7 +127,7 @@ func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 		if err != nil {
 			return failed(a.Factory, connect.StateFailed(err))
 		}
-		g = a.join(control.Dial(control.Options{Dirs: state.LiveDirs(store), Now: a.Factory.Now}))
+		g = a.join(control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: a.Factory.Now}))
 	}
 	if g == nil {
 		return nil

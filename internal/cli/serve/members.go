@@ -29,7 +29,9 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	servers := known(f, o.all)
 	for _, word := range args {
 		s := parted(word)
-		if out := exists(f, s.id); !out.Good() {
+		g := f.Invocation()
+		g.Server, g.ServerGiven = s.id, true
+		if out := (&connect.Conn{Env: &g.Env}).Find(nil); !out.Good() {
 			if isCommand(f, s.id) {
 				out.Hint = sessionHint
 			}
@@ -119,13 +121,6 @@ func parted(word string) named {
 		return named{word[i+1:], word} // CLIENT:NAME
 	}
 	return named{word, word}
-}
-
-// exists reports a word that names no server.
-func exists(f *cmdutil.Factory, id string) wire.Outcome {
-	g := f.Invocation()
-	g.Server, g.ServerGiven = id, true
-	return (&connect.Conn{Env: &g.Env}).Find(nil)
 }
 
 // isCommand reports whether a word that names no server is a command, or a program or a file of one.

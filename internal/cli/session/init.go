@@ -110,7 +110,12 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 		return cmdutil.Exit(out)
 	}
 	if err := keepSession(ctx, c, o.name); err != nil {
-		return cmdutil.Exit(f.Afterwards(unkept(c, err)))
+		failed := connect.StateFailed(err)
+		if errors.Is(err, keepalive.ErrGone) {
+			failed = wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err,
+				Where: c.Where, Hint: wire.Run("init --keep "+c.Saved.Name) + " starts it again"}
+		}
+		return cmdutil.Exit(f.Afterwards(failed))
 	}
 	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
 		f.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
@@ -162,7 +167,10 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	memory := c.Memory()
 	memory.Info = connect.SafeInfo(c.Env, memory.Info)
 	err := c.Store.Update(ctx, func(st *state.State) error {
-		place.Name = cmp.Or(name, cmp.Or(place.Name, freeName(c, st)))
+		place.Name = cmp.Or(name, cmp.Or(place.Name, target.NameFor(c.Target, func(name string) bool {
+			old, ok := st.Session(name)
+			return ok && !samePlace(old, *c.OneOff) // a second mcpc init replaces the session of the same place
+		})))
 		connect.FillSession(&place, memory)
 		place.Pinned = c.Env.Protocol != ""
 		if place.Answering = nil; !host.IsZero(c.Answering) {
@@ -197,24 +205,6 @@ func replaced(c *connect.Conn) bool {
 	}
 	now, ok := st.Session(c.Saved.Name)
 	return ok && (now.Held == nil || now.Held.Socket != c.Saved.Held.Socket)
-}
-
-// unkept is the ending where a session did not come to stay.
-func unkept(c *connect.Conn, err error) wire.Outcome {
-	if !errors.Is(err, keepalive.ErrGone) {
-		return connect.StateFailed(err)
-	}
-	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err, Where: c.Where,
-		Hint: wire.Run("init --keep "+c.Saved.Name) + " starts it again"}
-}
-
-// freeName derives an unused name from the target. One that already belongs to the
-// same place is taken again: a second mcpc init replaces the session.
-func freeName(c *connect.Conn, st *state.State) string {
-	return target.NameFor(c.Target, func(name string) bool {
-		old, ok := st.Session(name)
-		return ok && !samePlace(old, *c.OneOff)
-	})
 }
 
 func samePlace(a, b state.Session) bool {

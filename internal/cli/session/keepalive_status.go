@@ -93,7 +93,7 @@ func heldRowOf(s state.Session, f *keepalive.Status) *heldRow {
 
 // sweep removes what dead holders left.
 func sweep(store *state.Store) {
-	for _, dir := range store.HeldDirs() {
+	for _, dir := range store.SocketDirs(state.HeldSockets) {
 		if state.CheckHeld(filepath.Join(dir, "any")) == nil {
 			keepalive.RemoveStaleSockets(dir)
 		}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"net"
 	"time"
 
@@ -38,7 +37,9 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 				return notByHand
 			}
 			_ = in.Close()
-			hold(cmd.Context(), f, keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
+			f.Talking.Store(true)
+			defer f.Talking.Store(false)
+			keepalive.Run(cmd.Context(), keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
 				Message: f.Limits.WithDefaults().Message, Opener: opener, Now: f.Now})
 			return nil
 		},
@@ -46,10 +47,4 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&socket, "socket", "", "socket to listen on")
 	cmd.Flags().Var((*cmdutil.Seconds)(&idle), "idle", "stop the server after this idle time (0 never)")
 	return cmd
-}
-
-func hold(ctx context.Context, f *cmdutil.Factory, h keepalive.Options) {
-	f.Talking.Store(true)
-	defer f.Talking.Store(false)
-	keepalive.Run(ctx, h)
 }

@@ -74,7 +74,12 @@ func taskList(ctx context.Context, f *cmdutil.Factory) error {
 	tasks := sliceutil.Map(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
 	ans := cmdutil.Answer{Method: "tasks/list", Result: jsonraw.With(nil, "tasks", arguments.AsList(tasks)), Messages: survey.messages}
 	ans.Human = func(w io.Writer, st term.Style) error {
-		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
+		cells := sliceutil.Map(survey.rows, func(row taskRow) []string {
+			begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
+			return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
+				cmp.Or(left(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
+		})
+		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, cells)
 	}
 	return cmdutil.Show(ctx, f, out, ans, "tasks/list", "tasks/get")
 }
@@ -153,11 +158,4 @@ func remarkOn(c *connect.Conn, s taskSurvey) {
 	if s.elsewhere > 0 {
 		c.Env.UI.Note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
 	}
-}
-
-// cells are those of a task in the list.
-func cells(c *connect.Conn, row taskRow) []string {
-	begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
-	return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
-		cmp.Or(left(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
 }

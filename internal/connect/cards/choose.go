@@ -18,7 +18,7 @@ func (f Found) Choose(pick []int) (choice card.Choice, lines []string) {
 	var usable []card.Choice
 	for i, c := range all {
 		plan, err := card.Resolve(c, card.Values{})
-		line := strings.TrimSpace(plan.Kind + " " + plan.URL + commandLine(plan.Command))
+		line := strings.TrimSpace(plan.Kind + " " + plan.URL + strings.Join(sliceutil.Map(plan.Command, func(word string) string { return host.ShownWord(word) + " " }), ""))
 		if err != nil {
 			line += " (" + err.Error() + ")"
 		} else {
@@ -40,8 +40,4 @@ func (f Found) Choose(pick []int) (choice card.Choice, lines []string) {
 		return usable[0], nil
 	}
 	return choice, lines[:min(len(lines), mostLines)]
-}
-
-func commandLine(argv []string) string {
-	return strings.Join(sliceutil.Map(argv, func(word string) string { return host.ShownWord(word) + " " }), "")
 }

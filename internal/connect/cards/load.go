@@ -104,7 +104,11 @@ func (l *loader) source(ctx context.Context, source string) (raw []byte, from st
 	_, statErr := os.Stat(source)
 	switch {
 	case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
-		return l.first(ctx, source)
+		got, out := l.get(ctx, source)
+		if out.Good() && got.Status != http.StatusOK {
+			out = missing(source, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
+		}
+		return got.Raw, got.URL, out
 	case statErr != nil && hostWord().MatchString(source) && filepath.Ext(source) != ".json":
 		return l.atHost(ctx, source)
 	case strings.Contains(source, "://"):
@@ -119,15 +123,6 @@ func (l *loader) source(ctx context.Context, source string) (raw []byte, from st
 		source = full
 	}
 	return raw, source, wire.Outcome{}
-}
-
-// first fetches a URL that the user named. What is found there may name hosts that are as near.
-func (l *loader) first(ctx context.Context, where string) (raw []byte, from string, out wire.Outcome) {
-	got, out := l.get(ctx, where)
-	if out.Good() && got.Status != http.StatusOK {
-		out = missing(where, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
-	}
-	return got.Raw, got.URL, out
 }
 
 // atHost tries the well-known addresses of a host, the current one first.
@@ -245,7 +240,9 @@ func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int)
 	if len(lines) > 1 {
 		var out wire.Outcome
 		if i, out = l.choose(from, lines); i < 0 {
-			f.Several = l.numbered(lines)
+			for n, line := range lines[:min(len(lines), mostLines)] {
+				f.Several = append(f.Several, l.number(n)+"\t"+line)
+			}
 			return f, out
 		}
 	}
@@ -282,13 +279,6 @@ func (l *loader) choose(from string, lines []string) (int, wire.Outcome) {
 
 // mostLines bounds a list to choose from.
 const mostLines = 100
-
-func (l *loader) numbered(lines []string) (all []string) {
-	for i, line := range lines[:min(len(lines), mostLines)] {
-		all = append(all, l.number(i)+"\t"+line)
-	}
-	return all
-}
 
 // Permitted refuses a URL that the document may not name: one in a private network, where the
 // document is from a public host.

@@ -87,7 +87,7 @@ func byNumber(a, b string) int {
 // What is told once is told when each call has returned, also one that did not tell it itself.
 func TestOnce(t *testing.T) {
 	var told atomic.Int32
-	g := &Gateway{Options: Options{Tell: func(string, ...string) {
+	g := &Gateway{told: map[string]bool{}, Options: Options{Tell: func(string, ...string) {
 		for range 1000 {
 			runtime.Gosched()
 		}

@@ -129,7 +129,11 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 			old, same = p, true
 		}
 	}
-	if same && (bytes.Equal(old.Definition, definition) || differInSecrets(tool, old.Definition, definition)) {
+	// A difference in nothing but secrets of the client's own, which the server repeats, is none. A server whose text
+	// looks like a hidden secret cannot hide a difference with it.
+	isUnchanged := bytes.Equal(old.Definition, definition) ||
+		!redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(old.Definition), redact.Blank(definition))
+	if same && isUnchanged {
 		return Approved
 	}
 	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
@@ -139,7 +143,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
-	worth := asked(slices.DeleteFunc(slices.Clone(changes), isSilent))
+	worth := asked(slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }))
 	switch {
 	case diff.Failing(worth, diff.Risky) > 0:
 		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
@@ -150,12 +154,6 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		note(ctx, c, old, worth)
 	}
 	return Approved
-}
-
-// differInSecrets reports two definitions, as they are kept, that differ in nothing but secrets of the
-// client's own, which the server repeats. A server whose text looks like a hidden secret does not.
-func differInSecrets(tool *connect.Definition, was, is json.RawMessage) bool {
-	return !redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(was), redact.Blank(is))
 }
 
 // mostNewText is how many bytes of new words a title or a note of a schema may have without being a question.
@@ -191,9 +189,6 @@ func asked(changes []diff.Change) []diff.Change {
 	}
 	return diff.Sorted(changes)
 }
-
-// isSilent reports a change that is not shown.
-func isSilent(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }
 
 // forModel are the rules of changes that add text which is addressed to a model.
 var forModel = map[string]bool{

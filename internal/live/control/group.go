@@ -39,7 +39,7 @@ type Group struct {
 
 // Options say where sockets are.
 type Options struct {
-	// Dirs are those of state.LiveDirs.
+	// Dirs are those of state.LiveSockets.
 	Dirs []string
 	Now  func() time.Time
 }
