@@ -141,9 +141,3 @@ type Memory struct {
 	Declared json.RawMessage
 	Info     Info
 }
-
-// implementation is mcpc's own clientInfo.
-func implementation(version string) json.RawMessage {
-	b := append([]byte(`{"name":"mcpc","version":`), jsonraw.Quote(version)...)
-	return append(b, '}')
-}

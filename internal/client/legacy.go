@@ -84,7 +84,7 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	}
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	own := readParams(json.RawMessage(`{"protocolVersion":`+string(jsonraw.Quote(e.offered))+`,"capabilities":`+string(capabilities)+
-		`,"clientInfo":`+string(implementation(c.s.opt.Version))+`}`), nil)
+		`,"clientInfo":`+string(c.s.opt.clientInfo)+`}`), nil)
 	own.addMeta(c.trace(own)...)
 	call := &Call{Method: "initialize", Params: own.raw}
 	id := c.s.nextID()

@@ -86,7 +86,7 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	opt := &c.s.opt
 	marks := []jsonraw.Member{
 		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
-		{Name: metaClientInfo, Value: implementation(opt.Version)},
+		{Name: metaClientInfo, Value: opt.clientInfo},
 		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
 	}
 	if opt.LogLevel != "" {

@@ -68,15 +68,6 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	if first && idle > 0 && c.line().Name() == transport.Stdio {
 		idle = max(idle, c.s.opt.Limits.Start) // the process starts meanwhile
 	}
-	hard := c.s.opt.Limits.Hard
-	if out.patient {
-		idle = 0
-	}
-	if out.patient || out.begun != nil {
-		hard = 0
-	}
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: hard}, 0)
-	defer stop()
 	pending := c.s.pending.start(ctx, out, idle, func(cause error) {
 		c.noteAsked(out, true)
 		if !out.lasting && out.ID != nil && cause != errServerEnds {
@@ -128,8 +119,9 @@ func (c *connection) Diagnose(m transport.Diagnostic) {
 
 // pendingRequests are the requests of a session that are under way.
 type pendingRequests struct {
-	// life ends when the session is closed, and with it what is under way.
+	// life ends when the session is closed, and with it what is under way. hard limits each request.
 	life context.Context
+	hard time.Duration
 
 	mu  sync.Mutex
 	all map[*pendingRequest]bool
@@ -139,21 +131,30 @@ type pendingRequests struct {
 	held int
 }
 
-func newPendingRequests(life context.Context) *pendingRequests {
-	return &pendingRequests{life: life, all: map[*pendingRequest]bool{}, byToken: map[string]*pendingRequest{}}
+func newPendingRequests(life context.Context, hard time.Duration) *pendingRequests {
+	p := &pendingRequests{life: life, hard: hard, all: map[*pendingRequest]bool{}, byToken: map[string]*pendingRequest{}}
+	context.AfterFunc(life, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for r := range p.all {
+			go r.giveUp(transport.ErrClosed)
+		}
+	})
+	return p
 }
 
 // A pendingRequest is a request under way. The fields from isOver on are guarded by the mutex of pendingRequests.
 type pendingRequest struct {
 	all *pendingRequests
 	out *outgoing
-	// timer gives the request up when the server is silent for the time of idle; nil if idle is no limit.
-	timer *time.Timer
-	idle  time.Duration
+	// timer gives the request up when the server is silent for the time of idle, hard when it takes longer than allowed;
+	// each is nil if there is no limit.
+	timer, hard *time.Timer
+	idle        time.Duration
 	// end is called at most once, with the first cause to give the request up.
 	end func(cause error)
-	// unhook are for the contexts that give the request up when they end.
-	unhook [2]func() bool
+	// unhook forgets the context of the caller, whose end gives the request up.
+	unhook func() bool
 
 	// isOver is set when the request has ended or is being given up, leaving if it is being given up; that is closed
 	// when it is done.
@@ -179,14 +180,21 @@ func (p *pendingRequests) start(
 	if out.token != nil {
 		p.byToken[string(out.token)] = r
 	}
-	if idle > 0 {
+	if p.hard > 0 && !out.patient && out.begun == nil {
+		r.hard = time.AfterFunc(p.hard, func() {
+			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: p.hard})
+		})
+	}
+	if idle > 0 && !out.patient {
 		r.timer = time.AfterFunc(idle, r.idleEnds)
 		if p.held > 0 {
 			r.timer.Stop()
 		}
 	}
-	r.unhook[0] = context.AfterFunc(ctx, func() { r.giveUp(context.Cause(ctx)) })
-	r.unhook[1] = context.AfterFunc(p.life, func() { r.giveUp(transport.ErrClosed) })
+	r.unhook = context.AfterFunc(ctx, func() { r.giveUp(context.Cause(ctx)) })
+	if p.life.Err() != nil {
+		go r.giveUp(transport.ErrClosed)
+	}
 	return r
 }
 
@@ -221,11 +229,11 @@ func (r *pendingRequest) giveUp(cause error) {
 // stop ends the watch. From then on nothing is cancelled any more, and what is being cancelled has been
 // (basic/utilities/cancellation: only requests "believed to be still in-progress").
 func (r *pendingRequest) stop() {
-	for _, unhook := range r.unhook {
-		unhook()
-	}
-	if r.timer != nil {
-		r.timer.Stop()
+	r.unhook()
+	for _, timer := range []*time.Timer{r.timer, r.hard} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	p := r.all
 	p.mu.Lock()

@@ -52,8 +52,9 @@ type Options struct {
 	Resume *Memory
 	// SkipDiscover leaves out a server/discover that nothing depends on.
 	SkipDiscover bool
-	// Version is mcpc's own; Capabilities are those that this run can honour.
+	// Version is mcpc's own, and clientInfo names it; Capabilities are those that this run can honour.
 	Version      string
+	clientInfo   json.RawMessage
 	Capabilities json.RawMessage
 	// Verbatim declares Capabilities as they are: of another client, without what this
 	// one adds.
@@ -118,6 +119,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.WithDefaults()
+	o.clientInfo = json.RawMessage(`{"name":"mcpc","version":` + string(jsonraw.Quote(o.Version)) + `}`)
 	if o.Capabilities == nil {
 		o.Capabilities = json.RawMessage("{}")
 	}
@@ -200,7 +202,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.Tasks = Tasks{s}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.life, s.answers.life, s.answers.stop = life, life, stop
-	s.pending = newPendingRequests(s.life)
+	s.pending = newPendingRequests(s.life, opt.Limits.Hard)
 	s.via = transport.NewConnector(transport.ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
 		Through: opt.Through, Clock: s.pending}, s.rec)
 	if opt.Resume != nil {

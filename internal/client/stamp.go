@@ -20,7 +20,7 @@ type params struct {
 
 // readParams reads params. The members of a caller that composed raw are read already; else they are nil.
 func readParams(raw json.RawMessage, members jsonraw.Members) *params {
-	p := &params{raw: raw, members: members}
+	p := &params{raw: raw, members: slices.Clip(members)}
 	if members == nil && len(raw) > 0 {
 		var err *jsonraw.SyntaxError
 		p.members, err = jsonraw.Object(raw)
@@ -53,10 +53,12 @@ func (p *params) addMeta(marks ...jsonraw.Member) {
 		return
 	}
 	own, hasMeta := p.members.Get("_meta")
-	marks = slices.DeleteFunc(slices.Clone(marks), func(mark jsonraw.Member) bool {
-		_, isOwn := p.meta.Get(mark.Name)
-		return isOwn
-	})
+	if len(p.meta) > 0 {
+		marks = slices.DeleteFunc(slices.Clone(marks), func(mark jsonraw.Member) bool {
+			_, isOwn := p.meta.Get(mark.Name)
+			return isOwn
+		})
+	}
 	meta := jsonraw.Append(jsonraw.OrEmpty(own), marks...)
 	if hasMeta {
 		p.raw = jsonraw.With(p.raw, "_meta", meta)
