@@ -86,7 +86,9 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 	}()
 	f.Args = args
 	f.SettleStyles()
-	f.Secrets.Full = func() { f.Withholding() }
+	f.Secrets.Full = func() {
+		failure.Warn(f.Stderr(), f.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
+	}
 	root := RootFor(f, meant.WithCodes(meant.WithNegations(args)))
 	err := meant.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {

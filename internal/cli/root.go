@@ -38,29 +38,83 @@ import (
 	"mcpc/internal/wire"
 )
 
-// commandGroups are the commands as a person looks for them.
+// The traits of commands, as the table has them.
+const (
+	asks    = cmdutil.Asks
+	local   = cmdutil.Local
+	inShell = cmdutil.InShell
+	alone   = cmdutil.Alone
+	whole   = cmdutil.Whole
+	starts  = cmdutil.Starts
+)
+
+// commandGroups returns the commands as a person looks for them.
 func commandGroups() []cmdutil.Group {
+	group := func(head string, commands ...cmdutil.Maker) cmdutil.Group {
+		return cmdutil.Group{Head: head, Commands: commands}
+	}
+	command := cmdutil.Command
 	return []cmdutil.Group{
-		{Head: "Talk to a server", Commands: []cmdutil.Maker{
-			cmdutil.Command("init", session.NewInit, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("info", catalog.NewInfo, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("list", catalog.NewList, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone),
-			cmdutil.Command("describe", catalog.NewDescribe, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("call", call.NewCall, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("read", request.NewRead, cmdutil.Asks|cmdutil.InShell),
-			cmdutil.Command("prompt", request.NewPrompt, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("complete", request.NewComplete, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("listen", watch.NewListen, cmdutil.Asks|cmdutil.Alone),
-			cmdutil.Command("tasks", task.NewTasks, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("skills", skills.New, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("ping", request.NewPing, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("raw", request.NewRaw, cmdutil.Asks|cmdutil.InShell),
-		}},
-		{Head: "Many servers and calls", Commands: []cmdutil.Maker{
-			cmdutil.Command("servers", server.NewServers, cmdutil.Local), cmdutil.Command("trust", server.NewTrust, cmdutil.Local), cmdutil.Command("grep", catalog.NewGrep, cmdutil.Local), cmdutil.Command("batch", batch.NewBatch, cmdutil.Asks),
-			cmdutil.Command("run", run.NewRun, cmdutil.Local), cmdutil.Command("serve", serve.New, cmdutil.Local), cmdutil.Command("shell", shell.NewShell, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("codegen", codegen.NewCodegen, cmdutil.Alone),
-		}},
-		{Head: "Recorded traffic", Commands: []cmdutil.Maker{
-			cmdutil.Command("log", traffic.NewLog, cmdutil.Local|cmdutil.InShell), cmdutil.Command("show", traffic.NewShow, cmdutil.Local|cmdutil.InShell), cmdutil.Command("stats", traffic.NewStats, cmdutil.Local|cmdutil.InShell),
-			cmdutil.Command("export", traffic.NewExport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("import", traffic.NewImport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("resend", traffic.NewResend, cmdutil.Local), cmdutil.Command("replay", replay.NewReplay, cmdutil.Local), cmdutil.Command("tap", proxy.NewTap, cmdutil.Local|cmdutil.Starts), cmdutil.Command("proxy", proxy.NewProxy, cmdutil.Local), cmdutil.Command("fault", fault.NewFault, cmdutil.Local), cmdutil.Command("inspect", inspect.New, cmdutil.Local|cmdutil.Starts),
-		}},
-		{Head: "Authentication", Commands: []cmdutil.Maker{cmdutil.Command("login", auth.NewLogin, cmdutil.Asks), cmdutil.Command("logout", auth.NewLogout, cmdutil.Asks), cmdutil.Command("auth", auth.NewAuth, cmdutil.Asks)}},
-		{Head: "Test servers", Commands: []cmdutil.Maker{cmdutil.Command("check", check.NewCheck, cmdutil.Asks), cmdutil.Command("diff", diff.NewDiff, cmdutil.Local), cmdutil.Command("bench", bench.New, cmdutil.Asks), cmdutil.Command("demo", server.NewDemo, 0), cmdutil.Command("mock", mock.NewMock, 0)}},
-		{Head: "mcpc", Commands: []cmdutil.Maker{
-			cmdutil.Command("explain", help.NewExplain, cmdutil.InShell), cmdutil.Command("sessions", session.NewSessions, cmdutil.Local), cmdutil.Command("close", session.NewClose, cmdutil.Local), cmdutil.Command("state", session.NewState, 0),
-			cmdutil.Command("completion", help.NewCompletion, cmdutil.Whole), cmdutil.Command("man", help.NewMan, cmdutil.Whole), cmdutil.Command("version", help.NewVersion, cmdutil.InShell), cmdutil.Command("hold", session.NewSupervisor, 0),
-		}},
+		group("Talk to a server",
+			command("init", session.NewInit, asks|alone),
+			command("info", catalog.NewInfo, asks|inShell|alone),
+			command("list", catalog.NewList, asks|inShell|alone),
+			command("describe", catalog.NewDescribe, asks|inShell),
+			command("call", call.NewCall, asks|inShell),
+			command("read", request.NewRead, asks|inShell),
+			command("prompt", request.NewPrompt, asks|inShell),
+			command("complete", request.NewComplete, asks|inShell),
+			command("listen", watch.NewListen, asks|alone),
+			command("tasks", task.NewTasks, asks|inShell),
+			command("skills", skills.New, asks|inShell),
+			command("ping", request.NewPing, asks|inShell|alone),
+			command("raw", request.NewRaw, asks|inShell),
+		),
+		group("Many servers and calls",
+			command("servers", server.NewServers, local),
+			command("trust", server.NewTrust, local),
+			command("grep", catalog.NewGrep, local),
+			command("batch", batch.NewBatch, asks),
+			command("run", run.NewRun, local),
+			command("serve", serve.New, local),
+			command("shell", shell.NewShell, asks|alone),
+			command("codegen", codegen.NewCodegen, alone),
+		),
+		group("Recorded traffic",
+			command("log", traffic.NewLog, local|inShell),
+			command("show", traffic.NewShow, local|inShell),
+			command("stats", traffic.NewStats, local|inShell),
+			command("export", traffic.NewExport, local|inShell),
+			command("import", traffic.NewImport, local|inShell),
+			command("resend", traffic.NewResend, local),
+			command("replay", replay.NewReplay, local),
+			command("tap", proxy.NewTap, local|starts),
+			command("proxy", proxy.NewProxy, local),
+			command("fault", fault.NewFault, local),
+			command("inspect", inspect.New, local|starts),
+		),
+		group("Authentication",
+			command("login", auth.NewLogin, asks),
+			command("logout", auth.NewLogout, asks),
+			command("auth", auth.NewAuth, asks),
+		),
+		group("Test servers",
+			command("check", check.NewCheck, asks),
+			command("diff", diff.NewDiff, local),
+			command("bench", bench.New, asks),
+			command("demo", server.NewDemo, 0),
+			command("mock", mock.NewMock, 0),
+		),
+		group("mcpc",
+			command("explain", help.NewExplain, inShell),
+			command("sessions", session.NewSessions, local),
+			command("close", session.NewClose, local),
+			command("state", session.NewState, 0),
+			command("completion", help.NewCompletion, whole),
+			command("man", help.NewMan, whole),
+			command("version", help.NewVersion, inShell),
+			command("hold", session.NewSupervisor, 0),
+		),
 	}
 }
 
@@ -115,7 +169,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(f, cmd, nil); return nil })
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return meant.UnknownFlag(f, cmd, err) })
-	for _, c := range cmdutil.Commands(f) {
+	for _, c := range f.Commands() {
 		if among == nil || slices.Contains(among, c.Name) {
 			root.AddCommand(c.Make(f))
 		}
@@ -124,7 +178,9 @@ traffic. "demo" is a built-in server to try it with.`,
 		root.AddCommand(help.NewTopics()...)
 	}
 	root.SetHelpCommand(help.NewHelp(f))
-	help.AddCompletions(f, root)
+	if among == nil && len(f.Args) > 0 && strings.HasPrefix(f.Args[0], cobra.ShellCompRequestCmd) {
+		help.AddCompletions(f, root)
+	}
 	for _, c := range help.AllOf(root) {
 		c.Flags().SortFlags = false // they are declared in the order in which help has them
 		c.DisableFlagsInUseLine = true
@@ -154,8 +210,10 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		f.ServerGiven = f.ServerGiven || cmd.Flags().Changed("server")
 		f.SettleStyles()
 	}
-	if err := f.ReadRedactFile(); err != nil {
-		return err
+	if f.RedactFile != "" {
+		if err := f.ReadRedactFile(); err != nil {
+			return err
+		}
 	}
 	if f.Shell == nil {
 		_, argv := cmdutil.SplitDash(cmd, args)
@@ -163,7 +221,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		meant.NoteFlagsAfterDashes(f, cmd, argv)
 		f.NoteTimes()
 	}
-	if err := cmdutil.Check(f); err != nil {
+	if err := f.CheckFlags(); err != nil {
 		return err
 	}
 	f.Limits = f.AsLimits()
@@ -176,9 +234,6 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if formats := []string{"json", "jsonl", "yaml", "table", "text", "raw", "wide", "name"}; slices.Contains(formats, f.Output) {
 		return usage.New("-o names a file, and "+f.Output+" is a format",
 			wire.Hint("--json prints the result as JSON; -o ./"+f.Output+" writes to a file of that name"))
-	}
-	if err := f.CheckCut(); err != nil {
-		return err
 	}
 	if f.Jq != "" {
 		if _, err := jq.Compile(f.Jq); err != nil {

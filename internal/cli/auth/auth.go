@@ -43,7 +43,7 @@ are never shown.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:               "explain [TARGET]",
-		ValidArgsFunction: f.CompleteTarget(),
+		ValidArgsFunction: f.CompleteTarget,
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each

@@ -73,7 +73,7 @@ and parameters again, until mcpc logout.`,
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device
   mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteTarget()),
+		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTarget(f, args); err != nil {
 				return err

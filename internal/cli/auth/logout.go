@@ -43,7 +43,7 @@ login, else that of the session, else the only one with a token.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteTarget()),
+		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
 				return usage.New("--all and a target exclude each other", "")

@@ -63,7 +63,7 @@ the token: mcpc logout --local deletes it here.`,
 		Example: `  mcpc auth export https://mcp.example/mcp -o token.json
   mcpc auth export https://mcp.example/mcp --account work -o work.json --yes
   mcpc auth export -o token.json`,
-		ValidArgsFunction: f.CompleteTarget(),
+		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTarget(f, args); err != nil {
 				return err

@@ -140,7 +140,7 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	o.files.declare(flags)
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
-	_ = cmd.RegisterFlagCompletionFunc("against", cmdutil.CompleteServer(f))
+	_ = cmd.RegisterFlagCompletionFunc("against", f.CompleteServer)
 	cmdutil.CompleteFlags(cmd, map[string][]string{"export": {"k6"}})
 	return cmd
 }

@@ -58,7 +58,7 @@ sent, and structuredContent against the outputSchema.`,
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteCall()),
+		ValidArgsFunction: f.CompleteCall,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {

@@ -50,7 +50,7 @@ resource makes exit code 1.`,
   mcpc -s demo describe demo://resource/static/image/logo.png
   mcpc -s demo describe get-sum --jq .inputSchema
   mcpc -s demo describe show-weather --app-info`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteDescribe()),
+		ValidArgsFunction: f.CompleteDescribe,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if err := meant.Misplaced(f, "describe", own, argv); err != nil {

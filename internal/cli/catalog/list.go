@@ -67,7 +67,7 @@ server's tools, and the sum.`,
   mcpc list --all
   mcpc list --all --bill
   mcpc -s demo list --jq '.tools[].name'`,
-		ValidArgsFunction: f.CompleteBeforeDash(cmdutil.CompleteFixed(append(connect.KindWords(), "all")...)),
+		ValidArgsFunction: cmdutil.CompleteFixed(append(connect.KindWords(), "all")...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv

@@ -40,8 +40,8 @@ type Group struct {
 	Commands []Maker
 }
 
-// Commands are the makers of all commands.
-func Commands(f *Factory) (all []Maker) {
+// Commands returns the makers of all commands.
+func (f *Factory) Commands() (all []Maker) {
 	if f.Groups == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func Commands(f *Factory) (all []Maker) {
 
 // CommandIs reports that a command has a trait.
 func (f *Factory) CommandIs(name string, t Trait) bool {
-	return slices.ContainsFunc(Commands(f), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
+	return slices.ContainsFunc(f.Commands(), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
 }
 
 // CommandsHint is the hint where the first word is no command.

@@ -18,19 +18,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// A Completer gives what may stand next on a command line.
+// A Completer returns the words that may stand next on a command line before --.
 type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
-
-// CompleteBeforeDash leaves what follows -- to the shell: it is another program's.
-// cobra's own count is that of a line to which it has added a --.
-func (f *Factory) CompleteBeforeDash(completer Completer) Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if slices.Contains(f.Args[:max(len(f.Args)-1, 0)], "--") {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		return completer(cmd, args, typed)
-	}
-}
 
 // CompleteFixed completes one of some words.
 func CompleteFixed(words ...string) Completer {
@@ -61,8 +50,8 @@ const (
 	noSpace = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 )
 
-// maxOffered bounds what a shell has to show.
-const maxOffered = 500
+// MaxOffered bounds what a shell has to show.
+const MaxOffered = 500
 
 // onLine finds the remembered session that a command line means, or the built-in
 // demo server; nil where it means neither.
@@ -94,13 +83,13 @@ func opensBox(c *connect.Conn) bool {
 
 // completedNames are those of one kind that the session's server listed last.
 func (f *Factory) completedNames(cmd *cobra.Command, k connect.Kind, typed string) []string {
-	names := CompletedWords(sliceutil.Map(f.completedEntries(cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
-	return names[:min(len(names), maxOffered)]
+	names := CompletedWords(sliceutil.Map(f.CompletedEntries(cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
+	return names[:min(len(names), MaxOffered)]
 }
 
-// completedEntries are those of one kind, as the session's server listed them last, or as that
+// CompletedEntries returns those of one kind, as the session's server listed them last, or as that
 // of the shell lists them now.
-func (f *Factory) completedEntries(cmd *cobra.Command, k connect.Kind) []state.Tool {
+func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.Tool {
 	if f.Shell != nil {
 		return f.Shell.Entries(k)
 	}
@@ -116,35 +105,34 @@ func (f *Factory) completedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 
 // EntryOf is the entry of that name, or nil.
 func (f *Factory) EntryOf(cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
-	all := f.completedEntries(cmd, k)
+	all := f.CompletedEntries(cmd, k)
 	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
 		return &all[at]
 	}
 	return nil
 }
 
-func (f *Factory) CompleteCall() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 {
-			return f.completedNames(cmd, connect.ToolKind, typed), NoFiles
-		}
-		entry := f.EntryOf(cmd, connect.ToolKind, args[0])
-		if entry == nil {
-			return nil, NoFiles
-		}
-		tool, bad := mcp.ParseTool(entry.Raw)
-		if bad != nil {
-			return nil, NoFiles
-		}
-		schema, _, err := validate.CompileTolerant(tool.InputSchema)
-		if err != nil {
-			schema = validate.Readable(tool.InputSchema)
-		}
-		if schema == nil {
-			return nil, NoFiles
-		}
-		return completeArgument(schema, args[1:], typed)
+// CompleteCall offers the tools, and the arguments of one.
+func (f *Factory) CompleteCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return f.completedNames(cmd, connect.ToolKind, typed), NoFiles
 	}
+	entry := f.EntryOf(cmd, connect.ToolKind, args[0])
+	if entry == nil {
+		return nil, NoFiles
+	}
+	tool, bad := mcp.ParseTool(entry.Raw)
+	if bad != nil {
+		return nil, NoFiles
+	}
+	schema, _, err := validate.CompileTolerant(tool.InputSchema)
+	if err != nil {
+		schema = validate.Readable(tool.InputSchema)
+	}
+	if schema == nil {
+		return nil, NoFiles
+	}
+	return completeArgument(schema, args[1:], typed)
 }
 
 // completeArgument gives NAME= for the members that are not given yet, below an
@@ -162,7 +150,11 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 		if typed[at] == ':' || !enter(typed[:at]) {
 			return nil, NoFiles
 		}
-		return CompletedWords(sliceutil.Map(valueWords(place), func(v string) string { return typed[:value] + v }), typed), NoFiles
+		values := sliceutil.Map(place.Values(), arguments.PlainValue)
+		if values == nil && slices.Contains(place.Types(), "boolean") {
+			values = []string{"true", "false"}
+		}
+		return CompletedWords(sliceutil.Map(values, func(v string) string { return typed[:value] + v }), typed), NoFiles
 	}
 	inside := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
@@ -199,72 +191,57 @@ func standsIn(words []string, name string) bool {
 	})
 }
 
-// valueWords are the values that a schema lists, as they are typed.
-func valueWords(place validate.Expected) (words []string) {
-	words = sliceutil.Map(place.Values(), arguments.PlainValue)
-	if words == nil && slices.Contains(place.Types(), "boolean") {
-		words = []string{"true", "false"}
+// CompletePrompt offers the prompts, and the arguments of one.
+func (f *Factory) CompletePrompt(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return f.completedNames(cmd, connect.PromptKind, typed), NoFiles
 	}
-	return words
+	entry := f.EntryOf(cmd, connect.PromptKind, args[0])
+	if entry == nil {
+		return nil, NoFiles
+	}
+	prompt, _ := mcp.ParsePrompt(entry.Raw)
+	words := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
+	return CompletedWords(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
 }
 
-func (f *Factory) CompletePrompt() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 {
-			return f.completedNames(cmd, connect.PromptKind, typed), NoFiles
-		}
-		entry := f.EntryOf(cmd, connect.PromptKind, args[0])
-		if entry == nil {
-			return nil, NoFiles
-		}
-		prompt, _ := mcp.ParsePrompt(entry.Raw)
-		words := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
-		return CompletedWords(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
+// CompleteRead offers the resources.
+func (f *Factory) CompleteRead(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, NoFiles
 	}
-}
-
-func (f *Factory) CompleteRead() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, NoFiles
-		}
-		return f.completedNames(cmd, connect.ResourceKind, typed), NoFiles
-	}
+	return f.completedNames(cmd, connect.ResourceKind, typed), NoFiles
 }
 
 // CompleteDescribe: a name alone is a tool's.
-func (f *Factory) CompleteDescribe() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 1 {
-			if k, ok := connect.KindNamed(args[0]); ok {
-				return f.completedNames(cmd, k, typed), NoFiles
-			}
+func (f *Factory) CompleteDescribe(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		if k, ok := connect.KindNamed(args[0]); ok {
+			return f.completedNames(cmd, k, typed), NoFiles
 		}
-		if len(args) > 0 {
-			return nil, NoFiles
-		}
-		words := f.completedNames(cmd, connect.ToolKind, typed)
-		for _, k := range connect.Kinds {
-			words = append(words, CompletedWords([]string{k.One}, typed)...)
-		}
-		return words, NoFiles
 	}
+	if len(args) > 0 {
+		return nil, NoFiles
+	}
+	words := f.completedNames(cmd, connect.ToolKind, typed)
+	for _, k := range connect.Kinds {
+		words = append(words, CompletedWords([]string{k.One}, typed)...)
+	}
+	return words, NoFiles
 }
 
 // CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
 // no completion.
-func (f *Factory) CompleteComplete() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		switch len(args) {
-		case 0:
-			return CompletedWords([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
-		case 1:
-			if k, ok := connect.KindNamed(args[0]); ok && k != connect.ToolKind {
-				return f.completedNames(cmd, k, typed), NoFiles
-			}
+func (f *Factory) CompleteComplete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return CompletedWords([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
+	case 1:
+		if k, ok := connect.KindNamed(args[0]); ok && k != connect.ToolKind {
+			return f.completedNames(cmd, k, typed), NoFiles
 		}
-		return nil, NoFiles
 	}
+	return nil, NoFiles
 }
 
 // SessionNames are those of the remembered ones.
@@ -276,40 +253,35 @@ func (f *Factory) SessionNames(typed string) []string {
 	return CompletedWords(remembered.Names(), typed)
 }
 
-func (f *Factory) CompleteSessions() Completer {
-	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, NoFiles
-		}
-		return f.SessionNames(typed), NoFiles
+// CompleteSessions offers the remembered sessions.
+func (f *Factory) CompleteSessions(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, NoFiles
 	}
+	return f.SessionNames(typed), NoFiles
 }
 
-func CompleteServer(f *Factory) Completer {
-	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return slices.Concat(f.SessionNames(typed), f.completedKnown(typed), CompletedWords([]string{connect.DemoEndpoint}, typed)), NoFiles
-	}
+// CompleteServer offers what -s may name.
+func (f *Factory) CompleteServer(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	demo := CompletedWords([]string{connect.DemoEndpoint}, typed)
+	return slices.Concat(f.SessionNames(typed), f.completedKnown(typed), demo), NoFiles
 }
 
 // CompleteTarget is for commands that take a TARGET in the place of -s.
-func (f *Factory) CompleteTarget() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, NoFiles
-		}
-		return CompleteServer(f)(cmd, args, typed)
+func (f *Factory) CompleteTarget(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, NoFiles
 	}
+	return f.CompleteServer(cmd, args, typed)
 }
 
 // CompleteKnown completes the names of known servers; no file's server is started for
 // that.
-func (f *Factory) CompleteKnown() Completer {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 && cmd.Name() != "trust" {
-			return nil, NoFiles
-		}
-		return slices.DeleteFunc(f.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
+func (f *Factory) CompleteKnown(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 && cmd.Name() != "trust" {
+		return nil, NoFiles
 	}
+	return slices.DeleteFunc(f.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.

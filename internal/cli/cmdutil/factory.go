@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/hint"
 	"mcpc/internal/state"
-	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
 
@@ -26,8 +25,12 @@ import (
 // invocations of a process have in common.
 type Factory struct {
 	host.Env
-	display
 	console.Console
+	// JSON, Wire, Jq, Output, Explain, RedactFile and maxChars are the flags of these names.
+	JSON, Wire, Explain    bool
+	Jq, Output, RedactFile string
+	maxChars               int
+	limitFlags
 	// Commit and Date are "" where the program was not built by the release script.
 	Commit, Date string
 	// Groups returns the commands of mcpc, NewRoot makes the tree of all of them.
@@ -55,8 +58,6 @@ type Factory struct {
 type processState struct {
 	// Relaying is set where signals are another process's.
 	Relaying atomic.Bool
-	// Paging is set while a pager has the terminal, and with it Ctrl-C.
-	Paging atomic.Bool
 	// Line ends what the shell's line is doing; nil where no line runs.
 	Line atomic.Pointer[context.CancelCauseFunc]
 	// Frames are those of the command, for --explain.
@@ -70,8 +71,6 @@ type processState struct {
 	// OnFailure prints for a program how the command failed, in place of the JSON on standard error;
 	// it may be nil.
 	OnFailure func(wire.Outcome)
-	// terminal is the one that is being asked what it can show, if one is.
-	terminal atomic.Pointer[tty.Terminal]
 }
 
 // New returns a Factory with the streams. The caller sets what else it may touch of the world.
@@ -100,11 +99,12 @@ func (f *Factory) Separate() *Factory {
 	return g
 }
 
-// NewRootWith makes the tree of commands for an invocation that begins with the flags of from:
-// to declare flags sets them to their defaults.
-func (f *Factory) NewRootWith(from *Factory) *cobra.Command {
+// NewRootWithFlags makes the tree of commands for an invocation that begins with the flags of f: to declare flags sets
+// them to their defaults.
+func (f *Factory) NewRootWithFlags() *cobra.Command {
+	before := *f
 	root := f.NewRoot(f)
-	f.Settings, f.display = from.Settings, from.display
+	*f = before
 	return root
 }
 
@@ -131,10 +131,6 @@ func (f *Factory) AsksJSON(args []string) bool {
 	return set || slices.Contains(BeforeDashes(args), "--json")
 }
 
-// SettleStyles decides how each stream may be written to. It runs again once the flags are
-// known.
-func (f *Factory) SettleStyles() { f.Console.SettleStyles(f.color, f.rawText) }
-
 // MeantByPath returns what -s names if that is no server but something on this machine, and the hint for it.
 func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) { return f.PathMeant(f, text) }
 
@@ -154,8 +150,10 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 		f.forgetLists(c, o)
 		return c, o
 	}
-	if o := Writable(f.Output); !o.Good() {
-		return &connect.Conn{Env: &f.Env}, o
+	if f.Output != "" {
+		if o := Writable(f.Output); !o.Good() {
+			return &connect.Conn{Env: &f.Env}, o
+		}
 	}
 	stop := f.StartSpinner()
 	f.ShowTraffic(f.Verbose, f.Explain)

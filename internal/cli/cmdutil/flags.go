@@ -20,20 +20,6 @@ import (
 	"mcpc/internal/wire"
 )
 
-// display is what they say about the output.
-type display struct {
-	JSON       bool
-	Wire       bool
-	Jq         string
-	Output     string
-	Explain    bool
-	color      string
-	RedactFile string
-	maxChars   int
-	limitFlags
-	displayFlags
-}
-
 // limitFlags are the limits as they are typed: 0 is none.
 type limitFlags struct {
 	connect  time.Duration
@@ -86,7 +72,7 @@ func (g *Factory) NoteTimes() {
 	}
 }
 
-// AddGlobals declares them. Their defaults are those of internal/client, where
+// AddGlobals declares the flags of all commands. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
 func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, name that mcpc servers lists, \"demo\"; or -- COMMAND")
@@ -100,12 +86,19 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.StringVarP(&g.Output, "output", "o", "", "write the result to a `file`")
 	f.BoolVar(&g.Explain, "explain", false, "show the exchange with explanatory notes")
 	f.CountVarP(&g.Verbose, "verbose", "v", "show the traffic: -v lines, -vv bodies, -vvv bytes")
-	f.StringVar(&g.color, "color", "auto", "`when` to use color: auto, always or never")
-	g.displayFlags.flags(f)
+	g.AddDisplayFlags(f)
 	f.StringVar(&g.LogLevel, "log-level", "", "request log messages of this `level` and above")
 	f.StringVar(&g.RecordTo, "record", "", "write the recording to `FILE`; \"off\" disables it")
-	addAuthFlags(f, &g.Auth)
-	addNetworkFlags(f, &g.Network)
+	f.StringVar(&g.Auth.Account, "account", "", "`name` of the account, if there are several at the server")
+	f.StringVar(&g.Auth.TokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")
+	f.BoolVar(&g.Auth.NoPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
+	f.StringVar(&g.Network.CACert, "cacert", "", "`file` with CA certificates to trust, not the system's (PEM)")
+	f.StringVar(&g.Network.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
+	f.StringVar(&g.Network.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
+	f.BoolVar(&g.Network.Insecure, "insecure", false, "do not verify the server's certificate; never remembered")
+	f.StringVar((*string)(&g.Network.Proxy), "proxy", "", "proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it")
+	f.StringArrayVar(&g.Network.Resolve, "resolve", nil, "`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST")
+	f.StringVar(&g.Network.Socket, "unix-socket", "", "connect through the unix socket at this `path`")
 	f.BoolVar(&g.NoRecord, "no-record", false, "do not record (the recording is what mcpc log shows)")
 	f.StringVar(&g.RedactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
 	f.Var(g.limitTime(&g.connect, "connect-timeout"), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
@@ -118,6 +111,48 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.BoolVar(&g.Strict, "strict", false, "reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)")
 	f.BoolVar(&g.NoInput, "no-input", false, "never prompt")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
+}
+
+// AddIndex declares --index on a command that names a tool.
+func (f *Factory) AddIndex(flags *pflag.FlagSet) {
+	flags.IntVar(&f.Index, "index", 0, "which of several tools with the same name, from 1")
+}
+
+// AddFresh declares --fresh on a command that checks its requests with the server's lists.
+func (f *Factory) AddFresh(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.Fresh, "fresh", false, "fetch definitions again, whatever is cached")
+}
+
+// AnsweringFlags are those of mcpc help answering, where a command has them.
+func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
+	for _, name := range []string{"answer", "answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "root"} {
+		if f := cmd.LocalNonPersistentFlags().Lookup(name); f != nil {
+			answers = append(answers, f)
+		}
+	}
+	return answers
+}
+
+// AddExtension declares the flag for client extensions.
+func (f *Factory) AddExtension(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
+}
+
+// AddAnswering declares them on a command that talks to a server.
+func (f *Factory) AddAnswering(flags *pflag.FlagSet) {
+	f.AddExtension(flags)
+	flags.StringArrayVar(&f.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	flags.BoolVar(&f.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
+	flags.BoolVar(&f.Answers.Decline, "decline", false, "decline every form and page")
+	flags.StringVar(&f.Answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
+	flags.StringVar(&f.Answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
+	flags.StringVar(&f.Answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
+	flags.StringArrayVar(&f.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
+}
+
+// AddCut declares --max-chars on a command that prints what a server sent.
+func (f *Factory) AddCut(flags *pflag.FlagSet) {
+	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
 // AsLimits are those of internal/client, where 0 means the default and -1 none.
@@ -153,14 +188,11 @@ func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	return failed
 }
 
-// Check refuses values that no type could refuse.
-func Check(g *Factory) error {
+// CheckFlags refuses values that no type could refuse, and flags that exclude each other.
+func (g *Factory) CheckFlags() error {
 	known := client.Revisions()
 	if g.Protocol != "" && !slices.Contains(known, g.Protocol) {
 		return usage.New(fmt.Sprintf("unknown revision %q", g.Protocol), wire.Hint("mcpc supports "+strings.Join(known, ", ")))
-	}
-	if colors := []string{"auto", "always", "never"}; !slices.Contains(colors, g.color) {
-		return usage.New(fmt.Sprintf("--color must be auto, always or never, not %q", g.color), suggest.DidYouMean("--color %s", g.color, colors, ""))
 	}
 	if !slices.Contains(toolcall.ConfirmWords, g.Confirm) {
 		return usage.New(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.Confirm), "auto asks for destructive tools and servers that are not trusted")
@@ -171,11 +203,21 @@ func Check(g *Factory) error {
 	if g.maxPages < 0 || g.maxItems < 0 {
 		return usage.New("--max-pages and --max-items must be 0 or more", "0 means no limit")
 	}
-	if err := g.displayFlags.check(); err != nil {
+	if err := g.CheckDisplayFlags(); err != nil {
 		return err
 	}
-	_, err := g.TypedFields()
-	return err
+	if _, err := g.TypedFields(); err != nil {
+		return err
+	}
+	switch {
+	case g.maxChars == 0:
+		return nil
+	case g.maxChars < fewestChars:
+		return usage.New(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, g.maxChars), "--max-chars 4000 is about 1000 tokens")
+	case g.Wire:
+		return usage.New("--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars")
+	}
+	return nil
 }
 
 // targetFlag is what names a server.

@@ -125,7 +125,7 @@ func TestValuesThatNoTypeRefuses(t *testing.T) {
 		{"-H nothing", "nothing"},
 	} {
 		f, _ := parsed(t, strings.Fields(c.words)...)
-		got := problem(f, Check(f))
+		got := problem(f, f.CheckFlags())
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s", c.words, got)
 		}
@@ -140,7 +140,7 @@ func TestMaxCharsThatCannotBe(t *testing.T) {
 		{"--max-chars 100 --wire", "--wire prints messages unchanged, so it has no --max-chars | use --json --max-chars"},
 	} {
 		f, _ := parsed(t, strings.Fields(c.words)...)
-		if got := problem(f, f.CheckCut()); got != c.want {
+		if got := problem(f, f.CheckFlags()); got != c.want {
 			t.Errorf("%s: got %s", c.words, got)
 		}
 	}
@@ -197,7 +197,7 @@ func TestInvocationsWithFlagsOfTheirOwn(t *testing.T) {
 		return cmd
 	}
 	line := f.Invocation()
-	root := line.NewRootWith(f)
+	root := line.NewRootWithFlags()
 	if line.Jq != ".a" || line.AsLimits().Idle != 3*time.Second {
 		t.Errorf("the flags are lost: %q, %v", line.Jq, line.AsLimits())
 	}

@@ -91,7 +91,7 @@ func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
 	if t.Server = strings.Join(there, " "); t.All+t.Server == "" {
 		return
 	}
-	for _, c := range Commands(f) {
+	for _, c := range f.Commands() {
 		if c.Is&(Asks|Local) != 0 {
 			t.Commands[c.Name] = c.Is&Asks != 0
 		}

@@ -29,7 +29,7 @@ func mcpc(t *testing.T) (*Factory, *cobra.Command) {
 	f.Groups = someCommands
 	root := &cobra.Command{Use: "mcpc"}
 	f.AddGlobals(root.PersistentFlags())
-	for _, c := range Commands(f) {
+	for _, c := range f.Commands() {
 		root.AddCommand(c.Make(f))
 	}
 	return f, root

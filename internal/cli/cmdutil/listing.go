@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
-	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
@@ -61,12 +60,6 @@ type listRows struct {
 
 // maxNames bounds the names that are kept.
 const maxNames = 1000
-
-func newListRows(st term.Style, long bool, dir spool.Dir) *listRows {
-	r := &listRows{Rows: render.NewRows(st, long, dir)}
-	r.forget()
-	return r
-}
 
 func (r *listRows) forget() {
 	r.waiting = map[int]json.RawMessage{}
@@ -123,7 +116,9 @@ func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Con
 	case !several && f.OnlyWritesJSON():
 		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
 	case f.OnlyWritesText():
-		return l.Take(ctx, c, k, several, connect.Taking{Rows: newListRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))})
+		rows := &listRows{Rows: render.NewRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))}
+		rows.forget()
+		return l.Take(ctx, c, k, several, connect.Taking{Rows: rows})
 	}
 	return l.Add(ctx, c, k, several, f.ShowsTables())
 }

@@ -99,18 +99,13 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 		}
 		return Exit(o)
 	case isPayload:
-		return Exit(unsaved(payload))
+		o := wire.Outcome{Kind: wire.Usage, Text: payload.Text, Hint: payload.Hint, Phase: "output", Reached: wire.Answered}
+		if payload.Broken {
+			o.Kind = wire.BadResponse
+		}
+		return Exit(o)
 	}
 	return f.Unwritten("writing the result", err)
-}
-
-// unsaved is the ending of -o where the result holds nothing that can be saved.
-func unsaved(failed *render.PayloadError) wire.Outcome {
-	o := wire.Outcome{Kind: wire.Usage, Text: failed.Text, Hint: failed.Hint, Phase: "output", Reached: wire.Answered}
-	if failed.Broken {
-		o.Kind = wire.BadResponse
-	}
-	return o
 }
 
 func IsUsage(err error) bool {
@@ -168,12 +163,12 @@ func printOut(ctx context.Context, f *Factory, ans Answer) error {
 	st := f.OutStyle
 	plain := !f.JSON && !f.Wire && f.Jq == ""
 	if plain && st.Terminal && st.Color && render.HasPictures(ans.Method, ans.Result) {
-		st.Canvas = canvas(ctx, f)
+		st.Canvas = f.Canvas(ctx)
 	}
 	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
 		return Exit(f.Afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
-	if f.pager() == nil || st.Canvas.By != term.NoPictures {
+	if f.Pager() == nil || st.Canvas.By != term.NoPictures {
 		return printTo(ctx, f, f.Stdout(), st, ans)
 	}
 	var b bytes.Buffer
@@ -296,4 +291,14 @@ func (f *Factory) LineError(err error) error {
 		return Exit(usage.Outcome(err))
 	}
 	return f.Unwritten("writing the result", err)
+}
+
+// WritePaged writes a text to standard output, through a pager where it is longer than
+// the screen.
+func (f *Factory) WritePaged(text []byte) error {
+	if f.ShowPaged(text) {
+		return nil
+	}
+	_, err := f.Stdout().Write(text)
+	return err
 }

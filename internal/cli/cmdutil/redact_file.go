@@ -33,7 +33,7 @@ const (
 // ReadRedactFile hides what the user's own file names, before anything else is read. A
 // file that cannot be read or parsed ends the command: the user would not notice otherwise.
 func (f *Factory) ReadRedactFile() error {
-	if f.RedactFile == "" || f.redactions != nil {
+	if f.redactions != nil {
 		return nil
 	}
 	raw, err := f.Env.ReadFile(f.RedactFile, mostRedactions)
@@ -78,7 +78,11 @@ func redactionOf(line string) (r redaction, problem string) {
 	case pattern != "":
 		compiled, err := regexp.Compile(flags + pattern)
 		if err != nil {
-			return r, "not a regular expression: " + regexpFault(err)
+			reason := "it is too large" // said without the pattern
+			if fault, ok := errors.AsType[*syntax.Error](err); ok {
+				reason = fault.Code.String()
+			}
+			return r, "not a regular expression: " + reason
 		}
 		if compiled.MatchString("") {
 			return r, "the pattern also matches the empty text"
@@ -110,14 +114,6 @@ func asPattern(line string) (pattern, flags string) {
 		return "", ""
 	}
 	return line[1 : len(line)-1], flags
-}
-
-// regexpFault says what is wrong with a pattern, without the pattern.
-func regexpFault(err error) string {
-	if fault, ok := errors.AsType[*syntax.Error](err); ok {
-		return fault.Code.String()
-	}
-	return "it is too large"
 }
 
 // RedactionFor is the line of the file that names a secret; 0 where none does.

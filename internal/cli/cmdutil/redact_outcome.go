@@ -5,7 +5,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/redact"
-	"mcpc/internal/render/failure"
 	"mcpc/internal/wire"
 )
 
@@ -53,11 +52,6 @@ func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 		o.Findings[i].Text, o.Findings[i].Got = s.Text(f.Text), s.Text(f.Got)
 	}
 	return o
-}
-
-// Withholding says that from now on nothing is shown or recorded of what crosses.
-func (f *Factory) Withholding() {
-	failure.Warn(f.Stderr(), f.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
 }
 
 // LearnEnvironment makes the secrets of the environment known.

@@ -18,12 +18,6 @@ type frameLog struct {
 	frames []wire.Frame
 }
 
-func (l *frameLog) add(f wire.Frame) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.frames = append(l.frames, f)
-}
-
 func (l *frameLog) all() []wire.Frame {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +39,9 @@ func (f *Factory) ShowTraffic(verbose int, explain bool) {
 	show := traffic.Verbose(f.Stderr(), f.ErrStyle, verbose)
 	tap := wire.Tap(func(frame wire.Frame) {
 		if explain {
-			f.Frames.add(frame)
+			f.Frames.mu.Lock()
+			f.Frames.frames = append(f.Frames.frames, frame)
+			f.Frames.mu.Unlock()
 		}
 		show(frame)
 	})
@@ -98,7 +94,7 @@ func Explained(ctx context.Context, f *Factory, methods ...string) {
 		}
 		f.Note("long parts are left out: " + whole)
 	}
-	if ctx.Err() != nil || !f.ErrStyle.Terminal || !f.paged(b.Bytes()) {
+	if ctx.Err() != nil || !f.ErrStyle.Terminal || !f.ShowPaged(b.Bytes()) {
 		_, _ = f.Stderr().Write(b.Bytes())
 	}
 }

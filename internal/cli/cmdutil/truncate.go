@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/spf13/pflag"
-
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/render/jq"
@@ -21,24 +19,6 @@ import (
 
 // fewestChars is the least that an answer can be cut to and still say something.
 const fewestChars = 100
-
-// AddCut declares --max-chars on a command that prints what a server sent.
-func (f *Factory) AddCut(flags *pflag.FlagSet) {
-	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
-}
-
-// CheckCut refuses what cannot be done together.
-func (f *Factory) CheckCut() error {
-	switch {
-	case f.maxChars == 0:
-		return nil
-	case f.maxChars < fewestChars:
-		return usage.New(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, f.maxChars), "--max-chars 4000 is about 1000 tokens")
-	case f.Wire:
-		return usage.New("--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars")
-	}
-	return nil
-}
 
 // printCut writes an answer to standard output with no more than --max-chars
 // characters, and says on standard error what is missing and where it is.

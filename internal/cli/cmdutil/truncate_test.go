@@ -164,32 +164,8 @@ func TestObjectsThatCannotBeCut(t *testing.T) {
 	}
 }
 
-// A pager is for terminals that are shorter than the text.
-func TestPagers(t *testing.T) {
-	for _, c := range []struct {
-		env    map[string]string
-		height int
-		no     bool
-		want   string
-	}{
-		{nil, 24, false, "less"},
-		{nil, 24, true, ""},
-		{nil, 0, false, ""},
-		{map[string]string{"PAGER": "more -s"}, 24, false, "more -s"},
-		{map[string]string{"PAGER": "more", "MCPC_PAGER": "most"}, 24, false, "most"},
-		{map[string]string{"PAGER": "cat"}, 24, false, ""},
-		{map[string]string{"CI": "1"}, 24, false, ""},
-		{map[string]string{"TERM": "dumb"}, 24, false, ""},
-	} {
-		f, _, _ := answering(t)
-		f.NoPager = c.no
-		f.Getenv = func(name string) string { return c.env[name] }
-		f.OutStyle.Terminal = true
-		f.OutStyle.Height = c.height
-		if got := strings.Join(f.pager(), " "); got != c.want {
-			t.Errorf("%v, height %d, --no-pager %v: got %q", c.env, c.height, c.no, got)
-		}
-	}
+// A text is written also if the pager cannot be started.
+func TestPagersThatCannotBeStarted(t *testing.T) {
 	f, stdout, stderr := answering(t)
 	f.OutStyle.Terminal = true
 	f.OutStyle.Height = 2
@@ -198,41 +174,5 @@ func TestPagers(t *testing.T) {
 	if err := f.WritePaged([]byte("1\n2\n3\n")); err != nil || stdout.String() != "1\n2\n3\n" ||
 		!strings.Contains(stderr.String(), "cannot be started") {
 		t.Errorf("%v, %q, %q", err, stdout, stderr)
-	}
-}
-
-// How pictures are drawn, without asking a terminal.
-func TestPicturesWithoutAQuestion(t *testing.T) {
-	for _, c := range []struct {
-		words string
-		env   map[string]string
-		want  term.Canvas
-	}{
-		{"--no-images", nil, term.Canvas{}},
-		{"--images none", nil, term.Canvas{}},
-		{"--images blocks", nil, term.Canvas{By: term.HalfBlocks, Rows: 24}},
-		{"--images blocks", map[string]string{"COLORTERM": "truecolor"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24, TrueColor: true}},
-		{"--images blocks", map[string]string{"TERM": "xterm-direct"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24, TrueColor: true}},
-		{"--images sixel", map[string]string{"TERM": "linux"}, term.Canvas{By: term.Sixel, Rows: 24}},
-		{"--images kitty", map[string]string{"TERM": "linux"}, term.Canvas{By: term.Kitty, Rows: 24}},
-		{"", map[string]string{"TERM": "linux"}, term.Canvas{Rows: 24}},
-		{"", map[string]string{"TERM": "linux", "COLORTERM": "24bit"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24, TrueColor: true}},
-		{"", map[string]string{"TERM": "linux", "COLORTERM": "24bit", "SSH_TTY": "/dev/pts/1"},
-			term.Canvas{Rows: 24, TrueColor: true}},
-		{"", map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24}},
-	} {
-		f, _, _ := answering(t, strings.Fields(c.words)...)
-		f.Getenv = func(name string) string { return c.env[name] }
-		f.OutStyle.Height = 24
-		if got := canvas(t.Context(), f); got != c.want {
-			t.Errorf("%s %v: got %+v", c.words, c.env, got)
-		}
-	}
-	if !inlineImages("WezTerm 2024") || inlineImages("xterm") {
-		t.Error("the terminals that draw images inline")
 	}
 }

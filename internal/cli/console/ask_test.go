@@ -32,7 +32,8 @@ func at(typed string, env map[string]string) (*Console, *terminal) {
 	screen := &terminal{}
 	settings := &host.Env{Shared: new(host.Shared), Now: time.Now, Getenv: func(name string) string { return env[name] }}
 	c := New(&terminal{Reader: strings.NewReader(typed)}, screen, screen, settings)
-	c.SettleStyles("never", false)
+	c.color = "never"
+	c.SettleStyles()
 	return &c, screen
 }
 
@@ -41,7 +42,8 @@ func off(input string) (*Console, *bytes.Buffer) {
 	var out bytes.Buffer
 	settings := &host.Env{Shared: new(host.Shared), Now: time.Now, Getenv: func(string) string { return "" }}
 	c := New(strings.NewReader(input), &out, &out, settings)
-	c.SettleStyles("never", false)
+	c.color = "never"
+	c.SettleStyles()
 	return &c, &out
 }
 

@@ -1,9 +1,9 @@
 // Package console is how a command reads and writes: the standard streams, the line of progress, the questions and
-// forms that a user answers at a terminal, and the signals that end a command or are passed on.
+// forms that a user answers at a terminal, the editor and the pager that it runs there, the pictures that the terminal
+// can show, and the signals that end a command or are passed on.
 package console
 
 import (
-	"cmp"
 	"encoding/json"
 	"io"
 	"sync/atomic"
@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
 
@@ -31,6 +32,15 @@ type Console struct {
 	// Hidden is set while typed text is not echoed; the terminal's echo must be restored
 	// before the command ends.
 	Hidden *atomic.Bool
+	// Paging is set while a pager has the terminal, and with it Ctrl-C.
+	Paging *atomic.Bool
+	// NoPager is set if long answers are not shown in a pager.
+	NoPager bool
+	// color, images, noImages and rawText are the flags of these names.
+	color, images     string
+	noImages, rawText bool
+	// terminal is the one that is being asked what it can show, if one is.
+	terminal *atomic.Pointer[tty.Terminal]
 	// forms counts those that the user was shown.
 	forms *int
 	env   *host.Env
@@ -38,7 +48,8 @@ type Console struct {
 
 // New returns a Console with the streams, for a command with the settings and secrets of env.
 func New(in io.Reader, out, err io.Writer, env *host.Env) Console {
-	return Console{In: in, Out: out, Err: err, Hidden: new(atomic.Bool), forms: new(int), env: env}
+	return Console{In: in, Out: out, Err: err, Hidden: new(atomic.Bool), Paging: new(atomic.Bool),
+		terminal: new(atomic.Pointer[tty.Terminal]), forms: new(int), env: env}
 }
 
 // For returns the Console for another invocation at the same terminal.
@@ -48,14 +59,16 @@ func (c *Console) For(env *host.Env) Console {
 	return other
 }
 
-// SettleStyles decides how each stream may be written to; color is the value of --color. It
-// runs again once the flags are known.
-func (c *Console) SettleStyles(color string, rawText bool) {
-	color = cmp.Or(color, "auto")
+// SettleStyles decides how each stream may be written to. It runs again once the flags are known.
+func (c *Console) SettleStyles() {
+	color := c.color
+	if color == "" {
+		color = "auto"
+	}
 	c.OutStyle = term.StyleFor(c.Out, color, c.env.Getenv)
 	c.ErrStyle = term.StyleFor(c.Err, color, c.env.Getenv)
 	c.ErrStyle.Verbose = c.env.Verbose
-	c.OutStyle.RawText = rawText
+	c.OutStyle.RawText = c.rawText
 	c.Typist = &Typist{In: c.In}
 	c.Progress = term.NewProgress(c.Err, c.ErrStyle, c.env.Now)
 }

@@ -35,8 +35,10 @@ func (f *Form) Run() json.RawMessage {
 	}
 	values := map[string]json.RawMessage{}
 	for {
-		if err := f.fields(values); err != nil {
-			return refused(err)
+		if err := f.fields(values); errors.Is(err, errDeclined) {
+			return question.Decline()
+		} else if err != nil {
+			return question.Cancel()
 		}
 		content := f.Form.Content(values)
 		f.summary(content)
@@ -59,14 +61,6 @@ func (f *Form) Run() json.RawMessage {
 			return question.Cancel()
 		}
 	}
-}
-
-// refused is the answer of a user who declined or cancelled the form.
-func refused(err error) json.RawMessage {
-	if errors.Is(err, errDeclined) {
-		return question.Decline()
-	}
-	return question.Cancel()
 }
 
 // fields asks for every field; what was typed before is its default.

@@ -28,8 +28,14 @@ func (c *Console) Input(arg string) (raw []byte, from string, err error) {
 func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
-		raw, err = readInput(c)
 		from = "standard input"
+		read := func() ([]byte, error) { return host.ReadUpTo(c.In, c.env.InputLimit()) }
+		if c.IsTyped() { // a person has the time that it takes
+			c.Note("reading from stdin, Ctrl-D ends it")
+			raw, err = read()
+		} else {
+			raw, err = c.env.InTime(read)
+		}
 	case strings.HasPrefix(arg, "@"):
 		raw, err = c.env.ReadFile(arg[1:], c.env.InputLimit())
 		from = arg[1:]
@@ -78,15 +84,6 @@ func (c *Console) AskAlways(ctx context.Context, question, always string) string
 		return "always"
 	}
 	return "no"
-}
-
-// readInput reads standard input. A person at a terminal has the time that it takes.
-func readInput(c *Console) ([]byte, error) {
-	if c.IsTyped() {
-		c.Note("reading from stdin, Ctrl-D ends it")
-		return host.ReadUpTo(c.In, c.env.InputLimit())
-	}
-	return c.env.InTime(func() ([]byte, error) { return host.ReadUpTo(c.In, c.env.InputLimit()) })
 }
 
 // TypedLine asks the person for a line, which is not seen where it is secret.

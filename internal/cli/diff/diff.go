@@ -76,7 +76,7 @@ It replaces the lock file of the same server only.`,
   mcpc diff demo.lock.json demo
   mcpc diff last demo --only tools --json
   mcpc diff demo -- mcpc demo --stdio`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteTarget()),
+		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.LearnsAtOnce = true
 			o.words, o.argv = cmdutil.SplitDash(cmd, args)

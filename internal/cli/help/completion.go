@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -148,21 +150,24 @@ func globalRank(root *cobra.Command, line string) int {
 	return slices.Index(names, name)
 }
 
-// AddCompletions tells the tree what the flags of all commands may be, and that a word of
-// which its command says nothing may be a file.
+// AddCompletions prepares the tree for a shell that completes a line: words after -- are another program's, a word of
+// which its command says nothing may be a file, and the flags of all commands have values.
 func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
-	for _, cmd := range root.Commands() {
-		if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
-			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return nil, cobra.ShellCompDirectiveDefault
-			}
+	files := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	// cobra's own count of the words before -- is that of a line to which it has added a --.
+	afterDashes := slices.Contains(f.Args[:len(f.Args)-1], "--")
+	for _, cmd := range AllOf(root) {
+		if afterDashes && cmd.ValidArgsFunction != nil || cmd.Parent() == root && cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
+			cmd.ValidArgsFunction = files
 		}
 	}
-	for name, f := range map[string]cmdutil.Completer{
-		"server": cmdutil.CompleteServer(f), "protocol": cmdutil.CompleteFixed(client.Revisions()...),
-		"color": cmdutil.CompleteFixed("auto", "always", "never"), "confirm": cmdutil.CompleteFixed("auto", "always", "never"),
-		"images": cmdutil.CompleteFixed(cmdutil.Drawings...), "log-level": cmdutil.CompleteFixed(connect.LogLevels...),
+	for name, complete := range map[string]cmdutil.Completer{
+		"server": f.CompleteServer, "protocol": cmdutil.CompleteFixed(client.Revisions()...),
+		"color": cmdutil.CompleteFixed(console.ColorWords...), "confirm": cmdutil.CompleteFixed(toolcall.ConfirmWords...),
+		"images": cmdutil.CompleteFixed(console.Drawings...), "log-level": cmdutil.CompleteFixed(connect.LogLevels...),
 	} {
-		_ = root.RegisterFlagCompletionFunc(name, f)
+		_ = root.RegisterFlagCompletionFunc(name, complete)
 	}
 }

@@ -143,21 +143,17 @@ func writeEntries(w io.Writer, st term.Style, entries []glossary.Entry) error {
 		}
 		words := slices.DeleteFunc(slices.Clone(e.Words), func(w string) bool { return strings.EqualFold(w, e.Title) })
 		_, _ = fmt.Fprintf(w, "%s - %s\n", strings.Join(words, ", "), e.Title)
+		page := "spec page"
+		if strings.HasPrefix(e.Where, "mcpc ") || strings.HasPrefix(e.Where, "docs/") {
+			page = "documentation"
+		}
 		err := term.Facts(w, st, [][]string{{"means", e.Means}, {"revisions", e.Revisions}, {"from", e.From},
-			{"exit", e.Exit}, {"next", e.Next}, {pageWord(e.Where), e.Where}, {"see", strings.Join(e.See, ", ")}})
+			{"exit", e.Exit}, {"next", e.Next}, {page, e.Where}, {"see", strings.Join(e.See, ", ")}})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// pageWord heads the page that describes a term: of the specification, or of mcpc.
-func pageWord(page string) string {
-	if strings.HasPrefix(page, "mcpc ") || strings.HasPrefix(page, "docs/") {
-		return "documentation"
-	}
-	return "spec page"
 }
 
 func completeExplain(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -38,7 +38,7 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 				return about.Help()
 			}
 			unknown := fmt.Sprintf("unknown command or topic %q", strings.Join(args, " "))
-			if hint := meant.SynonymOf(f, args); hint != "" {
+			if hint := meant.Synonym(f, "", args...); hint != "" {
 				return usage.New(unknown, hint)
 			}
 			if err == nil && about.HasParent() && !about.HasSubCommands() {
@@ -49,4 +49,16 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 					wire.Run("--help")+" shows the commands and topics"))
 		},
 	}
+}
+
+// AllOf walks the tree, hidden commands left out.
+func AllOf(cmd *cobra.Command) (all []*cobra.Command) {
+	if cmd.Hidden {
+		return nil
+	}
+	all = append(all, cmd)
+	for _, c := range cmd.Commands() {
+		all = append(all, AllOf(c)...)
+	}
+	return all
 }

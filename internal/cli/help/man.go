@@ -31,21 +31,13 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 			if len(args) != 1 || args[0] == "" {
 				return usage.New("man takes a directory", wire.Run("man ~/.local/share/man"))
 			}
-			if err := notAPage(cmd.Root(), args[0]); err != nil {
-				return err
+			if _, err := os.Stat(args[0]); err != nil && slices.Contains(cmdutil.CommandNames(cmd.Root()), args[0]) {
+				return usage.New(fmt.Sprintf("man takes a directory, and %q is the name of a page", args[0]),
+					wire.Run("help "+args[0])+" shows it; "+wire.Run("man ./"+args[0])+" writes all pages into a directory of that name")
 			}
 			return writeManual(f, cmd.Root(), args[0])
 		},
 	}
-}
-
-// notAPage refuses to create a folder with the name of a page: the user wants to read it.
-func notAPage(root *cobra.Command, name string) error {
-	if _, err := os.Stat(name); err == nil || !slices.Contains(cmdutil.CommandNames(root), name) {
-		return nil
-	}
-	return usage.New(fmt.Sprintf("man takes a directory, and %q is the name of a page", name),
-		wire.Run("help "+name)+" shows it; "+wire.Run("man ./"+name)+" writes all pages into a directory of that name")
 }
 
 func writeManual(f *cmdutil.Factory, root *cobra.Command, dir string) error {
@@ -62,18 +54,6 @@ func writeManual(f *cmdutil.Factory, root *cobra.Command, dir string) error {
 	}
 	f.Note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
 	return nil
-}
-
-// AllOf walks the tree, hidden commands left out.
-func AllOf(cmd *cobra.Command) (all []*cobra.Command) {
-	if cmd.Hidden {
-		return nil
-	}
-	all = append(all, cmd)
-	for _, c := range cmd.Commands() {
-		all = append(all, AllOf(c)...)
-	}
-	return all
 }
 
 // section is 1 for commands and 7 for what is told about them.

@@ -62,7 +62,7 @@ MCP server over stdio whose tools only read.`,
   mcpc inspect bug.mcpcz.html
   mcpc inspect is:error -- node server.js
   mcpc list -- mcpc inspect --mcp`,
-		ValidArgsFunction: f.CompleteBeforeDash(files),
+		ValidArgsFunction: files,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if err := o.settle(f, cmd, args); err != nil {

@@ -112,7 +112,7 @@ func (p Page) open(f *cmdutil.Factory, url string) {
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
 	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: tty.File(f.Out), NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
 	if f.HasEditor() {
-		o.Edit = func(text string) (string, error) { return cmdutil.EditText(ctx, f, text) }
+		o.Edit = func(text string) (string, error) { return f.EditText(ctx, text) }
 	}
 	if f.Environ != nil {
 		o.Env = f.Environ()

@@ -38,7 +38,7 @@ func mcpc(t *testing.T) (*cmdutil.Factory, *cobra.Command) {
 	f.SettleStyles()
 	root := &cobra.Command{Use: "mcpc"}
 	f.AddGlobals(root.PersistentFlags())
-	for _, c := range cmdutil.Commands(f) {
+	for _, c := range f.Commands() {
 		root.AddCommand(c.Make(f))
 	}
 	return f, root

@@ -40,14 +40,10 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 	return ""
 }
 
-// Synonym returns the hint for a word after a command of mcpc that other programs have there; "" if there is none.
-func Synonym(f *cmdutil.Factory, command, word string) wire.Hint {
-	return meaning{f, command, f.ServerGiven}.commandMeant([]string{word}, nil)
-}
-
-// SynonymOf returns the hint for words that are a command of another program; "" if they are none.
-func SynonymOf(f *cmdutil.Factory, words []string) wire.Hint {
-	return meaning{f, "", f.ServerGiven}.commandMeant(words, nil)
+// Synonym returns the hint for words after a command of mcpc, or without one, that are a command of another program;
+// "" if they are none.
+func Synonym(f *cmdutil.Factory, command string, words ...string) wire.Hint {
+	return meaning{f, command, f.ServerGiven}.commandMeant(words, nil)
 }
 
 // wordMeant returns the hint for any word of its class below a command of mcpc; "" if there is none.

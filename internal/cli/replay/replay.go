@@ -107,11 +107,11 @@ skipped; 4, 7, 8, 9: the server could not be asked.`,
 			return run(cmd.Context(), f, o)
 		},
 	}
-	o.declare(cmd)
+	o.declare(f, cmd)
 	return cmd
 }
 
-func (o *options) declare(cmd *cobra.Command) {
+func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.To, "to", "", "`target` to send them to; -s does the same")
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
@@ -134,7 +134,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
 	o.faults.AddFlags(flags)
-	_ = cmd.RegisterFlagCompletionFunc("to", cmdutil.CompleteServer(nil))
+	_ = cmd.RegisterFlagCompletionFunc("to", f.CompleteServer)
 	cmdutil.CompleteFlags(cmd, map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
 }
 

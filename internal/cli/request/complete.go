@@ -48,7 +48,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 		Example: `  mcpc -s demo complete prompt completable-prompt department
   mcpc -s demo complete prompt completable-prompt name '' department=Sales
   mcpc -s demo complete prompt resource-prompt resourceType T`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteComplete()),
+		ValidArgsFunction: f.CompleteComplete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o, err := completeWhat(f, own)

@@ -28,7 +28,7 @@ that.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompletePrompt()),
+		ValidArgsFunction: f.CompletePrompt,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {

@@ -48,7 +48,7 @@ header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
-		ValidArgsFunction: f.CompleteBeforeDash(completeMethod),
+		ValidArgsFunction: completeMethod,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv

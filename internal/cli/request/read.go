@@ -46,7 +46,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteRead()),
+		ValidArgsFunction: f.CompleteRead,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {

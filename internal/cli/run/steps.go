@@ -101,7 +101,7 @@ func (r *fileRun) open(ctx context.Context) {
 	before := r.answering(fill)
 	f.Answers = f.Answers.Over(&before)
 	f.Protocol = cmp.Or(f.Protocol, r.f.Protocol)
-	if err := cmdutil.Check(f); err != nil {
+	if err := f.CheckFlags(); err != nil {
 		r.opening = usage.Outcome(err)
 	}
 	if !r.opening.Good() {

@@ -58,7 +58,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
   mcpc call one__get-sum a=1 b=2 -- mcpc serve one=demo two=demo
   mcpc list -- mcpc serve demo --deny 'demo/get-*'
   mcpc serve demo --http 127.0.0.1:3001`,
-		ValidArgsFunction: cmdutil.CompleteServer(f),
+		ValidArgsFunction: f.CompleteServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(f, args); err != nil {
 				return err

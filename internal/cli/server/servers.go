@@ -41,7 +41,7 @@ are shown (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
-		ValidArgsFunction: f.CompleteKnown(),
+		ValidArgsFunction: f.CompleteKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")

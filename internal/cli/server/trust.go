@@ -59,7 +59,7 @@ the next call approves them as they are then.`,
   mcpc trust
   mcpc trust demo --tools
   mcpc trust other --revoke`,
-		ValidArgsFunction: f.CompleteKnown(),
+		ValidArgsFunction: f.CompleteKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			switch {

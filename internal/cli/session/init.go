@@ -62,7 +62,7 @@ drafts, so that it needs --experimental (mcpc help targets).`,
   mcpc init demo --json
   mcpc init --keep --as toggles -- mcpc demo --stdio
   mcpc init --experimental --card server.json --dry-run`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSessions()),
+		ValidArgsFunction: f.CompleteSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if err := o.check(f, own, argv); err != nil {
@@ -75,7 +75,8 @@ drafts, so that it needs --experimental (mcpc help targets).`,
 		},
 	}
 	cmd.Flags().StringVar(&o.name, "as", "", "session `name`")
-	cmdutil.AddKeepFlags(cmd.Flags(), &o.keep)
+	cmd.Flags().BoolVar(&o.keep.On, "keep", false, "keep the server after -- running for later commands")
+	cmd.Flags().Var((*cmdutil.Seconds)(&o.keep.Idle), "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
 	o.card.flags(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	return cmd

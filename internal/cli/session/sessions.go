@@ -142,7 +142,7 @@ stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSessions()),
+		ValidArgsFunction: f.CompleteSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")

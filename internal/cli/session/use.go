@@ -21,7 +21,7 @@ is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,
-		ValidArgsFunction: f.CompleteSessions(),
+		ValidArgsFunction: f.CompleteSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage.New("use takes one session name", wire.Run("sessions")+" lists them")

@@ -25,17 +25,8 @@ var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "
 
 // wordsOfShell are the commands of mcpc that are words of its shell too.
 func wordsOfShell(f *cmdutil.Factory) []string {
-	words := slices.DeleteFunc(cmdutil.Commands(f), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
+	words := slices.DeleteFunc(f.Commands(), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
 	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.Maker) string { return c.Name })...)
-}
-
-// shellCommands is the set of these words.
-func shellCommands(f *cmdutil.Factory) map[string]bool {
-	all := map[string]bool{}
-	for _, word := range wordsOfShell(f) {
-		all[word] = true
-	}
-	return all
 }
 
 // line takes one line, and notes what it came to.
@@ -104,7 +95,7 @@ func (s *shellRun) command(ctx context.Context, f *cmdutil.Factory, cancel conte
 		defer f.Line.Store(f.Line.Swap(&cancel))
 	}
 	f.Args = words
-	root := f.NewRootWith(s.f)
+	root := f.NewRootWithFlags()
 	f.Progress.Restart()
 	f.Frames.Empty()
 	err := meant.Execute(ctx, f, root, words)
@@ -165,7 +156,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	}
 	f := s.f.Invocation()
 	f.Args = append(slices.Clone(words), typed)
-	root := f.NewRootWith(s.f)
+	root := f.NewRootWithFlags()
 	root.InitDefaultHelpCmd() // which is there only when a line is run
 	cmd, args, err := root.Find(words)
 	if err != nil || !cmd.HasParent() {
@@ -178,7 +169,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	if cmd.HasSubCommands() {
 		return before, withBlanks(cmdutil.CompletedWords(cmdutil.CommandNames(cmd), typed))
 	}
-	if cmd.ValidArgsFunction == nil {
+	if cmd.ValidArgsFunction == nil || slices.Contains(words, "--") {
 		return before, nil
 	}
 	found, how := cmd.ValidArgsFunction(cmd, args, typed)

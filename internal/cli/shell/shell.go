@@ -71,7 +71,7 @@ batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteTarget()),
+		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {
@@ -108,7 +108,10 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	s := &shellRun{f: f, c: c, own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	f.Shell = s
-	words := shellCommands(f)
+	words := map[string]bool{}
+	for _, word := range wordsOfShell(f) {
+		words[word] = true
+	}
 	f.OutStyle.Hints.ShellCommands, f.ErrStyle.Hints.ShellCommands = words, words
 	defer func() { err = s.close(ctx) }()
 	if typed && f.OutStyle.Terminal && lineedit.Usable() {

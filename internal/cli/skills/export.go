@@ -43,12 +43,13 @@ changed since. Beside SKILL.md the file
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
   mcpc -s demo skills export agent-skills skill://acme/refunds/SKILL.md -y`,
-		ValidArgsFunction: f.CompleteBeforeDash(func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
-			return f.CompleteSkills(-1)(cmd, args[1:], typed)
-		}),
+			return completeSkills(f, -1)(cmd, args[1:], typed)
+		},
+
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) == 0 {

@@ -34,7 +34,7 @@ folder of SKILL.md. A file that the entry does not list is not read.`,
 		Example: `  mcpc -s demo skills read refunds
   mcpc -s demo skills read refunds references/POLICY.md
   mcpc -s demo skills read skill://acme/refunds/SKILL.md -o SKILL.md`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSkillFile()),
+		ValidArgsFunction: completeSkillFile(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) < 1 || len(own) > 2 {
@@ -57,7 +57,7 @@ too; of a dynamic skill these are the files that are read.`,
 		Example: `  mcpc -s demo skills verify refunds
   mcpc -s demo skills verify refunds greeting --json
   mcpc -s demo skills verify skill://acme/refunds/SKILL.md`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSkills(-1)),
+		ValidArgsFunction: completeSkills(f, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			return runVerify(cmd.Context(), f, own, argv)

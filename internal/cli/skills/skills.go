@@ -72,7 +72,7 @@ not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,
-		ValidArgsFunction: f.CompleteBeforeDash(cmdutil.CompleteFixed()),
+		ValidArgsFunction: cmdutil.CompleteFixed(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 0 {
@@ -92,7 +92,7 @@ files. No file is read.`,
 		Example: `  mcpc -s demo skills get refunds
   mcpc -s demo skills get skill://acme/refunds/SKILL.md
   mcpc -s demo skills get refunds --jq '.resources[].uri'`,
-		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSkills(1)),
+		ValidArgsFunction: completeSkills(f, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) != 1 {

@@ -171,12 +171,12 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	recorded.Warn(f, c)
 	f.HideIn(c)
 	if o.trace.Given() {
-		return o.trace.Send(ctx, f, c, rows)
+		return sendSpans(ctx, &o.trace, f, c, rows)
 	}
 	write := func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }
 	switch o.format {
 	case "otlp":
-		write = func(w io.Writer) error { return o.trace.Write(f, w, c, rows) }
+		write = func(w io.Writer) error { return writeSpans(&o.trace, f, w, c, rows) }
 	case "k6":
 		return share.WriteK6(f, c, rows)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -83,9 +84,9 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g recorded.Request) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
-		edited, err := cmdutil.EditRequest(ctx, f, g.Row.Method, params)
+		edited, err := f.EditRequest(ctx, g.Row.Method, params)
 		if err != nil {
-			return nil, cmdutil.NotEdited(err)
+			return nil, console.NotEdited(err)
 		}
 		params = edited
 	}

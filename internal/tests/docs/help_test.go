@@ -33,15 +33,15 @@ func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
 	f := commands.NewFactory()
 	f.SettleStyles()
-	for _, c := range cmdutil.Commands(f) {
+	for _, c := range f.Commands() {
 		if got := c.Make(f).Name(); got != c.Name {
 			t.Errorf("%s makes %s", c.Name, got)
 		}
 	}
 	for line, want := range map[string]int{
 		"list": 1, "-s demo list": 2, "call list a=1": 2, "tasks wait": 1, "--json version": 1,
-		"": len(cmdutil.Commands(f)), "--help": len(cmdutil.Commands(f)), "lst": len(cmdutil.Commands(f)), "lst list": len(cmdutil.Commands(f)),
-		"help list": len(cmdutil.Commands(f)), "__complete list": len(cmdutil.Commands(f)), "completion bash": len(cmdutil.Commands(f)), "man list": len(cmdutil.Commands(f)),
+		"": len(f.Commands()), "--help": len(f.Commands()), "lst": len(f.Commands()), "lst list": len(f.Commands()),
+		"help list": len(f.Commands()), "__complete list": len(f.Commands()), "completion bash": len(f.Commands()), "man list": len(f.Commands()),
 	} {
 		args := meant.WithNegations(strings.Fields(line))
 		root := cli.RootFor(f, args)

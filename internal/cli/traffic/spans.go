@@ -1,4 +1,4 @@
-package cmdutil
+package traffic
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
 	"mcpc/internal/otlp"
 	"mcpc/internal/otlp/send"
@@ -26,29 +27,29 @@ const (
 	postWithin = 30 * time.Second
 )
 
-// Write makes spans of exchanges of a capture, and writes them to w as OTLP: JSON, a line for
+// writeSpans makes spans of exchanges of a capture, and writes them to w as OTLP: JSON, a line for
 // every 512 spans.
-func (o *TraceOptions) Write(f *Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	config, err := send.FromEnvironment(f.Getenv, "http://localhost") // for the resource: nothing is sent
 	if err != nil {
 		return err
 	}
 	resource := config.Resource(f.TelemetryResource())
-	return o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
+	return eachBatch(o, f, c, rows, func(spans []otlp.Span) error {
 		_, err := w.Write(append(otlp.AppendTraces(nil, otlp.JSON, resource, telemetry.Scope(), spans), '\n'))
 		return err
 	})
 }
 
-// Send makes spans of exchanges of a capture, and sends them to the collector of --otlp.
-func (o *TraceOptions) Send(ctx context.Context, f *Factory, c *capture.Capture, rows []*capture.Row) error {
+// sendSpans makes spans of exchanges of a capture, and sends them to the collector of --otlp.
+func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error {
 	config, err := o.Config(f)
 	if err != nil {
 		return err
 	}
 	exporter := send.New(config, f.TelemetrySending())
 	sent := 0
-	err = o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
+	err = eachBatch(o, f, c, rows, func(spans []otlp.Span) error {
 		ctx, stop := context.WithTimeout(ctx, postWithin)
 		defer stop()
 		if err := exporter.Post(ctx, spans); err != nil {
@@ -63,7 +64,7 @@ func (o *TraceOptions) Send(ctx context.Context, f *Factory, c *capture.Capture,
 		if sent > 0 {
 			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)", english.Plural(sent, "span"))
 		}
-		return Exit(Signalled(ctx, out))
+		return cmdutil.Exit(cmdutil.Signalled(ctx, out))
 	}
 	if err == nil {
 		f.Note(english.Plural(sent, "span") + " sent to " + config.Traces.String())
@@ -73,7 +74,7 @@ func (o *TraceOptions) Send(ctx context.Context, f *Factory, c *capture.Capture,
 
 // eachBatch gives the spans of exchanges to a function, some at a time, in the order in which they
 // ended.
-func (o *TraceOptions) eachBatch(f *Factory, c *capture.Capture, rows []*capture.Row, take func([]otlp.Span) error) error {
+func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, take func([]otlp.Span) error) error {
 	var waiting []otlp.Span
 	wanted := refsOf(c, rows)
 	runs := make([]*tracedRun, len(c.Heads))
@@ -81,7 +82,9 @@ func (o *TraceOptions) eachBatch(f *Factory, c *capture.Capture, rows []*capture
 		return func(ref int64, s otlp.Span) {
 			if wanted == nil || wanted[ref] {
 				waiting = append(waiting, s)
-				r.covers(s)
+				if s.End.After(r.root.End) { // the span of the command lasts until the last one of the run
+					r.root.End = s.End
+				}
 			}
 		}
 	}
@@ -121,7 +124,7 @@ func (o *TraceOptions) eachBatch(f *Factory, c *capture.Capture, rows []*capture
 	return nil
 }
 
-// A run is one of a capture.
+// A tracedRun is one run of a capture.
 type tracedRun struct {
 	builder *telemetry.Builder
 	// root is the span of the command, zero where others' traffic was recorded.
@@ -148,13 +151,6 @@ func (r *tracedRun) begin(h capture.Head) telemetry.Options {
 	return o
 }
 
-// covers lets the span of the command last until the end of a span of the run.
-func (r *tracedRun) covers(s otlp.Span) {
-	if s.End.After(r.root.End) {
-		r.root.End = s.End
-	}
-}
-
 // failRecorded ends requests without an answer as their recording says.
 func failRecorded(runs []*tracedRun, rows []*capture.Row) {
 	for _, row := range rows {
@@ -170,7 +166,7 @@ func failRecorded(runs []*tracedRun, rows []*capture.Row) {
 	}
 }
 
-// refsOf is where the frames of rows stand; nil where the rows are all there are.
+// refsOf returns the places of the frames of rows; nil if the rows are all there are.
 func refsOf(c *capture.Capture, rows []*capture.Row) map[int64]bool {
 	if len(rows) == len(c.Rows()) {
 		return nil

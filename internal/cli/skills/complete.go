@@ -1,4 +1,4 @@
-package cmdutil
+package skills
 
 import (
 	"slices"
@@ -6,14 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/skill"
 	"mcpc/internal/sliceutil"
 )
 
 // skillsOf are the skills of the server that can be loaded, as it listed them last.
-func (f *Factory) skillsOf(cmd *cobra.Command) (all []skill.Entry) {
-	for _, entry := range f.completedEntries(cmd, connect.SkillKind) {
+func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
+	for _, entry := range f.CompletedEntries(cmd, connect.SkillKind) {
 		if e, err := skill.Parse(entry.Raw); err == nil {
 			all = append(all, e)
 		}
@@ -21,14 +22,14 @@ func (f *Factory) skillsOf(cmd *cobra.Command) (all []skill.Entry) {
 	return all
 }
 
-// CompleteSkills offers skills by their names, or by their URIs if several have the name: at most
+// completeSkills offers skills by their names, or by their URIs if several have the name: at most
 // this many, and any number if most is negative.
-func (f *Factory) CompleteSkills(most int) Completer {
+func completeSkills(f *cmdutil.Factory, most int) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
-			return nil, NoFiles
+			return nil, cmdutil.NoFiles
 		}
-		all := f.skillsOf(cmd)
+		all := skillsOf(f, cmd)
 		count := map[string]int{}
 		for _, e := range all {
 			count[e.Name]++
@@ -39,23 +40,23 @@ func (f *Factory) CompleteSkills(most int) Completer {
 			}
 			return e.Name
 		})
-		words = slices.DeleteFunc(CompletedWords(words, typed), func(word string) bool { return slices.Contains(args, word) })
-		return words[:min(len(words), maxOffered)], NoFiles
+		words = slices.DeleteFunc(cmdutil.CompletedWords(words, typed), func(word string) bool { return slices.Contains(args, word) })
+		return words[:min(len(words), cmdutil.MaxOffered)], cmdutil.NoFiles
 	}
 }
 
-// CompleteSkillFile offers a skill, and then the files that its entry lists.
-func (f *Factory) CompleteSkillFile() Completer {
+// completeSkillFile offers a skill, and then the files that its entry lists.
+func completeSkillFile(f *cmdutil.Factory) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return f.CompleteSkills(1)(cmd, args, typed)
+			return completeSkills(f, 1)(cmd, args, typed)
 		}
 		var words []string
-		for _, e := range f.skillsOf(cmd) {
+		for _, e := range skillsOf(f, cmd) {
 			if len(args) == 1 && (e.Name == args[0] || e.URI == args[0]) {
 				words = append(words, sliceutil.Map(e.Files, func(file skill.File) string { return strings.TrimPrefix(file.URI, e.Root+"/") })...)
 			}
 		}
-		return CompletedWords(words, typed), NoFiles
+		return cmdutil.CompletedWords(words, typed), cmdutil.NoFiles
 	}
 }

@@ -1,4 +1,4 @@
-package cmdutil
+package console
 
 import (
 	"bytes"
@@ -26,8 +26,8 @@ var errEmptied = errors.New("the params are empty; nothing was sent")
 
 // EditRequest opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is not JSON is kept in its file.
-func EditRequest(ctx context.Context, f *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
-	editor := f.editorWords()
+func (c *Console) EditRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	editor := c.editorWords()
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
@@ -39,7 +39,7 @@ func EditRequest(ctx context.Context, f *Factory, method string, params json.Raw
 	if err != nil {
 		return nil, err
 	}
-	after, err := runEdit(ctx, f, editor, name)
+	after, err := c.runEdit(ctx, editor, name)
 	switch {
 	case err != nil:
 	case bytes.Equal(after, before.Bytes()):
@@ -66,12 +66,12 @@ func draft(text []byte) (name string, err error) {
 }
 
 // runEdit runs the editor, whose words are not seen by a shell, and reads the file.
-func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]byte, error) {
+func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]byte, error) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Err, f.Err
-	if f.OutStyle.Terminal {
-		cmd.Stdout = f.Out
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.In, c.Err, c.Err
+	if c.OutStyle.Terminal {
+		cmd.Stdout = c.Out
 	}
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
@@ -81,7 +81,7 @@ func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]b
 		return nil, err
 	}
 	defer file.Close()
-	limit := f.Limits.WithDefaults().Message
+	limit := c.env.Limits.WithDefaults().Message
 	raw, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(raw)) > limit {
 		err = fmt.Errorf("the edited params have more than %s", term.Bytes(limit))
@@ -91,8 +91,10 @@ func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]b
 
 // NotEdited is the ending where the editor gave nothing to send.
 func NotEdited(err error) wire.Outcome {
-	switch _, typed := errors.AsType[*usage.JSONError](err); {
-	case typed || IsUsage(err):
+	_, isUsage := errors.AsType[usage.Error](err)
+	_, notJSON := errors.AsType[*usage.JSONError](err)
+	switch {
+	case notJSON || isUsage:
 		return usage.Outcome(err)
 	case errors.Is(err, errEmptied):
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}
@@ -101,18 +103,18 @@ func NotEdited(err error) wire.Outcome {
 }
 
 // EditText opens a text in the user's editor and returns it as it is saved there.
-func EditText(ctx context.Context, f *Factory, text string) (string, error) {
+func (c *Console) EditText(ctx context.Context, text string) (string, error) {
 	name, err := draft([]byte(text))
 	if err != nil {
 		return "", err
 	}
-	after, err := runEdit(ctx, f, f.editorWords(), name)
+	after, err := c.runEdit(ctx, c.editorWords(), name)
 	return string(after), errors.Join(err, os.Remove(name))
 }
 
 // HasEditor reports whether the user has named an editor.
-func (f *Factory) HasEditor() bool { return len(f.editorWords()) > 0 }
+func (c *Console) HasEditor() bool { return len(c.editorWords()) > 0 }
 
-func (f *Factory) editorWords() []string {
-	return strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
+func (c *Console) editorWords() []string {
+	return strings.Fields(cmp.Or(c.env.Getenv("VISUAL"), c.env.Getenv("EDITOR")))
 }
