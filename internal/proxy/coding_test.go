@@ -205,7 +205,7 @@ func TestCodedMessagesAreJudged(t *testing.T) {
 		server := httptest.NewServer(codingServer(c, seen))
 		for _, path := range []string{"/mcp", "/events"} {
 			b := proxied(t, WatcherOptions{}, server.URL)
-			b.proxy.Faults = faultSet(t, LinkHTTP, "when method:tools/call do replace .result.ok 7")
+			b.proxy.Desk = faultSet(t, LinkHTTP, "when method:tools/call do replace .result.ok 7")
 			if got := whole(t, "POST", b.url+path, c.encode(toolCall), "Content-Encoding", c.field, "Accept-Encoding", "br"); !strings.Contains(got, `\"ok\":7`) {
 				t.Errorf("%s, by a rule, %s: got %s", c.name, path, got)
 			}

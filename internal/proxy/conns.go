@@ -3,6 +3,7 @@ package proxy
 import (
 	"slices"
 
+	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
@@ -17,7 +18,7 @@ type conns struct {
 	last int
 	// byKey are the conversations by what names them, newest first. Two clients may
 	// be handed the same state.
-	byKey, old map[connKey][]named
+	byKey recent.Map[connKey, []named]
 }
 
 // A named is a conversation that a connKey names.
@@ -26,8 +27,8 @@ type named struct {
 	client string // its address
 }
 
-// mostKeys bounds what is remembered; twice as many may be. mostOfState is of one state.
-const mostKeys, mostOfState = 20_000, 100
+// mostOfState is how many conversations of one state are remembered.
+const mostOfState = 100
 
 // A connKey is what names a conversation, of one target.
 type connKey struct {
@@ -47,18 +48,14 @@ func (c *conns) new() int {
 // find gives the conversation that a key names, 0 where none does. Of several it is the newest
 // of the same client, or else the newest: the older ones may have been given up.
 func (c *conns) find(t connKey, client string) int {
-	all := c.byKey[t]
-	if len(all) == 0 {
-		all = c.old[t]
-	}
+	all := c.byKey.Get(t)
 	if len(all) == 0 {
 		return 0
 	}
 	at := max(0, slices.IndexFunc(all, func(n named) bool { return n.client == client }))
 	conn := all[at].conn
 	if t.kind == byState || t.kind == byProbe { // a client gives a state back once, and opens one session behind a probe
-		c.byKey[t] = slices.Delete(all, at, at+1)
-		delete(c.old, t)
+		c.byKey.Put(t, slices.Delete(all, at, at+1))
 	}
 	return conn
 }
@@ -68,14 +65,12 @@ func (c *conns) put(t connKey, conn int, client string) {
 	if t.text == "" {
 		return
 	}
-	if c.byKey == nil || len(c.byKey) > mostKeys {
-		c.old, c.byKey = c.byKey, map[connKey][]named{}
-	}
 	all := []named{{conn, client}}
 	if t.kind == byState || t.kind == byAgent {
-		all = append(all, c.byKey[t][:min(len(c.byKey[t]), mostOfState)]...)
+		before := c.byKey.Get(t)
+		all = append(all, before[:min(len(before), mostOfState)]...)
 	}
-	c.byKey[t] = all
+	c.byKey.Put(t, all)
 }
 
 // of chooses the conversation of a request by its head, 0 where only its body may
@@ -106,7 +101,7 @@ func (c *conns) ofProbe(target int, client string) int {
 func (c *conns) ofAgent(target int, agent, client string) int {
 	t := connKey{target, byAgent, agent}
 	conn := c.find(t, client)
-	if conn != 0 && !slices.ContainsFunc(c.byKey[t], func(n named) bool { return n.client == client }) {
+	if conn != 0 && !slices.ContainsFunc(c.byKey.Get(t), func(n named) bool { return n.client == client }) {
 		c.put(t, conn, client)
 	}
 	return conn

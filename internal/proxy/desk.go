@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
@@ -24,23 +25,29 @@ const (
 	mostMessages   = 256
 	mostHeldBytes  = 64 << 20
 	longestMessage = 16 << 20
-	mostAsked      = 10_000
+	leastAsked     = 5_000
 	// mostNamed is how long the id and the names of a request are that is remembered for its response.
 	mostNamed = 4 << 10
 )
 
-// A Desk holds messages on their way. A nil Desk, and one where no filter is set, holds none. Its
-// methods may be called by several goroutines.
+// A Desk decides about the messages of one link on their way: fault rules change them, and filters of views hold them.
+// Without rules and filters all messages pass. Its methods may be called by several goroutines.
 type Desk struct {
 	Now func() time.Time
-	// Live makes the rows that filters are asked about.
-	Live *capture.Live
 	// Encode makes a text fit for a header field.
 	Encode func(string) string
+	// Link is how client and server are connected.
+	Link Link
+	// Seed is that of rules without one of their own. The random numbers of a rule depend on its seed and its place
+	// among the rules only.
+	Seed uint64
 	// Longest is how long a message is held; 0 is MaxHold.
 	Longest time.Duration
+	// Live makes the rows that filters are asked about.
+	Live capture.Live
 
-	rules atomic.Pointer[[]rule]
+	holds  atomic.Pointer[[]holder]
+	faults atomic.Bool // a rule is in force
 	// mu guards what follows.
 	mu     sync.Mutex
 	held   []*waiting
@@ -49,14 +56,17 @@ type Desk struct {
 	passed int
 	wakes  map[chan struct{}]bool
 	// asked are the rows of requests that wait for their response.
-	asked map[string]*capture.Row
+	asked recent.Map[string, *capture.Row]
+	rules []*Rule // with those that were removed
+	// expired are the rules that have ended a session, by its id.
+	expired recent.Map[string, *Rule]
 }
 
 // ErrNotHeld is the error for a message that is not held any more.
 var ErrNotHeld = errors.New("the message is not held any more")
 
-// A rule is the filter of a view, which is told from others by its owner.
-type rule struct {
+// A holder is the filter of a view, which is told from others by its owner.
+type holder struct {
 	owner  any
 	filter filter.Filter
 }
@@ -114,8 +124,11 @@ type waiting struct {
 	decided chan Ruling
 }
 
-// Active reports that messages are held.
-func (d *Desk) Active() bool { return d != nil && d.rules.Load() != nil }
+// Holds reports whether a filter is set, so that messages may be held.
+func (d *Desk) Holds() bool { return d.holds.Load() != nil }
+
+// judges reports whether messages may be held or changed.
+func (d *Desk) judges() bool { return d.Holds() || d.faults.Load() }
 
 // Intercept holds what a filter wants from now on, for an owner, which has one filter at a time. It
 // may hold messages already.
@@ -126,7 +139,7 @@ func (d *Desk) Intercept(owner any, text string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setLocked(owner, &rule{owner, f})
+	d.setLocked(owner, &holder{owner, f})
 	return nil
 }
 
@@ -142,20 +155,21 @@ func (d *Desk) End(owner any, why string) {
 	}
 }
 
-func (d *Desk) setLocked(owner any, new *rule) {
-	var rules []rule
-	if before := d.rules.Load(); before != nil {
-		rules = slices.DeleteFunc(slices.Clone(*before), func(r rule) bool { return r.owner == owner })
+func (d *Desk) setLocked(owner any, new *holder) {
+	var holders []holder
+	if before := d.holds.Load(); before != nil {
+		holders = slices.DeleteFunc(slices.Clone(*before), func(h holder) bool { return h.owner == owner })
 	}
 	if new != nil {
-		rules = append(rules, *new)
+		holders = append(holders, *new)
 	}
-	if len(rules) == 0 {
-		d.rules.Store(nil)
-		d.asked = nil
+	if len(holders) == 0 {
+		d.holds.Store(nil)
+		d.asked = recent.Map[string, *capture.Row]{}
 		return
 	}
-	d.rules.Store(&rules)
+	d.asked.Least = leastAsked
+	d.holds.Store(&holders)
 }
 
 // Hold waits for the verdict about a message that a filter wants. When ctx is done the message is
@@ -203,10 +217,10 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	of := func(asked wire.Direction) string {
 		return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
 	}
-	if answers {
+	if answers && d.Holds() {
 		d.mu.Lock()
-		row := d.asked[of(1-dir)]
-		delete(d.asked, of(1-dir))
+		row := d.asked.Get(of(1 - dir))
+		d.asked.Delete(of(1 - dir))
 		d.mu.Unlock()
 		if row != nil {
 			d.Live.Answered(row, key, m)
@@ -216,12 +230,9 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		}
 	}
 	row := d.Live.Row(target, key, dir, head, m)
-	if m != nil && m.Kind == wire.Request && d.Active() && len(row.ID)+len(row.Method)+len(row.Name) <= mostNamed {
+	if m != nil && m.Kind == wire.Request && d.Holds() && len(row.ID)+len(row.Method)+len(row.Name) <= mostNamed {
 		d.mu.Lock()
-		if d.asked == nil || len(d.asked) > mostAsked {
-			d.asked = map[string]*capture.Row{}
-		}
-		d.asked[of(dir)] = row
+		d.asked.Put(of(dir), row)
 		d.mu.Unlock()
 	}
 	return row
@@ -229,16 +240,13 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 
 // take puts a message on the desk where a filter wants it and there is room.
 func (d *Desk) take(m Candidate) *waiting {
-	if !d.Active() {
-		return nil
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	rules := d.rules.Load()
-	if rules == nil {
+	holders := d.holds.Load()
+	if holders == nil {
 		return nil
 	}
-	i := slices.IndexFunc(*rules, func(r rule) bool { return r.filter.MatchLive(m.Row, m.Raw) })
+	i := slices.IndexFunc(*holders, func(h holder) bool { return h.filter.MatchLive(m.Row, m.Raw) })
 	if i < 0 {
 		return nil
 	}
@@ -248,24 +256,20 @@ func (d *Desk) take(m Candidate) *waiting {
 		return nil
 	}
 	d.last++
-	now := d.Now()
-	w := &waiting{owner: (*rules)[i].owner, decided: make(chan Ruling, 1), Held: Held{N: d.last, Dir: m.Row.Dir.String(), Kind: kindOf(m.Message),
+	now, kind := d.Now(), "response"
+	switch m.Kind {
+	case wire.Request:
+		kind = "request"
+	case wire.Notification:
+		kind = "notification"
+	}
+	w := &waiting{owner: (*holders)[i].owner, decided: make(chan Ruling, 1), Held: Held{N: d.last, Dir: m.Row.Dir.String(), Kind: kind,
 		Method: m.Row.Method, Name: m.Row.Name, Request: string(m.ID), Target: m.Row.Target, Client: m.Row.Client(), Server: m.Row.Server(),
 		Message: bytes.Clone(m.Raw), Since: now, Until: now.Add(cmp.Or(d.Longest, MaxHold))}}
 	d.held = append(d.held, w)
 	d.bytes += len(m.Raw)
 	d.wakeLocked()
 	return w
-}
-
-func kindOf(m *wire.Message) string {
-	switch m.Kind {
-	case wire.Request:
-		return "request"
-	case wire.Notification:
-		return "notification"
-	}
-	return "response"
 }
 
 // Decide lets a message go as a verdict says.

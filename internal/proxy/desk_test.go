@@ -2,17 +2,17 @@ package proxy
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
 func desk(t *testing.T, filter string) *Desk {
 	t.Helper()
-	d := &Desk{Now: time.Now, Live: &capture.Live{}}
+	d := &Desk{Now: time.Now}
 	if err := d.Intercept("view", filter); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestWhatHasNoRoomPasses(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	}
-	if d.bytes != 0 || d.Active() {
+	if d.bytes != 0 || d.Holds() {
 		t.Error("something is left on the desk")
 	}
 }
@@ -110,7 +110,7 @@ func TestRowRemembersNoLongNames(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + long + `"}}`, `{"jsonrpc":"2.0","id":3,"method":"ping"}`} {
 		d.Row("demo", "", wire.Sent, nil, wire.ParseMessage([]byte(raw)))
 	}
-	if len(d.asked) != 1 {
-		t.Errorf("%d requests are remembered, want the short one", len(d.asked))
+	if n := len(maps.Collect(d.asked.All())); n != 1 {
+		t.Errorf("%d requests are remembered, want the short one", n)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"mcpc/internal/compress"
 	"mcpc/internal/sse"
@@ -27,7 +26,10 @@ type destination struct {
 func (p *Proxy) route(r *http.Request) *destination {
 	client := *r.URL
 	client.Scheme, client.Host = "http", r.Host
-	if to := p.endpoints.get(r.URL.RequestURI()); to != nil {
+	p.mu.Lock()
+	to := p.endpoints.Get(r.URL.RequestURI())
+	p.mu.Unlock()
+	if to != nil {
 		return &destination{to.target, to.url, &client}
 	}
 	best := -1
@@ -73,28 +75,6 @@ func (r Route) forward(asked *url.URL) *url.URL {
 		to.RawQuery = strings.TrimSuffix(r.To.RawQuery+"&"+to.RawQuery, "&")
 	}
 	return &to
-}
-
-// endpoints are the addresses that servers of the old HTTP+SSE transport have
-// named, as the client asks for them.
-type endpoints struct {
-	mu sync.Mutex
-	to map[string]*destination
-}
-
-func (e *endpoints) get(uri string) *destination {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.to[uri]
-}
-
-func (e *endpoints) put(uri string, to *destination) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.to == nil || len(e.to) > mostKeys {
-		e.to = map[string]*destination{}
-	}
-	e.to[uri] = to
 }
 
 // mayName reports a stream that may begin with an endpoint event (2024-11-05
@@ -176,7 +156,9 @@ func (b *endpointBody) seen(event []byte) []byte {
 	if server.Scheme != b.to.url.Scheme || !strings.EqualFold(server.Host, b.to.url.Host) {
 		return bytes.Clone(event) // it is the client's to refuse
 	}
-	b.p.endpoints.put(client.RequestURI(), &destination{target: b.to.target, url: server})
+	b.p.mu.Lock()
+	b.p.endpoints.Put(client.RequestURI(), &destination{target: b.to.target, url: server})
+	b.p.mu.Unlock()
 	if ref.Host == "" {
 		return bytes.Clone(event)
 	}

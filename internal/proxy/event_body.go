@@ -24,11 +24,11 @@ func (b *eventBody) Read(to []byte) (int, error) {
 	if len(b.buf) == 0 {
 		e.passed()
 	}
-	if len(b.buf)+len(e.buf)+len(e.later) > 0 || b.err != nil || e.err != nil || e.f.fired != nil || e.f.p.judging() && !b.inside {
+	if len(b.buf)+len(e.buf)+len(e.later) > 0 || b.err != nil || e.err != nil || e.f.fired != nil || e.f.p.Desk.judges() && !b.inside {
 		return b.pieces.Read(to)
 	}
 	n, err := b.ReadCloser.Read(to)
-	if n == 0 || !e.f.p.judging() {
+	if n == 0 || !e.f.p.Desk.judges() {
 		b.pass(to[:n])
 		return n, err
 	}

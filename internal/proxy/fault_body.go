@@ -112,8 +112,8 @@ func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 	m, ev.Data = wire.ParseMessage(data), data
 	f.answered(m, e.session)
 	answers := f.crossing.Message != nil && f.crossing.Message.Kind == wire.Request && m.Answers(f.crossing.Message.ID)
-	if !answers && f.p.Faults.Active() && (m.Kind == wire.Request || m.Kind == wire.Notification) {
-		if own := f.p.Faults.Decide(Crossing{Row: f.p.row(f.target(), e.session, wire.Received, nil, m), Message: m}); own != nil {
+	if !answers && f.p.Desk.faults.Load() && (m.Kind == wire.Request || m.Kind == wire.Notification) {
+		if own := f.p.Desk.Fault(Crossing{Row: f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m), Message: m}); own != nil {
 			return e.message(own, event, ev.Data)
 		}
 	}

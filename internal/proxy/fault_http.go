@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/compress"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
@@ -53,9 +52,9 @@ func (f *faulted) cut() error {
 func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	f := &faulted{p: p, x: x, req: req}
 	switch {
-	case req.Context().Value(ownKey{}) != nil, p.Desk == nil && !p.Faults.Active():
+	case req.Context().Value(ownKey{}) != nil:
 		return p.web.RoundTrip(req)
-	case !p.judging():
+	case !p.Desk.judges():
 		return f.forward() // what comes may be judged
 	}
 	whole, err := f.read()
@@ -65,13 +64,13 @@ func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	if !whole {
 		return p.web.RoundTrip(req)
 	}
-	if p.Desk.Active() {
+	if p.Desk.Holds() {
 		req.Header.Del("Accept-Encoding") // what may be held must be read
 	}
 	if resp, err := f.holdRequest(); resp != nil || err != nil {
 		return resp, err
 	}
-	if f.fired = p.Faults.Decide(f.crossing); f.fired == nil {
+	if f.fired = p.Desk.Fault(f.crossing); f.fired == nil {
 		return f.forward()
 	}
 	if resp := f.respond(); resp != nil {
@@ -86,24 +85,6 @@ func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	}
 	req.Header.Del("Accept-Encoding") // what is changed must be read
 	return f.forward()
-}
-
-// judging reports that there are rules, or that messages are held.
-func (p *Proxy) judging() bool { return p.Desk.Active() || p.Faults.Active() }
-
-// row is what filters are asked about a message.
-func (p *Proxy) row(target, session string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *capture.Row {
-	if p.Desk != nil {
-		return p.Desk.Row(target, session, dir, head, m)
-	}
-	return p.Faults.Live.Row(target, session, dir, head, m)
-}
-
-func (p *Proxy) live() *capture.Live {
-	if p.Desk != nil {
-		return p.Desk.Live
-	}
-	return &p.Faults.Live
 }
 
 // body is what is read of a message, and the body to close behind it.
@@ -140,7 +121,7 @@ func (f *faulted) read() (whole bool, err error) {
 		}
 	}
 	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
-	f.crossing.Row = f.p.row(f.target(), f.crossing.Session, wire.Sent, head, f.crossing.Message)
+	f.crossing.Row = f.p.Desk.Row(f.target(), f.crossing.Session, wire.Sent, head, f.crossing.Message)
 	return true, nil
 }
 
@@ -162,7 +143,7 @@ func (f *faulted) edit() {
 	was := f.crossing.Message.Raw
 	is, text := f.fired.Request(was)
 	f.note(wire.Sent, text)
-	f.fired.Mirror(f.req.Header, was, is, f.p.Faults.Encode)
+	f.fired.Mirror(f.req.Header, was, is, f.p.Desk.Encode)
 	f.setBody(is)
 }
 
@@ -244,8 +225,8 @@ func (f *faulted) forward() (*http.Response, error) {
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
-	judging := f.crossing.Row != nil || f.p.judging()
-	if f.fired != nil || f.p.Desk.Active() || judging && kind == "text/event-stream" {
+	judging := f.crossing.Row != nil || f.p.Desk.judges()
+	if f.fired != nil || f.p.Desk.Holds() || judging && kind == "text/event-stream" {
 		uncompress(resp)
 	}
 	codings := compress.Codings(resp.Header)
@@ -316,7 +297,7 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 	d := f.fired
 	codings := compress.Codings(resp.Header)
 	opens := f.crossing.Message != nil && f.crossing.Message.Method == "initialize" && compress.Check(codings) == nil
-	holds := f.p.Desk.Active() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
+	holds := f.p.Desk.Holds() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
 	if d == nil && !opens && !holds {
 		return nil
 	}
@@ -360,6 +341,6 @@ func setBody(resp *http.Response, is []byte) {
 // answered lets later filters know the server.
 func (f *faulted) answered(m *wire.Message, session string) {
 	if f.crossing.Message != nil && m.Answers(f.crossing.Message.ID) {
-		f.p.live().Answered(f.crossing.Row, session, m)
+		f.p.Desk.Live.Answered(f.crossing.Row, session, m)
 	}
 }

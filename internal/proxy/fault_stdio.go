@@ -9,16 +9,15 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/pause"
+	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
 // A Pipe passes on what a client and a server write on stdio: as it comes, or by the rules, line by
 // line. Lines that no rule is about pass unchanged. The last one may have no end.
 type Pipe struct {
-	// Faults are the fault rules, Desk holds messages; both may be nil.
-	Faults  *Rules
+	// Desk decides about the messages.
 	Desk    *Desk
 	Watcher *Watcher
 	// Target is the server as filters name it.
@@ -107,7 +106,7 @@ func (r *received) Close() error {
 
 // judging reports that there are rules, or a request that one was about.
 func (p *Pipe) judging() bool {
-	if p.Desk.Active() || p.Faults.Active() {
+	if p.Desk.judges() {
 		return true
 	}
 	p.mu.Lock()
@@ -127,24 +126,16 @@ func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
 	return m
 }
 
-// row is what filters are asked about a message.
-func (p *Pipe) row(dir wire.Direction, m *wire.Message) *capture.Row {
-	if p.Desk != nil {
-		return p.Desk.Row(p.Target, "", dir, nil, m)
-	}
-	return p.Faults.Live.Row(p.Target, "", dir, nil, m)
-}
-
 func (p *Pipe) sent(line []byte, whole bool) error {
 	m := p.judged(line, whole)
 	if m == nil {
 		return p.in.Lines(line)
 	}
-	row := p.row(wire.Sent, m)
+	row := p.Desk.Row(p.Target, "", wire.Sent, nil, m)
 	if line, m = p.hold(line, m, row); m == nil {
 		return p.in.Lines(line)
 	}
-	d := p.Faults.Decide(Crossing{Row: row, Message: m})
+	d := p.Desk.Fault(Crossing{Row: row, Message: m})
 	if d == nil {
 		return p.in.Lines(line)
 	}
@@ -174,7 +165,7 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 		return nil
 	case m.Kind == wire.Request:
 		p.mu.Lock()
-		if p.fired == nil || len(p.fired) > mostKeys {
+		if p.fired == nil || len(p.fired) > recent.DefaultLeast {
 			p.fired = map[string]*Decision{}
 		}
 		p.fired[m.Traits().ID] = d
@@ -192,7 +183,7 @@ func (p *Pipe) received(line []byte, whole bool) error {
 	if m == nil {
 		return p.out.Lines(line)
 	}
-	row, d := p.row(wire.Received, m), p.waiting(m)
+	row, d := p.Desk.Row(p.Target, "", wire.Received, nil, m), p.waiting(m)
 	defer func() {
 		if p.after != nil {
 			p.after()
@@ -207,9 +198,9 @@ func (p *Pipe) received(line []byte, whole bool) error {
 		p.note(d, wire.Received, "")
 		return p.out.Lines(line, append(d.ListChanged(), '\n'))
 	case d != nil:
-		p.Faults.Live.Answered(d.Row, "", m)
+		p.Desk.Live.Answered(d.Row, "", m)
 	case m.Method != "":
-		d = p.Faults.Decide(Crossing{Row: row, Message: m})
+		d = p.Desk.Fault(Crossing{Row: row, Message: m})
 	}
 	if d == nil {
 		return p.out.Lines(line)

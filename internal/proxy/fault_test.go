@@ -20,9 +20,9 @@ import (
 )
 
 // faultSet are rules for a transport.
-func faultSet(t *testing.T, link Link, text string) *Rules {
+func faultSet(t *testing.T, link Link, text string) *Desk {
 	t.Helper()
-	s := &Rules{Seed: 1, Link: link, Now: time.Now, Encode: func(text string) string { return text }}
+	s := &Desk{Seed: 1, Link: link, Now: time.Now, Encode: func(text string) string { return text }}
 	rules, err := ParseRules("test", text, time.Now())
 	if err == nil {
 		err = s.Add(rules)
@@ -86,7 +86,7 @@ func TestFaultsOnEventStreams(t *testing.T) {
 	} {
 		rules := strings.ReplaceAll(c.rules, "\n", "")
 		b := proxied(t, WatcherOptions{}, server.URL)
-		b.proxy.Faults = faultSet(t, LinkHTTP, rules)
+		b.proxy.Desk = faultSet(t, LinkHTTP, rules)
 		var body io.Reader
 		if c.method == "POST" {
 			body = strings.NewReader(toolCall)
@@ -125,8 +125,8 @@ func TestFaultsOnEventStreams(t *testing.T) {
 func TestReorderedEventsOfOneRead(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
-	p := &Proxy{Watcher: w, Faults: faultSet(t, LinkHTTP, "when method:notifications/* #1 do reorder 1")}
-	f := &faulted{p: p, x: p.newExchange(0, httptest.NewRequest("GET", "/", nil)), crossing: Crossing{Row: p.Faults.Live.Row("", "", 0, nil, nil)}}
+	p := &Proxy{Watcher: w, Desk: faultSet(t, LinkHTTP, "when method:notifications/* #1 do reorder 1")}
+	f := &faulted{p: p, x: p.newExchange(0, httptest.NewRequest("GET", "/", nil)), crossing: Crossing{Row: p.Desk.Live.Row("", "", 0, nil, nil)}}
 	e := &faultyEvents{f: f, src: strings.NewReader(first + second + third + third + third)}
 	var got string
 	for {
@@ -146,7 +146,7 @@ func TestExpiredSessions(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked++ }))
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL)
-	b.proxy.Faults = faultSet(t, LinkHTTP, "when #2 do expire-session")
+	b.proxy.Desk = faultSet(t, LinkHTTP, "when #2 do expire-session")
 	var got []int
 	for _, session := range []string{"", "a", "a", "a", "b", "a", ""} {
 		req, _ := http.NewRequest("POST", b.url, strings.NewReader(toolCall))
@@ -179,7 +179,7 @@ func TestWhatNeverComesEndsWithTheClient(t *testing.T) {
 	for action, want := range map[string]int{"drop request": 0, "drop response": 1, "hang": 1, "delay 1h": 1, "stall 1h": 1} {
 		asked = 0
 		b := proxied(t, WatcherOptions{}, server.URL)
-		b.proxy.Faults = faultSet(t, LinkHTTP, "when do "+action)
+		b.proxy.Desk = faultSet(t, LinkHTTP, "when do "+action)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		req, _ := http.NewRequestWithContext(ctx, "POST", b.url, strings.NewReader(toolCall))
 		resp, err := http.DefaultClient.Do(req)
@@ -204,7 +204,7 @@ func piped(t *testing.T, rules, sent, received string) (toServer, toClient strin
 	t.Helper()
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }})
 	var server, client bytes.Buffer
-	p := &Pipe{Faults: faultSet(t, LinkStdio|LinkChild, rules), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: &client,
+	p := &Pipe{Desk: faultSet(t, LinkStdio|LinkChild, rules), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: &client,
 		End: func() { server.WriteString("killed") }}
 	if err := errors.Join(p.Sent(strings.NewReader(sent)), p.Received(strings.NewReader(received))); err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestFaultsOnPipes(t *testing.T) {
 func TestCutWhileTheClientWrites(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
-	p := &Pipe{Faults: faultSet(t, LinkStdio, "when id:1 do cut after 0 bytes"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: io.Discard, End: func() {}}
+	p := &Pipe{Desk: faultSet(t, LinkStdio, "when id:1 do cut after 0 bytes"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: io.Discard, End: func() {}}
 	if err := p.Sent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestWhatIsDelayedEndsWithTheClient(t *testing.T) {
 	defer w.Close()
 	gone, client := io.Pipe()
 	gone.Close()
-	p := &Pipe{Faults: faultSet(t, LinkStdio, "when name:x do delay 1h"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: client}
+	p := &Pipe{Desk: faultSet(t, LinkStdio, "when name:x do delay 1h"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: client}
 	if err := p.Sent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}

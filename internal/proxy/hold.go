@@ -16,7 +16,7 @@ import (
 // hold lets the desk decide about a message, and gives the line that passes instead. The message
 // is nil where fault rules have nothing to decide any more. Those behind it wait.
 func (p *Pipe) hold(line []byte, m *wire.Message, row *capture.Row) ([]byte, *wire.Message) {
-	if !p.Desk.Active() {
+	if !p.Desk.Holds() {
 		return line, m
 	}
 	w := p.Watcher
@@ -91,7 +91,7 @@ func (f *faulted) noteHeld(dir wire.Direction, seen func()) func(wire.HeldFacts,
 // to the server, or an error where the client has none to expect.
 func (f *faulted) holdRequest() (*http.Response, error) {
 	m := f.crossing.Message
-	if m == nil || !f.p.Desk.Active() {
+	if m == nil || !f.p.Desk.Holds() {
 		return nil, nil
 	}
 	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: f.crossing.Row, Note: f.noteHeld(wire.Sent, nil)})
@@ -139,13 +139,13 @@ func (f *faulted) rowOf(m *wire.Message, session string) *capture.Row {
 		row.Dir = wire.Received
 		return &row
 	}
-	return f.p.row(f.target(), session, wire.Received, nil, m)
+	return f.p.Desk.Row(f.target(), session, wire.Received, nil, m)
 }
 
 // hold lets the desk decide about an event, and gives what passes instead, and its data.
 func (e *faultyEvents) hold(event []byte, ev sse.Event, m *wire.Message) (is, data []byte, passes bool) {
 	f := e.f
-	if !f.p.Desk.Active() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
+	if !f.p.Desk.Holds() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return event, ev.Data, true
 	}
 	row, note := f.rowOf(m, e.session), f.noteHeld(wire.Received, func() { f.x.seeEvent(ev) })

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
@@ -23,7 +22,7 @@ type decider map[string]Ruling
 
 func deskOf(t *testing.T, filter string, decide decider) *Desk {
 	t.Helper()
-	d := &Desk{Now: time.Now, Live: &capture.Live{}, Encode: func(text string) string { return text }}
+	d := &Desk{Now: time.Now, Encode: func(text string) string { return text }}
 	if err := d.Intercept("view", filter); err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +326,7 @@ func TestHeldWhileTheClientLeaves(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") }))
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL)
-	d := &Desk{Now: time.Now, Live: &capture.Live{}}
+	d := &Desk{Now: time.Now}
 	if err := d.Intercept("view", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const longestIntroduction = 64 << 10
 
 // Learn looks at a frame. Target and session name the conversation.
 func (i *Introduction) Learn(d *Desk, target func() string, session string, f wire.Frame) {
-	if d == nil || f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > longestIntroduction {
+	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > longestIntroduction {
 		return
 	}
 	switch {

@@ -3,14 +3,13 @@ package proxy
 import (
 	"testing"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
 // A conversation is named by its first request that says so, and anew by initialize; the server by
 // the first result that does.
 func TestIntroductions(t *testing.T) {
-	desk := &Desk{Live: &capture.Live{}}
+	desk := &Desk{}
 	target := func() string { return "http://127.0.0.1/mcp" }
 	for _, step := range []struct{ request, result, client, server string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"one","version":"1"}}}}`,

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/recent"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -87,7 +88,7 @@ type Judge struct {
 	verdicts []Verdict
 	// requests are the hashes of the client's requests, safe says of each tool that was listed
 	// whether a call of it can be repeated.
-	requests map[requestKey]*request
+	requests recent.Map[requestKey, *request]
 	safe     map[string]bool
 	last     time.Time
 }
@@ -151,8 +152,8 @@ func (w *watch) stop(at time.Time) {
 
 // Add reads the next frame.
 func (j *Judge) Add(f wire.Frame) {
-	if j.requests == nil {
-		j.seed, j.requests, j.safe = maphash.MakeSeed(), map[requestKey]*request{}, map[string]bool{}
+	if j.safe == nil {
+		j.seed, j.safe = maphash.MakeSeed(), map[string]bool{}
 	}
 	j.Until(f.Time)
 	j.each(func(w *watch) bool {
@@ -204,7 +205,7 @@ func (j *Judge) settle(w *watch) {
 
 func (j *Judge) begin(f wire.Frame) {
 	w := &watch{Verdict: Verdict{FaultFacts: *f.Fault, Time: f.Time}, key: keyOf(f, f.Fault.ID)}
-	r := cmp.Or(j.requests[w.key], &request{})
+	r := cmp.Or(j.requests.Get(w.key), &request{})
 	switch w.sum = r.sum; {
 	case w.ID == "" && f.Stream == 0 || w.Action == "drop notification":
 		w.note(Unjudged, f.Time)
@@ -246,7 +247,7 @@ func (j *Judge) received(f wire.Frame, m *wire.Message) {
 		return
 	}
 	j.learn(m)
-	if r := j.requests[keyOf(f, string(m.ID))]; r != nil {
+	if r := j.requests.Get(keyOf(f, string(m.ID))); r != nil {
 		r.answered = true
 	}
 	j.each(func(w *watch) bool {
@@ -273,10 +274,7 @@ func (j *Judge) received(f wire.Frame, m *wire.Message) {
 func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 	// The sum is the same for requests that ask the same, whatever their ids and their _meta.
 	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
-	if len(j.requests) > mostWatched {
-		clear(j.requests)
-	}
-	j.requests[keyOf(f, string(m.ID))] = &request{sum: sum}
+	j.requests.Put(keyOf(f, string(m.ID)), &request{sum: sum})
 	taken := false
 	opens := m.Method == "initialize" || m.Method == "server/discover"
 	j.each(func(w *watch) bool {

@@ -21,6 +21,7 @@ import (
 	"mcpc/internal/httpconn"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
+	"mcpc/internal/recent"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -46,9 +47,7 @@ type Proxy struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Through func(*http.Request) (*url.URL, error)
 	TLS     *tls.Config
-	// Faults are the fault rules, and Desk holds messages; nil without any. KeepHost sends the
-	// client's Host field on.
-	Faults   *Rules
+	// Desk decides about the messages. KeepHost sends the client's Host field on.
 	Desk     *Desk
 	KeepHost bool
 
@@ -56,10 +55,13 @@ type Proxy struct {
 	// servers are those of the Routes as filters name them.
 	servers []string
 	// busy is read-locked by every request under way.
-	busy      sync.RWMutex
-	streams   atomic.Int64
-	conns     conns // the Watcher's goroutine alone looks at it
-	endpoints endpoints
+	busy    sync.RWMutex
+	streams atomic.Int64
+	conns   conns // the Watcher's goroutine alone looks at it
+	// mu guards endpoints: the addresses that servers of the old HTTP+SSE transport have named, as the client asks for
+	// them.
+	mu        sync.Mutex
+	endpoints recent.Map[string, *destination]
 }
 
 // A Route forwards what is asked under Path, or everything where that is "", to

@@ -56,7 +56,7 @@ func proxied(t *testing.T, o WatcherOptions, routes ...string) *behind {
 	}
 	b.watcher = NewWatcher(o)
 	b.server = httptest.NewUnstartedServer(nil)
-	b.proxy = &Proxy{Address: b.server.Listener.Addr().String(), Watcher: b.watcher}
+	b.proxy = &Proxy{Address: b.server.Listener.Addr().String(), Watcher: b.watcher, Desk: &Desk{Now: time.Now}}
 	for _, route := range routes {
 		path, to, ok := strings.Cut(route, "=")
 		if !ok || !strings.HasPrefix(path, "/") {
@@ -178,12 +178,12 @@ func TestProxyChangesNothing(t *testing.T) {
 	})
 }
 
-func changesNothing(t *testing.T, faults *Rules) {
+func changesNothing(t *testing.T, faults *Desk) {
 	upstream := &echo{}
 	server := httptest.NewServer(upstream)
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL+"/mcp")
-	b.proxy.Faults = faults
+	b.proxy.Desk = faults
 	large := `{"jsonrpc":"2.0","id":1,"method":"m","params":"` + strings.Repeat("x", 3<<20) + `"}`
 	for _, c := range []struct {
 		method, path, body string

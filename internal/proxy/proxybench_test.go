@@ -41,7 +41,7 @@ func BenchmarkProxy(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &Proxy{Routes: []Route{{"", must(http.NewRequest("GET", server.URL, nil)).URL}}, Address: l.Addr().String(), Watcher: watcher, Desk: &Desk{Now: time.Now, Live: &capture.Live{}}}
+	p := &Proxy{Routes: []Route{{"", must(http.NewRequest("GET", server.URL, nil)).URL}}, Address: l.Addr().String(), Watcher: watcher, Desk: &Desk{Now: time.Now}}
 	proxy := &http.Server{Handler: p.Handler(patience)}
 	go func() { _ = proxy.Serve(l) }()
 	defer proxy.Close()

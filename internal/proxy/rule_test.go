@@ -97,9 +97,9 @@ func TestPresetsAreRules(t *testing.T) {
 	}
 }
 
-func newSet(t *testing.T, seed uint64, link Link, text string) *Rules {
+func newSet(t *testing.T, seed uint64, link Link, text string) *Desk {
 	t.Helper()
-	s := &Rules{Seed: seed, Link: link, Now: func() time.Time { return noon }}
+	s := &Desk{Seed: seed, Link: link, Now: func() time.Time { return noon }}
 	rules, err := ParseRules("test", text, noon)
 	if err == nil {
 		err = s.Add(rules)
@@ -110,9 +110,9 @@ func newSet(t *testing.T, seed uint64, link Link, text string) *Rules {
 	return s
 }
 
-func (s *Rules) ask(dir wire.Direction, raw string) *Decision {
+func (s *Desk) ask(dir wire.Direction, raw string) *Decision {
 	m := wire.ParseMessage([]byte(raw))
-	return s.Decide(Crossing{Row: s.Live.Row("demo", "", dir, nil, m), Message: m})
+	return s.Fault(Crossing{Row: s.Live.Row("demo", "", dir, nil, m), Message: m})
 }
 
 const (
@@ -132,7 +132,7 @@ func TestTheFirstRuleThatFiresWins(t *testing.T) {
 	if d := s.ask(wire.Received, progressNote); d == nil || d.Name != "drop notification" {
 		t.Errorf("a notification: %v", d)
 	}
-	rows := s.List(true)
+	rows := s.Rules(true)
 	if rows[0].Seen != 0 || rows[1].Seen != 3 || rows[1].Fired != 1 || rows[2].Fired != 2 {
 		t.Errorf("got %+v", rows)
 	}
@@ -190,7 +190,7 @@ func TestActionsThatATransportCannotDo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = (&Rules{Link: link, Now: func() time.Time { return noon }}).Add(rules)
+		err = (&Desk{Link: link, Now: func() time.Time { return noon }}).Add(rules)
 		if e, ok := errors.AsType[*RuleError](err); !ok || e.Column != 9 || !strings.Contains(e.Text, "needs") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -269,14 +269,14 @@ func TestResponsesThatAreMadeUp(t *testing.T) {
 
 func TestRemovedRulesAreListed(t *testing.T) {
 	s := newSet(t, 1, LinkStdio, "when do hang\nwhen do hang")
-	if n := s.Remove(1); n != 1 || len(s.List(false)) != 1 || len(s.List(true)) != 2 || s.List(false)[0].Number != 2 {
-		t.Errorf("got %d %v", n, s.List(true))
+	if n := s.Remove(1); n != 1 || len(s.Rules(false)) != 1 || len(s.Rules(true)) != 2 || s.Rules(false)[0].Number != 2 {
+		t.Errorf("got %d %v", n, s.Rules(true))
 	}
-	if n := s.Remove(0); n != 1 || s.Active() {
-		t.Errorf("got %d %t", n, s.Active())
+	if n := s.Remove(0); n != 1 || s.judges() {
+		t.Errorf("got %d %t", n, s.judges())
 	}
-	var none *Rules
-	if none.Active() || none.Decide(Crossing{Row: &capture.Row{}}) != nil {
+	var none Desk
+	if none.judges() || none.Fault(Crossing{Row: &capture.Row{}}) != nil {
 		t.Error("no rules")
 	}
 }

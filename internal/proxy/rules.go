@@ -4,34 +4,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
-
-// A Rules is the rules of one link, which can change while it is used.
-type Rules struct {
-	// Seed is that of rules without one of their own. The random numbers of a rule depend on
-	// its seed and its place among the rules only.
-	Seed uint64
-	// Link is what there is, Now the time.
-	Link Link
-	Now  func() time.Time
-	// Encode makes a text fit for a header field.
-	Encode func(string) string
-	// Live makes the rows that filters are asked about.
-	Live capture.Live
-
-	mu     sync.Mutex
-	rules  []*Rule // with those that were removed
-	active atomic.Bool
-	// expired are the rules that have ended a session, by its id.
-	expired map[string]*Rule
-}
 
 // A Crossing is a message on its way, or an HTTP request without one.
 type Crossing struct {
@@ -60,50 +38,47 @@ type Decision struct {
 
 // Add puts rules behind those there are. An error is that of the first whose action cannot be
 // done here, and none is added then.
-func (s *Rules) Add(rules []*Rule) error {
+func (d *Desk) Add(rules []*Rule) error {
 	for _, r := range rules {
-		if reason := r.Action.needs(s.Link); reason != "" {
+		if reason := r.Action.needs(d.Link); reason != "" {
 			return &RuleError{r.Source, r.Line, r.column, reason}
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, r := range rules {
-		if r.Seed = s.Seed; r.seed != nil {
+		if r.Seed = d.Seed; r.seed != nil {
 			r.Seed = *r.seed
 		}
-		r.Number = len(s.rules) + 1
-		r.random, r.since = rand.New(rand.NewPCG(r.Seed, uint64(r.Number))), s.Now()
-		s.rules = append(s.rules, r)
-		s.active.Store(true)
+		r.Number = len(d.rules) + 1
+		r.random, r.since = rand.New(rand.NewPCG(r.Seed, uint64(r.Number))), d.Now()
+		d.rules = append(d.rules, r)
+		d.faults.Store(true)
 	}
 	return nil
 }
 
 // Remove takes away the rule with a number, or all where it is 0, and gives how many.
-func (s *Rules) Remove(number int) (removed int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (d *Desk) Remove(number int) (removed int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	left := false
-	for _, r := range s.rules {
+	for _, r := range d.rules {
 		if !r.Removed && (number == 0 || r.Number == number) {
 			r.Removed = true
 			removed++
 		}
 		left = left || !r.Removed
 	}
-	s.active.Store(left)
+	d.faults.Store(left)
 	return removed
 }
 
-// Active reports that there is a rule. A nil Rules has none.
-func (s *Rules) Active() bool { return s != nil && s.active.Load() }
-
-// List gives the rules in their order; all those that were removed as well.
-func (s *Rules) List(all bool) (rows []ListedRule) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.rules {
+// Rules returns the rules in their order, with all set also those that were removed.
+func (d *Desk) Rules(all bool) (rows []ListedRule) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.rules {
 		if all || !r.Removed {
 			rows = append(rows, r.ListedRule)
 		}
@@ -112,20 +87,20 @@ func (s *Rules) List(all bool) (rows []ListedRule) {
 }
 
 // Random reports whether a rule has random numbers.
-func (s *Rules) Random() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.rules, func(r *Rule) bool { return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage" })
+func (d *Desk) Random() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.rules, func(r *Rule) bool { return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage" })
 }
 
-// Decide finds the first rule that fires for what crosses; nil where none does.
-func (s *Rules) Decide(c Crossing) *Decision {
-	if !s.Active() {
+// Fault finds the first rule that fires for what crosses; nil where none does.
+func (d *Desk) Fault(c Crossing) *Decision {
+	if !d.faults.Load() {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.expired[c.Session]; r != nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.expired.Get(c.Session); r != nil {
 		return r.decision(c)
 	}
 	kind := kindOfCrossing(c)
@@ -133,15 +108,12 @@ func (s *Rules) Decide(c Crossing) *Decision {
 	if c.Message != nil {
 		raw = c.Message.Raw
 	}
-	for _, r := range s.rules {
-		if r.Removed || !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(s.Now()) {
+	for _, r := range d.rules {
+		if r.Removed || !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(d.Now()) {
 			continue
 		}
 		if r.Action.Name == "expire-session" {
-			if s.expired == nil || len(s.expired) > mostWatched {
-				s.expired = map[string]*Rule{}
-			}
-			s.expired[c.Session] = r
+			d.expired.Put(c.Session, r)
 		}
 		return r.decision(c)
 	}

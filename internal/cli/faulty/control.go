@@ -31,7 +31,7 @@ func (s *Faults) listen(path string) (done func(), err error) {
 }
 
 func (s *Faults) server() *control.Server {
-	return &control.Server{Desk: s.Desk, Faults: s.Set, Now: s.f.Now, Hidden: s.f.Secrets.Text, Hello: func() control.Hello {
+	return &control.Server{Desk: s.Desk, Live: s.live, Now: s.f.Now, Hidden: s.f.Secrets.Text, Hello: func() control.Hello {
 		return control.Hello{Pid: os.Getpid(), By: s.by, Target: s.f.Secrets.Text(s.where), Run: s.f.Record.Run(), Version: s.f.Version}
 	}}
 }

@@ -66,12 +66,12 @@ func (o *Options) Asked() bool { return len(o.rules) > 0 || o.control != "" }
 // Faults are the rules of a command while it runs. Nil is a command without any, which does
 // nothing to the traffic.
 type Faults struct {
-	Set *proxy.Rules
-	// Desk holds messages for views; nil where none can reach it.
 	Desk *proxy.Desk
 
 	f *cmdutil.Factory
 	o *Options
+	// live is set if views may hold messages.
+	live bool
 	// mu guards the judge.
 	mu    sync.Mutex
 	judge proxy.Judge
@@ -124,14 +124,11 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 			return nil, usage.New(fmt.Sprintf("--fault-seed must be a whole number, not %q", o.seed), "--fault-seed 7")
 		}
 	}
-	s := &Faults{Set: &proxy.Rules{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}, liveDone: func() {}, crossed: func() {}}
-	if live {
-		s.Desk = &proxy.Desk{Now: f.Now, Live: &s.Set.Live, Encode: paramheader.Encode}
-	}
+	s := &Faults{Desk: &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, live: live, done: func() {}, liveDone: func() {}, crossed: func() {}}
 	for _, word := range o.rules {
 		rules, err := Read(f, word)
 		if err == nil {
-			err = s.Set.Add(rules)
+			err = s.Desk.Add(rules)
 		}
 		if err != nil {
 			return nil, WrongRule(err)
@@ -149,7 +146,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 		}
 		s.done = done
 	}
-	if s.Set.Random() {
+	if s.Desk.Random() {
 		f.Note(fmt.Sprintf("--fault-seed %d repeats the random numbers of the fault rules", seed))
 	}
 	return s, nil
@@ -256,7 +253,7 @@ func (s *Faults) End() error {
 	s.judge.Until(s.f.Now())
 	verdicts := s.judge.Verdicts()
 	s.mu.Unlock()
-	rules := s.Set.List(true)
+	rules := s.Desk.Rules(true)
 	w, st := s.f.Stderr(), s.f.ErrStyle
 	hidden := func(text string) string { return st.Line(s.f.Secrets.Text(text)) }
 	if s.o.report == "-" {
@@ -270,7 +267,7 @@ func (s *Faults) End() error {
 	if s.o.report == "" || s.o.report == "-" {
 		return nil
 	}
-	text := Document(s.Set.Seed, rules, verdicts)
+	text := Document(s.Desk.Seed, rules, verdicts)
 	if safe, n := s.f.Secrets.Bytes(text); n > 0 {
 		text = safe
 	}

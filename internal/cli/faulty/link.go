@@ -38,7 +38,7 @@ func (s *Faults) Before(ctx context.Context, where string, listener net.Listener
 		return err
 	}
 	end := s.pass(ctx, &proxy.Proxy{Routes: []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Faults: s.Set, KeepHost: true}, listener)
+		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Desk: s.Desk, KeepHost: true}, listener)
 	err = serve(inner)
 	end()
 	if failed := s.End(); failed != nil {
@@ -60,7 +60,7 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 		return nil, nil, out
 	}
 	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.f.Now, Tap: s.see})
-	p := &proxy.Proxy{Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set,
+	p := &proxy.Proxy{Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
 		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS}
 	stop := s.pass(ctx, p, listener)
 	return &url.URL{Scheme: "http", Host: p.Address, Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}, func() error {
@@ -79,7 +79,7 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 	sent, received := watcher.Messages(wire.Sent), watcher.Messages(wire.Received)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	pipe := &proxy.Pipe{Faults: s.Set, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
+	pipe := &proxy.Pipe{Desk: s.Desk, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
 		End: func() { toServer.Close() }, Context: context.Background()}
 	go func() {
 		_ = pipe.Sent(io.TeeReader(f.In, sent))

@@ -123,7 +123,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
 	seen := t.watch.Messages(wire.Received)
-	t.pipe = &proxy.Pipe{Faults: faults.Set, Desk: faults.Desk, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: t.in, ToClient: io.MultiWriter(seen, f.Out),
+	t.pipe = &proxy.Pipe{Desk: faults.Desk, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: t.in, ToClient: io.MultiWriter(seen, f.Out),
 		End: func() { t.send(os.Kill) }, Context: late}
 	go func() {
 		for sig := range caught {

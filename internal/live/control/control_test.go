@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/proxy"
 	"mcpc/internal/wire"
 )
@@ -38,8 +37,7 @@ func dirOf(t *testing.T) string {
 // serverIn listens as the command with a pid.
 func serverIn(t *testing.T, dir string, pid int) *Server {
 	t.Helper()
-	rules := &proxy.Rules{Link: proxy.LinkStdio, Now: time.Now}
-	s := &Server{Desk: &proxy.Desk{Now: time.Now, Live: &capture.Live{}}, Faults: rules, Now: time.Now, Hidden: func(text string) string { return text },
+	s := &Server{Desk: &proxy.Desk{Link: proxy.LinkStdio, Now: time.Now}, Live: true, Now: time.Now, Hidden: func(text string) string { return text },
 		Hello: func() Hello { return Hello{Pid: pid, By: "tap", Target: "demo", Run: 3, Version: "1"} }}
 	done, err := s.Listen(filepath.Join(dir, fmt.Sprintf("%d.sock", pid)))
 	if err != nil {
@@ -106,7 +104,7 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := serverIn(t, dir, 22) // joins
-	until(t, g, func() bool { return two.Desk.Active() })
+	until(t, g, func() bool { return two.Desk.Holds() })
 	verdicts := map[string]<-chan proxy.Ruling{"1": crosses(one, 1), "2": crosses(two, 2), "3": crosses(one, 3), "4": crosses(two, 4), "5": crosses(one, 5)}
 	until(t, g, func() bool { return len(g.Held()) == 5 })
 	h := g.Held()[0]
@@ -147,7 +145,7 @@ func TestInterceptEnds(t *testing.T) {
 	if err := a.Intercept(t.Context(), false, ""); err != nil {
 		t.Fatal(err)
 	}
-	if v := <-verdict; v.How != proxy.Released || !s.Desk.Active() {
+	if v := <-verdict; v.How != proxy.Released || !s.Desk.Holds() {
 		t.Errorf("got %+v", v)
 	}
 	verdict = crosses(s, 2)
@@ -272,7 +270,7 @@ func TestStoppedCommandKeepsNoOtherWaiting(t *testing.T) {
 	if peers := g.Peers(); len(peers) != 1 || peers[0].Pid != 2 {
 		t.Errorf("peers are %+v", peers)
 	}
-	for !s.Desk.Active() {
+	for !s.Desk.Holds() {
 		if time.Since(began) > patience {
 			t.Fatal("nothing is held")
 		}

@@ -17,9 +17,9 @@ import (
 
 // A Server is a command that takes orders.
 type Server struct {
-	// Desk is nil where nothing can be held.
-	Desk   *proxy.Desk
-	Faults *proxy.Rules
+	// Desk takes the orders. Messages are held only if Live is set.
+	Desk *proxy.Desk
+	Live bool
 	// Hello introduces the command; the Server adds the version of the protocol and the label.
 	Hello func() Hello
 	Now   func() time.Time
@@ -95,7 +95,7 @@ type client struct {
 func (s *Server) serve(conn net.Conn) {
 	c := &client{s: s, conn: conn}
 	defer conn.Close()
-	if s.Desk != nil {
+	if s.Live {
 		defer s.Desk.End(c, "the view has ended")
 	}
 	defer func() {
@@ -156,7 +156,7 @@ func (c *client) obey(order Order) (Reply, error) {
 		s.label = order.Label
 		return Reply{}, nil
 	}
-	if s.Desk == nil {
+	if !s.Live {
 		return Reply{}, fmt.Errorf("unknown order %q", order.Do)
 	}
 	return Reply{}, c.obeyHold(order)
@@ -168,17 +168,17 @@ func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	case "add":
 		rules, err := proxy.ParseRules(order.Source, order.Rules, s.Now())
 		if err == nil {
-			err = s.Faults.Add(rules)
+			err = s.Desk.Add(rules)
 		}
 		if err != nil {
 			return reply, err
 		}
 	case "remove":
-		if reply.Removed = s.Faults.Remove(order.Number); reply.Removed == 0 && order.Number > 0 {
+		if reply.Removed = s.Desk.Remove(order.Number); reply.Removed == 0 && order.Number > 0 {
 			return reply, errors.New("there is no rule with this number")
 		}
 	}
-	reply.Rules = s.Faults.List(false)
+	reply.Rules = s.Desk.Rules(false)
 	for i, r := range reply.Rules {
 		reply.Rules[i].Text = s.Hidden(r.Text)
 	}
