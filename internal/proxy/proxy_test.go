@@ -171,7 +171,6 @@ func whole(t *testing.T, method, url, body string, fields ...string) string {
 
 // With the proxy and without it, both sides get the same; also with fault rules that never fire.
 func TestProxyChangesNothing(t *testing.T) {
-	t.Run("no rules", func(t *testing.T) { changesNothing(t, nil) })
 	t.Run("an empty set", func(t *testing.T) { changesNothing(t, faultSet(t, LinkHTTP, "")) })
 	t.Run("rules that never fire", func(t *testing.T) {
 		changesNothing(t, faultSet(t, LinkHTTP, "when name:absent do hang\nwhen dir:received name:absent do drop notification\nwhen method:GET #99 do hang\nwhen p=0 do 401"))
