@@ -185,10 +185,10 @@ func TestHeldByAView(t *testing.T) {
 	if h.Client != "talker 1" || !strings.HasPrefix(h.Server, "mcpc-demo ") {
 		t.Errorf("held from %q to %q", h.Client, h.Server)
 	}
-	must(g.Edit(t.Context(), h.ID, []byte(call(1, "other"))))
+	must(g.Decide(t.Context(), h.ID, control.Order{Do: "edit", Raw: []byte(call(1, "other"))}))
 	c.drainTo(g, `: other`)
 	c.say(call(2, "x"))
-	must(g.Answer(t.Context(), held("2").ID, json.RawMessage(`{"content":[]}`)))
+	must(g.Decide(t.Context(), held("2").ID, control.Order{Do: "answer", Raw: json.RawMessage(`{"content":[]}`)}))
 	c.hear(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	must(g.Intercept(t.Context(), false, ""))
 	c.say(call(3, "free"))
@@ -209,7 +209,7 @@ func (c *talker) drainTo(g *control.Group, part string) {
 	}()
 	for {
 		for _, h := range g.Held() {
-			_ = g.Release(c.t.Context(), h.ID)
+			_ = g.Decide(c.t.Context(), h.ID, control.Order{Do: "release"})
 		}
 		select {
 		case <-done:

@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"io"
 	"math/bits"
 	"slices"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Latencies are kept as in an HDR histogram of 1 µs to 1 h with three digits.
@@ -98,16 +95,4 @@ func (c counts) bars() (bars []Bar) {
 		bars[len(bars)-1].Calls += c[v]
 	}
 	return bars
-}
-
-// writeHistogram writes the percentiles as the HDR tools plot them, in milliseconds.
-func (c counts) writeHistogram(w io.Writer) error {
-	h := hdrhistogram.New(1, longest.Microseconds(), digits)
-	for v, n := range c {
-		if err := h.RecordValues(v, n); err != nil {
-			return err
-		}
-	}
-	_, err := h.PercentilesPrint(w, 5, 1000)
-	return err
 }

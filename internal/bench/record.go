@@ -20,11 +20,19 @@ type Recorder struct {
 	target  string
 
 	mu sync.Mutex
-	segment
-	counted
-	blocks []block
-	stages map[string]counts
-	gen    generator
+	// open is set in the open model, in which there are response times.
+	open bool
+	// base is the first block of the run that began last, since when it began, and took how long the runs before it
+	// lasted.
+	base  int
+	since time.Time
+	took  time.Duration
+	// calls and failed are the calls so far, observed when they were shown last.
+	calls, failed int64
+	observed      time.Time
+	blocks        []block
+	stages        map[string]counts
+	gen           generator
 	// leastTimeout is the shortest time after which a call was given up; 0 if none was.
 	leastTimeout latencies
 	// recent are the calls that ended lately.
@@ -38,23 +46,8 @@ type Recorder struct {
 // latencies are the two times of a call, in the unit of counts.
 type latencies struct{ response, service int64 }
 
-// A segment is the run that began last.
-type segment struct {
-	// open is set in the open model, in which there are response times.
-	open bool
-	// base is its first block, since when it began, and took how long those before it lasted.
-	base  int
-	since time.Time
-	took  time.Duration
-}
-
-// counted are the calls so far, and when they were shown last.
-type counted struct {
-	calls, failed int64
-	observed      time.Time
-}
-
-// generator is how well the calls were generated.
+// generator is how well the calls were generated. missed are the planned calls that could not be sent in time, held those
+// that were not sent because the server asked for a pause, waited those that waited for a place in flight.
 type generator struct {
 	lag           counts
 	missed, held  int64
@@ -192,24 +185,11 @@ func (r *Recorder) block(at time.Time) *block {
 	return &r.blocks[i]
 }
 
-func (r *Recorder) lagged(d time.Duration) {
+// note counts how well calls are generated.
+func (r *Recorder) note(count func(*generator)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gen.lag.add(d)
-}
-
-// missed counts a planned call that could not be sent in time.
-func (r *Recorder) missed() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gen.missed++
-}
-
-// waited counts a planned call that waited for a place in flight.
-func (r *Recorder) waited() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gen.waited++
+	count(&r.gen)
 }
 
 // Interrupt notes that the run was ended by the user.
@@ -223,13 +203,6 @@ func (r *Recorder) Interrupt() {
 
 // Interrupted is why a run ended that the user ended.
 const Interrupted = "interrupted"
-
-// heldBack counts a planned call that was not sent because the server asked for a pause.
-func (r *Recorder) heldBack() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gen.held++
-}
 
 // failingFor is how long more than half of the calls may fail.
 const failingFor = 10

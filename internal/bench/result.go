@@ -8,6 +8,8 @@ import (
 	"math"
 	"runtime"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Format is that of the documents that this package writes and reads.
@@ -142,8 +144,17 @@ type Latency struct {
 	raw       counts
 }
 
-// WriteHistogram writes the distribution in the form of HdrHistogram (.hgrm), in milliseconds.
-func (l *Latency) WriteHistogram(w io.Writer) error { return l.raw.writeHistogram(w) }
+// WriteHistogram writes the percentiles as the HDR tools plot them (.hgrm), in milliseconds.
+func (l *Latency) WriteHistogram(w io.Writer) error {
+	h := hdrhistogram.New(1, longest.Microseconds(), digits)
+	for v, n := range l.raw {
+		if err := h.RecordValues(v, n); err != nil {
+			return err
+		}
+	}
+	_, err := h.PercentilesPrint(w, 5, 1000)
+	return err
+}
 
 // A Generated says how well this machine made the calls.
 type Generated struct {
@@ -199,7 +210,11 @@ func (r *Recorder) Result() *Result {
 				names[name] = append(names[name], tally{float64(b.channels[name]), blockTime.Seconds()})
 			}
 		}
-		res.Channels[name] = channelOf(r.count(name), res.Seconds, names[name])
+		calls := int64(0)
+		for _, b := range r.blocks {
+			calls += b.channels[name]
+		}
+		res.Channels[name] = channelOf(calls, res.Seconds, names[name])
 	}
 	for _, b := range r.blocks {
 		var t tally
@@ -222,13 +237,6 @@ func (r *Recorder) Result() *Result {
 	}
 	res.Made = r.gen.generated(r.took)
 	return res
-}
-
-func (r *Recorder) count(channel string) (n int64) {
-	for _, b := range r.blocks {
-		n += b.channels[channel]
-	}
-	return n
 }
 
 func first(all []*Interval) *Interval {

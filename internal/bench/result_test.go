@@ -49,7 +49,7 @@ func TestBarsHaveAllCalls(t *testing.T) {
 // The file is one that tools for HdrHistogram plot: value, percentile, count and 1/(1-percentile).
 func TestTheHistogramFile(t *testing.T) {
 	var b bytes.Buffer
-	if err := (counts{1000: 90, 2000: 9, 30_000: 1}).writeHistogram(&b); err != nil {
+	if err := (&Latency{raw: counts{1000: 90, 2000: 9, 30_000: 1}}).WriteHistogram(&b); err != nil {
 		t.Fatal(err)
 	}
 	var last []string

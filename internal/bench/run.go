@@ -86,7 +86,7 @@ func (r *running) open(ctx context.Context) {
 			return
 		}
 		if intended.Before(r.rec.resumesAt()) {
-			r.rec.heldBack()
+			r.rec.note(func(g *generator) { g.held++ })
 			continue
 		}
 		select {
@@ -95,21 +95,21 @@ func (r *running) open(ctx context.Context) {
 			select {
 			case places <- struct{}{}:
 				free = r.rec.Now()
-				r.rec.waited()
+				r.rec.note(func(g *generator) { g.waited++ })
 			case <-ctx.Done():
 				return
 			}
 		}
 		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime {
 			<-places
-			r.rec.missed()
+			r.rec.note(func(g *generator) { g.missed++ })
 			continue
 		}
 		freeSince := free
 		r.calls.Go(func() {
 			defer func() { <-places }()
 			start := r.rec.Now()
-			r.rec.lagged(start.Sub(later(intended, freeSince)))
+			r.rec.note(func(g *generator) { g.lag.add(start.Sub(later(intended, freeSince))) })
 			r.one(ctx, intended, start)
 		})
 	}

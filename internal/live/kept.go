@@ -31,8 +31,6 @@ type kept struct {
 	leftOut keySet
 }
 
-func newKept(most int) kept { return kept{most: most, by: map[Key]*entry{}, leftOut: keySet{}} }
-
 // has reports whether an entry is still kept.
 func (k *kept) has(e *entry) bool { return k.by[e.key] == e }
 

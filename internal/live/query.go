@@ -230,7 +230,12 @@ func (x *query) update(ctx context.Context, s *Store) {
 	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
 		x.searching = true
 		for range runtime.GOMAXPROCS(0) {
-			s.all.Go(func() { x.search(s) })
+			s.all.Go(func() {
+				var read resting
+				for x.step(s, &read) {
+				}
+				read.on(nil)
+			})
 		}
 	}
 }
@@ -301,14 +306,7 @@ func (x *query) patch() {
 	}
 }
 
-// search decides about what is still to search until nothing is left, or no call asks for it.
-func (x *query) search(s *Store) {
-	var read resting
-	for x.step(s, &read) {
-	}
-	read.on(nil)
-}
-
+// step decides about one entry that is still to search. It reports false once nothing is left, or no call asks for it.
 func (x *query) step(s *Store, read *resting) (more bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

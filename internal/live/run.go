@@ -114,7 +114,7 @@ func (s *Store) readAll() {
 }
 
 func newStore(o Options, tail *Tail) *Store {
-	s := &Store{o: o, tail: tail, kept: newKept(o.Most), loading: true}
+	s := &Store{o: o, tail: tail, kept: kept{most: o.Most, by: map[Key]*entry{}, leftOut: keySet{}}, loading: true}
 	s.talks.all = map[Talk]*talk{}
 	s.talks.leftOut = map[Talk]int{}
 	s.notes.lost = map[string]int{}
@@ -196,14 +196,20 @@ func (s *Store) older(rows int) (read int) {
 	for read < max(rows, atLeast) && s.ctx.Err() == nil {
 		c, written, err := s.tail.Older()
 		if err != nil {
-			s.warn(err)
+			s.mu.Lock()
+			s.notes.add("", err.Error())
+			s.mu.Unlock()
 			continue
 		}
 		if c == nil {
 			break
 		}
-		if s.full(written) {
-			s.skip(s.tail.Left() + 1)
+		if entries := s.kept.entries; s.o.Most > 0 && len(entries) >= s.o.Most && written.Before(entries[0].time) { // no row of it has room
+			left := s.tail.Left() + 1
+			s.tail.Skip()
+			s.mu.Lock()
+			s.notes.unread = left
+			s.mu.Unlock()
 			break
 		}
 		all = append(all, c)
@@ -211,26 +217,6 @@ func (s *Store) older(rows int) (read int) {
 	}
 	s.take(all...)
 	return read
-}
-
-// full reports that a recording that was written last at this time has no row to be kept.
-func (s *Store) full(written time.Time) bool {
-	entries := s.kept.entries
-	return s.o.Most > 0 && len(entries) >= s.o.Most && written.Before(entries[0].time)
-}
-
-// skip leaves out the recordings that are not read yet.
-func (s *Store) skip(recordings int) {
-	s.tail.Skip()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notes.unread = recordings
-}
-
-func (s *Store) warn(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notes.add("", err.Error())
 }
 
 // take takes recordings as a whole.
@@ -331,8 +317,8 @@ func (s *Store) Status() Status {
 	return st
 }
 
-// Seq is that of Status alone.
-func (s *Store) Seq() uint64 { return s.now() }
+// Raise counts a change that is in no recording: of questions, or held messages.
+func (s *Store) Raise() { s.raise() }
 
 // A signal counts changes and wakes those that wait for one.
 type signal struct {

@@ -273,17 +273,14 @@ func readHeader(w *words, a *Action) error {
 	}
 	name, value, ok := strings.Cut(w.rest(), ":")
 	value = strings.TrimSpace(value)
-	if !ok || !isToken(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	isToken := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	})
+	if !ok || !isToken || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return w.wrong("header takes NAME: VALUE")
 	}
 	a.Field = wire.Field{Name: name, Value: value}
 	return nil
-}
-
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
-	})
 }
 
 func readReplace(w *words, a *Action) error {

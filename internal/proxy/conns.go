@@ -36,7 +36,7 @@ type connKey struct {
 	kind, text string
 }
 
-// The kinds of a connKey.
+// The kinds of a connKey. One of kind byProbe names a probe that was refused on the connection of a client.
 const bySession, byEndpoint, byEvent, byState, byAgent, byProbe = "session", "endpoint", "event", "state", "agent", "probe"
 
 // new is a conversation of which nothing was seen before.
@@ -89,11 +89,6 @@ func (c *conns) of(target int, head *wire.HTTPHead, uri, client string) int {
 		return conn
 	}
 	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")}, client)
-}
-
-// ofProbe returns the conversation of a probe that was refused on the client's connection, 0 if there is none.
-func (c *conns) ofProbe(target int, client string) int {
-	return c.find(connKey{target, byProbe, client}, client)
 }
 
 // ofAgent returns the conversation without a session of a client's connection, or else the newest one of its user

@@ -153,7 +153,11 @@ func (d *Decision) Message(raw []byte) (out [][]byte, done bool) {
 		one = raw[:min(len(raw), int(d.N))]
 		done = len(one) < len(raw)
 	case "garbage":
-		one = d.garbage()
+		random := rand.New(rand.NewPCG(d.seeds[0], d.seeds[1]))
+		one = make([]byte, d.N)
+		for i := range one { // no line end, which would end the message on stdio
+			one[i] = byte(' ' + random.IntN(256-' '))
+		}
 	case "bad-utf8":
 		one = badUTF8(raw)
 	case "replace":
@@ -175,16 +179,6 @@ func (d *Decision) ListChanged() []byte {
 		params = `,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(jsonraw.OrNull(d.message.ID)) + `}}`
 	}
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + d.Text + `/list_changed"` + params + `}`)
-}
-
-// garbage is random bytes, none of them a line end, which would end the message on stdio.
-func (d *Decision) garbage() []byte {
-	random := rand.New(rand.NewPCG(d.seeds[0], d.seeds[1]))
-	out := make([]byte, d.N)
-	for i := range out {
-		out[i] = byte(' ' + random.IntN(256-' '))
-	}
-	return out
 }
 
 // badUTF8 puts a byte that is no UTF-8 into the first string of the result, the error or the

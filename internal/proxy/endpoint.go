@@ -77,9 +77,9 @@ func (r Route) forward(asked *url.URL) *url.URL {
 	return &to
 }
 
-// mayName reports a stream that may begin with an endpoint event (2024-11-05
+// mayNameEndpoint reports a stream that may begin with an endpoint event (2024-11-05
 // basic/transports, "HTTP with SSE").
-func (d *destination) mayName(req *http.Request, resp *http.Response) bool {
+func mayNameEndpoint(req *http.Request, resp *http.Response) bool {
 	if req.Method != http.MethodGet || req.Header.Get("Mcp-Session-Id") != "" {
 		return false
 	}

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"io"
 )
 
 // An eventBody is a stream of events that passes as it comes while there is nothing to judge, and
@@ -13,10 +12,6 @@ type eventBody struct {
 	// inside is set where a part of an event has passed, tail are the last bytes of it.
 	inside bool
 	tail   []byte
-}
-
-func newEventBody(e *faultyEvents, src io.ReadCloser) *eventBody {
-	return &eventBody{pieces: pieces{ReadCloser: src, next: e.next}, e: e}
 }
 
 func (b *eventBody) Read(to []byte) (int, error) {

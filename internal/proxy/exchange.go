@@ -43,12 +43,7 @@ type exchange struct {
 	// broken is set where the response did not come to its end: what there is of its
 	// body is not a message.
 	broken bool
-	conversation
-}
-
-// A conversation is what an exchange says of its own: the session that it names, and the names of
-// both sides.
-type conversation struct {
+	// session is the session that it names, introduction has the names of both sides.
 	session      string
 	introduction Introduction
 }
@@ -61,7 +56,12 @@ func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	if req.Host != "" && req.Header.Get("Host") == "" {
 		head.Fields = slices.Insert(head.Fields, 0, wire.Field{Name: "Host", Value: req.Host})
 	}
-	p.Watcher.do(func() { x.seeHead(head) })
+	p.Watcher.do(func() {
+		x.head = head
+		x.conn = p.conns.of(target, head, x.uri, x.client)
+		x.alone = x.conn == 0
+		x.agent, x.probes = head.Field("User-Agent"), x.alone && head.Field("Mcp-Method") != ""
+	})
 	return x
 }
 
@@ -116,15 +116,8 @@ func (x *exchange) unreadable(raw []byte, reason error) wire.Frame {
 	return f
 }
 
-func (x *exchange) seeHead(head *wire.HTTPHead) {
-	x.head = head
-	x.conn = x.p.conns.of(x.target, head, x.uri, x.client)
-	x.alone = x.conn == 0
-	x.agent, x.probes = head.Field("User-Agent"), x.alone && head.Field("Mcp-Method") != ""
-}
-
 // seeRequest takes the body of the request; its Raw is nil if there is none. One that is on its own is
-// only read where it may give back a state; mostly its answer is not of interest either.
+// only read where it may give back a state or answers, whose names may be escaped; mostly its answer is not of interest either.
 func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
 	if f.Kind == wire.Body && f.Raw != nil && x.alone {
@@ -159,7 +152,7 @@ func (x *exchange) settle(t wire.Traits) {
 		x.conn = x.p.conns.find(connKey{x.target, byState, asked(t) + t.State}, x.client)
 	}
 	if x.conn == 0 && (x.opens || x.head.Method == http.MethodGet) {
-		x.conn = x.p.conns.ofProbe(x.target, x.client)
+		x.conn = x.p.conns.find(connKey{x.target, byProbe, x.client}, x.client)
 	}
 	if x.conn == 0 && !x.opens && !x.probes {
 		x.conn = x.p.conns.ofAgent(x.target, x.agent, x.client)
@@ -178,12 +171,9 @@ func (x *exchange) frame(f wire.Frame) {
 	if f.HTTP != nil && f.HTTP.Field("Mcp-Session-Id") != "" {
 		x.session = f.HTTP.Field("Mcp-Session-Id")
 	}
-	x.introduction.Learn(x.p.Desk, x.server, x.session, f)
+	x.introduction.Learn(x.p.Desk, x.p.servers[x.target], x.session, f)
 	x.p.Watcher.frame(f)
 }
-
-// server is the server as filters name it.
-func (x *exchange) server() string { return x.p.servers[x.target] }
 
 // answered tells of the response's head; its body is then given to x.response.
 func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {

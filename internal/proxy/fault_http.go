@@ -130,7 +130,7 @@ func (f *faulted) target() string {
 	if f.crossing.Row != nil {
 		return f.crossing.Row.Target
 	}
-	return f.x.server()
+	return f.p.servers[f.x.target]
 }
 
 // edit changes the request that is sent on.
@@ -232,7 +232,8 @@ func (f *faulted) forward() (*http.Response, error) {
 	codings := compress.Codings(resp.Header)
 	stream := kind == "text/event-stream" && len(codings) == 0
 	if stream && (judging || resp.ContentLength < 0) {
-		resp.Body = newEventBody(&faultyEvents{f: f, src: resp.Body, session: session}, resp.Body)
+		e := &faultyEvents{f: f, src: resp.Body, session: session}
+		resp.Body = &eventBody{pieces: pieces{ReadCloser: resp.Body, next: e.next}, e: e}
 	}
 	if !judging {
 		return resp, nil

@@ -20,25 +20,25 @@ type Introduction struct {
 const longestIntroduction = 64 << 10
 
 // Learn looks at a frame. Target and session name the conversation.
-func (i *Introduction) Learn(d *Desk, target func() string, session string, f wire.Frame) {
+func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > longestIntroduction {
 		return
 	}
 	switch {
 	case f.Dir == wire.Sent && bytes.Contains(f.Raw, []byte("lientInfo")):
 		i.named = true
-		if known, _ := d.Live.Knows(target(), session); known && !bytes.Contains(f.Raw, []byte("initialize")) {
+		if known, _ := d.Live.Knows(target, session); known && !bytes.Contains(f.Raw, []byte("initialize")) {
 			return
 		}
 		if m := wire.ParseMessage(f.Raw); m.Method != "" {
-			i.asked = d.Live.Row(target(), session, wire.Sent, nil, m)
+			i.asked = d.Live.Row(target, session, wire.Sent, nil, m)
 		}
 	case f.Dir == wire.Received && i.named && bytes.Contains(f.Raw, []byte("erverInfo")):
 		if i.asked == nil {
-			if _, known := d.Live.Knows(target(), session); known {
+			if _, known := d.Live.Knows(target, session); known {
 				return
 			}
-			i.asked = d.Live.Row(target(), session, wire.Sent, nil, nil)
+			i.asked = d.Live.Row(target, session, wire.Sent, nil, nil)
 		}
 		d.Live.Answered(i.asked, session, wire.ParseMessage(f.Raw))
 	}

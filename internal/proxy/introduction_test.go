@@ -10,7 +10,7 @@ import (
 // the first result that does.
 func TestIntroductions(t *testing.T) {
 	desk := &Desk{}
-	target := func() string { return "http://127.0.0.1/mcp" }
+	const target = "http://127.0.0.1/mcp"
 	for _, step := range []struct{ request, result, client, server string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"one","version":"1"}}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{}}`, "one 1", ""},
@@ -22,7 +22,7 @@ func TestIntroductions(t *testing.T) {
 		introduction := Introduction{}
 		introduction.Learn(desk, target, "", wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: []byte(step.request)})
 		introduction.Learn(desk, target, "", wire.Frame{Dir: wire.Received, Kind: wire.Body, Raw: []byte(step.result)})
-		row := desk.Live.Row(target(), "", wire.Sent, nil, nil)
+		row := desk.Live.Row(target, "", wire.Sent, nil, nil)
 		if row.Client() != step.client || row.Server() != step.server {
 			t.Errorf("after %s: %q and %q, want %q and %q", step.request, row.Client(), row.Server(), step.client, step.server)
 		}

@@ -1,5 +1,3 @@
-// Package lines passes lines on between two programs: as they come, or one by one where they are
-// judged.
 package proxy
 
 import (

@@ -190,8 +190,8 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 // Serve serves on a listener until ctx is done, and until the requests that were under way have ended. The time to
 // connect is as in Handler.
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.Duration) error {
-	server := &http.Server{Handler: p.Handler(connect), ConnContext: connContext, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: p.Handler(connect), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
+		ConnContext: connContext}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	err := server.Serve(listener)
@@ -216,7 +216,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	} else {
 		req.Body = body
 	}
-	passage.watch.start()
+	passage.watch.note(&passage.watch.began)
 	resp, err := p.send(x, req)
 	if err != nil {
 		if req.Body == body && req.Context().Err() == nil {
@@ -230,7 +230,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil // what follows is no HTTP
 	}
 	resp.Body = &responseBody{ReadCloser: resp.Body, ctx: req.Context(), x: x}
-	if passage.to.mayName(req, resp) {
+	if mayNameEndpoint(req, resp) {
 		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: passage.to}
 	}
 	return resp, nil

@@ -98,7 +98,10 @@ func (r *Rule) parse(w *words, now time.Time) (err error) {
 		w.next()
 	}
 	if r.filter, err = filter.ParseLive(w.text[from:w.at], now); err != nil {
-		return w.filterError(from, err)
+		if e, ok := err.(*filter.Error); ok {
+			return w.wrongAt(from+e.Offset, e.Text)
+		}
+		return w.wrongAt(from, err.Error())
 	}
 	r.told = r.filter.Names("method", "dir")
 	for w.peek() != "do" {

@@ -30,8 +30,6 @@ func (s *stopwatch) took(d *time.Duration, since *time.Time) {
 	*d = s.now().Sub(*since)
 }
 
-func (s *stopwatch) start() { s.note(&s.began) }
-
 // trace returns the hooks that measure.
 func (s *stopwatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{

@@ -134,13 +134,6 @@ func (w *Watcher) add(p chunk) {
 	w.rouse()
 }
 
-// leftOut reports that bytes of a half-stream were left out since its last chunk.
-func (w *Watcher) leftOut(s *halfStream) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return s.gap
-}
-
 func (w *Watcher) work() {
 	defer close(w.done)
 	for {
@@ -279,9 +272,11 @@ func (s *halfStream) finish() {
 	}
 	s.over = true
 	end := io.EOF
-	if s.w.leftOut(s) {
+	s.w.mu.Lock()
+	if s.gap {
 		end = errGap
 	}
+	s.w.mu.Unlock()
 	if s.pump != nil {
 		s.stop(end)
 	}

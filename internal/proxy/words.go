@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"mcpc/internal/capture/filter"
 )
 
 // words reads the words of a rule. Blanks within quotes, and within the slashes of a regular
@@ -110,12 +108,4 @@ func shown(word string) string {
 		return "nothing"
 	}
 	return strconv.Quote(word)
-}
-
-// filterError places the error of a filter in its rule.
-func (w *words) filterError(at int, err error) error {
-	if e, ok := err.(*filter.Error); ok {
-		return w.wrongAt(at+e.Offset, e.Text)
-	}
-	return w.wrongAt(at, err.Error())
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
@@ -129,47 +128,31 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 		},
 	}
 	flags := cmd.Flags()
-	o.load.declare(flags)
-	o.judge.declare(flags)
-	o.load.declareMore(flags)
 	o.load.given = flags.Changed
+	flags.Float64Var(&o.load.rate, "rate", 0, "open model: start so many `calls` in a second")
+	flags.IntVar(&o.load.users, "users", 0, "closed model: `N` users, each with one call at a time")
+	flags.Var(&o.load.duration, "duration", "start calls for this time")
+	flags.IntVar(&o.load.requests, "requests", 0, "make `N` calls")
+	flags.StringArrayVar(&o.judge.expect, "expect", nil, "fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
+	flags.StringVar(&o.judge.compare, "compare", "", "compare with the result of an earlier run: a `file` of --json -o")
+	flags.StringVar(&o.judge.against, "against", "", "measure a second `target` in turns, and compare")
+	flags.StringVar(&o.load.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
+	flags.BoolVar(&o.load.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
+	flags.Var(&o.load.think, "think", "with --users: pause between two calls")
+	flags.BoolVar(&o.load.iKnow, "i-know", false, "allow more than 200 calls a second and 256 in flight: the server is yours")
 	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	flags.IntVar(&o.cold, "cold", 0, "also open `N` connections, and measure each until its first result")
 	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
 	flags.BoolVar(&o.progress, "progress", false, "request progress notifications, and measure their times")
-	o.files.declare(flags)
+	flags.StringVar(&o.files.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
+	flags.StringVar(&o.files.samples, "samples", "", "write a line of JSON for each call to a `file`")
+	flags.StringVar(&o.files.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
+	flags.StringVar(&o.files.export, "export", "", "measure nothing, and write a load test for an `engine` into the directory -o: k6")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("against", f.CompleteServer)
 	cmdutil.CompleteFlags(cmd, map[string][]string{"export": {"k6"}})
 	return cmd
-}
-
-func (o *loadOptions) declare(flags *pflag.FlagSet) {
-	flags.Float64Var(&o.rate, "rate", 0, "open model: start so many `calls` in a second")
-	flags.IntVar(&o.users, "users", 0, "closed model: `N` users, each with one call at a time")
-	flags.Var(&o.duration, "duration", "start calls for this time")
-	flags.IntVar(&o.requests, "requests", 0, "make `N` calls")
-}
-
-func (o *loadOptions) declareMore(flags *pflag.FlagSet) {
-	flags.StringVar(&o.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
-	flags.BoolVar(&o.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
-	flags.Var(&o.think, "think", "with --users: pause between two calls")
-	flags.BoolVar(&o.iKnow, "i-know", false, "allow more than 200 calls a second and 256 in flight: the server is yours")
-}
-
-func (o *fileOptions) declare(flags *pflag.FlagSet) {
-	flags.StringVar(&o.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
-	flags.StringVar(&o.samples, "samples", "", "write a line of JSON for each call to a `file`")
-	flags.StringVar(&o.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
-	flags.StringVar(&o.export, "export", "", "measure nothing, and write a load test for an `engine` into the directory -o: k6")
-}
-
-func (o *judgeOptions) declare(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.expect, "expect", nil, "fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
-	flags.StringVar(&o.compare, "compare", "", "compare with the result of an earlier run: a `file` of --json -o")
-	flags.StringVar(&o.against, "against", "", "measure a second `target` in turns, and compare")
 }
 
 // settle reads the words of the command line, and refuses values that no type could refuse.

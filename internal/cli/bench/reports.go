@@ -47,8 +47,6 @@ func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 	return cmdutil.Print(ctx, f, cmdutil.Document(raw, human))
 }
 
-func (r reports) write() error { return r.files().Write() }
-
 // verdict is the judgement for JUnit, in which an expectation is a rule.
 func (r reports) verdict() *verdict.Report {
 	v := &verdict.Report{Command: "bench", Version: r.d.Version, Target: r.d.Results[0].Target}

@@ -59,8 +59,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	judge(d, o, aims)
 	f.Record.WriteWaiting() // which learns the secrets in the frames that wait
 	redact.Within(&f.Secrets, d)
-	show := reports{o, d}
-	return cmdutil.Join(cmdutil.Exit(interrupted(ctx)), show.print(context.WithoutCancel(ctx), f), show.write(), err, cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
+	show, interrupted := reports{o, d}, wire.Outcome{}
+	if ctx.Err() != nil {
+		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+	}
+	return cmdutil.Join(cmdutil.Exit(interrupted), show.print(context.WithoutCancel(ctx), f), show.files().Write(), err, cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
 }
 
 // openAll connects to the target, and to the one of --against.
@@ -182,14 +185,6 @@ func judge(d *bench.Document, o *options, aims []*aim) {
 	case len(d.Results) == 2:
 		d.Comparison = bench.Compare(d.Results[0], d.Results[1])
 	}
-}
-
-// interrupted is the ending of a run that a signal ended.
-func interrupted(ctx context.Context) wire.Outcome {
-	if ctx.Err() == nil {
-		return wire.Outcome{}
-	}
-	return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 }
 
 // ending is the one of the command by what was measured.

@@ -202,7 +202,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 		}
 		s.see(frame)
 		if s != nil && by == capture.ByTap {
-			introduction.Learn(s.Desk, func() string { return where }, "", frame)
+			introduction.Learn(s.Desk, where, "", frame)
 		}
 		if f.Verbose == 0 {
 			recorder.Tap(frame)

@@ -105,7 +105,7 @@ func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error
 		}
 		result = raw
 	}
-	return a.group().Answer(ctx, id, result)
+	return a.group().Decide(ctx, id, control.Order{Do: "answer", Raw: result})
 }
 
 // Intercepting reports whether messages are held, and the filter of those.
@@ -159,13 +159,13 @@ func (a *Actor) join(g *control.Group) *control.Group {
 }
 
 // decide lets a held message go.
-func (a *Actor) decide(do func(g *control.Group) error) error {
+func (a *Actor) decide(ctx context.Context, id string, order control.Order) error {
 	g := a.group()
 	if g == nil {
 		return control.ErrGone
 	}
 	defer a.Changed()
-	return do(g)
+	return g.Decide(ctx, id, order)
 }
 
 // Release lets a message go, edited where text is not "".
@@ -173,17 +173,15 @@ func (a *Actor) Release(ctx context.Context, id, text string) error {
 	if len(redact.HiddenIn(text)) > 0 {
 		return errors.New("a secret in it is masked: reveal it before you edit the message")
 	}
-	return a.decide(func(g *control.Group) error {
-		if text == "" {
-			return g.Release(ctx, id)
-		}
-		return g.Edit(ctx, id, []byte(text))
-	})
+	if text == "" {
+		return a.decide(ctx, id, control.Order{Do: "release"})
+	}
+	return a.decide(ctx, id, control.Order{Do: "edit", Raw: []byte(text)})
 }
 
 // Drop lets a message be lost.
 func (a *Actor) Drop(ctx context.Context, id string) error {
-	return a.decide(func(g *control.Group) error { return g.Drop(ctx, id) })
+	return a.decide(ctx, id, control.Order{Do: "drop"})
 }
 
 // Reveal returns a held message with its secrets.

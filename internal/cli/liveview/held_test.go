@@ -124,7 +124,7 @@ func TestAnswersInTheClientsPlace(t *testing.T) {
 			t.Errorf("%s %s: %v", c.method, c.action, err)
 		}
 		if err != nil {
-			_ = g.Drop(t.Context(), id)
+			_ = g.Decide(t.Context(), id, control.Order{Do: "drop"})
 		}
 		v := <-verdict
 		if answered := v.How != proxy.Dropped; answered != (c.want != "") || answered && string(v.Raw) != c.want {

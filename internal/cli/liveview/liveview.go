@@ -36,7 +36,6 @@ type Options struct {
 // A View is what is shown, and what acts on it. It is a view.Reader.
 type View struct {
 	*view.Views
-	*changes
 	Actor *Actor
 	store *live.Store
 }
@@ -45,7 +44,7 @@ type View struct {
 func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	debug.SetGCPercent(25) // rows stay in memory as long as the view is open
 	judge := &recorded.RowFindings{Live: true}
-	v := &View{changes: newChanges()}
+	v := &View{}
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*capture.Capture, error) { return recorded.OpenFile(f, path) },
 		Hide: func(c *capture.Capture) { f.HideIn(c) }}
@@ -71,7 +70,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	if v.store, err = live.New(how); err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	v.Actor = NewActor(ActorOptions{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
+	v.Actor = NewActor(ActorOptions{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.store.Raise,
 		Open: func(key live.Key) (*capture.Capture, error) { return v.open(f, how, key) }})
 	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
 		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})

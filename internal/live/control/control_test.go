@@ -111,7 +111,7 @@ func TestGroup(t *testing.T) {
 	if h.Dir != "sent" || h.Kind != "request" || h.Method != "tools/call" || h.Name != "x" || h.Until.Sub(h.Since) != proxy.MaxHold || !strings.Contains(string(h.Message), `"x"`) {
 		t.Errorf("got %+v", h)
 	}
-	for _, err := range []error{g.Release(ctx, idOf(g, "1")), g.Edit(ctx, idOf(g, "2"), []byte("{")), g.Drop(ctx, idOf(g, "3")), g.Answer(ctx, idOf(g, "4"), json.RawMessage(`{}`))} {
+	for _, err := range []error{g.Decide(ctx, idOf(g, "1"), Order{Do: "release"}), g.Decide(ctx, idOf(g, "2"), Order{Do: "edit", Raw: []byte("{")}), g.Decide(ctx, idOf(g, "3"), Order{Do: "drop"}), g.Decide(ctx, idOf(g, "4"), Order{Do: "answer", Raw: json.RawMessage(`{}`)})} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -123,7 +123,7 @@ func TestGroup(t *testing.T) {
 	}
 	until(t, g, func() bool { return len(g.Held()) == 1 })
 	for _, id := range []string{"11:99", "33:1", "", "11:"} {
-		if err := g.Release(ctx, id); !errors.Is(err, ErrGone) {
+		if err := g.Decide(ctx, id, Order{Do: "release"}); !errors.Is(err, ErrGone) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestAViewThatDoesNotRead(t *testing.T) {
 			verdict <- s.Desk.Hold(t.Context(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
 		}()
 		until(t, g, func() bool { return len(g.Held()) == 1 })
-		if err := g.Release(t.Context(), g.Held()[0].ID); err != nil {
+		if err := g.Decide(t.Context(), g.Held()[0].ID, Order{Do: "release"}); err != nil {
 			t.Fatal(err)
 		}
 		<-verdict

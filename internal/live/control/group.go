@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -179,28 +178,9 @@ func (g *Group) livingLocked() (living []*peer) {
 	return living
 }
 
-// Release lets a message pass unchanged.
-func (g *Group) Release(ctx context.Context, id string) error {
-	return g.decide(ctx, id, Order{Do: "release"})
-}
-
-// Edit lets a message pass with these bytes instead. They need not be valid.
-func (g *Group) Edit(ctx context.Context, id string, message []byte) error {
-	return g.decide(ctx, id, Order{Do: "edit", Raw: message})
-}
-
-// Drop lets a message be lost.
-func (g *Group) Drop(ctx context.Context, id string) error {
-	return g.decide(ctx, id, Order{Do: "drop"})
-}
-
-// Answer answers a request with a result in the place of the side that it is for, which does not
-// get it.
-func (g *Group) Answer(ctx context.Context, id string, result json.RawMessage) error {
-	return g.decide(ctx, id, Order{Do: "answer", Raw: result})
-}
-
-func (g *Group) decide(ctx context.Context, id string, order Order) error {
+// Decide has the command that holds a message carry out an order about it: "release", "edit", "drop" or "answer". The
+// bytes of an edited message need not be valid. The side that a request is for does not get it if it is answered.
+func (g *Group) Decide(ctx context.Context, id string, order Order) error {
 	pid, number, _ := strings.Cut(id, ":")
 	var to *peer
 	g.mu.Lock()

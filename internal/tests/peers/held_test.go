@@ -141,7 +141,7 @@ func TestPeersWhoseMessagesAreHeld(t *testing.T) {
 		},
 		"edited": func(h *holding) {
 			g, held := h.group()
-			if err := g.Edit(h.t.Context(), held.ID, []byte(strings.ReplaceAll(string(held.Message), own, other))); err != nil {
+			if err := g.Decide(h.t.Context(), held.ID, control.Order{Do: "edit", Raw: []byte(strings.ReplaceAll(string(held.Message), own, other))}); err != nil {
 				h.t.Fatal(err)
 			}
 			h.gets(other)
@@ -151,7 +151,7 @@ func TestPeersWhoseMessagesAreHeld(t *testing.T) {
 		},
 		"dropped": func(h *holding) {
 			g, held := h.group()
-			if err := g.Drop(h.t.Context(), held.ID); err != nil {
+			if err := g.Decide(h.t.Context(), held.ID, control.Order{Do: "drop"}); err != nil {
 				h.t.Fatal(err)
 			}
 			h.in.Close()
@@ -159,7 +159,7 @@ func TestPeersWhoseMessagesAreHeld(t *testing.T) {
 		},
 		"answered": func(h *holding) {
 			g, held := h.group()
-			if err := g.Answer(h.t.Context(), held.ID, json.RawMessage(`{"resultType":"complete","content":[{"type":"text","text":"`+other+`"}]}`)); err != nil {
+			if err := g.Decide(h.t.Context(), held.ID, control.Order{Do: "answer", Raw: json.RawMessage(`{"resultType":"complete","content":[{"type":"text","text":"` + other + `"}]}`)}); err != nil {
 				h.t.Fatal(err)
 			}
 			h.gets(other)
