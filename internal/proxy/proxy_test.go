@@ -393,6 +393,7 @@ func TestProxyTellsOfDeadServers(t *testing.T) {
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL, "/dead=http://127.0.0.1:1/mcp")
 	b.proxy.Routes = append(b.proxy.Routes, Route{"/self", must(url.Parse(b.url + "/mcp"))})
+	b.proxy.servers = append(b.proxy.servers, b.url+"/mcp")
 	post := func(path string) (int, string, error) {
 		resp, err := http.Post(b.url+path, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
 		if err != nil {
