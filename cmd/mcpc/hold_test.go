@@ -150,7 +150,7 @@ func TestHeldByAView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := control.Dial(control.Options{Dirs: state.LiveDirs(store), Now: time.Now})
+	g := control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: time.Now})
 	defer g.Close()
 	// The view may not know yet that a message before it was released.
 	held := func(id string) control.Held {
