@@ -154,7 +154,6 @@ var notRaced = map[string]string{
 	"./internal/state":               "what it shares is shared by processes",
 	"./internal/cli/catalog":         "its goroutines are those of a command that waits; connect and live are raced",
 	"./internal/cli/codegen":         "the same",
-	"./internal/cli/liveview":        "the same",
 	"./internal/cli/mock":            "the same; mock is raced",
 	"./internal/cli/proxy":           "the same; internal/proxy is raced",
 	"./internal/cli/replay":          "the same",
