@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/lint/poison"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
@@ -161,7 +162,13 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 		app = readApp(ctx, c, tool.Tool)
 	}
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
-		return render.Describe(w, st, tool.Tool, cmdutil.Suspicious(tool.Raw), console.ValidExample(tool.InputSchema), app)
+		var suspicious []string
+		for _, mark := range poison.Scan(tool.Raw, nil) {
+			if mark.Kind != poison.Hidden {
+				suspicious = append(suspicious, mark.String())
+			}
+		}
+		return render.Describe(w, st, tool.Tool, suspicious, console.ValidExample(tool.InputSchema), app)
 	}}, out
 }
 

@@ -33,8 +33,8 @@ server/discover or initialize unchanged.`,
   mcpc -s demo info --protocol ` + client.Revisions()[1] + `
   mcpc -s demo info --jq .capabilities`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
+			argv, err := meant.OnlyURL(f, cmd, args)
+			if err != nil {
 				return err
 			}
 			return runInfo(cmd.Context(), f, argv)

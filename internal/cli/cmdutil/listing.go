@@ -39,16 +39,6 @@ func suspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
 	return kinds
 }
 
-// Suspicious gives what package poison finds in one definition, with the words and their place.
-func Suspicious(tool json.RawMessage) (found []string) {
-	for _, mark := range poison.Scan(tool, nil) {
-		if mark.Kind != poison.Hidden {
-			found = append(found, mark.String())
-		}
-	}
-	return found
-}
-
 // listRows are a list that is written into a pipe.
 type listRows struct {
 	*render.Rows

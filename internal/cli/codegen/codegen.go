@@ -55,9 +55,8 @@ secret. The same list of tools gives the same code.`,
   mcpc -s demo codegen --cli -o tools.sh
   mcpc codegen --go --package weather -- mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, argv := cmdutil.SplitDash(cmd, args)
-			o.argv = argv
-			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
+			var err error
+			if o.argv, err = meant.OnlyURL(f, cmd, args); err != nil {
 				return err
 			}
 			languages := 0

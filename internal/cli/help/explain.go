@@ -60,7 +60,7 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 	if len(args) == 0 {
 		return entries, nil
 	}
-	all := strings.ReplaceAll(strings.Join(args, " "), "code -", "-") // cmdline.WithCodes writes -32000 as "code -32000"
+	all := strings.ReplaceAll(strings.Join(args, " "), "code -", "-") // meant.WithCodes writes -32000 as "code -32000"
 	if found = glossary.Find(entries, all); found != nil {
 		return found, nil
 	}

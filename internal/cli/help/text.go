@@ -21,23 +21,16 @@ func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 	if f.Shell == nil {
 		_ = cmdutil.FromEnvironment(cmd, f.Getenv) // MCPC_NO_PAGER: --help runs before prepare
 	}
+	own := cmdutil.BeforeDashes(f.Args)
+	short := slices.Contains(own, "-h") || !cmd.HasParent() && !slices.Contains(own, "help")
 	switch {
 	case IsTopic(cmd):
 		_ = f.WritePaged([]byte(TopicText(cmd, f.OutStyle)))
-	case asksShort(f, cmd):
+	case short && !slices.Contains(own, "--help"):
 		_, _ = f.Stdout().Write([]byte(HelpText(f, cmd, true)))
 	default:
 		_ = f.WritePaged([]byte(HelpText(f, cmd, false)))
 	}
-}
-
-// asksShort tells -h from --help and `mcpc help`.
-func asksShort(f *cmdutil.Factory, cmd *cobra.Command) bool {
-	own := cmdutil.BeforeDashes(f.Args)
-	if !cmd.HasParent() {
-		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
-	}
-	return slices.Contains(own, "-h") && !slices.Contains(own, "--help")
 }
 
 func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
@@ -49,8 +42,11 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	if text == "" {
 		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
 	}
-	if short {
-		text = firstWords(text)
+	if short { // the first paragraph, without a sentence that only leads on to the next one
+		text, _, _ = strings.Cut(text, "\n\n")
+		if end := strings.LastIndex(text, "."); end > 0 {
+			text = text[:end+1]
+		}
 	}
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, cmd.UseLine())
 	helpCommands(&b, "Commands", "", cmd.Commands())
@@ -80,16 +76,6 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	}
 	b.WriteString("\nmcpc --help lists the global flags, mcpc help exit-codes the exit codes.\n")
 	return b.String()
-}
-
-// firstWords are the first paragraph of a text, without a sentence that only leads on
-// to the next one.
-func firstWords(text string) string {
-	text, _, _ = strings.Cut(text, "\n\n")
-	if end := strings.LastIndex(text, "."); end > 0 {
-		text = text[:end+1]
-	}
-	return text
 }
 
 // rootText is the first thing that a person sees.

@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// IsName reports a word as an argument may be called: letters first, and no more signs
+// IsName reports whether an argument may be called by a word: letters first, and no more signs
 // than - and _.
 func IsName(word string) bool {
 	return shellwords.Inert(word) && !arguments.IsScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") && !strings.Contains("0123456789", word[:1])
@@ -34,9 +34,10 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 	if words := arguments.BrokenObject(args); len(words) > 0 {
 		return hintedAnew(err, "did you mean "+wire.RunOnServer(line(words))+"?")
 	}
-	if at := slices.IndexFunc(args, isDashed); at >= 0 {
-		name := strings.TrimLeft(args[at], "–—")
-		return hintedAnew(err, "arguments have no dashes: "+wire.Hint(name)+"=VALUE")
+	for _, arg := range args { // a flag whose hyphens an editor has made a dash
+		if name := strings.TrimLeft(arg, "–—"); name != arg && IsName(name) {
+			return hintedAnew(err, "arguments have no dashes: "+wire.Hint(name)+"=VALUE")
+		}
 	}
 	reads := func(arg string) bool { return arg == "-" || strings.Contains(arg, "@") }
 	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
@@ -64,13 +65,7 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 	return hintedAnew(err, "did you mean "+wire.RunOnServer(command)+"?")
 }
 
-// isDashed reports a flag whose hyphens an editor has made a dash.
-func isDashed(word string) bool {
-	name := strings.TrimLeft(word, "–—")
-	return name != word && IsName(name)
-}
-
-// hintedAnew is a usage error with another hint.
+// hintedAnew returns a usage error with another hint.
 func hintedAnew(err error, hint wire.Hint) error {
 	if notJSON, ok := errors.AsType[*usage.JSONError](err); ok {
 		notJSON.Hint = hint // beside the bytes that it shows
@@ -140,8 +135,8 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 	return named, guessed, left
 }
 
-// argumentNames are those that a remembered tool or prompt takes, if they are words to
-// every shell, the required ones first.
+// argumentNames returns the names of the arguments of a remembered tool or prompt that are words to every shell, the
+// required ones first.
 func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
 	entry := f.EntryOf(cmd, k, name)
 	if entry == nil {

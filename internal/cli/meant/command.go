@@ -20,8 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meantByFile is the command for a file that is there and is no server; "" where that is
-// not known of it.
+// meantByFile returns the hint for a file that is no server; "" if nothing is known of it.
 func meantByFile(name string) wire.Hint {
 	switch {
 	case !cmdutil.IsFile(name):
@@ -59,7 +58,7 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint {
 	meant := meaningOf(f, cmd)
 	words, argv := cmdutil.SplitDash(cmd, args)
-	if at := slices.IndexFunc(words, isFlag); at > 0 {
+	if at := slices.IndexFunc(words, func(w string) bool { return len(w) > 1 && w[0] == '-' }); at > 0 {
 		words, argv = words[:at], nil // of a line that was not parsed, as before --help
 	}
 	if len(words) == 0 {
@@ -70,7 +69,10 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 		if hint := meant.commandMeant(words, argv); hint != "" || near != "" {
 			return cmp.Or(hint, "did you mean "+cmdutil.RunOf(cmd, " "+near)+"?")
 		}
-		return meant.wordMeant(words, argv)
+		if s := synonymOf(plainWord(meant.path) + " " + classOf(words)); s != nil {
+			return meant.filled(s.Hint, words, argv)
+		}
+		return ""
 	}
 	if quoted := strings.Fields(args[0]); len(args) == 1 && len(quoted) > 1 {
 		return meantByWords(f, cmd, quoted) // a command line in quotes
@@ -93,21 +95,6 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 		return "did you mean " + CommandStarting(f, "list", command) + "?"
 	}
 	return ""
-}
-
-func isFlag(word string) bool { return len(word) > 1 && strings.HasPrefix(word, "-") }
-
-// dashed returns the hint for words with a dash that an editor made of two hyphens; "" if there is none.
-func dashed(words []string) wire.Hint {
-	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—") })
-	if at < 0 {
-		return ""
-	}
-	flag := strings.TrimLeft(words[at], "–—-")
-	if flag != "" && !shellwords.Inert(flag) {
-		flag = ""
-	}
-	return wire.Hint("write two hyphens: --" + flag)
 }
 
 // meantByCall returns the hint for a tool that is called without the word call, else the other hint: a name that
@@ -146,4 +133,17 @@ func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.
 		f.Server, f.ServerGiven = before, given
 	}
 	return hint
+}
+
+// dashed returns the hint for words with a dash that an editor made of two hyphens; "" if there is none.
+func dashed(words []string) wire.Hint {
+	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—") })
+	if at < 0 {
+		return ""
+	}
+	flag := strings.TrimLeft(words[at], "–—-")
+	if flag != "" && !shellwords.Inert(flag) {
+		flag = ""
+	}
+	return wire.Hint("write two hyphens: --" + flag)
 }

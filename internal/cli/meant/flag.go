@@ -27,15 +27,13 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 		return usage.New(cmdutil.FlagText(err), hint)
 	}
 	words := cmd.Flags().Args()
-	if len(words) > 0 && !cmd.HasParent() && (StartedAmong(f, cmd) == nil || isSynonym(f, cmd, words)) {
-		return UnknownCommand(f, cmd, words) // the flags are those of another command
+	if len(words) > 0 && !cmd.HasParent() { // the flags are those of another command, or of a server's
+		isSynonym := !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
+		if isSynonym || StartedAmong(f, cmd) == nil {
+			return UnknownCommand(f, cmd, words)
+		}
 	}
 	return usage.New(cmdutil.FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
-}
-
-// isSynonym reports whether words that may be the command of a server are a command of another program.
-func isSynonym(f *cmdutil.Factory, cmd *cobra.Command, words []string) bool {
-	return !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
 }
 
 // meantByFlag returns the hint for a flag that the command does not have; isShort is set for one with a single dash.
@@ -45,6 +43,10 @@ func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bo
 	takesArguments := slices.Contains([]string{"call", "prompt", "bench"}, cmd.Name()) && !isShort
 	if argv := StartedAmong(f, cmd); argv != nil {
 		return "a server's command goes after --: " + CommandStarting(f, cmd.Name(), argv)
+	}
+	isErrorCode := func(word string) bool {
+		digits, negative := strings.CutPrefix(word, "-")
+		return negative && len(digits) == 5 && strings.Trim(digits, "0123456789") == ""
 	}
 	if at := slices.IndexFunc(f.Args, isErrorCode); at >= 0 && isShort && (!cmd.HasParent() || cmd.Name() == "help") {
 		return "did you mean " + wire.Run("explain "+f.Args[at]) + "?"
@@ -66,10 +68,4 @@ func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bo
 		return "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + cmdutil.RunOf(cmd, " --help") + " shows the flags"
 	}
 	return cmdutil.RunOf(cmd, " --help") + " shows the flags"
-}
-
-// isErrorCode reports whether a word is the code of a JSON-RPC error.
-func isErrorCode(word string) bool {
-	digits, negative := strings.CutPrefix(word, "-")
-	return negative && len(digits) == 5 && strings.Trim(digits, "0123456789") == ""
 }

@@ -29,8 +29,8 @@ var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node"
 var runBy = map[string][]string{".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"}, ".ts": {"npx", "tsx"}, ".py": {"python3"},
 	".rb": {"ruby"}, ".php": {"php"}, ".jar": {"java", "-jar"}, ".sh": {"sh"}}
 
-// startedBy is the command of a server that words are, perhaps: one that a program or a
-// file begins; nil is none.
+// startedBy returns the command of a server that words are, perhaps: a program or a file comes first. Returns nil if
+// there is none.
 func startedBy(words []string) []string {
 	first := words[0]
 	switch run := runBy[strings.ToLower(filepath.Ext(first))]; {
@@ -71,9 +71,8 @@ func ServerCommand(words []string) []string {
 	return nil
 }
 
-// StartedAmong is the command of a server among the words of a command line with a flag
-// that is not known, which may be the server's: nil where the command's first word may be
-// the name of a tool that is called as a program is.
+// StartedAmong returns the command of a server among the words of a command line with an unknown flag, which may be the
+// server's. Returns nil if the first word may be the name of a tool that is called as a program is.
 func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
@@ -83,9 +82,8 @@ func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	return startedBy(f.Args[at:])
 }
 
-// CommandStarting is the command line of mcpc that speaks with a server's command. Where
-// the command's last word is one of mcpc's commands, that is the one. Words that are
-// secret are left out.
+// CommandStarting returns the command line of mcpc that speaks with a server's command. If the last word is one of
+// mcpc's commands, it is that one. Words that are secret are left out.
 func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandIs(last, cmdutil.Alone) {
 		verb, argv = last, argv[:len(argv)-1]
@@ -103,8 +101,8 @@ func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	return wire.Run(line)
 }
 
-// MeantByPath is what -s names where that is no server but something on this machine,
-// and the hint for it; what is "" where it is the name of a program, as a server's may be.
+// ByPath returns what -s names if that is no server but something on this machine, and the hint for it; what is "" for
+// the name of a program, as a server's may be.
 func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
@@ -130,9 +128,8 @@ func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	return "", hint
 }
 
-// Misplaced is the error of a command that takes a name, where its first word seems to name
-// the server, or its arguments follow --: no tool is called as a URL, and each word after
-// a name has a name of its own.
+// Misplaced returns the error of a command that takes a name if its first word seems to name the server, or if its
+// arguments follow --: no tool is called as a URL, and each word after a name has a name of its own.
 func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
@@ -176,7 +173,7 @@ func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string)
 	}
 }
 
-// BehindDashes is the hint for words that a command has no use for.
+// BehindDashes returns the hint for words that a command has no use for.
 func BehindDashes(f *cmdutil.Factory, verb string, words []string) wire.Hint {
 	if hint := dashed(words); hint != "" {
 		return hint

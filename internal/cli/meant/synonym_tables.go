@@ -1,6 +1,6 @@
 package meant
 
-// A Command says what a command of another program is called here. Its words are one or two that a user types, with
+// A CommandSynonym says what a command of another program is called here. Its words are one or two that a user types, with
 // commas between the alternatives; _ and / are written as -, and the second word may be the class of a word: URL, URI,
 // FILE, NAME, or -- for the command of a server. In the hint, a command line of mcpc is in backquotes, and {X} stands
 // for the words that follow, or for X if there are none. {@} is {} for a command that takes a name after -s only.
@@ -129,9 +129,9 @@ var CommandSynonyms = []CommandSynonym{
 	{"filter", "did you mean `help filters`?"},
 }
 
-// A Flag says what the flags of other programs are called here, for some commands or, if it names none, for all;
+// A FlagSynonym says what the flags of other programs are called here, for some commands or, if it names none, for all;
 // mcpc is a command line without a command, and a command after which a / stands has no words yet. Its hint is as that
-// of a Command, where {X} is the value of the flag, {flag} the flag and {command} the command.
+// of a CommandSynonym, where {X} is the value of the flag, {flag} the flag and {command} the command.
 type FlagSynonym struct{ Commands, Flags, Hint string }
 
 // FlagSynonyms has the flags of these programs.

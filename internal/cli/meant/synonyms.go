@@ -46,15 +46,6 @@ func Synonym(f *cmdutil.Factory, command string, words ...string) wire.Hint {
 	return meaning{f, command, f.ServerGiven}.commandMeant(words, nil)
 }
 
-// wordMeant returns the hint for any word of its class below a command of mcpc; "" if there is none.
-func (m meaning) wordMeant(words, argv []string) wire.Hint {
-	s := synonymOf(plainWord(m.path) + " " + classOf(words))
-	if s == nil {
-		return ""
-	}
-	return m.filled(s.Hint, words, argv)
-}
-
 func synonymOf(words string) *CommandSynonym {
 	at := slices.IndexFunc(CommandSynonyms, func(s CommandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {
@@ -66,7 +57,7 @@ func synonymOf(words string) *CommandSynonym {
 // hasWord reports whether word is one of a list that is separated by commas.
 func hasWord(list, word string) bool { return slices.Contains(strings.Split(list, ", "), word) }
 
-// plainWord returns a word as package synonym has it: listTools, list_tools and list/tools are list-tools.
+// plainWord returns a word as the tables have it: listTools, list_tools and list/tools are list-tools.
 func plainWord(word string) string {
 	var b strings.Builder
 	var before rune
@@ -176,8 +167,12 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 	value := typedValue(m.f.Args, flag)
 	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
+	command := cmp.Or(m.path, "mcpc")
 	for _, s := range FlagSynonyms {
-		if !hasWord(s.Flags, flag) || !m.isFor(s.Commands, cmd) {
+		commands := strings.Fields(s.Commands)
+		isFor := len(commands) == 0 || slices.Contains(commands, command) ||
+			cmd.Flags().NArg() == 0 && slices.Contains(commands, command+"/")
+		if !hasWord(s.Flags, flag) || !isFor {
 			continue
 		}
 		if name := named.FindStringSubmatch(s.Hint); name != nil && cmd.Flags().Lookup(name[1]) == nil {
@@ -194,13 +189,6 @@ func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 		})
 	}
 	return ""
-}
-
-// isFor reports whether some commands of a synonym are those of the command line.
-func (m meaning) isFor(commands string, cmd *cobra.Command) bool {
-	name := cmp.Or(m.path, "mcpc")
-	all := strings.Fields(commands)
-	return len(all) == 0 || slices.Contains(all, name) || cmd.Flags().NArg() == 0 && slices.Contains(all, name+"/")
 }
 
 // typedValue returns the value of an unknown flag; "" if it has none that can be pasted as it is.

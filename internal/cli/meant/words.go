@@ -14,13 +14,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// OnlyURL takes a URL for the server's, and refuses other words.
-func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, words, argv []string) error {
-	words, err := f.WithoutURL(words, argv)
-	if err != nil {
-		return err
+// OnlyURL takes a URL among the words of a command for the server's, refuses other words, and returns the command of a
+// server after --.
+func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []string, err error) {
+	words, argv := cmdutil.SplitDash(cmd, args)
+	if words, err = f.WithoutURL(words, argv); err != nil {
+		return nil, err
 	}
-	return NoArguments(f, cmd, words)
+	return argv, NoArguments(f, cmd, words)
 }
 
 // NoArguments refuses words that a command has no use for.

@@ -34,8 +34,8 @@ func TestURLAmongWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.ServerGiven = cmd.Flags().Changed("server")
-		own, argv := cmdutil.SplitDash(cmd, cmd.Flags().Args())
-		if got := problem(f, OnlyURL(f, cmd, own, argv)); got != c.want || f.Server != c.server {
+		_, err := OnlyURL(f, cmd, cmd.Flags().Args())
+		if got := problem(f, err); got != c.want || f.Server != c.server {
 			t.Errorf("%s: got %q, server %q", c.line, got, f.Server)
 		}
 	}

@@ -38,8 +38,8 @@ everything else ends the command at once.`,
   mcpc -s demo ping --wait 30s
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
+			argv, err := meant.OnlyURL(f, cmd, args)
+			if err != nil {
 				return err
 			}
 			return waitForPing(cmd.Context(), f, argv, max(0, wait))

@@ -72,12 +72,6 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 	return ""
 }
 
-// isServerFile reports whether a path is a file that starts a server: a script, or a program.
-func isServerFile(path string) bool {
-	ext := strings.ToLower(filepath.Ext(path))
-	return ext != ".yaml" && ext != ".yml" && ext != ".json" && cmdutil.IsFile(path) && meant.BeginsCommand([]string{path})
-}
-
 // savedIn looks for files in a folder and those in it, in the order of their names.
 // Folders that are hidden or hold what others wrote are left out.
 func savedIn(folder string) (found []string, err error) {

@@ -21,7 +21,7 @@ import (
 
 // A judgement holds what came of a step against what its file expects.
 type judgement struct {
-	*fileRun
+	run    *fileRun
 	ctx    context.Context
 	step   saved.Step
 	taken  taken
@@ -57,7 +57,7 @@ func (j *judgement) judge() {
 
 // miss notes an expectation that does not hold.
 func (j *judgement) miss(at, want, got string) {
-	place := j.f.doc.Place(at)
+	place := j.run.f.doc.Place(at)
 	if j.result.State == report.Passed {
 		j.result.State = report.Failed
 	}
@@ -96,10 +96,10 @@ func (j *judgement) wrongEnding() {
 		at = e.At + "/exit"
 	}
 	j.miss(at, want, got)
-	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || slices.Contains(unjudged, out.Kind) {
+	if unopened := !j.run.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || slices.Contains(unjudged, out.Kind) {
 		j.result.State = report.Broken
-		if j.broken.Good() {
-			j.broken = out
+		if j.run.broken.Good() {
+			j.run.broken = out
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (j *judgement) hint() wire.Hint {
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
 		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
-	case j.see(j.taken) == "":
+	case j.run.see(j.taken) == "":
 		return out.Hint
 	}
 	return ""
@@ -146,7 +146,7 @@ const mostGot = 300
 // error says.
 func (j *judgement) printed() string {
 	out := j.taken.out
-	if !j.a.HasAnswer(out) || j.taken.answer.Human == nil {
+	if !j.run.a.HasAnswer(out) || j.taken.answer.Human == nil {
 		if e := out.RPC(); e != nil {
 			return e.Message
 		}
@@ -160,7 +160,7 @@ func (j *judgement) printed() string {
 }
 
 func (j *judgement) holdsText(w saved.Wanted) {
-	want, err := saved.FillText(w.Text, j.lookup)
+	want, err := saved.FillText(w.Text, j.run.lookup)
 	if err != nil {
 		j.fails(w.At, err.Error())
 		return
@@ -186,7 +186,7 @@ func (j *judgement) judged() []byte {
 // query is a jq expression with the variables that have a value by now.
 func (j *judgement) query(expr string) (*jq.Program, error) {
 	var all []jq.Variable
-	for name, v := range j.vars {
+	for name, v := range j.run.vars {
 		all = append(all, jq.Variable{Name: name, Value: v.JSON})
 	}
 	return jq.Compile(expr, all...)
@@ -244,7 +244,7 @@ func (j *judgement) capture() {
 		case len(values) != 1 || string(values[0]) == "null":
 			j.miss(c.At, "a value of "+c.Query+" to capture as "+c.Name, shownValues(values))
 		default:
-			j.vars[c.Name] = saved.Value{JSON: values[0]}
+			j.run.vars[c.Name] = saved.Value{JSON: values[0]}
 		}
 	}
 }

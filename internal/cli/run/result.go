@@ -12,7 +12,7 @@ import (
 
 // holdsResult holds what came against the result that is expected.
 func (j *judgement) holdsResult(e saved.Expect) {
-	want, err := j.filled(e.Result)
+	want, err := j.run.filled(e.Result)
 	got := j.judged()
 	switch {
 	case err != nil:

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,8 +132,10 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	if r.given, err = givenVars(f, o.vars); err != nil {
 		return nil, err
 	}
-	if isServerFile(o.paths[0]) {
-		return nil, usage.New(o.paths[0]+" is no file of saved calls", meant.BehindDashes(f, "list", o.paths))
+	first := o.paths[0]
+	isCalls := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
+	if !isCalls && cmdutil.IsFile(first) && meant.BeginsCommand([]string{first}) {
+		return nil, usage.New(first+" is no file of saved calls", meant.BehindDashes(f, "list", o.paths))
 	}
 	paths, err := savedFiles(o.paths)
 	if err != nil {
@@ -170,7 +174,11 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 // run is the walk over all files.
 func (r *runner) run(ctx context.Context) error {
 	f := r.a
-	if out := r.places(); !out.Good() {
+	out := cmdutil.Writable(f.Output)
+	if out.Good() && r.o.junit != "-" {
+		out = cmdutil.WritableAs("--junit", r.o.junit)
+	}
+	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // what asks a person is no test
@@ -196,14 +204,6 @@ func (r *runner) run(ctx context.Context) error {
 		_ = report.JUnit(f.Stdout(), r.done) // which ends the run where it cannot be written
 	}
 	return cmdutil.Join(err, cmdutil.Exit(r.ending()), cmdutil.Exit(r.writeJUnit()))
-}
-
-// places refuses files that cannot be written, before anything is sent.
-func (r *runner) places() wire.Outcome {
-	if out := cmdutil.Writable(r.a.Output); !out.Good() || r.o.junit == "-" {
-		return out
-	}
-	return cmdutil.WritableAs("--junit", r.o.junit)
 }
 
 // answer is what a run prints when it is over: one document, or with -o alone what

@@ -48,7 +48,13 @@ func (r *runner) file(ctx context.Context, file *runFile) {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	run.result = report.File{Path: file.path, Server: cmp.Or(r.replacement(), recorded.ShownServer(file.File)), Started: f.Now()}
+	server := recorded.ShownServer(file.File)
+	if r.o.argv != nil {
+		server = connect.CommandLine(r.o.argv)
+	} else if named := cmp.Or(f.Server, f.Getenv(host.EnvName("server"))); named != "" {
+		server = redact.RedactURL(named)
+	}
+	run.result = report.File{Path: file.path, Server: server, Started: f.Now()}
 	if len(file.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}
@@ -192,7 +198,7 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		r.interrupted()
 	}
 	result.Kind, result.Took = taken.out.Kind, taken.took
-	j := &judgement{fileRun: r, ctx: ctx, step: s, taken: taken, result: &result}
+	j := &judgement{run: r, ctx: ctx, step: s, taken: taken, result: &result}
 	j.judge()
 	if len(result.Misses) > 0 || r.live == nil { // else it is not printed, and a long file need not be read
 		result.See = r.see(taken)
@@ -358,12 +364,4 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	}
 	t.answer, t.took = r.a.ListAnswer(l, false, false), r.a.Now().Sub(begun)
 	return t
-}
-
-// replacement is the server that the user names instead of the files', or "".
-func (r *runner) replacement() string {
-	if r.o.argv != nil {
-		return connect.CommandLine(r.o.argv)
-	}
-	return redact.RedactURL(cmp.Or(r.a.Server, r.a.Getenv(host.EnvName("server"))))
 }

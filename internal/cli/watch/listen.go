@@ -54,8 +54,8 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
   mcpc -s demo listen --resource demo://resource/dynamic/text/1 --for 100ms
   mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := meant.OnlyURL(f, cmd, own, argv); err != nil {
+			argv, err := meant.OnlyURL(f, cmd, args)
+			if err != nil {
 				return err
 			}
 			if err := o.check(f); err != nil {
