@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -362,4 +364,111 @@ func (p *pump) end(err error) {
 	}
 	p.resume()
 	p.stop()
+}
+
+// What is longer than mostMessage is left out and counted, a line or all of a
+// stream; behind an event that is too long nothing is read any more.
+
+// eachLine calls take for every line of a stream, without its end.
+func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byte)) {
+	lines := bufio.NewReaderSize(src, 16<<10)
+	var line []byte
+	for size := 0; ; {
+		part, err := lines.ReadSlice('\n')
+		if size += len(part); size <= mostMessage {
+			line = append(line, part...)
+		} else {
+			line = nil
+			s.release()
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case size > mostMessage:
+			s.w.tell(1)
+		case size > 0 && !fragment && !errors.Is(err, errGap):
+			take(bytes.TrimRight(line, "\r\n"))
+		}
+		s.release()
+		if line, size, fragment = nil, 0, false; err != nil {
+			return
+		}
+	}
+}
+
+// eachEvent calls take for every server-sent event, and returns the error with which the stream ended.
+func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event)) error {
+	for events := sse.NewReader(src, mostMessage); ; fragment = false {
+		ev, err := events.Next()
+		if _, ok := errors.AsType[sse.TooLargeError](err); ok {
+			s.w.tell(1)
+		}
+		if !fragment && !errors.Is(err, errGap) && (err == nil || len(ev.Dropped) > 0) {
+			take(ev)
+		}
+		if err != nil {
+			return err
+		}
+		s.release()
+	}
+}
+
+// A heldReader counts decoded bytes as those that are held, as pump does for others.
+type heldReader struct {
+	src io.Reader
+	s   *halfStream
+}
+
+func (r heldReader) Read(to []byte) (int, error) {
+	n, err := r.src.Read(to)
+	if !r.s.hold(n) {
+		return 0, errGap
+	}
+	return n, err
+}
+
+// Messages is for a caller that forwards what crosses in one direction between a client and
+// a server on stdio: what is written to it is looked at, line by line. It never fails;
+// Close tells that the stream has ended. What a server writes and is not a message is noise.
+func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
+	return w.lines(func(line []byte) wire.Frame {
+		if dir == wire.Received && wire.ParseMessage(line).Kind == wire.Invalid {
+			return wire.Frame{Dir: dir, Kind: wire.Noise, Raw: line}
+		}
+		return wire.Frame{Dir: dir, Kind: wire.Body, Raw: line}
+	})
+}
+
+// Stderr is the same for the standard error of the server.
+func (w *Watcher) Stderr() io.WriteCloser {
+	return w.lines(func(line []byte) wire.Frame {
+		return wire.Frame{Dir: wire.Received, Kind: wire.Stderr, Raw: line}
+	})
+}
+
+// Closed tells how the conversation came to its end.
+func (w *Watcher) Closed(by wire.Direction, how, text string) {
+	w.do(func() {
+		w.frame(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
+	})
+}
+
+func (w *Watcher) lines(frame func(line []byte) wire.Frame) io.WriteCloser {
+	s := &halfStream{w: w}
+	s.read = func(src io.Reader, fragment bool) {
+		s.eachLine(src, fragment, func(line []byte) { w.frame(frame(line)) })
+	}
+	return streamWriter{s}
+}
+
+type streamWriter struct{ *halfStream }
+
+func (w streamWriter) Write(b []byte) (int, error) {
+	w.write(b)
+	return len(b), nil
+}
+
+func (w streamWriter) Close() error {
+	w.end()
+	return nil
 }
