@@ -40,7 +40,7 @@ func (m *model) openDetail(key string) tea.Cmd {
 func (m *model) showDetail(key string, tab int) tea.Cmd {
 	if m.detail.key != key {
 		m.detail = detail{key: key, tab: tab, raw: m.detail.raw, folds: map[string]bool{}}
-		m.bar.hits = hits{}
+		m.bar.search = ""
 	}
 	return m.askDetail(true)
 }
@@ -132,16 +132,13 @@ func (m *model) detailKey(name string) bool {
 	return true
 }
 
-// hits are the lines of a tab that have a text: a search as in less.
-type hits struct{ text string }
-
 // find selects the next line that has the text.
 func (m *model) find(step int) tea.Cmd {
 	d := &m.detail
-	if m.focus != paneDetail || m.bar.hits.text == "" {
+	if m.focus != paneDetail || m.bar.search == "" {
 		return m.say("search in a detail first: /")
 	}
-	want := strings.ToLower(m.bar.hits.text)
+	want := strings.ToLower(m.bar.search)
 	for i := 1; i <= len(d.lines); i++ {
 		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)
 		if strings.Contains(strings.ToLower(d.lines[n].line.String()), want) {
@@ -149,5 +146,5 @@ func (m *model) find(step int) tea.Cmd {
 			return nil
 		}
 	}
-	return m.say("not found: " + m.bar.hits.text)
+	return m.say("not found: " + m.bar.search)
 }

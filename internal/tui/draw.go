@@ -138,7 +138,11 @@ func (m *model) drawPanes(p place) (rows [][]drawn) {
 
 // drawHeader draws the views, the counts, the filter line and what waits for the user.
 func (m *model) drawHeader(p place) (lines []cells.Line) {
-	lines = append(lines, m.headLine())
+	tabs, counts := m.drawTabs(), m.drawCounts(false) // in words where there is room
+	if tabs.Width()+counts.Width() > m.w {
+		counts = m.drawCounts(true)
+	}
+	lines = append(lines, cells.Between(tabs, counts, m.w))
 	lines = append(lines, m.drawAlarms()...)
 	if p.head-m.alarmLines() >= 2 {
 		lines = append(lines, m.drawFilter(m.w))
@@ -162,15 +166,6 @@ func (m *model) drawTabs() (line cells.Line) {
 		line = append(line, cells.Text(role, text))
 	}
 	return line
-}
-
-// headLine is the views and the counts, in words where there is room.
-func (m *model) headLine() cells.Line {
-	tabs, counts := m.drawTabs(), m.drawCounts(false)
-	if tabs.Width()+counts.Width() > m.w {
-		counts = m.drawCounts(true)
-	}
-	return cells.Between(tabs, counts, m.w)
 }
 
 // drawCounts says what there is: as much as fits, what matters most last.

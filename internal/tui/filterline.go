@@ -44,15 +44,19 @@ func (m *model) setFilter(text string) tea.Cmd {
 func (m *model) tryFilter() tea.Cmd {
 	m.query.tried = strings.TrimSpace(m.query.line.Text())
 	m.query.words, m.query.pick = nil, 0
-	cmds := []tea.Cmd{m.changeQuery()}
-	if m.focus == paneFilter {
-		text, r := m.query.line.Text(), m.opt.Reader
-		cmds = append(cmds, m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
-			words := r.Suggest(text)
-			return func(m *model) tea.Cmd { m.query.words = words; return nil }
-		}))
+	if m.focus != paneFilter {
+		return m.changeQuery()
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(m.changeQuery(), m.askWords())
+}
+
+// askWords asks for suggestions for the filter line.
+func (m *model) askWords() tea.Cmd {
+	text, r := m.query.line.Text(), m.opt.Reader
+	return m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+		words := r.Suggest(text)
+		return func(m *model) tea.Cmd { m.query.words = words; return nil }
+	})
 }
 
 // openFilter gives the filter line the keys. What is typed is another word.
@@ -61,11 +65,7 @@ func (m *model) openFilter() tea.Cmd {
 	if text := strings.TrimSpace(m.query.line.Text()); text != "" {
 		m.query.line.Set(text + " ")
 	}
-	text, r := m.query.line.Text(), m.opt.Reader
-	return m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
-		words := r.Suggest(text)
-		return func(m *model) tea.Cmd { m.query.words = words; return nil }
-	})
+	return m.askWords()
 }
 
 // filterKey takes a key for the filter line.
@@ -73,15 +73,16 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 	q := &m.query
 	switch k.String() {
 	case "esc":
+		m.focus = paneMain
 		if q.line.Text() == "" || q.wrong == nil {
-			m.focus = paneMain
 			return nil
 		}
-		m.focus = paneMain
 		return m.setFilter(q.good)
 	case "enter":
-		if q.wrong != nil && q.pick == 0 && completes(q) {
-			q.pick = 1
+		text := q.line.Text()
+		last := text[strings.LastIndexAny(text, " (")+1:]
+		if q.wrong != nil && q.pick == 0 && last != "" && len(q.words) > 0 && strings.HasPrefix(q.words[0].Text, last) {
+			q.pick = 1 // it goes on with the last word
 		}
 		if q.pick > 0 {
 			return m.complete()
@@ -104,13 +105,6 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	return m.tryFilter()
-}
-
-// completes reports whether the first suggestion goes on with the last word.
-func completes(q *query) bool {
-	text := q.line.Text()
-	last := text[strings.LastIndexAny(text, " (")+1:]
-	return last != "" && len(q.words) > 0 && strings.HasPrefix(q.words[0].Text, last)
 }
 
 // complete puts a suggestion in the place of the last word.

@@ -140,18 +140,15 @@ func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWi
 	switch n {
 	case viewTalk:
 		blocks, page, err := r.Talk(ctx, q)
+		page.Rows = nil // those of the blocks
+		p = partOfPage(page)
 		for _, b := range blocks {
 			p.items = append(p.items, item{key: b.Row.Key, row: b.Row, lines: b.Lines})
 		}
-		p.from, p.total, p.pending, p.absent = page.From, page.Total, page.Pending, page.Absent
 		return p, err
 	case viewTable:
 		page, err := r.Rows(ctx, q)
-		for _, row := range page.Rows {
-			p.items = append(p.items, item{key: row.Key, row: row})
-		}
-		p.from, p.total, p.pending, p.absent = page.From, page.Total, page.Pending, page.Absent
-		return p, err
+		return partOfPage(page), err
 	case viewTime:
 		lanes, err := r.Lanes(ctx, q, window.from, window.to)
 		for _, l := range levels(lanes) {
@@ -173,6 +170,14 @@ func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWi
 		}
 		return s.Rows[len(s.Rows)-1]
 	}), err
+}
+
+func partOfPage(page view.Page) part {
+	p := part{from: page.From, total: page.Total, pending: page.Pending, absent: page.Absent}
+	for _, row := range page.Rows {
+		p.items = append(p.items, item{key: row.Key, row: row})
+	}
+	return p
 }
 
 func partOf[T any](docs []T, key func(*T) string) (p part) {

@@ -86,7 +86,7 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 		if it == nil {
 			continue
 		}
-		line := cells.Row(columns, widths, func(i int) cells.Span { return docCell(clock, it.doc, columns[i].Head) })
+		line := cells.Row(columns, widths, func(i, _ int) cells.Line { return cells.Line{docCell(clock, it.doc, columns[i].Head)} })
 		lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 	}
 	for len(foot) > 0 && len(lines) < h-len(foot)-1 {

@@ -166,8 +166,8 @@ func (m *model) enter() tea.Cmd {
 // leave goes one step back.
 func (m *model) leave() tea.Cmd {
 	switch {
-	case m.focus == paneDetail && m.bar.hits.text != "":
-		m.bar.hits = hits{}
+	case m.focus == paneDetail && m.bar.search != "":
+		m.bar.search = ""
 	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain && m.wide():
 		m.detail.key, m.detail.doc, m.focus = "", nil, paneMain
 	case m.focus == paneHeld || m.focus == paneTalks:
@@ -216,8 +216,8 @@ func (m *model) search() tea.Cmd {
 	if m.focus != paneDetail {
 		return m.openFilter()
 	}
-	return m.askLine("search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
-		if m.bar.hits.text = text; text == "" {
+	return m.askLine("search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.search, func(m *model, text string) tea.Cmd {
+		if m.bar.search = text; text == "" {
 			return nil
 		}
 		return m.find(1)
@@ -225,7 +225,7 @@ func (m *model) search() tea.Cmd {
 }
 
 func (m *model) noteOrNext() tea.Cmd {
-	if m.focus == paneDetail && m.bar.hits.text != "" {
+	if m.focus == paneDetail && m.bar.search != "" {
 		return m.find(1)
 	}
 	return m.note()

@@ -59,7 +59,7 @@ type bar struct {
 	paused  bool
 	waiting bool // a Change came while paused
 	fetched time.Time
-	hits    hits
+	search  string // for what the lines of a detail are searched, as in less
 }
 
 // pick is an entry of a menu.
@@ -122,7 +122,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case rewait:
 		return m, m.wait(uint64(msg))
 	case second:
-		m.expire()
+		if m.bar.flash != "" && m.opt.Now().After(m.bar.until) {
+			m.bar.flash = ""
+		}
 		return m, tea.Batch(tick(), m.askWaiting())
 	case answer:
 		return m, m.answered(msg)
@@ -198,12 +200,6 @@ func (m *model) fail(err error) tea.Cmd {
 	m.say(err.Error())
 	m.bar.bad = true
 	return nil
-}
-
-func (m *model) expire() {
-	if m.bar.flash != "" && m.opt.Now().After(m.bar.until) {
-		m.bar.flash = ""
-	}
 }
 
 // View draws the screen.

@@ -28,28 +28,14 @@ var tableColumns = []cells.Column{
 }
 
 // tableLine draws an exchange; whole is the duration of a whole bar.
-func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) (line cells.Line) {
+func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) cells.Line {
 	role, mark := stateMark(r)
-	for i, w := range widths {
-		if w == 0 {
-			continue
+	return cells.Row(tableColumns, widths, func(i, w int) cells.Line {
+		if head := tableColumns[i].Head; head != "waterfall" {
+			return cells.Line{tableCell(clock, head, r, role, mark)}
 		}
-		if len(line) > 0 {
-			line = append(line, cells.Blank(2))
-		}
-		c := tableColumns[i]
-		if c.Head == "waterfall" {
-			line = append(line, cells.Bar(phases(r, clock.seconds(r)), whole, w)...)
-			continue
-		}
-		span := tableCell(clock, c.Head, r, role, mark)
-		if c.Right {
-			line = append(line, cells.RightSpan(span, w))
-		} else {
-			line = append(line, cells.LeftSpan(span, w))
-		}
-	}
-	return line
+		return cells.Bar(phases(r, clock.seconds(r)), whole, w)
+	})
 }
 
 // tableCell is the text of a column.

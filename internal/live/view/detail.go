@@ -37,7 +37,7 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	m := v.maker() // which asks the Actor, and must not while the store calls back
 	err := v.one(key, func(r *capture.Row) (err error) {
 		d, err = m.detail(r)
-		same = askedBy(r)
+		same = asked{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
 		return err
 	})
 	if err == nil {
@@ -304,10 +304,6 @@ type asked struct {
 	time                 time.Time
 	took                 time.Duration
 	settled              bool
-}
-
-func askedBy(r *capture.Row) asked {
-	return asked{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
 }
 
 // compareWithOthers says how an exchange stands among those that asked for the same.

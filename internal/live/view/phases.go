@@ -50,7 +50,7 @@ func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 	if x.Response.Raw != nil {
 		end = x.Response.Time
 	}
-	return phaseTotals(stretches(x, from, end), append(heldTimes(x), personTimes(x, end)...))
+	return phaseTotals(stretches(x, from, end), specialTimes(x, end))
 }
 
 // stretches are the parts of an exchange, one behind the other, as HTTP or a pipe has them.
@@ -112,9 +112,14 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// personTimes are the times in which the server waited for an answer to a request of its own,
-// or between two rounds.
-func personTimes(x *wire.Exchange, end time.Time) (all []stretch) {
+// specialTimes are the times in which messages were held, and those in which the server waited for an answer to a request of
+// its own, or between two rounds.
+func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
+	for _, f := range x.Beside {
+		if f.Held != nil && f.Held.Milliseconds > 0 {
+			all = append(all, stretch{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
+		}
+	}
 	open := map[string]int{}
 	round := -1
 	for _, f := range x.Between {
@@ -181,14 +186,4 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// heldTimes are the times in which messages were held.
-func heldTimes(x *wire.Exchange) (all []stretch) {
-	for _, f := range x.Beside {
-		if f.Held != nil && f.Held.Milliseconds > 0 {
-			all = append(all, stretch{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
-		}
-	}
-	return all
 }

@@ -109,7 +109,7 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(live.TalkOf(r)), Client: bounded(r.Client()), Server: bounded(r.Server()), Target: bounded(r.Target),
 		Method: bounded(r.Method), Name: bounded(r.Name), ID: bounded(r.ID), Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
 		Status: r.Status, Code: r.Code, Seconds: r.Duration.Seconds(), First: r.First.Seconds(), Sent: r.Sent, Received: r.Received,
-		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: bounded(r.Text), Again: r.Again, Edited: r.Edited}
+		Tokens: r.Size() / 4, Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: bounded(r.Text), Again: r.Again, Edited: r.Edited}
 	if r.Within != nil {
 		out.Parent = live.KeyOf(r.Within).String()
 	}
@@ -141,9 +141,6 @@ func bounded(text string) string { return shortened(text, mostName) }
 func (v *Views) waits(r *capture.Row) bool {
 	return !v.File && r.Waits()
 }
-
-// tokens is about how many tokens a model has for so many bytes, as capture.Group counts them.
-func tokens(bytes int64) int64 { return bytes / 4 }
 
 // notes are the Notes of a row as a text.
 func notes(r *capture.Row) string {
@@ -187,7 +184,12 @@ func questions(r *capture.Row) (all []*capture.Row) {
 	if r.Notes.Questions+r.Notes.Guessed == 0 {
 		return nil
 	}
-	for _, other := range rowsFrom(r) {
+	rows := r.Capture().Rows()
+	i := r.Index - 1
+	if i < 0 || i >= len(rows) || rows[i] != r {
+		i = slices.Index(rows, r)
+	}
+	for _, other := range rows[max(i, 0):] {
 		if other.Within == r && other.Dir == wire.Received {
 			if all = append(all, other); len(all) == r.Notes.Questions+r.Notes.Guessed {
 				break
@@ -195,16 +197,6 @@ func questions(r *capture.Row) (all []*capture.Row) {
 		}
 	}
 	return all
-}
-
-// rowsFrom are the rows of a capture from one on.
-func rowsFrom(r *capture.Row) []*capture.Row {
-	rows := r.Capture().Rows()
-	i := r.Index - 1
-	if i < 0 || i >= len(rows) || rows[i] != r {
-		i = slices.Index(rows, r)
-	}
-	return rows[max(i, 0):]
 }
 
 // Talk returns a part of the rows that a query selects with the lines of each. It reads their

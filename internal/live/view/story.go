@@ -179,11 +179,15 @@ func (s *story) Text(stream, waits bool) string {
 		text = fmt.Sprintf("cut %d times, the last time %s%s", n, c.by, c.where())
 	}
 	if !c.resumed.IsZero() {
+		lost := c.lost()
+		if !stream && !s.Complete {
+			lost = "the answer did not come"
+		}
 		text += "; resumed " + term.Duration(c.resumed.Sub(c.at)) + " later"
 		if c.from != "" {
 			text += " from " + cutText(c.from, 60)
 		}
-		return text + "; " + english.Plural(c.events, "event") + " came; " + s.missing(c, stream)
+		return text + "; " + english.Plural(c.events, "event") + " came; " + lost
 	}
 	if waits && c.last != "" {
 		return text + "; not resumed yet: else " + s.never(c, stream)
@@ -192,14 +196,6 @@ func (s *story) Text(stream, waits bool) string {
 		return text + "; not resumed in " + english.Plural(c.tries, "attempt") + ": " + s.never(c, stream)
 	}
 	return text + "; never resumed: " + s.never(c, stream)
-}
-
-// missing says what a resumed stream lacks.
-func (s *story) missing(c *cutting, stream bool) string {
-	if !stream && !s.Complete {
-		return "the answer did not come"
-	}
-	return c.lost()
 }
 
 // never says what a stream that was not resumed lacks.

@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
-	"mcpc/internal/live"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -141,7 +140,4 @@ func known(v *Views, field string) []string {
 	return nil
 }
 
-var (
-	_ Reader = (*Views)(nil)
-	_ Store  = (*live.Store)(nil)
-)
+var _ Reader = (*Views)(nil)

@@ -11,18 +11,6 @@ import (
 	"mcpc/internal/live"
 )
 
-// A Store is what Views read; a *live.Store is one. Its methods must not be called while it calls
-// back.
-type Store interface {
-	Find(ctx context.Context, q live.Query) (live.Found, error)
-	Look(keys []live.Key, look func(i int, r *capture.Row))
-	Each(q live.Query, look func(r *capture.Row) bool) error
-	Conversations() []live.Conversation
-	Absent(t live.Talk) live.Absence
-	Status() live.Status
-	Wait(ctx context.Context, after uint64) uint64
-}
-
 // Options are what Views need beside a Store. All but Now may be left out.
 type Options struct {
 	Now func() time.Time
@@ -48,13 +36,13 @@ type Options struct {
 
 // Views make documents of the rows of a Store. Several goroutines may use them.
 type Views struct {
-	store Store
+	store *live.Store
 	Options
 	lists *Lists
 }
 
 // New makes Views over a Store.
-func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists: NewLists()} }
+func New(s *live.Store, o Options) *Views { return &Views{store: s, Options: o, lists: NewLists()} }
 
 // Status is that of the store, and what waits for the user.
 func (v *Views) Status() Status {
@@ -92,19 +80,14 @@ func (v *Views) Conversations() []Conversation {
 // talkID is the id of a conversation in documents: "42.1", in a file "-1.1".
 func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
 
-// talkOf reads what talkID writes.
-func talkOf(text string) (t live.Talk, ok bool) {
-	run, conn, _ := strings.Cut(text, ".")
-	t.Run, _ = strconv.Atoi(run)
-	t.Conn, _ = strconv.Atoi(conn)
-	return t, talkID(t) == text
-}
-
 // query is that of the store. ok is false where it names a conversation or rows that cannot be.
 func (q Query) query() (out live.Query, ok bool) {
 	out = live.Query{Filter: q.Filter, Sort: q.Sort}
 	if q.Talk != "" {
-		if out.Talk, ok = talkOf(q.Talk); !ok {
+		run, conn, _ := strings.Cut(q.Talk, ".")
+		out.Talk.Run, _ = strconv.Atoi(run)
+		out.Talk.Conn, _ = strconv.Atoi(conn)
+		if talkID(out.Talk) != q.Talk {
 			return out, false
 		}
 	}

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"time"
-
 	"mcpc/internal/english"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -24,7 +22,7 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 	if sum < leastExplained {
 		return ""
 	}
-	text := durationOf(largest.Seconds) + " of " + durationOf(sum) + " "
+	text := term.Duration(seconds(largest.Seconds)) + " of " + term.Duration(seconds(sum)) + " "
 	pipe := len(x.Heads) == 0
 	switch largest.Name {
 	case phaseConnect:
@@ -42,7 +40,13 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 	case phaseFirst:
 		return text + "between the server's first byte and its first event"
 	case phaseEvents:
-		if n := messagesOnTheWay(x); n > 0 && x.Response.Raw != nil {
+		n := 0 // the messages for the request before its answer
+		for _, f := range x.Between {
+			if f.Dir != x.Request.Dir {
+				n++
+			}
+		}
+		if n > 0 && x.Response.Raw != nil {
 			return text + "after the server's first message, while " + english.Plural(n, "message") + " came before the answer"
 		}
 		return text + "after the server's first message"
@@ -55,18 +59,4 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 		return text + "after the server's first byte"
 	}
 	return text + "reading the answer of " + term.Size(x.Response.Bytes())
-}
-
-// messagesOnTheWay counts what came for a request before its answer.
-func messagesOnTheWay(x *wire.Exchange) (n int) {
-	for _, f := range x.Between {
-		if f.Dir != x.Request.Dir {
-			n++
-		}
-	}
-	return n
-}
-
-func durationOf(seconds float64) string {
-	return term.Duration(time.Duration(seconds * float64(time.Second)))
 }

@@ -150,6 +150,3 @@ func hard(r Role, text string, width int) (lines []Line) {
 
 // RightSpan is a Span at the right of width columns.
 func RightSpan(s Span, width int) Span { return Right(s.role, s.text, width) }
-
-// LeftSpan is a Span at the left of width columns.
-func LeftSpan(s Span, width int) Span { return Span{fit(s.text, width), s.role} }

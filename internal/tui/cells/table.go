@@ -54,7 +54,7 @@ func Widths(columns []Column, width int) []int {
 // Head is the line of the names of columns; sort is the name of the sorted one, with "-" before
 // it from the greatest.
 func Head(columns []Column, widths []int, sort string) Line {
-	return Row(columns, widths, func(i int) Span {
+	return Row(columns, widths, func(i, _ int) Line {
 		head := columns[i].Head
 		order := cmp.Or(columns[i].Sort, head)
 		switch {
@@ -64,12 +64,12 @@ func Head(columns []Column, widths []int, sort string) Line {
 		case sort == "-"+order:
 			head += " ▼"
 		}
-		return Text(Faint, head)
+		return Of(Faint, head)
 	})
 }
 
 // Row is a line of cells, each fitted into its column.
-func Row(columns []Column, widths []int, cell func(i int) Span) (line Line) {
+func Row(columns []Column, widths []int, cell func(i, width int) Line) (line Line) {
 	for i, w := range widths {
 		if w == 0 {
 			continue
@@ -77,11 +77,12 @@ func Row(columns []Column, widths []int, cell func(i int) Span) (line Line) {
 		if len(line) > 0 {
 			line = append(line, Blank(2))
 		}
-		s := cell(i)
-		if columns[i].Right {
-			line = append(line, Right(s.role, s.text, w))
+		content := cell(i, w)
+		if pad := w - content.Width(); columns[i].Right && pad > 0 {
+			line = append(line, Blank(pad))
+			line = append(line, content...)
 		} else {
-			line = append(line, Span{fit(s.text, w), s.role})
+			line = append(line, content.To(w)...)
 		}
 	}
 	return line
