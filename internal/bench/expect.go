@@ -17,9 +17,11 @@ type Expectation struct {
 	// Unknown says why it could not be judged.
 	Unknown string `json:"unknown,omitempty"`
 
-	metric string
-	less   bool
-	limit  float64
+	// Metric is one of Metrics, Sign "<", "<=", ">" or ">=". Limit is in microseconds, a part of all calls for error_rate,
+	// and calls a second for rate.
+	Metric string  `json:"-"`
+	Sign   string  `json:"-"`
+	Limit  float64 `json:"-"`
 }
 
 // The metrics of expectations.
@@ -38,38 +40,42 @@ func ParseExpectation(text string) (e Expectation, err error) {
 	if at < 0 {
 		return e, errors.New("it has neither < nor >")
 	}
-	e.Text, e.metric, e.less = strings.TrimSpace(text), strings.TrimSpace(text[:at]), text[at] == '<'
-	value := strings.TrimSpace(strings.TrimPrefix(text[at+1:], "="))
-	switch e.metric {
+	e.Text, e.Metric, e.Sign = strings.TrimSpace(text), strings.TrimSpace(text[:at]), text[at:at+1]
+	value, orEqual := strings.CutPrefix(text[at+1:], "=")
+	if orEqual {
+		e.Sign += "="
+	}
+	value = strings.TrimSpace(value)
+	switch e.Metric {
 	case errorRate:
 		number, percent := strings.CutSuffix(value, "%")
-		if e.limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64); percent {
-			e.limit /= 100
+		if e.Limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64); percent {
+			e.Limit /= 100
 		}
-		if err == nil && e.limit >= 1 { // it would hold, or fail, always
+		if err == nil && e.Limit >= 1 { // it would hold, or fail, always
 			return e, fmt.Errorf("%s is all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
 		}
 	case callRate:
-		e.limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)
+		e.Limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)
 	default:
-		if !slices.Contains(Metrics, e.metric) {
-			return e, fmt.Errorf("unknown metric %q", e.metric)
+		if !slices.Contains(Metrics, e.Metric) {
+			return e, fmt.Errorf("unknown metric %q", e.Metric)
 		}
 		var d time.Duration
 		if _, bare := strconv.ParseFloat(value, 64); bare == nil && value != "0" {
-			return e, fmt.Errorf("%s needs a unit: %s%c%sms", value, e.metric, text[at], value)
+			return e, fmt.Errorf("%s needs a unit: %s%c%sms", value, e.Metric, text[at], value)
 		}
 		d, err = time.ParseDuration(value)
-		e.limit = float64(d.Microseconds())
+		e.Limit = float64(d.Microseconds())
 	}
-	if err != nil || !(e.limit >= 0) {
-		return e, fmt.Errorf("not a value of %s: %q", e.metric, value)
+	if err != nil || !(e.Limit >= 0) {
+		return e, fmt.Errorf("not a value of %s: %q", e.Metric, value)
 	}
 	return e, nil
 }
 
 // Needs is how many calls it takes to judge the expectation.
-func (e Expectation) Needs() int64 { return Needs(e.metric) }
+func (e Expectation) Needs() int64 { return Needs(e.Metric) }
 
 // calls is how many calls ended.
 func (r *Result) calls() (n int64) {
@@ -82,12 +88,12 @@ func (r *Result) calls() (n int64) {
 // Judge compares a result with the expectation.
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
-	limit := e.limit
+	limit := e.Limit
 	if r.calls() == 0 {
 		e.Unknown = "there were no calls"
 		return e
 	}
-	switch e.metric {
+	switch e.Metric {
 	case errorRate:
 		got = r.Errors.Value
 		e.Got = strconv.FormatFloat(100*got, 'g', 4, 64) + "%"
@@ -95,9 +101,9 @@ func (e Expectation) Judge(r *Result) Expectation {
 		got = r.Channels[OK].Rate
 		e.Got = strconv.FormatFloat(got, 'g', 5, 64) + "/s"
 	default:
-		v, ok := r.Main().Quantiles[e.metric]
+		v, ok := r.Main().Quantiles[e.Metric]
 		if !ok {
-			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.metric, e.Needs(), r.Main().Calls)
+			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.Metric, e.Needs(), r.Main().Calls)
 			return e
 		}
 		got = v.Value
@@ -108,6 +114,9 @@ func (e Expectation) Judge(r *Result) Expectation {
 			limit = float64(toUnit(time.Duration(limit) * time.Microsecond))
 		}
 	}
-	e.Held = e.less && got < limit || !e.less && got > limit
+	e.Held = got > limit
+	if e.Sign[0] == '<' {
+		e.Held = got < limit
+	}
 	return e
 }

@@ -188,11 +188,7 @@ func (l *library) nearest(n match.Near) (json.RawMessage, string) {
 	return b.Bytes(), text + ")"
 }
 
-// roundState is the requestState with which a client comes back: it has all that the next round needs, so that
-// a mock that was started again can go on.
-func roundState(number, step int) string { return fmt.Sprintf("mcpc-mock:%d:%d", number, step) }
-
-// roundOf reads what roundState wrote.
+// roundOf reads the requestState of askInRound.
 func (l *library) roundOf(state string) (number, step int, ok bool) {
 	parts := strings.Split(state, ":")
 	if len(parts) != 3 || parts[0] != "mcpc-mock" {

@@ -3,6 +3,8 @@ package mock
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -216,15 +218,12 @@ func (y *play) unasked(a *ask, capability string) []byte {
 
 // askInRound gives the result that asks a modern client.
 func (y *play) askInRound(s step, at int) ([]byte, bool) {
-	found := false
-	for _, method := range bridge.AsksBack {
-		found = found || method == y.live.Method
-	}
-	if !found {
+	if !slices.Contains(bridge.AsksBack, y.live.Method) {
 		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + y.p.tally.what(y.live) + " has no counterpart in " + bridge.ModernRevision)
 		return nil, false
 	}
-	state := jsonraw.Quote(roundState(y.number, at+1))
+	// It has all that the next round needs, so that a mock that was started again can go on.
+	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", y.number, at+1))
 	if s.round != nil {
 		return wire.ComposeResult(y.live.ID, jsonraw.With(s.round, "requestState", state)), true
 	}

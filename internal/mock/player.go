@@ -95,7 +95,8 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 	t := &tally{repeat: o.Repeat, report: o.Report, hide: o.Hide, repeats: map[int]int{}, hits: map[int]int{}, told: map[string]bool{}}
 	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[pageAt]bool{}}
 	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.load})
-	p := &Player{o: o, library: l, tally: t, tasks: newTasks(l, o), after: map[int][]Unrequested{}}
+	p := &Player{o: o, library: l, tally: t, tasks: &tasks{library: l, pace: o.Pace, now: o.Now, recorded: map[string][]int{}, live: map[string]*task{}, begun: map[string]int{}},
+		after: map[int][]Unrequested{}}
 	for _, u := range r.Unrequested {
 		p.after[u.After] = append(p.after[u.After], u)
 	}

@@ -16,7 +16,11 @@ import (
 func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	switch m.Method {
 	case "initialize":
-		return p.initialize(c, m)
+		revision, refused := p.server.Opens(c, m)
+		if refused != nil {
+			return mcpserver.Replying(refused)
+		}
+		return mcpserver.Replying(wire.ComposeResult(m.ID, p.openLegacy(revision)))
 	case "server/discover":
 		if c.Stateless && p.o.Eras.Stateless() {
 			return mcpserver.Replying(wire.ComposeResult(m.ID, p.openModern()))
@@ -30,7 +34,11 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		}
 	}
 	if state := jsonraw.First(m.Params, "requestState"); c.Stateless && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
-		return p.nextRound(c, m, jsonraw.TextOrRaw(state))
+		number, step, ok := p.library.roundOf(jsonraw.TextOrRaw(state))
+		if !ok {
+			return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32602, "unknown requestState", nil)))
+		}
+		return p.playing(number, c, m, step, nil)
 	}
 	if id := taskOf(m); id != "" {
 		return p.taskRequest(c, m, id)
@@ -50,15 +58,6 @@ func (p *Player) Notified(c mcpserver.Caller, m *wire.Message) {
 	}
 }
 
-// initialize opens the conversation, or refuses to.
-func (p *Player) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
-	revision, refused := p.server.Opens(c, m)
-	if refused != nil {
-		return mcpserver.Replying(refused)
-	}
-	return mcpserver.Replying(wire.ComposeResult(m.ID, p.openLegacy(revision)))
-}
-
 // playing plays an exchange from a step on.
 func (p *Player) playing(n int, c mcpserver.Caller, m *wire.Message, from int, about *task) mcpserver.Job {
 	y, err := p.open(n, c, m)
@@ -75,15 +74,6 @@ func (p *Player) playing(n int, c mcpserver.Caller, m *wire.Message, from int, a
 	y.task = about
 	return mcpserver.Job{Waits: y.waits(), After: func() { p.sendApart(y.after, c) },
 		Run: func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) }}
-}
-
-// nextRound goes on with a request whose last response asked for input.
-func (p *Player) nextRound(c mcpserver.Caller, m *wire.Message, state string) mcpserver.Job {
-	number, step, ok := p.library.roundOf(state)
-	if !ok {
-		return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32602, "unknown requestState", nil)))
-	}
-	return p.playing(number, c, m, step, nil)
 }
 
 // taskRequest answers a request about a task.

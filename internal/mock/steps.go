@@ -85,7 +85,12 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 	case m.Kind == wire.Request:
 		s.asks(m, wait, f.Time, guessed)
 	case m.Kind == wire.Response && bridge.AsksForInput(m.Result):
-		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asksIn(m.Result), round: m.Result})
+		asks := []*ask{}
+		members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
+		for _, r := range members {
+			asks = append(asks, &ask{key: r.Name, method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")), params: jsonraw.First(r.Value, "params")})
+		}
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asks, round: m.Result})
 		s.open = false
 	case last && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, end: m})
@@ -124,15 +129,6 @@ func (s *scriptWriter) answered(m *wire.Message) {
 			a.result = value
 		}
 	}
-}
-
-func asksIn(result json.RawMessage) []*ask {
-	all := []*ask{}
-	members, _ := jsonraw.Object(jsonraw.First(result, "inputRequests"))
-	for _, m := range members {
-		all = append(all, &ask{key: m.Name, method: jsonraw.TextOrRaw(jsonraw.First(m.Value, "method")), params: jsonraw.First(m.Value, "params")})
-	}
-	return all
 }
 
 // withApart inserts the messages that came before a response and belong to no request, and gives those that

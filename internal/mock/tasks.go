@@ -40,10 +40,6 @@ type task struct {
 
 const mostTasks = 10_000
 
-func newTasks(l *library, o PlayerOptions) *tasks {
-	return &tasks{library: l, pace: o.Pace, now: o.Now, recorded: map[string][]int{}, live: map[string]*task{}, begun: map[string]int{}}
-}
-
 // taskOf is the id of the task that a request is about, "" for other requests.
 func taskOf(m *wire.Message) string {
 	if !strings.HasPrefix(m.Method, "tasks/") {

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mcpc/internal/bench"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -39,7 +40,7 @@ type Plan struct {
 	// Warmup is the time before Duration that is not counted.
 	Warmup time.Duration
 	// Expect are conditions, such as p99<200ms, error_rate<0.1% and rate>50.
-	Expect []string
+	Expect []bench.Expectation
 }
 
 // A Call is a request of a Plan. They are made in their order, again and again.
@@ -140,12 +141,8 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 	if len(p.Calls) == 0 {
 		return nil, nil, errors.New("there are no calls")
 	}
-	thresholds, err := thresholds(p.Expect)
-	if err != nil {
-		return nil, nil, err
-	}
 	v := &variables{list: []Secret{}}
-	c := constant{Mcpc: p.Version, URL: v.text(p.URL, inURL), Revision: p.Revision, Stateless: p.Stateless, Thresholds: thresholds, Headers: []header{},
+	c := constant{Mcpc: p.Version, URL: v.text(p.URL, inURL), Revision: p.Revision, Stateless: p.Stateless, Thresholds: thresholds(p.Expect), Headers: []header{},
 		Think: duration(p.Think), Duration: duration(p.Duration), Warmup: duration(p.Warmup), Users: p.Users}
 	if p.Open {
 		c.Rate = p.Rate
@@ -169,10 +166,14 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 		return nil, nil, err
 	}
 	c.OwnOrder, c.Secrets = bound, v.list
-	plan, err := literal(c)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // < is left as it is for readers of thresholds
+	e.SetIndent("", "  ")
+	if err := e.Encode(c); err != nil {
 		return nil, nil, err
 	}
+	plan := strings.ReplaceAll(strings.TrimSpace(b.String()), "</", `<\/`)
 	return map[string][]byte{Data: data, Script: []byte(strings.Replace(script, "/*PLAN*/", plan, 1))}, v.list, nil
 }
 
@@ -183,16 +184,6 @@ func marks(revision, client string) []jsonraw.Member {
 	const prefix = "io.modelcontextprotocol/"
 	return []jsonraw.Member{{Name: prefix + "protocolVersion", Value: jsonraw.Quote(revision)},
 		{Name: prefix + "clientInfo", Value: json.RawMessage(client)}, {Name: prefix + "clientCapabilities", Value: json.RawMessage("{}")}}
-}
-
-// literal writes a value for a script. < is left as it is for readers of thresholds.
-func literal(v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return strings.ReplaceAll(strings.TrimSpace(b.String()), "</", `<\/`), err
 }
 
 // duration writes a time as the script reads it.

@@ -80,7 +80,7 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 		return k6.Plan{}, usage.New("not exported: the arguments are not "+err.Error(), "")
 	}
 	p := k6.Plan{Version: f.Version, URL: f.Secrets.Text(redact.RedactURL(a.endpoint())), Revision: a.c.Revision(), Stateless: client.Stateless(a.c.Revision()),
-		Open: o.plan.IsOpen(), Rate: o.plan.Rate, Users: max(1, o.plan.Users), Think: o.plan.Think, Duration: o.plan.Duration, Warmup: o.warmup.Duration, Expect: o.judge.expect}
+		Open: o.plan.IsOpen(), Rate: o.plan.Rate, Users: max(1, o.plan.Users), Think: o.plan.Think, Duration: o.plan.Duration, Warmup: o.warmup.Duration, Expect: o.judge.expectations}
 	if p.Open {
 		p.Users = o.plan.InFlight
 	}

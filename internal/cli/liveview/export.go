@@ -156,25 +156,19 @@ func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Ex
 	defer c.Close()
 	if forms[i].bundle {
 		err = exportBundle(ctx, g, c, share.BundleOptions{Note: note, Added: added}, forms[i], &out, use)
-	} else if out.Doubts, out.Hidden, err = seen(c); err == nil {
+	} else if out.Doubts, err = share.Doubts(c); err == nil {
 		rows := c.Rows()
 		if as := forms[i].as; as != "jsonl" && as != "markdown" {
 			rows = share.Crossing(rows)
 		}
-		err = use(&out, forms[i], func(w io.Writer) error { return share.As(g, forms[i].as, w, c, rows) })
+		if out.Hidden, err = share.HiddenIn(c); err == nil {
+			err = use(&out, forms[i], func(w io.Writer) error { return share.As(g, forms[i].as, w, c, rows) })
+		}
 	}
 	if err != nil {
 		return view.Exported{}, asError(g, err)
 	}
 	return out, nil
-}
-
-// seen are the doubts about a capture, and how much is hidden in it.
-func seen(c *capture.Capture) (doubts []string, hidden int, err error) {
-	if doubts, err = share.Doubts(c); err == nil {
-		hidden, err = share.HiddenIn(c)
-	}
-	return doubts, hidden, err
 }
 
 // exportBundle makes a bundle, which hides more.

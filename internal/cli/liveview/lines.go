@@ -39,18 +39,15 @@ func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string
 // RowLine is an exchange in a line.
 func RowLine(r view.Row) string {
 	who := strings.TrimSpace(r.Client + " → " + cmp.Or(r.Server, r.Target))
-	line := fmt.Sprintf("%s  %s  %s  %s  %s  %.3f s", r.Key, r.Time.Format("2006-01-02 15:04:05.000"), who, strings.TrimSpace(r.Method+" "+r.Name), stateOf(r), r.Seconds)
+	state := r.State
+	if state == "done" || state == "" {
+		state = r.Channel
+	}
+	line := fmt.Sprintf("%s  %s  %s  %s  %s  %.3f s", r.Key, r.Time.Format("2006-01-02 15:04:05.000"), who, strings.TrimSpace(r.Method+" "+r.Name), state, r.Seconds)
 	for _, more := range []string{r.Text, r.Notes} {
 		if more != "" {
 			line += "  " + term.Shortened(term.Line(more), 120)
 		}
 	}
 	return term.Line(line)
-}
-
-func stateOf(r view.Row) string {
-	if r.State != "done" && r.State != "" {
-		return r.State
-	}
-	return r.Channel
 }

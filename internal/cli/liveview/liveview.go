@@ -73,7 +73,13 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	v.Actor = NewActor(ActorOptions{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.store.Raise,
 		Open: func(key live.Key) (*capture.Capture, error) { return v.open(f, how, key) }})
 	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
-		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})
+		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: func(text string) (bool, string) {
+			key, ok := live.ParseKey(text)
+			if !ok {
+				return false, ""
+			}
+			return v.store.MarkOf(key)
+		}})
 	return v, out
 }
 
@@ -123,14 +129,6 @@ func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*captur
 		return nil, err
 	}
 	return capture.Open(run.Path)
-}
-
-func (v *View) marked(text string) (bool, string) {
-	key, ok := live.ParseKey(text)
-	if !ok {
-		return false, ""
-	}
-	return v.store.MarkOf(key)
 }
 
 // FromNow is a filter for what comes from now on.
