@@ -256,7 +256,7 @@ func (m *model) compareMenu() tea.Cmd {
 		return m.say("there is no conversation yet")
 	}
 	from := *a
-	d := &menu{title: "compare " + m.titleOf(a) + " with"}
+	d := &menu{title: "compare " + talkTitle(a) + " (" + m.clock().at(a.Began) + ") with"}
 	all := slices.Clone(m.talks.all)
 	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
@@ -301,11 +301,6 @@ func (m *model) compared() *view.Conversation {
 		return &m.talks.all[0]
 	}
 	return nil
-}
-
-// titleOf names a conversation and says when it began.
-func (m *model) titleOf(c *view.Conversation) string {
-	return talkTitle(c) + " (" + m.clock().at(c.Began) + ")"
 }
 
 // compare shows what differs, from the earlier one to the later one.

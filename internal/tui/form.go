@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/tui/cells"
-
 	"mcpc/internal/validate"
 )
 

@@ -151,7 +151,10 @@ func (m *model) enter() tea.Cmd {
 	case paneTalks:
 		return m.chooseTalk()
 	case paneHeld:
-		return m.letGo()
+		if h := m.heldNow(); h != nil {
+			return m.letGoID(h.ID)
+		}
+		return m.noHeld()
 	}
 	it := m.list().selected()
 	if it == nil {

@@ -33,15 +33,6 @@ func levels(lanes []view.Lane) (all []*level) {
 	return all
 }
 
-// legend explains the patterns of bars.
-func legend() (line cells.Line) {
-	line = cells.Line{cells.Blank(1)}
-	for _, name := range []string{"wait", "first", "events", "person", "held"} {
-		line = append(line, cells.Mark(name), cells.Text(cells.Faint, " "+name+"   "))
-	}
-	return line
-}
-
 // barLine tells of one bar.
 func barLine(clock screenClock, b *view.Bar) cells.Line {
 	text := " " + clock.at(b.From) + "  " + b.Label + "  " + b.Channel + "  " + tookText(b.To.Sub(b.From).Seconds())

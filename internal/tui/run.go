@@ -44,7 +44,8 @@ const framesPerSecond = 30
 // Run shows the view until the user quits, ctx is done or the process is told to end. The
 // terminal is restored in each case.
 func Run(ctx context.Context, o Options) error {
-	if !usable(o) {
+	in, ok := o.In.(*os.File)
+	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) || slices.Contains(o.Env, "TERM=dumb") || slices.Contains(o.Env, "TERM=") {
 		return ErrNoTerminal
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
@@ -64,14 +65,6 @@ func Run(ctx context.Context, o Options) error {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-func usable(o Options) bool {
-	in, ok := o.In.(*os.File)
-	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) {
-		return false
-	}
-	return !slices.Contains(o.Env, "TERM=dumb") && !slices.Contains(o.Env, "TERM=")
 }
 
 func isTerminal(f *os.File) bool {

@@ -25,22 +25,15 @@ func (m *model) intercept() tea.Cmd {
 		if m.status.Intercept {
 			return hold(m)
 		}
-		m.dialog = m.confirmHold(text, hold)
+		what := "every message"
+		if filter := strings.TrimSpace(text); filter != "" {
+			what = "every message that matches " + filter
+		}
+		// That i opens a prompt is not what a user expects who types a filter.
+		m.dialog = m.confirm("hold messages?", what+" of all running taps and proxies waits then until it is let go here, at most 10 minutes",
+			[3]string{"hold nothing", "nothing is held", "hold them"}, hold)
 		return nil
 	})
-}
-
-// confirmHold asks before messages are held: that i opens a prompt is not what a user expects who types a filter.
-func (m *model) confirmHold(filter string, hold func(*model) tea.Cmd) *menu {
-	what := "every message"
-	if filter = strings.TrimSpace(filter); filter != "" {
-		what = "every message that matches " + filter
-	}
-	text := what + " of all running taps and proxies waits then until it is let go here, at most 10 minutes"
-	return &menu{title: "hold messages?", head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
-		pick("", "hold nothing", "Esc", func(m *model) tea.Cmd { return m.say("nothing is held") }),
-		pick("", "hold them", "select and press Enter", hold),
-	}}
 }
 
 // refuse says which power the view lacks.
@@ -68,14 +61,6 @@ func (m *model) noHeld() tea.Cmd {
 		return m.say("no message is held; i holds messages")
 	}
 	return m.say("select a held message first: Tab")
-}
-
-func (m *model) letGo() tea.Cmd {
-	h := m.heldNow()
-	if h == nil {
-		return m.noHeld()
-	}
-	return m.letGoID(h.ID)
 }
 
 func (m *model) letGoID(id string) tea.Cmd {
@@ -262,7 +247,7 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 				return m.fail(err)
 			case sent.Confirm != "":
 				m.bar.flash = "" // nothing is sent yet
-				m.dialog = m.confirm(what, sent.Confirm, confirmed)
+				m.dialog = m.confirm(what, sent.Confirm, [3]string{"do not send", "nothing was sent", "send it"}, confirmed)
 				return nil
 			}
 			m.say(sent.Channel + " " + sent.Text)
@@ -277,12 +262,12 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 	})
 }
 
-// confirm asks before a request is sent. Only Enter on the second entry sends it: a letter that
-// was typed before the question came does nothing.
-func (m *model) confirm(what, text string, yes func(*model) tea.Cmd) *menu {
+// confirm asks before something is done. Only Enter on the second entry does it: a letter that was typed before the question
+// came does nothing. The words are the first entry, what is said if it is chosen, and the second entry.
+func (m *model) confirm(what, text string, words [3]string, yes func(*model) tea.Cmd) *menu {
 	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
-		pick("", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }),
-		pick("", "send it", "select and press Enter", yes),
+		pick("", words[0], "Esc", func(m *model) tea.Cmd { return m.say(words[1]) }),
+		pick("", words[2], "select and press Enter", yes),
 	}}
 }
 

@@ -135,7 +135,11 @@ func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 	for len(lines) < h+1 {
 		lines = append(lines, drawn{})
 	}
-	lines = append(lines, drawn{Line: legend()})
+	legend := cells.Line{cells.Blank(1)} // of the patterns of bars
+	for _, name := range []string{"wait", "first", "events", "person", "held"} {
+		legend = append(legend, cells.Mark(name), cells.Text(cells.Faint, " "+name+"   "))
+	}
+	lines = append(lines, drawn{Line: legend})
 	if b := l.barAt(); b != nil {
 		lines = append(lines, drawn{Line: barLine(clock, b)})
 	}

@@ -17,52 +17,26 @@ type act struct {
 	may   func(p view.Powers) bool
 	allow string
 	calls bool // it waits for a server
-	do    func(ctx context.Context, a view.Actor, posted json.RawMessage) (any, error)
+	do    func(ctx context.Context, a view.Actor, p posted) (any, error)
 }
 
-// with is an act whose JSON is a T.
-func with[T any](do func(ctx context.Context, a view.Actor, posted T) (any, error)) func(context.Context, view.Actor, json.RawMessage) (any, error) {
-	return func(ctx context.Context, a view.Actor, raw json.RawMessage) (any, error) {
-		var posted T
-		if err := json.Unmarshal(raw, &posted); err != nil {
-			return nil, refusal{http.StatusBadRequest, "it is not the JSON that belongs here: " + err.Error()}
-		}
-		return do(ctx, a, posted)
-	}
+// posted is the JSON of all acts; each reads its own members.
+type posted struct {
+	view.Answer
+	view.Call
+	view.Export
+	ID      string          `json:"id"`
+	Text    string          `json:"text"`
+	On      bool            `json:"on"`
+	Key     string          `json:"key"`
+	Message json.RawMessage `json:"message"`
+	Mark    bool            `json:"mark"`
+	Note    string          `json:"note"`
 }
 
-// What is posted where package view has no type for it.
-type (
-	answered struct {
-		ID string `json:"id"`
-		view.Answer
-	}
-	intercepted struct {
-		On     bool   `json:"on"`
-		Filter string `json:"filter"`
-	}
-	held struct {
-		ID   string `json:"id"`
-		Text string `json:"text"`
-	}
-	resent struct {
-		Key       string          `json:"key"`
-		Message   json.RawMessage `json:"message"`
-		Confirmed bool            `json:"confirmed"`
-	}
-	marked struct {
-		Key  string `json:"key"`
-		Mark bool   `json:"mark"`
-		Note string `json:"note"`
-	}
-	copied struct {
-		Key  string `json:"key"`
-		Form string `json:"form"`
-	}
-	text struct {
-		Text string `json:"text"`
-	}
-)
+type text struct {
+	Text string `json:"text"`
+}
 
 // acts are the addresses below /api/do/.
 var acts = sync.OnceValue(func() map[string]act {
@@ -71,51 +45,46 @@ var acts = sync.OnceValue(func() map[string]act {
 	export := func(p view.Powers) bool { return p.Export }
 	return map[string]act{
 		"answer": {func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", false,
-			with(func(ctx context.Context, a view.Actor, p answered) (any, error) {
+			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Answer(ctx, p.ID, p.Answer)
-			})},
+			}},
 		"intercept": {intercept, "intercept", false,
-			with(func(ctx context.Context, a view.Actor, p intercepted) (any, error) {
+			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Intercept(ctx, p.On, p.Filter)
-			})},
+			}},
 		"release": {intercept, "intercept", false,
-			with(func(ctx context.Context, a view.Actor, p held) (any, error) {
+			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Release(ctx, p.ID, p.Text)
-			})},
+			}},
 		"drop": {intercept, "intercept", false,
-			with(func(ctx context.Context, a view.Actor, p held) (any, error) { return okay, a.Drop(ctx, p.ID) })},
+			func(ctx context.Context, a view.Actor, p posted) (any, error) { return okay, a.Drop(ctx, p.ID) }},
 		"reveal": {intercept, "intercept", false,
-			with(func(ctx context.Context, a view.Actor, p held) (any, error) {
+			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				shown, err := a.Reveal(ctx, p.ID)
 				return text{shown}, err
-			})},
+			}},
 		"resend": {func(p view.Powers) bool { return p.Resend }, "resend", true,
-			with(func(ctx context.Context, a view.Actor, p resent) (any, error) {
-				return a.Resend(ctx, p.Key, given(p.Message), p.Confirmed)
-			})},
+			func(ctx context.Context, a view.Actor, p posted) (any, error) {
+				if string(p.Message) == "null" {
+					p.Message = nil
+				}
+				return a.Resend(ctx, p.Key, p.Message, p.Confirmed)
+			}},
 		"call": {func(p view.Powers) bool { return p.Call }, "call", true,
-			with(func(ctx context.Context, a view.Actor, p view.Call) (any, error) { return a.Call(ctx, p) })},
+			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Call(ctx, p.Call) }},
 		"mark": {func(p view.Powers) bool { return p.Mark }, "", false,
-			with(func(_ context.Context, a view.Actor, p marked) (any, error) {
+			func(_ context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Mark(p.Key, p.Mark, p.Note)
-			})},
+			}},
 		"copy": {always, "", false,
-			with(func(ctx context.Context, a view.Actor, p copied) (any, error) {
+			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				made, err := a.Copy(ctx, p.Key, p.Form)
 				return text{made}, err
-			})},
-		"preview": {export, "", false, with(func(ctx context.Context, a view.Actor, p view.Export) (any, error) { return a.Preview(ctx, p) })},
-		"export":  {export, "", false, with(func(ctx context.Context, a view.Actor, p view.Export) (any, error) { return a.Export(ctx, p) })},
+			}},
+		"preview": {export, "", false, func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Preview(ctx, p.Export) }},
+		"export":  {export, "", false, func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Export(ctx, p.Export) }},
 	}
 })
-
-// given is nil for a JSON null.
-func given(raw json.RawMessage) json.RawMessage {
-	if string(raw) == "null" {
-		return nil
-	}
-	return raw
-}
 
 // powers are what the page may do.
 func (s *Server) powers() view.Powers {
@@ -128,8 +97,8 @@ func (s *Server) powers() view.Powers {
 // act does what the page asks for, where it may. An export is the file itself where the
 // browser has to save it.
 func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
-	var posted json.RawMessage
-	if err := s.read(w, r, &posted); err != nil {
+	var p posted
+	if err := s.read(w, r, &p); err != nil {
 		return err
 	}
 	if s.Actor == nil || !do.may(s.powers()) {
@@ -148,7 +117,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
 			return refusal{http.StatusTooManyRequests, "too many calls are under way"}
 		}
 	}
-	made, err := do.do(r.Context(), s.Actor, posted)
+	made, err := do.do(r.Context(), s.Actor, p)
 	if file, ok := made.(view.Exported); ok && err == nil && file.Data != nil {
 		attach(w, file.File)
 		return s.write(w, file.Type, file.Data)
