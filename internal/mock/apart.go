@@ -21,7 +21,7 @@ func (p *Player) sendApart(all []Unrequested, c mcpserver.Caller) {
 		m := u.Message
 		switch {
 		case m.Kind == wire.Request && c.Stateless:
-			p.tally.once("not played: " + shown([]byte(m.Method)) + " outside a request has no counterpart in " + bridge.ModernRevision)
+			p.tally.once("not played: " + shown(m.Method) + " outside a request has no counterpart in " + bridge.ModernRevision)
 		case m.Kind == wire.Request:
 			go p.askApart(u, c.Session)
 		case c.Stateless:
@@ -39,11 +39,11 @@ const mostAsked = 64
 func (p *Player) askApart(u Unrequested, s *mcpserver.Session) {
 	m := u.Message
 	if name := bridge.ClientCapability(m.Method); name != "" && !s.Caller().Declares(name) {
-		p.tally.once("not played: " + shown([]byte(m.Method)) + ": the client does not declare " + name)
+		p.tally.once("not played: " + shown(m.Method) + ": the client does not declare " + name)
 		return
 	}
 	if s.Unanswered() >= mostAsked {
-		p.tally.once("not played: " + shown([]byte(m.Method)) + ": the client leaves too many requests without an answer")
+		p.tally.once("not played: " + shown(m.Method) + ": the client leaves too many requests without an answer")
 		return
 	}
 	raw, answer := s.Ask(m.Method, m.Params)

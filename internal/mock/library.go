@@ -96,7 +96,7 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 	case len(hits) > 0:
 		n = l.tally.turn(hits)
 		if found.Report.HangsOnHidden() {
-			l.tally.once("#" + l.all[n].Number + " " + shown([]byte(m.Method)) + ": matched a hidden value of the recording")
+			l.tally.once("#" + l.all[n].Number + " " + shown(m.Method) + ": matched a hidden value of the recording")
 		}
 		return n, nil
 	case len(found.Hits) > 0: // the same request but for a cursor
@@ -171,7 +171,7 @@ func (l *library) compare(live match.Request, n int) match.Report {
 // nearest describes a candidate, as JSON and as text.
 func (l *library) nearest(n match.Near) (json.RawMessage, string) {
 	x := l.exchange(n.Candidate)
-	method, name, pointer := shown([]byte(x.Method)), l.tally.text([]byte(x.Name)), l.tally.text([]byte(n.First.Pointer))
+	method, name, pointer := shown(x.Method), l.tally.text(x.Name), l.tally.text(n.First.Pointer)
 	was, is := l.tally.value(n.First.Pointer, n.First.Was), l.tally.value(n.First.Pointer, n.First.Is)
 	var b jsonraw.Builder
 	b.Text("exchange", x.Number)

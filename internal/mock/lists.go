@@ -39,7 +39,7 @@ func (p *Player) endOfList(c mcpserver.Caller, m *wire.Message) []byte {
 	if cursor == nil || recorded || !given {
 		return nil
 	}
-	p.tally.once("the recording has no further page of " + shown([]byte(m.Method)) + ": the list ends there")
+	p.tally.once("the recording has no further page of " + shown(m.Method) + ": the list ends there")
 	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[]}`, listMembers[m.Method])))
 }
 

@@ -198,7 +198,7 @@ func (y *play) askable(s step) (all []*ask) {
 		apart := name == "roots" && a.guessed
 		unable := apart && !y.c.Declares(name) || y.c.Stateless && (name == "" || a.late || apart)
 		if unable && s.round == nil {
-			y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording is not played: it has no counterpart for this client")
+			y.p.tally.once("#" + y.x.Number + ": " + shown(a.method) + " of the recording is not played: it has no counterpart for this client")
 			continue
 		}
 		all = append(all, a)
@@ -208,9 +208,9 @@ func (y *play) askable(s step) (all []*ask) {
 
 // unasked answers a client that cannot be asked what the recorded one was.
 func (y *play) unasked(a *ask, capability string) []byte {
-	y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording has no counterpart for this client")
+	y.p.tally.once("#" + y.x.Number + ": " + shown(a.method) + " of the recording has no counterpart for this client")
 	if capability == "" || !y.c.Stateless {
-		return y.fail(-32603, "the recorded server sent "+shown([]byte(a.method))+", which this client cannot answer", nil)
+		return y.fail(-32603, "the recorded server sent "+shown(a.method)+", which this client cannot answer", nil)
 	}
 	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
 	return y.fail(-32021, "the recorded server sent "+a.method, required)
@@ -259,7 +259,7 @@ func (y *play) end(m *wire.Message) []byte {
 		if !y.takesTasks() {
 			got, n := y.p.tasks.endOf(was)
 			if got == nil {
-				y.p.tally.once("#" + y.x.Number + ": the end of task " + shown([]byte(was)) + " is not in the recording")
+				y.p.tally.once("#" + y.x.Number + ": the end of task " + shown(was) + " is not in the recording")
 				return y.fail(-32603, "the end of this task is not in the recording", nil)
 			}
 			y.p.tally.hit(n)

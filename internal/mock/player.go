@@ -137,7 +137,7 @@ func (p *Player) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // what names a request in reports.
 func (t *tally) what(m *wire.Message) string {
-	return strings.TrimSpace(t.text([]byte(m.Method)) + " " + t.text([]byte(match.NameOf(m.Method, m.Params))))
+	return strings.TrimSpace(t.text(m.Method) + " " + t.text(match.NameOf(m.Method, m.Params)))
 }
 
 // miss counts and reports a request that was not recorded, and gives its error.

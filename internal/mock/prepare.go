@@ -90,7 +90,7 @@ func (p *Player) taskRequest(c mcpserver.Caller, m *wire.Message, id string) mcp
 	p.tally.learn(m.Raw)
 	if r := p.library.compare(match.Request{Revision: c.Revision, Method: m.Method, Params: m.Params}, n); !r.Same() {
 		d := r.Differences[0]
-		p.tally.differed("#" + x.Number + " " + p.tally.what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.tally.value(d.Pointer, d.Was) + ", live " + p.tally.value(d.Pointer, d.Is))
+		p.tally.differed("#" + x.Number + " " + p.tally.what(m) + " at " + shown(d.Pointer) + ": recorded " + p.tally.value(d.Pointer, d.Was) + ", live " + p.tally.value(d.Pointer, d.Is))
 	}
 	return p.playing(n, c, m, 0, t)
 }
@@ -138,7 +138,7 @@ func (p *Player) passing(c mcpserver.Caller, m *wire.Message, near []match.Near)
 	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		got, revision, err := p.o.Pass(ctx, m.Method, bridge.Plain(m.Params))
 		if err != nil {
-			p.tally.once("not passed on: " + p.tally.text([]byte(err.Error())))
+			p.tally.once("not passed on: " + p.tally.text(err.Error()))
 			return p.miss(m, near)
 		}
 		p.tally.missed("passed on: " + p.tally.what(m))

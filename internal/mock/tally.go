@@ -77,7 +77,7 @@ func (t *tally) differed(line string) {
 }
 
 // text is the start of a value without secrets and control characters.
-func (t *tally) text(raw []byte) string { return shown([]byte(t.hide(string(raw)))) }
+func (t *tally) text(value string) string { return shown(t.hide(value)) }
 
 // value is text for what stands at a JSON pointer, whose name may say that it is a secret.
 func (t *tally) value(pointer string, raw []byte) string {
@@ -85,7 +85,7 @@ func (t *tally) value(pointer string, raw []byte) string {
 		return ""
 	}
 	named := string(jsonraw.Quote(pointer[strings.LastIndexByte(pointer, '/')+1:])) + ":"
-	return shown([]byte(strings.TrimPrefix(t.hide(named+string(raw)), named)))
+	return shown(strings.TrimPrefix(t.hide(named+string(raw)), named))
 }
 
 // learn takes in what a message names as a secret, which a report may have without its name.
@@ -101,7 +101,7 @@ func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 	if was == nil && is == nil && got.Error != nil {
 		part, was, is = match.Error, a.failed, got.Error.Raw
 	}
-	line := where + ": the answer to " + shown([]byte(a.method)) + " differs"
+	line := where + ": the answer to " + shown(a.method) + " differs"
 	if was == nil || is == nil {
 		t.differed(line + ": only one of the recorded and the live one is a result")
 		return
@@ -112,7 +112,7 @@ func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 		return
 	}
 	d := r.Differences[0]
-	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, t.text([]byte(d.Pointer)), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
+	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, t.text(d.Pointer), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
 }
 
 // Coverage says what of the recording was played.
@@ -146,7 +146,7 @@ func (p *Player) Coverage() Coverage {
 		hits := p.tally.hits[i]
 		runs := answered[p.library.sum(i)]
 		played := hits > 0 || len(runs) > 1 || len(runs) == 1 && !runs[x.Run]
-		c.Exchanges = append(c.Exchanges, Covered{x.Number, shown([]byte(x.Method)), p.tally.text([]byte(x.Name)), played, hits})
+		c.Exchanges = append(c.Exchanges, Covered{x.Number, shown(x.Method), p.tally.text(x.Name), played, hits})
 		if played {
 			c.Played++
 		} else {

@@ -12,6 +12,6 @@ const (
 )
 
 // shown is the start of a value as text without control characters.
-func shown(raw []byte) string {
-	return sanitize.Line(jsonraw.Excerpt(raw, mostShown), sanitize.Signs)
+func shown(text string) string {
+	return sanitize.Line(jsonraw.Excerpt([]byte(text), mostShown), sanitize.Signs)
 }

@@ -36,7 +36,7 @@ func (m *model) askWaiting() tea.Cmd {
 	if actor == nil {
 		return nil
 	}
-	return m.ask.refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.refresh(askWaiting, func(context.Context) change {
 		questions, held := actor.Questions(), actor.Held()
 		return func(m *model) tea.Cmd { m.tookWaiting(questions, held); return nil }
 	})
@@ -136,7 +136,7 @@ func (m *model) do(done string, act func(context.Context, view.Actor) error) tea
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) change {
 		err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {

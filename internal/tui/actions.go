@@ -311,7 +311,7 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 	d := &page{title: "comparing…"}
 	m.dialog = d
 	r, w := m.opt.Reader, max(m.w-4, 20)
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) change {
 		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {

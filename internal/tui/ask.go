@@ -12,6 +12,9 @@ type subject int
 // most is how many subjects there can be.
 const most = 16
 
+// A change changes the model, and returns what to do next.
+type change func(*model) tea.Cmd
+
 // An asker asks outside of the loop that draws, until Ctx is done.
 type asker struct {
 	ctx   context.Context
@@ -29,11 +32,11 @@ type slot struct {
 type answer struct {
 	about      subject
 	generation uint64
-	apply      func(*model) tea.Cmd
+	apply      change
 }
 
 // anew asks, and forgets a question about the same that is still open.
-func (a *asker) anew(about subject, question func(context.Context) func(*model) tea.Cmd) tea.Cmd {
+func (a *asker) anew(about subject, question func(context.Context) change) tea.Cmd {
 	s := &a.slots[about]
 	if s.busy {
 		s.cancel()
@@ -49,7 +52,7 @@ func (a *asker) anew(about subject, question func(context.Context) func(*model) 
 }
 
 // refresh asks unless a question about the same is open; then it is asked again after it.
-func (a *asker) refresh(about subject, question func(context.Context) func(*model) tea.Cmd) tea.Cmd {
+func (a *asker) refresh(about subject, question func(context.Context) change) tea.Cmd {
 	if a.slots[about].busy {
 		a.slots[about].again = true
 		return nil
@@ -69,9 +72,9 @@ func (a *asker) taken(r answer) (current, again bool) {
 }
 
 // apart runs an action: its answer always counts.
-func (a *asker) apart(act func(context.Context) func(*model) tea.Cmd) tea.Cmd {
+func (a *asker) apart(act func(context.Context) change) tea.Cmd {
 	return func() tea.Msg { return acted{act(a.ctx)} }
 }
 
 // An acted is the end of an action.
-type acted struct{ apply func(*model) tea.Cmd }
+type acted struct{ apply change }

@@ -56,7 +56,7 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 		ask = m.ask.anew
 	}
 	marked := m.act.marked
-	return ask(askDetail, func(ctx context.Context) func(*model) tea.Cmd {
+	return ask(askDetail, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		var d diff
 		if d.with = other(key, marked, &doc); err == nil && d.with != "" {

@@ -12,7 +12,7 @@ import (
 // A dialog takes keys by their name, or the text that they type. It returns what to run, and
 // whether it is over.
 type dialog interface {
-	key(name, text string) (run func(*model) tea.Cmd, over bool)
+	key(name, text string) (run change, over bool)
 	draw(w, h int) []drawn
 	// Hints are the keys that it takes, each with what it does.
 	hints() []string
@@ -23,7 +23,7 @@ type choice struct {
 	key  string // the letter
 	text string
 	note string
-	run  func(*model) tea.Cmd
+	run  change
 }
 
 // A menu lets the user choose by letter, or by arrows and Enter. With search it takes words
@@ -51,7 +51,7 @@ func (d *menu) shown() (all []choice) {
 }
 
 // key takes a key.
-func (d *menu) key(name, text string) (func(*model) tea.Cmd, bool) {
+func (d *menu) key(name, text string) (change, bool) {
 	all := d.shown()
 	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 && d.search == nil && !d.loading {
 		d.sel, name = i, "enter"
@@ -134,7 +134,7 @@ type prompt struct {
 }
 
 // key takes a key.
-func (d *prompt) key(name, text string) (func(*model) tea.Cmd, bool) {
+func (d *prompt) key(name, text string) (change, bool) {
 	switch name {
 	case "esc":
 		return nil, true
@@ -168,7 +168,7 @@ type editor struct {
 }
 
 // key takes a key.
-func (d *editor) key(name, text string) (func(*model) tea.Cmd, bool) {
+func (d *editor) key(name, text string) (change, bool) {
 	switch name {
 	case "esc":
 		return nil, true
@@ -213,7 +213,7 @@ type page struct {
 }
 
 // key takes a key.
-func (d *page) key(name, text string) (func(*model) tea.Cmd, bool) {
+func (d *page) key(name, text string) (change, bool) {
 	step := map[string]int{"j": 1, "down": 1, "k": -1, "up": -1, "pgdown": 10, "pgup": -10, "space": 10, "g": -1 << 20, "G": 1 << 20}
 	switch name {
 	case "esc", "q", "enter":

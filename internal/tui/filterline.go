@@ -53,7 +53,7 @@ func (m *model) tryFilter() tea.Cmd {
 // askWords asks for suggestions for the filter line.
 func (m *model) askWords() tea.Cmd {
 	text, r := m.query.line.Text(), m.opt.Reader
-	return m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askSuggest, func(context.Context) change {
 		words := r.Suggest(text)
 		return func(m *model) tea.Cmd { m.query.words = words; return nil }
 	})

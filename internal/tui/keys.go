@@ -14,7 +14,7 @@ type action struct {
 	name string
 	keys []string
 	help string
-	run  func(*model) tea.Cmd
+	run  change
 }
 
 // press takes a key: for the dialog that is open, the pane that has the keys, or for all.

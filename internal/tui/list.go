@@ -39,7 +39,7 @@ func (m *model) askList(anew bool) tea.Cmd {
 	if anew {
 		ask = m.ask.anew
 	}
-	return ask(askList, func(ctx context.Context) func(*model) tea.Cmd {
+	return ask(askList, func(ctx context.Context) change {
 		p, err := load(ctx, r, n, q, window)
 		return func(m *model) tea.Cmd { return m.listed(n, p, err, q, window) }
 	})
@@ -75,7 +75,7 @@ func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow
 
 func (m *model) askTalks() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.refresh(askTalks, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.refresh(askTalks, func(context.Context) change {
 		all := r.Conversations()
 		return func(m *model) tea.Cmd {
 			// A filter asks for all conversations.

@@ -63,7 +63,7 @@ type bar struct {
 }
 
 // pick is an entry of a menu.
-func pick(key, text, note string, run func(*model) tea.Cmd) choice {
+func pick(key, text, note string, run change) choice {
 	return choice{key: key, text: text, note: note, run: run}
 }
 
@@ -178,7 +178,7 @@ func (m *model) askAgain(about subject) tea.Cmd {
 
 func (m *model) askStatus() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.refresh(askStatus, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.refresh(askStatus, func(context.Context) change {
 		s := r.Status()
 		return func(m *model) tea.Cmd { m.status = s; return nil }
 	})

@@ -126,7 +126,7 @@ func (m *model) withText(name string, get func(context.Context, view.Actor) (str
 	}
 	wait := &page{title: "reading…"}
 	m.dialog = wait
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) change {
 		text, err := get(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if m.dialog != wait {
@@ -236,10 +236,10 @@ func (m *model) resendIt(r resent, confirmed bool) tea.Cmd {
 }
 
 // send sends a request, asks what where it needs the user's consent, and shows the exchange.
-func (m *model) send(what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
+func (m *model) send(what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed change) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) change {
 		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			switch {
@@ -264,7 +264,7 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 
 // confirm asks before something is done. Only Enter on the second entry does it: a letter that was typed before the question
 // came does nothing. The words are the first entry, what is said if it is chosen, and the second entry.
-func (m *model) confirm(what, text string, words [3]string, yes func(*model) tea.Cmd) *menu {
+func (m *model) confirm(what, text string, words [3]string, yes change) *menu {
 	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
 		pick("", words[0], "Esc", func(m *model) tea.Cmd { return m.say(words[1]) }),
 		pick("", words[2], "select and press Enter", yes),
@@ -286,7 +286,7 @@ func (m *model) tryTool() tea.Cmd {
 		return m.say("select a tool (4) or a call first")
 	}
 	r, name, to := m.opt.Reader, row.Name, row.Target
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
 			if err != nil {

@@ -46,7 +46,7 @@ func (m *model) copyAs(key, form string) tea.Cmd {
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) change {
 		text, err := actor.Copy(ctx, key, form)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -79,7 +79,7 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.anew(askDialog, func(ctx context.Context) change {
 		seen, err := actor.Preview(ctx, e)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -119,7 +119,7 @@ func (m *model) exportChoices(e view.Export) (all []choice) {
 func (m *model) export(e view.Export) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("writing…")
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.apart(func(ctx context.Context) change {
 		done, err := actor.Export(ctx, e)
 		return func(m *model) tea.Cmd {
 			if err != nil {

@@ -87,8 +87,11 @@ func input(properties string) string {
 	return `{"type":"object","properties":{` + properties + `},"additionalProperties":false}`
 }
 
+// A reply answers a question with a text, and the same as JSON.
+type reply func(ctx context.Context, q asked) (string, json.RawMessage, error)
+
 func (a *reading) tools() []demo.Reading {
-	add := func(name, title, description, input string, do func(ctx context.Context, q asked) (string, json.RawMessage, error)) demo.Reading {
+	add := func(name, title, description, input string, do reply) demo.Reading {
 		return demo.Reading{Name: name, Title: title, Description: description, Input: input, Call: func(ctx context.Context, raw json.RawMessage) (string, json.RawMessage, error) {
 			var q asked
 			if err := json.Unmarshal(raw, &q); err != nil {
@@ -107,7 +110,7 @@ func (a *reading) tools() []demo.Reading {
 			return text, structured, nil
 		}}
 	}
-	pages := func(do func(ctx context.Context, q asked) (*page, error)) func(ctx context.Context, q asked) (string, json.RawMessage, error) {
+	pages := func(do func(ctx context.Context, q asked) (*page, error)) reply {
 		return func(ctx context.Context, q asked) (string, json.RawMessage, error) {
 			if err := a.known(ctx, q); err != nil {
 				return "", nil, err

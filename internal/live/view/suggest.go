@@ -61,7 +61,7 @@ func (v *Views) Suggest(text string) []Suggestion {
 		before, begun = before+begun[:i+1], begun[i+1:]
 	}
 	begun = strings.TrimPrefix(begun, `"`)
-	values := slices.DeleteFunc(values(v, field), func(s Suggestion) bool { return place(s, begun) < 0 })
+	values := slices.DeleteFunc(v.values(field), func(s Suggestion) bool { return place(s, begun) < 0 })
 	sliceutil.Sort(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
 	for _, s := range values[:min(len(values), mostSuggested)] {
 		out = append(out, Suggestion{sign + before + filter.Quote(s.Text), s.Count})
@@ -75,9 +75,9 @@ func place(s Suggestion, typed string) int {
 }
 
 // values are those that a field can have, with how many rows have them, the most frequent first.
-func values(v *Views, field string) []Suggestion {
+func (v *Views) values(field string) []Suggestion {
 	counts := map[string]int{}
-	for _, value := range known(v, field) {
+	for _, value := range v.known(field) {
 		counts[value] = 0
 	}
 	of := seen[field]
@@ -90,7 +90,7 @@ func values(v *Views, field string) []Suggestion {
 		}
 	}
 	if of != nil || len(filters) > 0 {
-		eachNewest(v, func(r *capture.Row) {
+		v.eachNewest(func(r *capture.Row) {
 			if of != nil {
 				if value := of(r); value != "" {
 					counts[value]++
@@ -114,7 +114,7 @@ func values(v *Views, field string) []Suggestion {
 }
 
 // eachNewest calls look with the newest rows.
-func eachNewest(v *Views, look func(r *capture.Row)) {
+func (v *Views) eachNewest(look func(r *capture.Row)) {
 	skip := max(0, v.store.Status().Rows-mostCounted)
 	_ = v.each(Query{}, func(r *capture.Row) bool {
 		if skip--; skip < 0 {
@@ -125,7 +125,7 @@ func eachNewest(v *Views, look func(r *capture.Row)) {
 }
 
 // known are the values that the language knows of a field.
-func known(v *Views, field string) []string {
+func (v *Views) known(field string) []string {
 	switch field {
 	case "finding":
 		return v.Words
