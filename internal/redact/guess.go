@@ -62,7 +62,9 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 		}
 		for _, at := range p.pattern.FindAllIndex(raw, -1) {
 			text := string(raw[at[0]:at[1]])
-			if p.kind == FoundIP && (isOwnAddress(text) || at[0] > 0 && raw[at[0]-1] == '.' || at[1] < len(raw) && raw[at[1]] == '.') {
+			// These addresses are the same on every machine.
+			isOwn := strings.HasPrefix(text, "127.") || strings.HasPrefix(text, "0.") || text == "255.255.255.255"
+			if p.kind == FoundIP && (isOwn || at[0] > 0 && raw[at[0]-1] == '.' || at[1] < len(raw) && raw[at[1]] == '.') {
 				continue
 			}
 			all = append(all, sighting{at[0], at[0] + len(text), text, p.kind})
@@ -74,11 +76,6 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 		}
 	})
 	return all
-}
-
-// isOwnAddress reports an address that is the same on every machine.
-func isOwnAddress(ip string) bool {
-	return strings.HasPrefix(ip, "127.") || strings.HasPrefix(ip, "0.") || ip == "255.255.255.255"
 }
 
 const (

@@ -92,7 +92,7 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 // tokenIn returns where in the run raw[from:to] a token begins that ends with it; to if none does.
 func tokenIn(raw []byte, from, to int) int {
 	if bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer ")) {
-		if hasDigit(raw[from:to]) {
+		if bytes.ContainsAny(raw[from:to], "0123456789") {
 			return from
 		}
 	}

@@ -30,7 +30,6 @@ func (s *Secrets) isPlain(raw []byte) bool {
 
 // isPlainWindow is isPlain for a window; goesOn says whether there is more of the text behind it.
 func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
-	endings := byLastTwo()
 	for at, colon, equals := 0, -1, -1; ; {
 		if colon < at {
 			colon = indexByte(raw, ':', at)
@@ -42,7 +41,7 @@ func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
 		if i == len(raw) {
 			break
 		}
-		if !namesNothing(endings, raw[:i]) && isNamedSecret(raw[:i]) || i == colon && beginsURL(raw, i, goesOn) {
+		if isNamedSecret(raw[:i]) || i == colon && beginsURL(raw, i, goesOn) {
 			return false
 		}
 		at = i + 1
@@ -103,38 +102,6 @@ func beginsURL(raw []byte, colon int, goesOn bool) bool {
 		to++
 	}
 	return to == len(raw) && goesOn || bytes.ContainsAny(raw[colon:to], "@=")
-}
-
-// namesNothing reports a text that ends with a name in quotes whose last letters tell it from all
-// names of secrets.
-func namesNothing(endings *[32 * 26][]secretText, text []byte) bool {
-	last := len(text) - 1
-	if last < 2 || text[last] != '"' {
-		return false
-	}
-	a, b := text[last-2]|0x20-'a', text[last-1]|0x20-'a'
-	if a >= 26 || b >= 26 {
-		return false
-	}
-	for _, s := range endings[32*int(a)+int(b)] {
-		if mayEndWith(text[:last], s.text) {
-			return false
-		}
-	}
-	return true
-}
-
-// mayEndWith reports a word whose last letters are those of name, or that has other bytes among
-// them.
-func mayEndWith(word []byte, name string) bool {
-	for i := 1; i <= len(name) && i <= len(word); i++ {
-		if c := word[len(word)-i]; !isLetter(c) {
-			return true
-		} else if c|0x20 != name[len(name)-i] {
-			return false
-		}
-	}
-	return true
 }
 
 // isNamedSecret reports a text that ends with a secret name, as hideNamed tells it.

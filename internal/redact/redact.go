@@ -144,17 +144,13 @@ func isTextWord(word string) bool {
 func secretWord(argv []string, i int) (before, secret string, found bool) {
 	name, value, assigned := strings.Cut(argv[i], "=")
 	switch {
-	case i > 0 && !strings.HasPrefix(argv[i], "-") && isSecretFlag(argv[i-1]):
+	case i > 0 && !strings.HasPrefix(argv[i], "-") && strings.HasPrefix(argv[i-1], "-") &&
+		!strings.Contains(argv[i-1], "=") && secretName(argv[i-1]):
 		return "", argv[i], true
 	case assigned && secretName(name) && !strings.Contains(name, "://"):
 		return name + "=", value, true
 	}
 	return "", "", false
-}
-
-// isSecretFlag reports whether a word is a flag whose value is the next word.
-func isSecretFlag(word string) bool {
-	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && secretName(word)
 }
 
 func lettersOnly(r rune) rune {

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"mcpc/internal/jsonraw"
@@ -170,7 +169,7 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		}
 	}
 	if f.HTTP != nil {
-		f.HTTP = hideInHead(s, f.HTTP, plainTexts(s, f.HTTP))
+		f.HTTP = s.head(f.HTTP)
 	}
 	if f.Close != nil && f.Close.Text != "" {
 		end := *f.Close
@@ -202,86 +201,18 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 	return f
 }
 
-// Bits of plainTexts. That of the field i is firstField<<i.
-const (
-	urlIsPlain uint64 = 1 << iota
-	methodIsPlain
-	firstField
-)
-
-// mostFields is how many fields have a bit.
-const mostFields = 62
-
-// mostRoom is how long the texts of a head are at most whose room is used again.
-const mostRoom = 4 << 10
-
-// hideInHead returns a head without its secrets, which may be h itself; plain is of plainTexts, and
-// counts as long as nothing is learnt.
-func hideInHead(s *Secrets, h *wire.HTTPHead, plain uint64) *wire.HTTPHead {
-	if all := firstField<<len(h.Fields) - 1; len(h.Fields) <= mostFields && plain == all {
-		return h
-	}
-	known, learnt, safe := valueCount(s), false, *h
-	if plain&urlIsPlain == 0 {
-		if safe.URL = RedactURL(s.text(h.URL)); strings.Contains(safe.URL, marks[0]) {
-			safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, inURL)
-		}
-		learnt = valueCount(s) != known
+// head returns a head without its secrets.
+func (s *Secrets) head(h *wire.HTTPHead) *wire.HTTPHead {
+	safe := *h
+	if safe.URL = RedactURL(s.text(h.URL)); strings.Contains(safe.URL, marks[0]) {
+		safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, inURL)
 	}
 	safe.Fields = slices.Clone(h.Fields)
 	for i, field := range h.Fields {
-		if learnt || plain&(firstField<<i) == 0 {
-			safe.Fields[i] = s.field(field)
-			learnt = learnt || valueCount(s) != known
-		}
+		safe.Fields[i] = s.field(field)
 	}
-	if learnt || plain&methodIsPlain == 0 {
-		safe.Method = s.text(h.Method)
-	}
+	safe.Method = s.text(h.Method)
 	return &safe
-}
-
-// textRooms are used again for the texts of a head.
-var textRooms = sync.Pool{New: func() any { return new([]byte) }}
-
-// plainTexts tells, in one look at all texts of a head, those in which there certainly is nothing
-// secret. A line end keeps them apart.
-func plainTexts(s *Secrets, h *wire.HTTPHead) (plain uint64) {
-	room := textRooms.Get().(*[]byte)
-	texts := (*room)[:0]
-	defer func() {
-		if cap(texts) <= mostRoom {
-			*room = texts
-			textRooms.Put(room)
-		}
-	}()
-	add := func(text string) bool {
-		from := len(texts)
-		texts = append(append(texts, text...), '\n')
-		// These depend on where a text begins or ends, or take a second look.
-		return text == "" || text[0] < 0xFE && !strings.Contains(text, "&") && !hasLongRun(texts[from:])
-	}
-	if !strings.ContainsAny(h.URL, "@=•") && add(h.URL) {
-		plain |= urlIsPlain
-	} else {
-		texts = texts[:0]
-	}
-	if from := len(texts); add(h.Method) {
-		plain |= methodIsPlain
-	} else {
-		texts = texts[:from]
-	}
-	for i, f := range h.Fields[:min(len(h.Fields), mostFields)] {
-		if from := len(texts); RedactField(f) == f && inURL(f.Name) == f.Name && add(f.Name) && add(f.Value) {
-			plain |= firstField << i
-		} else {
-			texts = texts[:from]
-		}
-	}
-	if !s.isPlain(texts) {
-		return 0
-	}
-	return plain
 }
 
 func (s *Secrets) field(f wire.Field) wire.Field {

@@ -226,5 +226,3 @@ func (e *runEnds) find() {
 	dot := max(0, bytes.LastIndexByte(e.run, '.'))
 	e.dots = len(e.run) - bytes.LastIndexByte(e.run[:dot], '.')
 }
-
-func hasDigit(text []byte) bool { return bytes.ContainsAny(text, "0123456789") }
