@@ -137,7 +137,7 @@ func TestLongTexts(t *testing.T) {
 		}
 	}
 	for _, s := range got {
-		check("the name", s.Name, longestName+1+longestURI)
+		check("the name", s.Name, longestName+1+longestMessage)
 		check("the message", s.Message, longestMessage)
 		for _, a := range s.Attributes {
 			check(a.Key[:min(len(a.Key), 40)], a.Key, len(promptVariable)+longestName)

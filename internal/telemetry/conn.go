@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mcpc/internal/exchange"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -64,7 +64,7 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 		c.proto = bounded(h.Proto, longestName)
 	}
 	if id := h.Field("Mcp-Session-Id"); id != "" {
-		c.session = bounded(sessionHash(id), longestName)
+		c.session = bounded(hashIn(id, hashIn(redact.Redacted(id), "")), longestName) // the head may have it still, or not
 	}
 	if f.Dir == wire.Received {
 		return
@@ -87,16 +87,8 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 	}
 }
 
-// beginSession notes the answer to an initialize that was sent at a time.
-func (c *conn) beginSession(at time.Time, result jsonraw.Members) {
-	if version := result.Text("protocolVersion"); version != "" {
-		c.version = bounded(version, longestName)
-	}
-	c.started = at
-}
-
 // endSession counts the session that began on a conversation, if one did.
-func (b *maker) endSession(c *conn, at time.Time, broke bool) {
+func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 	if c.started.IsZero() {
 		return
 	}

@@ -204,7 +204,7 @@ func checkRequired(t *testing.T, r recording, e emitted, has map[string]any) {
 	case "prompts/get":
 		want[promptName] = m.Params.Name
 	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
-		want[resourceURI] = shownURI(m.Params.URI)
+		want[resourceURI] = shown(m.Params.URI)
 	}
 	for key, value := range want {
 		if has[key] != value {

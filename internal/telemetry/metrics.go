@@ -123,7 +123,11 @@ func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 			}
 			h.Points = append(h.Points, copied)
 		}
-		slices.SortFunc(h.Points, comparePoints)
+		slices.SortFunc(h.Points, func(a, b otlp.HistogramPoint) int {
+			return slices.CompareFunc(a.Attributes, b.Attributes, func(a, b otlp.Attribute) int {
+				return strings.Compare(fmt.Sprint(a.Key, " ", a.Value), fmt.Sprint(b.Key, " ", b.Value))
+			})
+		})
 		all = append(all, h)
 		if delta {
 			m.points[of] = nil
@@ -133,10 +137,4 @@ func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 		m.Start = now
 	}
 	return all
-}
-
-func comparePoints(a, b otlp.HistogramPoint) int {
-	return slices.CompareFunc(a.Attributes, b.Attributes, func(a, b otlp.Attribute) int {
-		return strings.Compare(fmt.Sprint(a.Key, " ", a.Value), fmt.Sprint(b.Key, " ", b.Value))
-	})
 }

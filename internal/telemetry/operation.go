@@ -28,7 +28,7 @@ const mostVariables = 64
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // operation reads a request or notification.
-func (b *maker) operation(p placed) operation {
+func (b *Builder) operation(p placed) operation {
 	o := operation{method: bounded(p.Message.Method, longestName), id: idText(p.Message.ID), version: p.conn.version, session: p.conn.session}
 	params, _ := p.Message.ParamMembers()
 	name := bounded(params.Text("name"), longestName)
@@ -42,7 +42,7 @@ func (b *maker) operation(p placed) operation {
 			o.prompt = bounded(of.Text("name"), longestName)
 		}
 	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
-		o.uri = shownURI(params.Text("uri"))
+		o.uri = shown(params.Text("uri"))
 	case "initialize": // opens a session that has no id yet
 		o.version, o.session = bounded(params.Text("protocolVersion"), longestName), ""
 		b.endSession(p.conn, p.Frame.Time, false)
@@ -125,7 +125,7 @@ func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 
 // contextIn is the trace context that a message has, and the one of its HTTP request where that
 // is another one. Only the first counts where the message has one.
-func (b *maker) contextIn(p placed) (context, header Context) {
+func (b *Builder) contextIn(p placed) (context, header Context) {
 	params, _ := p.Message.ParamMembers()
 	meta, _ := jsonraw.Object(params.Value("_meta"))
 	context, _ = ParseContext(meta.Text("traceparent"), meta.Text("tracestate"))

@@ -112,10 +112,13 @@ func (b *Builder) ask(r *request, p placed) *request {
 	return r
 }
 
-// notify notes a notification: an event of its request or, without one, a span.
+// notify notes a notification: an event of its request or, if it belongs to no open request, a span of its own.
 func (b *Builder) notify(r *request, p placed) {
 	if r == nil {
-		b.notified(p)
+		b.extra++
+		e := &request{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p)}
+		b.beginRound(e, p)
+		b.endRound(e, ending{at: p.Frame.Time}, false)
 		return
 	}
 	b.event(r, p.Frame.Time, bounded(p.Message.Method, longestName), notice(p.Message)...)
@@ -189,7 +192,10 @@ func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
 	}
 	result, err := m.ResultMembers()
 	if r.op.method == "initialize" && r.dir == wire.Sent && err == nil {
-		r.conn.beginSession(r.round.start, result)
+		if version := result.Text("protocolVersion"); version != "" {
+			r.conn.version = bounded(version, longestName)
+		}
+		r.conn.started = r.round.start
 		r.op.version = cmp.Or(r.conn.version, r.op.version)
 		r.op.session = r.conn.session
 	}

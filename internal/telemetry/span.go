@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mcpc/internal/otlp"
-	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
@@ -33,22 +32,9 @@ type root struct {
 	start   time.Time
 }
 
-// A maker makes spans and metrics of exchanges.
-type maker struct {
-	o Options
-	// headed are the contexts in the heads of POSTs whose body is still to come.
-	headed recent.Map[stream, Context]
-	// taken are the ids of spans that their message named.
-	taken recent.Map[otlp.SpanID, bool]
-	// extra counts what has spans beside the first ones of exchanges.
-	extra uint64
-	// events are how many wait with the exchanges that have not ended.
-	events int
-}
-
 // beginRound notes a request, and which span it says that it belongs to. The requests that a
 // command sends name their own span.
-func (b *maker) beginRound(e *request, p placed) {
+func (b *Builder) beginRound(e *request, p placed) {
 	r := &e.round
 	r.start, r.parent = p.Frame.Time, b.o.Parent
 	context, header := b.contextIn(p)
@@ -88,7 +74,7 @@ func link(to Context) otlp.Link {
 }
 
 // digest is what ids of an exchange are made of. Neither half is zero.
-func (b *maker) digest(e *request, round int, side string) (sum [sha256.Size]byte) {
+func (b *Builder) digest(e *request, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [24]byte
 	binary.BigEndian.PutUint64(n[:], uint64(e.number))
@@ -101,13 +87,13 @@ func (b *maker) digest(e *request, round int, side string) (sum [sha256.Size]byt
 	return sum
 }
 
-func (b *maker) spanID(e *request, round int, side string) otlp.SpanID {
+func (b *Builder) spanID(e *request, round int, side string) otlp.SpanID {
 	sum := b.digest(e, round, side)
 	return otlp.SpanID(sum[:8])
 }
 
 // trace is that of the exchange's round, with whether its spans are emitted.
-func (b *maker) trace(e *request) (trace otlp.TraceID, sampled bool) {
+func (b *Builder) trace(e *request) (trace otlp.TraceID, sampled bool) {
 	r := &e.round
 	of := r.parent
 	switch {
@@ -131,7 +117,7 @@ const (
 )
 
 // sides are the kinds of the spans of a request that was sent in a direction, the outer one first.
-func (b *maker) sides(dir wire.Direction) []otlp.Kind {
+func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 	switch {
 	case b.o.Between:
 		return []otlp.Kind{otlp.Server, otlp.Client}
@@ -142,7 +128,7 @@ func (b *maker) sides(dir wire.Direction) []otlp.Kind {
 }
 
 // idOf is the id of the span on one side of the round.
-func (b *maker) idOf(e *request, kind otlp.Kind) otlp.SpanID {
+func (b *Builder) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 	switch {
 	case e.round.own != nil:
 		return e.round.own.Span
@@ -153,7 +139,7 @@ func (b *maker) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 }
 
 // contextOf is the innermost span of a request: what the server asks meanwhile belongs to it.
-func (b *maker) contextOf(e *request) Context {
+func (b *Builder) contextOf(e *request) Context {
 	sides := b.sides(e.dir)
 	trace, sampled := b.trace(e)
 	return Context{Trace: trace, Span: b.idOf(e, sides[len(sides)-1]), Sampled: sampled, State: e.round.state()}
@@ -168,7 +154,7 @@ func (r *round) state() string {
 }
 
 // event notes what happened during a request.
-func (b *maker) event(e *request, at time.Time, name string, attributes ...otlp.Attribute) {
+func (b *Builder) event(e *request, at time.Time, name string, attributes ...otlp.Attribute) {
 	if len(e.round.events) >= mostEvents || b.events >= mostEventsInAll {
 		e.round.dropped++
 		return
@@ -190,12 +176,15 @@ func (b *Builder) finish(e *request, end ending) {
 }
 
 // endRound emits the spans of a round. More is set where the answer asks for another one.
-func (b *maker) endRound(e *request, end ending, more bool) {
-	if e.root == nil && more {
-		b.beginRoot(e)
-	}
+func (b *Builder) endRound(e *request, end ending, more bool) {
 	r := &e.round
 	trace, sampled := b.trace(e)
+	if e.root == nil && more { // the span over all rounds, to which the first one belongs now
+		e.root = &root{parent: r.parent, start: r.start,
+			context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()}}
+		r.parent = e.root.context
+		trace, sampled = b.trace(e)
+	}
 	parent := r.parent
 	for i, kind := range b.sides(e.dir) {
 		s := otlp.Span{Trace: trace, ID: b.idOf(e, kind), Parent: parent.Span, Remote: i == 0 && parent.Remote,
@@ -243,15 +232,7 @@ func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 	}
 }
 
-// beginRoot makes the span over all rounds, to which the first one then belongs.
-func (b *maker) beginRoot(e *request) {
-	r := &e.round
-	trace, sampled := b.trace(e)
-	e.root = &root{context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()}, parent: r.parent, start: r.start}
-	r.parent = e.root.context
-}
-
-func (b *maker) endRoot(e *request, end ending) {
+func (b *Builder) endRoot(e *request, end ending) {
 	c := e.root.context
 	s := otlp.Span{Trace: c.Trace, ID: c.Span, Parent: e.root.parent.Span, Remote: e.root.parent.Remote, TraceState: c.State, Sampled: c.Sampled,
 		Name: e.op.name(b.o.URINames), Kind: otlp.Internal, Start: e.root.start, End: end.at,
@@ -298,16 +279,8 @@ func (end *ending) judge(s *otlp.Span) {
 	}
 }
 
-func (b *maker) emit(ref int64, s otlp.Span) {
+func (b *Builder) emit(ref int64, s otlp.Span) {
 	if s.Sampled && b.o.Emit != nil {
 		b.o.Emit(ref, s)
 	}
-}
-
-// notified emits the spans of a notification that belongs to no open request.
-func (b *maker) notified(p placed) {
-	b.extra++
-	e := &request{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p)}
-	b.beginRound(e, p)
-	b.endRound(e, ending{at: p.Frame.Time}, false)
 }

@@ -63,9 +63,17 @@ const (
 // A Builder makes spans and metrics of the frames of one run. Its methods are called by one
 // goroutine. What it remembers is bounded.
 type Builder struct {
-	maker
+	o          Options
 	correlator wire.Correlator
 	target     endpoint
+	// headed are the contexts in the heads of POSTs whose body is still to come.
+	headed recent.Map[stream, Context]
+	// taken are the ids of spans that their message named.
+	taken recent.Map[otlp.SpanID, bool]
+	// extra counts the requests and notifications that have spans beside the first ones of exchanges.
+	extra uint64
+	// events counts the events that wait with the exchanges that have not ended.
+	events int
 
 	conns recent.Map[int, *conn]
 	// apart are the exchanges of the Correlator that are none: streams and pipes.
@@ -84,7 +92,7 @@ type stream struct{ conn, stream int }
 
 // New makes a Builder for one run.
 func New(o Options) *Builder {
-	b := &Builder{maker: maker{o: o}, target: endpointOf(o.Target), open: map[int]*request{}}
+	b := &Builder{o: o, target: endpointOf(o.Target), open: map[int]*request{}}
 	b.correlator.Remember(mostOpen / 2)
 	return b
 }

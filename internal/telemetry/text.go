@@ -11,7 +11,6 @@ import (
 
 const (
 	longestName    = 256
-	longestURI     = 1 << 10
 	longestMessage = 1 << 10
 	longestContent = 4 << 10
 	// longestLookedAt is how much of a content is searched for secrets, before it is cut.
@@ -33,14 +32,9 @@ func bounded(text string, n int) string {
 // noSecrets has learned no values: it hides what is named like a secret or looks like one.
 var noSecrets *redact.Secrets
 
-// shown is what may be said of a text of a message.
+// shown returns what may be said of a text of a message.
 func shown(text string) string {
 	return bounded(noSecrets.Text(bounded(text, longestLookedAt)), longestMessage)
-}
-
-// shownURI is what may be said of a URI.
-func shownURI(uri string) string {
-	return bounded(noSecrets.Text(bounded(uri, longestLookedAt)), longestURI)
 }
 
 // content is what may be said of a value of a message, as JSON.
@@ -67,6 +61,3 @@ func hashIn(text, other string) string {
 	}
 	return other
 }
-
-// sessionHash is the hash of a session's id, whether the head still has the id or not.
-func sessionHash(id string) string { return hashIn(id, hashIn(redact.Redacted(id), "")) }
