@@ -66,7 +66,7 @@ func levelOf(strict bool) redact.Guess {
 
 // A Bundle is one that is not written yet: its capture is, without secrets.
 type Bundle struct {
-	*Draft
+	*bundle.Content
 	capture *capture.Capture
 	// numbers are those that the exchanges had, added is how many of these were not meant.
 	numbers []string
@@ -94,13 +94,13 @@ func NewBundle(ctx context.Context, f *cmdutil.Factory, o BundleOptions, pick fu
 }
 
 // Close removes the bundle's own capture.
-func (b *Bundle) Close() { b.Draft.Content.Capture.Close() }
+func (b *Bundle) Close() { b.Content.Capture.Close() }
 
 // Write writes the bundle.
-func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, b.Content) }
+func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 
 // WritePage writes the page of the bundle alone.
-func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, b.Content) }
+func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
 // copied makes the capture of the bundle.
 func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, pick func() (*capture.Capture, []*capture.Row, wire.Outcome)) (*Bundle, error) {
@@ -125,7 +125,7 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &Bundle{Draft: d, numbers: sliceutil.Map(rows, (*capture.Row).Number), added: added}, nil
+	return &Bundle{Content: d, numbers: sliceutil.Map(rows, (*capture.Row).Number), added: added}, nil
 }
 
 // complete makes the other members of the capture, which has no secrets any more.
@@ -217,7 +217,9 @@ func listsOf(c *capture.Capture) ([]byte, error) {
 			continue
 		}
 		items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, member))
-		list := all[i].of(member)
+		l := all[i]
+		list := map[string]*[]json.RawMessage{"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources,
+			"resourceTemplates": &l.ResourceTemplates}[member]
 		if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
 			*list = []json.RawMessage{}
 		}
@@ -225,10 +227,6 @@ func listsOf(c *capture.Capture) ([]byte, error) {
 	}
 	raw, err := json.MarshalIndent(all, "", "  ")
 	return append(raw, '\n'), err
-}
-
-func (l *listing) of(member string) *[]json.RawMessage {
-	return map[string]*[]json.RawMessage{"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources, "resourceTemplates": &l.ResourceTemplates}[member]
 }
 
 // Confirmed shows what leaves the machine, and asks.
@@ -250,8 +248,14 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	if !f.Interactive() {
 		return refused
 	}
+	var servers []string
+	for _, r := range b.capture.Rows() {
+		if name := term.Line(r.Target); name != "" && !slices.Contains(servers, name) {
+			servers = append(servers, name)
+		}
+	}
 	w := f.Stderr()
-	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(serversIn(b.capture), ", "))
+	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(servers, ", "))
 	if others != "" {
 		fmt.Fprintf(w, "  %s\n", others)
 	}
@@ -319,14 +323,4 @@ func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 		}
 	}
 	return nil
-}
-
-// serversIn are the servers of a capture as a person is told.
-func serversIn(c *capture.Capture) (names []string) {
-	for _, r := range c.Rows() {
-		if name := term.Line(r.Target); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }

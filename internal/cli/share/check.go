@@ -105,7 +105,12 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 	if strings.HasSuffix(name, packed.Extension) {
 		return c.leaksPacked(name)
 	}
-	raw, err := readChecked(c.a, name)
+	var raw []byte
+	if name == "-" {
+		raw, err = host.ReadUpTo(c.a.In, mostChecked)
+	} else {
+		raw, err = c.a.Env.ReadFile(name, mostChecked)
+	}
 	if err != nil {
 		return nil, usage.NotRead("--check "+name, err, "")
 	}
@@ -175,14 +180,6 @@ func (c *checker) leaksByLine(r io.Reader, longest int) (all []leak, err error) 
 			part = part[:0]
 		}
 	}
-}
-
-// readChecked reads the file, or standard input for "-".
-func readChecked(f *cmdutil.Factory, name string) ([]byte, error) {
-	if name == "-" {
-		return host.ReadUpTo(f.In, mostChecked)
-	}
-	return f.Env.ReadFile(name, mostChecked)
 }
 
 func (c *checker) know(from string, values ...string) {
@@ -297,14 +294,6 @@ func (c *checker) source(f redact.Found) string {
 	}[f.Kind]
 }
 
-// placeOf names a file, or a member of it.
-func placeOf(name, member string) string {
-	if member == "" {
-		return name
-	}
-	return name + ":" + member
-}
-
 func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 	if asJSON {
 		enc := json.NewEncoder(w)
@@ -312,7 +301,11 @@ func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 		return enc.Encode(leaks)
 	}
 	for _, l := range leaks {
-		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", term.Line(placeOf(name, l.Member)), l.Line, l.Column, l.Kind, term.Line(l.From)); err != nil {
+		place := name
+		if l.Member != "" {
+			place += ":" + l.Member
+		}
+		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", term.Line(place), l.Line, l.Column, l.Kind, term.Line(l.From)); err != nil {
 			return err
 		}
 	}

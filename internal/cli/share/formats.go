@@ -40,7 +40,10 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows
 		return commands(f, w, c, rows, &traffic.Script{}, recorded.AddCurl)
 	case "mcpc":
 		script := &traffic.Script{}
-		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
+		some := slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool {
+			return slices.Contains(recorded.OpeningMethods, row.Method)
+		})
+		if len(some) > 0 && len(some) < len(rows) {
 			rows = some
 			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
@@ -58,29 +61,20 @@ func commands(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*captu
 		if i > 0 {
 			script.Space()
 		}
-		if err := addTo(f, script, c, row, add); err != nil && len(rows) == 1 {
+		exchange, err := row.Exchange()
+		if err == nil && exchange != nil {
+			script.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
+			err = add(script, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
+		}
+		if err != nil && len(rows) == 1 {
 			return err
-		} else if err != nil {
+		}
+		if err != nil {
 			script.Comment("not written: " + err.Error())
 		}
 	}
 	_, err := io.WriteString(w, script.String())
 	return err
-}
-
-// unopened are the rows that opened no conversation.
-func unopened(rows []*capture.Row) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return slices.Contains(recorded.OpeningMethods, row.Method) })
-}
-
-// addTo adds the commands of one exchange to a script.
-func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, recorded.Request) error) error {
-	exchange, err := row.Exchange()
-	if err != nil || exchange == nil {
-		return err
-	}
-	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
-	return add(s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
 }
 
 // Failed is the ending where an exchange could not be written.
@@ -103,7 +97,12 @@ func reports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*captur
 				return err
 			}
 		}
-		report := traffic.IssueReport{View: traffic.View{Title: recorded.Title(row), Facts: reportFacts(f, c, row), Exchange: exchange, Findings: row.Findings}}
+		facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
+		if server := recorded.ServerIn(c, row); server != "" {
+			facts = append(facts, []string{"server version", server})
+		}
+		report := traffic.IssueReport{View: traffic.View{Title: recorded.Title(row), Exchange: exchange, Findings: row.Findings,
+			Facts: append(facts, recorded.Facts(row, f.Now())...)}}
 		if exchange != nil {
 			var s traffic.Script
 			if recorded.AddLine(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
@@ -115,13 +114,4 @@ func reports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*captur
 		}
 	}
 	return nil
-}
-
-// reportFacts are those of show, and the versions of mcpc and the server.
-func reportFacts(f *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]string {
-	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
-	if server := recorded.ServerIn(c, row); server != "" {
-		facts = append(facts, []string{"server version", server})
-	}
-	return append(facts, recorded.Facts(row, f.Now())...)
 }

@@ -152,13 +152,8 @@ func textsIn(value json.RawMessage, all []string) []string {
 	return all
 }
 
-// A Draft is a capture without secrets, and what of its bundle is known by now.
-type Draft struct {
-	bundle.Content
-}
-
-// Draft copies the exchanges without their secrets.
-func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*Draft, error) {
+// Draft copies the exchanges without their secrets, and returns what of their bundle is known by then.
+func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*bundle.Content, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, err
@@ -173,8 +168,7 @@ func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*Draft, error) {
 		file.Close()
 		return nil, err
 	}
-	d := &Draft{}
-	d.Content.Capture = file
+	d := &bundle.Content{Capture: file}
 	d.Manifest.Hidden, d.Manifest.Values, d.Manifest.Now = left.hidden, len(left.values), h.counts
 	d.Manifest.Rules = []string{"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
 		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",

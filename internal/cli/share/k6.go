@@ -35,7 +35,12 @@ func WriteK6(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error 
 		}
 	}
 	if len(l.plan.Calls) == 0 {
-		return l.refusal()
+		for _, reason := range []string{overStdio, overSSE} {
+			if l.left[reason] > 0 {
+				return usage.New("not exported: "+refused[reason][0], wire.Hint(refused[reason][1]))
+			}
+		}
+		return usage.New("nothing to export: "+l.leftOut(), wire.Run("log")+" lists recorded exchanges")
 	}
 	l.plan.Headers = l.headers()
 	secrets, err := k6.Write(f.Output, l.plan)
@@ -79,30 +84,15 @@ var refused = map[string][2]string{
 	overSSE:   {"the responses came on another stream (HTTP+SSE), which k6 cannot read while it sends", "record a client of the server's Streamable HTTP endpoint"},
 }
 
-// refusal is the error where no call is left.
-func (l *load) refusal() error {
-	for _, reason := range []string{overStdio, overSSE} {
-		if l.left[reason] > 0 {
-			return usage.New("not exported: "+refused[reason][0], wire.Hint(refused[reason][1]))
-		}
-	}
-	return usage.New("nothing to export: "+l.leftOut(), wire.Run("log")+" lists recorded exchanges")
-}
-
 // leftOut lists what is left out, with the reasons.
 func (l *load) leftOut() string {
 	var all []string
+	n := 0
 	for _, reason := range slices.Sorted(maps.Keys(l.left)) {
+		n += l.left[reason]
 		all = append(all, fmt.Sprintf("%d %s", l.left[reason], reason))
 	}
-	return english.Plural(total(l.left), "exchange") + " left out: " + strings.Join(all, ", ")
-}
-
-func total(counts map[string]int) (n int) {
-	for _, count := range counts {
-		n += count
-	}
-	return n
+	return english.Plural(n, "exchange") + " left out: " + strings.Join(all, ", ")
 }
 
 // add adds the call of a row, or counts why it is none.

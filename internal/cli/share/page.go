@@ -51,78 +51,62 @@ func (d Page) Of(c *capture.Capture, at time.Time) ([]byte, error) {
 	}
 	defer store.Close()
 	v := view.New(store, view.Options{Now: now, Title: d.Title, File: true, Findings: judge.Shown, Words: judge.Words()})
-	p := pager{v: v, Page: &d, room: mostPageBodies}
-	if err := p.fill(context.Background()); err != nil {
+	if err := d.fill(context.Background(), v); err != nil {
 		return nil, err
 	}
 	return jsonraw.Marshal(d)
 }
 
-// A pager fills a Page, as long as there is room for bodies.
-type pager struct {
-	*Page
-	v    *view.Views
-	room int
-}
-
-func (p *pager) fill(ctx context.Context) (err error) {
-	p.Rows, p.Blocks, p.Details = []view.Row{}, map[string][]view.Line{}, map[string]view.Detail{}
-	for q := (view.Query{Count: rowsAtOnce}); len(p.Rows) < MostRows; {
-		blocks, page, err := p.v.Talk(ctx, q)
+// fill adds the exchanges and all else that the views show.
+func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
+	d.Rows, d.Blocks, d.Details = []view.Row{}, map[string][]view.Line{}, map[string]view.Detail{}
+	for q := (view.Query{Count: rowsAtOnce}); len(d.Rows) < MostRows; {
+		blocks, page, err := v.Talk(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, b := range blocks {
-			p.Rows, p.Blocks[b.Row.Key] = append(p.Rows, b.Row), b.Lines
+			d.Rows, d.Blocks[b.Row.Key] = append(d.Rows, b.Row), b.Lines
 		}
 		if q.From += len(blocks); len(blocks) == 0 || q.From >= page.Total {
 			break
 		}
-		p.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc inspect FILE shows all.", MostRows, page.Total)
+		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc inspect FILE shows all.", MostRows, page.Total)
 	}
-	if len(p.Rows) < MostRows {
-		p.Left = ""
+	if len(d.Rows) < MostRows {
+		d.Left = ""
 	}
-	for _, row := range p.Rows {
-		if err := p.detail(ctx, row.Key); err != nil {
+	room := mostPageBodies
+	cut := func(b *view.Body) { // leaves of a body what there is room for
+		if b == nil {
+			return
+		}
+		if most := min(mostPageBody, room); len(b.Text) > most {
+			b.Text, b.Cut = b.Text[:jsonraw.RuneStart([]byte(b.Text), most)], true
+		}
+		room -= len(b.Text)
+	}
+	for _, row := range d.Rows {
+		detail, err := v.Detail(ctx, row.Key)
+		if err != nil {
 			return err
 		}
+		detail.Lines = nil // the block has them
+		cut(detail.Request)
+		cut(detail.Response)
+		for i := range detail.Frames {
+			cut(detail.Frames[i].Body)
+			cut(detail.Frames[i].Was)
+		}
+		d.Details[row.Key] = detail
 	}
-	p.Conversations = p.v.Conversations()
-	if p.Tools, err = p.v.Tools(ctx, view.Query{}); err != nil {
+	d.Conversations = v.Conversations()
+	if d.Tools, err = v.Tools(ctx, view.Query{}); err != nil {
 		return err
 	}
-	if p.Streams, err = p.v.Streams(ctx, view.Query{}); err != nil {
+	if d.Streams, err = v.Streams(ctx, view.Query{}); err != nil {
 		return err
 	}
-	p.Secrets, err = p.v.Secrets(ctx, view.Query{})
+	d.Secrets, err = v.Secrets(ctx, view.Query{})
 	return err
-}
-
-// detail adds what there is to know of an exchange.
-func (p *pager) detail(ctx context.Context, key string) error {
-	d, err := p.v.Detail(ctx, key)
-	if err != nil {
-		return err
-	}
-	d.Lines = nil // the block has them
-	p.cut(d.Request)
-	p.cut(d.Response)
-	for i := range d.Frames {
-		p.cut(d.Frames[i].Body)
-		p.cut(d.Frames[i].Was)
-	}
-	p.Details[key] = d
-	return nil
-}
-
-// cut leaves of a body what there is room for.
-func (p *pager) cut(b *view.Body) {
-	if b == nil {
-		return
-	}
-	if most := min(mostPageBody, p.room); len(b.Text) > most {
-		b.Text, b.Cut = b.Text[:jsonraw.RuneStart([]byte(b.Text), most)], true
-	}
-	p.room -= len(b.Text)
 }
