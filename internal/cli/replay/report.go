@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"mcpc/internal/sanitize"
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
@@ -131,9 +132,9 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 // markdown writes what is not as recorded for a comment or a job summary.
 func (w *show) markdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", verdict.MarkdownCode(w.f.Secrets.Text(w.target)), term.Line(w.f.Secrets.Text(w.summary())))
+	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(w.target)), term.Line(w.f.Secrets.Text(w.summary())))
 	if !out.Good() {
-		fmt.Fprintf(&b, "\n%s\n", verdict.MarkdownCode(w.f.Secrets.Text(out.Text)))
+		fmt.Fprintf(&b, "\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(out.Text)))
 	}
 	head := "\n| Exchange | Verdict | Request | Path | Was | Is |\n| --- | --- | --- | --- | --- | --- |\n"
 	for _, r := range w.rows {
@@ -147,7 +148,7 @@ func (w *show) markdown(to io.Writer, out wire.Outcome) error {
 		for _, d := range differences {
 			cells := []string{r.Number, r.Verdict}
 			for _, text := range []string{strings.TrimSpace(r.Method + " " + r.Name), d.Path, d.Was, d.Is} {
-				cells = append(cells, verdict.MarkdownCode(text))
+				cells = append(cells, sanitize.MarkdownCell(text))
 			}
 			b.WriteString(head + "| " + strings.Join(cells, " | ") + " |\n")
 			head = ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"mcpc/internal/sanitize"
 	"os"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func TestViewsAgree(t *testing.T) {
 	r := golden()
 	views := map[string]string{"text": marks(Text(r, false)), "all": marks(Text(r, true)), "markdown": string(Markdown(r)), "github": string(GitHub(r, ""))}
 	for name, view := range views {
-		if name != "markdown" && !strings.Contains(view, r.Summary()) || name == "markdown" && !strings.Contains(view, escaped(r.Summary())) {
+		if name != "markdown" && !strings.Contains(view, r.Summary()) || name == "markdown" && !strings.Contains(view, sanitize.Markdown(r.Summary())) {
 			t.Errorf("%s: no summary %q", name, r.Summary())
 		}
 		for _, c := range r.Changes {

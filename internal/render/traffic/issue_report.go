@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -33,11 +34,11 @@ const (
 // in it can end the block that holds it, or act on a terminal.
 func WriteIssueReport(w io.Writer, r IssueReport) error {
 	m := &issueWriter{}
-	m.paragraph("## " + code(r.Title))
+	m.paragraph("## " + sanitize.MarkdownCode(r.Title))
 	var facts []string
 	for _, fact := range r.Facts {
 		if len(fact) == 2 && fact[1] != "" {
-			facts = append(facts, "- "+fact[0]+": "+code(fact[1]))
+			facts = append(facts, "- "+fact[0]+": "+sanitize.MarkdownCode(fact[1]))
 		}
 	}
 	m.paragraph(strings.Join(facts, "\n"))
@@ -86,33 +87,8 @@ func (m *issueWriter) section(name string) { m.paragraph("### " + name) }
 
 // fence writes a code block whose fence is longer than any in the text.
 func (m *issueWriter) fence(language, text string) {
-	mark := strings.Repeat("`", max(3, longestRun(text)+1))
+	mark := sanitize.MarkdownFence(text)
 	m.paragraph(mark + language + "\n" + term.Block(text) + "\n" + mark)
-}
-
-// code is a text of one line as code within a line of Markdown.
-func code(text string) string {
-	text = term.Line(text)
-	mark := strings.Repeat("`", longestRun(text)+1)
-	if text == "" || strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") ||
-		strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
-		text = " " + text + " "
-	}
-	return mark + text + mark
-}
-
-// longestRun is the length of the longest row of backticks.
-func longestRun(text string) (longest int) {
-	run := 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
 }
 
 // message writes one message as JSON where it is JSON.
@@ -185,7 +161,7 @@ func (m *issueWriter) findings(findings []wire.Finding) {
 	m.section("Findings")
 	var lines []string
 	for _, f := range findings {
-		lines = append(lines, "- "+code(failure.Finding(reporting, f)))
+		lines = append(lines, "- "+sanitize.MarkdownCode(failure.Finding(reporting, f)))
 	}
 	m.paragraph(strings.Join(lines, "\n"))
 }

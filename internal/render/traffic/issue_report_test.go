@@ -50,11 +50,3 @@ func TestMarkdownHoldsEverything(t *testing.T) {
 		}
 	}
 }
-
-func TestCode(t *testing.T) {
-	for text, want := range map[string]string{"a": "`a`", "": "`  `", "a`b": "``a`b``", "`": "`` ` ``", "a\n# b": "`a␊# b`"} {
-		if got := code(text); got != want {
-			t.Errorf("Code(%q) = %q, want %q", text, got, want)
-		}
-	}
-}

@@ -7,40 +7,15 @@ import (
 	"strings"
 
 	"mcpc/internal/english"
-	"mcpc/internal/render/term"
+	"mcpc/internal/sanitize"
 )
-
-// htmlSafe keeps text from being read as HTML.
-var htmlSafe = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
-// markdownText is a text of mcpc's own on one line of Markdown, in which it has no effect.
-func markdownText(text string) string {
-	var b strings.Builder
-	for _, r := range htmlSafe.Replace(term.Line(text)) {
-		if strings.ContainsRune("\\`*_[]|", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// MarkdownCode is a text of a stranger as code, in which neither Markdown nor a name has an
-// effect.
-func MarkdownCode(text string) string {
-	if text == "" {
-		return ""
-	}
-	text = strings.ReplaceAll(strings.ReplaceAll(term.Line(text), "|", "\\|"), "`", "'")
-	return "`" + text + "`"
-}
 
 // Markdown writes the report for a comment or a job summary.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## mcpc %s: %s\n\n%s\n", r.Command, MarkdownCode(r.Target), r.Summary())
+	fmt.Fprintf(&b, "## mcpc %s: %s\n\n%s\n", r.Command, sanitize.MarkdownCode(r.Target), r.Summary())
 	if r.Incomplete != "" {
-		fmt.Fprintf(&b, "\n**incomplete:** %s\n", MarkdownCode(r.Incomplete))
+		fmt.Fprintf(&b, "\n**incomplete:** %s\n", sanitize.MarkdownCode(r.Incomplete))
 	}
 	rows := func(head string, n int, row func(i int) []string) {
 		if n > 0 {
@@ -56,7 +31,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		if rung.Fix != "" {
 			text += "; fix: " + rung.Fix
 		}
-		return []string{rung.Name, rung.State, MarkdownCode(text)}
+		return []string{rung.Name, rung.State, sanitize.MarkdownCell(text)}
 	})
 	rows("Severity | Rule | Subject | Title | Got | Fix", len(r.Findings), func(i int) []string {
 		f := r.Findings[i]
@@ -67,7 +42,7 @@ func (r *Report) Markdown(w io.Writer) error {
 				got += "; stderr: " + stderr
 			}
 		}
-		return []string{f.Severity, f.Rule, MarkdownCode(f.Subject), markdownText(f.Title), MarkdownCode(got), markdownText(f.Fix)}
+		return []string{f.Severity, f.Rule, sanitize.MarkdownCell(f.Subject), sanitize.Markdown(f.Title), sanitize.MarkdownCell(got), sanitize.Markdown(f.Fix)}
 	})
 	if h := r.Hosts; h != nil {
 		head := "Tool"
@@ -76,7 +51,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		tools := h.shown()
 		rows(head, len(tools), func(i int) []string {
-			cells := []string{MarkdownCode(tools[i].Tool)}
+			cells := []string{sanitize.MarkdownCell(tools[i].Tool)}
 			for _, c := range tools[i].Cells {
 				cells = append(cells, c.Verdict)
 			}
@@ -84,10 +59,10 @@ func (r *Report) Markdown(w io.Writer) error {
 		})
 	}
 	for _, text := range r.Stale {
-		fmt.Fprintf(&b, "\nStale in the baseline: %s\n", MarkdownCode(text))
+		fmt.Fprintf(&b, "\nStale in the baseline: %s\n", sanitize.MarkdownCode(text))
 	}
 	for _, text := range r.Notes {
-		fmt.Fprintf(&b, "\n%s\n", MarkdownCode(text))
+		fmt.Fprintf(&b, "\n%s\n", sanitize.MarkdownCode(text))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

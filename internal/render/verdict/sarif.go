@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"mcpc/internal/render/term"
+	"mcpc/internal/sanitize"
 )
 
 // The form is SARIF 2.1.0 with these objects only: one run, its driver with the rules that
@@ -146,7 +147,8 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 func sarifRuleOf(rule Rule) sarifRule {
 	title := cmp.Or(rule.Title, rule.ID)
 	s := sarifRule{ID: rule.ID, Short: sarifMessage{Text: title}, Full: sarifMessage{Text: title}}
-	s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s", markdownText(rule.Title), markdownText(rule.Fix), markdownText(rule.Source))}
+	s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s",
+		sanitize.Markdown(rule.Title), sanitize.Markdown(rule.Fix), sanitize.Markdown(rule.Source))}
 	s.Default.Level, s.Properties.Tags = cmp.Or(sarifLevels[rule.Severity], "warning"), rule.Tags
 	return s
 }

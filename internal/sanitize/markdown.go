@@ -1,0 +1,38 @@
+package sanitize
+
+import "strings"
+
+// markup are the characters that mean something to Markdown or GitHub, which turns @name into a mention, #1 into a link
+// and a URL into another: an empty comment behind them ends that.
+var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;",
+	"|", "\\|", "~", "\\~", "!", "\\!", "@", "@<!-- -->", "#", "#<!-- -->", "://", ":<!-- -->//", "www.", "www<!-- -->.")
+
+// Markdown returns a text on one line of Markdown that means nothing there: no markup, no link and no mention.
+func Markdown(text string) string { return markup.Replace(Line(text, Signs)) }
+
+// MarkdownCode returns a text as code within a line of Markdown; "" stays "".
+func MarkdownCode(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = Line(text, Signs)
+	mark := strings.Repeat("`", longestTicks(text)+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") || strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
+		text = " " + text + " "
+	}
+	return mark + text + mark
+}
+
+// MarkdownCell is MarkdownCode for a cell of a table, which a "|" would end.
+func MarkdownCell(text string) string { return strings.ReplaceAll(MarkdownCode(text), "|", "\\|") }
+
+// MarkdownFence returns the mark before and after a block of code that the text cannot end.
+func MarkdownFence(text string) string { return strings.Repeat("`", max(3, longestTicks(text)+1)) }
+
+// longestTicks returns the length of the longest row of backticks.
+func longestTicks(text string) (longest int) {
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
+	}
+	return longest
+}
