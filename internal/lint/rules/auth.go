@@ -14,7 +14,13 @@ import (
 // are noted, and judged at the end.
 var auth = []Check{
 	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(right401)},
-	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: errorIn200},
+	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: func(e *conv.Event) {
+		text := strings.ToLower(e.Message.Error.Message)
+		if e.Stream.Request.Field("Authorization") == "" && slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
+			func(w string) bool { return strings.Contains(text, w) }) {
+			e.FindMessage("HTTP 200", "HTTP 200 with: "+e.Message.Error.Message, "HTTP 401")
+		}
+	}},
 	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
 		if r.status == 401 && r.challenge["resource_metadata"] == "" {
 			refused(e, r, "WWW-Authenticate: "+r.field, "resource_metadata")
@@ -206,12 +212,4 @@ func embedded(e *conv.Event) bool { return e.Message.Kind == wire.Response }
 // unauthorized: the refusal is a JSON-RPC error in a response that says all is well.
 func unauthorized(e *conv.Event) bool {
 	return onStream(e) && e.Stream.Status() == 200 && e.Stream.Request != nil
-}
-
-func errorIn200(e *conv.Event) {
-	text := strings.ToLower(e.Message.Error.Message)
-	if e.Stream.Request.Field("Authorization") == "" && slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
-		func(w string) bool { return strings.Contains(text, w) }) {
-		e.FindMessage("HTTP 200", "HTTP 200 with: "+e.Message.Error.Message, "HTTP 401")
-	}
 }

@@ -12,19 +12,45 @@ import (
 )
 
 var framing = []Check{
-	{ID: "L001", Kind: conv.OnMessage, Do: envelope},
-	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: oneOfTwo},
+	{ID: "L001", Kind: conv.OnMessage, Do: func(e *conv.Event) {
+		switch p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth", "shape", "method", "params"); {
+		case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
+		default:
+			e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
+		}
+	}},
+	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: func(e *conv.Event) {
+		if problem(e, "shape") != nil {
+			e.FindMessage("response", e.Show(e.Message.Raw), `"result" or "error"`)
+		}
+	}},
 	{ID: "L003", Kind: conv.OnReply, When: named, Do: knownID},
-	{ID: "L004", Kind: conv.OnMessage, When: hasID, Do: idType},
-	{ID: "L005", Kind: conv.OnMessage, When: isReply, Do: errorMembers},
-	{ID: "L006", Kind: conv.OnReply, Do: unanswered},
+	{ID: "L004", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Message.ID != nil }, Do: idType},
+	{ID: "L005", Kind: conv.OnMessage, When: isReply, Do: func(e *conv.Event) {
+		if p := problem(e, "error", "error_code", "error_message"); p != nil {
+			e.FindMessage("error", p.Text, "an integer code and a string message")
+		}
+	}},
+	{ID: "L006", Kind: conv.OnReply, Do: func(e *conv.Event) {
+		if toNotification(e) {
+			e.FindMessage("notification", e.Show(e.Message.Raw), "no response")
+		}
+	}},
 	{ID: "L007", Kind: conv.OnBatch, Do: func(e *conv.Event) { e.Find("", e.Show(e.Message.Raw), "single messages") }},
 	{ID: "L009", Kind: conv.OnMessage, Do: strictJSON},
 	{ID: "L009", Kind: conv.OnNoise, When: brokenMessage, Do: func(e *conv.Event) { e.Find("", e.Show(e.Value), "JSON in UTF-8") }},
-	{ID: "L017", Kind: conv.OnMessage, Do: metaKeys},
+	{ID: "L017", Kind: conv.OnMessage, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
 	{ID: "L017", Kind: conv.OnTool, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
 	{ID: "L017", Kind: conv.OnContent, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
-	{ID: "L018", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Raw("_meta") != nil }, Do: traceContext},
+	{ID: "L018", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Raw("_meta") != nil }, Do: func(e *conv.Event) {
+		// These are the three unprefixed keys of SEP-414.
+		for name, good := range map[string]func(string) bool{"traceparent": traceparent, "tracestate": pairs, "baggage": pairs} {
+			raw := e.Raw("_meta", name)
+			if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !good(text)) {
+				e.Find("/_meta/"+name, e.Show(raw), "a W3C "+name)
+			}
+		}
+	}},
 }
 
 // problem is the first problem of a message with one of some rules, or nil.
@@ -41,20 +67,6 @@ func hasMethod(e *conv.Event) bool { return jsonraw.First(e.Message.Raw, "method
 
 func isReply(e *conv.Event) bool {
 	return !hasMethod(e) && (e.Message.Result != nil || e.Message.Error != nil || problem(e, "shape", "error", "error_code", "error_message") != nil)
-}
-
-func envelope(e *conv.Event) {
-	switch p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth", "shape", "method", "params"); {
-	case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
-	default:
-		e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
-	}
-}
-
-func oneOfTwo(e *conv.Event) {
-	if problem(e, "shape") != nil {
-		e.FindMessage("response", e.Show(e.Message.Raw), `"result" or "error"`)
-	}
 }
 
 // named: what has no id is judged by other rules.
@@ -75,8 +87,6 @@ func knownID(e *conv.Event) {
 	}
 }
 
-func hasID(e *conv.Event) bool { return e.Message.ID != nil }
-
 func idType(e *conv.Event) {
 	p := problem(e, "id")
 	if p == nil {
@@ -89,12 +99,6 @@ func idType(e *conv.Event) {
 	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: "message", Got: "id " + e.Show(e.Message.ID), Want: "a string or an integer"})
 }
 
-func errorMembers(e *conv.Event) {
-	if p := problem(e, "error", "error_code", "error_message"); p != nil {
-		e.FindMessage("error", p.Text, "an integer code and a string message")
-	}
-}
-
 // toNotification reports a reply to a message that needs none.
 func toNotification(e *conv.Event) bool {
 	if e.Call != nil {
@@ -105,12 +109,6 @@ func toNotification(e *conv.Event) bool {
 	}
 	return e.LastSent == wire.Notification && e.OpenCalls() == 0 && e.NearMiss(e.Message.ID) == nil &&
 		e.Conversation.Call(conv.Key(e.Message.ID)) == nil
-}
-
-func unanswered(e *conv.Event) {
-	if toNotification(e) {
-		e.FindMessage("notification", e.Show(e.Message.Raw), "no response")
-	}
 }
 
 func notANumber(raw []byte) bool {
@@ -141,8 +139,6 @@ func strictJSON(e *conv.Event) {
 		e.Hit(conv.Hit{Severity: conv.Warn, Pointer: at, Got: "a member that is duplicated", Want: "each member once"})
 	}
 }
-
-func metaKeys(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }
 
 // protocolKeys are the names that the protocol itself has below its prefix.
 var protocolKeys = []string{"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "serverInfo", "subscriptionId",
@@ -206,16 +202,6 @@ func reserved(prefix string, rev conv.Rev) bool {
 		at = len(all) - 2
 	}
 	return at >= 0 && at < len(all) && (all[at] == "modelcontextprotocol" || all[at] == "mcp")
-}
-
-// traceContext checks the three unprefixed keys of SEP-414.
-func traceContext(e *conv.Event) {
-	for name, good := range map[string]func(string) bool{"traceparent": traceparent, "tracestate": pairs, "baggage": pairs} {
-		raw := e.Raw("_meta", name)
-		if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !good(text)) {
-			e.Find("/_meta/"+name, e.Show(raw), "a W3C "+name)
-		}
-	}
 }
 
 func traceparent(text string) bool {

@@ -48,7 +48,10 @@ var httpChecks = []Check{
 	}},
 	{ID: "L079", Kind: conv.OnEvent, When: listens, Do: idle},
 	{ID: "L079", Kind: conv.OnClose, When: listens, Do: idle},
-	{ID: "L081", Kind: conv.OnHead, When: answersRequest, Do: func(e *conv.Event) {
+	{ID: "L081", Kind: conv.OnHead, When: func(e *conv.Event) bool {
+		// The head of a response to a request that went well.
+		return e.Stream.Sent == wire.Request && e.Stream.Status()/100 == 2 && e.Stream.Status() != 202 && !e.SSE
+	}, Do: func(e *conv.Event) {
 		media := conv.MediaType(e.Stream.Response.Field("Content-Type"))
 		if media != "application/json" && media != "text/event-stream" {
 			header(e, "Content-Type: "+media, "application/json or text/event-stream")
@@ -144,11 +147,6 @@ func idle(e *conv.Event) {
 	if gap := e.Frame.Time.Sub(since); gap > longestIdle {
 		e.FindMessage("subscriptions/listen", "nothing for "+gap.String(), "a comment at least every 60 s")
 	}
-}
-
-// answersRequest reports the head of a response to a request that went well.
-func answersRequest(e *conv.Event) bool {
-	return e.Stream.Sent == wire.Request && e.Stream.Status()/100 == 2 && e.Stream.Status() != 202 && !e.SSE
 }
 
 func local(s *conv.Stream) bool {

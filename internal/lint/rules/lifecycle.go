@@ -11,10 +11,36 @@ import (
 
 var lifecycle = []Check{
 	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: initializeResult},
-	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: counterOffer},
-	{ID: "L030", Kind: conv.OnAsk, Do: early},
-	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: declaredByClient},
-	{ID: "L033", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Stream == nil || e.SSE || e.Stream.Session() != "" }, Do: freshID},
+	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: func(e *conv.Event) {
+		// A version that the server answered once is one that it supports. An answer to an offer that it does not
+		// support should be the latest of them.
+		offered, answered := e.Client.Version, e.Text("protocolVersion")
+		latest := conv.State[string](e.Conversation, "latest version")
+		if answered != offered && answered < *latest {
+			e.Find("/protocolVersion", answered+" for the offer "+offered, *latest+", which the server speaks as well")
+		}
+		*latest = max(*latest, answered)
+	}},
+	{ID: "L030", Kind: conv.OnAsk, Do: func(e *conv.Event) {
+		if e.Method != "ping" && !e.Initialized {
+			e.FindMessage(e.Method, e.Method+" before notifications/initialized", "only ping")
+		}
+	}},
+	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: func(e *conv.Event) {
+		if name, ok := capabilityOf[e.Method]; ok {
+			if want := undeclared(&e.Client, name, e.Text("mode")); want != "" {
+				e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want})
+			}
+		}
+	}},
+	{ID: "L033", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Stream == nil || e.SSE || e.Stream.Session() != "" }, Do: func(e *conv.Event) {
+		used := conv.State[recent.Map[string, uint64]](e.Conversation, "server ids")
+		key := conv.Key(e.Message.ID)
+		if _, again := used.Lookup(key); again {
+			e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + e.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
+		}
+		used.Put(key, e.Frame.Seq)
+	}},
 }
 
 func initializeResult(e *conv.Event) {
@@ -32,33 +58,8 @@ func initializeResult(e *conv.Event) {
 	}
 }
 
-// counterOffer: a version that the server answered once is one that it supports. An
-// answer to an offer that it does not support should be the latest of them.
-func counterOffer(e *conv.Event) {
-	offered, answered := e.Client.Version, e.Text("protocolVersion")
-	latest := conv.State[string](e.Conversation, "latest version")
-	if answered != offered && answered < *latest {
-		e.Find("/protocolVersion", answered+" for the offer "+offered, *latest+", which the server speaks as well")
-	}
-	*latest = max(*latest, answered)
-}
-
-func early(e *conv.Event) {
-	if e.Method != "ping" && !e.Initialized {
-		e.FindMessage(e.Method, e.Method+" before notifications/initialized", "only ping")
-	}
-}
-
 // capabilityOf is what a client declares to be asked by a method.
 var capabilityOf = map[string]string{"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
-
-func declaredByClient(e *conv.Event) {
-	if name, ok := capabilityOf[e.Method]; ok {
-		if want := undeclared(&e.Client, name, e.Text("mode")); want != "" {
-			e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want})
-		}
-	}
-}
 
 // undeclared is the capability that a request needs and the client does not declare, or
 // "". elicitation without members is that of forms.
@@ -75,15 +76,6 @@ func undeclared(client *conv.Peer, name, mode string) string {
 	return ""
 }
 
-func freshID(e *conv.Event) {
-	used := conv.State[recent.Map[string, uint64]](e.Conversation, "server ids")
-	key := conv.Key(e.Message.ID)
-	if _, again := used.Lookup(key); again {
-		e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + e.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
-	}
-	used.Put(key, e.Frame.Seq)
-}
-
 var capabilities = []Check{
 	{ID: "L037", Kind: conv.OnNotice, Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
 		"notifications/resources/list_changed", "notifications/resources/updated"}, When: serverDeclared, Do: declaredChanges},
@@ -92,7 +84,13 @@ var capabilities = []Check{
 			e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability logging"})
 		}
 	}},
-	{ID: "L040", Kind: conv.OnResult, Methods: opening, Do: capabilityObjects},
+	{ID: "L040", Kind: conv.OnResult, Methods: opening, Do: func(e *conv.Event) {
+		for _, m := range capsOf(e) {
+			if !conv.IsObject(m.Value) {
+				e.Find(jsonraw.Pointer("/capabilities", m.Name), e.Show(m.Value), "an object")
+			}
+		}
+	}},
 	{ID: "L041", Kind: conv.OnResult, Methods: opening, Do: func(e *conv.Event) {
 		for _, m := range capsOf(e) {
 			if !slices.Contains(capabilityNames, m.Name) {
@@ -125,14 +123,6 @@ func declaredChanges(e *conv.Event) {
 func capsOf(e *conv.Event) jsonraw.Members {
 	members, _ := jsonraw.Object(e.Raw("capabilities"))
 	return members
-}
-
-func capabilityObjects(e *conv.Event) {
-	for _, m := range capsOf(e) {
-		if !conv.IsObject(m.Value) {
-			e.Find(jsonraw.Pointer("/capabilities", m.Name), e.Show(m.Value), "an object")
-		}
-	}
 }
 
 func extensionIDs(e *conv.Event) {

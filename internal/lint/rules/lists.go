@@ -23,17 +23,45 @@ var lists = []Check{
 			e.Find("/nextCursor", "null", "no nextCursor on the last page")
 		}
 	}},
-	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: isFinal, Do: cacheMembers},
-	{ID: "L149", Kind: conv.OnResult, Methods: listMethods, When: func(e *conv.Event) bool { return e.Raw("cacheScope") != nil }, Do: sameScope},
+	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: isFinal, Do: func(e *conv.Event) {
+		if ttl := e.Raw("ttlMs"); conv.TypeOf(ttl) != "integer" || ttl[0] == '-' {
+			e.Find("/ttlMs", e.Show(ttl), "an integer of at least 0")
+		}
+		if scope := e.Text("cacheScope"); scope != "public" && scope != "private" {
+			e.Find("/cacheScope", e.Got("cacheScope"), `"public" or "private"`)
+		}
+	}},
+	{ID: "L149", Kind: conv.OnResult, Methods: listMethods, When: func(e *conv.Event) bool { return e.Raw("cacheScope") != nil }, Do: func(e *conv.Event) {
+		page := pageOf(e)
+		if before := page.Previous(); before != nil && before.Scope != page.Scope {
+			e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
+		}
+	}},
 	{ID: "L151", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Raw("ttlMs") != nil || e.Raw("cacheScope") != nil }, Do: plausibleHints},
 	{ID: "L152", Kind: conv.OnResult, Methods: listMethods, Do: changedInside},
 	{ID: "L152", Kind: conv.OnNotice, When: func(e *conv.Event) bool { return listOf[e.Method] != "" }, Do: func(e *conv.Event) {
 		conv.State[fetched](e.Conversation, "fetched "+listOf[e.Method]).told = true
 	}},
 	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: cursorGiven},
-	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: cursorAsked},
-	{ID: "client-cursor", Kind: conv.OnEnd, Whole: true, Do: cursorLeft},
-	{ID: "client-list-changed", Kind: conv.OnNotice, When: announced, Do: func(e *conv.Event) {
+	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
+		if cursor := conv.Inside(e.Value, "cursor"); cursor != nil {
+			delete(*conv.State[cursorsLeft](e.Conversation, "cursors"), e.Method+string(cursor))
+		}
+	}},
+	{ID: "client-cursor", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
+		left := *conv.State[cursorsLeft](e.Conversation, "cursors")
+		for _, key := range slices.Sorted(maps.Keys(left)) {
+			c := left[key]
+			e.Hit(conv.Hit{Root: true, Subject: c.method, Pointer: "/result/nextCursor", Spot: c.spot, Got: "no request for the page at " + c.cursor, Want: c.method + " with this cursor"})
+		}
+		clear(left)
+	}},
+	{ID: "client-list-changed", Kind: conv.OnNotice, When: func(e *conv.Event) bool {
+		// A change of a list whose changes the server declares.
+		list := listOf[e.Method]
+		capability, _, _ := strings.Cut(list, "/")
+		return list != "" && (!e.Server.Declared || e.Server.Has(capability, "listChanged"))
+	}, Do: func(e *conv.Event) {
 		*conv.State[conv.Spot](e.Conversation, "changed "+listOf[e.Method]) = e.Spot()
 	}},
 	{ID: "client-list-changed", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
@@ -42,19 +70,18 @@ var lists = []Check{
 	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // it was on its way
 		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
-	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: notHeeded},
+	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
+		for _, method := range listMethods {
+			if spot := *conv.State[conv.Spot](e.Conversation, "changed "+method); spot.Seq > 0 {
+				e.Hit(conv.Hit{Root: true, Subject: method, Pointer: "/method", Spot: spot, Got: "no " + method + " after it", Want: method})
+			}
+		}
+	}},
 }
 
 // listOf is the list that a notification says has changed.
 var listOf = map[string]string{"notifications/tools/list_changed": "tools/list", "notifications/prompts/list_changed": "prompts/list",
 	"notifications/resources/list_changed": "resources/list"}
-
-// announced reports a change of a list whose changes the server declares.
-func announced(e *conv.Event) bool {
-	list := listOf[e.Method]
-	capability, _, _ := strings.Cut(list, "/")
-	return list != "" && (!e.Server.Declared || e.Server.Has(capability, "listChanged"))
-}
 
 func pages(e *conv.Event) {
 	page := pageOf(e)
@@ -68,22 +95,6 @@ func pages(e *conv.Event) {
 	}
 	if page.Repeats() {
 		e.Find("/nextCursor", e.Got("nextCursor")+" again", "a cursor that was not given before, or none")
-	}
-}
-
-func cacheMembers(e *conv.Event) {
-	if ttl := e.Raw("ttlMs"); conv.TypeOf(ttl) != "integer" || ttl[0] == '-' {
-		e.Find("/ttlMs", e.Show(ttl), "an integer of at least 0")
-	}
-	if scope := e.Text("cacheScope"); scope != "public" && scope != "private" {
-		e.Find("/cacheScope", e.Got("cacheScope"), `"public" or "private"`)
-	}
-}
-
-func sameScope(e *conv.Event) {
-	page := pageOf(e)
-	if before := page.Previous(); before != nil && before.Scope != page.Scope {
-		e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
 	}
 }
 
@@ -149,28 +160,5 @@ func cursorGiven(e *conv.Event) {
 	}
 	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*left) < mostCursors {
 		(*left)[e.Method+string(cursor)] = cursorSeen{e.Method, e.Show(cursor), e.Spot()}
-	}
-}
-
-func cursorAsked(e *conv.Event) {
-	if cursor := conv.Inside(e.Value, "cursor"); cursor != nil {
-		delete(*conv.State[cursorsLeft](e.Conversation, "cursors"), e.Method+string(cursor))
-	}
-}
-
-func cursorLeft(e *conv.Event) {
-	left := *conv.State[cursorsLeft](e.Conversation, "cursors")
-	for _, key := range slices.Sorted(maps.Keys(left)) {
-		c := left[key]
-		e.Hit(conv.Hit{Root: true, Subject: c.method, Pointer: "/result/nextCursor", Spot: c.spot, Got: "no request for the page at " + c.cursor, Want: c.method + " with this cursor"})
-	}
-	clear(left)
-}
-
-func notHeeded(e *conv.Event) {
-	for _, method := range listMethods {
-		if spot := *conv.State[conv.Spot](e.Conversation, "changed "+method); spot.Seq > 0 {
-			e.Hit(conv.Hit{Root: true, Subject: method, Pointer: "/method", Spot: spot, Got: "no " + method + " after it", Want: method})
-		}
 	}
 }

@@ -53,7 +53,15 @@ var notices = []Check{
 	{ID: "L178", Kind: conv.OnResult, Methods: listen, Do: tagged},
 	{ID: "L179", Kind: conv.OnNotice, When: onListen, Do: withinFilter},
 	{ID: "L180", Kind: conv.OnNotice, Methods: []string{acknowledged}, When: onListen, Do: acknowledges},
-	{ID: "L181", Kind: conv.OnClose, When: listens, Do: graceful},
+	{ID: "L181", Kind: conv.OnClose, When: listens, Do: func(e *conv.Event) {
+		// The server ended the subscription. Without a result the client cannot tell it from a lost connection.
+		f := e.Frame.Close
+		if f == nil || f.By == 0 || f.How != "end" || e.Stream.Call.Answers > 0 || e.Stream.Call.CancelledAt > 0 ||
+			has(e, "ended", string(e.Stream.Call.ID)) {
+			return
+		}
+		e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
+	}},
 	{ID: "L182", Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
 		if call := e.Conversation.Call(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listen[0] {
 			e.Find("/requestId", e.Got("requestId"), "the id of a listen request")
@@ -301,17 +309,6 @@ var notesSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledg
 		s.open[m.Name] = string(m.Value) != "false"
 	}
 }}
-
-// graceful: the server ended the subscription. Without a result the client cannot tell it
-// from a lost connection.
-func graceful(e *conv.Event) {
-	f := e.Frame.Close
-	if f == nil || f.By == 0 || f.How != "end" || e.Stream.Call.Answers > 0 || e.Stream.Call.CancelledAt > 0 ||
-		has(e, "ended", string(e.Stream.Call.ID)) {
-		return
-	}
-	e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
-}
 
 var notesEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
 	conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)

@@ -17,7 +17,14 @@ var pipe = []Check{
 		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"})
 	}},
 	{ID: "L021", Kind: conv.OnMessage, Do: noRequest},
-	{ID: "L023", Kind: conv.OnMessage, Do: answersFirst},
+	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) {
+		// The process that ended before the first message is reported now.
+		*conv.State[bool](e.Conversation, "answered first") = true
+		if died := conv.State[*conv.Hit](e.Conversation, "died at first"); *died != nil {
+			e.Hit(**died)
+			*died = nil
+		}
+	}},
 	{ID: "L023", Kind: conv.OnClose, Do: diesAtFirst},
 	{ID: "L024", Kind: conv.OnReply, When: cancelled, Do: afterCancel},
 	{ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: cancelled, Do: afterCancel},
@@ -45,15 +52,6 @@ func diesAtFirst(e *conv.Event) {
 	*conv.State[*conv.Hit](e.Conversation, "died at first") = &conv.Hit{Root: true, Subject: "process",
 		Got: "ended (" + f.How + ") before it answered the first request", Want: "an error response",
 		Spot: conv.Spot{Conn: e.Frame.Conn, Seq: e.Frame.Seq}}
-}
-
-// answersFirst notes the first message, and reports the process that ended before it.
-func answersFirst(e *conv.Event) {
-	*conv.State[bool](e.Conversation, "answered first") = true
-	if died := conv.State[*conv.Hit](e.Conversation, "died at first"); *died != nil {
-		e.Hit(**died)
-		*died = nil
-	}
 }
 
 // inFlight is how long a message may have been on its way when the client cancelled.

@@ -29,7 +29,14 @@ var sessions = []Check{
 	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) }, Do: twice},
 	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
 		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && e.Stream.Session() != "" && !resumes(e.Stream)
-	}, Do: eventID},
+	}, Do: func(e *conv.Event) {
+		seen := conv.State[recent.Map[string, int]](e.Conversation, "event ids")
+		key := e.Stream.Session() + " " + *e.Frame.SSE.ID
+		if _, again := seen.Lookup(key); again {
+			e.FindMessage("event", "id "+*e.Frame.SSE.ID+" again", "an id of its own for each event")
+		}
+		seen.Put(key, e.Stream.Number)
+	}},
 	{ID: "L099", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
 		return e.Stream.Events == 1 && e.Stream.Sent == wire.Request && e.Frame.SSE != nil && e.Frame.SSE.ID != nil
 	}, Do: func(e *conv.Event) {
@@ -134,15 +141,6 @@ func twice(e *conv.Event) {
 		e.FindMessage("message", "on two streams: "+e.Show(m.Raw), "on one stream")
 	}
 	seen.Put(key, place{e.Stream.Number, e.Frame.Time})
-}
-
-func eventID(e *conv.Event) {
-	seen := conv.State[recent.Map[string, int]](e.Conversation, "event ids")
-	key := e.Stream.Session() + " " + *e.Frame.SSE.ID
-	if _, again := seen.Lookup(key); again {
-		e.FindMessage("event", "id "+*e.Frame.SSE.ID+" again", "an id of its own for each event")
-	}
-	seen.Put(key, e.Stream.Number)
 }
 
 // serverCloses: the server ended the event stream of a request, and the connection was

@@ -27,9 +27,17 @@ var tasks = []Check{
 		}
 	}},
 	{ID: "L187", Kind: conv.OnResult, Methods: []string{"tasks/get"}, When: func(e *conv.Event) bool { return e.Raw("inputRequests") != nil }, Do: newKeys},
-	{ID: "L187", Kind: conv.OnSent, Methods: []string{"tasks/update"}, Do: answeredKeys},
+	{ID: "L187", Kind: conv.OnSent, Methods: []string{"tasks/update"}, Do: func(e *conv.Event) {
+		answers, _ := jsonraw.Object(conv.Inside(e.Value, "inputResponses"))
+		keys := answeredBy(e, conv.TextInside(e.Value, "taskId"))
+		for _, m := range answers[:min(len(answers), 1000)] {
+			keys[m.Name] = false
+		}
+	}},
 	{ID: "L190", Kind: conv.OnResult, When: func(e *conv.Event) bool { return newTask(e) != "" }, Do: guessable},
-	{ID: "L191", Kind: conv.OnResult, When: isTask, Do: transitions},
+	{ID: "L191", Kind: conv.OnResult, When: func(e *conv.Event) bool {
+		return isOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
+	}, Do: transitions},
 	{ID: "L191", Kind: conv.OnNotice, Methods: []string{"notifications/tasks/status"}, Do: transitions},
 	{ID: "L192", Kind: conv.OnResult, Methods: []string{"tasks/result"}, Do: func(e *conv.Event) {
 		if conv.TextInside(e.Raw("_meta"), conv.MetaPrefix+"related-task", "taskId") != e.Call.Name {
@@ -62,14 +70,6 @@ func answeredBy(e *conv.Event, task string) map[string]bool {
 		all.Put(task, keys)
 	}
 	return keys
-}
-
-func answeredKeys(e *conv.Event) {
-	answers, _ := jsonraw.Object(conv.Inside(e.Value, "inputResponses"))
-	keys := answeredBy(e, conv.TextInside(e.Value, "taskId"))
-	for _, m := range answers[:min(len(answers), 1000)] {
-		keys[m.Name] = false
-	}
 }
 
 // newKeys: an answer takes effect some time after it was sent. A key that was gone and
@@ -116,10 +116,6 @@ func guessable(e *conv.Event) {
 		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id + " after " + *before, Want: "ids that cannot be guessed"})
 	}
 	*before = id
-}
-
-func isTask(e *conv.Event) bool {
-	return isOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
 }
 
 var ended = []string{"completed", "failed", "cancelled"}
