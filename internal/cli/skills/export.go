@@ -90,7 +90,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if len(words) == 0 && forgotten(dir, entries) {
+	isSkill := slices.ContainsFunc(entries, func(e skill.Entry) bool { return e.Name == dir || e.URI == dir })
+	if _, err := os.Stat(dir); len(words) == 0 && err != nil && isSkill { // the directory was forgotten
 		return usage.New("skills export takes a directory before the skill "+dir, wire.RunOnServer("skills export DIR "+dir)+" exports it; ./ before it makes it a directory")
 	}
 	var all []export
@@ -138,12 +139,6 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		printed = cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}
 	return cmdutil.Join(printed, cmdutil.Exit(broken))
-}
-
-// forgotten reports that dir is the name of a skill, and no directory.
-func forgotten(dir string, entries []skill.Entry) bool {
-	_, err := os.Stat(dir)
-	return err != nil && slices.ContainsFunc(entries, func(e skill.Entry) bool { return e.Name == dir || e.URI == dir })
 }
 
 // placed is where a skill is written, if all paths of its entry can be written anywhere.

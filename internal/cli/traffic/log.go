@@ -136,7 +136,9 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	if o.lines {
 		return logLines(ctx, f, rows)
 	}
-	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style term.Style) error {
+	lines := append([]recorded.Line{}, sliceutil.Map(rows, recorded.LineOf)...) // not null
+	raw, _ := json.Marshal(map[string]any{"exchanges": lines})
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, style term.Style) error {
 		return logTable(w, style, rows, f.Now())
 	}))
 }
@@ -160,12 +162,6 @@ func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*captu
 		rows = rows[max(0, len(rows)-o.count):]
 	}
 	return rows, out
-}
-
-func rowsJSON(rows []*capture.Row) json.RawMessage {
-	out := append([]recorded.Line{}, sliceutil.Map(rows, recorded.LineOf)...) // not null
-	raw, _ := json.Marshal(map[string]any{"exchanges": out})
-	return raw
 }
 
 func logLines(ctx context.Context, f *cmdutil.Factory, rows []*capture.Row) error {

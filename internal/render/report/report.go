@@ -176,16 +176,14 @@ func JSON(files []File) json.RawMessage {
 	j.Number("errors", int64(Count(files, Broken)))
 	j.Number("skipped", int64(Count(files, Skipped)))
 	j.Number("durationNs", int64(took))
-	j.Raw("files", jsonraw.ListOf(files, fileJSON))
-	return j.Bytes()
-}
-
-func fileJSON(f File) json.RawMessage {
-	j := &jsonraw.Builder{}
-	j.Text("file", f.Path)
-	j.Text("server", f.Server)
-	j.Number("durationNs", int64(f.Took))
-	j.Raw("steps", jsonraw.ListOf(f.Steps, stepJSON))
+	j.Raw("files", jsonraw.ListOf(files, func(f File) json.RawMessage {
+		j := &jsonraw.Builder{}
+		j.Text("file", f.Path)
+		j.Text("server", f.Server)
+		j.Number("durationNs", int64(f.Took))
+		j.Raw("steps", jsonraw.ListOf(f.Steps, stepJSON))
+		return j.Bytes()
+	}))
 	return j.Bytes()
 }
 

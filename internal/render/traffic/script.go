@@ -137,7 +137,12 @@ func InOtherForm(where, twin string) string {
 // Variable returns the name of a secret's variable, and the words for its place. what
 // is the name of a header field, or one of InURL and its like.
 func Variable(what string) (name, where string) {
-	name = "MCPC_" + strings.Map(variableLetter, what)
+	name = "MCPC_" + strings.Map(func(r rune) rune {
+		if r = unicode.ToUpper(r); r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, what)
 	if strings.EqualFold(what, "Authorization") {
 		name, what = "MCPC_TOKEN", "Authorization"
 	}
@@ -163,13 +168,6 @@ const (
 var whereOf = map[string]string{
 	InURL: "the value in the URL, encoded as there", InBody: "the value in the message, encoded as there",
 	InArgv: "the value in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
-}
-
-func variableLetter(r rune) rune {
-	if r = unicode.ToUpper(r); r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-		return r
-	}
-	return '_'
 }
 
 // longestWord is how long one word of a command may be, in bytes: systems take no

@@ -98,7 +98,11 @@ func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 		}
 		shown := min(len(x.Between), maxBetween)
 		for _, f := range x.Between[:shown] {
-			v.message(messageName(v.st, f), f, ownRequestNote(f, x)+guessNote(f, x))
+			note := ownRequestNote(f, x)
+			if x.Guessed(f) {
+				note += ", guess: it names no request, and only this request was open"
+			}
+			v.message(messageName(v.st, f), f, note)
 		}
 		if more := len(x.Between) - shown; more > 0 {
 			v.section(fmt.Sprintf("%s %d more messages (see --raw)", v.st.Ellipsis(), more))
@@ -170,14 +174,6 @@ func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	return ", a separate POST: " + failure.HTTPStatus(heads[1].HTTP.Status)
 }
 
-// guessNote says that a message may belong to another exchange.
-func guessNote(f wire.Frame, x *wire.Exchange) string {
-	if !x.Guessed(f) {
-		return ""
-	}
-	return ", guess: it names no request, and only this request was open"
-}
-
 // message writes one message, pretty, and below it what is wrong with it.
 func (v *exchangeWriter) message(name string, f wire.Frame, more string) {
 	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
@@ -208,7 +204,9 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 	const most = 40
 	frames := x.Beside
 	if x.Response.Raw != nil {
-		frames = slices.DeleteFunc(slices.Clone(frames), endsInOrder)
+		frames = slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool { // the end of a stream after its response
+			return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
+		})
 	}
 	for i, f := range frames {
 		behind := x.Response.Raw != nil && f.Seq > x.Response.Seq
@@ -277,11 +275,6 @@ func heldText(s term.Style, f wire.Frame) string {
 		text += ": " + string(f.Raw)
 	}
 	return excerptLine(s, []byte(text), 400)
-}
-
-// endsInOrder reports that the server ended its stream, as each does behind an answer.
-func endsInOrder(f wire.Frame) bool {
-	return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
 }
 
 // ClosedText says who ended a stream, and how.

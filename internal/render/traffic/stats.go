@@ -80,7 +80,7 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 		for _, one := range f.Failures {
 			failed += one.Count
 		}
-		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", term.Bytes(f.Bytes), about(f.Tokens)}
+		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", term.Bytes(f.Bytes), "~" + term.Scaled(f.Tokens, "k", "M", "G")}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = term.FineDuration(s, f.P50), term.FineDuration(s, f.P95), term.FineDuration(s, f.P99)
 		}
@@ -171,6 +171,3 @@ func stepEnd(s term.Style, d time.Duration) string {
 	}
 	return term.FineDuration(s, d)
 }
-
-// about is a number that is only about right: 7,800 becomes ~7.8k.
-func about(n int64) string { return "~" + term.Scaled(n, "k", "M", "G") }

@@ -243,7 +243,11 @@ func (v *verbose) messageText(f wire.Frame) string {
 	case wire.Notification:
 		return v.st.Excerpt([]byte(m.Method), 100)
 	case wire.Response:
-		return resultWord(m) + id + v.answerText(f, m)
+		word := "result"
+		if wire.IsToolError(m.Result) {
+			word = "result, isError true,"
+		}
+		return word + id + v.answerText(f, m)
 	case wire.ErrorResponse:
 		text := "error"
 		if m.Error != nil {
@@ -254,14 +258,6 @@ func (v *verbose) messageText(f wire.Frame) string {
 		return fmt.Sprintf("batch of %d", len(m.Items))
 	}
 	return "not a message: " + m.Problem()
-}
-
-// resultWord tells the tool's own failure from a good result.
-func resultWord(m *wire.Message) string {
-	if wire.IsToolError(m.Result) {
-		return "result, isError true,"
-	}
-	return "result"
 }
 
 func (v *verbose) answerText(f wire.Frame, m *wire.Message) string {

@@ -42,15 +42,10 @@ type HostCell struct {
 // hostWords are the verdicts other than "ok", the worst first.
 var hostWords = []string{"refused", "unclear", "changed"}
 
-// differ reports a tool that not every host takes as it is.
-func (t HostTool) differ() bool {
-	return slices.ContainsFunc(t.Cells, func(c HostCell) bool { return c.Verdict != OK })
-}
-
 // shown are the tools that a table has.
 func (h *Hosts) shown() (tools []HostTool) {
 	for _, t := range h.Tools {
-		if h.Whole || t.differ() {
+		if h.Whole || slices.ContainsFunc(t.Cells, func(c HostCell) bool { return c.Verdict != OK }) {
 			tools = append(tools, t)
 		}
 	}

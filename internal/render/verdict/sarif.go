@@ -117,14 +117,24 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	for _, f := range r.Findings {
 		if _, known := indexes[f.Rule]; !known {
 			indexes[f.Rule] = len(run.Tool.Driver.Rules)
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r.rule(f.Rule)))
+			rule := r.rule(f.Rule)
+			title := sarifMessage{Text: cmp.Or(rule.Title, rule.ID)}
+			s := sarifRule{ID: rule.ID, Short: title, Full: title}
+			s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s",
+				sanitize.Markdown(rule.Title), sanitize.Markdown(rule.Fix), sanitize.Markdown(rule.Source))}
+			s.Default.Level = cmp.Or(sarifLevels[rule.Severity], "warning")
+			s.Properties.Tags = rule.Tags
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, s)
 		}
 		server := cmp.Or(f.Server, r.Target)
 		at := sarifLocation{Logical: []sarifName{{term.Line(strings.TrimSpace(server + " " + f.Subject))}}}
 		at.Physical.Artifact.URI = serverPath(server)
 		at.Physical.Region = sarifRegion{1}
 		if source != "" {
-			at.Physical.Artifact.URI = fileURI(source)
+			at.Physical.Artifact.URI = escapedPath(filepath.ToSlash(filepath.Clean(source)))
+			if filepath.IsAbs(source) { // it is not below the directory that the paths start in
+				at.Physical.Artifact.URI = "file:///" + strings.TrimPrefix(at.Physical.Artifact.URI, "/")
+			}
 			at.Physical.Region = sarifRegion{max(1, lineOf(text, f.Subject))}
 		}
 		result := sarifResult{RuleID: f.Rule, RuleIndex: indexes[f.Rule], Level: sarifLevels[f.Severity],
@@ -142,15 +152,6 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
-}
-
-func sarifRuleOf(rule Rule) sarifRule {
-	title := cmp.Or(rule.Title, rule.ID)
-	s := sarifRule{ID: rule.ID, Short: sarifMessage{Text: title}, Full: sarifMessage{Text: title}}
-	s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s",
-		sanitize.Markdown(rule.Title), sanitize.Markdown(rule.Fix), sanitize.Markdown(rule.Source))}
-	s.Default.Level, s.Properties.Tags = cmp.Or(sarifLevels[rule.Severity], "warning"), rule.Tags
-	return s
 }
 
 // fingerprints returns what identifies a finding from one report to the next. GitHub reads
@@ -174,16 +175,6 @@ func serverPath(server string) string {
 	name = strings.NewReplacer(":", "_", "[", "", "]", "", "\\", "/").Replace(term.Line(name))
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	return escapedPath(cmp.Or(name, "server"))
-}
-
-// fileURI returns a file as a URI: a relative path, or file: if it is not below the directory
-// that its path starts in.
-func fileURI(name string) string {
-	name = filepath.ToSlash(filepath.Clean(name))
-	if filepath.IsAbs(name) {
-		return "file:///" + strings.TrimPrefix(escapedPath(name), "/")
-	}
-	return escapedPath(name)
 }
 
 // escapedPath escapes the segments of a path.

@@ -154,14 +154,8 @@ func (t *text) finding(f Finding) {
 		row("", "| "+strings.TrimRight(line, "\r\n"))
 	}
 	row("want", e.Want)
-	row("see", e.see())
-	row("again", f.Repeat)
-}
-
-// see is the command that shows the evidence.
-func (e Evidence) see() string {
-	if e.Exchange == "" {
-		return ""
+	if e.Exchange != "" {
+		row("see", "mcpc show "+e.Exchange)
 	}
-	return "mcpc show " + e.Exchange
+	row("again", f.Repeat)
 }
