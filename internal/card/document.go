@@ -116,7 +116,7 @@ func parseCatalog(raw []byte) (Document, error) {
 	}
 	for _, item := range items {
 		m, _ := jsonraw.Object(item)
-		if kind := mediaType(m.Text("type")); kind != CardType && kind != CatalogType {
+		if kind, _, _ := mime.ParseMediaType(m.Text("type")); kind != CardType && kind != CatalogType {
 			doc.Skipped++
 			continue
 		}
@@ -128,12 +128,6 @@ func parseCatalog(raw []byte) (Document, error) {
 		doc.Entries = append(doc.Entries, e)
 	}
 	return doc, nil
-}
-
-// mediaType returns a media type without its parameters.
-func mediaType(text string) string {
-	kind, _, _ := mime.ParseMediaType(text)
-	return kind
 }
 
 // parseList reads the answer of a registry to a search.
@@ -176,10 +170,14 @@ func parseServer(m jsonraw.Members) (Server, error) {
 	if s.Status == "active" {
 		s.Status = ""
 	}
-	if !isServerName(s.Name) {
+	if len(s.Name) > longestName || !serverName().MatchString(s.Name) {
 		return s, malformed("the document is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME")
 	}
 	schema := m.Text("$schema")
+	// Named arguments are one word, --flag=value, since the schema of 2025-12-11. Before it, and without a schema, they
+	// are two.
+	dated := schemaDate().FindStringSubmatch(schema)
+	joinsFlags := dated != nil && dated[1] >= "2025-12-11" // so is "draft"
 	isCard := strings.HasSuffix(schema, "/server-card.schema.json")
 	for _, list := range []string{"remotes", "packages"} {
 		items, bad := jsonraw.Array(jsonraw.OrNull(m.Value(list)))
@@ -191,7 +189,7 @@ func parseServer(m jsonraw.Members) (Server, error) {
 			if bad != nil {
 				return s, malformed("an item of %s is not an object", list)
 			}
-			c := Choice{Remote: list == "remotes", members: one, equals: joinsFlags(schema), isCard: isCard}
+			c := Choice{Remote: list == "remotes", members: one, equals: joinsFlags, isCard: isCard}
 			c.Revisions = texts(one.Value("supportedProtocolVersions"))
 			s.Choices = append(s.Choices, c)
 		}
@@ -207,20 +205,9 @@ const longestName = 200
 
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`) })
 
-func isServerName(name string) bool {
-	return len(name) <= longestName && serverName().MatchString(name)
-}
-
 var schemaDate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/(\d{4}-\d{2}-\d{2}|draft)/server\.schema\.json$`)
 })
-
-// joinsFlags reports whether named arguments are one word, --flag=value: since the schema of
-// 2025-12-11. Before it, and without a schema, they are two.
-func joinsFlags(schema string) bool {
-	found := schemaDate().FindStringSubmatch(schema)
-	return found != nil && found[1] >= "2025-12-11" // so is "draft"
-}
 
 // member returns a member by its name, or by the name in snake_case that files of before
 // September 2025 have.

@@ -135,7 +135,12 @@ func (r *Rows) Write(w io.Writer) error {
 	for line := range bytes.Lines(lines) {
 		at += len(line)
 		if hints := more[i]; hints != nil {
-			line = withHints(line, hints)
+			parts := bytes.SplitN(line, []byte("\t"), 4) // no TAB stands within one
+			if len(parts[2]) > 0 {
+				hints = append([]string{string(parts[2])}, hints...)
+			}
+			parts[2] = []byte(strings.Join(hints, ","))
+			line = bytes.Join(parts, []byte("\t"))
 		}
 		_, _ = to.Write(line)
 		released = spool.Passed(lines, released, at)
@@ -159,14 +164,4 @@ func (r *Rows) hints() map[int][]string {
 		}
 	}
 	return more
-}
-
-// withHints adds hints to a line, behind those that it has.
-func withHints(line []byte, hints []string) []byte {
-	parts := bytes.SplitN(line, []byte("\t"), 4) // no TAB stands within one
-	if len(parts[2]) > 0 {
-		hints = append([]string{string(parts[2])}, hints...)
-	}
-	parts[2] = []byte(strings.Join(hints, ","))
-	return bytes.Join(parts, []byte("\t"))
 }

@@ -103,11 +103,10 @@ func CodeMeaning(code int64) string {
 
 // HintFor is the caller's hint, or what can be said of every outcome of its
 // kind. It may be empty: no hint is better than a wrong one.
-func HintFor(s term.Style, o wire.Outcome) wire.Hint { return withoutShown(s, hintOf(o)) }
-
-// withoutShown is a hint without the clauses that point to what -v shows already.
-func withoutShown(s term.Style, hint wire.Hint) wire.Hint {
-	clauses := slices.DeleteFunc(strings.Split(string(hint), "; "), func(clause string) bool {
+//
+// Clauses that point to what -v shows already are left out.
+func HintFor(s term.Style, o wire.Outcome) wire.Hint {
+	clauses := slices.DeleteFunc(strings.Split(string(hintOf(o)), "; "), func(clause string) bool {
 		flag, _, shows := strings.Cut(clause, " shows ")
 		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
 	})

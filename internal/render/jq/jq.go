@@ -174,7 +174,11 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 			return nil
 		}
 		if err, failed := v.(error); failed {
-			return runError(err)
+			var halt *gojq.HaltError
+			if errors.As(err, &halt) && halt.Value() == nil { // a good end
+				return nil
+			}
+			return fmt.Errorf("running the jq expression: %w", err)
 		}
 		switch v.(type) {
 		case map[string]any, []any:
@@ -191,15 +195,6 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 			return err
 		}
 	}
-}
-
-// runError is the error that ended a program; halt without a value is a good end.
-func runError(err error) error {
-	var halt *gojq.HaltError
-	if errors.As(err, &halt) && halt.Value() == nil {
-		return nil
-	}
-	return fmt.Errorf("running the jq expression: %w", err)
 }
 
 // originals are the bytes of the objects of an input, by the address of the map that
