@@ -3,14 +3,13 @@ package card
 import (
 	"encoding/json"
 	"maps"
-	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/loopback"
+	"mcpc/internal/wire"
 )
 
 // A Plan is how a server is reached or started, with the values of its inputs. Secrets are
@@ -99,7 +98,7 @@ func (f *filler) checkURL(raw string) {
 		f.fail(refused("the URL of a remote has the scheme %q, not https", u.Scheme))
 	case u.Hostname() == "":
 		f.fail(malformed("the URL of a remote has no host"))
-	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && loopback.IsLoopback(u.Hostname()):
 	default:
 		f.fail(refused("the URL of a remote is http, which is for this machine only: %s", u.Host))
 	}
@@ -108,17 +107,10 @@ func (f *filler) checkURL(raw string) {
 	}
 }
 
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
-}
-
-var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") })
-
 // unfitHeader reports a header field that is the transport's.
 func unfitHeader(name string) bool {
 	lower := strings.ToLower(name)
-	return !headerName().MatchString(name) || strings.HasPrefix(lower, "mcp-") || strings.HasPrefix(lower, "proxy-") ||
+	return !wire.IsToken(name) || strings.HasPrefix(lower, "mcp-") || strings.HasPrefix(lower, "proxy-") ||
 		slices.Contains([]string{"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "accept", "te", "trailer"}, lower)
 }
 

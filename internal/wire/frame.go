@@ -108,6 +108,12 @@ func (h *HTTPHead) Field(name string) string {
 // A Field is one HTTP header field.
 type Field struct{ Name, Value string }
 
+// IsToken reports whether a text can be the name of a header field, or a method of HTTP (RFC 9110, section 5.6.2).
+func IsToken(text string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789"+letters) == ""
+}
+
 // Timing is how long each phase before a response's first byte took. A phase
 // that did not happen, because a connection was reused, is 0.
 type Timing struct {

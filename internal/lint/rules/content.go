@@ -3,7 +3,6 @@ package rules
 import (
 	"encoding/base64"
 	"encoding/json"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"slices"
@@ -245,13 +244,7 @@ func icon(e *conv.Event) {
 // otherHost reports a URL of another host than the server's. A server on this machine has no public host of its own.
 func otherHost(u *url.URL, server string) bool {
 	s, err := url.Parse(server)
-	if err != nil || s.Host == "" || s.Hostname() == "localhost" {
-		return false
-	}
-	if addr, err := netip.ParseAddr(s.Hostname()); err == nil && addr.IsLoopback() {
-		return false
-	}
-	return !strings.EqualFold(s.Hostname(), u.Hostname())
+	return err == nil && s.Host != "" && !loopbackHost(s.Hostname()) && !strings.EqualFold(s.Hostname(), u.Hostname())
 }
 
 func plausibleSizes(raw json.RawMessage) bool {

@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
 )
 
@@ -158,16 +158,5 @@ func local(s *conv.Stream) bool {
 }
 
 func loopbackHost(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
-}
-
-// sameOrigin reports two URLs of one scheme, host and port.
-func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }
-
-// unreachable reports a host by which no other machine, or no machine at all, finds the
-// server.
-func unreachable(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsUnspecified()
+	return loopback.IsLoopback(host) || strings.HasSuffix(host, ".localhost")
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"math/big"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -161,10 +162,13 @@ func endpointURL(e *conv.Event) {
 		return
 	}
 	u, err := base.Parse(string(e.Frame.Raw))
-	switch {
-	case err != nil:
+	if err != nil {
 		e.FindMessage("endpoint", e.Show(e.Frame.Raw), "a URL")
-	case unreachable(u.Hostname()) || !sameOrigin(base, u):
+		return
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	nowhere := err == nil && ip.IsUnspecified() // no other machine finds the server by it
+	if nowhere || base.Scheme != u.Scheme || !strings.EqualFold(base.Host, u.Host) {
 		e.FindMessage("endpoint", u.String(), "a URL of "+base.Scheme+"://"+base.Host)
 	}
 }

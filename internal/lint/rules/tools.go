@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/schema"
+	"mcpc/internal/wire"
 )
 
 var tools = []Check{
@@ -187,7 +188,7 @@ func headerParams(e *conv.Event) {
 		name, ok := jsonraw.Text(raw)
 		want := ""
 		switch kind := n.Members.Text("type"); {
-		case !ok || !token(name):
+		case !ok || !wire.IsToken(name):
 			want = "a token: letters, digits and some signs"
 		case used[strings.ToLower(name)]:
 			want = "a name that no other parameter has"
@@ -201,16 +202,6 @@ func headerParams(e *conv.Event) {
 			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", e.Show(raw)+" at "+n.At, want)
 		}
 	}
-}
-
-// token is that of RFC 9110, section 5.6.2.
-func token(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; !isAlnum(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return text != ""
 }
 
 // changers are verbs with which a tool says that it changes something.

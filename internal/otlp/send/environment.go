@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"mcpc/internal/otlp"
+	"mcpc/internal/wire"
 )
 
 // An environment reads the OTEL_* variables. As the specification of OpenTelemetry demands, an
@@ -154,7 +155,7 @@ func (e *environment) headers(signal string) http.Header {
 			name, value, found := strings.Cut(pair, "=")
 			name = strings.TrimSpace(name)
 			value, err := url.PathUnescape(strings.TrimSpace(value))
-			if !found || err != nil || !isToken(name) || strings.ContainsFunc(value, unicode.IsControl) {
+			if !found || err != nil || !wire.IsToken(name) || strings.ContainsFunc(value, unicode.IsControl) {
 				e.warn("ignored a part of " + variable + ": it must be name=value,name=value, with percent-encoding")
 				continue
 			}
@@ -163,11 +164,4 @@ func (e *environment) headers(signal string) http.Header {
 		break
 	}
 	return header
-}
-
-// isToken reports whether name can be the name of a header field (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	})
 }

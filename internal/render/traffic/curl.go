@@ -57,7 +57,7 @@ func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
 	}
 	post := p.Method == "POST"
 	if !post || len(p.Body) == 0 {
-		if !isToken(p.Method) {
+		if !wire.IsToken(p.Method) {
 			return nil, &ScriptError{"the recorded method is not an HTTP method"}
 		}
 		command += " -X " + shellwords.Quote(p.Method) // a token may have a "|" in it
@@ -130,7 +130,7 @@ func (s *Script) Field(f wire.Field) string {
 func (s *Script) field(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	switch {
-	case ConnectionFields[name] || !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
+	case ConnectionFields[name] || !wire.IsToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
 		return ""
 	case name == "mcp-session-id" && session != "":
 		return `"` + f.Name + ": $" + session + `"`
@@ -158,11 +158,6 @@ func curlDefaults(p HTTPRequest) (names []string) {
 		}
 	}
 	return names
-}
-
-// isToken is RFC 9110, section 5.6.2: a method, the name of a field.
-func isToken(text string) bool {
-	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // CommandStdio adds the command that a server is given its messages with over stdio, a
