@@ -65,7 +65,7 @@ type connectionState struct {
 func (s *Session) connect(ctx context.Context, known string, resume *Memory, probed *reply) (*connection, wire.Outcome) {
 	c := &connection{s: s, guarded: guarded[connectionState]{is: connectionState{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
 	began := s.opt.Now()
-	o := negotiation{c}.open(ctx, known, resume)
+	o := c.open(ctx, known, resume)
 	if o.Good() {
 		rejectNoise(c, c.now().noise, &o)
 	}
@@ -197,7 +197,7 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 			return false
 		}
 		checkUnasked(c, m)
-		responder{c}.withdrawn(m)
+		c.withdrawn(m)
 		if e := c.era(); e == nil || e.takeNotification(c, m) {
 			return c.s.notified(m)
 		}

@@ -19,7 +19,6 @@ type Draft struct {
 // The error is that of a URL that is none.
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
-	s.Tasks = Tasks{s}
 	c := &connection{s: s}
 	e := eraFor(&m)
 	c.is.era, s.current = e, c

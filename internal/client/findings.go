@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"mcpc/internal/client/transport"
@@ -56,16 +57,6 @@ func (r *repeatedFindings) sums() []wire.Finding {
 	return sums
 }
 
-// anew begins to count again what a process does that is started again: what it said
-// before it says once more, and that is not more of it.
-func (r *repeatedFindings) anew(what string) {
-	for _, row := range r.rows {
-		if row.what == what {
-			row.n, row.before = 0, max(row.n, row.before)
-		}
-	}
-}
-
 // findings report what is wrong with what comes and can be lived with.
 type findings struct {
 	// report takes each; it may be nil.
@@ -95,12 +86,16 @@ func (r *onceRules) isFirst(rule string) bool {
 	return !known
 }
 
-// startedAgain is told before a process is listened to.
+// startedAgain begins to count again what a process does that is started again: what it said before it says once more,
+// and that is not more of it.
 func (fs *findings) startedAgain() {
 	fs.counting.Lock()
 	defer fs.counting.Unlock()
-	for _, what := range []string{transport.NoiseSummary, transport.TextSummary, transport.GluedSummary} {
-		fs.repeated.anew(what)
+	for _, row := range fs.repeated.rows {
+		if slices.Contains([]string{transport.NoiseSummary, transport.TextSummary, transport.GluedSummary}, row.what) {
+			row.before = max(row.n, row.before)
+			row.n = 0
+		}
 	}
 }
 

@@ -219,7 +219,7 @@ func (e *legacy) takeRequest(c *connection, m *wire.Message) {
 	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
 	why := broken(m.Method, m.Params)
-	reply := func(ctx context.Context) []byte { return responder{c}.composeAnswer(ctx, m) }
+	reply := func(ctx context.Context) []byte { return c.composeAnswer(ctx, m) }
 	sent := func() {}
 	switch {
 	case m.Method == "ping":
@@ -234,10 +234,10 @@ func (e *legacy) takeRequest(c *connection, m *wire.Message) {
 	case m.Method == "roots/list":
 		sent = c.rootsAsked()
 	case mcp.IsTaskMethod(m.Method):
-		reply = func(ctx context.Context) []byte { return responder{c}.answerTaskRequest(ctx, m) }
+		reply = func(ctx context.Context) []byte { return c.answerTaskRequest(ctx, m) }
 	case o.becomesTask(m):
 		reply = func(ctx context.Context) []byte {
-			return responder{c}.runTask(ctx, m, func(raw []byte) { answerRequest(ctx, c, m, raw, e.fields()) })
+			return c.runTask(ctx, m, func(raw []byte) { answerRequest(ctx, c, m, raw, e.fields()) })
 		}
 	}
 	if !c.s.answers.start(func(ctx context.Context) {

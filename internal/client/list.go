@@ -109,14 +109,21 @@ func walk(ctx context.Context, s *Session, method string, take func(*Page) bool)
 		}
 		p.follow(last)
 		repeated = repeated || p.same == 2
-		if string(cursor) == `""` && l.startsOver(p) {
-			l.dropLast(p)
+		// There are servers that write "" where they mean that nothing follows, and some answer the cursor "" with the
+		// first page for ever.
+		isSame := p.same > 0 && (p.next == nil || string(p.next) == `""`)
+		isFirst := p.n > 0 && l.pages > 1 && p.items == l.first
+		if string(cursor) == `""` && (isSame || isFirst) {
+			l.Count -= p.n
+			l.pages--
+			l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
+				Text: `the empty nextCursor returned the same page again: the list ends there`})
 			l.Whole = true
 			return l, o, false
 		}
 		enough := take(&Page{Message: o.Message, Items: items})
 		switch {
-		case p.next == nil && l.tooLong(s.opt.Limits) && !enough:
+		case p.next == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough:
 			o.Hint = itemsHint
 			return l, ended(o, wire.BadResponse, "the list has more than "+counted(s.opt.Limits.Items, "item")), false
 		case p.next == nil:
@@ -154,8 +161,6 @@ type print struct {
 
 var seed = maphash.MakeSeed()
 
-func printOf(raw []byte) print { return print{maphash.Bytes(seed, raw), len(raw)} }
-
 // follow counts on from the page that came before.
 func (p *page) follow(last page) {
 	if p.items != last.items {
@@ -185,7 +190,8 @@ func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	if items == nil {
 		items = []json.RawMessage{}
 	}
-	p.items, p.n = printOf(array), len(items)
+	p.items = print{maphash.Bytes(seed, array), len(array)}
+	p.n = len(items)
 	l.Count += p.n
 	if l.pages++; l.pages == 1 {
 		l.first = p.items
@@ -203,15 +209,6 @@ func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	return p, items
 }
 
-// startsOver reports that the empty cursor brought nothing new: the page before
-// it once more, or the first one.
-func (l *List) startsOver(p page) bool {
-	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
-		return true
-	}
-	return p.n > 0 && l.pages > 1 && p.items == l.first
-}
-
 // readTTL keeps the shortest ttlMs of all pages, and no more than a day.
 // Negative means stale at once.
 func (l *List) readTTL(result jsonraw.Members) {
@@ -225,16 +222,6 @@ func (l *List) readTTL(result jsonraw.Members) {
 	if l.TTL == nil || ttl < *l.TTL {
 		l.TTL = &ttl
 	}
-}
-
-// dropLast takes back the last page. There are servers that write "" where they
-// mean that nothing follows, and some answer the cursor "" with the first page
-// for ever.
-func (l *List) dropLast(p page) {
-	l.Count -= p.n
-	l.pages--
-	l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-		Text: `the empty nextCursor returned the same page again: the list ends there`})
 }
 
 // over says which limit a list has reached, or "", and what raises it where that
@@ -257,10 +244,6 @@ func (l *List) over(limits Limits, p page) (text, hint string) {
 }
 
 const itemsHint = "--max-items N raises the limit, 0 removes it"
-
-// tooLong reports a list beyond the limit for items, which holds for the last page
-// as for those before it.
-func (l *List) tooLong(limits Limits) bool { return limits.Items > 0 && l.Count > limits.Items }
 
 func counted(n int, one string) string {
 	if n == 1 {

@@ -84,10 +84,14 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 		out.Fields = append(out.Fields, paramheader.Fields(call.Schema, own.members.Value("arguments"))...)
 	}
 	opt := &c.s.opt
+	extensions := opt.Extensions
+	if call.Task != nil || mcp.IsTaskMethod(call.Method) { // "clients MUST declare" it on each request that may give a task
+		extensions = append(slices.Clone(extensions), mcp.TasksExtension)
+	}
 	marks := []jsonraw.Member{
 		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
 		{Name: metaClientInfo, Value: opt.clientInfo},
-		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
+		{Name: metaCapabilities, Value: withExtensions(opt.Capabilities, extensions)},
 	}
 	if opt.LogLevel != "" {
 		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})

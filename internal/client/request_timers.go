@@ -174,16 +174,15 @@ func (p *pendingRequests) start(
 	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
 ) *pendingRequest {
 	r := &pendingRequest{all: p, out: out, idle: idle, end: end, reached: math.Inf(-1)}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all[r] = true
-	if out.token != nil {
-		p.byToken[string(out.token)] = r
-	}
 	if p.hard > 0 && !out.patient && out.begun == nil {
 		r.hard = time.AfterFunc(p.hard, func() {
 			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: p.hard})
 		})
+	}
+	p.mu.Lock()
+	p.all[r] = true
+	if out.token != nil {
+		p.byToken[string(out.token)] = r
 	}
 	if idle > 0 && !out.patient {
 		r.timer = time.AfterFunc(idle, r.idleEnds)
@@ -191,6 +190,7 @@ func (p *pendingRequests) start(
 			r.timer.Stop()
 		}
 	}
+	p.mu.Unlock()
 	r.unhook = context.AfterFunc(ctx, func() { r.giveUp(context.Cause(ctx)) })
 	if p.life.Err() != nil {
 		go r.giveUp(transport.ErrClosed)

@@ -11,16 +11,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A responder answers the requests of a server.
-type responder struct{ *connection }
-
 // composeAnswer asks the user what the server asked in a request of its own, and
 // composes the answer; nil where the server took the question back meanwhile.
-func (r responder) composeAnswer(ctx context.Context, m *wire.Message) []byte {
+func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer r.questions.open(string(m.ID), withdraw)()
-	answer, taken := r.askUser(ctx, m)
+	defer c.questions.open(string(m.ID), withdraw)()
+	answer, taken := c.askUser(ctx, m)
 	if taken {
 		return nil
 	}
@@ -33,13 +30,13 @@ func (r responder) composeAnswer(ctx context.Context, m *wire.Message) []byte {
 // askUser puts one question; taken is set where it was taken back. One that was not
 // answered, or declined, is noted on the requests under way: the server asked on their
 // account, and which of them it was cannot be told.
-func (r responder) askUser(ctx context.Context, m *wire.Message) (answer mcp.Answer, taken bool) {
-	a := r.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
+func (c *connection) askUser(ctx context.Context, m *wire.Message) (answer mcp.Answer, taken bool) {
+	a := c.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
 	if ctx.Err() != nil {
 		return mcp.Answer{}, true
 	}
 	if a.Ending.Kind != wire.OK {
-		r.s.pending.unanswered(&unanswered{answer: a, request: m})
+		c.s.pending.unanswered(&unanswered{answer: a, request: m})
 	}
 	if a.Result != nil {
 		return mcp.Answer{Result: a.Result}, false
@@ -96,16 +93,16 @@ func (qs *questions) withdraw(id string) bool {
 
 // withdrawn takes notifications/cancelled for one of the server's own requests:
 // the server cancelled the request (basic/utilities/cancellation).
-func (r responder) withdrawn(m *wire.Message) {
+func (c *connection) withdrawn(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
-	if r.questions.withdraw(string(mcp.CancelledID(m))) {
+	if c.questions.withdraw(string(mcp.CancelledID(m))) {
 		text := "the server cancelled its request"
 		if reason := jsonraw.First(m.Params, "reason"); reason != nil {
 			text += ": " + jsonraw.Excerpt(reason, 200)
 		}
-		r.found(wire.Info, "withdrawn", text)
+		c.found(wire.Info, "withdrawn", text)
 	}
 }
 

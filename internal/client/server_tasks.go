@@ -55,20 +55,15 @@ func (es *serverTasks) open(params json.RawMessage, now time.Time, withdraw func
 		}
 		es.all = slices.Delete(es.all, at, at+1)
 	}
-	e := &serverTask{id: rand.Text(), ttl: wishedTTL(params), created: now, withdraw: withdraw, over: make(chan struct{}),
+	// The task is kept as long as the server wants; null, if it does not say so in whole milliseconds, is until the end.
+	ttl := jsonraw.First(jsonraw.First(params, "task"), "ttl")
+	if ms, err := strconv.ParseInt(string(ttl), 10, 64); err != nil || ms < 0 {
+		ttl = json.RawMessage("null")
+	}
+	e := &serverTask{id: rand.Text(), ttl: ttl, created: now, withdraw: withdraw, over: make(chan struct{}),
 		status: TaskWorking, updated: now}
 	es.all = append(es.all, e)
 	return e
-}
-
-// wishedTTL is for how long the server wants the task to be kept, which it is;
-// null, where it does not say so in whole milliseconds, is until the end.
-func wishedTTL(params json.RawMessage) json.RawMessage {
-	raw := jsonraw.First(jsonraw.First(params, "task"), "ttl")
-	if ms, err := strconv.ParseInt(string(raw), 10, 64); err != nil || ms < 0 {
-		return json.RawMessage("null")
-	}
-	return raw
 }
 
 func (es *serverTasks) find(id string) *serverTask {
@@ -123,16 +118,16 @@ func (es *serverTasks) list() json.RawMessage {
 
 // runTask makes a task of the server's question, tells the server so, and asks. It
 // gives what is left to say: a refusal, or nothing.
-func (r responder) runTask(ctx context.Context, m *wire.Message, tell func([]byte)) []byte {
+func (c *connection) runTask(ctx context.Context, m *wire.Message, tell func([]byte)) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	e := r.serverTasks.open(m.Params, r.s.opt.Now(), withdraw)
+	e := c.serverTasks.open(m.Params, c.s.opt.Now(), withdraw)
 	if e == nil {
 		return wire.ComposeError(m.ID, -32603, "Internal error: too many tasks at a time")
 	}
-	defer r.questions.open(e.id, withdraw)()
-	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", r.serverTasks.shown(e)), m)))
-	answer, taken := r.askUser(ctx, m)
+	defer c.questions.open(e.id, withdraw)()
+	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", c.serverTasks.shown(e)), m)))
+	answer, taken := c.askUser(ctx, m)
 	status := TaskCompleted
 	switch {
 	case taken:
@@ -140,7 +135,7 @@ func (r responder) runTask(ctx context.Context, m *wire.Message, tell func([]byt
 	case answer.Result == nil:
 		status = TaskFailed
 	}
-	r.serverTasks.end(e, status, answer, r.s.opt.Now())
+	c.serverTasks.end(e, status, answer, c.s.opt.Now())
 	return nil
 }
 
@@ -150,35 +145,35 @@ var goneBack = mcp.Answer{Code: -32602, Text: "Invalid params: the task was canc
 
 // answerTaskRequest answers what a server asks about a task of its client's; nil where it
 // does not want to know any more.
-func (r responder) answerTaskRequest(ctx context.Context, m *wire.Message) []byte {
+func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []byte {
 	if m.Method == "tasks/list" {
 		if jsonraw.First(m.Params, "cursor") != nil {
 			return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such cursor, the list has one page")
 		}
-		return wire.ComposeResult(m.ID, r.serverTasks.list())
+		return wire.ComposeResult(m.ID, c.serverTasks.list())
 	}
 	id, _ := jsonraw.Text(jsonraw.First(m.Params, "taskId"))
-	e := r.serverTasks.find(id)
+	e := c.serverTasks.find(id)
 	switch {
 	case e == nil:
 		return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such task")
 	case m.Method == "tasks/result":
-		return r.taskResult(ctx, m, e)
-	case m.Method == "tasks/cancel" && !r.serverTasks.end(e, TaskCancelled, goneBack, r.s.opt.Now()):
+		return c.taskResult(ctx, m, e)
+	case m.Method == "tasks/cancel" && !c.serverTasks.end(e, TaskCancelled, goneBack, c.s.opt.Now()):
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
 	case m.Method == "tasks/cancel":
-		r.found(wire.Info, "withdrawn", "the server cancelled its request")
+		c.found(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}
-	return wire.ComposeResult(m.ID, r.serverTasks.shown(e))
+	return wire.ComposeResult(m.ID, c.serverTasks.shown(e))
 }
 
 // taskResult waits for the end of a task, and answers as the question would
 // have been answered.
-func (r responder) taskResult(ctx context.Context, m *wire.Message, e *serverTask) []byte {
+func (c *connection) taskResult(ctx context.Context, m *wire.Message, e *serverTask) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer r.questions.open(string(m.ID), withdraw)()
+	defer c.questions.open(string(m.ID), withdraw)()
 	select {
 	case <-e.over:
 	case <-ctx.Done():

@@ -135,7 +135,6 @@ func (o Options) withDefaults() Options {
 // A Session is a conversation with one server, opened anew where the server
 // loses it. Its methods may be called from several goroutines.
 type Session struct {
-	Tasks
 	opt Options
 	rec *transport.Recorder
 	// via has the connections of all transports of the session.
@@ -199,7 +198,6 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
 	s := &Session{opt: opt, rec: &transport.Recorder{Now: opt.Now, Tap: opt.Tap, Full: opt.TapFull, Secrets: opt.Secrets},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
-	s.Tasks = Tasks{s}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.life, s.answers.life, s.answers.stop = life, life, stop
 	s.pending = newPendingRequests(s.life, opt.Limits.Hard)

@@ -74,23 +74,20 @@ type TaskOffer struct {
 	Why string
 }
 
-// Tasks are the methods of a Session that are about tasks.
-type Tasks struct{ s *Session }
-
 // TaskOffer is the offer for a tool with that taskSupport.
-func (ts Tasks) TaskOffer(support string) TaskOffer {
-	c := ts.s.connection()
+func (s *Session) TaskOffer(support string) TaskOffer {
+	c := s.connection()
 	return c.era().taskOffer(c.now().info.Capabilities, support)
 }
 
 // TaskIn is the task that an outcome of the call tells of; false where it is no
 // task, or where the outcome is not good.
-func (ts Tasks) TaskIn(call Call, o wire.Outcome) (Task, bool) {
+func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 	if !o.Good() || o.Message == nil {
 		return Task{}, false
 	}
 	members, _ := o.Message.ResultMembers()
-	task, problem, ok := ts.s.connection().era().taskIn(&call, members)
+	task, problem, ok := s.connection().era().taskIn(&call, members)
 	if ok && call.Progress {
 		task.token = o.Message.ID
 	}
@@ -98,37 +95,37 @@ func (ts Tasks) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 }
 
 // Task asks how a task is.
-func (ts Tasks) Task(ctx context.Context, id string) (Task, wire.Outcome) {
+func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	call := taskCall("tasks/get", id)
-	o := ts.s.Do(ctx, call)
-	task, _ := ts.TaskIn(call, o)
+	o := s.Do(ctx, call)
+	task, _ := s.TaskIn(call, o)
 	if raw, _ := jsonraw.Text(jsonraw.First(o.Result, "resultType")); raw == "task" {
-		ts.s.connection().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
+		s.connection().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
 }
 
 // CancelTask asks the server to give a task up. The task may end in another way
 // all the same.
-func (ts Tasks) CancelTask(ctx context.Context, id string) wire.Outcome {
-	return ts.s.Do(ctx, taskCall("tasks/cancel", id))
+func (s *Session) CancelTask(ctx context.Context, id string) wire.Outcome {
+	return s.Do(ctx, taskCall("tasks/cancel", id))
 }
 
 // AnswerTask gives a task what it asked for, as an object of answers by key.
 // It is for the era in which a task carries its questions.
-func (ts Tasks) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
+func (s *Session) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
 	call := taskCall("tasks/update", id)
 	call.Params = jsonraw.With(call.Params, "inputResponses", answers)
-	return ts.s.Do(ctx, call)
+	return s.Do(ctx, call)
 }
 
 // ParseTask reads an entry of tasks/list.
-func (ts Tasks) ParseTask(raw json.RawMessage) (Task, bool) {
+func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
 		return Task{}, false
 	}
-	task, problem, ok := ts.s.connection().era().taskIn(&Call{Method: "tasks/get"}, members)
+	task, problem, ok := s.connection().era().taskIn(&Call{Method: "tasks/get"}, members)
 	return task, ok && problem == ""
 }
 
@@ -169,14 +166,6 @@ const (
 	shortestPoll = 100 * time.Millisecond
 )
 
-// pause is the time until a task may be asked for again.
-func (t Task) pause() time.Duration {
-	if t.Poll == 0 {
-		return usualPoll
-	}
-	return max(t.Poll, shortestPoll)
-}
-
 // A Waiting says how Await or Inform deals with a task.
 type Waiting struct {
 	// Tool is the name of the tool, for the outcome; "" where it is unknown.
@@ -197,25 +186,29 @@ type Waiting struct {
 // have had. What the task needs to know meanwhile goes to Options.Asker. A task
 // without a Status is asked for at once. The hard limit is for all of it;
 // a caller that gives up leaves the task running.
-func (ts Tasks) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
-	began := ts.s.opt.Now()
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: ts.s.opt.Limits.Hard}, 0)
+func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
+	began := s.opt.Now()
+	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: s.opt.Limits.Hard}, 0)
 	defer stop()
-	defer ts.s.pending.follow(task.token)()
-	o := ts.await(ctx, task, &w)
-	o.Took = ts.s.opt.Now().Sub(began)
+	defer s.pending.follow(task.token)()
+	o := s.await(ctx, task, &w)
+	o.Took = s.opt.Now().Sub(began)
 	return o
 }
 
-func (ts Tasks) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
-	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: ts.s.opt.Server.Name}
+func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
+	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
 	// One that is known to have ended, or to need something, is asked for at once.
 	for wait := task.Status == TaskWorking; ; wait = true {
-		if wait && !transport.Sleep(ctx, task.pause()) {
+		pause := usualPoll
+		if task.Poll != 0 {
+			pause = max(task.Poll, shortestPoll)
+		}
+		if wait && !transport.Sleep(ctx, pause) {
 			return gaveUp(ctx, asked)
 		}
 		token := task.token
-		if task, asked = ts.Task(ctx, task.ID); !asked.Good() {
+		if task, asked = s.Task(ctx, task.ID); !asked.Good() {
 			return asked
 		}
 		if task.token = token; w.Seen != nil {
@@ -224,7 +217,7 @@ func (ts Tasks) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
 		if w.Once && !task.Status.Ended() {
 			return ended(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
 		}
-		if end, over := ts.s.connection().era().taskEnd(ctx, ts.s, task, asked, w); over {
+		if end, over := s.connection().era().taskEnd(ctx, s, task, asked, w); over {
 			return end
 		}
 	}
@@ -232,12 +225,12 @@ func (ts Tasks) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
 
 // Inform answers what a task needs to know now, without waiting for the
 // effect. It is for the era in which a task carries its questions.
-func (ts Tasks) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
-	task, o := ts.Task(ctx, id)
+func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
+	task, o := s.Task(ctx, id)
 	if !o.Good() || task.Status != TaskNeedsYou {
 		return o
 	}
-	if end, over := ts.s.connection().era().taskEnd(ctx, ts.s, task, o, &w); over {
+	if end, over := s.connection().era().taskEnd(ctx, s, task, o, &w); over {
 		return end
 	}
 	return o

@@ -22,17 +22,6 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	return offer
 }
 
-// capabilitiesFor adds the extensions, that of tasks where it has a meaning:
-// "clients MUST declare" it on each request that may give a task and on each about
-// one.
-func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
-	ids := opt.Extensions
-	if mayBeTask(call) {
-		ids = append(slices.Clone(ids), mcp.TasksExtension)
-	}
-	return withExtensions(opt.Capabilities, ids)
-}
-
 // withExtensions adds extensions that are not among the capabilities yet.
 func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage {
 	if len(ids) == 0 {
@@ -47,22 +36,16 @@ func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage 
 	return jsonraw.With(capabilities, "extensions", extensions)
 }
 
-// mayBeTask reports a call that may become a task, or is about one.
-func mayBeTask(call *Call) bool { return call.Task != nil || mcp.IsTaskMethod(call.Method) }
-
-// takesTasks reports whether a call says that it can take a task, by itself or in
-// the caller's own _meta.
-func takesTasks(call *Call) bool {
-	declared := jsonraw.First(jsonraw.First(call.Params, "_meta"), metaCapabilities)
-	return call.Task != nil || jsonraw.First(jsonraw.First(declared, "extensions"), mcp.TasksExtension) != nil
-}
-
 // taskIn: a result of the type "task" is one, flat, and so is every result of
 // tasks/get, whatever its type. The extension's own examples do not agree there.
 func (e *modern) taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	kind := result.Text("resultType")
+	takesTask := func() bool { // by itself or in the caller's own _meta
+		declared := jsonraw.First(jsonraw.First(call.Params, "_meta"), metaCapabilities)
+		return call.Task != nil || jsonraw.First(jsonraw.First(declared, "extensions"), mcp.TasksExtension) != nil
+	}
 	switch {
-	case call.Method == "tools/call" && kind == "task" && takesTasks(call):
+	case call.Method == "tools/call" && kind == "task" && takesTask():
 	case call.Method == "tasks/get" && (kind == "task" || kind == "complete" || kind == ""):
 	default:
 		return Task{}, "", false
