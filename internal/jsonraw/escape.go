@@ -51,17 +51,16 @@ func hexDigit(c byte) byte {
 // JSON demands (RFC 8259, section 7).
 func AppendEscaped(b, text []byte) []byte {
 	from := 0
-	for i := bareRun(text); i < len(text); i++ {
-		c := text[i]
+	for i, c := range text {
 		if escaped[c] == 0 {
 			continue
 		}
 		b = append(b, text[from:i]...)
 		from = i + 1
-		if b = append(b, '\\', escaped[c]); escaped[c] == 'u' {
+		b = append(b, '\\', escaped[c])
+		if escaped[c] == 'u' {
 			b = append(b, '0', '0', hex[c>>4], hex[c&15])
 		}
-		i += bareRun(text[from:])
 	}
 	return append(b, text[from:]...)
 }

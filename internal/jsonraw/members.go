@@ -200,7 +200,7 @@ func Text(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && plainString(inner) {
+	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && isBare(inner) && utf8.Valid(inner) {
 		return nameOf(raw, false), true
 	}
 	// To the decoder an unpaired surrogate is an error like any other.
@@ -216,23 +216,18 @@ func Text(raw []byte) (string, bool) {
 // does. ok is false where quoted is no such string, or has an unpaired surrogate, which
 // is appended as U+FFFD.
 func Unquote(dst, quoted []byte) (_ []byte, ok bool) {
-	if text, ok := quickUnquote(dst, quoted); ok {
-		return text, true
-	}
 	dst, err := jsontext.AppendUnquote(dst, quoted)
 	return dst, err == nil
 }
 
-// plainString reports bytes between quotes that stand for themselves.
-func plainString(inner []byte) bool {
-	ascii := true
-	for _, c := range inner[bareRun(inner):] {
-		if !bare[c] {
+// isBare reports whether the bytes between two quotes stand for themselves.
+func isBare[B []byte | string](inner B) bool {
+	for i := range len(inner) {
+		if !bare[inner[i]] {
 			return false
 		}
-		ascii = ascii && c < utf8.RuneSelf
 	}
-	return ascii || utf8.Valid(inner)
+	return true
 }
 
 // Quote writes s as a JSON string. Nothing but what JSON demands is escaped:
@@ -242,7 +237,7 @@ func Quote(s string) []byte { return appendQuote(make([]byte, 0, len(s)+2), s) }
 
 // appendQuote appends what Quote returns.
 func appendQuote(b []byte, s string) []byte {
-	if isBareASCII(s) {
+	if isBare(s) && utf8.ValidString(s) {
 		return append(append(append(b, '"'), s...), '"')
 	}
 	quoted, err := jsontext.AppendQuote(b, s)
@@ -250,15 +245,6 @@ func appendQuote(b []byte, s string) []byte {
 		quoted, _ = jsontext.AppendQuote(b, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))
 	}
 	return quoted
-}
-
-func isBareASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf || !bare[s[i]] {
-			return false
-		}
-	}
-	return true
 }
 
 // Compact gives raw without the white space between its tokens; numbers,

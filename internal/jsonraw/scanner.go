@@ -2,11 +2,9 @@ package jsonraw
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -212,12 +210,19 @@ func (s *scanner) text() (escaped, ok bool) {
 	if !s.is('"') {
 		return false, false
 	}
-	at, ended := s.shortText()
-	if ended {
+	raw := s.raw
+	at := s.at + 1
+	// Most strings are short, and ASCII without escapes.
+	for at < len(raw) && at-s.at <= maxShort && bare[raw[at]] && raw[at] < utf8.RuneSelf {
+		at++
+	}
+	if at < len(raw) && raw[at] == '"' {
+		s.at = at + 1
 		return false, true
 	}
-	raw, pieces, t := s.raw, 0, textReader{}
-	for !ended {
+	t := textReader{}
+	pieces := 0
+	for ended := false; !ended; {
 		to := min(len(raw), at+spool.Piece)
 		n, end, ok := t.read(raw[at:to], to == len(raw))
 		if !ok {
@@ -241,23 +246,8 @@ func (s *scanner) text() (escaped, ok bool) {
 	return t.escaped, true
 }
 
-// shortText reads a string that is short, and of ASCII without escapes, as most are. Of another
-// it says how far it is so.
-func (s *scanner) shortText() (to int, ended bool) {
-	raw, i := s.raw, s.at+1
-	for ; len(raw)-i >= 8 && i-s.at <= 64; i += 8 {
-		odd := odd(binary.LittleEndian.Uint64(raw[i:])) & high
-		if odd == 0 {
-			continue
-		}
-		if i += bits.TrailingZeros64(odd) / 8; raw[i] != '"' {
-			break
-		}
-		s.at = i + 1
-		return s.at, true
-	}
-	return i, false
-}
+// maxShort is how many bytes of a string are looked at one by one.
+const maxShort = 64
 
 // bare are the bytes that stand for themselves in a string.
 var bare = func() (bare [256]bool) {
@@ -266,32 +256,6 @@ var bare = func() (bare [256]bool) {
 	}
 	return bare
 }()
-
-// bareRun gives how many bytes of b at least stand for themselves in a string, sixteen
-// at a time.
-func bareRun(b []byte) (n int) {
-	for ; len(b) >= n+16; n += 16 {
-		x, y := binary.LittleEndian.Uint64(b[n:]), binary.LittleEndian.Uint64(b[n+8:])
-		if (odd(x)|odd(y))&high != 0 {
-			break
-		}
-	}
-	for ; len(b) >= n+8; n += 8 {
-		if odd := odd(binary.LittleEndian.Uint64(b[n:])) & high; odd != 0 {
-			return n + bits.TrailingZeros64(odd)/8
-		}
-	}
-	return n
-}
-
-const each, high = 0x0101010101010101, 0x8080808080808080
-
-// odd has the highest bit of a byte set where x has a byte that is a quote, a backslash, below
-// a blank or above ASCII. That holds for the lowest one that is set: above it bits may be set
-// that mean nothing. With one bit flipped a quote is a blank, and what is below one stays so.
-func odd(x uint64) uint64 {
-	return ((x ^ ('"'^' ')*each) - (' '+1)*each) | ((x ^ '\\'*each) - each) | x
-}
 
 // number reads what RFC 8259, section 6 calls one.
 func (s *scanner) number() bool {

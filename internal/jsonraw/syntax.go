@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,7 +38,7 @@ func nameOf(quoted []byte, escaped bool) string {
 		return string(name)
 	}
 	bare := quoted[1 : len(quoted)-1]
-	if name := usualNames[nameSlot(bare)]; name == string(bare) {
+	if name, ok := usualNames()[string(bare)]; ok {
 		return name
 	}
 	return string(bare)
@@ -53,24 +54,13 @@ const usual = `jsonrpc id method params result error code message data _meta
 	io.modelcontextprotocol/clientInfo io.modelcontextprotocol/clientCapabilities
 	io.modelcontextprotocol/protocolVersion io.modelcontextprotocol/serverInfo`
 
-// usualNames has them each in a slot of its own.
-var usualNames = func() (names [256]string) {
-	for _, name := range strings.Fields(usual) {
-		names[nameSlot([]byte(name))] = name
+var usualNames = sync.OnceValue(func() map[string]string {
+	names := map[string]string{}
+	for name := range strings.FieldsSeq(usual) {
+		names[name] = name
 	}
 	return names
-}()
-
-// nameSlot tells the usual names apart by their length and three of their letters: the factor was
-// found by trying.
-func nameSlot(name []byte) byte {
-	n := len(name)
-	if n == 0 {
-		return 0
-	}
-	letters := uint32(n)&0xff | uint32(name[0])<<8 | uint32(name[n*3/4])<<16 | uint32(name[n-1])<<24
-	return byte(letters * 0xf01dbf29 >> 24)
-}
+})
 
 // invalidAt gives the place of the first byte that is not UTF-8, or len(raw).
 func invalidAt(raw []byte) int {

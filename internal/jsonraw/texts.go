@@ -1,8 +1,7 @@
 package jsonraw
 
 import (
-	"encoding/binary"
-	"math/bits"
+	"bytes"
 	"unicode/utf8"
 )
 
@@ -13,15 +12,22 @@ type textReader struct{ escaped, unpaired bool }
 // then, or else to the end of p. Unless p is the last piece, it stops before a character or an
 // escape that may go on behind p. ok is false where p is not the inside of a string.
 func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
-	wide := uint64(0) // has a high bit once a byte was not ASCII
+	quote, escape := -1, -1
 	for {
-		if n, wide = bareTo(p, n, wide); n == len(p) {
+		quote = nextByte(p, n, quote, '"')
+		escape = nextByte(p, n, escape, '\\')
+		for to := min(quote, escape); n < to; n++ {
+			if p[n] < ' ' {
+				return n, false, false
+			}
+		}
+		if n == len(p) {
 			ok = !last
 			break
 		}
-		if p[n] != '\\' {
-			ended = p[n] == '"'
-			ok = ended
+		if n == quote {
+			ended = true
+			ok = true
 			break
 		}
 		size := 2
@@ -38,7 +44,7 @@ func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 		}
 		n, t.escaped = n+size, true
 	}
-	if ok && wide&high != 0 {
+	if ok {
 		if n == len(p) {
 			n = wholeRunes(p)
 		}
@@ -48,6 +54,17 @@ func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 		n++
 	}
 	return n, ended, ok
+}
+
+// nextByte returns the place of the first c in p from a place on, or len(p). known is the place that was found before.
+func nextByte(p []byte, from, known int, c byte) int {
+	if known >= from {
+		return known
+	}
+	if i := bytes.IndexByte(p[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(p)
 }
 
 // longestEscape is how long an escape is: two of a pair of surrogates.
@@ -68,43 +85,6 @@ func lastRune(text []byte) int {
 		at--
 	}
 	return at
-}
-
-// bareTo returns the place of the first byte of p[i:] that does not stand for itself in a
-// string, or len(p); and wide with the bits of what it passes, and of some bytes more.
-func bareTo(p []byte, i int, wide uint64) (int, uint64) {
-	for {
-		for near := 0; near < 4 && len(p)-i >= 8; near++ {
-			x := binary.LittleEndian.Uint64(p[i:])
-			wide |= x
-			if found := special(x) & high; found != 0 {
-				return i + bits.TrailingZeros64(found)/8, wide
-			}
-			i += 8
-		}
-		for ; len(p)-i >= 32; i += 32 {
-			q := p[i : i+32 : i+32]
-			a, b := binary.LittleEndian.Uint64(q), binary.LittleEndian.Uint64(q[8:])
-			c, d := binary.LittleEndian.Uint64(q[16:]), binary.LittleEndian.Uint64(q[24:])
-			if (special(a)|special(b)|special(c)|special(d))&high != 0 {
-				break
-			}
-			wide |= a | b | c | d
-		}
-		if len(p)-i < 32 {
-			break
-		}
-	}
-	for ; i < len(p) && bare[p[i]]; i++ {
-		wide |= uint64(p[i])
-	}
-	return i, wide
-}
-
-// special has the highest bit of a byte set where x has a byte that is a quote, a backslash or
-// below a blank. As in odd that holds for the lowest one that is set.
-func special(x uint64) uint64 {
-	return (((x ^ ('"'^' ')*each) - (' '+1)*each) | ((x ^ '\\'*each) - each)) &^ x
 }
 
 // A longText is what is noted of a long string in a file, so that it is read once.

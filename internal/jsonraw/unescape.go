@@ -2,10 +2,7 @@ package jsonraw
 
 import (
 	"bytes"
-	"encoding/binary"
 	"iter"
-	"math/bits"
-	"slices"
 	"unicode/utf8"
 
 	"mcpc/internal/spool"
@@ -81,40 +78,3 @@ func appendUnescaped(dst, raw []byte) (text, rest []byte) {
 
 // unescapes are what the characters say that may follow a backslash.
 var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// quickUnquote is Unquote for what has no character by its number; false for all else, and where
-// dst begins where quoted does.
-func quickUnquote(dst, quoted []byte) (_ []byte, ok bool) {
-	last := len(quoted) - 1
-	if last < 1 || quoted[0] != '"' || quoted[last] != '"' {
-		return nil, false
-	}
-	from := len(dst)
-	if from < cap(dst) && &dst[:from+1][from] == &quoted[0] {
-		return nil, false
-	}
-	dst = slices.Grow(dst, len(quoted)+8)
-	to := dst[from:cap(dst)]
-	at, wide := 0, false
-	for rest := quoted[1:last]; len(rest) > 0; {
-		if len(rest) >= 8 {
-			x := binary.LittleEndian.Uint64(rest)
-			binary.LittleEndian.PutUint64(to[at:], x)
-			plain := bits.TrailingZeros64(odd(x)&high) / 8
-			if at, rest = at+plain, rest[plain:]; plain == 8 {
-				continue
-			}
-		}
-		switch c := rest[0]; {
-		case c == '\\' && len(rest) > 1 && unescapes[rest[1]] != 0:
-			to[at], rest = unescapes[rest[1]], rest[2:]
-		case bare[c]:
-			to[at], rest = c, rest[1:]
-			wide = wide || c >= utf8.RuneSelf
-		default:
-			return nil, false
-		}
-		at++
-	}
-	return dst[:from+at], !wide || utf8.Valid(to[:at])
-}
