@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
@@ -112,7 +111,7 @@ type Change struct {
 // identify sets the fingerprint. key stands for the pointer where that depends on other changes.
 func (c *Change) identify(key string) {
 	hash := sha256.New()
-	for _, part := range [][]byte{[]byte(c.Rule), []byte(c.Subject.Kind), []byte(c.Subject.Name), []byte(key), canonical.Compact(c.Was), canonical.Compact(c.Is)} {
+	for _, part := range [][]byte{[]byte(c.Rule), []byte(c.Subject.Kind), []byte(c.Subject.Name), []byte(key), jsonraw.Canonical(c.Was), jsonraw.Canonical(c.Is)} {
 		fmt.Fprintf(hash, "%d:", len(part))
 		hash.Write(part)
 	}

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/diff/canonical"
-	"mcpc/internal/diff/schema"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // definition compares two definitions of one subject, member by member.
@@ -294,7 +293,7 @@ func (c *comparison) arguments(s Subject, a, b json.RawMessage) {
 	switch {
 	case !slices.EqualFunc(unnamedWas, unnamedIs, same):
 		c.add(s, "definition-changed", "/arguments", a, b, detail{note: "arguments"})
-	case len(c.all) == before && string(canonical.Compact(a)) != string(canonical.Compact(b)):
+	case len(c.all) == before && string(jsonraw.Canonical(a)) != string(jsonraw.Canonical(b)):
 		c.add(s, "order-changed", "/arguments", a, b, detail{})
 	}
 }

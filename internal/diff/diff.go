@@ -13,9 +13,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"mcpc/internal/diff/schema"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
+	"mcpc/internal/schema"
 )
 
 // A Snapshot is what a server declares, as it crossed. What is nil is not known, and is not

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/diff/words"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/suggest"
@@ -83,17 +82,17 @@ func nameList(all []entry) json.RawMessage {
 func (c *comparison) unnamed(kind string, a, b []json.RawMessage) {
 	count := map[string]int{}
 	for _, raw := range a {
-		count[string(canonical.Compact(raw))]++
+		count[string(jsonraw.Canonical(raw))]++
 	}
 	for _, raw := range b {
-		if key := string(canonical.Compact(raw)); count[key] > 0 {
+		if key := string(jsonraw.Canonical(raw)); count[key] > 0 {
 			count[key]--
 		} else {
 			c.add(Subject{kind, ""}, "entry-unreadable", "", nil, raw, detail{})
 		}
 	}
 	for _, raw := range a {
-		if key := string(canonical.Compact(raw)); count[key] > 0 {
+		if key := string(jsonraw.Canonical(raw)); count[key] > 0 {
 			count[key]--
 			c.add(Subject{kind, ""}, "entry-dropped", "", raw, nil, detail{})
 		}
@@ -209,7 +208,7 @@ func formOf(kind string, e entry) string {
 	}
 	var form strings.Builder
 	for _, name := range members {
-		form.Write(canonical.Compact(e.members.Value(name)))
+		form.Write(jsonraw.Canonical(e.members.Value(name)))
 		form.WriteByte(0)
 	}
 	return form.String()

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"mcpc/internal/diff"
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
 )
 
@@ -150,7 +149,7 @@ func TestEachDifferenceIsReported(t *testing.T) {
 		"required":["x"],"additionalProperties":false,"if":{"required":["x"]},"$defs":{"z":{"type":"null"}}},"outputSchema":{"type":"object","oneOf":[{"required":["q"]},{"properties":{"q":{"default":1}}}]},
 		"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"optional"},"icons":[],"_meta":{"k":[1,{"l":2}]},"other":{"m":1}}`
 	for _, changed := range changedEverywhere(json.RawMessage(tool), 0) {
-		if jsonraw.First(changed, "name") == nil || string(canonical.Compact(changed)) == string(canonical.Compact([]byte(tool))) {
+		if jsonraw.First(changed, "name") == nil || string(jsonraw.Canonical(changed)) == string(jsonraw.Canonical([]byte(tool))) {
 			continue
 		}
 		if got := diff.CompareTool([]byte(tool), changed, options); len(got) == 0 {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/diff/words"
 	"mcpc/internal/jsonraw"
 )
@@ -76,7 +75,7 @@ func first(values []json.RawMessage) json.RawMessage {
 }
 
 func same(a, b json.RawMessage) bool {
-	return string(a) == string(b) || string(canonical.Compact(a)) == string(canonical.Compact(b))
+	return string(a) == string(b) || string(jsonraw.Canonical(a)) == string(jsonraw.Canonical(b))
 }
 
 func set(texts []string) map[string]bool {

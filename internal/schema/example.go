@@ -150,9 +150,9 @@ func kindOf(s Schema, types []string) string {
 	return "string"
 }
 
-// samples are texts for the formats that JSON Schema names, and for members whose name
+// sampleTexts are texts for the formats that JSON Schema names, and for members whose name
 // says what they hold.
-var samples = []struct{ format, word, text string }{
+var sampleTexts = []struct{ format, word, text string }{
 	{"date-time", "", "2026-01-31T12:00:00Z"}, {"date", "date", "2026-01-31"}, {"time", "", "12:00:00Z"}, {"duration", "", "P1D"},
 	{"email", "email", "user@example.com"}, {"hostname", "", "example.com"}, {"ipv4", "", "192.0.2.1"}, {"ipv6", "", "2001:db8::1"},
 	{"uri", "uri", "https://example.com/"}, {"url", "url", "https://example.com/"}, {"uri-reference", "", "/a"},
@@ -164,7 +164,7 @@ func sampleText(s Schema, name string) string {
 	least, most := count(s.First("minLength"), 0), count(s.First("maxLength"), maxMakeText)
 	format, name := s.Text("format"), strings.ToLower(name)
 	var texts []string
-	for _, c := range samples {
+	for _, c := range sampleTexts {
 		if c.format != "" && c.format == format {
 			texts = append([]string{c.text}, texts...)
 		} else if c.word != "" && strings.Contains(name, c.word) {

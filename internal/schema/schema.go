@@ -1,7 +1,12 @@
 // Package schema reads JSON Schemas as data: what a reference leads to, which types, members and alternatives a schema
 // declares, where its subschemas stand, and an example of a value. It checks no values; package validate does.
 //
-// Schemas come from strangers. Nothing is fetched, and a budget bounds the bytes that are parsed for a document.
+// Compare compares two schemas by what they accept: it names each place at which one is narrower or wider than the
+// other, with $ref and allOf resolved. It does not know whether a schema is for arguments or results, nor which
+// difference matters.
+//
+// Schemas come from strangers. Nothing is fetched, a budget bounds the bytes that are parsed for a document or a
+// comparison, and a comparison that exceeds it has the difference "too-complex".
 package schema
 
 import (

@@ -20,7 +20,6 @@ import (
 	"strings"
 
 	"mcpc/internal/diff"
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
@@ -81,7 +80,7 @@ var lists = []struct {
 // Hash is the SHA-256 of the canonical form of a definition, in hexadecimal digits. The order of
 // members and the writing of numbers and strings do not change it.
 func Hash(definition json.RawMessage) string {
-	sum := sha256.Sum256(canonical.Compact(definition))
+	sum := sha256.Sum256(jsonraw.Canonical(definition))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -111,7 +110,7 @@ func Write(s diff.Snapshot) []byte {
 			add(l.name, jsonraw.ListOf(sorted(items, l.key), locked))
 		}
 	}
-	text := canonical.Indent(sanitize.Bytes(jsonraw.Append(json.RawMessage("{}"), members...), sanitize.JSON))
+	text := jsonraw.Indent(sanitize.Bytes(jsonraw.Append(json.RawMessage("{}"), members...), sanitize.JSON))
 	head := "{\n  \"" + versionMember + "\": " + strconv.Itoa(Version)
 	if len(members) == 0 {
 		return []byte(head + "\n}\n")

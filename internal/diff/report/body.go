@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mcpc/internal/diff"
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/diff/words"
 	"mcpc/internal/jsonraw"
 )
@@ -31,7 +30,7 @@ func valueLines(raw json.RawMessage) []string {
 	}
 	text, ok := jsonraw.Text(raw)
 	if !ok {
-		text = string(canonical.Indent(raw))
+		text = string(jsonraw.Indent(raw))
 	}
 	return strings.Split(strings.TrimRight(text, "\n"), "\n")
 }

@@ -1,4 +1,4 @@
-package schema
+package schema_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 )
 
 // randomSchema writes a small schema.
@@ -126,7 +127,7 @@ func TestNothingIsOverlooked(t *testing.T) {
 			continue
 		}
 		narrower, wider := false, false
-		all := Compare(full(a), full(b), options())
+		all := schema.Compare(full(a), full(b), options())
 		for _, d := range all {
 			narrower, wider = narrower || narrows(d.Kind), wider || widens(d.Kind)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 )
 
 // values compares which values two views accept: their types, enums, limits, divisors, and
@@ -37,20 +36,20 @@ func values(was, is *view, at place) (all []Difference) {
 		limits(was.limits, is.limits, end, shared, add)
 	}
 	divisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
-	if was.unique != is.unique && shared&schema.Array != 0 {
+	if was.unique != is.unique && shared&Array != 0 {
 		add("count"+tightened(is.unique), "uniqueItems", yes(was.unique), yes(is.unique), "uniqueItems "+string(yes(is.unique)))
 	}
-	if was.closed != is.closed && shared&schema.Object != 0 {
+	if was.closed != is.closed && shared&Object != 0 {
 		add(map[bool]string{true: "closed", false: "opened"}[is.closed], "additionalProperties", yes(!was.closed), yes(!is.closed), "")
 	}
 	return all
 }
 
 // rawTypes returns a set as the keyword type has it; nil for all types.
-func rawTypes(t schema.Types) json.RawMessage {
+func rawTypes(t Types) json.RawMessage {
 	names := t.Names()
 	switch {
-	case t == schema.AllTypes:
+	case t == AllTypes:
 		return nil
 	case len(names) == 1:
 		return jsonraw.Quote(names[0])
@@ -131,7 +130,7 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 }
 
 // limits compares one end of a range, where the values are of a type that it is about.
-func limits(a, b map[string]limit, end string, shared schema.Types, add adder) {
+func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	was, inA := limitAt(a, end, shared)
 	is, inB := limitAt(b, end, shared)
 	about := bounds[was.keyword+is.keyword]
@@ -164,13 +163,13 @@ func limits(a, b map[string]limit, end string, shared schema.Types, add adder) {
 
 // limitAt returns one end of a range. The largest whole number that programs exchange exactly (RFC 8259, section 6) is no
 // limit: generators of schemas write it for each integer.
-func limitAt(limits map[string]limit, end string, shared schema.Types) (l limit, ok bool) {
+func limitAt(limits map[string]limit, end string, shared Types) (l limit, ok bool) {
 	l, ok = limits[end]
 	largest := largestInteger
 	if end == "number-low" {
 		largest = "-" + largest
 	}
-	if ok && shared&schema.Number == schema.Whole && !l.exclusive && string(plainNumber(l.raw)) == largest {
+	if ok && shared&Number == Whole && !l.exclusive && string(plainNumber(l.raw)) == largest {
 		return limit{}, false
 	}
 	return l, ok
@@ -186,8 +185,8 @@ func (l limit) String() string {
 }
 
 // divisors compares multipleOf.
-func divisors(a, b []json.RawMessage, shared schema.Types, add adder) {
-	if same(a, b) || shared&schema.Number == 0 {
+func divisors(a, b []json.RawMessage, shared Types, add adder) {
+	if same(a, b) || shared&Number == 0 {
 		return
 	}
 	was, is := one(a), one(b)
@@ -238,7 +237,7 @@ func hidden(was, is *view, at place) (all []Difference) {
 // derived, nor tried: generated values rarely match a pattern.
 func (c *comparison) sets(was, is *view, at place) {
 	for _, name := range []string{"pattern", "format"} {
-		if a, b := was.sets[name], is.sets[name]; !same(a, b) && was.types&is.types&schema.String != 0 {
+		if a, b := was.sets[name], is.sets[name]; !same(a, b) && was.types&is.types&String != 0 {
 			c.add(at, name+turn(one(a), one(b)), name, one(a), one(b))
 		}
 	}

@@ -6,11 +6,10 @@ import (
 	"strconv"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 )
 
 // array is a list of n items, whose last one is the value number k near its schema.
-func (g *generator) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
+func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
 	if n > longestSample || depth > deepestSample {
 		g.cut = true
 		return json.RawMessage("[]")
@@ -44,12 +43,12 @@ func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 	return m.Value("items")
 }
 
-func (g *generator) arrays(m jsonraw.Members, depth int) (values []json.RawMessage) {
-	is, _ := schema.ParseTypes(m.Value("type"))
+func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage) {
+	is, _ := ParseTypes(m.Value("type"))
 	about := slices.ContainsFunc([]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"}, func(name string) bool {
 		return m.Value(name) != nil
 	})
-	if !about && (m.Value("type") == nil || is&schema.Array == 0) || depth > deepestSample {
+	if !about && (m.Value("type") == nil || is&Array == 0) || depth > deepestSample {
 		return nil
 	}
 	for _, n := range []int{0, 1, 2, small(m, "minItems", 1) - 1, small(m, "minItems", 1), small(m, "maxItems", 1), small(m, "maxItems", 1) + 1} {
@@ -64,7 +63,7 @@ func (g *generator) arrays(m jsonraw.Members, depth int) (values []json.RawMessa
 }
 
 // object has the members that wanted picks, each with the most typical value.
-func (g *generator) object(m jsonraw.Members, depth int, wanted func(name string, required bool) bool) json.RawMessage {
+func (g *sampler) object(m jsonraw.Members, depth int, wanted func(name string, required bool) bool) json.RawMessage {
 	if depth > deepestSample {
 		g.cut = true
 		return json.RawMessage("{}")
@@ -124,15 +123,15 @@ func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[s
 
 // objects are without and with each member, with each value near its schema, and with a member
 // that no schema names.
-func (g *generator) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
+func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	members, _ := flat(m, 0)
-	is, _ := schema.ParseTypes(m.Value("type"))
+	is, _ := ParseTypes(m.Value("type"))
 	for _, name := range []string{"minProperties", "maxProperties"} {
 		for n := small(m, name, -2) - 1; n >= -1 && n <= small(m, name, -2)+1; n++ {
 			values = append(values, g.many(n))
 		}
 	}
-	if depth > deepestSample || len(members) == 0 && (m.Value("type") == nil || is&schema.Object == 0) {
+	if depth > deepestSample || len(members) == 0 && (m.Value("type") == nil || is&Object == 0) {
 		return values
 	}
 	all := g.object(m, depth, func(string, bool) bool { return true })
@@ -156,7 +155,7 @@ func (g *generator) objects(m jsonraw.Members, depth int) (values []json.RawMess
 }
 
 // many is an object of n members.
-func (g *generator) many(n int) json.RawMessage {
+func (g *sampler) many(n int) json.RawMessage {
 	if n > longestSample {
 		g.cut = true
 		n = 0

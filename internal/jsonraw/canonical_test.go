@@ -1,10 +1,8 @@
-package canonical
+package jsonraw
 
 import (
 	"strings"
 	"testing"
-
-	"mcpc/internal/jsonraw"
 )
 
 func TestCompact(t *testing.T) {
@@ -24,7 +22,7 @@ func TestCompact(t *testing.T) {
 		`"\ud83d\ude00"`:           `"😀"`,
 		`[1.50, -0, 0.0, 12300e1]`: `[15e-1,0e0,0e0,123e3]`,
 	} {
-		if got := string(Compact([]byte(in))); got != want {
+		if got := string(Canonical([]byte(in))); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
@@ -39,8 +37,8 @@ func TestIndent(t *testing.T) {
 
 func TestDeepValuesEnd(t *testing.T) {
 	deep := strings.Repeat(`{"b":1,"a":`, 900) + `1.0` + strings.Repeat("}", 900)
-	got := Compact([]byte(deep))
-	if err := jsonraw.Valid(got); err != nil || !strings.Contains(string(got), "1.0") {
+	got := Canonical([]byte(deep))
+	if err := Valid(got); err != nil || !strings.Contains(string(got), "1.0") {
 		t.Errorf("got %v: the deepest values keep their bytes", err)
 	}
 }
@@ -50,11 +48,11 @@ func FuzzCompact(f *testing.F) {
 	f.Add([]byte(`{"b":1.0,"a":["\u0041",{}]}`))
 	f.Add([]byte(`[1e-400, "\ud800"]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		once := Compact(raw)
-		if twice := Compact(once); string(twice) != string(once) {
+		once := Canonical(raw)
+		if twice := Canonical(once); string(twice) != string(once) {
 			t.Errorf("%q became %q", once, twice)
 		}
-		if jsonraw.Valid(raw) == nil && (jsonraw.Valid(once) != nil || jsonraw.Valid(Indent(raw)) != nil) {
+		if Valid(raw) == nil && (Valid(once) != nil || Valid(Indent(raw)) != nil) {
 			t.Errorf("%q became %q", raw, once)
 		}
 	})

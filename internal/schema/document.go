@@ -8,14 +8,12 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 )
 
 // A part is one subschema: its bytes, and its JSON pointer in the document.
 type part struct {
-	in   *schema.Document
+	in   *Document
 	raw  json.RawMessage
 	path string
 }
@@ -71,7 +69,7 @@ func inline(all []part, budget *int) (json.RawMessage, bool) {
 		}
 		w.b = append(w.b, "]}"...)
 	}
-	return canonical.Compact(w.b), !w.failed
+	return jsonraw.Canonical(w.b), !w.failed
 }
 
 type inliner struct {
@@ -111,7 +109,7 @@ func (w *inliner) schema(p part) {
 		w.b = append(append(w.b, jsonraw.Quote(name)...), ':')
 	}
 	for _, m := range members {
-		if m.Name == "$ref" || m.Name == "allOf" || notes()[m.Name] || !Known()[m.Name] {
+		if m.Name == "$ref" || m.Name == "allOf" || notes()[m.Name] || !compared()[m.Name] {
 			continue
 		}
 		name(m.Name)
@@ -165,7 +163,7 @@ func (w *inliner) keyword(p part, name string) {
 	switch {
 	case asSet()[name] && notArray == nil:
 		w.b = append(w.b, jsonraw.List(sorted(items))...)
-	case slices.Contains(schema.HoldMap, name) && len(members) > 0:
+	case slices.Contains(HoldMap, name) && len(members) > 0:
 		w.b = append(w.b, '{')
 		for i, m := range members {
 			w.comma(i)
@@ -173,14 +171,14 @@ func (w *inliner) keyword(p part, name string) {
 			w.schema(p.member(m.Name, m.Value))
 		}
 		w.b = append(w.b, '}')
-	case slices.Contains(schema.HoldList, name) && notArray == nil:
+	case slices.Contains(HoldList, name) && notArray == nil:
 		w.b = append(w.b, '[')
 		for i, item := range items {
 			w.comma(i)
 			w.schema(p.item(i, item))
 		}
 		w.b = append(w.b, ']')
-	case slices.Contains(schema.HoldOne, name):
+	case slices.Contains(HoldOne, name):
 		w.schema(p)
 	default:
 		w.b = append(w.b, p.raw...)
@@ -191,9 +189,9 @@ func (w *inliner) keyword(p part, name string) {
 func sorted(items []json.RawMessage) []json.RawMessage {
 	all := make([]json.RawMessage, 0, len(items))
 	for _, item := range items {
-		all = append(all, canonical.Compact(item))
+		all = append(all, jsonraw.Canonical(item))
 	}
 	return sortUnique(all)
 }
 
-func equal(a, b json.RawMessage) bool { return bytes.Equal(canonical.Compact(a), canonical.Compact(b)) }
+func equal(a, b json.RawMessage) bool { return bytes.Equal(jsonraw.Canonical(a), jsonraw.Canonical(b)) }

@@ -1,9 +1,3 @@
-// Package schema compares two JSON Schemas by what they accept: it names each place at which
-// one is narrower or wider than the other, with $ref and allOf resolved. It does not know
-// whether a schema is for arguments or results, nor which difference matters.
-//
-// Schemas come from strangers. Nothing is fetched, each comparison has a budget of bytes that
-// are read, and what exceeds it is the difference "too-complex".
 package schema
 
 import (
@@ -14,7 +8,6 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 )
 
 // A Difference is one place at which two schemas differ.
@@ -63,7 +56,7 @@ type comparison struct {
 	visits  map[string]int  // how often each was
 	stopped bool
 	// hashes are those of whole documents.
-	hashes map[*schema.Document]json.RawMessage
+	hashes map[*Document]json.RawMessage
 	// sameDefs is set where both schemas have the same definitions.
 	sameDefs bool
 	all      []Difference
@@ -89,7 +82,7 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		return nil
 	}
 	c := &comparison{o: o, left: min(mostBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{},
-		hashes: map[*schema.Document]json.RawMessage{}}
+		hashes: map[*Document]json.RawMessage{}}
 	start := c.left
 	c.sameDefs = true
 	for _, name := range []string{"$defs", "definitions"} {
@@ -97,7 +90,7 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		all, local := references(was)
 		c.sameDefs = c.sameDefs && all == local && equal(was, jsonraw.First(b, name))
 	}
-	c.walk([]part{{in: schema.WithBudget(a, &c.left), raw: a}}, []part{{in: schema.WithBudget(b, &c.left), raw: b}}, place{})
+	c.walk([]part{{in: WithBudget(a, &c.left), raw: a}}, []part{{in: WithBudget(b, &c.left), raw: b}}, place{})
 	o.Budget.Bytes -= start - c.left
 	if len(c.all) == 0 {
 		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
@@ -171,10 +164,10 @@ func (c *comparison) walk(a, b []part, at place) {
 	}
 	c.judge(local, a, b, at)
 	c.sets(was, is, at)
-	if was.types&is.types&schema.Object != 0 {
+	if was.types&is.types&Object != 0 {
 		c.members(was, is, at)
 	}
-	if was.types&is.types&schema.Array != 0 {
+	if was.types&is.types&Array != 0 {
 		c.items(was, is, at)
 	}
 }
@@ -246,10 +239,10 @@ func (c *comparison) inherit(v *view) {
 	var only *view
 	for _, alternative := range v.groups[0].alternatives {
 		one, ok := c.look(alternative)
-		if !ok || only != nil && one.types != schema.Null {
+		if !ok || only != nil && one.types != Null {
 			return
 		}
-		if one.types != schema.Null {
+		if one.types != Null {
 			only = one
 		}
 	}
@@ -265,7 +258,7 @@ func (c *comparison) inherit(v *view) {
 
 // plain reports a view without a constraint of its own beside its groups.
 func (v *view) plain() bool {
-	return v.types == schema.AllTypes && v.enum == nil && !v.unique && !v.closed &&
+	return v.types == AllTypes && v.enum == nil && !v.unique && !v.closed &&
 		len(v.limits)+len(v.sets)+len(v.members)+len(v.required)+len(v.extra)+len(v.prefix)+len(v.items)+len(v.opaque) == 0
 }
 

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 )
 
 // groups compares several anyOf and oneOf, or some with none, as they are written.
@@ -36,7 +34,7 @@ func (c *comparison) identity(alternative []part) json.RawMessage {
 	if one, ok := inline(alternative, &c.left); ok {
 		return one
 	}
-	return canonical.Compact(joined(alternative))
+	return jsonraw.Canonical(joined(alternative))
 }
 
 // alternatives compares two lists of which one has to hold. It pairs equal ones, then those of one name, then the
@@ -131,7 +129,7 @@ func (c *comparison) meant(p part) (to part, name string) {
 // constrains reports whether an object has a keyword that says which values are right, beside $ref and allOf.
 func constrains(members jsonraw.Members) bool {
 	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
-		return m.Name != "$ref" && m.Name != "allOf" && !notes()[m.Name] && Known()[m.Name]
+		return m.Name != "$ref" && m.Name != "allOf" && !notes()[m.Name] && compared()[m.Name]
 	})
 }
 
@@ -174,7 +172,7 @@ func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, r
 }
 
 // overlap returns the index of the only set that shares a type with t, and whether there is exactly one.
-func overlap(t schema.Types, all []schema.Types) (at int, only bool) {
+func overlap(t Types, all []Types) (at int, only bool) {
 	n := 0
 	for i, other := range all {
 		if t&other != 0 {
@@ -186,10 +184,10 @@ func overlap(t schema.Types, all []schema.Types) (at int, only bool) {
 }
 
 // typesOf returns the types of the values that some alternatives accept; all types for one that cannot be read.
-func (c *comparison) typesOf(all [][]part, some []int) []schema.Types {
-	found := make([]schema.Types, len(some))
+func (c *comparison) typesOf(all [][]part, some []int) []Types {
+	found := make([]Types, len(some))
 	for i, at := range some {
-		found[i] = schema.AllTypes
+		found[i] = AllTypes
 		if v, ok := c.look(all[at]); ok {
 			found[i] = v.types
 		}

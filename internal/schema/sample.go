@@ -5,13 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 )
 
-// MostSamples is how many values two forms are tried with at most.
-const MostSamples = 200
+// mostSamples is how many values two forms are tried with at most.
+const mostSamples = 200
 
 // A trial is what trying two forms found.
 type trial struct {
@@ -103,23 +101,17 @@ func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 	return schema
 }
 
-// Samples gives values that are near the border of what the schemas accept: typical ones, the
-// values of enums, both sides of each limit, objects with each member and without it, and one
-// of each type. They are the same for the same schemas. all is false where there would be more
-// than MostSamples, or ones too large to write.
-func Samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool) {
-	values, all, _ = samples(schemas...)
-	return values, all
-}
-
-// samples is Samples, and says how many bytes it read.
+// samples returns values that are near the border of what the schemas accept: typical ones, the values of enums, both
+// sides of each limit, objects with each member and without it, and one of each type. They are the same for the same
+// schemas. all is false if there would be more than mostSamples, or ones too large to write; work is how many bytes were
+// read.
 func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, work int) {
 	seen := map[string]bool{}
 	all = true
 	add := func(v json.RawMessage) {
-		if key := string(canonical.Compact(v)); !seen[key] {
+		if key := string(jsonraw.Canonical(v)); !seen[key] {
 			seen[key] = true
-			if len(values) < MostSamples {
+			if len(values) < mostSamples {
 				values = append(values, v)
 			} else {
 				all = false
@@ -130,7 +122,7 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, wo
 		add(json.RawMessage(v))
 	}
 	for _, s := range schemas {
-		g := generator{}
+		g := sampler{}
 		for _, v := range g.near(s, 0) {
 			add(v)
 		}
@@ -143,7 +135,7 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, wo
 // kinds has values of each type.
 var kinds = []string{"null", "true", "false", "0", "1", "-1", "0.5", "2", `""`, `"a"`, `"abc"`, `"A 1-é"`, "[]", "[1]", `["a"]`, "{}", `{"mcpc":1}`}
 
-type generator struct {
+type sampler struct {
 	// cut is set where a value was left out.
 	cut bool
 	// work counts the bytes of the schemas that were looked at.
@@ -160,13 +152,13 @@ const (
 )
 
 // near gives values near the border of a schema, the most typical first.
-func (g *generator) near(schema json.RawMessage, depth int) (values []json.RawMessage) {
+func (g *sampler) near(schema json.RawMessage, depth int) (values []json.RawMessage) {
 	m, err := jsonraw.Object(schema)
 	if g.work += len(schema) + 64; err != nil || depth > deepestSample || g.work > mostWork {
 		g.cut = g.cut || err == nil
 		return []json.RawMessage{json.RawMessage(`"a"`)}
 	}
-	values = append(values, g.typical(m, depth))
+	values = append(values, Example(schema))
 	values = append(values, list(m, "enum")...)
 	if v, ok := m.Get("const"); ok {
 		values = append(values, v)
@@ -203,41 +195,6 @@ func branches(m jsonraw.Members) (all []json.RawMessage) {
 	return all
 }
 
-// typical is a value that a schema probably accepts.
-func (g *generator) typical(m jsonraw.Members, depth int) json.RawMessage {
-	if values := list(m, "enum"); len(values) > 0 {
-		return values[0]
-	}
-	if v, ok := m.Get("const"); ok {
-		return v
-	}
-	is, _ := schema.ParseTypes(m.Value("type"))
-	if m.Value("type") == nil {
-		if all := branches(m); len(all) > 0 && m.Value("properties") == nil && depth <= deepestSample {
-			inner, _ := jsonraw.Object(all[0])
-			return g.typical(inner, depth+1)
-		}
-	}
-	switch {
-	case is&schema.Object != 0 && (is != schema.AllTypes || m.Value("properties") != nil):
-		return g.object(m, depth, func(name string, required bool) bool { return required })
-	case is&schema.String != 0:
-		return g.text(max(3, small(m, "minLength", 0)))
-	case is&schema.Number != 0:
-		for _, v := range append(g.numbers(m), json.RawMessage("1")) {
-			if fits(m, v, is) {
-				return v
-			}
-		}
-		return json.RawMessage("1")
-	case is&schema.Array != 0:
-		return g.array(m, depth, small(m, "minItems", 0), 0)
-	case is&schema.Boolean != 0:
-		return json.RawMessage("true")
-	}
-	return json.RawMessage("null")
-}
-
 // small is a keyword that is a small number; otherwise is what stands for one that is not there.
 func small(m jsonraw.Members, name string, otherwise int) int {
 	n, err := strconv.ParseFloat(string(m.Value(name)), 64)
@@ -248,7 +205,7 @@ func small(m jsonraw.Members, name string, otherwise int) int {
 }
 
 // text is a text of n different characters.
-func (g *generator) text(n int) json.RawMessage {
+func (g *sampler) text(n int) json.RawMessage {
 	if n > longestSample {
 		g.cut = true
 		return json.RawMessage(`""`)
@@ -256,7 +213,7 @@ func (g *generator) text(n int) json.RawMessage {
 	return jsonraw.Quote(strings.Repeat("abcdefghij", n/10+1)[:n])
 }
 
-func (g *generator) texts(m jsonraw.Members) (values []json.RawMessage) {
+func (g *sampler) texts(m jsonraw.Members) (values []json.RawMessage) {
 	for _, name := range []string{"minLength", "maxLength"} {
 		if n := small(m, name, -1); n >= 0 {
 			values = append(values, g.text(max(0, n-1)), g.text(n), g.text(n+1))
@@ -266,7 +223,7 @@ func (g *generator) texts(m jsonraw.Members) (values []json.RawMessage) {
 }
 
 // numbers are on, below and above each limit, and some multiples of a divisor near them.
-func (g *generator) numbers(m jsonraw.Members) (values []json.RawMessage) {
+func (g *sampler) numbers(m jsonraw.Members) (values []json.RawMessage) {
 	var near []float64
 	limits := []float64{}
 	for _, name := range []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"} {
@@ -295,23 +252,4 @@ func (g *generator) numbers(m jsonraw.Members) (values []json.RawMessage) {
 		values = append(values, strconv.AppendFloat(nil, n, 'f', -1, 64))
 	}
 	return values
-}
-
-// fits reports whether a number is within the limits of a schema, a multiple of its divisor,
-// and whole where it has to be.
-func fits(m jsonraw.Members, v json.RawMessage, is schema.Types) bool {
-	for _, one := range m {
-		b, ok := bounds[one.Name]
-		n, known := compareNumbers(string(v), string(one.Value))
-		if b.upper {
-			n = -n
-		}
-		if ok && b.of == schema.Number && known && (n < 0 || n == 0 && b.exclusive) {
-			return false
-		}
-		if divides, known := multiple(string(v), string(one.Value)); one.Name == "multipleOf" && known && !divides {
-			return false
-		}
-	}
-	return schema.TypeOf(v)&is != 0
 }

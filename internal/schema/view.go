@@ -8,16 +8,14 @@ import (
 	"slices"
 	"sync"
 
-	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/schema"
 	"mcpc/internal/sliceutil"
 )
 
 // A view is all that a conjunction of subschemas says about one place, with references
 // followed and allOf merged.
 type view struct {
-	types  schema.Types
+	types  Types
 	enum   []json.RawMessage // canonical and sorted; nil where any value is right
 	limits map[string]limit
 	unique bool
@@ -56,18 +54,18 @@ type group struct {
 var bounds = map[string]struct {
 	kind, end        string
 	upper, exclusive bool
-	of               schema.Types
+	of               Types
 }{
-	"minimum":          {"range", "number-low", false, false, schema.Number},
-	"exclusiveMinimum": {"range", "number-low", false, true, schema.Number},
-	"maximum":          {"range", "number-high", true, false, schema.Number},
-	"exclusiveMaximum": {"range", "number-high", true, true, schema.Number},
-	"minLength":        {"length", "length-low", false, false, schema.String},
-	"maxLength":        {"length", "length-high", true, false, schema.String},
-	"minItems":         {"count", "items-low", false, false, schema.Array},
-	"maxItems":         {"count", "items-high", true, false, schema.Array},
-	"minProperties":    {"count", "members-low", false, false, schema.Object},
-	"maxProperties":    {"count", "members-high", true, false, schema.Object},
+	"minimum":          {"range", "number-low", false, false, Number},
+	"exclusiveMinimum": {"range", "number-low", false, true, Number},
+	"maximum":          {"range", "number-high", true, false, Number},
+	"exclusiveMaximum": {"range", "number-high", true, true, Number},
+	"minLength":        {"length", "length-low", false, false, String},
+	"maxLength":        {"length", "length-high", true, false, String},
+	"minItems":         {"count", "items-low", false, false, Array},
+	"maxItems":         {"count", "items-high", true, false, Array},
+	"minProperties":    {"count", "members-low", false, false, Object},
+	"maxProperties":    {"count", "members-high", true, false, Object},
 }
 
 // ends are the ends of all bounds, in the order in which they are compared.
@@ -79,9 +77,9 @@ var opaque = words("not if then else patternProperties propertyNames dependentRe
 	"minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema " +
 	"$dynamicRef $recursiveRef $dynamicAnchor $recursiveAnchor")
 
-// Known are the keywords that this package compares. Others are notes: JSON Schema takes an
+// compared are the keywords that this package compares. Others are notes: JSON Schema takes an
 // unknown keyword for an annotation (2020-12 core, section 6.5).
-var Known = sync.OnceValue(func() map[string]bool {
+var compared = sync.OnceValue(func() map[string]bool {
 	all := words("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items prefixItems " +
 		"additionalItems anyOf oneOf allOf $ref")()
 	for name := range bounds {
@@ -98,7 +96,7 @@ const mostConjuncts = 1000
 
 // look reads some parts as one view; false where there are too many, or too many bytes.
 func (c *comparison) look(all []part) (*view, bool) {
-	v := &view{types: schema.AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
+	v := &view{types: AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
 		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{}}
 	queue, followed := slices.Clone(all), map[string]bool{}
 	for i := 0; i < len(queue); i++ {
@@ -144,10 +142,10 @@ func (v *view) hide(keyword string, value json.RawMessage) {
 // finish brings what says the same into one form.
 func (v *view) finish() {
 	if v.enum != nil {
-		kinds := schema.Types(0)
-		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&schema.TypeOf(value) == 0 })
+		kinds := Types(0)
+		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&TypeOf(value) == 0 })
 		for _, value := range v.enum {
-			kinds |= schema.TypeOf(value)
+			kinds |= TypeOf(value)
 		}
 		v.types &= kinds
 	}
@@ -170,18 +168,18 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 	switch {
 	case name == "$ref" || name == "allOf": // look follows them
 	case name == "type":
-		is, ok := schema.ParseTypes(p.raw)
+		is, ok := ParseTypes(p.raw)
 		if v.types &= is; !ok {
-			v.hide(name, canonical.Compact(p.raw))
+			v.hide(name, jsonraw.Canonical(p.raw))
 		}
 	case name == "enum" || name == "const":
 		v.limitTo(name, p.raw)
 	case isBound && jsonraw.IsNumber(p.raw):
 		v.bound(bound.end, bound.upper, limit{string(p.raw), bound.exclusive, name, p.raw})
-	case name == "uniqueItems" && schema.TypeOf(p.raw) == schema.Boolean:
+	case name == "uniqueItems" && TypeOf(p.raw) == Boolean:
 		v.unique = v.unique || string(p.raw) == "true"
 	case name == "pattern" || name == "format" || name == "multipleOf":
-		v.sets[name] = append(v.sets[name], canonical.Compact(p.raw))
+		v.sets[name] = append(v.sets[name], jsonraw.Canonical(p.raw))
 	case c.object(v, p, name) || c.array(v, p, name, beside):
 	case name == "anyOf" || name == "oneOf":
 		items, _ := jsonraw.Array(p.raw)
@@ -328,16 +326,16 @@ func (c *comparison) written(p part, name string) json.RawMessage {
 	w := inliner{open: map[string]bool{}, budget: &c.left}
 	w.keyword(p, name)
 	if w.failed {
-		return jsonraw.List([]json.RawMessage{canonical.Compact(p.raw), c.whole(p.in)})
+		return jsonraw.List([]json.RawMessage{jsonraw.Canonical(p.raw), c.whole(p.in)})
 	}
-	return canonical.Compact(w.b)
+	return jsonraw.Canonical(w.b)
 }
 
 // whole returns the hash of all of a document, which stands for a reference that cannot be followed.
-func (c *comparison) whole(in *schema.Document) json.RawMessage {
+func (c *comparison) whole(in *Document) json.RawMessage {
 	if c.hashes[in] == nil {
 		c.spend(len(in.Bytes()))
-		sum := sha256.Sum256(canonical.Compact(in.Bytes()))
+		sum := sha256.Sum256(jsonraw.Canonical(in.Bytes()))
 		c.hashes[in] = jsonraw.Quote(hex.EncodeToString(sum[:8]))
 	}
 	return c.hashes[in]

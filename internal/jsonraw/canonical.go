@@ -1,0 +1,92 @@
+package jsonraw
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/sliceutil"
+)
+
+// deepestSorted is the depth below which values keep the bytes that they have. Each level is
+// read again by the one above it, so that the depth bounds the work.
+const deepestSorted = 64
+
+// Canonical returns raw without white space, with the members of each object sorted by name,
+// numbers as digits and a power of ten (7, 7.0 and 70e-1 are 7e0), and strings with no more
+// escapes than JSON needs. Of two members of one name the first stays the first. Bytes that
+// are not JSON come back as they are.
+func Canonical(raw json.RawMessage) json.RawMessage {
+	return (&canonicalWriter{plain: true}).all(raw)
+}
+
+// Indent returns raw with sorted members as Canonical does, in lines that are indented by two
+// blanks. The text of numbers and strings stays as the server wrote it.
+func Indent(raw json.RawMessage) json.RawMessage {
+	return (&canonicalWriter{lines: true}).all(raw)
+}
+
+// A canonicalWriter writes values in one form.
+type canonicalWriter struct {
+	b []byte
+	// plain rewrites numbers and strings, lines breaks and indents.
+	plain, lines bool
+}
+
+func (w *canonicalWriter) all(raw json.RawMessage) json.RawMessage {
+	if Valid(raw) != nil {
+		return raw
+	}
+	w.value(bytes.Trim(raw, WhiteSpace), 0)
+	return w.b
+}
+
+func (w *canonicalWriter) value(raw json.RawMessage, depth int) {
+	switch {
+	case depth >= deepestSorted:
+		w.b = append(w.b, Compact(raw)...)
+	case raw[0] == '{':
+		members, _ := Object(raw)
+		sliceutil.Sort(members, func(x, y Member) int { return strings.Compare(x.Name, y.Name) })
+		w.list('{', '}', len(members), depth, func(i int) {
+			w.b = append(append(w.b, Quote(members[i].Name)...), ':')
+			if w.lines {
+				w.b = append(w.b, ' ')
+			}
+			w.value(members[i].Value, depth+1)
+		})
+	case raw[0] == '[':
+		items, _ := Array(raw)
+		w.list('[', ']', len(items), depth, func(i int) { w.value(items[i], depth+1) })
+	case w.plain && raw[0] == '"':
+		text, _ := Text(raw)
+		w.b = append(w.b, Quote(text)...)
+	case w.plain && IsNumber(raw):
+		w.b = append(w.b, PlainNumber(string(raw))...)
+	default:
+		w.b = append(w.b, raw...)
+	}
+}
+
+// list writes n parts between two brackets.
+func (w *canonicalWriter) list(begin, end byte, n, depth int, part func(i int)) {
+	w.b = append(w.b, begin)
+	for i := range n {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.line(depth + 1)
+		part(i)
+	}
+	if n > 0 {
+		w.line(depth)
+	}
+	w.b = append(w.b, end)
+}
+
+func (w *canonicalWriter) line(depth int) {
+	if w.lines {
+		w.b = append(w.b, '\n')
+		w.b = append(w.b, strings.Repeat("  ", depth)...)
+	}
+}
