@@ -22,14 +22,12 @@ import (
 	"mcpc/internal/cli/mock"
 	"mcpc/internal/cli/proxy"
 	"mcpc/internal/cli/replay"
-	"mcpc/internal/cli/request"
 	"mcpc/internal/cli/run"
 	"mcpc/internal/cli/serve"
 	"mcpc/internal/cli/server"
 	"mcpc/internal/cli/session"
 	"mcpc/internal/cli/shell"
 	"mcpc/internal/cli/skills"
-	"mcpc/internal/cli/task"
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/cli/watch"
 	"mcpc/internal/render/jq"
@@ -61,14 +59,14 @@ func commandGroups() []cmdutil.Group {
 			command("list", catalog.NewList, asks|inShell|alone),
 			command("describe", catalog.NewDescribe, asks|inShell),
 			command("call", call.NewCall, asks|inShell),
-			command("read", request.NewRead, asks|inShell),
-			command("prompt", request.NewPrompt, asks|inShell),
-			command("complete", request.NewComplete, asks|inShell),
+			command("read", call.NewRead, asks|inShell),
+			command("prompt", call.NewPrompt, asks|inShell),
+			command("complete", call.NewComplete, asks|inShell),
 			command("listen", watch.NewListen, asks|alone),
-			command("tasks", task.NewTasks, asks|inShell),
+			command("tasks", call.NewTasks, asks|inShell),
 			command("skills", skills.New, asks|inShell),
-			command("ping", request.NewPing, asks|inShell|alone),
-			command("raw", request.NewRaw, asks|inShell),
+			command("ping", call.NewPing, asks|inShell|alone),
+			command("raw", call.NewRaw, asks|inShell),
 		),
 		group("Many servers and calls",
 			command("servers", server.NewServers, local),

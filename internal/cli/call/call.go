@@ -1,4 +1,5 @@
-// Package call has the command call.
+// Package call has the commands that send a request and print its result: call, prompt, read, complete, ping, raw,
+// and tasks for the calls that go on.
 package call
 
 import (

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/request"
+	"mcpc/internal/cli/call"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
 )
@@ -35,7 +35,7 @@ func FuzzArguments(f *testing.F) {
 			got, err := arguments.Arguments(&a.Env, text)
 			checkArguments(t, raw, got, err)
 		}
-		if id := request.RawID(string(raw)); len(raw) > 0 && jsonraw.Valid(id) != nil {
+		if id := call.RawID(string(raw)); len(raw) > 0 && jsonraw.Valid(id) != nil {
 			t.Errorf("the id %q becomes %s", raw, id)
 		}
 	})

@@ -1,5 +1,4 @@
-// Package request has the commands read, prompt, complete, ping and raw.
-package request
+package call
 
 import (
 	"context"

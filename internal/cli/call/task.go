@@ -1,5 +1,4 @@
-// Package task has the command tasks.
-package task
+package call
 
 import (
 	"cmp"
