@@ -41,8 +41,8 @@ quick_lanes=("format tests-quick")
 # without it: it takes five times the processor time.
 raced=(
 	./internal/{bench,capture,compress/packed,demo,httpconn,jsonraw,match/...,mcpserver,mock,proxy}
-	./internal/{cli,cli/batch,cli/check/probe,cli/cmdutil,cli/console,cli/faulty,cli/inspect,cli/liveview,cli/serve}
-	./internal/{client,client/auth,client/keepalive,client/process,client/transport,connect,connect/cards,connect/gateway,connect/host}
+	./internal/{cli,cli/batch,cli/check/probe,cli/cmdutil,cli/console,cli/faulty,cli/inspect,cli/liveview,cli/serve,cli/session}
+	./internal/{client,client/auth,client/keepalive,client/process,client/transport,connect,connect/gateway,connect/host}
 	./internal/{live,live/control,otlp/send,render/term,sliceutil,spool,telemetry,tui,web}
 )
 

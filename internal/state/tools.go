@@ -59,7 +59,7 @@ func (l ToolList) FreshUntil() time.Time {
 //	end CRC
 //
 // Names are quoted as in Go, so that any bytes fit on a line. The checksum (CRC-32C of all bytes before its line)
-// stands in for the sync that a cache is not worth.
+// makes up for the sync that a cache is not worth.
 const toolsFormat = "mcpc-tools/2"
 
 // toolsHead is the first line of a list's file.

@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/card"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/cards"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -56,7 +55,7 @@ func (o *cardOptions) check(f *cmdutil.Factory, named bool) error {
 
 // A described server is that of a card, and the way to use it that was chosen.
 type described struct {
-	cards.Found
+	FoundCard
 	choice card.Choice
 	plan   card.Plan
 }
@@ -67,16 +66,16 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	found, picks, out := cards.Load(ctx, &f.Env, o.card.source, o.card.pick)
+	found, picks, out := LoadCard(ctx, &f.Env, o.card.source, o.card.pick)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	d := &described{Found: found}
+	d := &described{FoundCard: found}
 	if d.Several == nil {
 		d.choice, d.Several = found.Choose(picks)
 	}
 	if d.Several != nil {
-		return o.card.list(ctx, f, d.Found, len(picks) == 0)
+		return o.card.list(ctx, f, d.FoundCard, len(picks) == 0)
 	}
 	if n := len(found.Server.Choices); n > 1 && o.card.pick == "" {
 		f.Note(fmt.Sprintf("this is one of %d ways to use the server; --pick chooses another", n))
@@ -89,7 +88,7 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 	case err != nil:
-		return cmdutil.Exit(cards.Failed(found.From, err))
+		return cmdutil.Exit(CardFailed(found.From, err))
 	}
 	if out := found.Permitted(ctx, d.plan.URL); !out.Good() {
 		return cmdutil.Exit(out)
@@ -126,7 +125,7 @@ func (o *cardOptions) values(ctx context.Context, f *cmdutil.Factory) (card.Valu
 
 // list shows what there is to choose from, which is all that --dry-run wants. right is not set
 // where --pick has a number that is not in the list.
-func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found cards.Found, right bool) error {
+func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found FoundCard, right bool) error {
 	rows := make([][]string, len(found.Several))
 	for i, line := range found.Several {
 		number, rest, _ := strings.Cut(line, "\t")

@@ -1,4 +1,4 @@
-package cards
+package session
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // Choose returns the way to use the server that pick names, or else the only one that can be
 // used: a remote one is preferred to packages, of which nothing then is installed. Where there are
 // several, or pick is wrong, it returns the list to choose from.
-func (f Found) Choose(pick []int) (choice card.Choice, lines []string) {
+func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 	all := f.Server.Choices
 	var usable []card.Choice
 	for i, c := range all {

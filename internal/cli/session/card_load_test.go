@@ -1,4 +1,4 @@
-package cards
+package session
 
 import (
 	"context"
@@ -70,11 +70,11 @@ func TestAPublicCardNamesNoPrivateHost(t *testing.T) {
 	}
 }
 
-func (l *loader) load(t *testing.T, where string) (Found, wire.Outcome) {
+func (l *loader) load(t *testing.T, where string) (FoundCard, wire.Outcome) {
 	t.Helper()
 	raw, from, out := l.source(context.Background(), where)
 	if !out.Good() {
-		return Found{}, out
+		return FoundCard{}, out
 	}
 	return l.follow(context.Background(), raw, from, 1)
 }

@@ -1,7 +1,4 @@
-// Package cards finds the server that a server card, a registry entry or an AI catalog describes:
-// in a file, at a URL, or at the well-known addresses of a host. Nothing of what it finds is run
-// or connected to.
-package cards
+package session
 
 import (
 	"cmp"
@@ -41,8 +38,8 @@ var wellKnown = []string{"/.well-known/ai-catalog.json", "/.well-known/mcp/catal
 // accepted is the Accept field of requests for documents.
 const accepted = card.CatalogType + ", " + card.CardType + ", application/json;q=0.5"
 
-// A Found is a server that a document describes.
-type Found struct {
+// A FoundCard is a server that a document describes.
+type FoundCard struct {
 	Server card.Server
 	// From is the file or URL of the document, without secrets.
 	From string
@@ -66,21 +63,21 @@ type loader struct {
 	path []string
 }
 
-// Load reads source: a file, a URL, or a host. pick is the numbers of the entries to follow where
+// LoadCard reads source: a file, a URL, or a host. pick is the numbers of the entries to follow where
 // a document has several, such as 2.1; "" chooses none. What is left of pick is returned: it is
 // for the ways to use the server.
-func Load(ctx context.Context, e *host.Env, source, pick string) (Found, []int, wire.Outcome) {
+func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard, []int, wire.Outcome) {
 	l := &loader{env: e}
 	for _, word := range strings.FieldsFunc(pick, func(r rune) bool { return r == '.' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 {
-			return Found{}, nil, usage.Outcome(usage.New(fmt.Sprintf("--pick %q is not a number of the list", pick), "--pick 1, or --pick 2.1 for an entry of an entry"))
+			return FoundCard{}, nil, usage.Outcome(usage.New(fmt.Sprintf("--pick %q is not a number of the list", pick), "--pick 1, or --pick 2.1 for an entry of an entry"))
 		}
 		l.picks = append(l.picks, n)
 	}
 	raw, from, out := l.source(ctx, source)
 	if !out.Good() {
-		return Found{}, nil, out
+		return FoundCard{}, nil, out
 	}
 	f, out := l.follow(ctx, raw, from, 1)
 	f.net = l.net
@@ -202,8 +199,8 @@ func missing(from, text string) wire.Outcome {
 	return o.As(wire.Before)
 }
 
-// Failed is the ending for an error of package card about the document at from.
-func Failed(from string, err error) wire.Outcome {
+// CardFailed is the ending for an error of package card about the document at from.
+func CardFailed(from string, err error) wire.Outcome {
 	failed, ok := errors.AsType[*card.Error](err)
 	switch {
 	case !ok:
@@ -217,14 +214,14 @@ func Failed(from string, err error) wire.Outcome {
 }
 
 // follow reads a document, and those that its catalog leads to.
-func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int) (Found, wire.Outcome) {
-	f := Found{From: redact.RedactURL(from)}
+func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int) (FoundCard, wire.Outcome) {
+	f := FoundCard{From: redact.RedactURL(from)}
 	if depth > deepest {
 		return f, unusable(from, fmt.Sprintf("more than %d catalogs are inside one another", deepest), wire.Refused)
 	}
 	doc, err := card.Parse(raw)
 	if err != nil {
-		return f, Failed(from, err)
+		return f, CardFailed(from, err)
 	}
 	var lines []string
 	for _, s := range doc.Servers {
@@ -234,7 +231,7 @@ func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int)
 		lines = append(lines, e.String())
 	}
 	if doc.IsCatalog && len(lines) == 0 {
-		return f, Failed(from, &card.Error{Text: fmt.Sprintf("the catalog has no MCP server, and %s of other types", english.Plural(doc.Skipped, "item"))})
+		return f, CardFailed(from, &card.Error{Text: fmt.Sprintf("the catalog has no MCP server, and %s of other types", english.Plural(doc.Skipped, "item"))})
 	}
 	i := 0
 	if len(lines) > 1 {
@@ -282,7 +279,7 @@ const mostLines = 100
 
 // Permitted refuses a URL that the document may not name: one in a private network, where the
 // document is from a public host.
-func (f Found) Permitted(ctx context.Context, where string) wire.Outcome {
+func (f FoundCard) Permitted(ctx context.Context, where string) wire.Outcome {
 	u, err := url.Parse(where)
 	if f.net == nil || err != nil || u.Hostname() == "" { // a command, or a host that an input names
 		return wire.Outcome{}

@@ -1,4 +1,4 @@
-package cards_test
+package session_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/connect/cards"
+	"mcpc/internal/cli/session"
 	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/wire"
 )
@@ -92,7 +92,7 @@ func TestLoadAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		env, _ := connecttest.Env(t, "")
-		f, left, out := cards.Load(t.Context(), env, file, c.pick)
+		f, left, out := session.LoadCard(t.Context(), env, file, c.pick)
 		got := f.Server.Name
 		if f.Several != nil {
 			got = strconv.Itoa(len(f.Several)) + " lines"
@@ -117,7 +117,7 @@ func TestListsAreNumbered(t *testing.T) {
 	}
 	env, _ := connecttest.Env(t, "")
 	for pick, want := range map[string][]string{"": {"1\ta a", "2\tcatalog catalog"}, "2": {"2.1\tb b", "2.2\tc c"}} {
-		f, _, _ := cards.Load(t.Context(), env, file, pick)
+		f, _, _ := session.LoadCard(t.Context(), env, file, pick)
 		if !slices.Equal(f.Several, want) {
 			t.Errorf("--pick %q: %q", pick, f.Several)
 		}
@@ -175,7 +175,7 @@ func TestLoadAHost(t *testing.T) {
 		{"nothing", nil, "", "", none},
 	} {
 		env, user := connecttest.Env(t, "")
-		f, _, out := cards.Load(t.Context(), env, c.site.serve(t), "")
+		f, _, out := session.LoadCard(t.Context(), env, c.site.serve(t), "")
 		shown := strings.Join(user.Shown(), "\n")
 		if f.Server.Name != c.want || !strings.Contains(out.Text, c.says) || (c.says == "") != out.Good() {
 			t.Errorf("%s: got %q, %s %s", c.name, f.Server.Name, out.Kind, out.Text)
@@ -217,7 +217,7 @@ func TestLoadAURL(t *testing.T) {
 	} {
 		env, user := connecttest.Env(t, "")
 		env.Verbose = 1
-		f, _, out := cards.Load(t.Context(), env, c.source, "")
+		f, _, out := session.LoadCard(t.Context(), env, c.source, "")
 		if f.Server.Name != c.want || out.Kind != c.kind || !strings.Contains(out.Text, c.says) {
 			t.Errorf("%s: got %q, %s %s", c.source, f.Server.Name, out.Kind, out.Text)
 		}
@@ -268,7 +268,7 @@ func TestChoose(t *testing.T) {
 			t.Fatal(err)
 		}
 		env, _ := connecttest.Env(t, "")
-		f, _, out := cards.Load(t.Context(), env, file, "")
+		f, _, out := session.LoadCard(t.Context(), env, file, "")
 		if !out.Good() {
 			t.Errorf("%s: %s", c.name, out.Text)
 			continue
@@ -287,7 +287,7 @@ func TestChoose(t *testing.T) {
 // A server without a document's host, as one of a file, is not refused.
 func TestPermittedOfAFile(t *testing.T) {
 	t.Parallel()
-	if out := (cards.Found{}).Permitted(t.Context(), "http://10.0.0.1/mcp"); !out.Good() {
+	if out := (session.FoundCard{}).Permitted(t.Context(), "http://10.0.0.1/mcp"); !out.Good() {
 		t.Error(out.Text)
 	}
 }
