@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/call"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
 )
