@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -154,4 +155,15 @@ func (p *Player) Coverage() Coverage {
 		}
 	}
 	return c
+}
+
+// The bytes that a report has of a value, and the line of a miss in all.
+const (
+	mostShown  = 200
+	mostOfLine = 160
+)
+
+// shown is the start of a value as text without control characters.
+func shown(text string) string {
+	return sanitize.Line(jsonraw.Excerpt([]byte(text), mostShown), sanitize.Signs)
 }

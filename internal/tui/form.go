@@ -3,11 +3,15 @@ package tui
 import (
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/view"
 	"mcpc/internal/question"
+	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/validate"
 )
@@ -289,4 +293,41 @@ func (f *field) options(active bool) (line cells.Line) {
 		line = append(line, cells.Text(role, box+o.Title), cells.Blank(2))
 	}
 	return line
+}
+
+// questionForm is the form of a question. A page is never opened: its address is shown.
+func questionForm(q *view.Question) *form {
+	schema := q.Schema
+	text := q.Message
+	switch {
+	case q.URL != "":
+		schema = nil
+		host := q.URL
+		if u, err := url.Parse(q.URL); err == nil && u.Host != "" {
+			host = u.Host
+		}
+		text += "\nasks to open a page of " + host + ", which mcpc does not open:\n" + q.URL
+	case len(schema) == 0 && q.Method != "elicitation/create":
+		text += "\n" + string(q.Params)
+		schema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"object","title":"result","description":"the result to send"}}}`)
+	}
+	f := newForm(schema, nil, "Accept", "Decline", "Cancel")
+	f.Title, f.Text = q.Server+" asks: "+q.Method, text
+	return f
+}
+
+// indented is JSON with one member to a line, in about w columns; what is not JSON stays as it is.
+func indented(text string, w int) string {
+	if notJSON(text) != "" {
+		return text
+	}
+	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
+}
+
+// notJSON says why a text is not JSON; "" is JSON.
+func notJSON(text string) string {
+	if err := jsonraw.Valid([]byte(text)); err != nil {
+		return "not JSON: " + err.Error()
+	}
+	return ""
 }

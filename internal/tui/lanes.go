@@ -88,3 +88,142 @@ func barCells(b *view.Bar, n int, picked bool) cells.Line {
 	}
 	return line
 }
+
+// A Window is the part of the time that the Time view shows; the zero Window is all.
+type timeWindow struct{ from, to time.Time }
+
+// window is the part of the time that is shown: without a zoom from the start of the first bar to the end of the last
+// exchange that ended. One that is still open, for hours perhaps, would leave the others no room: it gets a tenth.
+func (l *list) window() (s timeWindow) {
+	if !l.zoomed.from.IsZero() {
+		return l.zoomed
+	}
+	var open time.Time // the end of what is open
+	for i := range l.items {
+		lv, ok := l.items[i].doc.(*level)
+		if !ok {
+			continue
+		}
+		for _, b := range lv.bars {
+			if s.from.IsZero() || b.From.Before(s.from) {
+				s.from = b.From
+			}
+			end := b.To
+			if b.State != "done" || b.Channel == "open" {
+				end = b.From
+				if open.Before(b.To) {
+					open = b.To
+				}
+			}
+			if s.to.Before(end) {
+				s.to = end
+			}
+		}
+	}
+	if room := s.to.Sub(s.from) / 10; room > 0 && open.After(s.to.Add(room)) {
+		s.to = s.to.Add(room)
+	} else if open.After(s.to) {
+		s.to = open
+	}
+	return s
+}
+
+// barAt is the bar that is selected in a lane, nil where there is none.
+func (l *list) barAt() *view.Bar {
+	it := l.selected()
+	if it == nil {
+		return nil
+	}
+	lv, ok := it.doc.(*level)
+	if !ok || len(lv.bars) == 0 {
+		return nil
+	}
+	return &lv.bars[max(0, min(l.bar, len(lv.bars)-1))]
+}
+
+// barKey is the exchange of the selected bar, "" where there is none.
+func (l *list) barKey() string {
+	if b := l.barAt(); b != nil {
+		return b.Key
+	}
+	return ""
+}
+
+// timeKey takes the keys of the Time view, and reports whether the Window is another one.
+func (l *list) timeKey(name string) (taken, zoomed bool) {
+	bars := 0
+	if it := l.selected(); it != nil {
+		if lv, ok := it.doc.(*level); ok {
+			bars = len(lv.bars)
+		}
+	}
+	switch name {
+	case "left", "h":
+		l.bar = max(0, min(l.bar, bars-1)-1)
+	case "right", "l":
+		l.bar = max(0, min(l.bar+1, bars-1))
+	case "+", "=":
+		return true, l.zoom(0.5)
+	case "-":
+		return true, l.zoom(2)
+	case "0":
+		l.zoomed = timeWindow{}
+		return true, true
+	default:
+		return false, false
+	}
+	return true, false
+}
+
+// zoom shows more or less of the time around the bar that is selected.
+func (l *list) zoom(by float64) bool {
+	s, b := l.window(), l.barAt()
+	if b == nil {
+		return false
+	}
+	width := max(time.Duration(float64(s.to.Sub(s.from))*by), time.Millisecond)
+	middle := b.From.Add(b.To.Sub(b.From) / 2)
+	if b.To.Sub(b.From) > width {
+		middle = b.From.Add(width / 2)
+	}
+	l.zoomed = timeWindow{middle.Add(-width / 2), middle.Add(width / 2)}
+	return true
+}
+
+// drawTime draws lanes: a line for each level, bars with patterns.
+func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
+	s := l.window()
+	names := max(10, min(28, w/4))
+	room := max(8, w-names-2)
+	left := cells.Of(cells.Faint, clock.at(s.from))
+	right := cells.Of(cells.Faint, clock.at(s.to)+" · "+tookText(s.to.Sub(s.from).Seconds()))
+	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Between(left, right, room)...)})
+	h -= 3
+	l.sight(h, one)
+	for n := l.top; n < min(l.top+h, l.total); n++ {
+		it := l.at(n)
+		if it == nil {
+			continue
+		}
+		lv, _ := it.doc.(*level)
+		line := cells.Line{cells.Fit(cells.Plain, lv.title, names), cells.Blank(2)}
+		pick := -1
+		if n == l.sel {
+			line[0] = cells.Fit(cells.Strong, "› "+lv.title, names)
+			pick = max(0, min(l.bar, len(lv.bars)-1))
+		}
+		lines = append(lines, drawn{Line: append(line, barsLine(lv.bars, s.from, s.to, room, pick)...), Item: n + 1})
+	}
+	for len(lines) < h+1 {
+		lines = append(lines, drawn{})
+	}
+	legend := cells.Line{cells.Blank(1)} // of the patterns of bars
+	for _, name := range []string{"wait", "first", "events", "person", "held"} {
+		legend = append(legend, cells.Mark(name), cells.Text(cells.Faint, " "+name+"   "))
+	}
+	lines = append(lines, drawn{Line: legend})
+	if b := l.barAt(); b != nil {
+		lines = append(lines, drawn{Line: barLine(clock, b)})
+	}
+	return lines
+}

@@ -103,3 +103,143 @@ func notes(r *view.Row) string {
 	}
 	return text
 }
+
+// draw draws the list of a view in w columns and h lines; client and server are the two sides
+// of the conversation.
+func (l *list) draw(view int, clock screenClock, client, server string, w, h int) []drawn {
+	switch view {
+	case viewTalk:
+		return l.drawTalk(clock, client, server, w, h)
+	case viewTable:
+		return l.drawTable(clock, w, h)
+	case viewTime:
+		return l.drawTime(clock, w, h)
+	}
+	return l.drawDocs(docColumns[viewNames[view]], clock, w, h)
+}
+
+// drawTable draws one line for each exchange.
+func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
+	widths := cells.Widths(tableColumns, w)
+	lines = append(lines, drawn{Line: cells.Head(tableColumns, widths, l.sort)})
+	h--
+	l.sight(h, one)
+	whole := l.slowest(clock, h)
+	for n := l.top; n < min(l.top+h, l.total); n++ {
+		it := l.at(n)
+		if it == nil {
+			lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1})
+			continue
+		}
+		lines = append(lines, drawn{Line: tableLine(clock, &it.row, widths, whole), Selected: n == l.sel, Item: n + 1})
+	}
+	return lines
+}
+
+// drawTalk draws blocks of arrows between client and server.
+func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lines []drawn) {
+	c := columnsOf(w)
+	if h >= 8 {
+		lines = append(lines, drawn{Line: talkHead(c, client, server, w)})
+		h--
+	}
+	l.sight(h, func(n int) int {
+		if it := l.at(n); it != nil {
+			return len(blockLines(&it.row, it.lines, l.open[it.key], c))
+		}
+		return 1
+	})
+	whole := l.slowest(clock, h)
+	for n := l.top; n < l.total && h > 0; n++ {
+		it := l.at(n)
+		if it == nil {
+			lines, h = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1}), h-1
+			continue
+		}
+		for i, line := range blockLines(&it.row, it.lines, l.open[it.key], c) {
+			if h--; h < 0 {
+				break
+			}
+			lines = append(lines, drawn{Line: talkLine(clock, &it.row, line, i, c, whole), Selected: n == l.sel, Item: n + 1})
+		}
+	}
+	return lines
+}
+
+// drawDocs draws the table of a view of documents, and below it what the selected one has to
+// say.
+func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (lines []drawn) {
+	widths := cells.Widths(columns, w)
+	var foot []cells.Line
+	if it := l.selected(); it != nil && h >= 8 {
+		foot = docText(it.doc, w-2)
+		foot = foot[:min(len(foot), h/3)]
+	}
+	lines = append(lines, drawn{Line: cells.Head(columns, widths, l.sort)})
+	room := h - 1
+	if len(foot) > 0 {
+		room -= len(foot) + 1
+	}
+	l.sight(room, one)
+	for n := l.top; n < min(l.top+room, l.total); n++ {
+		it := l.at(n)
+		if it == nil {
+			continue
+		}
+		line := cells.Row(columns, widths, func(i, _ int) cells.Line { return cells.Line{docCell(clock, it.doc, columns[i].Head)} })
+		lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
+	}
+	for len(foot) > 0 && len(lines) < h-len(foot)-1 {
+		lines = append(lines, drawn{})
+	}
+	if len(foot) > 0 {
+		lines = append(lines, drawn{Line: cells.Line{cells.Rule(w)}})
+	}
+	for _, f := range foot {
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, f...)})
+	}
+	return lines
+}
+
+// slowest is the longest duration of the items on the screen: bars are drawn against it. Open
+// exchanges count only where nothing else is there, for they have no end.
+func (l *list) slowest(clock screenClock, height int) (most float64) {
+	open := 0.0
+	for n := l.top; n < l.top+height; n++ {
+		if it := l.at(n); it != nil {
+			if s := clock.seconds(&it.row); it.row.State == "done" {
+				most = max(most, s)
+			} else {
+				open = max(open, s)
+			}
+		}
+	}
+	if most == 0 {
+		return open
+	}
+	return most
+}
+
+// sight moves the top of a list so that the selected item is visible, and that no line is free
+// while there are items above; high is the number of lines of an item.
+func (l *list) sight(height int, high func(n int) int) {
+	l.top = max(0, min(l.top, l.sel))
+	used := 0
+	for n := l.sel; n >= l.top; n-- {
+		if used += high(n); used > height && n < l.sel {
+			l.top = n + 1
+			return
+		}
+	}
+	for n := l.sel + 1; n < l.total && used <= height; n++ {
+		used += high(n)
+	}
+	for l.top > 0 {
+		if used += high(l.top - 1); used > height {
+			return
+		}
+		l.top--
+	}
+}
+
+func one(int) int { return 1 }

@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tui/cells"
 )
 
 // copyMenu copies to the clipboard of the terminal (OSC 52).
@@ -128,4 +129,17 @@ func (m *model) export(e view.Export) tea.Cmd {
 			return m.say("wrote " + done.File + ": " + counted(done.Rows, "exchange", "exchanges") + ", " + counted(done.Hidden, "secret hidden", "secrets hidden"))
 		}
 	})
+}
+
+// exportHead says how many secrets an export hides, and what in it may still be one.
+func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
+	lines = append(lines, cells.Of(cells.Plain, counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
+	for i, doubt := range seen.Doubts {
+		if i == 5 {
+			lines = append(lines, cells.Of(cells.Warn, counted(len(seen.Doubts)-5, "more", "more")))
+			break
+		}
+		lines = append(lines, cells.Wrap(cells.Warn, "⚠ may be a secret: "+doubt, w)...)
+	}
+	return lines
 }
