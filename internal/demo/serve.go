@@ -35,7 +35,11 @@ func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end
 	// Run sees no cancellation: it would wait for running tools before it
 	// stops reading. The connection stops reading, and unwinds them first.
 	out = &whole{out: out}
-	messages := &readable{lines: bufio.NewReader(in), in: closable(in), out: out}
+	closed, ok := in.(io.ReadCloser)
+	if !ok {
+		closed = io.NopCloser(in)
+	}
+	messages := &readable{lines: bufio.NewReader(in), in: closed, out: out}
 	err := s.Run(context.WithoutCancel(ctx), &stream{
 		IOTransport: mcp.IOTransport{Reader: messages, Writer: nopWriteCloser{out}},
 		stop:        ctx,
@@ -107,7 +111,12 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 		}
 	}
 	if err != nil {
-		c.drain()
+		c.unwind()
+		c.mu.Lock()
+		for c.open > 0 && !c.broken {
+			c.changed.Wait()
+		}
+		c.mu.Unlock()
 		if c.stop.Err() != nil {
 			err = io.EOF // an end, not a fault
 		}
@@ -133,22 +142,6 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	c.broken = c.broken || err != nil && ctx.Err() == nil
 	c.changed.Broadcast()
 	return err
-}
-
-func (c *conn) drain() {
-	c.unwind()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.open > 0 && !c.broken {
-		c.changed.Wait()
-	}
-}
-
-func closable(in io.Reader) io.ReadCloser {
-	if rc, ok := in.(io.ReadCloser); ok {
-		return rc
-	}
-	return io.NopCloser(in)
 }
 
 type nopWriteCloser struct{ io.Writer }

@@ -44,8 +44,9 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 			Logging:    &mcp.LoggingCapabilities{},
 			Extensions: extensions,
 		},
-		SubscribeHandler:   subscribe,
-		UnsubscribeHandler: unsubscribe,
+		// These have nothing to do: the SDK keeps the list, and advertises subscriptions only to a server that has them.
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.TTLMs = freshFor
 		},
@@ -69,8 +70,3 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	s.AddSendingMiddleware(countLogs)
 	return s
 }
-
-// subscribe and unsubscribe have nothing to do: the SDK keeps the list, and
-// advertises subscriptions only to a server that has these two.
-func subscribe(context.Context, *mcp.SubscribeRequest) error     { return nil }
-func unsubscribe(context.Context, *mcp.UnsubscribeRequest) error { return nil }

@@ -29,7 +29,7 @@ func markedTools() []tool {
 		description: "Returns a text and changes nothing. It is marked as " +
 			"destructive, to show how a client confirms the call of such a tool.",
 		input: noInput,
-		hints: destroys(),
+		hints: &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(true), OpenWorldHint: new(false)},
 		run: func(context.Context, call) (*mcp.CallToolResult, error) {
 			return result(text("Everything is forgotten. (Nothing was stored, so nothing is lost.)")), nil
 		},

@@ -201,7 +201,8 @@ func (x *exchange) play(ctx context.Context, a action) bool {
 	case "wait":
 		return x.pause(ctx, duration(rest))
 	case "hang":
-		x.hang()
+		_ = x.head()
+		_, _ = io.Copy(io.Discard, x.in) // until the client closes the connection
 		return false
 	case "close":
 		return x.head() && false
@@ -319,12 +320,6 @@ func (x *exchange) pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// hang keeps quiet until the client closes the connection.
-func (x *exchange) hang() {
-	_ = x.head()
-	_, _ = io.Copy(io.Discard, x.in)
 }
 
 // reset makes the close a reset: data that was not read, and no lingering.

@@ -55,7 +55,7 @@ func (p *Pipe) connect() {
 // Sent passes on what a client writes, up to its end.
 func (p *Pipe) Sent(from io.Reader) error {
 	p.connect()
-	s := &splitter{Judging: p.judging, Most: mostMessage, To: &p.in, Take: p.sent}
+	s := &splitter{p: p, to: &p.in, take: p.sent}
 	_, err := io.Copy(s, from)
 	return errors.Join(err, s.End())
 }
@@ -74,18 +74,17 @@ func (p *Pipe) FromServer() io.WriteCloser {
 	p.connect()
 	ctx, over := context.WithCancel(p.Context)
 	p.ctx = ctx
-	return &received{p: p, over: over, splitter: splitter{Judging: p.judging, Most: mostMessage, To: &p.out, Take: p.received}}
+	return &received{lines: splitter{p: p, to: &p.out, take: p.received}, over: over}
 }
 
 type received struct {
-	splitter
-	p    *Pipe
-	over context.CancelFunc
-	err  error
+	lines splitter
+	over  context.CancelFunc
+	err   error
 }
 
 func (r *received) Write(b []byte) (n int, err error) {
-	n, r.err = r.splitter.Write(b)
+	n, r.err = r.lines.Write(b)
 	return n, r.err
 }
 
@@ -93,14 +92,14 @@ func (r *received) Close() error {
 	defer r.over()
 	err := r.err
 	if err == nil {
-		if err = r.End(); err == nil {
-			err = r.p.out.Release()
+		if err = r.lines.End(); err == nil {
+			err = r.lines.to.Release()
 		}
 	}
 	if err != nil {
 		r.over()
 	}
-	r.p.late.Wait()
+	r.lines.p.late.Wait()
 	return err
 }
 

@@ -85,13 +85,11 @@ func (o *outlet) Write(b []byte) error {
 }
 
 // A splitter passes on what is written to it, as it comes. Where lines are judged it gives each
-// with its end to Take, from the next one on. One that is too long to be recorded is not judged.
+// with its end to take, from the next one on. One that is too long to be recorded is not judged.
 type splitter struct {
-	Judging func() bool
-	// Most is how long a line may be to be judged.
-	Most int
-	To   *outlet
-	Take func(line []byte, whole bool) error
+	p    *Pipe
+	to   *outlet
+	take func(line []byte, whole bool) error
 	// line is the beginning of one that is to be judged; inside is set where the beginning of
 	// one has passed.
 	line   []byte
@@ -103,25 +101,25 @@ func (s *splitter) Write(b []byte) (n int, err error) {
 	for len(b) > 0 && err == nil {
 		end := bytes.IndexByte(b, '\n') + 1
 		switch {
-		case len(s.line) == 0 && !s.Judging():
+		case len(s.line) == 0 && !s.p.judging():
 			s.inside = b[len(b)-1] != '\n'
-			return n, s.To.pass(b)
+			return n, s.to.pass(b)
 		case end == 0 && s.inside:
-			return n, s.To.pass(b)
+			return n, s.to.pass(b)
 		case s.inside:
 			s.inside = false
-			err = s.To.pass(b[:end])
-		case end == 0 && len(s.line)+len(b) < s.Most:
+			err = s.to.pass(b[:end])
+		case end == 0 && len(s.line)+len(b) < mostMessage:
 			s.line = append(s.line, b...)
 			return n, nil
 		case end == 0:
 			line := append(s.line, b...)
 			s.line, s.inside = nil, true
-			return n, s.To.pass(line)
+			return n, s.to.pass(line)
 		default:
 			line := append(s.line, b[:end]...) // which may be kept
 			s.line = nil
-			err = s.Take(line, true)
+			err = s.take(line, true)
 		}
 		b = b[end:]
 	}
@@ -135,7 +133,7 @@ func (s *splitter) End() error {
 	}
 	line := s.line
 	s.line = nil
-	return s.Take(line, false)
+	return s.take(line, false)
 }
 
 // lateMessages are messages that are to come behind others.

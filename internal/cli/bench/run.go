@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
+	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -172,7 +173,7 @@ func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
 // judge adds to a result what it is compared with.
 func judge(d *bench.Document, o *options, aims []*aim) {
 	for i, r := range d.Results {
-		if why := r.Limit(aims[i].inside()); why != "" && d.Invalid == "" {
+		if why := r.Limit(aims[i].c.Target.Kind == target.Demo); why != "" && d.Invalid == "" {
 			d.Invalid = why
 		}
 	}

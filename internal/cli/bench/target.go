@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
-	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
@@ -101,9 +100,6 @@ func (a *aim) endpoint() string { return cmp.Or(a.c.Saved, a.c.OneOff).Endpoint 
 func (a *aim) elsewhere() bool {
 	return a.c.Transport() != transport.Stdio && !cmdutil.IsLocal(a.endpoint())
 }
-
-// inside reports that the server runs in this process.
-func (a *aim) inside() bool { return a.c.Target.Kind == target.Demo }
 
 // make makes one call. A bug in it ends this call alone.
 func (a *aim) make(ctx context.Context) (ending bench.Ending) {

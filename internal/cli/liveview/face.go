@@ -28,15 +28,6 @@ type Page struct {
 	Filter string
 }
 
-// Listen opens the port of a page, for this machine only.
-func (p Page) Listen() (net.Listener, wire.Outcome) {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)))
-	if err != nil {
-		return nil, wire.Outcome{Kind: wire.LocalIO, Text: "listening for the page: " + err.Error(), Err: err, Hint: "--port 0 takes a free port"}
-	}
-	return listener, wire.Outcome{}
-}
-
 // paged is a View for the page, whose tools say how they are called.
 type paged struct{ *View }
 
@@ -50,9 +41,9 @@ func (p paged) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
 
 // Web serves the page until ctx ends, or no page was open for long.
 func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
-	listener, out := p.Listen()
-	if !out.Good() {
-		return cmdutil.Exit(out)
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)))
+	if err != nil {
+		return cmdutil.Exit(wire.Outcome{Kind: wire.LocalIO, Text: "listening for the page: " + err.Error(), Err: err, Hint: "--port 0 takes a free port"})
 	}
 	s, err := web.New(web.Options{Reader: paged{v}, Actor: v.Actor, Listener: listener, Now: f.Now})
 	if err == nil {

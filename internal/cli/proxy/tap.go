@@ -136,7 +136,11 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}()
 	go t.feed()
 	t.copies.Add(2)
-	go t.answers(seen)
+	go func() { // what the client gets is seen
+		defer t.copies.Done()
+		defer seen.Close()
+		t.drain(t.pipe.FromServer(), t.out)
+	}()
 	go t.stderr()
 	code := t.wait()
 	t.watch.Close()
@@ -174,17 +178,13 @@ func (t *tapping) start() wire.Outcome {
 	t.in, t.out, t.err = in, out, errs
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
 	if t.send, failed = console.StartGroup(t.cmd); failed != nil {
-		return unstarted(t.cmd.Path, failed)
+		o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: failed, Text: "the server could not be started: " + host.Reason(failed)}
+		if errors.Is(failed, exec.ErrNotFound) || errors.Is(failed, fs.ErrNotExist) {
+			o.Text = "no such command: " + t.cmd.Path
+		}
+		return o
 	}
 	return wire.Outcome{}
-}
-
-func unstarted(name string, err error) wire.Outcome {
-	o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + host.Reason(err)}
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		o.Text = "no such command: " + name
-	}
-	return o
 }
 
 // feed passes on what the client writes, and the end of it. A server that reads no
@@ -223,13 +223,6 @@ func (t *tapping) awaitLeaving() {
 // graceForOthers is how long a process that the server left behind is listened to
 // since it wrote last, because it holds the streams.
 const graceForOthers = time.Second
-
-// answers passes on what the server writes to stdout. What the client gets is seen.
-func (t *tapping) answers(seen io.Closer) {
-	defer t.copies.Done()
-	defer seen.Close()
-	t.drain(t.pipe.FromServer(), t.out)
-}
 
 func (t *tapping) stderr() {
 	defer t.copies.Done()

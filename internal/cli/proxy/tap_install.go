@@ -66,18 +66,15 @@ the client afterwards. A CLIENT is one of these:
 		}
 		return tapInstall(cmd.Context(), f, client, o)
 	}
-	cmd.ValidArgsFunction = completeClients
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cmdutil.NoFiles
+		}
+		return cmdutil.CompletedWords(clientNames(), typed), cmdutil.NoFiles
+	}
 	cmd.Flags().StringVar(&o.file, "file", "", "configuration `file`, if not the client's default")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without a confirmation")
 	return cmd
-}
-
-// completeClients completes the client; its servers stand in its own file.
-func completeClients(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cmdutil.NoFiles
-	}
-	return cmdutil.CompletedWords(clientNames(), typed), cmdutil.NoFiles
 }
 
 func clientRows() string {
