@@ -25,7 +25,7 @@ type connection struct {
 	guarded[connectionState]
 	// What is below belongs to its mutex, too.
 	// asked are the ids of the requests, marked where one was given up.
-	asked transport.AskedIDs
+	asked *transport.RecentIDs
 	// probe is the id of a probe that was given up.
 	probe string
 }
@@ -63,7 +63,8 @@ type connectionState struct {
 // connect opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
 func (s *Session) connect(ctx context.Context, known string, resume *Memory, probed *reply) (*connection, wire.Outcome) {
-	c := &connection{s: s, guarded: guarded[connectionState]{is: connectionState{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
+	c := &connection{s: s, guarded: guarded[connectionState]{is: connectionState{probed: probed}}, asked: transport.NewRecentIDs(),
+		findings: findings{report: s.opt.Found, once: &s.reported}}
 	began := s.opt.Now()
 	o := c.open(ctx, known, resume)
 	if o.Good() {

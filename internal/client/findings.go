@@ -143,7 +143,7 @@ func (fs *findings) complain(rule, text string) {
 // was concluded from the silence.
 func (c *connection) orphan(id json.RawMessage) {
 	c.mu.Lock()
-	givenUp, known := c.asked.Lookup(id)
+	givenUp, known := c.asked.Lookup(string(id))
 	probe := givenUp && string(id) == c.probe
 	c.mu.Unlock()
 	if probe {
@@ -168,6 +168,6 @@ func (c *connection) noteAsked(out *outgoing, givenUp bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if out.ID != nil {
-		c.asked.Put(out.ID, givenUp)
+		c.asked.Put(string(out.ID), givenUp)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -92,7 +92,7 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 // line of the current one is lost.
 func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outcome, retryAction) {
 	c := s.connection()
-	if c.now().lost || closed.Now(c.line().Gone()) {
+	if c.now().lost || pause.IsOver(c.line().Gone()) {
 		fresh, o := s.reconnect(ctx, c, revisionAfter(c, reply{}))
 		switch {
 		case o.Good():

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func (e *legacy) takeNotification(*connection, *wire.Message) bool { return true
 // "Subscriptions").
 func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction) {
 	ear := c.openGetStream(ctx)
-	if closed.Now(ear.Gone()) {
+	if pause.IsOver(ear.Gone()) {
 		return e.streamClosed(ctx, c, ear)
 	}
 	given := sub.SubscriptionFilter

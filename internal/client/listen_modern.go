@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -36,7 +36,7 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 		e.ended(c, sub, r.Message)
 		return o, noRetry
 	case r.Fault != nil && !transport.IsPermanent(r.Fault) && (r.Fault.Kind == wire.Transport || sub.now().ever && r.Fault.Kind == wire.Timeout):
-		if closed.Now(c.line().Gone()) {
+		if pause.IsOver(c.line().Gone()) {
 			return o, reconnect
 		}
 		if sub.now().begun {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	c.settleRoots(ctx)
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if closed.Now(c.line().Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
+	if pause.IsOver(c.line().Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
 		if c, o = s.reconnect(ctx, c, c.revision()); !o.Good() {
 			return o.As(wire.Before), false
 		}
@@ -94,7 +94,7 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, untri
 	switch {
 	case !call.Once && r.Message != nil && c.takeVersion(r.Message.Error):
 		return resend
-	case r.Fault != nil && closed.Now(c.line().Gone()):
+	case r.Fault != nil && pause.IsOver(c.line().Gone()):
 		if readsOnly && c.s.opt.Server.Keepalive == nil {
 			return reconnect
 		}
@@ -162,7 +162,7 @@ func (s *Session) reconnect(ctx context.Context, was *connection, known string) 
 	case c != was:
 		return c, wire.Outcome{}
 	}
-	ended := closed.Now(was.line().Gone())
+	ended := pause.IsOver(was.line().Gone())
 	was.forget()
 	was.close(ctx, false)
 	c, o := s.connect(ctx, known, nil, was.takeProbed())

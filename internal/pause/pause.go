@@ -1,4 +1,4 @@
-// Package pause waits.
+// Package pause waits: for a time, and for channels that are only ever closed.
 package pause
 
 import (
@@ -18,5 +18,27 @@ func For(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// Within reports whether done is closed within a time.
+func Within(done <-chan struct{}, grace time.Duration) bool {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// IsOver reports whether done is closed; nil never is.
+func IsOver(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }

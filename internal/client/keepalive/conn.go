@@ -15,10 +15,10 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/network"
 	"mcpc/internal/client/process"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -194,7 +194,7 @@ func (c *Conn) next() error {
 func (c *Conn) Close() {
 	c.once.Do(func() {
 		if !c.kept && writeMarked(c.conn, markEnd, nil) == nil {
-			closed.Within(c.Gone(), stopGrace)
+			pause.Within(c.Gone(), stopGrace)
 		}
 		c.Leave()
 		c.conn.Close()

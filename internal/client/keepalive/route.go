@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/process"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -223,7 +223,7 @@ func (s *supervisor) write(line []byte) {
 	s.writing.Lock()
 	_, err := s.child.Stdin.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
 	s.writing.Unlock()
-	if err != nil && !closed.Within(s.heard, time.Second) {
+	if err != nil && !pause.Within(s.heard, time.Second) {
 		s.end("it no longer reads its stdin")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/client/closed"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -138,7 +138,7 @@ func (p *Process) heardOut(done <-chan struct{}, grace time.Duration) {
 	case <-done:
 	case <-timer.C:
 	case <-p.closing:
-		closed.Within(done, StderrGrace)
+		pause.Within(done, StderrGrace)
 	}
 }
 
@@ -162,8 +162,8 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // last words on standard error where it still runs.
 func (p *Process) Ending() *wire.ProcessFacts {
 	facts := &wire.ProcessFacts{}
-	if closed.Within(p.Exited, graceAfterKill) {
-		closed.Within(p.quiet, StderrGrace)
+	if pause.Within(p.Exited, graceAfterKill) {
+		pause.Within(p.quiet, StderrGrace)
 		facts.Ended = p.state.String()
 	}
 	facts.Stderr = p.Stderr.BothEnds()
@@ -198,18 +198,18 @@ func (p *Process) End() {
 	p.once.Do(func() {
 		close(p.closing)
 		p.Stdin.Close()
-		if closed.Within(p.Exited, GraceAfterEOF) {
+		if pause.Within(p.Exited, GraceAfterEOF) {
 			return
 		}
 		p.Group.signal(terminate)
-		if closed.Within(p.Exited, graceAfterTerm) {
+		if pause.Within(p.Exited, graceAfterTerm) {
 			return
 		}
 		p.Group.signal(kill)
 	})
-	if !closed.Within(p.reaped, reapTime) {
+	if !pause.Within(p.reaped, reapTime) {
 		p.release() // it cannot be killed; at least its streams are closed
 	}
-	closed.Within(p.heard, StderrGrace)
-	closed.Within(p.quiet, StderrGrace)
+	pause.Within(p.heard, StderrGrace)
+	pause.Within(p.quiet, StderrGrace)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/client/closed"
+	"mcpc/internal/pause"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -63,7 +63,7 @@ func (g *GetStream) WaitOpen(ctx context.Context) {
 }
 
 // WasOpen reports whether the server has opened the stream.
-func (g *GetStream) WasOpen() bool { return closed.Now(g.opened) }
+func (g *GetStream) WasOpen() bool { return pause.IsOver(g.opened) }
 
 // Close closes the stream. It is safe on none.
 func (g *GetStream) Close() {

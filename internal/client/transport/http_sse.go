@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/network"
+	"mcpc/internal/pause"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sse"
@@ -195,7 +195,7 @@ func (t *httpSSE) posting(post func()) bool {
 // Send posts a message. The body of a good answer means nothing; a refusal may
 // be a JSON-RPC error.
 func (t *httpSSE) Send(ctx context.Context, out *Outgoing) Reply {
-	if closed.Now(t.done) {
+	if pause.IsOver(t.done) {
 		return t.overFault(wire.Unsent)
 	}
 	r := t.http.Send(ctx, out)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/process"
+	"mcpc/internal/pause"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
@@ -65,7 +65,7 @@ func (p *Pipe) Close() {
 		p.hungUp.Store(true)
 	}
 	p.out.Close()
-	closed.Within(p.done, process.GraceAfterEOF)
+	pause.Within(p.done, process.GraceAfterEOF)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
 	}
@@ -91,7 +91,7 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 	case <-ctx.Done():
 		return Failed(notTaken(ctx, wire.Unsent))
 	}
-	if closed.Now(p.done) {
+	if pause.IsOver(p.done) {
 		<-p.writing
 		return p.overFault(wire.Unsent)
 	}
@@ -127,7 +127,7 @@ func (p *Pipe) afterWrite(n int, err error) Reply {
 	if n > 0 {
 		reached = wire.Unknown
 	}
-	if closed.Within(p.done, time.Second) {
+	if pause.Within(p.done, time.Second) {
 		return p.overFault(reached)
 	}
 	return Failed(&Fault{Kind: wire.Transport, Phase: "send", Reached: reached,

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"mcpc/internal/client/closed"
+	"mcpc/internal/pause"
 )
 
 // Sleep does nothing for a while; false where ctx ended first.
-func Sleep(ctx context.Context, d time.Duration) bool { return !closed.Within(ctx.Done(), d) }
+func Sleep(ctx context.Context, d time.Duration) bool { return pause.For(ctx, d) == nil }
 
 // A TimeoutError is the cause of a context that a timer of mcpc's own ended.
 type TimeoutError struct {

@@ -71,7 +71,6 @@ var timerFiles = []string{
 	"internal/cli/cmdutil/subscription.go",     // --for, and looks whether stdout is read
 	"internal/cli/traffic/follow.go",           // --follow
 	"internal/client/auth/device.go",           // polls as the server says
-	"internal/client/closed/closed.go",         // waits for a channel
 	"internal/client/connection.go",            // the answers under way when a session is closed
 	"internal/client/keepalive/conn.go",        // the greeting of a supervisor
 	"internal/client/keepalive/supervisor.go",  // the idle time of a kept server

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -59,7 +59,7 @@ func (j *judge) await(ctx context.Context, method string, typed time.Duration, r
 	if typed > 0 {
 		first = typed
 	}
-	if closed.Within(done, first) {
+	if pause.Within(done, first) {
 		return out, false
 	}
 	asked := j.f.Now()
@@ -69,7 +69,7 @@ func (j *judge) await(ctx context.Context, method string, typed time.Duration, r
 	if typed <= 0 && !hung {
 		later = j.patience(method, j.f.Now().Sub(asked))
 	}
-	if !closed.Within(done, later) {
+	if !pause.Within(done, later) {
 		waited := typed
 		if typed <= 0 {
 			waited = max(j.f.Now().Sub(began).Round(time.Second), minPatience)
