@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -81,12 +83,17 @@ func (c *Connector) CloseIdle() { c.wires.CloseIdleConnections() }
 // transparent compression, which would hold events back.
 func (c *Connector) newWires(opt ConnectorOptions) *httpconn.Transport {
 	return httpconn.New(&http.Transport{
-		Proxy:                  c.proxy,
-		DialContext:            c.dial,
-		OnProxyConnectResponse: refusedTunnel,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true,
-		TLSHandshakeTimeout:    max(opt.Connect, 0),
+		Proxy:       c.proxy,
+		DialContext: c.dial,
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode/100 != 2 {
+				return proxyRefusal{resp.StatusCode, resp.Status}
+			}
+			return nil
+		},
+		ForceAttemptHTTP2:   true,
+		DisableCompression:  true,
+		TLSHandshakeTimeout: max(opt.Connect, 0),
 		TLSClientConfig: network.WithCertificateHook(opt.TLS, func(shown bool) {
 			c.asked.Store(true)
 			c.unshown.Store(!shown)

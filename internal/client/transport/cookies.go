@@ -3,6 +3,7 @@ package transport
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,6 @@ type cookie struct {
 	until                     time.Time
 }
 
-func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
-
 // keep takes over what a response to a request for u sets. A cookie for TLS only is kept only if the request used it.
 func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 	if len(resp.Header["Set-Cookie"]) == 0 {
@@ -39,8 +38,9 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, set := range resp.Cookies() {
-		one := cookie{name: set.Name, value: set.Value, origin: originOf(u), path: set.Path}
-		c.remove(one)
+		one := cookie{name: set.Name, value: set.Value, origin: origin(u), path: set.Path}
+		// It replaces one of the name, whatever their paths, which SetCookieField does not know.
+		c.kept = slices.DeleteFunc(c.kept, func(old cookie) bool { return old.name == one.name && old.origin == one.origin })
 		switch {
 		case set.MaxAge > 0:
 			one.until = now().Add(time.Duration(set.MaxAge) * time.Second)
@@ -55,17 +55,6 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 	}
 }
 
-// remove forgets the cookie that a new one replaces, whatever their paths, which SetCookieField does not know. The
-// caller holds mu.
-func (c *cookies) remove(other cookie) {
-	for i, one := range c.kept {
-		if one.name == other.name && one.origin == other.origin {
-			c.kept = append(c.kept[:i:i], c.kept[i+1:]...)
-			return
-		}
-	}
-}
-
 // field returns the value of the Cookie field for a request for u, "" for none.
 func (c *cookies) field(u *url.URL, now func() time.Time) string {
 	c.mu.Lock()
@@ -73,18 +62,14 @@ func (c *cookies) field(u *url.URL, now func() time.Time) string {
 	var pairs []string
 	for _, one := range c.kept {
 		isOver := !one.until.IsZero() && !one.until.After(now())
-		if !isOver && one.origin == originOf(u) && isBelow(u.Path, one.path) {
+		// It is sent to its path and those below (RFC 6265, section 5.1.4), or to all if it has none.
+		path := strings.TrimSuffix(one.path, "/")
+		isBelow := path == "" || u.Path == path || strings.HasPrefix(u.Path, path+"/")
+		if !isOver && one.origin == origin(u) && isBelow {
 			pairs = append(pairs, one.name+"="+one.value)
 		}
 	}
 	return strings.Join(pairs, "; ")
-}
-
-// isBelow reports whether a cookie for a path is sent to another (RFC 6265, section 5.1.4). One without a path is sent
-// to all.
-func isBelow(path, of string) bool {
-	of = strings.TrimSuffix(of, "/")
-	return of == "" || path == of || strings.HasPrefix(path, of+"/")
 }
 
 // CookieField returns the Cookie field of requests for a URL, for SetCookieField in a later run. It is as good as a
@@ -107,6 +92,6 @@ func (c *Connector) SetCookieField(address, field string) {
 	c.cookies.mu.Lock()
 	defer c.cookies.mu.Unlock()
 	for _, pair := range pairs {
-		c.cookies.kept = append(c.cookies.kept, cookie{name: pair.Name, value: pair.Value, origin: originOf(u), path: "/"})
+		c.cookies.kept = append(c.cookies.kept, cookie{name: pair.Name, value: pair.Value, origin: origin(u), path: "/"})
 	}
 }

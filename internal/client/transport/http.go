@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"strconv"
 	"strings"
@@ -153,7 +154,12 @@ func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 		setExtra(req, f)
 	}
 	for _, f := range t.edits {
-		setEdit(req, f)
+		setExtra(req, f)
+		canonical := textproto.CanonicalMIMEHeaderKey(f.Name)
+		if f.Value != "" && canonical != f.Name && canonical != "Host" { // the name crosses as it is written
+			req.Header.Del(f.Name)
+			req.Header[f.Name] = []string{f.Value}
+		}
 	}
 }
 

@@ -52,9 +52,6 @@ func (t *HTTP) foreignCharset(rt *roundTrip) {
 	}
 }
 
-// isUTF8: a zero byte, which no JSON holds, is how UTF-16 shows.
-func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 }
-
 // charsetOf is the charset of a response, or "" where it is UTF-8.
 func charsetOf(resp *http.Response) string {
 	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -74,6 +71,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	}
 	m := wire.ParseMessage(body)
 	charset := charsetOf(rt.resp)
+	isUTF8 := utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 // a zero byte, which no JSON holds, is how UTF-16 shows
 	switch {
 	case out.AnyReply:
 		return Reply{Message: m, HTTP: rt.facts(body)}
@@ -82,7 +80,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
-	case charset != "" && !isUTF8(body):
+	case charset != "" && !isUTF8:
 		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
 	}
 	t.foreignCharset(rt)
@@ -167,16 +165,6 @@ func typeOf(resp *http.Response, kind string) string {
 	return fmt.Sprintf("a Content-Type that is not one media type: %q", field)
 }
 
-// shortOf says that a response is complete, and shorter than it claims.
-func shortOf(resp *http.Response) string {
-	text := fmt.Sprintf("the response ended before its Content-Length of %d bytes, although its JSON is complete",
-		resp.ContentLength)
-	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
-		text += ": it was compressed (" + encoding + "), and the field has the length before"
-	}
-	return text
-}
-
 // readBody reads a whole body within the limit, which holds for what it is
 // after decoding.
 func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
@@ -207,7 +195,12 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 			f.Text += ", decoded from " + rt.resp.Header.Get("Content-Encoding")
 		}
 		if errors.Is(failed, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil && jsonraw.Valid(body) == nil {
-			f.Text, f.Hint = shortOf(rt.resp), "an error of the server or of a proxy in front of it: -vvv shows the header fields"
+			f.Text = fmt.Sprintf("the response ended before its Content-Length of %d bytes, although its JSON is complete",
+				rt.resp.ContentLength)
+			if encoding := rt.resp.Header.Get("Content-Encoding"); encoding != "" {
+				f.Text += ": it was compressed (" + encoding + "), and the field has the length before"
+			}
+			f.Hint = "an error of the server or of a proxy in front of it: -vvv shows the header fields"
 		}
 		return nil, f
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/textproto"
 
 	"mcpc/internal/wire"
 )
@@ -36,14 +35,4 @@ func (t *HTTP) Exchange(ctx context.Context, method string, out *Outgoing, edits
 		t.rec.closed(rt.stream, wire.Sent, "cancelled", "")
 	}
 	return r
-}
-
-// setEdit writes a header field with its name as it is written.
-func setEdit(req *http.Request, f wire.Field) {
-	canonical := textproto.CanonicalMIMEHeaderKey(f.Name)
-	setExtra(req, f)
-	if f.Value != "" && canonical != f.Name && canonical != "Host" {
-		req.Header.Del(f.Name)
-		req.Header[f.Name] = []string{f.Value}
-	}
 }

@@ -163,7 +163,11 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 		if r.Fault != nil || r.Message != nil {
 			return r
 		}
-		t.lookInBody(r, out)
+		// There are servers that give the response on the stream as well, so that one in the body ends nothing.
+		if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).Answers(out.ID) {
+			t.inbox.Diagnose(Diagnostic{"the response came in the body of the POST and not on the event stream",
+				"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both"})
+		}
 	case r := <-w.answer:
 		unhook()
 		time.AfterFunc(graceForPost, func() { letGo(nil) })
@@ -171,15 +175,6 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 	case <-t.done:
 	}
 	return t.wait(ctx, w)
-}
-
-// lookInBody notes an answer that came where this transport has none. There are
-// servers that give it on the stream as well, so that it ends nothing.
-func (t *httpSSE) lookInBody(r Reply, out *Outgoing) {
-	if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).Answers(out.ID) {
-		t.inbox.Diagnose(Diagnostic{"the response came in the body of the POST and not on the event stream",
-			"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both"})
-	}
 }
 
 // posting begins a post beside its caller, unless the transport is being closed.

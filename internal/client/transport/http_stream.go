@@ -69,11 +69,13 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 		if attempt > maxResumes || !at.pause(ctx, attempt) {
 			break
 		}
-		next, f := t.resume(ctx, out, at)
+		next, f := t.openStream(ctx, out.Fields, at.id) // with GET, whatever the method of the first was
 		if f == nil {
 			r = t.follow(ctx, next, out, at)
 			continue
 		}
+		f.Kind, f.Reached, f.retryable, f.Phase, f.Hint = wire.Transport, wire.Unknown, false, "read", ""
+		f.Text = "the stream ended before the response, and it could not be resumed: " + f.Text
 		if r = Failed(f); f.Status != 0 && f.Status/100 != 5 {
 			break
 		}
@@ -101,16 +103,6 @@ func (p *streamPosition) pause(ctx context.Context, attempt int) bool {
 // Backoff is how long to wait before an attempt, longer with each.
 func Backoff(attempt int) time.Duration {
 	return min(firstRetry<<(min(attempt, 10)-1), MaxBackoff)
-}
-
-// resume opens the stream anew with GET, whatever the method of the first was.
-func (t *HTTP) resume(ctx context.Context, out *Outgoing, at *streamPosition) (*roundTrip, *Fault) {
-	rt, f := t.openStream(ctx, out.Fields, at.id)
-	if f != nil {
-		f.Kind, f.Reached, f.retryable, f.Phase, f.Hint = wire.Transport, wire.Unknown, false, "read", ""
-		f.Text = "the stream ended before the response, and it could not be resumed: " + f.Text
-	}
-	return rt, f
 }
 
 // openStream asks for a stream with GET: the one that goes on behind the event
@@ -150,7 +142,12 @@ func (t *HTTP) follow(ctx context.Context, rt *roundTrip, out *Outgoing, at *str
 		}
 		return Reply{Fault: f, HTTP: rt.facts(at.dropped)}
 	}
-	rt.drain()
+	// What little follows the response is read, so that the connection can be used again. A server that keeps the stream
+	// open is not waited for.
+	late := time.AfterFunc(drainWithin, func() { rt.resp.Body.Close() })
+	defer late.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
+	rt.resp.Body.Close()
 	if out.AnyReply && at.noise != nil && !bytes.Equal(at.noise, r.Message.Raw) {
 		ignoreEvent(t.inbox, wire.ParseMessage(at.noise))
 	}
@@ -250,14 +247,6 @@ func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
 	return f
 }
 
-// keepNoise keeps the first event that is not JSON-RPC. Some servers bring priming events back
-// as {}.
-func (p *streamPosition) keepNoise(m *wire.Message) {
-	if p.noise == nil && string(m.Raw) != "{}" {
-		p.noise = m.Raw
-	}
-}
-
 // noMessageIn is the fault of an event in place of a response.
 func noMessageIn(m *wire.Message) *Fault {
 	return badContent("an event contains no JSON-RPC message: "+m.Problem(), m.Raw)
@@ -318,7 +307,9 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 		if !out.AnyReply && claims(m, out.ID, true) {
 			return Failed(noMessageIn(m)), true
 		}
-		at.keepNoise(m)
+		if at.noise == nil && string(m.Raw) != "{}" { // as some servers bring priming events back
+			at.noise = m.Raw
+		}
 		at.numbered = at.numbered || ev.ID != nil && !isJSON(ev.Data)
 		if !isJSON(ev.Data) {
 			if !out.AnyReply { // which may have no other reply
@@ -406,13 +397,4 @@ func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 		f.Text = fmt.Sprintf("the connection was closed before the response: %s", withoutURL(err))
 	}
 	return f
-}
-
-// drain reads what little follows the response, so that the connection can be
-// used again; a server that keeps the stream open is not waited for.
-func (rt *roundTrip) drain() {
-	late := time.AfterFunc(drainWithin, func() { rt.resp.Body.Close() })
-	defer late.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
-	rt.resp.Body.Close()
 }

@@ -222,7 +222,9 @@ func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 // take looks at one line.
 func (p *Pipe) take(line []byte) *Fault {
 	m := wire.ParseMessage(line)
-	if m.Kind == wire.Request && p.isEcho(line) {
+	// As from cat or from a terminal in between. A request with AnyReply takes its echo as its answer.
+	isEcho := func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AnyReply }
+	if m.Kind == wire.Request && p.isWaiting(isEcho) {
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
 		return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line,
 			Text: "the command echoes its input",
@@ -246,12 +248,6 @@ func (p *Pipe) take(line []byte) *Fault {
 	}
 	p.rec.Body(wire.Received, wire.Noise, 0, line, nil)
 	return p.handleNonMessage(m)
-}
-
-// isEcho reports a request of mcpc's own that came back, as from cat or from a
-// terminal in between. A request with AnyReply takes it as its answer.
-func (p *Pipe) isEcho(line []byte) bool {
-	return p.isWaiting(func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AnyReply })
 }
 
 // takeParts takes a line with messages that a line end should separate from each other or

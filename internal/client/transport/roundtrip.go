@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"sync"
 	"time"
 
@@ -41,8 +40,11 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	rt.started = rt.clock()
 	resp, err := t.wires.RoundTrip(req)
 	for err != nil && rt.isUnsent() && req.Context().Err() == nil {
-		req = rewound(req)
+		req = req.Clone(req.Context())
 		req.Close = true
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
+		}
 		resp, err = t.wires.RoundTrip(req)
 	}
 	if err != nil && isHangUp(err) {
@@ -180,15 +182,6 @@ func (rt *roundTrip) isUnsent() bool {
 	return now.reused && (!now.wrote || !now.got.IsPassed())
 }
 
-// rewound copies req with its body from the start.
-func rewound(req *http.Request) *http.Request {
-	req = req.Clone(req.Context())
-	if req.GetBody != nil {
-		req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
-	}
-	return req
-}
-
 func headerSize(h http.Header) int {
 	size := 0
 	for name, values := range h {
@@ -206,10 +199,3 @@ type proxyRefusal struct {
 }
 
 func (e proxyRefusal) Error() string { return "the proxy answered " + e.status }
-
-func refusedTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
-	if resp.StatusCode/100 != 2 {
-		return proxyRefusal{resp.StatusCode, resp.Status}
-	}
-	return nil
-}

@@ -43,9 +43,11 @@ func StartFault(command process.Command, err error) *Fault {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
 		f.Text = "no such command: " + name
 		f.Hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
+		program, _, isLine := strings.Cut(name, " ")
+		_, unknown := exec.LookPath(program)
 		if variable, _, assigns := strings.Cut(name, "="); assigns {
 			f.Text, f.Hint = "no such command: "+variable+"=...", "set a variable with env: -- env "+variable+"=... COMMAND"
-		} else if program, _, several := strings.Cut(name, " "); several && isCommand(program) {
+		} else if isLine && unknown == nil {
 			f.Hint = "all of it was taken for the program's name: the arguments have to be words of their own, in a configuration file in \"args\""
 		} else if _, bad := os.Stat(filepath.Join(command.Dir, name)); bad == nil {
 			f.Hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
@@ -55,12 +57,6 @@ func StartFault(command process.Command, err error) *Fault {
 		f.Hint = "run it with its interpreter, as in -- node server.js, or make it executable"
 	}
 	return f
-}
-
-// isCommand reports whether a program is on the PATH.
-func isCommand(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
 }
 
 // Listen begins to deliver what comes.
