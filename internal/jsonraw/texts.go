@@ -2,6 +2,8 @@ package jsonraw
 
 import (
 	"bytes"
+	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -16,11 +18,11 @@ func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 	for {
 		quote = nextByte(p, n, quote, '"')
 		escape = nextByte(p, n, escape, '\\')
-		for to := min(quote, escape); n < to; n++ {
-			if p[n] < ' ' {
-				return n, false, false
-			}
+		to := min(quote, escape)
+		if hasControl(p[n:to]) {
+			return n, false, false
 		}
+		n = to
 		if n == len(p) {
 			ok = !last
 			break
@@ -65,6 +67,19 @@ func nextByte(p []byte, from, known int, c byte) int {
 		return from + i
 	}
 	return len(p)
+}
+
+// hasControl reports whether a text has a byte below a blank. It looks at eight at once: subtracting a blank from such a
+// byte borrows into its highest bit, unless that was set.
+func hasControl(p []byte) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(p) >= 8; p = p[8:] {
+		x := binary.LittleEndian.Uint64(p)
+		if (x-' '*each)&^x&high != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p, func(c byte) bool { return c < ' ' })
 }
 
 // longestEscape is how long an escape is: two of a pair of surrogates.
