@@ -30,7 +30,11 @@ func Go(s Source, pkg string) (code []byte, left []LeftOut) {
 	}
 	g.line("// Package %s calls the tools of an MCP server through mcpc, which has to be on the path.", pkg)
 	g.line("package %s", pkg)
-	client := strings.NewReplacer("TARGET", strconv.Quote(s.Target), "COMMAND", goStrings(s.Command)).Replace(goClient)
+	command := "nil"
+	if s.Command != nil {
+		command = fmt.Sprintf("%#v", s.Command)
+	}
+	client := strings.NewReplacer("TARGET", strconv.Quote(s.Target), "COMMAND", command).Replace(goClient)
 	g.b.WriteString(client[strings.Index(client, "\nimport"):])
 	for _, w := range all {
 		g.tool(w)
@@ -198,11 +202,4 @@ func goType(t *typ, input bool) string {
 		return "*" + name
 	}
 	return name
-}
-
-func goStrings(words []string) string {
-	if words == nil {
-		return "nil"
-	}
-	return fmt.Sprintf("%#v", words)
 }

@@ -54,7 +54,22 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		return next
 	}
 	pairs, restA, restB := pair(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
-	for _, key := range []func([]part) json.RawMessage{c.definition, c.title} {
+	// Alternatives that are a reference are named by their definition, then by the title that they or it have.
+	definition := func(alternative []part) json.RawMessage {
+		if len(alternative) != 1 {
+			return nil
+		}
+		_, name := c.meant(alternative[0])
+		return json.RawMessage(name)
+	}
+	title := func(alternative []part) json.RawMessage {
+		if len(alternative) != 1 {
+			return nil
+		}
+		to, _ := c.meant(alternative[0])
+		return jsonraw.First(to.raw, "title")
+	}
+	for _, key := range []func([]part) json.RawMessage{definition, title} {
 		more, leftA, leftB := pairRest(restA, restB, c.keys(a, key), c.keys(b, key))
 		pairs = append(pairs, more...)
 		restA, restB = leftA, leftB
@@ -83,24 +98,6 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 
 func raws(all [][]part, at []int) json.RawMessage {
 	return jsonraw.ListOf(at, func(i int) json.RawMessage { return joined(all[i]) })
-}
-
-// definition returns the name of the definition that an alternative is a reference to, nil if it is none.
-func (c *comparison) definition(alternative []part) json.RawMessage {
-	if len(alternative) != 1 {
-		return nil
-	}
-	_, name := c.meant(alternative[0])
-	return json.RawMessage(name)
-}
-
-// title returns the title of an alternative, or of the definition that it refers to; nil if it has none.
-func (c *comparison) title(alternative []part) json.RawMessage {
-	if len(alternative) != 1 {
-		return nil
-	}
-	to, _ := c.meant(alternative[0])
-	return jsonraw.First(to.raw, "title")
 }
 
 // meant follows a part that consists of a reference, apart from notes. It also returns the name of the definition,

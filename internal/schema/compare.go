@@ -104,13 +104,6 @@ func (c *comparison) spend(n int) bool {
 	return c.left > 0
 }
 
-func (c *comparison) tooComplex(at place) {
-	if !c.stopped {
-		c.all = append(c.all, Difference{Kind: "too-complex", Pointer: at.pointer, Name: at.name})
-	}
-	c.stopped = true
-}
-
 func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage) {
 	d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: was, Is: is}
 	if keyword != "" {
@@ -141,7 +134,10 @@ func (c *comparison) walk(a, b []part, at place) {
 	was, okA := c.look(a)
 	is, okB := c.look(b)
 	if !okA || !okB || at.depth > deepest {
-		c.tooComplex(at)
+		if !c.stopped {
+			c.all = append(c.all, Difference{Kind: "too-complex", Pointer: at.pointer, Name: at.name})
+		}
+		c.stopped = true
 		return
 	}
 	alone, other := lone(was, writtenA, is, writtenB)
@@ -156,7 +152,12 @@ func (c *comparison) walk(a, b []part, at place) {
 		c.judge(c.alternatives(other[0], other[1], at), a, b, at)
 		return
 	}
-	local := append(values(was, is, at), hidden(was, is, at)...)
+	local := values(was, is, at)
+	for _, name := range either(was.opaque, is.opaque) { // the keywords whose effect is not derived
+		if a, b := was.opaque[name], is.opaque[name]; !same(a, b) {
+			local = append(local, Difference{Kind: "undecided", Pointer: at.keyword(name), Name: at.name, Was: one(a), Is: one(b)})
+		}
+	}
 	if len(was.groups) == 1 && len(is.groups) == 1 {
 		local = append(local, c.alternatives(was.groups[0], is.groups[0], at)...)
 	} else {

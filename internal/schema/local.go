@@ -11,7 +11,7 @@ import (
 )
 
 // values compares which values two views accept: their types, enums, limits, divisors, and
-// whether an object is closed. hidden compares the keywords that are not derived.
+// whether an object is closed.
 func values(was, is *view, at place) (all []Difference) {
 	add := func(kind, keyword string, a, b json.RawMessage, note string) {
 		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: a, Is: b, Note: note}
@@ -221,16 +221,6 @@ func one(all []json.RawMessage) json.RawMessage {
 		return plainNumber(all[0])
 	}
 	return jsonraw.ListOf(all, plainNumber)
-}
-
-// hidden compares the keywords whose effect is not derived.
-func hidden(was, is *view, at place) (all []Difference) {
-	for _, name := range either(was.opaque, is.opaque) {
-		if a, b := was.opaque[name], is.opaque[name]; !same(a, b) {
-			all = append(all, Difference{Kind: "undecided", Pointer: at.keyword(name), Name: at.name, Was: one(a), Is: one(b)})
-		}
-	}
-	return all
 }
 
 // sets compares patterns and formats. Whether one pattern is narrower than another is not

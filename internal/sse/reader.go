@@ -118,7 +118,12 @@ func (r *Reader) field(line []byte) error {
 	}
 	switch string(name) {
 	case "data":
-		r.addData(value)
+		if r.ev.HasData {
+			r.ev.Data = append(append(r.ev.Data, '\n'), value...)
+		} else {
+			r.ev.Data = value[:len(value):len(value)]
+			r.ev.HasData = true
+		}
 	case "event":
 		r.ev.Event = string(value)
 	case "id":
@@ -137,14 +142,6 @@ func (r *Reader) field(line []byte) error {
 	}
 	r.ev.Comment, r.seen = false, true
 	return nil
-}
-
-func (r *Reader) addData(value []byte) {
-	if r.ev.HasData {
-		r.ev.Data = append(append(r.ev.Data, '\n'), value...)
-		return
-	}
-	r.ev.Data, r.ev.HasData = value[:len(value):len(value)], true
 }
 
 // rest is what came behind the last blank line, once the stream has ended.

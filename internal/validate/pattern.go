@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -60,8 +61,8 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 		return p, nil
 	}
 	ps.parse += len(source) + 200*strings.Count(strings.ToLower(source), `\p`)
-	if foldingFlag.MatchString(source) {
-		ps.parse += 20_000 * len(wideClass.FindAllString(source, -1))
+	if foldingFlag().MatchString(source) {
+		ps.parse += 20_000 * len(wideClass().FindAllString(source, -1))
 	}
 	if ps.parse > maxPatternParse {
 		return nil, errors.New("its patterns are too long")
@@ -87,8 +88,8 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 // foldingFlag finds a group such as (?i) or (?i:…), and wideClass what may be a class of characters beyond ASCII.
 // Folding one means to look at every letter of Unicode.
 var (
-	foldingFlag = regexp.MustCompile(`\(\?[-msU]*i`)
-	wideClass   = regexp.MustCompile(`\\[WDSPpux]|[^\x00-\x7f]`)
+	foldingFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?[-msU]*i`) })
+	wideClass   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[WDSPpux]|[^\x00-\x7f]`) })
 )
 
 // engine is what the library compiles patterns with. It never fails: a pattern that cannot be checked must not take

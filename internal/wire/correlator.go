@@ -111,8 +111,8 @@ type thread struct {
 	// that are placed when there is.
 	number int
 	held   []held
-	// subject is what the request is about.
-	subject
+	// method and name say what the request is about; name is that of a tool or a prompt, or a URI.
+	method, name string
 	// parent is the request on whose stream the server asked, or the only one that
 	// waited then, which is a guess.
 	parent *thread
@@ -241,7 +241,7 @@ func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
 		t, role = c.rounds.take(m), Continues
 	}
 	if t == nil {
-		t, role, same = &thread{number: *c.count, subject: subject{m.Method, m.Name}}, Asks, c.failedBefore(m)
+		t, role, same = &thread{number: *c.count, method: m.Method, name: m.Name}, Asks, c.failedBefore(m)
 		*c.count++
 		c.latest = t
 	}
@@ -352,7 +352,10 @@ func (c *connState) only(stream int) *thread {
 // other gives a message that is neither a request nor an answer to the exchange that
 // it names, or else to that of its stream.
 func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
-	if m.Blank || m.Kind == Invalid && !m.Reply && !c.answered(frame) {
+	stream := c.streams.Get(frame.Stream)
+	// All on the stream of an answer belongs to its request. The body of a 202 is no answer.
+	ofAnswer := stream != nil && !stream.apart && !stream.accepted && frame.Dir == Received
+	if m.Blank || m.Kind == Invalid && !m.Reply && !ofAnswer {
 		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
@@ -366,7 +369,7 @@ func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 	case m.Reply && frame.Dir == Sent && t.open:
 		role, t.open = Answers, false
 	}
-	if frame.Dir == Sent && frame.Stream > 0 && c.streams.Get(frame.Stream) == nil {
+	if frame.Dir == Sent && frame.Stream > 0 && stream == nil {
 		c.carriers.Put(frame.Stream, t)
 	}
 	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latest == nil {
@@ -376,7 +379,9 @@ func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 	c.place(t, role, ref, item)
 	c.concerns(t, ref, item)
 	if t.apart && frame.Dir == Received && m.mayBeOfAny() {
-		c.guess(ref, item)
+		if to := c.unanswered.single(); to != nil {
+			c.places = append(c.places, Place{Exchange: to.number, Role: Concerns, Ref: ref, Item: item, Guess: true})
+		}
 	}
 }
 

@@ -95,14 +95,6 @@ func (u *unanswered) single() (only *thread) {
 	return only
 }
 
-// inOrder returns the requests in the order in which their exchanges began.
-func (u *unanswered) inOrder() []*thread {
-	return slices.SortedFunc(maps.Keys(u.all), func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
-}
-
-// A subject is the method of a request and the name or URI that it is about.
-type subject struct{ method, name string }
-
 // rounds are the exchanges whose response asked for more, and that a further request
 // continues (2026-07-28 basic/patterns/mrtr).
 type rounds []*thread
@@ -126,7 +118,7 @@ func (r *rounds) take(m *Traits) *thread {
 		return nil
 	}
 	for i, t := range slices.Backward(*r) {
-		if t.state == m.State && t.subject == (subject{m.Method, m.Name}) {
+		if t.state == m.State && t.method == m.Method && t.name == m.Name {
 			*r = slices.Delete(*r, i, i+1)
 			return t
 		}

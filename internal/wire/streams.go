@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // What the server sends of its own accord goes by the stream on which it comes, and
 // never by what happened to be asked last. Where the stream is the answer to a request,
 // a message is that request's. Where it is one of its own (the answer to a GET, the
@@ -74,16 +80,9 @@ func (c *connState) onStream(f *Frame) *thread {
 	return t
 }
 
-// answered reports a frame on the stream of an answer, of which all belongs to the
-// request. The body of a 202 is no answer.
-func (c *connState) answered(f *Frame) bool {
-	t := c.streams.Get(f.Stream)
-	return t != nil && !t.apart && !t.accepted && f.Dir == Received
-}
-
 // question is a request of the server's.
 func (c *connState) question(ref int64, frame *Frame, m *Traits, item int) {
-	t := &thread{number: *c.count, subject: subject{m.Method, m.Name}, id: m.ID, open: true}
+	t := &thread{number: *c.count, method: m.Method, name: m.Name, id: m.ID, open: true}
 	*c.count++
 	if t.parent = c.streams.Get(frame.Stream); t.parent == nil || t.parent.apart {
 		t.parent, t.guess = c.unanswered.single(), true
@@ -101,19 +100,13 @@ func (c *connState) concerns(t *thread, ref int64, item int) {
 	}
 }
 
-// guess places a message that could be of any request also with the only one that waits.
-func (c *connState) guess(ref int64, item int) {
-	if to := c.unanswered.single(); to != nil {
-		c.places = append(c.places, Place{Exchange: to.number, Role: Concerns, Ref: ref, Item: item, Guess: true})
-	}
-}
-
 // closed is for the end of a stream. With a pipe, and with the stream of HTTP+SSE, all
 // end that wait for an answer on it; it reports whether t does.
 func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	switch whole := frame.Stream == 0; {
 	case whole || t != nil && t == c.sse:
-		for _, waits := range c.unanswered.inOrder() {
+		byNumber := func(a, b *thread) int { return cmp.Compare(a.number, b.number) }
+		for _, waits := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {
 			if whole || waits.accepted {
 				c.place(waits, Ends, ref, -1)
 				c.unanswered.remove(waits)

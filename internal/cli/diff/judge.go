@@ -89,7 +89,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 		return err
 	}
 	r.Changes, r.Expired, r.Stale, r.AcceptFile = result.Changes, result.Expired, result.Stale, file
-	if o.narrowed() {
+	if len(o.only) > 0 || o.asModel {
 		r.Stale = nil // what was left out may have them
 	}
 	if o.writeAccept == "" {
@@ -122,9 +122,6 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	r.Expired = nil
 	return nil
 }
-
-// narrowed reports that the comparison was about a part of what could be compared.
-func (o *judgeOptions) narrowed() bool { return len(o.only) > 0 || o.asModel }
 
 // verdict is how the command ends by its report.
 func (o *judgeOptions) verdict(r report.Report) wire.Outcome {

@@ -153,7 +153,7 @@ func (s *side) mayAlsoSpeak(revisions []string) (all []string) {
 		case agreed:
 			unknown = r < s.Revisions[0]
 		default:
-			unknown = len(revisions) == 1 && !slices.ContainsFunc(s.Revisions, hasHandshake)
+			unknown = len(revisions) == 1 && !slices.ContainsFunc(s.Revisions, func(revision string) bool { return !client.Stateless(revision) })
 		}
 		if unknown {
 			all = append(all, r)
@@ -161,8 +161,6 @@ func (s *side) mayAlsoSpeak(revisions []string) (all []string) {
 	}
 	return all
 }
-
-func hasHandshake(revision string) bool { return !client.Stateless(revision) }
 
 // refuseCredentials refuses what would be sent to both of two servers.
 func (l *loader) refuseCredentials() error {

@@ -86,15 +86,13 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	if it.Verdict == replay.Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
-	if m := wire.ParseMessage(x.Request.Raw); it.Verdict == replay.Worse && (hasHandle(m) || it.lacks) {
+	m := wire.ParseMessage(x.Request.Raw)
+	hasHandle := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil ||
+		isTask(m.Method) && jsonraw.First(m.Params, "taskId") != nil
+	if it.Verdict == replay.Worse && (hasHandle || it.lacks) {
 		it.Verdict, it.Why = replay.Unmatched, "the recorded handle was sent, because no answer gave another one"
 	}
 	return it
-}
-
-// hasHandle reports a request with a handle of the protocol.
-func hasHandle(m *wire.Message) bool {
-	return strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil || isTask(m.Method) && jsonraw.First(m.Params, "taskId") != nil
 }
 
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }

@@ -66,8 +66,14 @@ func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, jud
 		return &connect.Conn{}, usage.LocalIO("reading "+s.capture.Path, usage.Bare(err))
 	}
 	p := &player{selection: s, f: f, o: o, judge: judge.Options, binder: match.NewBinder(judge.bindings...), answers: answers, level: map[conversation]string{}}
+	// A new conversation ends the replay: what the server knew of earlier requests is lost.
+	renewed := func(r client.Renewal) {
+		p.gone.CompareAndSwap(nil, &wire.Outcome{
+			Kind: wire.Transport, Text: "the conversation ended before the replay: " + r.Why, Reached: wire.Unknown, Many: true,
+		})
+	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, MultiCall: true, FewLists: true, NoResume: true, RequireServerInfo: true,
-		OnNotification: func(*wire.Message) {}, As: &connect.Stand{Capabilities: s.capabilities, Asker: answers.answer, Renewed: p.renewed}})
+		OnNotification: func(*wire.Message) {}, As: &connect.Stand{Capabilities: s.capabilities, Asker: answers.answer, Renewed: renewed}})
 	switch {
 	case out.Kind == wire.Usage:
 		return c, out
@@ -98,11 +104,6 @@ func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, jud
 	return c, wire.Outcome{}
 }
 
-// renewed ends the replay: what the server knew of earlier requests is lost.
-func (p *player) renewed(r client.Renewal) {
-	p.gone.CompareAndSwap(nil, &wire.Outcome{Kind: wire.Transport, Text: "the conversation ended before the replay: " + r.Why, Reached: wire.Unknown, Many: true})
-}
-
 // all sends the requests, so many at a time. One that hangs on a handle waits for all before it.
 func (p *player) all(ctx context.Context, take func(item)) {
 	waiting := make(chan chan item, p.o.parallel-1)
@@ -116,7 +117,8 @@ func (p *player) all(ctx context.Context, take func(item)) {
 				ready <- p.one(ctx, row)
 				continue
 			}
-			if hangs(row) {
+			// Its params may have a handle of an earlier answer, or it has an effect on the requests after it.
+			if isTask(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel" {
 				underWay.Wait()
 			}
 			underWay.Go(func() { ready <- p.one(ctx, row) })
@@ -132,12 +134,6 @@ const (
 	interrupted = "interrupted"
 	unreached   = "the server was not reached"
 )
-
-// hangs reports a request whose params may have a handle of an earlier answer, or that has an
-// effect on those behind it.
-func hangs(row *capture.Row) bool {
-	return isTask(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel"
-}
 
 // one replays one request.
 func (p *player) one(ctx context.Context, row *capture.Row) item {

@@ -27,6 +27,7 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 			case "--junit":
 				return w.report(out, func(r row) string { return r.Number }).JUnit(to)
 			case "--sarif":
+				ruleOf := func(r row) string { return "replay-" + strings.ReplaceAll(r.Verdict, " ", "-") }
 				return w.report(out, ruleOf).SARIF(to, "", nil)
 			}
 			return w.markdown(to, out)
@@ -34,8 +35,6 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	}
 	return files
 }
-
-func ruleOf(r row) string { return "replay-" + strings.ReplaceAll(r.Verdict, " ", "-") }
 
 // texts say what a verdict means.
 var texts = map[replay.Verdict]string{
