@@ -1,6 +1,6 @@
-// Package cmdutil is what the commands have in common: the Factory, the words and flags of a command line and what they
-// were meant to be, completion, output, the files that the user names, lists, listening until a limit, telemetry,
-// and how a command ends.
+// Package cmdutil has the Factory: what one invocation of a command may use, its flags, its connection and what a shell
+// may complete. It also has what commands do alike: print an answer or a list, write files and reports, listen until a
+// limit, send telemetry, and end with an outcome.
 package cmdutil
 
 import (

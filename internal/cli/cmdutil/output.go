@@ -293,8 +293,7 @@ func (f *Factory) LineError(err error) error {
 	return f.Unwritten("writing the result", err)
 }
 
-// WritePaged writes a text to standard output, through a pager where it is longer than
-// the screen.
+// WritePaged writes a text to standard output, through a pager if it is longer than the screen.
 func (f *Factory) WritePaged(text []byte) error {
 	if f.ShowPaged(text) {
 		return nil

@@ -24,8 +24,8 @@ import (
 // errEmptied is returned when the user empties the file so that nothing is sent.
 var errEmptied = errors.New("the params are empty; nothing was sent")
 
-// EditRequest opens params in the user's editor and gives what came of them. What was
-// not changed keeps its bytes; what is not JSON is kept in its file.
+// EditRequest opens params in the user's editor and returns the edited ones. Unchanged params keep their bytes; text
+// that is not JSON stays in its file.
 func (c *Console) EditRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	editor := c.editorWords()
 	if len(editor) == 0 {
@@ -89,7 +89,7 @@ func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]
 	return raw, err
 }
 
-// NotEdited is the ending where the editor gave nothing to send.
+// NotEdited returns the outcome of an edit that gave nothing to send.
 func NotEdited(err error) wire.Outcome {
 	_, isUsage := errors.AsType[usage.Error](err)
 	_, notJSON := errors.AsType[*usage.JSONError](err)

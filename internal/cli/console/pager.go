@@ -9,9 +9,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Pager returns the command that shows what is longer than the screen, nil where there is
-// none: MCPC_PAGER, then PAGER, then less. Its words are not seen by a shell, and cat is
-// no pager.
+// Pager returns the command that shows a text longer than the screen: MCPC_PAGER, then PAGER, then less. Returns nil
+// without a terminal, or if the command is cat. No shell sees its words.
 func (c *Console) Pager() []string {
 	if c.NoPager || c.env.Getenv("CI") != "" || c.env.Getenv("TERM") == "dumb" || !c.OutStyle.Terminal || c.OutStyle.Height <= 0 {
 		return nil
@@ -27,8 +26,8 @@ func (c *Console) Pager() []string {
 	return nil
 }
 
-// ShowPaged shows a text in a pager where it is longer than the screen, and reports whether it
-// did: else the caller writes it.
+// ShowPaged shows a text in a pager if it is longer than the screen, and reports whether it did: else the caller writes
+// it.
 func (c *Console) ShowPaged(text []byte) bool {
 	argv := c.Pager()
 	if argv == nil || c.OutStyle.Rows(text) < c.OutStyle.Height {

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 )
 
-// WithCodes lets a code stand behind explain as it is: -32602 is no flag there.
+// WithCodes lets a code follow explain as it is: -32602 is no flag there.
 func WithCodes(args []string) []string {
 	at := slices.Index(args, "explain")
 	if at < 0 || slices.Contains(args[:at], "--") {
