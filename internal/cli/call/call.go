@@ -121,8 +121,10 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if o.offline {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
-	if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
-		return cmdutil.Exit(out)
+	if o.save != "" {
+		if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
+			return cmdutil.Exit(out)
+		}
 	}
 	if err := o.trace.Command(f, "call"); err != nil {
 		return err

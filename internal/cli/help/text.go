@@ -60,8 +60,12 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	helpFlags(&b, "Common flags", append(shared, own[:most]...))
 	answers := cmdutil.AnsweringFlags(cmd)
 	if short {
-		if len(more)+len(answers) > 0 {
-			cmdutil.HelpRow(&b, "\n", fmt.Sprintf("%s --help shows %s.", cmd.CommandPath(), moreFlags(len(more)+len(answers))))
+		switch n := len(more) + len(answers); n {
+		case 0:
+		case 1:
+			cmdutil.HelpRow(&b, "\n", cmd.CommandPath()+" --help shows one more flag.")
+		default:
+			cmdutil.HelpRow(&b, "\n", fmt.Sprintf("%s --help shows %d more flags.", cmd.CommandPath(), n))
 		}
 	} else {
 		helpFlags(&b, "More flags", more)
@@ -156,11 +160,4 @@ func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
 		rows = append(rows, [2]string{name, usage})
 	}
 	helpRows(b, head, rows)
-}
-
-func moreFlags(n int) string {
-	if n == 1 {
-		return "one more flag"
-	}
-	return fmt.Sprintf("%d more flags", n)
 }

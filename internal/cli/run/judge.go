@@ -119,8 +119,9 @@ func (j *judgement) hint() wire.Hint {
 	case len(e.Texts) > 0:
 		about = "text"
 	}
+	rpc := out.RPC()
 	switch {
-	case wantsForms(out):
+	case rpc != nil && rpc.Code == -32021 && jsonraw.First(jsonraw.First(rpc.Data, "requiredCapabilities"), "elicitation") != nil:
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
 		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
@@ -128,15 +129,6 @@ func (j *judgement) hint() wire.Hint {
 		return out.Hint
 	}
 	return ""
-}
-
-// wantsForms reports whether a server refused because the client declared no elicitation.
-func wantsForms(out wire.Outcome) bool {
-	e := out.RPC()
-	if e == nil || e.Code != -32021 {
-		return false
-	}
-	return jsonraw.First(jsonraw.First(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 // mostGot is how many bytes of what came are shown.

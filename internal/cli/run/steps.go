@@ -232,23 +232,21 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 	if r.c == nil && len(r.result.Steps) > 0 {
 		return "no connection"
 	}
-	for _, name := range append(s.Uses(), usedInQueries(s)...) {
-		own := slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })
-		if strings.HasPrefix(name, saved.Environment) || own || !r.captured(name) {
-			continue
+	byOthers := map[string]bool{} // the variables that other steps capture
+	for _, step := range r.f.Steps {
+		for _, c := range step.Capture {
+			byOthers[c.Name] = true
 		}
-		if _, there := r.vars[name]; !there {
+	}
+	for _, c := range s.Capture {
+		delete(byOthers, c.Name)
+	}
+	for _, name := range append(s.Uses(), usedInQueries(s)...) {
+		if _, isSet := r.vars[name]; byOthers[name] && !isSet {
 			return "needs " + name + ", which was not captured"
 		}
 	}
 	return ""
-}
-
-// captured reports whether some step of the file captures a variable.
-func (r *fileRun) captured(name string) bool {
-	return slices.ContainsFunc(r.f.Steps, func(s saved.Step) bool {
-		return slices.ContainsFunc(s.Capture, func(c saved.Capture) bool { return c.Name == name })
-	})
 }
 
 // add keeps what came of a step, without secrets, and shows it.

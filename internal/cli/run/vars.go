@@ -23,7 +23,12 @@ import (
 // unresolved returns variables that nothing gives a value, jq expressions that cannot be
 // read, and an unknown protocol revision.
 func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := knownVars(file.File, given)
+	known := slices.Collect(maps.Keys(given)) // the names that have a value before the first step
+	for _, v := range file.Vars {
+		known = append(known, v.Name)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
 	check := func(at string, raw json.RawMessage) {
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
@@ -71,7 +76,9 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 		for _, w := range s.Expect.Texts {
 			check(w.At, jsonraw.Quote(w.Text))
 		}
-		all = append(all, unlisted(s)...)
+		if _, ok := connect.KindNamed(s.Subject); !ok && s.Verb == saved.List && s.Subject != "" {
+			all = append(all, saved.Problem{At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(), Text: fmt.Sprintf("cannot list %q", s.Subject)})
+		}
 	}
 	return all
 }
@@ -85,24 +92,6 @@ func (f *runFile) howToSet(variable string) string {
 		}
 	}
 	return "set " + variable
-}
-
-// unlisted is a kind that no server lists.
-func unlisted(s saved.Step) []saved.Problem {
-	if _, ok := connect.KindNamed(s.Subject); ok || s.Verb != saved.List || s.Subject == "" {
-		return nil
-	}
-	return []saved.Problem{{At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(), Text: fmt.Sprintf("cannot list %q", s.Subject)}}
-}
-
-// knownVars are the names that have a value before the first step.
-func knownVars(f saved.File, given map[string]saved.Value) []string {
-	names := slices.Collect(maps.Keys(given))
-	for _, v := range f.Vars {
-		names = append(names, v.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // givenVars reads the --var flags.
