@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meantByFile returns the hint for a file that is no server; "" if nothing is known of it.
+// meantByFile returns the hint for a file that is no server; "" if there is none.
 func meantByFile(name string) wire.Hint {
 	switch {
 	case !cmdutil.IsFile(name):
