@@ -252,7 +252,7 @@ func TestCompressIsStopped(t *testing.T) {
 func TestFullPartsAreCompressed(t *testing.T) {
 	compressedFrom(t, 1)
 	ring := NewRing(t.TempDir())
-	r := NewRecorder(Recording{Open: ring.Create, Rotation: Rotation{Ring: ring, Bytes: 4 << 10, Files: 1000}, Head: Head{Started: noon, By: ByTap}})
+	r := NewRecorder(Recording{Open: ring.Create, Rotation: Rotation{Ring: ring, Bytes: 4 << 10, Files: 1000, Carry: Carry}, Head: Head{Started: noon, By: ByTap}})
 	deadline, sent := time.Now().Add(time.Minute), 0
 	for there := false; !there; sent++ {
 		r.Tap(wire.Frame{Seq: uint64(sent + 1), Time: noon, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"n%d"}`, sent)})
@@ -291,7 +291,7 @@ func TestFullPartsAreCompressed(t *testing.T) {
 // Parts that are compressed have the exchanges that they had.
 func TestNothingIsLostWherePartsAreCompressed(t *testing.T) {
 	ring := NewRing(t.TempDir())
-	busy(t, 400, Rotation{Ring: ring, Bytes: 32 << 10, Files: 1000})
+	busy(t, 400, Rotation{Ring: ring, Bytes: 32 << 10, Files: 1000, Carry: Carry})
 	numbers := func() (all []string) {
 		rows, _ := listed(t, ring)
 		for _, row := range rows {

@@ -85,7 +85,7 @@ func samples(t *testing.T) map[string][]byte {
 	files, _ := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
 	more, _ := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
 	ring := NewRing(t.TempDir())
-	busy(t, 40, Rotation{Ring: ring, Bytes: 6 << 10, Files: 1000})
+	busy(t, 40, Rotation{Ring: ring, Bytes: 6 << 10, Files: 1000, Carry: Carry})
 	parts, _ := filepath.Glob(filepath.Join(ring.Dir(), "*.jsonl"))
 	files = append(append(append(files, more...), parts...), record(t, "probe", "real"))
 	if len(more) == 0 || len(parts) < 3 {

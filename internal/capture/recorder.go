@@ -52,14 +52,12 @@ type Recorder struct {
 	// mark begins each line where other recorders may write to the file too.
 	mark string
 	// size is that of the file, or of what was written since it could not be left;
-	// parts are the runs that this one goes on from.
-	size  int64
-	parts []int
-	// offset is as far as the file is written; unsettled is for a recording that rotates.
-	offset    int64
-	unsettled unsettled
-	failed    error
-	told      bool
+	// parts are the runs that this one goes on from, first is the one that began the recording, 0 in that run itself.
+	size   int64
+	parts  []int
+	first  int
+	failed error
+	told   bool
 	// buf has the lines that are not written yet.
 	buf []byte
 	compressing
@@ -180,9 +178,7 @@ func (r *Recorder) openLocked() {
 	}
 	r.onDiskWhile(func() {
 		if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
-			var n int
-			n, r.failed = r.file.Write(AppendHead(nil, r.head()))
-			r.beginFile(int64(n))
+			_, r.failed = r.file.Write(AppendHead(nil, r.head()))
 		}
 	})
 }
@@ -207,15 +203,9 @@ func (r *Recorder) beginAnewLocked() {
 	r.file.Close()
 	r.file = nil
 	r.parts = nil // runs that are made now may get their numbers
+	r.first = 0
 	r.size = 0
 	r.openLocked()
-	r.unsettled.all = true // the lines that wait to be written are in it too
-}
-
-// beginFile notes how many bytes a new file begins with.
-func (r *Recorder) beginFile(bytes int64) {
-	r.offset = bytes
-	r.unsettled.begin(bytes)
 }
 
 // Flush writes what waits, for readers of a growing capture.
@@ -287,20 +277,12 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
 	}
-	rotates := r.rec.Rotation.Bytes > 0
-	if rotates {
-		r.openLocked()
-	}
-	from := r.offset + int64(len(r.buf))
 	if len(f.Raw) < longFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
-	if rotates {
-		r.unsettled.add(&f, span{from, int(r.offset + int64(len(r.buf)) - from)})
-	}
-	full := rotates && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
+	full := r.rec.Rotation.Bytes > 0 && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
 	if full || len(r.buf) >= writeFrom {
 		r.writeLocked()
 	}
@@ -339,7 +321,6 @@ func (r *Recorder) writeLocked() {
 			}
 		})
 		r.size += int64(len(r.buf))
-		r.offset += int64(len(r.buf))
 	}
 	if r.buf = r.buf[:0]; cap(r.buf) > mostSpareBytes {
 		r.buf = nil

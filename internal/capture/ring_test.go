@@ -146,7 +146,7 @@ func TestRecorderOfADeletedFile(t *testing.T) {
 			ring := NewRing(filepath.Join(t.TempDir(), "traffic"))
 			rec := Recording{Open: ring.Create, Head: Head{Started: noon, By: ByTap}}
 			if rotation > 0 {
-				rec.Rotation = Rotation{Ring: ring, Bytes: rotation, Files: 100}
+				rec.Rotation = Rotation{Ring: ring, Bytes: rotation, Files: 100, Carry: Carry}
 			}
 			r := NewRecorder(rec)
 			for i := range 7 {

@@ -26,10 +26,14 @@ type Rotation struct {
 	// are kept, of which the oldest goes first.
 	Bytes int64
 	Files int
+	// Carry writes the lines of a part, by its path, that the next part repeats, and returns how many they are.
+	Carry func(w io.Writer, part string) (lines int, err error)
 }
 
 // DefaultRotation is for a recording in the ring.
-func DefaultRotation(r *Ring) Rotation { return Rotation{Ring: r, Bytes: 32 << 20, Files: 8} }
+func DefaultRotation(r *Ring) Rotation {
+	return Rotation{Ring: r, Bytes: 32 << 20, Files: 8, Carry: Carry}
+}
 
 const (
 	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
@@ -39,24 +43,20 @@ const (
 	mostOpenings = 50
 )
 
-// rotateLocked begins the next part. Where that fails the part goes on as long again.
+// rotateLocked begins the next part. If that fails the part goes on as long again.
 func (r *Recorder) rotateLocked() {
 	old, t := r.run, r.rec.Rotation
 	r.size = 0
-	c, err := openOnly(t.Ring.Path(old), r.unsettled.lines())
-	if err != nil {
-		return
-	}
-	defer c.Close()
 	next, run, err := r.rec.Open()
 	if err != nil {
 		return
 	}
+	first := cmp.Or(r.first, old)
 	r.run = run
 	head := r.head()
-	head.After, head.First = old, cmp.Or(c.Heads[0].First, old)
-	beginning, err := c.beginNextPart(next, head)
-	if err != nil {
+	head.After = old
+	head.First = first
+	if err := t.begin(next, head); err != nil {
 		next.Close()
 		os.Remove(t.Ring.Path(run))
 		r.run = old
@@ -65,7 +65,7 @@ func (r *Recorder) rotateLocked() {
 	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", run)
 	r.file.Close()
 	r.file = next
-	r.beginFile(beginning)
+	r.first = first
 	r.begin(t.Ring, old)
 	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
 		t.Ring.remove(r.parts[0])
@@ -73,38 +73,50 @@ func (r *Recorder) rotateLocked() {
 	}
 }
 
-// beginNextPart writes the beginning of the part behind c, and returns how many bytes it has.
-func (c *Capture) beginNextPart(w io.Writer, head Head) (written int64, err error) {
-	var lines []span
-	if x := c.index; x != nil {
-		openings := 0
-		for _, nth := range slices.Backward(x.openings) {
-			if row := c.at(int(nth)); !row.Open() && openings < mostOpenings {
-				openings++
-				lines = append(lines, row.carried()...)
-			}
-		}
-		for _, row := range x.unfinished() {
-			lines = append(lines, row.carried()...)
-		}
-		for _, conn := range x.conns {
-			lines = append(lines, conn.opened...)
-		}
-	}
-	lines = inOrder(lines)
-	write := func(b []byte) error {
-		n, err := w.Write(b)
-		written += int64(n)
+// begin writes the beginning of the part that follows head.After.
+func (t *Rotation) begin(w io.Writer, head Head) error {
+	if _, err := w.Write(AppendHead(nil, head)); err != nil {
 		return err
 	}
-	if err := write(AppendHead(nil, head)); err != nil {
-		return written, err
-	}
-	err = c.eachLine(lines, func(raw []byte) error { return write(append(bytes.TrimRight(raw, "\r\n"), '\n')) })
+	lines, err := t.Carry(w, t.Ring.Path(head.After))
 	if err == nil {
-		err = write(fmt.Appendf(nil, "{\"carried\":%d}\n", len(lines)))
+		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", lines)
 	}
-	return written, err
+	return err
+}
+
+// Carry writes the lines of a part that the next one repeats, and returns how many they are.
+func Carry(w io.Writer, part string) (carried int, err error) {
+	c, err := Open(part)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return c.carry(w)
+}
+
+// carry is Carry for a part that is open.
+func (c *Capture) carry(w io.Writer) (carried int, err error) {
+	x := c.index
+	var lines []span
+	openings := 0
+	for _, nth := range slices.Backward(x.openings) {
+		if row := c.at(int(nth)); !row.Open() && openings < mostOpenings {
+			openings++
+			lines = append(lines, row.carried()...)
+		}
+	}
+	for _, row := range x.unfinished() {
+		lines = append(lines, row.carried()...)
+	}
+	for _, conn := range x.conns {
+		lines = append(lines, conn.opened...)
+	}
+	lines = inOrder(lines)
+	return len(lines), c.eachLine(lines, func(raw []byte) error {
+		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
+		return err
+	})
 }
 
 // note keeps the number of a row that waits for its answer, or was cancelled and may still get one,

@@ -69,7 +69,7 @@ func listed(t *testing.T, ring *Ring) (rows []*Row, files int) {
 func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
 	ring := NewRing(t.TempDir())
 	const pings = 400
-	busy(t, pings, Rotation{Ring: ring, Bytes: 32 << 10, Files: 1000})
+	busy(t, pings, Rotation{Ring: ring, Bytes: 32 << 10, Files: 1000, Carry: Carry})
 	rows, files := listed(t, ring)
 	seen := map[string]int{}
 	for _, row := range rows {
@@ -91,7 +91,7 @@ func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
 // It is bounded: so many files, of about so many bytes.
 func TestARecordingThatTurnsIsBounded(t *testing.T) {
 	ring := NewRing(t.TempDir())
-	busy(t, 2000, Rotation{Ring: ring, Bytes: 64 << 10, Files: 3})
+	busy(t, 2000, Rotation{Ring: ring, Bytes: 64 << 10, Files: 3, Carry: Carry})
 	rows, files := listed(t, ring)
 	if files != 3 {
 		t.Errorf("%d files", files)
@@ -112,7 +112,7 @@ func TestARecordingThatTurnsIsBounded(t *testing.T) {
 func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 	ring := NewRing(t.TempDir())
 	made := 0
-	r := NewRecorder(Recording{Rotation: Rotation{Ring: ring, Bytes: 4 << 10, Files: 3}, Head: Head{Started: noon, By: ByProxy},
+	r := NewRecorder(Recording{Rotation: Rotation{Ring: ring, Bytes: 4 << 10, Files: 3, Carry: Carry}, Head: Head{Started: noon, By: ByProxy},
 		Open: func() (io.WriteCloser, int, error) {
 			if made++; made > 1 {
 				return nil, 0, os.ErrPermission
@@ -135,7 +135,7 @@ func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 // answers that come on the stream are those of their requests, and a late one is no orphan.
 func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
 	ring := NewRing(t.TempDir())
-	r := NewRecorder(Recording{Open: ring.Create, Rotation: Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000},
+	r := NewRecorder(Recording{Open: ring.Create, Rotation: Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000, Carry: Carry},
 		Head: Head{Started: noon, Target: "t", By: ByProxy}, OnError: func(err error) { t.Error(err) }})
 	seq := 0
 	cross := func(line string, args ...any) {

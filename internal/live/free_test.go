@@ -16,7 +16,7 @@ import (
 // were dropped of one that has ended.
 func TestDroppedRowsAreFreed(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100},
+	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: capture.Carry},
 		Head: capture.Head{Started: noon, Target: "t", By: capture.ByTap}})
 	for i := range 400 {
 		at := noon.Add(time.Duration(i) * time.Second)

@@ -257,7 +257,7 @@ func TestRecordingThatTurns(t *testing.T) {
 // turn records in several files; beside what comes and goes a call is under way all the time.
 func turn(t testing.TB, ring *capture.Ring, random *rand.Rand, bytes int64) {
 	t.Helper()
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 100},
+	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 100, Carry: capture.Carry},
 		Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap}})
 	seq := uint64(0)
 	cross := func(dir wire.Direction, format string, args ...any) {

@@ -148,7 +148,7 @@ type growth struct {
 func turned(t *testing.T) (all []growth) {
 	t.Helper()
 	ring := capture.NewRing(t.TempDir())
-	turning := capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100}
+	turning := capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: capture.Carry}
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: turning, Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap}})
 	seq := uint64(0)

@@ -195,7 +195,7 @@ func (w *world) newRecorder(inFile bool) {
 		rec.Open = capture.File(w.file)
 		rec.Head.In = fmt.Sprintf("mark%04d", len(w.done))
 	} else if w.random.IntN(2) == 0 {
-		rec.Rotation = capture.Rotation{Ring: w.ring, Bytes: 2000 + int64(w.random.IntN(2000)), Files: 3 + w.random.IntN(4)}
+		rec.Rotation = capture.Rotation{Ring: w.ring, Bytes: 2000 + int64(w.random.IntN(2000)), Files: 3 + w.random.IntN(4), Carry: capture.Carry}
 	}
 	r.Recorder = capture.NewRecorder(rec)
 	w.recorders = append(w.recorders, r)
