@@ -73,7 +73,7 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// Large results are peeked at, and their rows are as they should be.
+// The rows of large results are as they should be.
 func TestLargeCapture(t *testing.T) {
 	c, err := Open(func() string {
 		name := filepath.Join(t.TempDir(), "large.jsonl")

@@ -309,7 +309,7 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 		if err != nil {
 			return nil, err
 		}
-		line, _ := parseLong(raw) // what is damaged was said when it was listed
+		line, _ := parseLine(raw) // what is damaged was said when it was listed
 		switch frame := line.Frame; {
 		case line.Head != nil:
 			run++

@@ -181,7 +181,7 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 
 // ended reports that the last line of a file ends the run, which does not go on behind it.
 func ended(f io.ReaderAt, size int64) bool {
-	line, err := parseLong(lastLine(f, size))
+	line, err := parseLine(lastLine(f, size))
 	return err == nil && (line.End != nil && line.End.ID == nil || line.Next > 0)
 }
 

@@ -13,19 +13,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// parseLine reads one line. A line of a kind that is not known is a parsedLine without
-// content and no error; an error says why the line is damaged.
-func parseLine(raw []byte) (parsedLine, error) {
+// A lineParser parses lines. It keeps the HTTP heads that it has parsed, because the requests of a client have the same
+// one again and again: it is for some lines, not for a whole capture.
+type lineParser struct{ heads map[string]*wire.HTTPHead }
+
+// parseLine parses one line. A line of an unknown kind is a parsedLine without content and no error; an error says why
+// the line is damaged. It overwrites raw if that is long.
+func parseLine(raw []byte) (parsedLine, error) { return new(lineParser).parse(raw) }
+
+// parseWhole parses a line that need not be as a Recorder writes it.
+func (p *lineParser) parseWhole(raw []byte) (parsedLine, error) {
 	m, bad := jsonraw.Object(raw)
 	if bad != nil {
 		return parsedLine{}, bad
 	}
-	line, err := lineOf(raw, m)
+	line, err := p.lineOf(raw, m)
 	line.In = m.Text("in")
 	return line, err
 }
 
-func lineOf(raw []byte, m jsonraw.Members) (parsedLine, error) {
+func (p *lineParser) lineOf(raw []byte, m jsonraw.Members) (parsedLine, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != formatVersion {
 			return parsedLine{}, &VersionError{Got: string(version)}
@@ -54,7 +61,7 @@ func lineOf(raw []byte, m jsonraw.Members) (parsedLine, error) {
 	if _, ok := m.Get("kind"); !ok {
 		return parsedLine{}, nil
 	}
-	f, failed := parseFrame(m)
+	f, failed := p.parseFrame(m)
 	return parsedLine{Frame: f}, failed
 }
 
@@ -67,7 +74,7 @@ func (e *VersionError) Error() string {
 
 // parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
 // is nil, because a later version may have more of them.
-func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
+func (p *lineParser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 	kind, ok := wire.ParseFrameKind(m.Text("kind"))
 	if !ok {
 		return nil, nil
@@ -97,7 +104,15 @@ func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 		case "unread":
 			f.Unread, _ = jsonraw.Text(raw)
 		case "http":
-			f.HTTP = parseHTTP(raw)
+			head := p.heads[string(raw)]
+			if head == nil {
+				head = parseHTTP(raw)
+				if p.heads == nil {
+					p.heads = map[string]*wire.HTTPHead{}
+				}
+				p.heads[string(raw)] = head
+			}
+			f.HTTP = head
 		case "sse":
 			f.SSE = parseSSE(raw)
 		case "close":
@@ -212,22 +227,21 @@ func quickRaw(rest []byte) (quoted []byte, ok bool) {
 	return rest[len(rawBegins)-1 : len(rest)-1], true
 }
 
-// parseLong is parseLine for who needs the line only once: the bytes of a long frame are
-// decoded where they stand, where a Recorder wrote them, because they would take their
-// memory twice more.
-func parseLong(raw []byte) (parsedLine, error) {
+// parse is parseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they would take
+// their memory twice more.
+func (p *lineParser) parse(raw []byte) (parsedLine, error) {
 	if len(raw) < longFrame {
-		return parseLine(raw)
+		return p.parseWhole(raw)
 	}
 	at := bytes.Index(raw[:prefixWithin], rawBegins)
 	if at < 0 {
-		return parseLine(raw)
+		return p.parseWhole(raw)
 	}
 	quoted, ok := quickRaw(raw[at:])
 	if !ok || jsonraw.Valid(quoted) != nil {
-		return parseLine(raw)
+		return p.parseWhole(raw)
 	}
-	line, err := parseLine(append(bytes.Clone(raw[:at]), '}'))
+	line, err := p.parseWhole(append(bytes.Clone(raw[:at]), '}'))
 	if err == nil && line.Frame != nil {
 		line.Frame.Raw, _ = jsonraw.Unquote(quoted[:0], quoted)
 	}

@@ -75,7 +75,7 @@ func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 	if len(raw) >= longFrame { // which is decoded in place
 		raw = bytes.Clone(raw)
 	}
-	line, err := parseLong(raw)
+	line, err := parseLine(raw)
 	if err != nil {
 		return 0, nil // Findings has it
 	}

@@ -128,8 +128,8 @@ func readAll(t *testing.T, raw []byte) (lines []parsedLine, found []wire.Finding
 	}
 }
 
-// A lineParser parses the lines that a lineReader reads.
-type lineParser struct {
+// A testLines parses the lines that a lineReader reads.
+type testLines struct {
 	*lineReader
 	begun bool
 }
@@ -137,18 +137,18 @@ type lineParser struct {
 func wholeLines(r interface {
 	io.Reader
 	io.ReaderAt
-}) *lineParser {
-	return &lineParser{lineReader: newLineReader(r)}
+}) *testLines {
+	return &testLines{lineReader: newLineReader(r)}
 }
 
 // Next is the next line that is understood, as Capture lists it.
-func (r *lineParser) Next() (parsedLine, error) {
+func (r *testLines) Next() (parsedLine, error) {
 	for {
 		raw, _, err := r.rawLine()
 		if err != nil {
 			return parsedLine{}, err
 		}
-		line, err := parseLine(raw)
+		line, err := parseLine(bytes.Clone(raw))
 		_, newer := errors.AsType[*VersionError](err)
 		switch {
 		case newer:

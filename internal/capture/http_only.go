@@ -18,7 +18,7 @@ type httpOnly struct {
 
 // addToHTTPOnly gives a frame to the request without a request of JSON-RPC on whose stream it
 // crossed; placed is what the frame was to exchanges.
-func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p *peeked, at span, places []wire.Place) {
+func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []wire.Place) {
 	b := x.httpOnly[f.Stream]
 	if b == nil {
 		return
@@ -34,7 +34,7 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p *peeked, at span
 	case wire.Event:
 		return // of which there may be many
 	case wire.Body:
-		if b.row.Count(f.Dir, p.size); f.Dir == wire.Sent && m != nil && m.Method != "" {
+		if b.row.Count(f.Dir, f.Bytes()); f.Dir == wire.Sent && m != nil && m.Method != "" {
 			b.row.Method = m.Method
 		}
 	case wire.Head:

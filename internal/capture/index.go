@@ -23,9 +23,6 @@ type index struct {
 	exchanges []int32
 	httpOnly  map[int]*httpOnly
 	held      heldFrames
-	// opening is set while an initialize waits for its answer, which says more than
-	// a peek tells.
-	opening bool
 	probes
 	// gone is set once a server on stdio ended before its client did.
 	gone bool
@@ -110,9 +107,14 @@ func (x *index) list(row Row) *Row {
 	return r
 }
 
-// frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
-// were peeked at.
-func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
+// frame gives a frame to the rows it belongs to. m is its message, if it has one.
+func (x *index) frame(f *wire.Frame, m *wire.Message, at span) {
+	size := f.Bytes()
+	facts := &exchange.NoFacts
+	if m != nil {
+		own := exchange.FactsOf(m)
+		facts = &own
+	}
 	c := x.conns[f.Conn]
 	if c == nil {
 		c = x.capture.newConn()
@@ -121,9 +123,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
 		c.AddHead(f.HTTP)
 	}
-	places := x.folder.Add(at.at, f, &p.Traits)
+	places := x.folder.Add(at.at, f, &facts.Traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
-		x.held.hold(f, at, p.size)
+		x.held.hold(f, at, size)
 	}
 	var own *Row // of the frame
 	for _, place := range places {
@@ -131,7 +133,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 			x.exchanges = append(x.exchanges, int32(x.begun(f, place).nth))
 		}
 		row := x.capture.at(int(x.exchanges[place.Exchange]))
-		part := &placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Message: m, Facts: &p.Facts, Size: p.size,
+		part := &placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Message: m, Facts: facts, Size: size,
 			Conversation: &c.Conversation, EndIsReported: x.head.By != ByCommand}}
 		if place.Ref != at.at {
 			was := x.held.by[place.Ref]
@@ -157,9 +159,6 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 		x.probed(row, part)
 		x.touch(row)
 		x.note(row, place.Role)
-		if row.Opens() {
-			x.opening = row.Open()
-		}
 	}
 	x.held.letGo(places, at)
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
@@ -171,7 +170,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 		c.opened = nil
 	}
 	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
-	if x.addToHTTPOnly(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
+	if x.addToHTTPOnly(f, m, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
 		x.beginHTTPOnly(f, at)
 	}
 }

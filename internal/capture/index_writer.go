@@ -80,8 +80,7 @@ func rests(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	if now.Sub(info.ModTime()) > time.Minute {
 		return true
 	}
-	_, members, ok := cutMark(lastLine(f, info.Size()))
-	return ok && (bytes.HasPrefix(members, []byte(`"end":`)) || bytes.HasPrefix(members, []byte(`"next":`)))
+	return ended(f, info.Size())
 }
 
 // lastLine is the last line of a file, or its end where it is long.

@@ -55,17 +55,110 @@ type reading struct {
 	file  lines
 	lines *lineReader
 	scan  scanner
-	// batch is what is being listed, and listed how many of its lines were; behind is where the
-	// next one begins.
-	batch  *batch
+	// ahead are the chunks that are not listed yet, listed is how many lines of the first one were; behind is where the
+	// next line begins.
+	ahead  []*chunk
+	free   []*chunk // to be used again
 	listed int
 	behind int64
-	// ahead are the batches behind it, free those that can be used again.
-	ahead, free []*batch
-	// alone is set where the last line of the last batch is a long one, which the reader has,
-	// last once there is nothing more to read; skipped are the findings for the next line.
-	alone, last bool
-	skipped     []wire.Finding
+	// isLast is set once there is nothing more to read, isAlone while the last line that was read is a long one, which
+	// the reader has: one of them is in memory at a time.
+	isLast, isAlone bool
+	// skipped are the findings of lines that were left out before the next line.
+	skipped []wire.Finding
+}
+
+// A chunk is some lines that follow each other. They are parsed while those before them are listed.
+type chunk struct {
+	lines  []chunkLine
+	texts  []byte
+	parsed chan struct{}
+}
+
+// A chunkLine is a line of a capture, or the error of its reader.
+type chunkLine struct {
+	raw     []byte
+	readErr error
+	// at is where it begins, behind where the next one does, number its own, from 1.
+	at, behind int64
+	number     int
+	// isWhole is set if it has its line feed.
+	isWhole bool
+	// skipped are the findings of the lines before it that were left out.
+	skipped []wire.Finding
+
+	parsed  parsedLine
+	err     error
+	message *wire.Message
+}
+
+// Tests have smaller chunks.
+var chunkBytes = 256 << 10
+
+// maxAhead is how many chunks are parsed at a time.
+const maxAhead = 4
+
+// next returns the line that is listed next.
+func (part *reading) next() *chunkLine {
+	if len(part.ahead) > 0 && part.listed == len(part.ahead[0].lines) {
+		part.free = append(part.free, part.ahead[0])
+		part.ahead = part.ahead[1:]
+		part.listed = 0
+	}
+	for len(part.ahead) == 0 || len(part.ahead) < maxAhead && !part.isLast && !part.isAlone {
+		part.ahead = append(part.ahead, part.readChunk())
+	}
+	k := part.ahead[0]
+	<-k.parsed
+	part.listed++
+	return &k.lines[part.listed-1]
+}
+
+// readChunk reads some lines and begins to parse them.
+func (part *reading) readChunk() *chunk {
+	k := &chunk{}
+	if n := len(part.free); n > 0 {
+		k = part.free[n-1]
+		part.free = part.free[:n-1]
+	}
+	clear(k.lines) // of which one may be long
+	*k = chunk{lines: k.lines[:0], texts: k.texts[:0], parsed: make(chan struct{})}
+	r := part.lines
+	part.isAlone = false
+	for len(k.texts) < chunkBytes && !part.isLast && !part.isAlone {
+		raw, at, err := r.rawLine()
+		part.isLast = err != nil
+		part.isAlone = len(raw) > chunkBytes
+		if !part.isAlone {
+			from := len(k.texts)
+			k.texts = append(k.texts, raw...)
+			raw = k.texts[from:len(k.texts):len(k.texts)]
+		}
+		k.lines = append(k.lines, chunkLine{raw: raw, readErr: err, at: at, behind: r.offset, number: r.line, isWhole: r.whole,
+			skipped: part.skipped})
+		part.skipped = nil
+	}
+	go k.parse()
+	return k
+}
+
+// parse parses the lines. A line without its end is parsed once that is there.
+func (k *chunk) parse() {
+	defer close(k.parsed)
+	var p lineParser
+	for i := range k.lines {
+		l := &k.lines[i]
+		if l.readErr == nil && (l.isWhole || json.Valid(l.raw)) {
+			l.parse(&p)
+		}
+	}
+}
+
+func (l *chunkLine) parse(p *lineParser) {
+	l.parsed, l.err = p.parse(l.raw)
+	if f := l.parsed.Frame; f != nil && (f.Kind == wire.Body || f.Kind == wire.Event) {
+		l.message = wire.ParseMessage(f.Raw)
+	}
 }
 
 // Begin opens a capture of which nothing is read yet: ReadOn does. The error is that of the
@@ -239,7 +332,7 @@ func newReading(c *Capture) (*reading, error) {
 	c.readFrom = infoOf(f)
 	r := newLineReader(f)
 	r.offset, r.line = c.offset, c.line
-	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, batch: &batch{}, behind: c.offset}
+	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, behind: c.offset}
 	r.OnFinding = func(f wire.Finding) { part.skipped = append(part.skipped, f) }
 	return part, nil
 }
@@ -256,36 +349,37 @@ func (p *progress) stop() {
 	}
 }
 
+// readOn lists the lines, until it has read at least most bytes.
 func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 	for from := part.behind; part.behind-from < int64(most); {
-		if part.listed == len(part.batch.lines) {
-			part.free = append(part.free, part.batch)
-			part.batch, part.listed = part.next(), 0
-		}
-		l := &part.batch.lines[part.listed]
-		part.listed, part.behind = part.listed+1, l.behind
+		l := part.next()
+		part.behind = l.behind
 		c.findings = append(c.findings, l.skipped...)
-		if errors.Is(l.err, io.EOF) {
-			if c.torn = l.behind > l.at; l.at > c.offset { // what was left out is not read again
-				c.offset, c.line = l.at, l.number-1
+		if errors.Is(l.readErr, io.EOF) {
+			c.torn = l.behind > l.at
+			if l.at > c.offset { // what was left out is not read again
+				c.offset = l.at
+				c.line = l.number - 1
 			}
 			return false, nil
 		}
-		if l.err != nil {
-			if noteDamage(c, l.err) {
+		if l.readErr != nil {
+			if noteDamage(c, l.readErr) {
 				return false, nil
 			}
-			return false, l.err
+			return false, l.readErr
 		}
 		// Of a line without its end more may come: what can be read of it would be read
 		// a second time with that.
-		if c.torn = !l.whole && !json.Valid(l.raw); c.torn {
+		if c.torn = !l.isWhole && !json.Valid(l.raw); c.torn {
 			return false, part.scan.orNone()
 		}
-		if err := part.scan.looked(l); err != nil {
+		if err := part.scan.line(l); err != nil {
 			return false, err
 		}
-		if c.offset, c.line = l.behind, l.number; !l.whole {
+		c.offset = l.behind
+		c.line = l.number
+		if !l.isWhole {
 			c.line-- // its end is still to come
 		}
 		c.packOld()

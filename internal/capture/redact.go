@@ -70,7 +70,7 @@ func (c *Capture) safeLine(raw []byte) []byte {
 	if c.secrets == nil || c.secrets.Guess == redact.GuessNone && len(c.secrets.Find(raw)) == 0 {
 		return raw
 	}
-	line, err := parseLong(bytes.TrimSpace(raw))
+	line, err := parseLine(bytes.TrimSpace(raw))
 	if err != nil {
 		return []byte("{\"lost\":1}\n") // secrets cannot be found in it
 	}

@@ -63,7 +63,7 @@ func TestUnusableAnswers(t *testing.T) {
 			script := append([]string(nil), c.script...)
 			for i, line := range script {
 				if large {
-					script[i] = strings.Replace(line, `"result":{`, `"result":{"_meta":{"x":"`+strings.Repeat("y ", peekFrom)+`"},`, 1)
+					script[i] = strings.Replace(line, `"result":{`, `"result":{"_meta":{"x":"`+strings.Repeat("y ", 1000)+`"},`, 1)
 					script[i] = strings.Replace(script[i], `,}`, `}`, 1)
 				}
 			}

@@ -33,7 +33,7 @@ func (r *Row) EachFrame(look func(wire.Frame) error) error {
 // frameIn parses the frame of a capture line and hides all secrets known so far. It returns
 // nil if the line has no frame.
 func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
-	line, err := parseLong(raw) // the memory of a long line is used by no other
+	line, err := parseLine(raw) // the memory of a long line is used by no other
 	if err == nil && line.Frame != nil && r.capture.secrets != nil {
 		*line.Frame = r.capture.secrets.Frame(*line.Frame)
 	}

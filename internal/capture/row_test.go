@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/exchange"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -457,32 +456,6 @@ func TestCaptureGrows(t *testing.T) {
 	if rows := capture.Rows(); len(rows) != 2 || rows[0].Channel != exchange.ChannelOK || !rows[1].Own {
 		t.Errorf("%+v", rows)
 	}
-}
-
-// What is peeked at is what reading would have found.
-func FuzzPeek(f *testing.F) {
-	for _, seed := range []string{
-		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"a","result":{"isError":true,"x":[1,{"y":"\"\\ \n"}]},"jsonrpc":"2.0"}`,
-		"{ \"jsonrpc\" : \"2.0\",\n\"id\":1e2,\"result\":{\"isError\":false,\"isError\":true}}", `{"jsonrpc":"2.0","id":1,"result":{"a":"\u00e9"}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}`, `{"jsonrpc":"2.0","id":null,"result":{"a":{}}}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		m := wire.ParseMessage(raw)
-		p, ok := peek(jsonraw.AppendEscaped(nil, raw))
-		if !ok || jsonraw.Valid(raw) != nil {
-			return
-		}
-		if diff := cmp.Diff(m.Traits(), p.Traits); diff != "" {
-			t.Fatalf("%s\n%s", raw, diff)
-		}
-		result, _ := m.ResultMembers()
-		flag, _ := result.Get("isError")
-		if p.size != len(raw) || p.ToolError != (string(flag) == "true") {
-			t.Fatalf("%s: %+v", raw, p)
-		}
-	})
 }
 
 // A stream without the answer ended the exchange, and so did a server that died.

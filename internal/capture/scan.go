@@ -14,9 +14,6 @@ type scanner struct {
 	capture *Capture
 	// begun is set once a head was read.
 	begun bool
-	// number and whole are those of the line.
-	number int
-	whole  bool
 	// index is that of the line's run.
 	index *index
 }
@@ -28,8 +25,6 @@ func (s *scanner) found(rule, text string) {
 const (
 	// prefixWithin is how far into a line its bytes must begin to be read quickly.
 	prefixWithin = 4 << 10
-	// peekFrom is how large a message must be to be peeked at and not read.
-	peekFrom = 1 << 10
 )
 
 var rawBegins = []byte(`,"raw":"`)
@@ -42,21 +37,10 @@ func (s *scanner) orNone() error {
 	return ErrNoCapture
 }
 
-// looked gives a line to the index, after what was learned of it already.
-func (s *scanner) looked(l *batchLine) error {
+// line gives a line to the index of its run.
+func (s *scanner) line(l *chunkLine) error {
+	c, line, err := s.capture, l.parsed, l.err
 	at := span{l.at, int(l.behind - l.at)}
-	s.number, s.whole = l.number, l.whole
-	s.index = s.capture.indexOf(l.mark)
-	if !l.quick || !s.begun || s.index == nil || s.index.finished || s.index.opening && l.message == nil && l.frame.Kind != wire.Head {
-		return s.line(l.raw, at)
-	}
-	s.index.frame(&l.frame, l.message, &l.peeked, at)
-	return nil
-}
-
-func (s *scanner) line(raw []byte, at span) error {
-	c := s.capture
-	line, err := parseLong(raw)
 	s.index = c.indexOf([]byte(line.In))
 	var version *VersionError
 	switch {
@@ -64,23 +48,27 @@ func (s *scanner) line(raw []byte, at span) error {
 		return err
 	case !s.begun && line.Head == nil:
 		return ErrNoCapture
-	case err != nil && s.whole:
-		s.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", s.number, err))
+	case err != nil && l.isWhole:
+		s.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", l.number, err))
 		// Behind where a recorder was killed another one's line may go on. In a string its
 		// beginning would be escaped.
-		if i := bytes.LastIndex(raw, []byte(markBegins)); i > 0 {
-			return s.line(raw[i:], span{at.at + int64(i), at.length - i})
+		if i := bytes.LastIndex(l.raw, []byte(markBegins)); i > 0 {
+			rest := *l
+			rest.raw = l.raw[i:]
+			rest.at += int64(i)
+			rest.parse(&lineParser{})
+			return s.line(&rest)
 		}
 	case err != nil:
 	case line.Head != nil:
 		s.begun = true
 		c.begin(*line.Head, at)
 	case s.index == nil:
-		s.found("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", s.number))
+		s.found("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", l.number))
 	case s.index.finished:
 		return errFinished
 	case line.Frame != nil:
-		s.frame(line.Frame, at)
+		s.frame(line.Frame, l.message, at)
 	case line.End != nil:
 		s.index.end(line.End, at)
 	case line.Next > 0:
@@ -88,7 +76,7 @@ func (s *scanner) line(raw []byte, at span) error {
 	case line.Carried != nil:
 		s.index.carried()
 	case line.Lost > 0:
-		s.found(ruleLost, fmt.Sprintf(textLost, s.number, line.Lost))
+		s.found(ruleLost, fmt.Sprintf(textLost, l.number, line.Lost))
 	}
 	return nil
 }
@@ -110,38 +98,12 @@ func Lost(findings []wire.Finding) (frames int) {
 	return frames
 }
 
-func (s *scanner) frame(f *wire.Frame, at span) {
+func (s *scanner) frame(f *wire.Frame, m *wire.Message, at span) {
 	if f.Kind == wire.Head && f.HTTP == nil { // no Recorder writes one
 		f.HTTP = &wire.HTTPHead{}
 	}
-	if f.Kind != wire.Body && f.Kind != wire.Event {
-		s.index.frame(f, nil, &peeked{size: f.Bytes()}, at)
-		return
-	}
-	m := &wire.Message{}
-	p := read(m, f)
-	s.index.frame(f, m, &p, at)
+	s.index.frame(f, m, at)
 }
 
 // markBegins is how a line begins that says whose it is.
 const markBegins = `{"in":"`
-
-// cutMark takes apart whose a line says that it is, nil where it does not, and the
-// members behind that.
-func cutMark(raw []byte) (mark, members []byte, ok bool) {
-	text, marked := cutText(raw, markBegins)
-	if !marked {
-		members, ok = cutText(raw, "{")
-		return nil, members, ok
-	}
-	end := bytes.IndexByte(text, '"')
-	if end < 0 || end+1 == len(text) || text[end+1] != ',' {
-		return nil, nil, false
-	}
-	for _, c := range text[:end] {
-		if c < '0' || c > 'z' || c == '\\' {
-			return nil, nil, false
-		}
-	}
-	return text[:end], text[end+2:], true
-}

@@ -1,19 +1,17 @@
 package capture
 
-// Sizes say from how many bytes on a file is indexed or compressed, how many rows a page has, and about how many bytes
-// are read together.
+// Sizes say from how many bytes on a file is indexed or compressed, and how many rows a page has.
 type Sizes struct {
 	IndexFrom, CompressFrom int64
-	PageRows, BatchBytes    int
+	PageRows                int
 }
 
 // SetSizes sets the sizes for the whole process and returns those before. It is for tests of other packages, which
 // read small files as if they were large, and may not be called while captures are open.
 func SetSizes(s Sizes) (before Sizes) {
-	before = Sizes{indexFrom, compressFrom, pageRows, batchBytes}
+	before = Sizes{indexFrom, compressFrom, pageRows}
 	indexFrom = s.IndexFrom
 	compressFrom = s.CompressFrom
 	pageRows = s.PageRows
-	batchBytes = s.BatchBytes
 	return before
 }

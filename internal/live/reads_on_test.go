@@ -115,7 +115,7 @@ func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
 // Whatever becomes of the recordings, a view shows after each step what a fresh one shows.
 func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 	// Recordings are small, so that a schedule takes little time.
-	before := capture.SetSizes(capture.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32, BatchBytes: 8 << 10})
+	before := capture.SetSizes(capture.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32})
 	defer capture.SetSizes(before)
 	for seed := range seeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

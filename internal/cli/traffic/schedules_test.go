@@ -36,7 +36,7 @@ import (
 // the first, or of the only one.
 func TestEveryReaderHasTheRequestsOfTheFiles(t *testing.T) {
 	// A part of a recording that rotates is smaller than what is compressed: its recorder compresses on the side.
-	before := capture.SetSizes(capture.Sizes{IndexFrom: 1500, CompressFrom: 5 << 10, PageRows: 4, BatchBytes: 1 << 10})
+	before := capture.SetSizes(capture.Sizes{IndexFrom: 1500, CompressFrom: 5 << 10, PageRows: 4})
 	defer capture.SetSizes(before)
 	from, count := uint64(0), uint64(12)
 	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULE"), 10, 32); err == nil {
