@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/tests/program"
 )
@@ -61,13 +61,13 @@ func TestTapRecordsThatItsClientIsGone(t *testing.T) {
 	in.Close()
 	out.Close()
 	program.AwaitTrue(t, func() bool {
-		c, err := capture.Open(file)
+		c, err := rows.Open(file)
 		if err != nil {
 			return false
 		}
 		defer c.Close()
-		rows := c.Rows()
-		return len(rows) == 1 && rows[0].Channel == exchange.ChannelCancelled &&
-			rows[0].Text == "cancelled by the client: the client ended the connection"
+		all := c.Rows()
+		return len(all) == 1 && all[0].Channel == exchange.ChannelCancelled &&
+			all[0].Text == "cancelled by the client: the client ended the connection"
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
@@ -52,7 +52,7 @@ func TestTapChangesNothing(t *testing.T) {
 				t.Errorf("%d and %d bytes and %s, without the tap %d and %d and %s", len(through.stdout), len(through.stderr),
 					through.ending, len(direct.stdout), len(direct.stderr), direct.ending)
 			}
-			if _, err := capture.Open(record); err != nil {
+			if _, err := rows.Open(record); err != nil {
 				t.Error(err)
 			}
 		})
@@ -177,12 +177,12 @@ func TestTapTellsWhoEndedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Close()
-		capture, err := capture.Open(record)
+		capture, err := rows.Open(record)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rows := capture.Rows(); len(rows) != 1 || rows[0].Channel != c.want {
-			t.Errorf("%s: %d rows, want one on channel %s", c.server, len(rows), c.want)
+		if all := capture.Rows(); len(all) != 1 || all[0].Channel != c.want {
+			t.Errorf("%s: %d rows, want one on channel %s", c.server, len(all), c.want)
 		}
 		capture.Close()
 	}

@@ -1,10 +1,10 @@
 package capture
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,111 +14,23 @@ import (
 	"time"
 
 	"mcpc/internal/compress/packed"
-	"mcpc/internal/wire"
 )
 
 // A run of a Ring that has ended is compressed: what a reader sees of it stays the same, with the
 // same offsets, and its index stays good.
 
-// compressFrom is how many bytes a run must have. Tests have fewer.
-var compressFrom int64 = 1 << 20
+// CompressFrom is how many bytes a run must have to be compressed. Tests set a smaller number.
+var CompressFrom int64 = 1 << 20
 
 // atOnce is about how many bytes a command that reads compresses, of 2 ms for each MiB.
 const atOnce = 64 << 20
-
-// packedLines are the lines of a compressed file.
-type packedLines struct {
-	*io.SectionReader
-	io.Closer
-}
-
-// Lines reads the lines of a capture.
-func Lines(path string) (io.ReadCloser, error) { return openLines(path) }
-
-// openLines opens the lines of a capture, or of what a capture was compressed to since its path
-// was read.
-func openLines(path string) (lines, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, extension) {
-		if now, failed := os.Open(path + packed.Extension); failed == nil {
-			f, path, err = now, now.Name(), nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !strings.HasSuffix(path, packed.Extension) {
-		return f, nil
-	}
-	text, err := unpacked(f)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return packedLines{io.NewSectionReader(text, 0, math.MaxInt64), f}, nil
-}
-
-func unpacked(f *os.File) (*packed.Reader, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return packed.Open(f, info.Size())
-}
-
-// packedInfo is of a compressed file, with the size of its lines.
-type packedInfo struct {
-	fs.FileInfo
-	size int64
-}
-
-func (p packedInfo) Size() int64 { return p.size }
-
-// Stat is os.Stat of a capture. The size is that of its lines, which a compressed one has fewer
-// bytes than.
-func Stat(path string) (fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, extension) {
-		if now, failed := os.Stat(path + packed.Extension); failed == nil {
-			info, path, err = now, path+packed.Extension, nil
-		}
-	}
-	if err != nil || !strings.HasSuffix(path, packed.Extension) || !info.Mode().IsRegular() {
-		return info, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := unpacked(f)
-	if err != nil {
-		return nil, err
-	}
-	return packedInfo{info, text.Size()}, nil
-}
-
-// noteDamage notes that a compressed file cannot be read further; false where err says something
-// else, or nothing of it was read.
-func noteDamage(c *Capture, err error) bool {
-	damage, ok := errors.AsType[*packed.DamagedError](err)
-	if !ok || len(c.Heads) == 0 {
-		return false
-	}
-	c.writer.giveUp(c)
-	found := wire.Finding{Rule: "damaged_file", Level: wire.Warning, Text: damage.Error()}
-	if n := len(c.findings); n == 0 || c.findings[n-1].Rule != found.Rule {
-		c.findings = append(c.findings, found)
-	}
-	return true
-}
 
 // CompressEnded compresses runs that ended more than a minute ago, so many that a command does not
 // take noticeably longer; the next one goes on.
 func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 	bytes := int64(0)
 	for _, run := range runs {
-		if strings.HasSuffix(run.Path, packed.Extension) || run.Bytes < compressFrom || now.Sub(run.Modified) < time.Minute {
+		if strings.HasSuffix(run.Path, packed.Extension) || run.Bytes < CompressFrom || now.Sub(run.Modified) < time.Minute {
 			continue
 		}
 		done, err := r.compress(run.Number, nil)
@@ -142,7 +54,7 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	}
 	defer plain.Close()
 	info, err := plain.Stat()
-	if err != nil || info.Size() < compressFrom || info.Size() > packed.MostText || !ended(plain, info.Size()) {
+	if err != nil || info.Size() < CompressFrom || info.Size() > packed.MostText || !Ended(plain, info.Size()) {
 		return false, err
 	}
 	temp, err := os.CreateTemp(r.dir, filepath.Base(path)+packed.Extension+"-*")
@@ -179,10 +91,18 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	return true, os.Remove(path)
 }
 
-// ended reports that the last line of a file ends the run, which does not go on behind it.
-func ended(f io.ReaderAt, size int64) bool {
-	line, err := parseLine(lastLine(f, size))
+// Ended reports whether the last line of a file ends the run, and nothing of it follows.
+func Ended(f io.ReaderAt, size int64) bool {
+	line, err := ParseLine(lastLine(f, size))
 	return err == nil && (line.End != nil && line.End.ID == nil || line.Next > 0)
+}
+
+// lastLine is the last line of a file, or its end where it is long.
+func lastLine(f io.ReaderAt, size int64) []byte {
+	end := make([]byte, min(size, prefixWithin))
+	n, _ := f.ReadAt(end, size-int64(len(end)))
+	lines := bytes.Split(bytes.TrimSpace(end[:n]), []byte("\n"))
+	return lines[len(lines)-1]
 }
 
 // A stoppable file cannot be read further once stop is set, which may be nil.

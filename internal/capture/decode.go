@@ -13,56 +13,56 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A lineParser parses lines. It keeps the HTTP heads that it has parsed, because the requests of a client have the same
+// A Parser parses lines. It keeps the HTTP heads that it has parsed, because the requests of a client have the same
 // one again and again: it is for some lines, not for a whole capture.
-type lineParser struct{ heads map[string]*wire.HTTPHead }
+type Parser struct{ heads map[string]*wire.HTTPHead }
 
-// parseLine parses one line. A line of an unknown kind is a parsedLine without content and no error; an error says why
+// ParseLine parses one line. A line of an unknown kind is a Line without content and no error; an error says why
 // the line is damaged. It overwrites raw if that is long.
-func parseLine(raw []byte) (parsedLine, error) { return new(lineParser).parse(raw) }
+func ParseLine(raw []byte) (Line, error) { return new(Parser).Parse(raw) }
 
 // parseWhole parses a line that need not be as a Recorder writes it.
-func (p *lineParser) parseWhole(raw []byte) (parsedLine, error) {
+func (p *Parser) parseWhole(raw []byte) (Line, error) {
 	m, bad := jsonraw.Object(raw)
 	if bad != nil {
-		return parsedLine{}, bad
+		return Line{}, bad
 	}
 	line, err := p.lineOf(raw, m)
 	line.In = m.Text("in")
 	return line, err
 }
 
-func (p *lineParser) lineOf(raw []byte, m jsonraw.Members) (parsedLine, error) {
+func (p *Parser) lineOf(raw []byte, m jsonraw.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != formatVersion {
-			return parsedLine{}, &VersionError{Got: string(version)}
+			return Line{}, &VersionError{Got: string(version)}
 		}
 		var h Head
 		err := json.Unmarshal(raw, &h)
-		return parsedLine{Head: &h}, err
+		return Line{Head: &h}, err
 	}
 	if end, ok := m.Get("end"); ok {
 		var e End
 		err := json.Unmarshal(end, &e)
-		return parsedLine{End: &e}, err
+		return Line{End: &e}, err
 	}
 	for _, count := range []struct {
 		name string
-		line func(n int) parsedLine
+		line func(n int) Line
 	}{
-		{"lost", func(n int) parsedLine { return parsedLine{Lost: n} }},
-		{"next", func(n int) parsedLine { return parsedLine{Next: n} }},
-		{"carried", func(n int) parsedLine { return parsedLine{Carried: &n} }},
+		{"lost", func(n int) Line { return Line{Lost: n} }},
+		{"next", func(n int) Line { return Line{Next: n} }},
+		{"carried", func(n int) Line { return Line{Carried: &n} }},
 	} {
 		if n, ok := m.Get(count.name); ok {
 			return count.line(int(integer(n))), nil
 		}
 	}
 	if _, ok := m.Get("kind"); !ok {
-		return parsedLine{}, nil
+		return Line{}, nil
 	}
 	f, failed := p.parseFrame(m)
-	return parsedLine{Frame: f}, failed
+	return Line{Frame: f}, failed
 }
 
 // A VersionError is a capture that this reader does not understand.
@@ -74,7 +74,7 @@ func (e *VersionError) Error() string {
 
 // parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
 // is nil, because a later version may have more of them.
-func (p *lineParser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
+func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 	kind, ok := wire.ParseFrameKind(m.Text("kind"))
 	if !ok {
 		return nil, nil
@@ -203,10 +203,10 @@ func moment(text string) time.Time {
 	return t
 }
 
-// bytesIn gives the bytes of the frame in a line that is as a Recorder writes it, without
-// reading all of it as JSON; false where it is not, which parseLine reads. The bytes are in
+// BytesIn gives the bytes of the frame in a line that is as a Recorder writes it, without
+// reading all of it as JSON; false where it is not, which ParseLine reads. The bytes are in
 // buf, which is used again.
-func bytesIn(line, buf []byte) (raw []byte, ok bool) {
+func BytesIn(line, buf []byte) (raw []byte, ok bool) {
 	at := bytes.Index(line[:min(len(line), prefixWithin)], rawBegins)
 	if at < 0 {
 		return nil, false
@@ -227,10 +227,10 @@ func quickRaw(rest []byte) (quoted []byte, ok bool) {
 	return rest[len(rawBegins)-1 : len(rest)-1], true
 }
 
-// parse is parseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they would take
+// Parse is ParseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they would take
 // their memory twice more.
-func (p *lineParser) parse(raw []byte) (parsedLine, error) {
-	if len(raw) < longFrame {
+func (p *Parser) Parse(raw []byte) (Line, error) {
+	if len(raw) < LongFrame {
 		return p.parseWhole(raw)
 	}
 	at := bytes.Index(raw[:prefixWithin], rawBegins)

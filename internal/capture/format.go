@@ -52,8 +52,17 @@ type Head struct {
 	Span  string `json:"span,omitempty"`
 }
 
-// between reports a run that was recorded between clients and servers.
-func (h *Head) between() bool { return h.By == ByProxy || h.By == ByImport }
+// What recorded a run.
+const (
+	ByCommand = "command"
+	ByTap     = "tap"
+	ByProxy   = "proxy"
+	// ByImport is for what another program recorded, between a client and servers as a proxy.
+	ByImport = "import"
+)
+
+// Between reports whether the run was recorded between clients and servers.
+func (h *Head) Between() bool { return h.By == ByProxy || h.By == ByImport }
 
 // A headLine is a head as a capture has it.
 type headLine struct {
@@ -83,8 +92,8 @@ type End struct {
 	Findings []wire.Finding `json:"findings,omitempty"`
 }
 
-// A parsedLine is one line of a capture: exactly one of its first six members is set.
-type parsedLine struct {
+// A Line is one line of a capture: exactly one of its first six members is set.
+type Line struct {
 	Head  *Head
 	Frame *wire.Frame
 	End   *End
@@ -309,5 +318,13 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 // Marked is a line with the mark of its run, where lines of several runs stand in one file;
 // the line of a head has it already.
 func Marked(line []byte, mark string) []byte {
-	return append([]byte(markBegins+mark+`",`), line[1:]...)
+	return append([]byte(MarkBegins+mark+`",`), line[1:]...)
 }
+
+// MarkBegins is how a line begins that says whose it is.
+const MarkBegins = `{"in":"`
+
+// prefixWithin is how far into a line its bytes must begin to be read quickly.
+const prefixWithin = 4 << 10
+
+var rawBegins = []byte(`,"raw":"`)

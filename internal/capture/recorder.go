@@ -87,16 +87,16 @@ const (
 // Tests set a smaller limit.
 var mostWaiting = 64 << 20
 
-// longFrame is the size from which a frame is written in pieces: as a whole it would take
+// LongFrame is the size from which a frame is written in pieces: as a whole it would take
 // its memory once more. Where others write to the file too it does, since only what is
 // written at once is not mixed with what they write. Tests have a smaller one.
-var longFrame = 8 << 20
+var LongFrame = 8 << 20
 
 // NewRecorder begins a recording. A caller must Close it.
 func NewRecorder(rec Recording) *Recorder {
 	r := &Recorder{rec: rec}
 	if rec.Head.In != "" {
-		r.mark = markBegins + rec.Head.In + `"`
+		r.mark = MarkBegins + rec.Head.In + `"`
 	}
 	r.room.L = &r.mu
 	return r
@@ -277,7 +277,7 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
 	}
-	if len(f.Raw) < longFrame || r.mark != "" {
+	if len(f.Raw) < LongFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
@@ -340,14 +340,14 @@ func (r *Recorder) tellLocked() {
 }
 
 func (r *Recorder) head() Head {
-	h := safeHead(r.rec.Secrets, r.rec.Head)
+	h := r.rec.Head.Safe(r.rec.Secrets)
 	h.Run = r.run
 	return h
 }
 
 // End writes the last line; frames that come later are still written, behind it.
 func (r *Recorder) End(e End) {
-	e = safeEnd(r.rec.Secrets, e)
+	e = e.Safe(r.rec.Secrets)
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()

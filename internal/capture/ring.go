@@ -33,8 +33,11 @@ type Limits struct {
 var DefaultLimits = Limits{Runs: 2000, Bytes: 512 << 20, Age: 30 * 24 * time.Hour}
 
 const (
+	// Extension ends the names of plain recordings in a Ring, IndexExtension those of their indexes.
+	Extension      = ".jsonl"
+	IndexExtension = ".idx"
+
 	counterName = "last"
-	extension   = ".jsonl"
 	// mostTries is how many numbers are tried before a run is given up: the counter
 	// is never far behind.
 	mostTries = 10_000
@@ -51,7 +54,7 @@ func (r *Ring) Indexes() string { return filepath.Join(filepath.Dir(r.dir), "ind
 
 // Path is where the capture of a run is, or would be.
 func (r *Ring) Path(run int) string {
-	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", run, extension))
+	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", run, Extension))
 }
 
 // Create makes the file of a new run. It is an Opener. That no two runs get one
@@ -103,7 +106,7 @@ func (r *Ring) count(n int) {
 // counter opens the counter where it is a plain file, and no link to one: what another
 // program put there must not lead to a file of the user's, nor make mcpc wait.
 func (r *Ring) counter(flag int) (*os.File, error) {
-	return openPlain(filepath.Join(r.dir, counterName), flag)
+	return OpenPlain(filepath.Join(r.dir, counterName), flag)
 }
 
 // last is the number of the last run, as far as the counter knows.
@@ -172,7 +175,7 @@ func (r *Ring) Numbers() (numbers []int, err error) {
 
 // numberOf is the number of the run whose file has a name; 0 for what is none.
 func numberOf(name string) int {
-	name, ok := strings.CutSuffix(strings.TrimSuffix(name, packed.Extension), extension)
+	name, ok := strings.CutSuffix(strings.TrimSuffix(name, packed.Extension), Extension)
 	if n, err := strconv.Atoi(name); ok && err == nil && n > 0 {
 		return n
 	}
@@ -195,9 +198,14 @@ func (r *Ring) Find(number int) (Run, error) {
 	return runs[i], nil
 }
 
+// IndexPath returns where the index of a run is, whether the run is compressed or not.
+func IndexPath(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, packed.Extension), Extension) + IndexExtension
+}
+
 // remove removes a run with its index.
 func (r *Ring) remove(run int) error {
-	os.Remove(indexPath(r.Path(run), ""))
+	os.Remove(IndexPath(r.Path(run)))
 	err := os.Remove(r.Path(run) + packed.Extension)
 	if plain := os.Remove(r.Path(run)); !errors.Is(plain, fs.ErrNotExist) {
 		err = plain
@@ -208,11 +216,11 @@ func (r *Ring) remove(run int) error {
 // removeStray removes the indexes of runs that are gone, and indexes and compressed runs that were
 // not written to their end.
 func (r *Ring) removeStray(runs []Run, now time.Time) {
-	strays, _ := filepath.Glob(filepath.Join(r.dir, "*"+indexExtension+"*"))
+	strays, _ := filepath.Glob(filepath.Join(r.dir, "*"+IndexExtension+"*"))
 	unfinished, _ := filepath.Glob(filepath.Join(r.dir, "*"+packed.Extension+"-*"))
 	for _, path := range append(strays, unfinished...) {
 		info, err := os.Lstat(path)
-		kept := slices.ContainsFunc(runs, func(r Run) bool { return indexPath(r.Path, "") == path })
+		kept := slices.ContainsFunc(runs, func(r Run) bool { return IndexPath(r.Path) == path })
 		if err == nil && !kept && now.Sub(info.ModTime()) > time.Minute {
 			os.Remove(path)
 		}
@@ -231,7 +239,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	for i := len(runs) - 1; i >= 0; i-- {
 		run := runs[i]
 		bytes += run.Bytes
-		if index, err := os.Lstat(indexPath(run.Path, "")); err == nil {
+		if index, err := os.Lstat(IndexPath(run.Path)); err == nil {
 			bytes += index.Size()
 		}
 		age := now.Sub(run.Modified)
@@ -271,9 +279,9 @@ func (r *Ring) removeEnded(run Run) (done bool, err error) {
 // openEnded opens the file of a run and locks it, so that no other process compresses or removes it meanwhile. The file
 // is nil, without an error, if its recorder has it open.
 func openEnded(path string) (*os.File, error) {
-	f, err := openPlain(path, os.O_RDWR) // over NFS no other file can be locked
+	f, err := OpenPlain(path, os.O_RDWR) // over NFS no other file can be locked
 	if errors.Is(err, fs.ErrPermission) {
-		f, err = openPlain(path, os.O_RDONLY)
+		f, err = OpenPlain(path, os.O_RDONLY)
 	}
 	if err != nil {
 		return nil, err
@@ -314,4 +322,25 @@ func endTornLine(f *os.File) error {
 	}
 	_, err = f.Write([]byte{'\n'})
 	return err
+}
+
+// OpenPlain opens a file where it is a plain one, and no link to one: what another program
+// put there must not lead to a file of the user's, nor make mcpc wait.
+func OpenPlain(path string, flag int) (*os.File, error) {
+	plain, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !plain.Mode().IsRegular():
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // it was replaced meanwhile
+		f.Close()
+		return nil, fs.ErrInvalid
+	}
+	return f, nil
 }

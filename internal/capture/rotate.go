@@ -1,16 +1,10 @@
 package capture
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
-	"maps"
 	"os"
-	"slices"
-
-	"mcpc/internal/wire"
 )
 
 // A recording that lasts for days is kept in parts, each a run of its own in the ring.
@@ -29,19 +23,6 @@ type Rotation struct {
 	// Carry writes the lines of a part, by its path, that the next part repeats, and returns how many they are.
 	Carry func(w io.Writer, part string) (lines int, err error)
 }
-
-// DefaultRotation is for a recording in the ring.
-func DefaultRotation(r *Ring) Rotation {
-	return Rotation{Ring: r, Bytes: 32 << 20, Files: 8, Carry: Carry}
-}
-
-const (
-	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
-	// it is the request.
-	mostCarried = 1 << 20
-	// mostOpenings is how many openings of conversations are repeated, the last ones.
-	mostOpenings = 50
-)
 
 // rotateLocked begins the next part. If that fails the part goes on as long again.
 func (r *Recorder) rotateLocked() {
@@ -83,172 +64,4 @@ func (t *Rotation) begin(w io.Writer, head Head) error {
 		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", lines)
 	}
 	return err
-}
-
-// Carry writes the lines of a part that the next one repeats, and returns how many they are.
-func Carry(w io.Writer, part string) (carried int, err error) {
-	c, err := Open(part)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	return c.carry(w)
-}
-
-// carry is Carry for a part that is open.
-func (c *Capture) carry(w io.Writer) (carried int, err error) {
-	x := c.index
-	var lines []span
-	openings := 0
-	for _, nth := range slices.Backward(x.openings) {
-		if row := c.at(int(nth)); !row.Open() && openings < mostOpenings {
-			openings++
-			lines = append(lines, row.carried()...)
-		}
-	}
-	for _, row := range x.unfinished() {
-		lines = append(lines, row.carried()...)
-	}
-	for _, conn := range x.conns {
-		lines = append(lines, conn.opened...)
-	}
-	lines = inOrder(lines)
-	return len(lines), c.eachLine(lines, func(raw []byte) error {
-		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
-		return err
-	})
-}
-
-// note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
-// and of one that opens a conversation.
-func (x *index) note(r *Row, role wire.Role) {
-	if role == wire.Asks && r.Opens() {
-		x.openings = append(x.openings, int32(r.nth))
-	}
-	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
-		x.waiting[int32(r.nth)] = struct{}{}
-	} else {
-		delete(x.waiting, int32(r.nth))
-	}
-}
-
-// waits returns the numbers of the rows that note keeps, in their order.
-func (x *index) waits() (numbers []int32) {
-	if !x.finished {
-		return slices.Sorted(maps.Keys(x.waiting))
-	}
-	for _, p := range x.capture.Pages() {
-		p.Select(func(r *Row) bool {
-			if r.head == x.at && (r.Open() || r.Cancel != nil) {
-				numbers = append(numbers, int32(r.nth))
-			}
-			return false
-		})
-	}
-	return numbers
-}
-
-// open are the rows of the run without an answer.
-func (x *index) open() iter.Seq[*Row] {
-	return func(yield func(*Row) bool) {
-		for _, nth := range x.waits() {
-			if row := x.capture.at(int(nth)); row.Open() && !yield(row) {
-				return
-			}
-		}
-	}
-}
-
-// unfinished are the rows that the next part repeats: those that wait for their answer, and
-// the last ones that were cancelled, whose answer may still come.
-func (x *index) unfinished() (rows []*Row) {
-	cancelled := 0
-	for _, nth := range slices.Backward(x.waits()) {
-		row := x.capture.at(int(nth))
-		if row.Cancel != nil && !row.Cancel.Late && cancelled < mostOpenings {
-			cancelled++
-		} else if !row.Open() {
-			continue
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// streams notes the lines that opened the stream of HTTP+SSE of a conversation.
-func (x *index) streams(c *conn, stream int) {
-	c.stream, c.opened = stream, nil
-	for _, h := range x.held.by {
-		if h.frame.Stream == stream {
-			c.opened = append(c.opened, h.line)
-		}
-	}
-}
-
-// carried are the lines of a row that the next part repeats.
-func (r *Row) carried() []span {
-	lines, length := r.spans(), 0
-	for _, l := range lines {
-		length += l.length
-	}
-	if length > mostCarried {
-		return lines[:min(2, len(lines))]
-	}
-	return lines
-}
-
-// carried notes that what was read so far of this run was repeated: what has ended
-// is listed in the part before, what is open in this one from now on.
-func (x *index) carried() {
-	x.repeating = false
-	for row := range x.each() {
-		row.Elsewhere = true
-		x.touch(row)
-	}
-	for _, row := range x.unfinished() {
-		row.Elsewhere, row.Repeated = false, row.Cancel != nil
-	}
-}
-
-// Carried are the parts of recordings that go on in another part, and whether that has all that is repeated in it.
-type Carried map[partID]bool
-
-// A partID tells a part from another recording with the same number.
-type partID struct {
-	run     int
-	started int64
-}
-
-// Agree settles which of two parts has what is open at a rotation while their recorder is
-// between them: the newer one, which has to be read first, if that was all there then.
-// carried are the parts from which those that were read go on.
-func (c *Capture) Agree(carried Carried) {
-	x := c.index
-	if x == nil {
-		return
-	}
-	started := x.head.Started.UnixNano()
-	if there, turned := carried[partID{x.head.Run, started}]; turned {
-		for _, row := range x.unfinished() {
-			c.altered = c.altered || row.Elsewhere != there
-			row.Elsewhere = there
-		}
-	}
-	if x.head.After > 0 {
-		carried[partID{x.head.After, started}] = !x.repeating
-	}
-}
-
-// Forget forgets a run that was deleted or replaced, which went on from another one: 0 is from none.
-func (all Carried) Forget(run, after int) {
-	maps.DeleteFunc(all, func(id partID, _ bool) bool { return id.run == run || id.run == after })
-}
-
-// next notes that the run goes on in another one: so does what is open.
-func (x *index) next() {
-	x.capture.over[x.at] = true
-	for _, row := range x.unfinished() {
-		row.Elsewhere = true
-		x.touch(row)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 // were dropped of one that has ended.
 func TestDroppedRowsAreFreed(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: capture.Carry},
+	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: rows.Carry},
 		Head: capture.Head{Started: noon, Target: "t", By: capture.ByTap}})
 	for i := range 400 {
 		at := noon.Add(time.Duration(i) * time.Second)
@@ -33,7 +34,7 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 	grown := capture.NewRing(t.TempDir())
 	s := still(t, Options{Ring: grown, Most: 60, Now: func() time.Time { return noon }})
 	queries := []Query{{}, {Sort: "-took"}, {Filter: "body:ping"}, {Filter: "is:open"}}
-	rows := map[string]weak.Pointer[capture.Row]{}
+	all := map[string]weak.Pointer[rows.Row]{}
 	for _, run := range runs {
 		raw := read(t, run.Path)
 		for part := 0; part < len(raw); part += 700 {
@@ -42,8 +43,8 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 			for _, q := range queries {
 				found(t, s, q)
 			}
-			_ = s.Each(Query{}, func(r *capture.Row) bool {
-				rows[KeyOf(r).String()] = weak.Make(r)
+			_ = s.Each(Query{}, func(r *rows.Row) bool {
+				all[KeyOf(r).String()] = weak.Make(r)
 				return true
 			})
 		}
@@ -57,16 +58,16 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 	runtime.GC()
 	runtime.GC()
 	held := 0
-	for key, row := range rows {
+	for key, row := range all {
 		r := row.Value()
 		if r == nil {
 			continue
 		}
 		if held++; held > 60 {
-			t.Fatalf("%s is held, as are %d others of %d", key, held, len(rows))
+			t.Fatalf("%s is held, as are %d others of %d", key, held, len(all))
 		}
 	}
-	if len(rows) != 400 || held != 60 {
-		t.Errorf("%d rows were there, %d are", len(rows), held)
+	if len(all) != 400 || held != 60 {
+		t.Errorf("%d rows were there, %d are", len(all), held)
 	}
 }

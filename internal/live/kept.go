@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // An entry is a kept row. Lists hold entries and no rows: if a recording is read again, the entry gets
@@ -17,7 +17,7 @@ type entry struct {
 	key  Key
 	time time.Time
 	talk Talk
-	row  *capture.Row
+	row  *rows.Row
 }
 
 // kept are the rows of a Store.
@@ -35,7 +35,7 @@ type kept struct {
 func (k *kept) has(e *entry) bool { return k.by[e.key] == e }
 
 // holds reports whether the row is that of an entry.
-func (k *kept) holds(r *capture.Row) bool {
+func (k *kept) holds(r *rows.Row) bool {
 	e := k.by[KeyOf(r)]
 	return e != nil && e.row == r
 }
@@ -43,7 +43,7 @@ func (k *kept) holds(r *capture.Row) bool {
 // change takes rows that are new or have changed, or that were read again. It returns their entries,
 // and those that are not kept any more: because another part of the recording has the row, because
 // it has another time or conversation than before and so another entry, or because there are more than most.
-func (k *kept) change(rows []*capture.Row) (changed, out []*entry) {
+func (k *kept) change(rows []*rows.Row) (changed, out []*entry) {
 	in := make([]*entry, 0, len(rows))
 	for _, r := range rows {
 		key := KeyOf(r)
@@ -91,7 +91,7 @@ func (k *kept) trim() (old []*entry) {
 		delete(k.by, e.key)
 		k.leftOut.add(e.key)
 	}
-	var last *capture.Capture
+	var last *rows.Capture
 	for _, e := range old {
 		if c := e.row.Capture(); c != last && c.Ended() {
 			c.Settle(k.holds)
@@ -176,12 +176,12 @@ func merge(entries, in []*entry, order func(x, y *entry) int) []*entry {
 
 // Look calls look with the rows of keys, nil for one that is not kept any more. The rows must
 // not be used afterwards.
-func (s *Store) Look(keys []Key, look func(i int, r *capture.Row)) {
+func (s *Store) Look(keys []Key, look func(i int, r *rows.Row)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var read resting
 	for i, key := range keys {
-		var r *capture.Row
+		var r *rows.Row
 		if e := s.kept.by[key]; e != nil {
 			r = e.row
 		}
@@ -192,11 +192,11 @@ func (s *Store) Look(keys []Key, look func(i int, r *capture.Row)) {
 }
 
 // resting closes the files that were opened for rows: those of one are mostly together.
-type resting struct{ last *capture.Capture }
+type resting struct{ last *rows.Capture }
 
 // on is called with the row that was looked at; nil is the end.
-func (x *resting) on(r *capture.Row) {
-	var c *capture.Capture
+func (x *resting) on(r *rows.Row) {
+	var c *rows.Capture
 	if r != nil {
 		c = r.Capture()
 	}

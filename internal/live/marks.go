@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // Marks are kept in a file of the user, never in the recording.
@@ -80,7 +80,7 @@ func (m *marks) seen(changed []*entry) {
 	if len(m.of) == 0 && len(m.by) == 0 {
 		return
 	}
-	var last capture.RunID
+	var last rows.RunID
 	var run string
 	for _, e := range changed {
 		if id := e.row.RunID(); id != last {
@@ -95,7 +95,7 @@ func (m *marks) seen(changed []*entry) {
 }
 
 // recording identifies the run of a row wherever its file is: by when it began, and its number.
-func recording(r *capture.Row) string {
+func recording(r *rows.Row) string {
 	h := r.Head()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %d", h.Run, h.Started.UTC(), h.In, r.RunIndex()))
 	return hex.EncodeToString(sum[:8])

@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
 // fold is all that a row tells, its frames included.
-func fold(r *capture.Row) string {
+func fold(r *rows.Row) string {
 	frames, err := r.Frames()
 	cancel := ""
 	if r.Cancel != nil {
@@ -54,7 +55,7 @@ func listed(t testing.TB, o Options) (folds []string) {
 
 func kepts(t testing.TB, s *Store) (folds []string) {
 	t.Helper()
-	if err := s.Each(Query{}, func(r *capture.Row) bool {
+	if err := s.Each(Query{}, func(r *rows.Row) bool {
 		folds = append(folds, fold(r))
 		return true
 	}); err != nil {
@@ -91,11 +92,11 @@ func still(t testing.TB, o Options) *Store {
 // However a file grows, in lines or within them, the rows are those of the whole file, and those
 // that a query finds are those that a fresh query finds.
 func TestAnyChunking(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join("..", "capture", "testdata", "*.jsonl"))
+	files, _ := filepath.Glob(filepath.Join("..", "capture", "rows", "testdata", "*.jsonl"))
 	all := map[string][]byte{"calls": calls(capture.Head{Started: noon, By: capture.ByTap}, 0, 60)}
 	for _, name := range files {
 		raw, err := os.ReadFile(name)
-		if _, bad := capture.Open(name); err == nil && bad == nil {
+		if _, bad := rows.Open(name); err == nil && bad == nil {
 			all[filepath.Base(name)] = raw
 		}
 	}
@@ -111,7 +112,7 @@ func TestAnyChunking(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
 			first := bytes.IndexByte(raw, '\n') + 1
 			write(t, path, raw[:first])
-			o := Options{Path: path, Open: capture.Open, Now: func() time.Time { return noon }}
+			o := Options{Path: path, Open: rows.Open, Now: func() time.Time { return noon }}
 			s := still(t, o)
 			queries := []Query{{}, {Sort: "-took"}, {Filter: "is:error"}, {Filter: "-is:open", Sort: "size"}, {Filter: "body:e", Sort: "-method"}, {Talk: Talk{-1, 1}}}
 			for rest := raw[first:]; len(rest) > 0; {
@@ -159,7 +160,7 @@ func same(t testing.TB, s *Store) {
 	t.Helper()
 	type counts struct{ rows, open, failed int }
 	want, all := map[Talk]counts{}, counts{}
-	if err := s.Each(Query{}, func(r *capture.Row) bool {
+	if err := s.Each(Query{}, func(r *rows.Row) bool {
 		c := want[TalkOf(r)]
 		for _, c := range []*counts{&c, &all} {
 			c.rows++
@@ -209,7 +210,7 @@ func TestRecordingThatTurns(t *testing.T) {
 		var next []byte
 		once := func() {
 			ids := map[string]int{}
-			_ = s.Each(Query{}, func(r *capture.Row) bool {
+			_ = s.Each(Query{}, func(r *rows.Row) bool {
 				ids[r.ID]++
 				return true
 			})
@@ -257,7 +258,7 @@ func TestRecordingThatTurns(t *testing.T) {
 // turn records in several files; beside what comes and goes a call is under way all the time.
 func turn(t testing.TB, ring *capture.Ring, random *rand.Rand, bytes int64) {
 	t.Helper()
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 100, Carry: capture.Carry},
+	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 100, Carry: rows.Carry},
 		Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap}})
 	seq := uint64(0)
 	cross := func(dir wire.Direction, format string, args ...any) {
@@ -298,7 +299,7 @@ func TestAskedWhileItGrows(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				s.Look(f.Keys[max(0, len(f.Keys)-50):], func(i int, r *capture.Row) {
+				s.Look(f.Keys[max(0, len(f.Keys)-50):], func(i int, r *rows.Row) {
 					if r == nil {
 						t.Error("a row is gone")
 						return

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 )
 
 // A question is what a Query asks of each row, and their order.
@@ -139,7 +139,7 @@ func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 
 // Each calls look with all rows of a query, oldest first, until it returns false. It waits until
 // all bodies are searched.
-func (s *Store) Each(q Query, look func(r *capture.Row) bool) error {
+func (s *Store) Each(q Query, look func(r *rows.Row) bool) error {
 	q.Sort = ""
 	for {
 		found, err := s.Find(s.ctx, q)
@@ -152,7 +152,7 @@ func (s *Store) Each(q Query, look func(r *capture.Row) bool) error {
 		}
 		more := true
 		for part := range slices.Chunk(found.Keys, atATime) {
-			s.Look(part, func(_ int, r *capture.Row) {
+			s.Look(part, func(_ int, r *rows.Row) {
 				more = more && (r == nil || look(r))
 			})
 			if !more {
@@ -342,9 +342,9 @@ func (x *query) step(s *Store, read *resting) (more bool) {
 
 // lasting is how long an exchange took, or took until now. The rows of streams and conversations are no exchanges, and last
 // as long as their client is there.
-func (x *query) lasting(r *capture.Row) time.Duration {
+func (x *query) lasting(r *rows.Row) time.Duration {
 	switch {
-	case r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
+	case r.Method == rows.MethodStream || r.Method == rows.MethodPipe:
 		return 0
 	case r.Waits():
 		return max(x.asked.Sub(r.Time)-r.Held, r.Duration)
@@ -363,15 +363,15 @@ func (x *query) orderOf(sort string) (func(a, b *entry) int, error) {
 			return byTime(a, b)
 		}, nil
 	}
-	order := map[string]func(a, b *capture.Row) int{
-		"took":    func(a, b *capture.Row) int { return cmp.Compare(x.lasting(a), x.lasting(b)) },
-		"size":    func(a, b *capture.Row) int { return cmp.Compare(a.Size(), b.Size()) },
-		"first":   func(a, b *capture.Row) int { return cmp.Compare(a.First, b.First) },
-		"name":    func(a, b *capture.Row) int { return cmp.Compare(a.Name, b.Name) },
-		"method":  func(a, b *capture.Row) int { return cmp.Compare(a.Method, b.Method) },
-		"channel": func(a, b *capture.Row) int { return cmp.Compare(a.Channel, b.Channel) },
-		"server":  func(a, b *capture.Row) int { return cmp.Compare(a.ServerName(), b.ServerName()) },
-		"client":  func(a, b *capture.Row) int { return cmp.Compare(a.ClientName(), b.ClientName()) },
+	order := map[string]func(a, b *rows.Row) int{
+		"took":    func(a, b *rows.Row) int { return cmp.Compare(x.lasting(a), x.lasting(b)) },
+		"size":    func(a, b *rows.Row) int { return cmp.Compare(a.Size(), b.Size()) },
+		"first":   func(a, b *rows.Row) int { return cmp.Compare(a.First, b.First) },
+		"name":    func(a, b *rows.Row) int { return cmp.Compare(a.Name, b.Name) },
+		"method":  func(a, b *rows.Row) int { return cmp.Compare(a.Method, b.Method) },
+		"channel": func(a, b *rows.Row) int { return cmp.Compare(a.Channel, b.Channel) },
+		"server":  func(a, b *rows.Row) int { return cmp.Compare(a.ServerName(), b.ServerName()) },
+		"client":  func(a, b *rows.Row) int { return cmp.Compare(a.ClientName(), b.ClientName()) },
 	}[name]
 	if order == nil {
 		return nil, fmt.Errorf("%w %q", ErrSort, sort)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/live"
 	"mcpc/internal/wire"
 )
@@ -31,7 +32,7 @@ type call struct{ conn, id int }
 
 func begin(ring *capture.Ring, clock *time.Time, by string, bytes int64) *recorder {
 	r := &recorder{clock: clock}
-	r.Recorder = capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 4, Carry: capture.Carry},
+	r.Recorder = capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 4, Carry: rows.Carry},
 		Head: capture.Head{Mcpc: "0", Started: *clock, Target: "t", By: by}})
 	return r
 }
@@ -81,7 +82,7 @@ func index(t *testing.T, ring *capture.Ring) {
 		if err := os.Chtimes(run.Path, old, old); err != nil {
 			t.Fatal(err)
 		}
-		c, err := capture.OpenIndexed(run.Path, "")
+		c, err := rows.OpenIndexed(run.Path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +116,8 @@ func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
 // Whatever becomes of the recordings, a view shows after each step what a fresh one shows.
 func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 	// Recordings are small, so that a schedule takes little time.
-	before := capture.SetSizes(capture.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32})
-	defer capture.SetSizes(before)
+	before := rows.SetSizes(rows.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32})
+	defer rows.SetSizes(before)
 	for seed := range seeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 38))
@@ -267,7 +268,7 @@ func TestRunThatIsDeletedWhileItIsOpened(t *testing.T) {
 	ring, clock := capture.NewRing(t.TempDir()), noon
 	indexed(t, ring, &clock)
 	path := ring.Path(1)
-	c, err := capture.OpenIndexed(path, "")
+	c, err := rows.OpenIndexed(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestRunThatIsDeletedWhileItIsOpened(t *testing.T) {
 	}
 	defer c.Close()
 	for _, p := range c.Pages() {
-		for _, r := range p.Select(func(r *capture.Row) bool { return !r.Elsewhere }) {
+		for _, r := range p.Select(func(r *rows.Row) bool { return !r.Elsewhere }) {
 			t.Fatalf("a page has a row of %v", r.Time)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // A view shows the recording that is in the place of another one, and nothing of the other one: of a file, of a run
@@ -29,10 +30,10 @@ func TestARecordingThatIsReplaced(t *testing.T) {
 		for _, count := range []int{5, 20, 40} {
 			ring := capture.NewRing(t.TempDir())
 			path := ring.Path(1)
-			o := Options{Ring: ring, Most: c.most, Open: capture.Open, Now: stopped}
+			o := Options{Ring: ring, Most: c.most, Open: rows.Open, Now: stopped}
 			if name == "a file" {
 				path = filepath.Join(t.TempDir(), "a.jsonl")
-				o = Options{Path: path, Open: capture.Open, Now: o.Now}
+				o = Options{Path: path, Open: rows.Open, Now: o.Now}
 			}
 			write(t, path, c.before)
 			if c.most > 0 {
@@ -68,7 +69,7 @@ func TestARecordingThatIsReplaced(t *testing.T) {
 				t.Errorf("%s, by %d: %d rows, %v, want %d", name, count, len(found.Keys), err, want)
 			}
 			of := 0
-			s.Look(found.Keys, func(i int, r *capture.Row) {
+			s.Look(found.Keys, func(i int, r *rows.Row) {
 				frames, err := r.Frames()
 				if err != nil || len(frames) == 0 {
 					t.Fatalf("%s, by %d: %v, %v", name, count, found.Keys[i], err)
@@ -94,7 +95,7 @@ func TestLinesBehindTheEndOfARun(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	head := capture.Head{Started: noon, Run: 1, By: capture.ByTap}
 	write(t, ring.Path(1), append(calls(head, 0, 3), capture.AppendEnd(nil, capture.End{Time: noon})...))
-	s, err := NewStepped(Options{Ring: ring, Open: capture.Open, Now: stopped})
+	s, err := NewStepped(Options{Ring: ring, Open: rows.Open, Now: stopped})
 	if err != nil {
 		t.Fatal(err)
 	}

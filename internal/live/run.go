@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -191,9 +191,9 @@ func (s *Store) left() bool {
 const atLeast = 500
 
 // older reads recordings until they have so many rows, or a few more.
-func (s *Store) older(rows int) (read int) {
-	var all []*capture.Capture
-	for read < max(rows, atLeast) && s.ctx.Err() == nil {
+func (s *Store) older(listed int) (read int) {
+	var all []*rows.Capture
+	for read < max(listed, atLeast) && s.ctx.Err() == nil {
 		c, written, err := s.tail.Older()
 		if err != nil {
 			s.mu.Lock()
@@ -220,16 +220,16 @@ func (s *Store) older(rows int) (read int) {
 }
 
 // take takes recordings as a whole.
-func (s *Store) take(all ...*capture.Capture) {
+func (s *Store) take(all ...*rows.Capture) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var rows []*capture.Row
+	var listed []*rows.Row
 	for _, c := range all {
 		s.notes.forget(c.Path)
 		s.notes.take(c.Path, leftOut(c))
-		rows = append(rows, c.Rows()...)
+		listed = append(listed, c.Rows()...)
 	}
-	s.applyRows(rows)
+	s.applyRows(listed)
 }
 
 // apply takes up what has changed. It is called under the lock.
@@ -248,7 +248,7 @@ func (s *Store) apply(c Changed) {
 	s.applyRows(c.Rows)
 }
 
-func (s *Store) applyRows(rows []*capture.Row) {
+func (s *Store) applyRows(rows []*rows.Row) {
 	s.changed(s.kept.change(rows))
 	s.raise()
 }
@@ -289,7 +289,7 @@ func (n *notes) take(path string, findings []wire.Finding) {
 	for _, f := range findings {
 		n.add(path, path+": "+f.Text)
 	}
-	n.lost[path] += capture.Lost(findings)
+	n.lost[path] += rows.Lost(findings)
 }
 
 // Status is what is known of the whole.

@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 )
 
 // A Key names a row of a Store: the number of its run, 0 in files that are no run, and the
@@ -34,7 +35,7 @@ func ParseKey(text string) (k Key, ok bool) {
 }
 
 // KeyOf is the key of a row.
-func KeyOf(r *capture.Row) Key {
+func KeyOf(r *rows.Row) Key {
 	run, index := r.Numbers()
 	return Key{run, index}
 }
@@ -49,15 +50,15 @@ type Options struct {
 	Path string
 	Ring *capture.Ring
 	// Given is the capture of Path where that is in no file of its own; nil reads the file.
-	Given *capture.Capture
+	Given *rows.Capture
 	// Open opens a file as a command does.
-	Open func(path string) (*capture.Capture, error)
+	Open func(path string) (*rows.Capture, error)
 	Now  func() time.Time
 	// Judge answers what filters ask of findings.
 	Judge filter.Judge
 	// Hide is called with each capture that is opened, and with one in which a run began: it
 	// hides what is secret by now. What comes later is hidden by the same secrets.
-	Hide func(*capture.Capture)
+	Hide func(*rows.Capture)
 	// Most is how many rows of a Ring are kept, the newest; 0 is 50,000.
 	Most int
 	// Indexes is the folder for indexes of large files, as of capture.BeginIndexed; "" is none.

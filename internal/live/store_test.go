@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -59,7 +60,7 @@ func open(t testing.TB, o Options) *Store {
 		o.Now = time.Now
 	}
 	if o.Open == nil {
-		o.Open = capture.Open
+		o.Open = rows.Open
 	}
 	s, err := New(o)
 	if err != nil {
@@ -146,7 +147,7 @@ func TestOpenCallsSortByTheTimeSoFar(t *testing.T) {
 	write(t, path, lines[:bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1]) // the fourth has no answer
 	sent := noon.Add(3 * time.Second)
 	now := sent.Add(1500 * time.Microsecond)
-	s := still(t, Options{Path: path, Open: capture.Open, Now: func() time.Time { return now }})
+	s := still(t, Options{Path: path, Open: rows.Open, Now: func() time.Time { return now }})
 	for _, step := range []struct {
 		open     time.Duration
 		up, down string
@@ -194,7 +195,7 @@ func TestRingThatGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, s, "the run is gone", func() bool { return strings.HasSuffix(found(t, s, Query{}), " 20.3") })
-	s.Look([]Key{{20, 3}, {21, 1}}, func(i int, r *capture.Row) {
+	s.Look([]Key{{20, 3}, {21, 1}}, func(i int, r *rows.Row) {
 		if (r != nil) != (i == 0) {
 			t.Errorf("%d: %v", i, r)
 		}
@@ -228,10 +229,10 @@ func TestHiddenInWhatGrows(t *testing.T) {
 	write(t, path, calls(head, 0, 2))
 	secrets := &redact.Secrets{}
 	secrets.Hide(regexp.MustCompile("tool-3"))
-	s := still(t, Options{Path: path, Open: capture.Open, Now: func() time.Time { return noon }, Hide: func(c *capture.Capture) { c.Hide(secrets) }})
+	s := still(t, Options{Path: path, Open: rows.Open, Now: func() time.Time { return noon }, Hide: func(c *rows.Capture) { c.Hide(secrets) }})
 	write(t, path, calls(head, 2, 2))
 	s.step()
-	s.Look([]Key{{0, 3}, {0, 4}}, func(i int, r *capture.Row) {
+	s.Look([]Key{{0, 3}, {0, 4}}, func(i int, r *rows.Row) {
 		if shown := r.Name == "tool-2"; shown != (i == 0) || strings.Contains(r.Name, "tool-3") {
 			t.Errorf("%d: %s", i, r.Name)
 		}
@@ -247,7 +248,7 @@ func TestHiddenInWhatIsReadAgain(t *testing.T) {
 	if err := os.Chtimes(ring.Path(1), old, old); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.OpenIndexed(ring.Path(1), "")
+	c, err := rows.OpenIndexed(ring.Path(1), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,22 +259,22 @@ func TestHiddenInWhatIsReadAgain(t *testing.T) {
 	secrets := &redact.Secrets{}
 	secrets.Hide(regexp.MustCompile("acme"))
 	secrets.Hide(regexp.MustCompile("tool-3"))
-	s, err := NewStepped(Options{Ring: ring, Now: time.Now, Hide: func(c *capture.Capture) { c.Hide(secrets) }})
+	s, err := NewStepped(Options{Ring: ring, Now: time.Now, Hide: func(c *rows.Capture) { c.Hide(secrets) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	write(t, ring.Path(1), calls(head, 900, 20)) // which makes all be read again
 	s.Step()
-	rows := 0
-	if err := s.Each(Query{}, func(r *capture.Row) bool {
-		rows++
+	all := 0
+	if err := s.Each(Query{}, func(r *rows.Row) bool {
+		all++
 		if text := r.Target + r.Head().Target + r.Name; strings.Contains(text, "acme") || strings.Contains(text, "tool-3") {
 			t.Errorf("%v: %s, head %s, %s", KeyOf(r), r.Target, r.Head().Target, r.Name)
 			return false
 		}
 		return true
-	}); err != nil || rows != 920 {
-		t.Errorf("%d rows, %v", rows, err)
+	}); err != nil || all != 920 {
+		t.Errorf("%d rows, %v", all, err)
 	}
 }

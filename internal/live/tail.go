@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -35,7 +36,7 @@ type Tail struct {
 	// gradual is set where a large file is begun by Older, and read on by Step.
 	gradual bool
 	// carried is for Capture.Agree: the newest are opened first.
-	carried capture.Carried
+	carried rows.Carried
 }
 
 // A file is a recording that may grow.
@@ -43,11 +44,11 @@ type file struct {
 	run  int
 	path string
 	// capture is nil where the head is not written yet, and where nothing more comes.
-	capture *capture.Capture
+	capture *rows.Capture
 	// state is that of the file when it was read last, mark says what was read of a recording to which
 	// nothing is added any more.
-	state capture.FileState
-	mark  capture.ContentMark
+	state rows.FileState
+	mark  rows.ContentMark
 	// more is set while a part of it is not read yet.
 	more bool
 	// grew is the step that found it longer, less than 0 for one that is old.
@@ -67,7 +68,7 @@ type Changed struct {
 	// Path is the path of the recording; "" if it was deleted.
 	Path string
 	// Rows are those that are new or have changed, or that were read again.
-	Rows []*capture.Row
+	Rows []*rows.Row
 	// Gone is the path of a recording that was deleted, Run the number of its run; "" elsewhere.
 	Gone string
 	Run  int
@@ -80,20 +81,20 @@ type Changed struct {
 }
 
 // missing adds what is said of a recording since the last call for its file.
-func (c *Changed) missing(f *file, all *capture.Capture) {
+func (c *Changed) missing(f *file, all *rows.Capture) {
 	findings := leftOut(all)
 	findings = findings[min(f.findings, len(findings)):]
 	for _, finding := range findings {
 		c.Warnings = append(c.Warnings, all.Path+": "+finding.Text)
 	}
-	c.Lost += capture.Lost(findings)
+	c.Lost += rows.Lost(findings)
 	f.findings += len(findings)
 }
 
 // leftOut are the findings about lines that were left out. An incomplete last line is of no
 // interest: more may come.
-func leftOut(c *capture.Capture) []wire.Finding {
-	return slices.DeleteFunc(slices.Clone(c.Findings()), func(f wire.Finding) bool { return f.Rule == capture.RuleTorn })
+func leftOut(c *rows.Capture) []wire.Finding {
+	return slices.DeleteFunc(slices.Clone(c.Findings()), func(f wire.Finding) bool { return f.Rule == rows.RuleTorn })
 }
 
 const (
@@ -112,7 +113,7 @@ const (
 
 // NewTail lists what there is; the errors are those of the folder. Nothing is opened yet.
 func NewTail(o Options) (*Tail, error) {
-	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: capture.Carried{}}
+	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: rows.Carried{}}
 	if o.Path != "" {
 		t.older = []capture.Run{{Path: o.Path}}
 		return t, nil
@@ -132,7 +133,7 @@ func NewTail(o Options) (*Tail, error) {
 // Older opens the newest of the recordings that were there and are not open yet; nil where none
 // is left. One that is deleted meanwhile is left out. Errors of runs begin with the path.
 // written is when its last frame was recorded, at the latest.
-func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
+func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 	for len(t.older) > 0 {
 		run := t.older[len(t.older)-1]
 		t.older = t.older[:len(t.older)-1]
@@ -202,7 +203,7 @@ func byChange(ring *capture.Ring) ([]capture.Run, error) {
 func (t *Tail) Skip() {
 	for _, run := range t.older {
 		if f := t.files[run.Number]; f != nil {
-			f.state = capture.StateOf(f.path)
+			f.state = rows.StateOf(f.path)
 		}
 	}
 	t.older = nil
@@ -217,11 +218,11 @@ func (t *Tail) Close() {
 	}
 }
 
-func (t *Tail) open(f *file) (c *capture.Capture, err error) {
-	f.state = capture.StateOf(f.path)
+func (t *Tail) open(f *file) (c *rows.Capture, err error) {
+	f.state = rows.StateOf(f.path)
 	switch {
 	case t.o.Path == "":
-		c, err = capture.OpenIndexed(f.path, "")
+		c, err = rows.OpenIndexed(f.path, "")
 	case t.o.Given != nil:
 		c = t.o.Given
 	case t.gradual:
@@ -243,7 +244,7 @@ func (t *Tail) open(f *file) (c *capture.Capture, err error) {
 }
 
 // hide hides what is secret in rows that have changed, and in all where a run began.
-func (t *Tail) hide(f *file, rows []*capture.Row) {
+func (t *Tail) hide(f *file, rows []*rows.Row) {
 	if n := len(f.capture.Heads); t.o.Hide != nil && n != f.heads {
 		f.heads = n
 		t.o.Hide(f.capture)
@@ -254,10 +255,10 @@ func (t *Tail) hide(f *file, rows []*capture.Row) {
 }
 
 // begin reads the beginning of a capture; another file is opened as a whole.
-func (t *Tail) begin(f *file) (*capture.Capture, error) {
-	begin := func() (*capture.Capture, error) { return capture.Begin(f.path) }
+func (t *Tail) begin(f *file) (*rows.Capture, error) {
+	begin := func() (*rows.Capture, error) { return rows.Begin(f.path) }
 	if t.o.Indexes != "" {
-		begin = func() (*capture.Capture, error) { return capture.BeginIndexed(f.path, t.o.Indexes) }
+		begin = func() (*rows.Capture, error) { return rows.BeginIndexed(f.path, t.o.Indexes) }
 	}
 	c, err := begin()
 	if err != nil {
@@ -267,7 +268,7 @@ func (t *Tail) begin(f *file) (*capture.Capture, error) {
 		return c, nil
 	}
 	c.Close()
-	if errors.Is(err, capture.ErrNoCapture) {
+	if errors.Is(err, rows.ErrNoCapture) {
 		return t.o.Open(f.path)
 	}
 	return nil, err
@@ -304,7 +305,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 	for _, f := range gone {
 		give(func() Changed { return Changed{Gone: f.path, Run: f.run} })
 	}
-	var grew []*capture.Capture
+	var grew []*rows.Capture
 	for _, f := range t.newestFirst() {
 		if !t.longer(f) {
 			continue
@@ -328,11 +329,11 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 	}
 	for _, c := range grew {
 		give(func() Changed {
-			rows := t.agree(c)
+			all := t.agree(c)
 			if t.o.Path == "" && c.Ended() {
 				c.Settle(nil)
 			}
-			return Changed{Path: c.Path, Rows: rows}
+			return Changed{Path: c.Path, Rows: all}
 		})
 	}
 }
@@ -407,7 +408,7 @@ func (t *Tail) another(f *file) bool {
 	if t.growing[f.run] == f || !f.state.Exists() {
 		return false
 	}
-	state := capture.StateOf(f.path)
+	state := rows.StateOf(f.path)
 	if !state.Exists() || state.Same(f.state) {
 		return false
 	}
@@ -416,7 +417,7 @@ func (t *Tail) another(f *file) bool {
 		f.state = state
 	}
 	if grown {
-		f.state = capture.FileState{}
+		f.state = rows.FileState{}
 		t.growing[f.run] = f
 	}
 	return !same
@@ -427,7 +428,7 @@ func (t *Tail) longer(f *file) bool {
 	if f.more {
 		return true
 	}
-	state := capture.StateOf(f.path)
+	state := rows.StateOf(f.path)
 	if !state.Exists() || state.Same(f.state) {
 		return false
 	}
@@ -437,14 +438,14 @@ func (t *Tail) longer(f *file) bool {
 }
 
 // opened opens a recording that was not open, which needs no lock.
-func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
+func (t *Tail) opened(f *file) (*rows.Capture, func(*file) Changed) {
 	changed := Changed{Path: f.path}
 	c, err := t.open(f)
 	switch {
 	case err == nil:
 		changed.Rows = c.Rows()
 		changed.missing(f, c)
-	case !f.told && !errors.Is(err, capture.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
+	case !f.told && !errors.Is(err, rows.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
 		f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 	}
 	return c, func(*file) Changed { return changed }
@@ -456,7 +457,7 @@ func (t *Tail) readOn(f *file) Changed {
 	ended := f.capture.Ended()
 	var err error
 	changed.Rows, f.more, err = f.capture.ReadOn(stepBytes)
-	if errors.Is(err, capture.ErrReplaced) {
+	if errors.Is(err, rows.ErrReplaced) {
 		return t.replaced(f)
 	}
 	if err != nil {
@@ -484,7 +485,7 @@ func (t *Tail) replaced(f *file) Changed {
 // agree settles what two parts of a recording both have while its recorder is between them:
 // of the older one all has been read that was recorded before the newer one. It gives the
 // rows that this may have changed.
-func (t *Tail) agree(c *capture.Capture) (rows []*capture.Row) {
+func (t *Tail) agree(c *rows.Capture) (rows []*rows.Row) {
 	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].After == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -16,7 +17,7 @@ import (
 // TalkOf is the conversation of a row; it goes on in all parts of a recording. A proxy cannot tell which client sent a request that stands
 // alone, and numbers each as a conversation: those of clients that call themselves the same are one
 // here, with a number below 0. A probe that an older server refused belongs to the session that it led to.
-func TalkOf(r *capture.Row) Talk {
+func TalkOf(r *rows.Row) Talk {
 	t := Talk{cmp.Or(r.Head().First, r.Run), r.Conn}
 	if r.Run == 0 {
 		t.Run = -1 - r.RunIndex()

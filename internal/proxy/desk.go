@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
@@ -44,7 +44,7 @@ type Desk struct {
 	// Longest is how long a message is held; 0 is MaxHold.
 	Longest time.Duration
 	// Live makes the rows that filters are asked about.
-	Live capture.Live
+	Live rows.Live
 
 	holds  atomic.Pointer[[]holder]
 	faults atomic.Bool // a rule is in force
@@ -56,7 +56,7 @@ type Desk struct {
 	passed int
 	wakes  map[chan struct{}]bool
 	// asked are the rows of requests that wait for their response.
-	asked recent.Map[string, *capture.Row]
+	asked recent.Map[string, *rows.Row]
 	rules []*Rule // with those that were removed
 	// expired are the rules that have ended a session, by its id.
 	expired recent.Map[string, *Rule]
@@ -75,7 +75,7 @@ type holder struct {
 type Candidate struct {
 	*wire.Message
 	// Row is what filters are asked about. Its direction is that of the message.
-	Row *capture.Row
+	Row *rows.Row
 	// Note is told when the message begins to be held, and what became of it, with the bytes
 	// to keep of it beside those that are recorded anyway.
 	Note func(facts wire.HeldFacts, raw []byte)
@@ -165,7 +165,7 @@ func (d *Desk) setLocked(owner any, new *holder) {
 	}
 	if len(holders) == 0 {
 		d.holds.Store(nil)
-		d.asked = recent.Map[string, *capture.Row]{}
+		d.asked = recent.Map[string, *rows.Row]{}
 		return
 	}
 	d.asked.Least = leastAsked
@@ -209,10 +209,10 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 	return v
 }
 
-// Row is what filters are asked about a message of a conversation, of capture.Live: of a response it
+// Row is what filters are asked about a message of a conversation, of rows.Live: of a response it
 // is that of the request, with the other direction. Requests that crossed while nothing was held
 // are not known.
-func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *capture.Row {
+func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *rows.Row {
 	answers := m != nil && m.Method == "" && len(m.ID) > 0
 	of := func(asked wire.Direction) string {
 		return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
@@ -341,7 +341,7 @@ func (d *Desk) wakeLocked() {
 type Introduction struct {
 	// named is set where a request named the client; asked is that request where it was read.
 	named bool
-	asked *capture.Row
+	asked *rows.Row
 }
 
 // longestIntroduction is how long a message may be to be looked at.

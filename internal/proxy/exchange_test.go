@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
 // recordedRows are the rows of what was seen, as a person would read them.
-func (b *behind) recordedRows() (rows []string) {
+func (b *behind) recordedRows() (all []string) {
 	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), "capture")
 	recorder := capture.NewRecorder(capture.Recording{Open: capture.File(path), Head: capture.Head{By: capture.ByProxy}})
@@ -27,15 +28,15 @@ func (b *behind) recordedRows() (rows []string) {
 	if err := recorder.Close(); err != nil {
 		b.t.Fatal(err)
 	}
-	capture, err := capture.Open(path)
+	capture, err := rows.Open(path)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer capture.Close()
 	for _, row := range capture.Rows() {
-		rows = append(rows, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", row.Method, row.Name, row.Channel, row.Notes)))
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", row.Method, row.Name, row.Channel, row.Notes)))
 	}
-	return rows
+	return all
 }
 
 // A caller is one of several clients, each of which numbers its requests from 1.

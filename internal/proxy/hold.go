@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -15,7 +15,7 @@ import (
 
 // hold lets the desk decide about a message, and gives the line that passes instead. The message
 // is nil where fault rules have nothing to decide any more. Those behind it wait.
-func (p *Pipe) hold(line []byte, m *wire.Message, row *capture.Row) ([]byte, *wire.Message) {
+func (p *Pipe) hold(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
 	if !p.Desk.Holds() {
 		return line, m
 	}
@@ -47,7 +47,7 @@ func (p *Pipe) hold(line []byte, m *wire.Message, row *capture.Row) ([]byte, *wi
 
 // follows reports what is recorded behind the message, which begins something: a request of the
 // server, or a notification.
-func follows(facts wire.HeldFacts, row *capture.Row) bool {
+func follows(facts wire.HeldFacts, row *rows.Row) bool {
 	return row.Dir == wire.Received && facts.Kind != "response" && (facts.How == Released || facts.How == Edited)
 }
 
@@ -133,7 +133,7 @@ func (f *faulted) holdResponse(resp *http.Response, m *wire.Message, session str
 }
 
 // rowOf is what filters are asked about a message of the server.
-func (f *faulted) rowOf(m *wire.Message, session string) *capture.Row {
+func (f *faulted) rowOf(m *wire.Message, session string) *rows.Row {
 	if asked := f.crossing.Message; asked != nil && m.Answers(asked.ID) {
 		row := *f.crossing.Row
 		row.Dir = wire.Received

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -64,7 +65,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := capture.Open(name); err != nil || len(c.Rows()) > 0 {
+	if c, err := rows.Open(name); err != nil || len(c.Rows()) > 0 {
 		t.Errorf("a command has %d rows, %v", len(c.Rows()), err)
 	}
 }

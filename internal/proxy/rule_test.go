@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -276,7 +276,7 @@ func TestRemovedRulesAreListed(t *testing.T) {
 		t.Errorf("got %d %t", n, s.judges())
 	}
 	var none Desk
-	if none.judges() || none.Fault(Crossing{Row: &capture.Row{}}) != nil {
+	if none.judges() || none.Fault(Crossing{Row: &rows.Row{}}) != nil {
 		t.Error("no rules")
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
 // A Crossing is a message on its way, or an HTTP request without one.
 type Crossing struct {
-	Row *capture.Row
+	Row *rows.Row
 	// Message is nil where there is none.
 	Message *wire.Message
 	// Session is the id of the session that an HTTP request names.
@@ -26,7 +26,7 @@ type Decision struct {
 	// Wait is how long to wait, with the jitter.
 	Wait time.Duration
 	// Row is that of the message, Facts what the recording says of the fault.
-	Row   *capture.Row
+	Row   *rows.Row
 	Facts wire.FaultFacts
 
 	message *wire.Message

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
 	"mcpc/internal/wire"
@@ -69,9 +69,9 @@ func recordings(t testing.TB) (all []recording) {
 		steps, end := parse(t, string(a.Files[0].Data))
 		all = append(all, recording{file, steps, end})
 	}
-	captures, _ := filepath.Glob("../capture/testdata/sessions/*.jsonl")
-	for _, file := range append(captures, "../capture/testdata/golden.jsonl", "../capture/testdata/format.jsonl") {
-		c, err := capture.Open(file)
+	captures, _ := filepath.Glob("../capture/rows/testdata/sessions/*.jsonl")
+	for _, file := range append(captures, "../capture/rows/testdata/golden.jsonl", "../capture/rows/testdata/format.jsonl") {
+		c, err := rows.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ var inlined = []struct {
 	{"crypto/internal/... crypto/cipher crypto/aes crypto/sha256 net/http", true},
 	{"github.com/go-json-experiment/... github.com/santhosh-tekuri/jsonschema/... github.com/klauspost/compress/...", true},
 	{"mcpc/internal/jsonraw mcpc/internal/wire mcpc/internal/sse mcpc/internal/redact mcpc/internal/sanitize mcpc/internal/mcp", true},
-	{"mcpc/internal/capture mcpc/internal/compress/packed mcpc/internal/capture/filter mcpc/internal/proxy mcpc/internal/live", true},
+	{"mcpc/internal/capture mcpc/internal/capture/rows mcpc/internal/compress/packed mcpc/internal/capture/filter mcpc/internal/proxy mcpc/internal/live", true},
 	{"mcpc/internal/client/transport mcpc/internal/validate", true},
 }
 

@@ -17,7 +17,7 @@ import (
 	"runtime"
 	"slices"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // The names of the members, in the order in which they stand in the file.
@@ -55,8 +55,8 @@ type Error struct{ Text, Hint string }
 func (e *Error) Error() string { return e.Text }
 
 // Open opens the capture in a bundle. The errors are those of the file, ErrNoBundle, *Error,
-// and those of capture.Open. The capture has no name in the file system.
-func Open(path string) (*capture.Capture, error) {
+// and those of rows.Open. The capture has no name in the file system.
+func Open(path string) (*rows.Capture, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func Open(path string) (*capture.Capture, error) {
 
 // OpenFrom opens a capture as Open does, from an open file, which the caller closes. path is its name in errors and in
 // the capture.
-func OpenFrom(path string, f *os.File) (*capture.Capture, error) {
+func OpenFrom(path string, f *os.File) (*rows.Capture, error) {
 	a := &archive{File: f}
 	if err := a.read(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func OpenFrom(path string, f *os.File) (*capture.Capture, error) {
 		return nil, &Error{CaptureName + " was changed after the bundle was written: its sha256 is not the one in " + ManifestName,
 			"unzip -p FILE " + CaptureName + " writes the changed recording, which mcpc reads as a file of its own"}
 	}
-	c, err := capture.OpenFrom(path, lines)
+	c, err := rows.OpenFrom(path, lines)
 	if err != nil {
 		lines.Close()
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -132,7 +132,7 @@ func TestHostileArchives(t *testing.T) {
 }
 
 // readsAgain reads the one exchange of a capture, also after Close.
-func readsAgain(t *testing.T, c *capture.Capture, path string) {
+func readsAgain(t *testing.T, c *rows.Capture, path string) {
 	t.Helper()
 	for range 2 {
 		if len(c.Rows()) != 1 || c.Path != path {
@@ -146,7 +146,7 @@ func readsAgain(t *testing.T, c *capture.Capture, path string) {
 			t.Fatalf("%d rows changed: %v", len(changed), err)
 		}
 		frames := 0
-		if err := c.FrameReader().Each(func(capture.FramePlace, wire.Frame) error { frames++; return nil }); err != nil || frames != 2 {
+		if err := c.FrameReader().Each(func(rows.FramePlace, wire.Frame) error { frames++; return nil }); err != nil || frames != 2 {
 			t.Fatalf("%d frames: %v", frames, err)
 		}
 		c.Close()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkFilter(b *testing.B) {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
@@ -24,14 +24,14 @@ type field struct {
 	// also, if set, gives further texts for a value that begins with alsoFrom.
 	// alone, if set, gives a second text that a value may match: the name without the version.
 	// filled is set where an empty text matches no glob, not even *; expressions may match it.
-	text   func(*capture.Row) string
-	also   func(*capture.Row) []string
-	alone  func(*capture.Row) string
+	text   func(*rows.Row) string
+	also   func(*rows.Row) []string
+	alone  func(*rows.Row) string
 	filled bool
 	known  func() []string
 	// number gives what comparisons are held against, and whether the row has it; bounds
 	// the least and the greatest number that a value covers.
-	number func(*capture.Row) (int64, bool)
+	number func(*rows.Row) (int64, bool)
 	bounds func(text string, now time.Time) (low, high int64, ok bool)
 	// measured is set where it is known of a page of rows between which numbers they are.
 	measured bool
@@ -52,29 +52,29 @@ const alsoFrom = "notifications/"
 // A trait is something that a row has or is, or not.
 type trait struct {
 	name string
-	test func(*capture.Row) bool
+	test func(*rows.Row) bool
 }
 
 var fields = []field{
-	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *capture.Row) string { return r.Method },
-		also: func(r *capture.Row) []string { return r.Notified }},
-	{name: "name", takes: "a name: get-sum, get-*", text: func(r *capture.Row) string { return r.Name }},
-	{name: "target", takes: "a server: demo, *example.com*", text: func(r *capture.Row) string { return r.Target }},
-	{name: "channel", takes: "an outcome: ok, tool_error, rpc_error", text: func(r *capture.Row) string { return r.Channel }, known: channels},
-	{name: "era", takes: "an era", text: func(r *capture.Row) string { return r.Era }},
-	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *capture.Row) string { return r.Revision }},
-	{name: "id", takes: "the id of a request: 7", text: func(r *capture.Row) string { return r.ID }},
-	{name: "dir", takes: "direction: sent (by the client), received", text: func(r *capture.Row) string { return r.Dir.String() }, known: directions},
-	{name: "client", takes: "the client's name: claude*", text: (*capture.Row).Client, alone: (*capture.Row).ClientName},
-	{name: "server", takes: "the server's name: git*", text: (*capture.Row).Server, alone: (*capture.Row).ServerName},
-	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*capture.Row).Session, filled: true},
-	{name: "conn", takes: "the number of a connection in its run: 3", number: func(r *capture.Row) (int64, bool) { return int64(r.Conn), r.HasConn() }, bounds: wholeBounds},
+	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *rows.Row) string { return r.Method },
+		also: func(r *rows.Row) []string { return r.Notified }},
+	{name: "name", takes: "a name: get-sum, get-*", text: func(r *rows.Row) string { return r.Name }},
+	{name: "target", takes: "a server: demo, *example.com*", text: func(r *rows.Row) string { return r.Target }},
+	{name: "channel", takes: "an outcome: ok, tool_error, rpc_error", text: func(r *rows.Row) string { return r.Channel }, known: channels},
+	{name: "era", takes: "an era", text: func(r *rows.Row) string { return r.Era }},
+	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *rows.Row) string { return r.Revision }},
+	{name: "id", takes: "the id of a request: 7", text: func(r *rows.Row) string { return r.ID }},
+	{name: "dir", takes: "direction: sent (by the client), received", text: func(r *rows.Row) string { return r.Dir.String() }, known: directions},
+	{name: "client", takes: "the client's name: claude*", text: (*rows.Row).Client, alone: (*rows.Row).ClientName},
+	{name: "server", takes: "the server's name: git*", text: (*rows.Row).Server, alone: (*rows.Row).ServerName},
+	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*rows.Row).Session, filled: true},
+	{name: "conn", takes: "the number of a connection in its run: 3", number: func(r *rows.Row) (int64, bool) { return int64(r.Conn), r.HasConn() }, bounds: wholeBounds},
 	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},
 	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
 	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
 	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds, measured: true},
-	{name: "ttfb", takes: "a time to the first byte: >500ms, 1s..2s", number: func(r *capture.Row) (int64, bool) { return int64(r.First), r.First > 0 }, bounds: durationBounds, measured: true},
-	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *capture.Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds, measured: true},
+	{name: "ttfb", takes: "a time to the first byte: >500ms, 1s..2s", number: func(r *rows.Row) (int64, bool) { return int64(r.First), r.First > 0 }, bounds: durationBounds, measured: true},
+	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *rows.Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds, measured: true},
 	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds, measured: true},
 	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, measured: true, op: ">="},
 	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
@@ -116,15 +116,15 @@ func meantTerm(name, value string) string {
 	return cmp.Or(otherNames[name], misnamed[name], name) + ":" + value
 }
 
-func run(r *capture.Row) (int64, bool) { return int64(r.Run), r.Run > 0 }
+func run(r *rows.Row) (int64, bool) { return int64(r.Run), r.Run > 0 }
 
-func status(r *capture.Row) (int64, bool) { return int64(r.Status), r.Status > 0 }
+func status(r *rows.Row) (int64, bool) { return int64(r.Status), r.Status > 0 }
 
-func exit(r *capture.Row) (int64, bool) { return int64(r.Exit), r.Exit >= 0 }
+func exit(r *rows.Row) (int64, bool) { return int64(r.Exit), r.Exit >= 0 }
 
-func took(r *capture.Row) (int64, bool) { return int64(r.Duration), true }
+func took(r *rows.Row) (int64, bool) { return int64(r.Duration), true }
 
-func when(r *capture.Row) (int64, bool) { return r.Time.UnixNano(), !r.Time.IsZero() }
+func when(r *rows.Row) (int64, bool) { return r.Time.UnixNano(), !r.Time.IsZero() }
 
 func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
 
@@ -146,7 +146,7 @@ func channels() []string {
 
 func kindTraits() (traits []trait) {
 	for kind := wire.Body; kind <= wire.Held; kind++ {
-		traits = append(traits, trait{kind.String(), func(r *capture.Row) bool { return r.Kinds.Has(kind) }})
+		traits = append(traits, trait{kind.String(), func(r *rows.Row) bool { return r.Kinds.Has(kind) }})
 	}
 	return traits
 }
@@ -156,24 +156,24 @@ func kindTraits() (traits []trait) {
 const hasFinding = "finding"
 
 var hasTraits = []trait{
-	{hasFinding, func(r *capture.Row) bool { return len(r.Findings) > 0 }},
-	{"retry", func(r *capture.Row) bool { return r.Notes.Retries > 0 || r.SameAs != nil }},
-	{"resume", func(r *capture.Row) bool { return r.Notes.Resumed > 0 }},
-	{"round", func(r *capture.Row) bool { return r.Notes.Rounds > 0 }},
-	{"notification", func(r *capture.Row) bool { return r.Notes.Notifications > 0 }},
-	{"question", func(r *capture.Row) bool { return r.Notes.Questions > 0 }},
-	{"fault", func(r *capture.Row) bool { return r.Kinds.Has(wire.Fault) }},
-	{"guess", func(r *capture.Row) bool { return r.Guess || r.Notes.Guessed+len(r.Guesses) > 0 }},
+	{hasFinding, func(r *rows.Row) bool { return len(r.Findings) > 0 }},
+	{"retry", func(r *rows.Row) bool { return r.Notes.Retries > 0 || r.SameAs != nil }},
+	{"resume", func(r *rows.Row) bool { return r.Notes.Resumed > 0 }},
+	{"round", func(r *rows.Row) bool { return r.Notes.Rounds > 0 }},
+	{"notification", func(r *rows.Row) bool { return r.Notes.Notifications > 0 }},
+	{"question", func(r *rows.Row) bool { return r.Notes.Questions > 0 }},
+	{"fault", func(r *rows.Row) bool { return r.Kinds.Has(wire.Fault) }},
+	{"guess", func(r *rows.Row) bool { return r.Guess || r.Notes.Guessed+len(r.Guesses) > 0 }},
 }
 
 var isTraits = []trait{
-	{"open", func(r *capture.Row) bool { return r.Open() }},
-	{"error", (*capture.Row).Failed},
-	{"cancelled", func(r *capture.Row) bool { return r.Cancel != nil }},
-	{"late", func(r *capture.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
-	{"probe", func(r *capture.Row) bool { return r.Channel == exchange.ChannelProbe }},
-	{exchange.ChannelUnreadable, func(r *capture.Row) bool { return r.Channel == exchange.ChannelUnreadable }},
-	{"orphan", func(r *capture.Row) bool { return r.Orphan }},
-	{"held", func(r *capture.Row) bool { return r.Kinds.Has(wire.Held) }},
-	{"edited", func(r *capture.Row) bool { return r.Edited }},
+	{"open", func(r *rows.Row) bool { return r.Open() }},
+	{"error", (*rows.Row).Failed},
+	{"cancelled", func(r *rows.Row) bool { return r.Cancel != nil }},
+	{"late", func(r *rows.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
+	{"probe", func(r *rows.Row) bool { return r.Channel == exchange.ChannelProbe }},
+	{exchange.ChannelUnreadable, func(r *rows.Row) bool { return r.Channel == exchange.ChannelUnreadable }},
+	{"orphan", func(r *rows.Row) bool { return r.Orphan }},
+	{"held", func(r *rows.Row) bool { return r.Kinds.Has(wire.Held) }},
+	{"edited", func(r *rows.Row) bool { return r.Edited }},
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // A Filter says which rows are wanted. The zero Filter wants every row.
@@ -50,7 +50,7 @@ func (e *Error) Column() int { return utf8.RuneCountInString(e.Filter[:e.Offset]
 // a row.
 type Judge interface {
 	Words() []string
-	Of(r *capture.Row) ([]string, error)
+	Of(r *rows.Row) ([]string, error)
 }
 
 // Parse reads a filter; its errors are *Error. Times that say how
@@ -64,7 +64,7 @@ func Parse(text string, now time.Time, j Judge) (Filter, error) {
 
 // Match reports whether r is wanted. It reads the traffic, and has it judged, only if nothing else
 // decides, and its error is that of reading.
-func (f Filter) Match(r *capture.Row) (bool, error) {
+func (f Filter) Match(r *rows.Row) (bool, error) {
 	c := &candidate{row: r, look: func(s search) (bool, error) {
 		if s.mayStandIn == nil {
 			return r.AnyLine(s.in)
@@ -75,13 +75,13 @@ func (f Filter) Match(r *capture.Row) (bool, error) {
 }
 
 // May reports whether a row of a page may be wanted.
-func (f Filter) May(p capture.Page) bool {
+func (f Filter) May(p rows.Page) bool {
 	samples := p.Samples()
-	var least, most capture.Row
+	var least, most rows.Row
 	if samples != nil {
 		least, most = p.Bounds()
 	}
-	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r capture.Row) bool {
+	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
 		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, look: func(search) (bool, error) { return true, nil }})
 	})
 }
@@ -93,13 +93,13 @@ func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(
 
 // A candidate is a row, and a way to look into the traffic for it.
 type candidate struct {
-	row    *capture.Row
+	row    *rows.Row
 	look   func(search) (bool, error)
 	failed error
 	// sample is set where the row stands for others: what they do not have alike, and what look
 	// tells, may be there. What measured fields ask is between least and most then.
 	sample      bool
-	least, most *capture.Row
+	least, most *rows.Row
 }
 
 // broke reports whether one of the words for the findings about the row passes a test.

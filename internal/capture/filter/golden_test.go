@@ -5,18 +5,18 @@ import (
 	"slices"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 func TestGoldenQueries(t *testing.T) {
-	c, err := capture.Open(filepath.Join("..", "testdata", "golden.jsonl"))
+	c, err := rows.Open(filepath.Join("..", "rows", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	rows := c.Rows()
-	if len(rows) != 58 {
-		t.Fatalf("the golden capture has %d rows", len(rows))
+	all := c.Rows()
+	if len(all) != 58 {
+		t.Fatalf("the golden capture has %d rows", len(all))
 	}
 	for _, c := range []struct {
 		text string
@@ -76,7 +76,7 @@ func TestGoldenQueries(t *testing.T) {
 	} {
 		f := parse(t, c.text)
 		var got []int
-		for i, r := range rows {
+		for i, r := range all {
 			wanted, err := f.Match(r)
 			if err != nil {
 				t.Fatal(err)

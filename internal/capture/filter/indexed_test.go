@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
@@ -32,13 +33,13 @@ func TestFiltersFindTheSameWithAnIndex(t *testing.T) {
 	if err := os.WriteFile(path, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plain, err := capture.Open(path)
+	plain, err := rows.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer plain.Close()
 	for range 2 {
-		indexed, err := capture.OpenIndexed(path, "")
+		indexed, err := rows.OpenIndexed(path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,13 +100,13 @@ func TestPagesThatMayHaveARow(t *testing.T) {
 	if err := os.WriteFile(path, capture.AppendEnd(lines, capture.End{}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plain, err := capture.Open(path)
+	plain, err := rows.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer plain.Close()
 	for range 2 {
-		indexed, err := capture.OpenIndexed(path, "")
+		indexed, err := rows.OpenIndexed(path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func TestPagesThatMayHaveARow(t *testing.T) {
 					continue
 				}
 				looked++
-				for _, row := range p.Select(func(r *capture.Row) bool { fits, _ := f.Match(r); return fits }) {
+				for _, row := range p.Select(func(r *rows.Row) bool { fits, _ := f.Match(r); return fits }) {
 					got = append(got, row.Number())
 				}
 			}

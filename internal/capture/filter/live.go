@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // live are the fields that are known of a message before its answer.
 var live = []string{"method", "name", "target", "era", "protocol", "id", "dir", "client", "server", "body"}
 
-// ParseLive reads a filter for messages that are still on their way (see capture.Live): a field
+// ParseLive reads a filter for messages that are still on their way (see rows.Live): a field
 // that only the answer or the recording tells is an error. Errors are *Error.
 func ParseLive(text string, now time.Time) (Filter, error) {
 	p := &parser{text: text, now: now, live: true}
@@ -18,7 +18,7 @@ func ParseLive(text string, now time.Time) (Filter, error) {
 }
 
 // MatchLive reports whether a message on its way is wanted. Texts are looked for in its bytes.
-func (f Filter) MatchLive(r *capture.Row, message []byte) bool {
+func (f Filter) MatchLive(r *rows.Row, message []byte) bool {
 	return f.match(&candidate{row: r, look: func(s search) (bool, error) { return s.in(message), nil }})
 }
 

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/wire"
 )
 
 func TestFiltersOfMessagesOnTheirWay(t *testing.T) {
-	var l capture.Live
+	var l rows.Live
 	open := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"claude-ai","version":"1"}}}`))
 	opened := l.Row("http://h/mcp", "", wire.Sent, nil, open)
 	l.Answered(opened, "s", wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":0,"result":{"serverInfo":{"name":"git","version":"2"}}}`)))

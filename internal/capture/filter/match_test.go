@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
 // filterRows are rows of every sort; their bodies are in filterBodies.
-var filterRows = []capture.Row{
+var filterRows = []rows.Row{
 	{Run: 1, Target: "http://127.0.0.1:3001/mcp", State: exchange.State{
 		Method: "initialize", ID: "1", Channel: "ok", Status: 200, Era: "legacy", Revision: "2025-11-25",
 		Duration: 3 * time.Millisecond, Sent: 300, Received: 700, Time: filterNow.Add(-26 * time.Hour),
@@ -49,7 +50,7 @@ func (j rowJudge) Words() []string {
 	return []string{"error", "warn", "info", "L106", "L119", "client-cursor", "tools", "client"}
 }
 
-func (j rowJudge) Of(r *capture.Row) ([]string, error) { return j[r.Run], nil }
+func (j rowJudge) Of(r *rows.Row) ([]string, error) { return j[r.Run], nil }
 
 var filterBodies = []string{`{"a":"Hello"}`, `{"say":"\"hi\" there"}`, `{"ß":"ÄPFEL"}`, ``, `{"code": -32601}`}
 
@@ -210,7 +211,7 @@ func TestFilterDayIsACalendarDay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := f.match(&candidate{row: &capture.Row{State: exchange.State{Time: instant.at.UTC()}}}); got != want {
+				if got := f.match(&candidate{row: &rows.Row{State: exchange.State{Time: instant.at.UTC()}}}); got != want {
 					t.Errorf("%s%s matches %s: %t, want %t", text, c.text, instant.at, got, want)
 				}
 			}

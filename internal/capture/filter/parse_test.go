@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 )
 
@@ -228,13 +228,13 @@ func TestFilterJudgesLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked.times = 0
-		if _, err := f.Match(&capture.Row{State: exchange.State{Method: "tools/call"}}); err != nil || asked.times != want {
+		if _, err := f.Match(&rows.Row{State: exchange.State{Method: "tools/call"}}); err != nil || asked.times != want {
 			t.Errorf("%s: asked %d times, %v", text, asked.times, err)
 		}
 	}
 	asked.fails = errors.New("gone")
 	f, _ := Parse("has:finding or has:finding", filterNow, asked)
-	if fits, err := f.Match(&capture.Row{}); fits || err != asked.fails {
+	if fits, err := f.Match(&rows.Row{}); fits || err != asked.fails {
 		t.Error(fits, err)
 	}
 }
@@ -246,7 +246,7 @@ type askedJudge struct {
 
 func (j *askedJudge) Words() []string { return []string{"L106"} }
 
-func (j *askedJudge) Of(*capture.Row) ([]string, error) {
+func (j *askedJudge) Of(*rows.Row) ([]string, error) {
 	j.times++
 	return nil, j.fails
 }
@@ -266,7 +266,7 @@ func FuzzFilter(f *testing.F) {
 			}
 			return
 		}
-		for _, row := range []capture.Row{{}, {State: exchange.State{Method: "tools/call", Name: text, Status: 404, Sent: 9}}} {
+		for _, row := range []rows.Row{{}, {State: exchange.State{Method: "tools/call", Name: text, Status: 404, Sent: 9}}} {
 			c := &candidate{row: &row, look: func(s search) (bool, error) { return s.in([]byte(text)), nil }}
 			filter.match(c)
 		}

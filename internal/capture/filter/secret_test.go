@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -34,7 +35,7 @@ func TestFilterFindsWhatWasHidden(t *testing.T) {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

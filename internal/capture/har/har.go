@@ -12,7 +12,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -125,7 +125,7 @@ type mcpFacts struct {
 
 // Write writes rows as one HAR document; creator is the version of mcpc. The
 // rows' captures must be there. The empty list of pages is for viewers that require one, such as Firefox's.
-func Write(w io.Writer, creator string, rows []*capture.Row) error {
+func Write(w io.Writer, creator string, rows []*rows.Row) error {
 	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(jsonraw.Quote(creator)) + `},"pages":[],"entries":[`
 	if _, err := io.WriteString(w, begin); err != nil {
 		return err
@@ -146,7 +146,7 @@ func Write(w io.Writer, creator string, rows []*capture.Row) error {
 // A requestKey tells the HTTP requests of a capture apart. The requests of a batch are
 // several rows and one entry.
 type requestKey struct {
-	run          capture.RunID
+	run          rows.RunID
 	conn, stream int
 }
 
@@ -157,7 +157,7 @@ type writer struct {
 	buf  []byte
 }
 
-func (h *writer) row(row *capture.Row) error {
+func (h *writer) row(row *rows.Row) error {
 	frames, err := row.Frames()
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
 // entryOf makes an entry of the frames of one HTTP request, or of one exchange over
 // stdio. link stands where the request itself is not among them: what comes on a
 // stream that was opened before belongs to the exchange, and its opening does not.
-func entryOf(row *capture.Row, frames []wire.Frame, link string) entry {
+func entryOf(row *rows.Row, frames []wire.Frame, link string) entry {
 	c := entryTraffic{stdio: frames[0].Stream == 0, long: &longTexts{}}
 	for i := range frames {
 		c.add(&frames[i])
@@ -289,7 +289,7 @@ func entryOf(row *capture.Row, frames []wire.Frame, link string) entry {
 	return e
 }
 
-func factsOf(row *capture.Row) mcpFacts {
+func factsOf(row *rows.Row) mcpFacts {
 	f := mcpFacts{Exchange: row.Number(), By: row.By, Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
 		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Remarks(), Text: row.Text}
 	for _, finding := range row.Findings {

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/redact"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
 // captureOf records frames.
-func captureOf(t *testing.T, frames ...wire.Frame) *capture.Capture {
+func captureOf(t *testing.T, frames ...wire.Frame) *rows.Capture {
 	t.Helper()
 	var b []byte
 	b = capture.AppendHead(b, capture.Head{Mcpc: "1", Started: time.Unix(100, 0), Target: "node server.js", By: capture.ByCommand})
@@ -30,7 +31,7 @@ func captureOf(t *testing.T, frames ...wire.Frame) *capture.Capture {
 	if err := os.WriteFile(name, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func captureOf(t *testing.T, frames ...wire.Frame) *capture.Capture {
 }
 
 // entriesOf are those of all rows of a capture.
-func entriesOf(t *testing.T, c *capture.Capture) []entry {
+func entriesOf(t *testing.T, c *rows.Capture) []entry {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Write(&out, "1", c.Rows()); err != nil {
@@ -231,7 +232,7 @@ func TestHAROfARequestOfTheServer(t *testing.T) {
 		}
 		inner++
 		var out bytes.Buffer
-		if err := Write(&out, "1", []*capture.Row{row}); err != nil || !strings.Contains(out.String(), "elicitation/create") {
+		if err := Write(&out, "1", []*rows.Row{row}); err != nil || !strings.Contains(out.String(), "elicitation/create") {
 			t.Errorf("%v: %s", err, out.String())
 		}
 	}

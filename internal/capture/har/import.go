@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -425,7 +426,7 @@ func (x *importer) entry(e *readEntry) error {
 	if err != nil {
 		return err
 	}
-	if stdio && e.Facts != nil && e.Facts.Method == capture.MethodPipe {
+	if stdio && e.Facts != nil && e.Facts.Method == rows.MethodPipe {
 		err = x.stdio(r, e, lines, r.unseen(linesOf(received)))
 	} else if stdio {
 		err = x.stdio(r, e, lines, linesOf(received))

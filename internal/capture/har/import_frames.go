@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/compress"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
@@ -154,7 +154,7 @@ const mostNoted = 100_000
 // stdio writes the lines of one exchange. In which order they crossed is not in the archive:
 // the request is the first, and its response the last.
 func (x *importer) stdio(r *run, e *readEntry, sent, received [][]byte) error {
-	if e.Facts != nil && e.Facts.Method != capture.MethodPipe {
+	if e.Facts != nil && e.Facts.Method != rows.MethodPipe {
 		r.note(received)
 	}
 	head, end := e.times()

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/redact"
 )
 
 // imported imports an archive, and opens the capture.
-func imported(t *testing.T, text string) (*capture.Capture, Imported) {
+func imported(t *testing.T, text string) (*rows.Capture, Imported) {
 	t.Helper()
 	var out bytes.Buffer
 	facts, err := Import(&out, strings.NewReader(text), "1", new(redact.Secrets))
@@ -30,7 +30,7 @@ func imported(t *testing.T, text string) (*capture.Capture, Imported) {
 	if err := os.WriteFile(name, out.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		t.Fatalf("%v\n%.2000s", err, out.Bytes())
 	}
@@ -39,13 +39,13 @@ func imported(t *testing.T, text string) (*capture.Capture, Imported) {
 }
 
 // seen is what an archive keeps of a row.
-func seen(r *capture.Row) string {
+func seen(r *rows.Row) string {
 	return fmt.Sprint(r.Target, " ", r.Dir, " ", r.Method, " ", r.Name, " ", r.ID, " ", r.Channel, " ", r.Code, " ", r.Status, " ", r.Revision, " ", r.Apart,
 		" ", r.Sent, " ", r.Received, " ", r.Notes.Notifications, " ", r.Notes.Questions)
 }
 
 func TestArchivesComeBack(t *testing.T) {
-	golden, err := capture.Open(filepath.Join("..", "testdata", "golden.jsonl"))
+	golden, err := rows.Open(filepath.Join("..", "rows", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestArchivesComeBack(t *testing.T) {
 }
 
 // crossed are the rows of which an archive has something.
-func crossed(rows []*capture.Row) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r *capture.Row) bool { return r.Kinds == 0 })
+func crossed(all []*rows.Row) []*rows.Row {
+	return slices.DeleteFunc(slices.Clone(all), func(r *rows.Row) bool { return r.Kinds == 0 })
 }
 
 // entryText is an entry of a browser, with the bodies as JSON strings.
@@ -318,7 +318,7 @@ func FuzzImport(f *testing.F) {
 		if err := os.WriteFile(name, out.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := capture.Open(name)
+		c, err := rows.Open(name)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out.Bytes())
 		}

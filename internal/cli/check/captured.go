@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
@@ -27,26 +27,26 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
 	f.HideIn(c.Capture)
-	rows, judge := c.Rows(), func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
+	all, judge := c.Rows(), func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.NamesOne() {
 		row, out := c.Row()
 		if !out.Good() {
 			return nil, out
 		}
-		rows, judge = []*capture.Row{row}, func() (lint.Report, error) { return recorded.JudgeRow(row) }
+		all, judge = []*rows.Row{row}, func() (lint.Report, error) { return recorded.JudgeRow(row) }
 	}
 	report, err := judge()
 	cause := context.Cause(ctx)
 	if err != nil && cause == nil {
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
-	targets := targetsOf(c.Capture, rows)
+	targets := targetsOf(c.Capture, all)
 	r := &verdict.Report{Target: joined(targets), Recording: c.Path, Lacks: []string{"check a server"}}
-	rec := probe.Recording{Rows: rows, Several: len(targets) > 1}
+	rec := probe.Recording{Rows: all, Several: len(targets) > 1}
 	rec.Fill(r, report)
 	r.Hosts = probe.Hosts(rec.Tools())
 	for _, revision := range client.Revisions() {
-		if slices.ContainsFunc(rows, func(row *capture.Row) bool { return row.Revision == revision && row.Method != "initialize" }) {
+		if slices.ContainsFunc(all, func(row *rows.Row) bool { return row.Revision == revision && row.Method != "initialize" }) {
 			r.Revisions = append(r.Revisions, revision)
 		}
 	}
@@ -59,7 +59,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 
 // targetsOf returns the servers of a capture, each once: those that its heads name, and for a proxy and an import, whose
 // heads name none, those of the rows.
-func targetsOf(c *capture.Capture, rows []*capture.Row) (names []string) {
+func targetsOf(c *rows.Capture, rows []*rows.Row) (names []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)

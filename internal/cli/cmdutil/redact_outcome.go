@@ -3,7 +3,7 @@ package cmdutil
 import (
 	"slices"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -63,13 +63,13 @@ func (f *Factory) LearnEnvironment() {
 
 // HideIn hides in what a recording gives out what is known by now, and was perhaps not when
 // it was recorded.
-func (f *Factory) HideIn(c *capture.Capture) {
+func (f *Factory) HideIn(c *rows.Capture) {
 	f.LearnEnvironment()
 	c.Hide(&f.Secrets)
 }
 
 // HideRows does that for rows in a table, where the user names what is to be hidden.
-func (f *Factory) HideRows(rows []*capture.Row) []*capture.Row {
+func (f *Factory) HideRows(rows []*rows.Row) []*rows.Row {
 	if len(f.redactions) > 0 {
 		for _, row := range rows {
 			row.Hide(&f.Secrets)

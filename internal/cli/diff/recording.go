@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -29,16 +29,16 @@ func (l *loader) recording(w word) (side, error) {
 	defer c.Close()
 	recorded.Warn(l.f, c)
 	l.f.HideIn(c)
-	rows := []*capture.Row{row}
+	all := []*rows.Row{row}
 	switch parts := numbered().FindStringSubmatch(w.text); {
 	case c.Path == w.text:
-		rows = c.Rows()
+		all = c.Rows()
 	case parts != nil && parts[2] == "":
-		rows = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return r.RunID() != row.RunID() })
+		all = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return r.RunID() != row.RunID() })
 	}
 	r := reading{s: side{name: cmdutil.ShownFile(w.text)}, begun: map[pageKey]*pages{}}
-	for _, row := range rows {
-		if capture.ByServer(row) || row.Elsewhere {
+	for _, row := range all {
+		if rows.ByServer(row) || row.Elsewhere {
 			continue
 		}
 		if err := r.row(row); err != nil {
@@ -96,7 +96,7 @@ type reading struct {
 
 // A pageKey tells the lists apart that are fetched at the same time.
 type pageKey struct {
-	run    capture.RunID
+	run    rows.RunID
 	conn   int
 	method string
 }
@@ -108,7 +108,7 @@ type pages struct {
 }
 
 // row takes what one exchange says of the server.
-func (r *reading) row(row *capture.Row) error {
+func (r *reading) row(row *rows.Row) error {
 	if row.Status == http.StatusUnauthorized {
 		r.s.Authorization = new(true)
 	}
@@ -136,7 +136,7 @@ func (r *reading) row(row *capture.Row) error {
 }
 
 // messages reads the request and the response of a row; they are nil where there is no response.
-func messages(row *capture.Row) (request, response *wire.Message, err error) {
+func messages(row *rows.Row) (request, response *wire.Message, err error) {
 	x, err := row.Exchange()
 	if err != nil || x == nil || x.Response.Raw == nil {
 		return nil, nil, err
@@ -145,7 +145,7 @@ func messages(row *capture.Row) (request, response *wire.Message, err error) {
 }
 
 // readCall reads a call of which callOf has said that it can be compared.
-func readCall(row *capture.Row) (answeredCall, error) {
+func readCall(row *rows.Row) (answeredCall, error) {
 	request, response, err := messages(row)
 	if err != nil {
 		return answeredCall{}, err
@@ -155,7 +155,7 @@ func readCall(row *capture.Row) (answeredCall, error) {
 }
 
 // callOf gives the call of a row; not ok where the response is none.
-func callOf(row *capture.Row, request, response *wire.Message) (c answeredCall, ok bool) {
+func callOf(row *rows.Row, request, response *wire.Message) (c answeredCall, ok bool) {
 	c.Request = match.Request{Revision: row.Revision, Method: row.Method, Params: request.Params}
 	switch {
 	case response.Kind == wire.ErrorResponse && response.Error != nil:
@@ -179,7 +179,7 @@ func callName(method string, params json.RawMessage) string {
 }
 
 // page adds one page to its list, which is known once it has no next one.
-func (r *reading) page(row *capture.Row, k listKind, params, result json.RawMessage) {
+func (r *reading) page(row *rows.Row, k listKind, params, result json.RawMessage) {
 	items, err := jsonraw.Array(jsonraw.First(result, k.member))
 	key := pageKey{row.RunID(), row.Conn, row.Method}
 	cursor, _ := jsonraw.Text(jsonraw.First(params, "cursor"))

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/host"
@@ -143,7 +143,7 @@ func (l *loader) load(ctx context.Context, w word) (side, error) {
 func (l *loader) recordingOrFile(ctx context.Context, w word) (side, error) {
 	if cmdutil.IsFile(w.text) { // else it has the number of an exchange
 		c, err := recorded.OpenFile(l.f, w.text)
-		if errors.Is(err, capture.ErrNoCapture) {
+		if errors.Is(err, rows.ErrNoCapture) {
 			return l.bytes(ctx, w)
 		}
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// rows are a view of these rows, of which a filter selects the first so many.
-type rows struct {
+// rowsView is a view of these rows, of which a filter selects the first so many.
+type rowsView struct {
 	view.Reader
 	all      []view.Row
 	fitting  int
@@ -23,7 +23,7 @@ type rows struct {
 	detail   view.Detail
 }
 
-func (r *rows) Rows(_ context.Context, q view.Query) (view.Page, error) {
+func (r *rowsView) Rows(_ context.Context, q view.Query) (view.Page, error) {
 	r.asked = append(r.asked, q)
 	if q.Talk == "9.9" {
 		return view.Page{Absent: "no recording has this conversation"}, nil
@@ -41,31 +41,31 @@ func (r *rows) Rows(_ context.Context, q view.Query) (view.Page, error) {
 	return view.Page{Rows: fitting[min(q.From, len(fitting)):], From: q.From, Total: len(fitting)}, nil
 }
 
-func (r *rows) Wait(context.Context, uint64) uint64 {
+func (r *rowsView) Wait(context.Context, uint64) uint64 {
 	r.loads--
 	return 0
 }
 
-func (r *rows) Status() (s view.Status) {
+func (r *rowsView) Status() (s view.Status) {
 	s.Loading = r.loads > 0
 	s.Rows = len(r.all)
 	return s
 }
 
-func (r *rows) Detail(context.Context, string) (view.Detail, error) { return r.detail, nil }
+func (r *rowsView) Detail(context.Context, string) (view.Detail, error) { return r.detail, nil }
 
-func (r *rows) Tools(context.Context, view.Query) ([]view.Tool, error) { return nil, nil }
+func (r *rowsView) Tools(context.Context, view.Query) ([]view.Tool, error) { return nil, nil }
 
-func (r *rows) Conversations() []view.Conversation {
+func (r *rowsView) Conversations() []view.Conversation {
 	return []view.Conversation{{ID: "1.0"}, {ID: "2.0"}}
 }
 
-func agentOf(r *rows, filter string) *reading {
+func agentOf(r *rowsView, filter string) *reading {
 	return &reading{v: r, filter: filter, now: func() time.Time { return time.Unix(0, 0) }, limit: time.Hour}
 }
 
 func TestAgentStaysWithinTheFilterOfTheCommandLine(t *testing.T) {
-	r := &rows{}
+	r := &rowsView{}
 	a := agentOf(r, "name:echo or name:add")
 	for _, filter := range []string{"x) or (y", "name:x) or (name:y", ")", "("} {
 		for name, ask := range map[string]func(context.Context, asked) (*page, error){"find": a.find, "tools": a.listTools, "stats": a.stats, "findings": a.findings} {
@@ -83,7 +83,7 @@ func TestAgentStaysWithinTheFilterOfTheCommandLine(t *testing.T) {
 }
 
 func TestAgentShowsNothingBesideTheFilter(t *testing.T) {
-	r := &rows{all: []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}, fitting: 1, searches: 1}
+	r := &rowsView{all: []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}, fitting: 1, searches: 1}
 	a := agentOf(r, "text")
 	if _, _, err := a.show(t.Context(), asked{Key: "2.1"}); !errors.Is(err, view.ErrGone) {
 		t.Errorf("a row that does not fit: %v, want ErrGone", err)
@@ -104,7 +104,7 @@ func TestAgentShowsNothingBesideTheFilter(t *testing.T) {
 func TestAgentGetsPastLongEntries(t *testing.T) {
 	long := strings.Repeat("\u009b\U000e0041é", 1<<13)
 	row := view.Row{Key: "1", Talk: long, Client: long, Server: long, Target: long, Method: long, Name: long, ID: long, Channel: long, Notes: long, Text: long, Note: long}
-	r := &rows{all: []view.Row{row, {Key: "2"}, {Key: "3"}}, fitting: 3}
+	r := &rowsView{all: []view.Row{row, {Key: "2"}, {Key: "3"}}, fitting: 3}
 	a := agentOf(r, "")
 	seen := 0
 	for from, calls := 0, 0; from < 3; calls++ {
@@ -129,7 +129,7 @@ func TestAgentShowIsBounded(t *testing.T) {
 	for range 1000 {
 		d.Findings, d.Wrong, d.Lines = append(d.Findings, finding), append(d.Wrong, wrong), append(d.Lines, view.Line{Text: long, Kind: "x"})
 	}
-	a := agentOf(&rows{detail: d}, "")
+	a := agentOf(&rowsView{detail: d}, "")
 	bounded(t, func() (string, json.RawMessage, error) { return a.show(t.Context(), asked{Key: "1"}) })
 }
 
@@ -155,8 +155,8 @@ func bounded(t *testing.T, result func() (string, json.RawMessage, error)) {
 func TestAgentWaitsForTheRecordings(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
-	for i, tool := range agentOf(&rows{}, "").tools() {
-		r := &rows{loads: 2}
+	for i, tool := range agentOf(&rowsView{}, "").tools() {
+		r := &rowsView{loads: 2}
 		tool = agentOf(r, "").tools()[i]
 		if _, _, err := tool.Call(ended, json.RawMessage("{}")); !strings.Contains(fmt.Sprint(err), context.Canceled.Error()) || r.loads != 2 {
 			t.Errorf("%s: %v", tool.Name, err)
@@ -189,7 +189,7 @@ func TestAgentSaysWhatItDidNotSearch(t *testing.T) {
 	all := []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}
 	for _, name := range []string{"find", "findings", "stats", "tools", "conversations"} {
 		const arguments = `{"filter":"body:x","count":50}`
-		a := agentOf(&rows{all: all, fitting: 2, searches: 1 << 30}, "name:echo")
+		a := agentOf(&rowsView{all: all, fitting: 2, searches: 1 << 30}, "name:echo")
 		a.limit = 0
 		text, structured, err := answer(t, a, name, arguments)
 		if _, total := structured["total"]; err != nil || total || structured["complete"] != false || structured["searched"] != 1.0 || structured["of"] != 2.0 {
@@ -198,7 +198,7 @@ func TestAgentSaysWhatItDidNotSearch(t *testing.T) {
 		if !strings.Contains(text, "NOT COMPLETE") || !strings.Contains(text, "1 of 2 exchanges searched") || strings.Contains(text, "No ") {
 			t.Errorf("%s: %s", name, text)
 		}
-		a = agentOf(&rows{all: all, fitting: 0, searches: 3}, "name:echo")
+		a = agentOf(&rowsView{all: all, fitting: 0, searches: 3}, "name:echo")
 		text, structured, err = answer(t, a, name, arguments)
 		if err != nil || structured["complete"] != true || structured["total"] != 0.0 || !strings.Contains(text, "No ") {
 			t.Errorf("%s: %v %v %s", name, structured, err, text)
@@ -206,26 +206,26 @@ func TestAgentSaysWhatItDidNotSearch(t *testing.T) {
 		if structured["within"] != "name:echo" || !strings.Contains(text, "name:echo") {
 			t.Errorf("%s does not tell the filter of the command line: %v, %s", name, structured, text)
 		}
-		a = agentOf(&rows{all: all, fitting: 2, loads: 1 << 30}, "")
+		a = agentOf(&rowsView{all: all, fitting: 2, loads: 1 << 30}, "")
 		a.limit = 0
 		text, structured, err = answer(t, a, name, `{"count":50}`)
 		if _, total := structured["total"]; err != nil || total || structured["complete"] != false || structured["loading"] != true || !strings.Contains(text, "still being read") {
 			t.Errorf("%s: %v %v %s", name, structured, err, text)
 		}
 	}
-	a := agentOf(&rows{all: all, fitting: 2, searches: 1 << 30}, "name:echo")
+	a := agentOf(&rowsView{all: all, fitting: 2, searches: 1 << 30}, "name:echo")
 	a.limit = 0
 	if _, _, err := answer(t, a, "show", `{"key":"1.1"}`); err == nil || !strings.Contains(err.Error(), "not searched yet") {
 		t.Errorf("show: %v", err)
 	}
-	if text := agentOf(&rows{}, "name:echo").instructions(); !strings.Contains(text, "name:echo") {
+	if text := agentOf(&rowsView{}, "name:echo").instructions(); !strings.Contains(text, "name:echo") {
 		t.Errorf("the instructions do not tell the filter: %s", text)
 	}
 }
 
 func TestAgentDoesNotKnowAConversation(t *testing.T) {
 	for _, name := range []string{"find", "findings", "stats", "tools"} {
-		text, structured, err := answer(t, agentOf(&rows{}, ""), name, `{"conversation":"9.9"}`)
+		text, structured, err := answer(t, agentOf(&rowsView{}, ""), name, `{"conversation":"9.9"}`)
 		if err == nil || !strings.Contains(err.Error(), "no recording has this conversation; conversations lists ids") {
 			t.Errorf("%s: %s %v %v", name, text, structured, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
@@ -30,7 +30,7 @@ type ActorOptions struct {
 	// Reader is what the views read.
 	Reader view.Reader
 	// Open opens the capture of a key anew. The Actor closes it.
-	Open func(key live.Key) (*capture.Capture, error)
+	Open func(key live.Key) (*rows.Capture, error)
 	// Marks keeps marks; a *live.Store does.
 	Marks interface {
 		Mark(key live.Key, set bool, note string) error
@@ -153,7 +153,7 @@ func (a *Actor) settle(g *cmdutil.Factory) {
 }
 
 // row opens the capture of a row anew, as it is now. A caller closes it.
-func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
+func (a *Actor) row(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, error) {
 	key, ok := live.ParseKey(text)
 	if !ok {
 		return nil, nil, view.ErrGone
@@ -163,13 +163,13 @@ func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture
 		return nil, nil, err
 	}
 	g.HideIn(c)
-	rows := c.Rows()
-	i := slices.IndexFunc(rows, func(r *capture.Row) bool { return live.KeyOf(r) == key })
+	all := c.Rows()
+	i := slices.IndexFunc(all, func(r *rows.Row) bool { return live.KeyOf(r) == key })
 	if i < 0 {
 		c.Close()
 		return nil, nil, view.ErrGone
 	}
-	return c, rows[i], nil
+	return c, all[i], nil
 }
 
 // within is a context that also ends with the view.

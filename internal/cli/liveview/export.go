@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
@@ -35,7 +35,7 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 	var b short
 	switch form {
 	case "mcpc", "curl", "markdown":
-		err = share.As(g, form, &b, c, []*capture.Row{row})
+		err = share.As(g, form, &b, c, []*rows.Row{row})
 	case "json", "request":
 		var x *wire.Exchange
 		if x, err = row.Exchange(); err == nil && form == "json" {
@@ -172,9 +172,9 @@ func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Ex
 }
 
 // exportBundle makes a bundle, which hides more.
-func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, o share.BundleOptions, f form, out *view.Exported,
+func exportBundle(ctx context.Context, g *cmdutil.Factory, c *rows.Capture, o share.BundleOptions, f form, out *view.Exported,
 	use func(out *view.Exported, f form, write func(io.Writer) error) error) error {
-	b, err := share.NewBundle(ctx, g, o, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} })
+	b, err := share.NewBundle(ctx, g, o, func() (*rows.Capture, []*rows.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} })
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, note
 
 // copied is a capture of its own with the exchanges of these keys, and with context those without which
 // they cannot be understood; added is how many these are. A caller closes it.
-func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key, context bool) (c *capture.Capture, added int, err error) {
+func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key, context bool) (c *rows.Capture, added int, err error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, 0, err
@@ -222,7 +222,7 @@ func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key,
 		added, rest = added+more, rest[n:]
 	}
 	if err == nil {
-		if c, err = capture.OpenFrom("export", file); err == nil {
+		if c, err = rows.OpenFrom("export", file); err == nil {
 			return c, added, nil
 		}
 	}
@@ -242,10 +242,10 @@ func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, conte
 	for _, k := range keys {
 		meant[k] = true
 	}
-	rows := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !meant[live.KeyOf(r)] })
+	all := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !meant[live.KeyOf(r)] })
 	if context {
-		more := share.WithContext(c, rows)
-		added, rows = len(more)-len(rows), more
+		more := share.WithContext(c, all)
+		added, all = len(more)-len(all), more
 	}
-	return added, c.Copy(to, rows)
+	return added, c.Copy(to, all)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/live"
@@ -31,7 +31,7 @@ func TestCopyIsNotTooLong(t *testing.T) {
 	}
 	f := cmdutil.New(nil, nil, nil)
 	f.Now = time.Now
-	a := NewActor(ActorOptions{Factory: f, Open: func(live.Key) (*capture.Capture, error) { return capture.Open(path) }})
+	a := NewActor(ActorOptions{Factory: f, Open: func(live.Key) (*rows.Capture, error) { return rows.Open(path) }})
 	defer a.Close(t.Context())
 	for _, form := range []string{"json", "request"} {
 		if got, err := a.Copy(t.Context(), "1", form); err != nil || !strings.Contains(got, "<<<<<<<<<<") {
@@ -57,8 +57,8 @@ func TestExportsCountSecretsAlike(t *testing.T) {
 	f := cmdutil.New(nil, nil, nil)
 	f.Now = time.Now
 	f.State = t.TempDir()
-	open := func(live.Key) (*capture.Capture, error) { return capture.Open(path) }
-	store, err := live.New(live.Options{Path: path, Now: time.Now, Judge: &recorded.RowFindings{}, Open: capture.Open})
+	open := func(live.Key) (*rows.Capture, error) { return rows.Open(path) }
+	store, err := live.New(live.Options{Path: path, Now: time.Now, Judge: &recorded.RowFindings{}, Open: rows.Open})
 	if err != nil {
 		t.Fatal(err)
 	}

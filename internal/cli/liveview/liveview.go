@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -46,8 +47,8 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	judge := &recorded.RowFindings{Live: true}
 	v := &View{}
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
-		Open: func(path string) (*capture.Capture, error) { return recorded.OpenFile(f, path) },
-		Hide: func(c *capture.Capture) { f.HideIn(c) }}
+		Open: func(path string) (*rows.Capture, error) { return recorded.OpenFile(f, path) },
+		Hide: func(c *rows.Capture) { f.HideIn(c) }}
 	title, file := "all recordings", false
 	var out wire.Outcome
 	if o.Path != "" {
@@ -71,7 +72,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
 	v.Actor = NewActor(ActorOptions{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.store.Raise,
-		Open: func(key live.Key) (*capture.Capture, error) { return v.open(f, how, key) }})
+		Open: func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) }})
 	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
 		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: func(text string) (bool, string) {
 			key, ok := live.ParseKey(text)
@@ -97,7 +98,7 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 		return false, recorded.Unreadable(how.Path, err)
 	}
 	again := how.Open
-	how.Open = func(path string) (c *capture.Capture, err error) {
+	how.Open = func(path string) (c *rows.Capture, err error) {
 		if c, first = first, nil; c != nil {
 			return c, nil
 		}
@@ -108,7 +109,7 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 
 // begins reports a file that begins as a capture.
 func begins(path string) bool {
-	c, err := capture.Begin(path)
+	c, err := rows.Begin(path)
 	if err != nil {
 		return false
 	}
@@ -118,7 +119,7 @@ func begins(path string) bool {
 }
 
 // open opens the capture of a key anew, with the rows that came since how.Open opened it.
-func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*capture.Capture, error) {
+func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*rows.Capture, error) {
 	if how.Path != "" {
 		return recorded.OpenFile(f, how.Path)
 	}
@@ -128,7 +129,7 @@ func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*captur
 	} else if err != nil {
 		return nil, err
 	}
-	return capture.Open(run.Path)
+	return rows.Open(run.Path)
 }
 
 // FromNow is a filter for what comes from now on.

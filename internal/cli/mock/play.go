@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
@@ -141,7 +141,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 const manyRows = 20_000
 
 // refuseHidden refuses a recording whose results lack secrets, which a client would take for the values.
-func refuseHidden(f *cmdutil.Factory, rows []*capture.Row, allowed bool) error {
+func refuseHidden(f *cmdutil.Factory, rows []*rows.Row, allowed bool) error {
 	n, where, err := hiddenIn(rows)
 	switch {
 	case err != nil:
@@ -157,7 +157,7 @@ func refuseHidden(f *cmdutil.Factory, rows []*capture.Row, allowed bool) error {
 }
 
 // introduce says how old the recording is, and of which server.
-func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*capture.Row) {
+func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
 	server, newest := "", time.Time{}
 	for _, row := range rows {
 		if name := row.Server(); name != "" {

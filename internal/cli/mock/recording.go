@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/match/hidden"
@@ -27,7 +28,7 @@ const listen = "subscriptions/listen"
 
 // recordingOf makes a recording to play of the rows of a capture. left is how many messages outside of
 // requests were left out, because there are too many.
-func recordingOf(rows []*capture.Row) (rec mock.Recording, left int, err error) {
+func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 	var apart []apartMessage
 	for _, row := range rows {
 		switch {
@@ -60,7 +61,7 @@ func recordingOf(rows []*capture.Row) (rec mock.Recording, left int, err error) 
 
 var errFound = errors.New("found")
 
-func exchangeOf(row *capture.Row) mock.Recorded {
+func exchangeOf(row *rows.Row) mock.Recorded {
 	open := row.Open() || row.Channel == exchange.ChannelCancelled
 	return mock.Recorded{Number: row.Number(), Method: row.Method, Name: row.Name, Revision: row.Revision, Run: row.RunIndex(),
 		Time: row.Time, Cancelled: row.Channel == exchange.ChannelCancelled, Answered: !open, Load: row.Exchange,
@@ -68,7 +69,7 @@ func exchangeOf(row *capture.Row) mock.Recorded {
 }
 
 // requestOf reads the request of a row: its first message, or one of an array.
-func requestOf(row *capture.Row) (m *wire.Message, err error) {
+func requestOf(row *rows.Row) (m *wire.Message, err error) {
 	err = row.EachFrame(func(f wire.Frame) error {
 		if f.Dir != wire.Sent || f.Kind != wire.Body {
 			return nil
@@ -101,7 +102,7 @@ func (a apartMessage) follows(x mock.Recorded) bool {
 
 // messagesApart are the messages of a row that is no request of the client: of a stream or a pipe, of a subscription,
 // or the server's own request. Those that may belong to a request are played with it.
-func messagesApart(row *capture.Row) (all []apartMessage, err error) {
+func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 	if row.Dir == wire.Received && !row.Apart {
 		if row.Within != nil {
 			return nil, nil
@@ -141,7 +142,7 @@ func messagesApart(row *capture.Row) (all []apartMessage, err error) {
 
 // hiddenIn returns how many of the messages that would be served hold hidden values, and the first place in
 // each exchange. Notifications do not count: a client shows them, and does nothing with their values.
-func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
+func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 	for _, row := range rows {
 		found, first := 0, ""
 		mayHold, err := row.AnyLine(func(line []byte) bool {
@@ -176,14 +177,14 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 
 // selected are the rows that a word and a filter mean, which may be nil: all of a capture, or some with what
 // opened their conversations.
-func selected(r recorded.Recording, fits func(*capture.Row) bool) (rows []*capture.Row, out wire.Outcome) {
+func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
 	if r.NamesOne() {
 		one, out := r.Row()
 		if !out.Good() {
 			return nil, out
 		}
 		filter := fits
-		fits = func(row *capture.Row) bool { return row == one && (filter == nil || filter(row)) }
+		fits = func(row *rows.Row) bool { return row == one && (filter == nil || filter(row)) }
 	}
 	if fits == nil {
 		return r.Rows(), out
@@ -192,13 +193,13 @@ func selected(r recorded.Recording, fits func(*capture.Row) bool) (rows []*captu
 	for _, row := range r.Rows() {
 		fit := fits(row)
 		if fit || slices.Contains(recorded.OpeningMethods, row.Method) {
-			rows, some = append(rows, row), some || fit
+			all, some = append(all, row), some || fit
 		}
 	}
 	if !some {
 		out = usage.Outcome(usage.New("nothing to play: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
 	}
-	return rows, out
+	return all, out
 }
 
 // fewOf joins the first words of a list.

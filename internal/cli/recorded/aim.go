@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
@@ -87,7 +87,7 @@ func HiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 
 // NameOf names an exchange for another recording: its number, and the file where it is none
 // of the ring.
-func NameOf(row *capture.Row) string {
+func NameOf(row *rows.Row) string {
 	if row.Run > 0 {
 		return row.Number()
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/wire"
@@ -15,7 +16,7 @@ import (
 
 // WriteExchange writes one document on a line: the row, the rules that it broke, the messages
 // as JSON where they are, and every frame as captured.
-func WriteExchange(w io.Writer, row *capture.Row, x *wire.Exchange, broken []verdict.Finding) error {
+func WriteExchange(w io.Writer, row *rows.Row, x *wire.Exchange, broken []verdict.Finding) error {
 	var facts struct {
 		Exchange Line              `json:"exchange"`
 		Findings []findingOut      `json:"findings,omitempty"`

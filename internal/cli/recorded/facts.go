@@ -6,19 +6,19 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/term"
 )
 
 // Title names an exchange in a headline.
-func Title(row *capture.Row) string {
+func Title(row *rows.Row) string {
 	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
 	return "#" + row.Number() + "  " + title + "  " + row.Channel
 }
 
 // Facts are what is known of an exchange beside its bytes.
-func Facts(row *capture.Row, now time.Time) [][]string {
+func Facts(row *rows.Row, now time.Time) [][]string {
 	ending := row.Channel
 	if row.Exit >= 0 {
 		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
@@ -43,7 +43,7 @@ func Facts(row *capture.Row, now time.Time) [][]string {
 }
 
 // serverCommandOf is the command of a stdio server that has a name in the recording.
-func serverCommandOf(row *capture.Row) string {
+func serverCommandOf(row *rows.Row) string {
 	if command := row.Head().Command; len(command) > 0 && connect.CommandLine(command) != row.Target {
 		return connect.CommandLine(command)
 	}
@@ -51,7 +51,7 @@ func serverCommandOf(row *capture.Row) string {
 }
 
 // Took is how long an exchange took, or took until now; "" where it is unknown.
-func Took(r *capture.Row, now time.Time) string {
+func Took(r *rows.Row, now time.Time) string {
 	if r.Waits() && r.Head().Pid > 0 { // of a recorder that did not say it one cannot be sure
 		return term.Duration(max(now.Sub(r.Time)-r.Held, r.Duration))
 	}

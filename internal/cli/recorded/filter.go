@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -33,8 +33,8 @@ func Filter(words []string, now time.Time, j filter.Judge) (filter.Filter, error
 }
 
 // Matching is the filter over a row. What cannot be read does not fit, and is reported.
-func Matching(f *cmdutil.Factory, filter filter.Filter) func(*capture.Row) bool {
-	return func(row *capture.Row) bool {
+func Matching(f *cmdutil.Factory, filter filter.Filter) func(*rows.Row) bool {
+	return func(row *rows.Row) bool {
 		fits, err := filter.Match(row)
 		if err != nil {
 			f.Warn(row.Path() + ": " + err.Error())

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/live/view"
@@ -26,7 +26,7 @@ const mostKept = 16
 
 // indexed is a capture, and which rules were broken in which line of it.
 type indexed struct {
-	capture *capture.Capture
+	capture *rows.Capture
 	reader  *reader
 	broken  map[int64][]broken
 	failed  error
@@ -56,7 +56,7 @@ func (j *RowFindings) Words() []string {
 }
 
 // Of are the words for the findings about a row.
-func (j *RowFindings) Of(row *capture.Row) (words []string, err error) {
+func (j *RowFindings) Of(row *rows.Row) (words []string, err error) {
 	err = j.each(row, func(b broken, rule lint.Rule) {
 		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
 	})
@@ -64,7 +64,7 @@ func (j *RowFindings) Of(row *capture.Row) (words []string, err error) {
 }
 
 // Shown are the findings about a row as views show them, each once.
-func (j *RowFindings) Shown(row *capture.Row) (all []view.Finding, err error) {
+func (j *RowFindings) Shown(row *rows.Row) (all []view.Finding, err error) {
 	err = j.each(row, func(b broken, rule lint.Rule) {
 		f := view.Finding{Rule: b.rule, Severity: string(b.severity), Text: rule.Title, Fix: rule.Fix, Pointer: b.pointer}
 		if !slices.ContainsFunc(all, func(is view.Finding) bool { return is.Rule == f.Rule && is.Severity == f.Severity }) {
@@ -75,7 +75,7 @@ func (j *RowFindings) Shown(row *capture.Row) (all []view.Finding, err error) {
 }
 
 // each calls look with each rule that was broken in the lines of a row.
-func (j *RowFindings) each(row *capture.Row, look func(b broken, rule lint.Rule)) error {
+func (j *RowFindings) each(row *rows.Row, look func(b broken, rule lint.Rule)) error {
 	if row.Capture() == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (j *RowFindings) each(row *capture.Row, look func(b broken, rule lint.Rule)
 }
 
 // index is that of a capture, as far as it has been read.
-func (j *RowFindings) index(c *capture.Capture) *indexed {
+func (j *RowFindings) index(c *rows.Capture) *indexed {
 	i := slices.IndexFunc(j.kept, func(x *indexed) bool { return x.capture == c })
 	if i < 0 {
 		x := &indexed{capture: c, broken: map[int64][]broken{}}
@@ -116,7 +116,7 @@ func (j *RowFindings) index(c *capture.Capture) *indexed {
 	return x
 }
 
-func allEnded(c *capture.Capture) bool {
+func allEnded(c *rows.Capture) bool {
 	for run := range c.Heads {
 		if !c.RunEnded(run) {
 			return false

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/capture/har"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/compress/packed"
 	"mcpc/internal/english"
@@ -85,14 +85,14 @@ func LeftOut(facts har.Imported) (texts []string) {
 
 // openArchive makes a capture of an HTTP archive. The error of a file that is none is capture.ErrNoCapture, unless its
 // name says that it should be one.
-func openArchive(f *cmdutil.Factory, path string, in *os.File) (*capture.Capture, error) {
+func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, error) {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	begin, _ := bufio.NewReader(io.LimitReader(in, 512)).ReadString('{')
 	archive := strings.ToLower(filepath.Ext(path)) == ".har" || har.IsUTF16([]byte(begin))
 	if !archive && strings.TrimLeft(strings.TrimPrefix(begin, sse.ByteOrderMark), " \t\r\n") != "{" {
-		return nil, capture.ErrNoCapture
+		return nil, rows.ErrNoCapture
 	}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -102,14 +102,14 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*capture.Capture
 		return nil, err
 	}
 	facts, err := Import(f, file, in, cmdutil.ShownFile(path))
-	var c *capture.Capture
+	var c *rows.Capture
 	if err == nil {
-		c, err = capture.OpenFrom(path, file)
+		c, err = rows.OpenFrom(path, file)
 	}
 	if err != nil {
 		file.Close()
 		if _, wrong := errors.AsType[usage.Error](err); wrong && !archive && facts.All() == 0 {
-			err = capture.ErrNoCapture // some other JSON
+			err = rows.ErrNoCapture // some other JSON
 		}
 		return nil, err
 	}
@@ -126,7 +126,7 @@ var streamBegins = []string{"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!",
 	"\xFF\xFE", "\xFE\xFF"}
 
 // openStream opens a recording that can be read only once, as stdin: it copies the recording to a file without a name.
-func openStream(f *cmdutil.Factory, path string, r io.Reader) (*capture.Capture, error) {
+func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, error) {
 	in := bufio.NewReader(r)
 	begin, err := in.Peek(len(packed.Magic))
 	switch {
@@ -135,7 +135,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*capture.Capture,
 	case len(begin) == 0:
 		return nil, err
 	case !beginsWithAny(begin, streamBegins):
-		return nil, capture.ErrNoCapture
+		return nil, rows.ErrNoCapture
 	}
 	file, err := bundle.Temporary()
 	if err != nil {
@@ -149,12 +149,12 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*capture.Capture,
 		file.Close()
 		return nil, err
 	}
-	c, err := capture.OpenFrom(path, file)
+	c, err := rows.OpenFrom(path, file)
 	if err == nil {
 		return c, nil
 	}
 	defer file.Close()
-	if errors.Is(err, capture.ErrNoCapture) {
+	if errors.Is(err, rows.ErrNoCapture) {
 		return openOther(f, path, file)
 	}
 	return nil, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/rules"
@@ -37,14 +37,14 @@ func InRun(conn int) (run, number int) { return conn >> runShift, conn & (1<<run
 
 // JudgeCapture judges a capture. What did not come is judged in runs that have their end. If the
 // context ends, the report has what was found so far, and the error is the context's cause.
-func JudgeCapture(ctx context.Context, c *capture.Capture) (lint.Report, error) {
+func JudgeCapture(ctx context.Context, c *rows.Capture) (lint.Report, error) {
 	r := newReader(c, nil)
 	err := r.close(ctx)
 	return r.linter.Report(), err
 }
 
 // JudgeRow judges the run of a row; the findings are those about the row, the gravest first.
-func JudgeRow(row *capture.Row) (lint.Report, error) {
+func JudgeRow(row *rows.Row) (lint.Report, error) {
 	lines := map[int64]bool{}
 	for at := range row.Lines() {
 		lines[at] = true
@@ -89,7 +89,7 @@ const (
 
 // A reader judges a capture, and goes on where that has grown.
 type reader struct {
-	frames *capture.FrameReader
+	frames *rows.FrameReader
 	linter *lint.Linter
 	// run is the only run that is judged, -1 for all.
 	run int
@@ -104,7 +104,7 @@ type reader struct {
 	closed  bool
 }
 
-func newReader(c *capture.Capture, found func(at int64, f lint.Finding)) *reader {
+func newReader(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
 	r := &reader{frames: c.FrameReader(), run: -1, found: found, earlier: map[conv.Spot][]lint.Finding{}}
 	o := lint.Options{Tools: LintTools, Ended: func(conn int) bool {
 		run, _ := InRun(conn)
@@ -133,7 +133,7 @@ func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.S
 
 // read judges what was recorded since it was called last.
 func (r *reader) read(ctx context.Context) error {
-	return r.frames.Each(func(at capture.FramePlace, f wire.Frame) error {
+	return r.frames.Each(func(at rows.FramePlace, f wire.Frame) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -161,7 +161,7 @@ func (r *reader) close(ctx context.Context) error {
 	if len(r.earlier) == 0 {
 		return nil
 	}
-	err := r.frames.Restart().Each(func(at capture.FramePlace, f wire.Frame) error {
+	err := r.frames.Restart().Each(func(at rows.FramePlace, f wire.Frame) error {
 		spot := conv.Spot{Conn: ConnOfRun(at.Run, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {
 			r.found(at.At, finding)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/lint"
 	"mcpc/internal/wire"
 )
@@ -56,9 +57,9 @@ func (r *recording) page(id string) {
 
 func (r *recording) end() { r.write(capture.AppendEnd(nil, capture.End{Time: time.Unix(99, 0)})) }
 
-func (r *recording) open() *capture.Capture {
+func (r *recording) open() *rows.Capture {
 	r.t.Helper()
-	c, err := capture.Open(r.name)
+	c, err := rows.Open(r.name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func (r *recording) open() *capture.Capture {
 }
 
 // broke reports which of two rules a row broke, as a filter sees it.
-func broke(t *testing.T, j *RowFindings, row *capture.Row) (entry, cursor bool) {
+func broke(t *testing.T, j *RowFindings, row *rows.Row) (entry, cursor bool) {
 	t.Helper()
 	words, err := j.Of(row)
 	if err != nil {
@@ -162,7 +163,7 @@ func TestFindingsOfManyCaptures(t *testing.T) {
 			t.Error("no error")
 		}
 	}
-	if words, err := j.Of(&capture.Row{}); words != nil || err != nil {
+	if words, err := j.Of(&rows.Row{}); words != nil || err != nil {
 		t.Error(words, err)
 	}
 }

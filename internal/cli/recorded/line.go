@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/client"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
@@ -49,7 +49,7 @@ func AddLine(s *traffic.Script, g Request) error {
 
 // ServerIn is what a server said that it is, when the conversation was opened;
 // "" where that is not in the capture.
-func ServerIn(c *capture.Capture, row *capture.Row) string {
+func ServerIn(c *rows.Capture, row *rows.Row) string {
 	for _, opening := range c.Rows() {
 		if !slices.Contains(OpeningMethods, opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
 			continue

@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/compress/packed"
 	"mcpc/internal/connect"
@@ -35,7 +36,7 @@ var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // A Recording is the capture that a word means; index or number name one exchange of it.
 type Recording struct {
-	*capture.Capture
+	*rows.Capture
 	// name is that of the capture in errors.
 	name, number string
 	index        int
@@ -66,23 +67,23 @@ const Stdin = "-"
 
 // OpenFile opens a file, or stdin, that is a capture, a bundle or an HTTP archive; it makes a capture of an archive.
 // Unreadable makes an ending of its errors.
-func OpenFile(f *cmdutil.Factory, path string) (*capture.Capture, error) {
-	return openWith(f, path, capture.Open)
+func OpenFile(f *cmdutil.Factory, path string) (*rows.Capture, error) {
+	return openWith(f, path, rows.Open)
 }
 
 // OpenIndexed is OpenFile for a file that may have an index in the state directory, or gets
 // one.
-func OpenIndexed(f *cmdutil.Factory, path string) (*capture.Capture, error) {
+func OpenIndexed(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	ring, err := f.Env.Ring()
 	if err != nil {
 		return OpenFile(f, path)
 	}
-	return openWith(f, path, func(path string) (*capture.Capture, error) {
-		return capture.OpenIndexed(path, ring.Indexes())
+	return openWith(f, path, func(path string) (*rows.Capture, error) {
+		return rows.OpenIndexed(path, ring.Indexes())
 	})
 }
 
-func openWith(f *cmdutil.Factory, path string, open func(string) (*capture.Capture, error)) (*capture.Capture, error) {
+func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture, error)) (*rows.Capture, error) {
 	if path == Stdin {
 		return openStream(f, path, f.In)
 	}
@@ -94,7 +95,7 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*capture.Captu
 		defer in.Close()
 		return openStream(f, path, in)
 	}
-	if info, err := capture.Stat(path); err == nil && info.Size() > largeFile {
+	if info, err := rows.Stat(path); err == nil && info.Size() > largeFile {
 		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
 	}
 	c, err := open(path)
@@ -103,7 +104,7 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*capture.Captu
 		c.Close()
 		return nil, errEmpty
 	}
-	if !errors.Is(err, capture.ErrNoCapture) {
+	if !errors.Is(err, rows.ErrNoCapture) {
 		return c, err
 	}
 	file, err := os.Open(path)
@@ -115,7 +116,7 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*capture.Captu
 }
 
 // openOther opens a file that is a bundle or an HTTP archive. The caller closes it.
-func openOther(f *cmdutil.Factory, path string, file *os.File) (*capture.Capture, error) {
+func openOther(f *cmdutil.Factory, path string, file *os.File) (*rows.Capture, error) {
 	c, err := bundle.OpenFrom(path, file)
 	if errors.Is(err, bundle.ErrNoBundle) {
 		return openArchive(f, path, file)
@@ -164,7 +165,7 @@ func split(word string) (path, number string) {
 func (r Recording) NamesOne() bool { return r.number != "" || r.index > 0 }
 
 // Row is the exchange that is named, else the one that the capture is about.
-func (r Recording) Row() (*capture.Row, wire.Outcome) {
+func (r Recording) Row() (*rows.Row, wire.Outcome) {
 	if r.number != "" {
 		return r.numbered()
 	}
@@ -182,28 +183,28 @@ func (r Recording) Row() (*capture.Row, wire.Outcome) {
 
 // numbered finds an exchange of a file: by the number that mcpc log --file shows,
 // which of a recording from the ring begins with its run, or counted from 1.
-func (r Recording) numbered() (*capture.Row, wire.Outcome) {
+func (r Recording) numbered() (*rows.Row, wire.Outcome) {
 	if n, err := strconv.Atoi(r.number); err == nil && r.Capture.Row(n) != nil && r.Capture.Row(n).Number() == r.number {
 		return r.Capture.Row(n), wire.Outcome{}
 	}
-	rows := r.Rows()
-	if i := slices.IndexFunc(rows, func(row *capture.Row) bool { return row.Number() == r.number }); i >= 0 {
-		return rows[i], wire.Outcome{}
+	all := r.Rows()
+	if i := slices.IndexFunc(all, func(row *rows.Row) bool { return row.Number() == r.number }); i >= 0 {
+		return all[i], wire.Outcome{}
 	}
-	if index, err := strconv.Atoi(r.number); len(rows) == 0 || err == nil && r.Capture.Row(index) != nil {
+	if index, err := strconv.Atoi(r.number); len(all) == 0 || err == nil && r.Capture.Row(index) != nil {
 		r.number, r.index = "", index
 		return r.Row()
 	}
-	which := rows[0].Number()
-	if len(rows) > 1 {
-		which += " to " + rows[len(rows)-1].Number()
+	which := all[0].Number()
+	if len(all) > 1 {
+		which += " to " + all[len(all)-1].Number()
 	}
 	return nil, usage.Outcome(usage.New(r.name+" has no exchange "+r.number+", only "+which, wire.Run("log --file "+shellwords.Quote(r.name))+" shows them"))
 }
 
 // Pick finds the exchange that a word means: without one the last. A caller closes the
 // capture.
-func Pick(f *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, wire.Outcome) {
+func Pick(f *cmdutil.Factory, word string) (*rows.Capture, *rows.Row, wire.Outcome) {
 	if word == "" || word == "last" {
 		return pickLast(f)
 	}
@@ -225,10 +226,10 @@ func nothingRecorded() wire.Outcome {
 
 // pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
 // seen none.
-func pickLast(f *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome) {
-	var last *capture.Row
-	var in *capture.Capture
-	out := NewestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
+func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
+	var last *rows.Row
+	var in *rows.Capture
+	out := NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
 		if last != nil && last.Settled() && written.Before(last.Ended()) {
 			return false
 		}
@@ -282,7 +283,7 @@ func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome
 }
 
 func openFound(run capture.Run) (Recording, wire.Outcome) {
-	c, err := capture.OpenIndexed(run.Path, "")
+	c, err := rows.OpenIndexed(run.Path, "")
 	if err != nil {
 		return Recording{}, Unreadable(run.Path, err)
 	}
@@ -303,7 +304,7 @@ func Unreadable(path string, err error) wire.Outcome {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
-	case errors.Is(err, capture.ErrNoCapture):
+	case errors.Is(err, rows.ErrNoCapture):
 		return usage.Outcome(usage.New(path+": "+err.Error(),
 			"recordings are captures (.jsonl), bundles (.mcpcz.html) and HTTP archives (.har)"))
 	case errors.Is(err, packed.ErrNone), errors.Is(err, packed.ErrTooLarge), errors.As(err, &damage):
@@ -318,7 +319,7 @@ func Unreadable(path string, err error) wire.Outcome {
 }
 
 // Warn says what of a capture could not be read.
-func Warn(f *cmdutil.Factory, c *capture.Capture) {
+func Warn(f *cmdutil.Factory, c *rows.Capture) {
 	for _, finding := range c.Findings() {
 		f.Warn(cmdutil.ShownFile(c.Path) + ": " + finding.Text)
 	}
@@ -328,7 +329,7 @@ func Warn(f *cmdutil.Factory, c *capture.Capture) {
 // first, until look wants no more; written is when the last of it was, at the latest.
 // A capture that was pruned meanwhile is passed over, one that cannot be read is
 // reported.
-func NewestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
+func NewestFirst(f *cmdutil.Factory, look func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
 	ring, err := f.Env.Ring()
 	if err != nil {
 		return connect.StateFailed(err)
@@ -341,7 +342,7 @@ func NewestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.
 		return cmp.Or(y.Modified.Compare(x.Modified), y.Number-x.Number)
 	})
 	for _, run := range runs {
-		c, err := capture.OpenIndexed(run.Path, "")
+		c, err := rows.OpenIndexed(run.Path, "")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

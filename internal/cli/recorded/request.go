@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -20,9 +21,9 @@ import (
 
 // A Request is a recorded request that is to be issued again.
 type Request struct {
-	Row      *capture.Row
+	Row      *rows.Row
 	Exchange *wire.Exchange
-	Capture  *capture.Capture
+	Capture  *rows.Capture
 	Version  string
 }
 
@@ -44,7 +45,7 @@ func (g Request) Unasked() error {
 	switch {
 	case g.Row.Apart:
 		return &traffic.ScriptError{Text: "it has no client request"}
-	case capture.ByServer(g.Row):
+	case rows.ByServer(g.Row):
 		return &traffic.ScriptError{Text: "it is a server request, not a client request"}
 	}
 	return nil

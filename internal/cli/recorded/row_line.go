@@ -3,7 +3,7 @@ package recorded
 import (
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // A Line is a row as a script reads it. Times are RFC 3339, durations seconds.
@@ -56,7 +56,7 @@ type cancelOut struct {
 }
 
 // LineOf is a row as a script reads it.
-func LineOf(r *capture.Row) Line {
+func LineOf(r *rows.Row) Line {
 	out := Line{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
 		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
 		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), FirstByte: r.First.Seconds(), Conn: r.Conn,

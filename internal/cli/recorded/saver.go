@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -83,7 +83,7 @@ func (s *ExportSaver) Omit(why string) {
 // Add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *ExportSaver) Add(g Request, among bool) error {
-	if g.Bare() || capture.ByServer(g.Row) {
+	if g.Bare() || rows.ByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
 	}

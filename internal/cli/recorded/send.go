@@ -3,7 +3,7 @@ package recorded
 import (
 	"context"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -27,12 +27,12 @@ func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 }
 
 // RequestIn is the request of a row, which a word names in hints.
-func RequestIn(f *cmdutil.Factory, c *capture.Capture, row *capture.Row, word string) (Request, wire.Outcome) {
+func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) (Request, wire.Outcome) {
 	exchange, err := row.Exchange()
 	switch {
 	case err != nil:
 		return Request{}, usage.LocalIO("reading "+row.Path(), err)
-	case capture.ByServer(row):
+	case rows.ByServer(row):
 		return Request{}, usage.Outcome(usage.New(NameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
 		return Request{}, usage.Outcome(usage.New(NameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/client"
 	"mcpc/internal/match"
 	"mcpc/internal/redact"
@@ -20,7 +20,7 @@ type answers struct {
 	s  *selection
 	mu sync.Mutex
 	// open are the questions of the requests under way; those under nil came at any time.
-	open map[*capture.Row][]*question
+	open map[*rows.Row][]*question
 	// roots is the last list of roots that was given: a client has one.
 	roots *question
 }
@@ -32,14 +32,14 @@ type question struct {
 
 // newAnswers reads those that may be needed at any time.
 func newAnswers(s *selection) (a *answers, err error) {
-	a = &answers{s: s, open: map[*capture.Row][]*question{}}
+	a = &answers{s: s, open: map[*rows.Row][]*question{}}
 	a.open[nil], err = a.recorded(nil)
 	return a, err
 }
 
 // begin takes the answers of an exchange, and reports whether a secret of the recording is
 // among them, which cannot be sent.
-func (a *answers) begin(row *capture.Row, x *wire.Exchange) (hidden bool, err error) {
+func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error) {
 	var all []*question
 	for _, q := range replay.Questions(x) {
 		if q.Answer != nil && q.Key != "" {
@@ -58,7 +58,7 @@ func (a *answers) begin(row *capture.Row, x *wire.Exchange) (hidden bool, err er
 }
 
 // recorded reads the requests of the server's own that came during a row, and their answers.
-func (a *answers) recorded(row *capture.Row) (all []*question, err error) {
+func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 	for _, asked := range a.s.asked[row] {
 		x, err := asked.Exchange()
 		if err != nil {
@@ -74,7 +74,7 @@ func (a *answers) recorded(row *capture.Row) (all []*question, err error) {
 }
 
 // end forgets those of an exchange.
-func (a *answers) end(row *capture.Row) {
+func (a *answers) end(row *rows.Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, row)

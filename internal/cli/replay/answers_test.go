@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/client"
 	"mcpc/internal/replay"
 	"mcpc/internal/wire"
@@ -43,7 +43,7 @@ func TestAnswers(t *testing.T) {
 		"no roots":             {asked: []asking{{"", roots, "", ""}, {"k", roots, "", ""}}},
 		"a secret of its time": {during: []*question{q("", form, "{}", `"••••(len 40, sha256:1a2b)"`)}, asked: []asking{{"", form, "{}", ""}}},
 	} {
-		a := &answers{open: map[*capture.Row][]*question{{}: c.during, nil: c.anytime}}
+		a := &answers{open: map[*rows.Row][]*question{{}: c.during, nil: c.anytime}}
 		for i, asked := range c.asked {
 			got := a.answer(context.Background(), client.Asking{Key: asked.key, Method: asked.method, Params: json.RawMessage(asked.params)})
 			// A request for the roots that stands alone may come at any time, and fails no request.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
@@ -25,7 +25,7 @@ import (
 )
 
 // issue sends a recorded request again, unless something speaks against it, and compares.
-func (p *player) issue(ctx context.Context, row *capture.Row, x *wire.Exchange) item {
+func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
 	it := item{row: row, Report: replay.Report{Verdict: replay.Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
 	asked := recorded.WithoutMarks(m)
@@ -102,7 +102,7 @@ var harmless = []string{"ping", "tools/list", "tools/call", "resources/list", "r
 	"resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "tasks/get", "tasks/result", "tasks/list"}
 
 // against says why a request is not sent; "" where nothing speaks against it.
-func (p *player) against(row *capture.Row, m *wire.Message, x *wire.Exchange) string {
+func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
 	was, is := cmp.Or(row.Revision, p.c.Revision()), p.c.Revision()
 	switch {
 	case row.Channel == exchange.ChannelCancelled:
@@ -178,7 +178,7 @@ func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 
 // levelOf is the log level that the recorded client had asked for when it sent a request: in
 // the request, or by one of its own before; "" for none.
-func (p *player) levelOf(row *capture.Row, m *wire.Message) string {
+func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := conversationOf(row)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
@@ -28,8 +28,8 @@ const (
 
 // A learner gathers the answers of several runs of one selection.
 type learner struct {
-	answered map[*capture.Row]*answered
-	order    []*capture.Row
+	answered map[*rows.Row]*answered
+	order    []*rows.Row
 	held     int
 	failed   error
 	// left are the paths that differ from the recording and for which no matcher is proposed.
@@ -47,7 +47,7 @@ type answered struct {
 // learn replays several times, and proposes matchers for what differed between the runs. It
 // judges nothing and applies none of them.
 func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, judge judgement) error {
-	l := &learner{answered: map[*capture.Row]*answered{}}
+	l := &learner{answered: map[*rows.Row]*answered{}}
 	for range o.learn {
 		c, out := s.play(ctx, f, o, judge, l.item)
 		if !out.Good() {
@@ -180,7 +180,7 @@ func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparis
 }
 
 // leave lists what of a row differs from the recording and no rule is for.
-func (l *learner) leave(row *capture.Row, was json.RawMessage, rules *match.Rules) {
+func (l *learner) leave(row *rows.Row, was json.RawMessage, rules *match.Rules) {
 	add := func(path, why string) {
 		text := strings.TrimSpace(row.Method+" "+row.Name) + " " + path + why
 		if !slices.Contains(l.left, text) {

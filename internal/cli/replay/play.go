@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
@@ -23,7 +23,7 @@ import (
 
 // An item is what became of one recorded request.
 type item struct {
-	row *capture.Row
+	row *rows.Row
 	replay.Report
 	// Why says why it was not sent, or what else a reader has to know.
 	Why string
@@ -136,7 +136,7 @@ const (
 )
 
 // one replays one request.
-func (p *player) one(ctx context.Context, row *capture.Row) item {
+func (p *player) one(ctx context.Context, row *rows.Row) item {
 	notRun := func(why string) item {
 		return item{row: row, Report: replay.Report{Verdict: replay.NotRun}, Why: why}
 	}
@@ -164,7 +164,7 @@ func (p *player) one(ctx context.Context, row *capture.Row) item {
 }
 
 // was is the recorded side of an exchange.
-func was(row *capture.Row, x *wire.Exchange) replay.Side {
+func was(row *rows.Row, x *wire.Exchange) replay.Side {
 	s := replay.Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
 	if row.Channel != exchange.ChannelOpen {
 		s.Failed = wire.Kind(row.Channel)
@@ -187,7 +187,7 @@ func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
 
 // ends reports an outcome after which nothing more can be asked, while the recorded request did
 // not end so. A server that answers with an HTTP status is there.
-func ends(row *capture.Row, out wire.Outcome) bool {
+func ends(row *rows.Row, out wire.Outcome) bool {
 	gone := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
 	return gone && row.Channel != string(out.Kind)
 }

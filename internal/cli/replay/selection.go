@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -18,12 +18,12 @@ import (
 
 // A selection is what of a recording is replayed.
 type selection struct {
-	capture *capture.Capture
+	capture *rows.Capture
 	version string // of mcpc
-	rows    []*capture.Row
+	rows    []*rows.Row
 	// asked are the server's requests by the request during which they came; those under nil
 	// came at any time.
-	asked map[*capture.Row][]*capture.Row
+	asked map[*rows.Row][]*rows.Row
 	// readOnly says of the tools that the recording lists whether they are marked so.
 	readOnly map[string]bool
 	// capabilities are those that the recorded clients declared.
@@ -31,24 +31,24 @@ type selection struct {
 }
 
 // choose opens the recording and selects the requests of clients in it. A caller closes it.
-func choose(f *cmdutil.Factory, o options, fits func(*capture.Row) bool) (*selection, wire.Outcome) {
+func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selection, wire.Outcome) {
 	c, out := recorded.Open(f, o.Word)
 	if !out.Good() {
 		return nil, out
 	}
 	recorded.Warn(f, c.Capture)
 	f.HideIn(c.Capture)
-	s := &selection{capture: c.Capture, version: f.Version, asked: map[*capture.Row][]*capture.Row{}, readOnly: map[string]bool{}}
-	rows := c.Rows()
+	s := &selection{capture: c.Capture, version: f.Version, asked: map[*rows.Row][]*rows.Row{}, readOnly: map[string]bool{}}
+	all := c.Rows()
 	if c.NamesOne() {
 		row, out := c.Row()
 		if !out.Good() {
 			c.Close()
 			return nil, out
 		}
-		rows = []*capture.Row{row}
+		all = []*rows.Row{row}
 	}
-	for _, row := range rows {
+	for _, row := range all {
 		if asks(row) && (len(o.only) == 0 || slices.Contains(o.only, row.Method)) && fits(row) {
 			s.rows = append(s.rows, row)
 		}
@@ -68,21 +68,21 @@ func choose(f *cmdutil.Factory, o options, fits func(*capture.Row) bool) (*selec
 
 // asks reports a request of a client that a replay sends itself: not what opens a
 // conversation.
-func asks(row *capture.Row) bool {
-	return !capture.ByServer(row) && !row.Apart && !row.Elsewhere && !row.Orphan && row.Method != "" &&
+func asks(row *rows.Row) bool {
+	return !rows.ByServer(row) && !row.Apart && !row.Elsewhere && !row.Orphan && row.Method != "" &&
 		row.HasConn() && !slices.Contains(recorded.OpeningMethods, row.Method)
 }
 
 // A conversation tells the connections of a recording apart.
 type conversation struct {
-	run  capture.RunID
+	run  rows.RunID
 	conn int
 }
 
-func conversationOf(row *capture.Row) conversation { return conversation{row.RunID(), row.Conn} }
+func conversationOf(row *rows.Row) conversation { return conversation{row.RunID(), row.Conn} }
 
 // learn finds out what a replay has to know before it begins.
-func (s *selection) learn(all []*capture.Row) error {
+func (s *selection) learn(all []*rows.Row) error {
 	replayed := map[conversation]bool{}
 	for _, row := range s.rows {
 		replayed[conversationOf(row)] = true
@@ -92,9 +92,9 @@ func (s *selection) learn(all []*capture.Row) error {
 		at := conversationOf(row)
 		switch {
 		case row.Elsewhere || row.Apart:
-		case capture.ByServer(row) && row.Method == "roots/list":
+		case rows.ByServer(row) && row.Method == "roots/list":
 			s.asked[nil] = append(s.asked[nil], row) // whatever the client waited for then
-		case capture.ByServer(row):
+		case rows.ByServer(row):
 			s.asked[row.Within] = append(s.asked[row.Within], row)
 		case row.Method == "tools/list", replayed[at] && !declared[at]:
 			x, err := row.Exchange()

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -67,7 +67,7 @@ func levelOf(strict bool) redact.Guess {
 // A Bundle is one that is not written yet: its capture is, without secrets.
 type Bundle struct {
 	*bundle.Content
-	capture *capture.Capture
+	capture *rows.Capture
 	// numbers are those that the exchanges had, added is how many of these were not meant.
 	numbers []string
 	added   int
@@ -75,7 +75,7 @@ type Bundle struct {
 
 // NewBundle makes a bundle of the exchanges that pick picks, and closes their capture. A caller
 // closes the bundle.
-func NewBundle(ctx context.Context, f *cmdutil.Factory, o BundleOptions, pick func() (*capture.Capture, []*capture.Row, wire.Outcome)) (*Bundle, error) {
+func NewBundle(ctx context.Context, f *cmdutil.Factory, o BundleOptions, pick func() (*rows.Capture, []*rows.Row, wire.Outcome)) (*Bundle, error) {
 	rules, err := ReadRules(o.Redact)
 	if err != nil {
 		return nil, err
@@ -103,34 +103,34 @@ func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
 // copied makes the capture of the bundle.
-func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, pick func() (*capture.Capture, []*capture.Row, wire.Outcome)) (*Bundle, error) {
+func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, pick func() (*rows.Capture, []*rows.Row, wire.Outcome)) (*Bundle, error) {
 	known := &checker{a: f, from: map[string]string{}}
 	known.environment()
 	if err := known.state(); err != nil {
 		return nil, cmdutil.Exit(connect.StateFailed(err))
 	}
-	c, rows, out := pick()
+	c, all, out := pick()
 	if !out.Good() {
 		return nil, cmdutil.Exit(out)
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	meant := len(rows)
-	rows = WithContext(c, rows)
-	added := len(rows) - meant + o.Added
-	if err := h.Learn(ctx, c, rows); err != nil {
+	meant := len(all)
+	all = WithContext(c, all)
+	added := len(all) - meant + o.Added
+	if err := h.Learn(ctx, c, all); err != nil {
 		return nil, err
 	}
-	d, err := h.Draft(c, rows)
+	d, err := h.Draft(c, all)
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &Bundle{Content: d, numbers: sliceutil.Map(rows, (*capture.Row).Number), added: added}, nil
+	return &Bundle{Content: d, numbers: sliceutil.Map(all, (*rows.Row).Number), added: added}, nil
 }
 
 // complete makes the other members of the capture, which has no secrets any more.
 func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
-	if b.capture, err = capture.OpenFrom(bundle.CaptureName, b.Content.Capture); err != nil {
+	if b.capture, err = rows.OpenFrom(bundle.CaptureName, b.Content.Capture); err != nil {
 		return err
 	}
 	c := b.capture
@@ -152,19 +152,19 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	if b.added > 0 {
 		m.Notes = append(m.Notes, english.Plural(b.added, "exchange")+" added to those that were chosen: handshakes and lists of tools of their conversations")
 	}
-	if now := sliceutil.Map(c.Rows(), (*capture.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows && !slices.Equal(now, b.numbers) {
+	if now := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows && !slices.Equal(now, b.numbers) {
 		m.Was = b.numbers
 	}
 	if b.Tools, err = listsOf(c); err != nil {
 		return err
 	}
 	var report bytes.Buffer
-	rows := c.Rows()
-	if len(rows) > mostInReport {
-		rows = rows[:mostInReport]
+	all := c.Rows()
+	if len(all) > mostInReport {
+		all = all[:mostInReport]
 		m.Notes = append(m.Notes, fmt.Sprintf("%s has the first %d exchanges", bundle.ReportName, mostInReport))
 	}
-	if err := reports(f, &report, c, rows); err != nil {
+	if err := reports(f, &report, c, all); err != nil {
 		return err
 	}
 	b.Report = report.Bytes()
@@ -196,7 +196,7 @@ type listing struct {
 var lists = map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
 
 // listsOf is what each server listed last, as JSON: all pages of it.
-func listsOf(c *capture.Capture) ([]byte, error) {
+func listsOf(c *rows.Capture) ([]byte, error) {
 	all := []*listing{}
 	for _, row := range c.Rows() {
 		member, opens := lists[row.Method], slices.Contains(recorded.OpeningMethods, row.Method)

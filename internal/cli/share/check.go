@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client/auth"
@@ -119,7 +119,7 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 
 // leaksPacked looks into the text of a compressed recording.
 func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
-	f, err := capture.Lines(name)
+	f, err := rows.Lines(name)
 	if err == nil {
 		defer f.Close()
 		leaks, err = c.leaksByLine(f, longestChecked)

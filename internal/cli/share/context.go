@@ -3,7 +3,7 @@ package share
 import (
 	"slices"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/live"
@@ -13,9 +13,9 @@ import (
 // WithContext adds the rows without which others cannot be understood, and no mock can be made of
 // them: the handshakes of their conversations, and the pages of the tools/list that told the client most before the
 // last of them.
-func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
-	in := map[*capture.Row]bool{}
-	for _, r := range rows {
+func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
+	in := map[*rows.Row]bool{}
+	for _, r := range listed {
 		in[r] = true
 	}
 	all := map[live.Talk]*around{}
@@ -33,7 +33,7 @@ func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 		case opens && (talk.Conn >= 0 || len(a.opens) == 0):
 			a.opens = append(a.opens, r)
 		case opens && r.Channel == exchange.ChannelOK && i < a.last: // of a client that began anew for each request
-			a.opens = []*capture.Row{r}
+			a.opens = []*rows.Row{r}
 		case r.Method == view.ToolsList:
 			a.list(pages.Page(r), r, i)
 		}
@@ -43,27 +43,27 @@ func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 			in[r] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !in[r] })
+	return slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !in[r] })
 }
 
 // around has what is added to the chosen rows of one conversation; last is the place of the last of
 // these in the capture.
 type around struct {
 	last  int
-	opens []*capture.Row
+	opens []*rows.Row
 	// lists are the pages of each tools/list, early is how many of them began before the last row.
-	lists [][]*capture.Row
+	lists [][]*rows.Row
 	early int
 }
 
 // list takes a page of a tools/list.
-func (a *around) list(p *view.ListPage, r *capture.Row, at int) {
+func (a *around) list(p *view.ListPage, r *rows.Row, at int) {
 	switch {
 	case p == nil:
 	case p.Cursor != "" && len(a.lists) > 0:
 		a.lists[len(a.lists)-1] = append(a.lists[len(a.lists)-1], r)
 	default:
-		a.lists = append(a.lists, []*capture.Row{r})
+		a.lists = append(a.lists, []*rows.Row{r})
 		if at <= a.last {
 			a.early = len(a.lists)
 		}
@@ -71,7 +71,7 @@ func (a *around) list(p *view.ListPage, r *capture.Row, at int) {
 }
 
 // best is the newest of the lists with the most pages, of those before the last row if there are any.
-func (a *around) best() (best []*capture.Row) {
+func (a *around) best() (best []*rows.Row) {
 	lists := a.lists
 	if a.early > 0 {
 		lists = lists[:a.early]

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // A call is given away with the handshake and with the list that had told its client most by then.
@@ -36,7 +36,7 @@ func TestWithContext(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(path)
+	c, err := rows.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/har"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/traffic"
@@ -18,44 +18,44 @@ import (
 
 // Crossing are the rows of which something crossed: others are kept for their
 // ending alone.
-func Crossing(rows []*capture.Row) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return row.Kinds == 0 })
+func Crossing(all []*rows.Row) []*rows.Row {
+	return slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool { return row.Kinds == 0 })
 }
 
 // As writes exchanges of a capture in a format, but no bundle. A format that it does not know
 // is an error.
-func As(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*rows.Row) error {
 	switch format {
 	case "har":
-		return har.Write(w, f.Version, rows)
+		return har.Write(w, f.Version, all)
 	case "jsonl":
-		return c.Copy(w, rows)
+		return c.Copy(w, all)
 	case "mcpc-yaml":
-		return exportSaved(f, w, c, rows)
+		return exportSaved(f, w, c, all)
 	case "markdown":
-		return reports(f, w, c, rows)
+		return reports(f, w, c, all)
 	case "mock-script":
-		return writeMockScript(w, rows, recorded.ServerInfoIn)
+		return writeMockScript(w, all, recorded.ServerInfoIn)
 	case "curl":
-		return commands(f, w, c, rows, &traffic.Script{}, recorded.AddCurl)
+		return commands(f, w, c, all, &traffic.Script{}, recorded.AddCurl)
 	case "mcpc":
 		script := &traffic.Script{}
-		some := slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool {
+		some := slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool {
 			return slices.Contains(recorded.OpeningMethods, row.Method)
 		})
-		if len(some) > 0 && len(some) < len(rows) {
-			rows = some
+		if len(some) > 0 && len(some) < len(all) {
+			all = some
 			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
 		}
-		return commands(f, w, c, rows, script, recorded.AddLine)
+		return commands(f, w, c, all, script, recorded.AddLine)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }
 
 // commands writes a script that sends the requests of exchanges. An exchange that has no
 // command is a comment, or the error if it is the only one.
-func commands(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row, script *traffic.Script,
+func commands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row, script *traffic.Script,
 	add func(*traffic.Script, recorded.Request) error) error {
 	for i, row := range rows {
 		if i > 0 {
@@ -86,7 +86,7 @@ func Failed(err error) wire.Outcome {
 }
 
 // reports writes a report about each exchange.
-func reports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	for i, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {

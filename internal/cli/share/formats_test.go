@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 )
 
 // TestAsRefusesUnknownFormats writes nothing in a format that it does not know.
 func TestAsRefusesUnknownFormats(t *testing.T) {
 	for _, format := range []string{"", "nope", "bundle", "CURL"} {
 		var b bytes.Buffer
-		err := As(nil, format, &b, &capture.Capture{}, nil)
+		err := As(nil, format, &b, &rows.Capture{}, nil)
 		if err == nil || b.Len() > 0 {
 			t.Errorf("%q: %v, %q", format, err, b.String())
 		}

@@ -33,7 +33,7 @@ func harSchema(t *testing.T) *validate.Schema {
 // HAR against the schema that was written from its specification.
 func TestHARFitsItsSchema(t *testing.T) {
 	schema := harSchema(t)
-	path, err := filepath.Abs(filepath.Join("..", "..", "capture", "testdata", "golden.jsonl"))
+	path, err := filepath.Abs(filepath.Join("..", "..", "capture", "rows", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -64,7 +64,7 @@ var HiddenAs = map[redact.FoundKind]string{
 
 // Learn reads through all exchanges of a capture: a value that is named like a secret in one
 // place may stand in another one, before it or without its name. --redact is about those of rows.
-func (h *Hider) Learn(ctx context.Context, c *capture.Capture, rows []*capture.Row) error {
+func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) error {
 	s := &h.Factory.Secrets
 	s.Guess = h.Level
 	for _, r := range h.Rules {
@@ -77,8 +77,8 @@ func (h *Hider) Learn(ctx context.Context, c *capture.Capture, rows []*capture.R
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)
 	}
-	meant := map[*capture.Row]bool{}
-	for _, row := range rows {
+	meant := map[*rows.Row]bool{}
+	for _, row := range all {
 		meant[row] = true
 	}
 	for _, row := range c.Rows() {
@@ -153,7 +153,7 @@ func textsIn(value json.RawMessage, all []string) []string {
 }
 
 // Draft copies the exchanges without their secrets, and returns what of their bundle is known by then.
-func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*bundle.Content, error) {
+func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (p *placeholders) Write(line []byte) (int, error) {
 }
 
 // HiddenIn counts what is hidden in the rows of a capture, as in a bundle of them.
-func HiddenIn(c *capture.Capture) (int, error) {
+func HiddenIn(c *rows.Capture) (int, error) {
 	p := placeholders{values: map[string]bool{}}
 	err := c.Copy(&p, c.Rows())
 	return p.hidden, err

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/mock"
 	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/samples"
@@ -110,7 +110,7 @@ func isCapture(t *testing.T, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := capture.Open(name); err != nil || len(c.Rows()) == 0 {
+	if c, err := rows.Open(name); err != nil || len(c.Rows()) == 0 {
 		t.Errorf("not a capture: %v", err)
 	}
 }

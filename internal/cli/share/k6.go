@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/bench/k6"
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -27,7 +27,7 @@ const loadTime = 30 * time.Second
 
 // WriteK6 writes the calls of clients among recorded exchanges as a load test for k6, into the
 // directory -o.
-func WriteK6(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error {
+func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	l := &load{capture: c, version: f.Version, left: map[string]int{}}
 	for _, row := range rows {
 		if err := l.add(row); err != nil {
@@ -58,7 +58,7 @@ func WriteK6(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error 
 
 // A load is a load test that is made of a recording.
 type load struct {
-	capture *capture.Capture
+	capture *rows.Capture
 	version string
 	plan    k6.Plan
 	binder  k6.Binder
@@ -96,7 +96,7 @@ func (l *load) leftOut() string {
 }
 
 // add adds the call of a row, or counts why it is none.
-func (l *load) add(row *capture.Row) error {
+func (l *load) add(row *rows.Row) error {
 	if reason := unrepeatable(row); reason != "" {
 		l.left[reason]++
 		return nil
@@ -162,13 +162,13 @@ func revisionOf(g recorded.Request) string {
 }
 
 // unrepeatable says why a row is no call that stands for itself; "" where it is one.
-func unrepeatable(row *capture.Row) string {
+func unrepeatable(row *rows.Row) string {
 	switch {
 	case slices.Contains(recorded.OpeningMethods, row.Method):
 		return "that open a connection (the script does that itself)"
 	case row.Apart || row.Orphan || row.Elsewhere || row.Method == "":
 		return "that are no request"
-	case capture.ByServer(row):
+	case rows.ByServer(row):
 		return "requested by the server"
 	case mcp.IsTaskMethod(row.Method):
 		return "about tasks (the script does not wait for any)"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
@@ -28,7 +28,7 @@ var protocols = []string{"_meta", "jsonrpc", "id", "method", "name", "type", "mi
 
 // Longest gives the longest words of a capture that a person may want to hide: in the values of
 // messages, the words of commands, and stderr.
-func Longest(c *capture.Capture) (words []string, err error) {
+func Longest(c *rows.Capture) (words []string, err error) {
 	l := longest{}
 	for _, head := range c.Heads {
 		for _, word := range slices.Concat(head.Argv, head.Command) {
@@ -93,7 +93,7 @@ const shortestDoubt = 20
 
 // Doubts are words of a capture that may still be secrets, shortened: long ones of letters and
 // digits.
-func Doubts(c *capture.Capture) ([]string, error) {
+func Doubts(c *rows.Capture) ([]string, error) {
 	words, err := Longest(c)
 	var doubts []string
 	for _, word := range words {

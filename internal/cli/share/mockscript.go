@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
@@ -33,7 +33,7 @@ type script struct {
 }
 
 // writeMockScript writes rows as a script. named is what a response says of its server, for a comment.
-func writeMockScript(w io.Writer, rows []*capture.Row, named func(response []byte) string) error {
+func writeMockScript(w io.Writer, rows []*rows.Row, named func(response []byte) string) error {
 	s := &script{times: map[string]int{}, named: named, out: bufio.NewWriterSize(w, 64<<10)}
 	for _, row := range rows {
 		if err := s.learn(row); err != nil {
@@ -74,15 +74,15 @@ func (s *script) head() {
 }
 
 // learn takes what a row says of the server.
-func (s *script) learn(row *capture.Row) error {
+func (s *script) learn(row *rows.Row) error {
 	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == exchange.ChannelOK {
 		s.speaks = append(s.speaks, row.Revision)
 	}
 	opens := slices.Contains(recorded.OpeningMethods, row.Method)
-	if !opens && !capture.ByServer(row) && row.Status > 0 {
+	if !opens && !rows.ByServer(row) && row.Status > 0 {
 		s.onlyHTTP = s.onlyHTTP || row.Status != http.StatusOK || row.Notes.Notifications > 0
 	}
-	if capture.ByServer(row) || row.Channel != exchange.ChannelOK || !opens && row.Method != "tools/list" {
+	if rows.ByServer(row) || row.Channel != exchange.ChannelOK || !opens && row.Method != "tools/list" {
 		return nil
 	}
 	x, err := row.Exchange()
@@ -97,14 +97,14 @@ func (s *script) learn(row *capture.Row) error {
 }
 
 // add writes what the server did for a row that learn has not taken.
-func (s *script) add(row *capture.Row) error {
+func (s *script) add(row *rows.Row) error {
 	if slices.Contains(recorded.OpeningMethods, row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK {
 		return nil
 	}
 	x, err := row.Exchange()
 	switch {
 	case err != nil || x == nil:
-	case capture.ByServer(row):
+	case rows.ByServer(row):
 		if !row.Apart {
 			s.comment(row, "the server asked; a script answers requests only")
 		}
@@ -118,7 +118,7 @@ func (s *script) add(row *capture.Row) error {
 }
 
 // opening takes what the server says of itself, which the mock says in its own words.
-func (s *script) opening(row *capture.Row, x *wire.Exchange) {
+func (s *script) opening(row *rows.Row, x *wire.Exchange) {
 	if isWord(row.Session()) {
 		s.session = row.Session()
 	}
@@ -142,7 +142,7 @@ func (s *script) list(x *wire.Exchange) {
 }
 
 // rule writes what the server did for one request.
-func (s *script) rule(row *capture.Row, x *wire.Exchange) {
+func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 	s.times[row.Method]++
 	fmt.Fprintf(s.out, "\non %s #%d\n", row.Method, s.times[row.Method])
 	s.inside("# " + strings.TrimSpace(commented(row.Number()+" "+row.Name+": "+row.Channel)))
@@ -208,7 +208,7 @@ func safeText(raw []byte) string {
 
 func (s *script) inside(line string) { s.out.WriteString("    " + line + "\n") }
 
-func (s *script) comment(row *capture.Row, text string) {
+func (s *script) comment(row *rows.Row, text string) {
 	fmt.Fprintf(s.out, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
 }
 

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/mock"
 	"mcpc/internal/wire"
 )
 
 // recording writes frames, "> MESSAGE" sent and "< MESSAGE" received, and returns the rows.
-func recording(t *testing.T, frames ...string) []*capture.Row {
+func recording(t *testing.T, frames ...string) []*rows.Row {
 	t.Helper()
 	text := capture.AppendHead(nil, capture.Head{By: capture.ByCommand, Target: "x"})
 	for i, frame := range frames {
@@ -30,7 +31,7 @@ func recording(t *testing.T, frames ...string) []*capture.Row {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

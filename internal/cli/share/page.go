@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
@@ -42,7 +42,7 @@ const (
 )
 
 // Of is the data with the exchanges of a capture, as they were at a time.
-func (d Page) Of(c *capture.Capture, at time.Time) ([]byte, error) {
+func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
 	now, judge := func() time.Time { return at }, &recorded.RowFindings{}
 	store, err := live.New(live.Options{Path: c.Path, Given: c, Now: now, Judge: judge})

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
@@ -14,7 +14,7 @@ import (
 
 // exportSaved writes rows as a file that mcpc run takes. Lists that other requests were
 // checked with are omitted, unless there is nothing else.
-func exportSaved(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	s, err := savedSteps(f, c, rows, false)
 	if err == nil && len(s.File.Steps)+len(s.Endless) == 0 && s.Lists > 0 {
 		s, err = savedSteps(f, c, rows, true)
@@ -45,7 +45,7 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*ca
 }
 
 // savedSteps makes steps of rows. lists is set where every list becomes one.
-func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*recorded.ExportSaver, error) {
+func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, lists bool) (*recorded.ExportSaver, error) {
 	s := &recorded.ExportSaver{KeepLists: lists}
 	for _, row := range rows {
 		exchange, err := row.Exchange()

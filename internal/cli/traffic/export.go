@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
@@ -187,29 +187,29 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 }
 
 // exported picks the exchanges: the one that a number means, or all that fit.
-func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture.Row, wire.Outcome) {
+func exported(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.Good() {
 		return nil, nil, out
 	}
-	rows := []*capture.Row{row}
+	all := []*rows.Row{row}
 	if o.several || o.word == c.Path {
-		rows = lastFitting(c.Rows(), recorded.Matching(f, o.filter), 0)
+		all = lastFitting(c.Rows(), recorded.Matching(f, o.filter), 0)
 	}
 	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
-		rows = share.Crossing(rows)
+		all = share.Crossing(all)
 	}
-	if len(rows) > 1 && (o.format == "curl" || o.format == "mcpc") {
-		rows = slices.DeleteFunc(slices.Clone(rows), capture.ByServer)
+	if len(all) > 1 && (o.format == "curl" || o.format == "mcpc") {
+		all = slices.DeleteFunc(slices.Clone(all), rows.ByServer)
 	}
-	if len(rows) == 0 {
+	if len(all) == 0 {
 		c.Close()
 		if !o.several && o.word != c.Path {
 			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export", wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
 		}
 		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
 	}
-	return c, rows, wire.Outcome{}
+	return c, all, wire.Outcome{}
 }
 
 // exportBundle writes the exchanges that are meant as a bundle.
@@ -217,7 +217,7 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 	if f.Output == "" {
 		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz.html"))
 	}
-	b, err := share.NewBundle(ctx, f, o.bundle, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return exported(f, o) })
+	b, err := share.NewBundle(ctx, f, o.bundle, func() (*rows.Capture, []*rows.Row, wire.Outcome) { return exported(f, o) })
 	if err != nil {
 		return err
 	}

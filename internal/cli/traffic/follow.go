@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -23,14 +23,14 @@ import (
 type follower struct {
 	a       *cmdutil.Factory
 	o       logOptions
-	fits    func(*capture.Row) bool
+	fits    func(*rows.Row) bool
 	tail    *live.Tail
 	columns []term.Column
 	grid    *term.Grid
 	// waiting are the rows that are not given yet, given those that are, whether they fitted
 	// or not, as long as more of them may come. Of a run that ended all rows are given as far
 	// as the offset in ended.
-	waiting, given map[capture.RowKey]*capture.Row
+	waiting, given map[rows.RowKey]*rows.Row
 	ended          map[int]int64
 	// hung are the exchanges that were given without an end, cancelled those that were given as cancelled.
 	hung, cancelled map[hanging]bool
@@ -42,13 +42,13 @@ type hanging struct {
 	at                     int64
 }
 
-func hangingOf(row *capture.Row) hanging {
+func hangingOf(row *rows.Row) hanging {
 	return hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
 }
 
-func newFollower(a *cmdutil.Factory, o logOptions, fits func(*capture.Row) bool) *follower {
+func newFollower(a *cmdutil.Factory, o logOptions, fits func(*rows.Row) bool) *follower {
 	return &follower{a: a, o: o, fits: fits, hung: map[hanging]bool{}, cancelled: map[hanging]bool{},
-		waiting: map[capture.RowKey]*capture.Row{}, given: map[capture.RowKey]*capture.Row{}, ended: map[int]int64{}}
+		waiting: map[rows.RowKey]*rows.Row{}, given: map[rows.RowKey]*rows.Row{}, ended: map[int]int64{}}
 }
 
 const (
@@ -91,12 +91,12 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 }
 
 // first opens the captures that there are and gives their rows.
-func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
+func (f *follower) first(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 	ring, err := f.a.Env.Ring()
 	if err != nil && f.o.file == "" {
 		return nil, connect.StateFailed(err)
 	}
-	f.tail, err = live.NewTail(live.Options{Path: f.o.file, Ring: ring, Open: func(path string) (*capture.Capture, error) { return recorded.OpenIndexed(f.a, path) }, Now: f.a.Now})
+	f.tail, err = live.NewTail(live.Options{Path: f.o.file, Ring: ring, Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.a, path) }, Now: f.a.Now})
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
@@ -113,7 +113,7 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 				recorded.Warn(f.a, c)
 			}
 			f.take(c.Rows())
-			list.add(written, func() []*capture.Row {
+			list.add(written, func() []*rows.Row {
 				return lastFitting(slices.Concat(f.thatEnded(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), f.fits, f.o.count)
 			})
 			c.Close()
@@ -123,7 +123,7 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 }
 
 // begin prints the rows that there are, under a head for a reader.
-func (f *follower) begin(ctx context.Context, rows []*capture.Row) error {
+func (f *follower) begin(ctx context.Context, rows []*rows.Row) error {
 	if style := f.a.OutStyle; style.Terminal && !f.o.lines {
 		f.columns = logColumns(style, true, true)
 		f.grid = term.NewGrid(f.a.Stdout(), style, f.columns, logCells(f.columns, rows, f.a.Now()))
@@ -133,11 +133,11 @@ func (f *follower) begin(ctx context.Context, rows []*capture.Row) error {
 }
 
 // news gives the rows that came to their end since the last look.
-func (f *follower) news() []*capture.Row {
-	touched := map[capture.RowKey]bool{}
+func (f *follower) news() []*rows.Row {
+	touched := map[rows.RowKey]bool{}
 	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // there is no other goroutine
 		if c.Gone != "" {
-			gone := func(_ capture.RowKey, row *capture.Row) bool { return row.Path() == c.Gone }
+			gone := func(_ rows.RowKey, row *rows.Row) bool { return row.Path() == c.Gone }
 			maps.DeleteFunc(f.waiting, gone)
 			maps.DeleteFunc(f.given, gone)
 			delete(f.ended, c.Run)
@@ -148,16 +148,16 @@ func (f *follower) news() []*capture.Row {
 		}
 	})
 	waiting := slices.Collect(maps.Values(f.waiting))
-	rows := lastFitting(append(f.thatEnded(waiting, touched), f.hangs(waiting)...), f.fits, 0)
+	all := lastFitting(append(f.thatEnded(waiting, touched), f.hangs(waiting)...), f.fits, 0)
 	if f.o.file == "" {
 		f.forgetEnded()
 	}
-	return rows
+	return all
 }
 
 // forgetEnded keeps of runs that ended how far their rows are given, and not the rows.
 func (f *follower) forgetEnded() {
-	maps.DeleteFunc(f.given, func(key capture.RowKey, row *capture.Row) bool {
+	maps.DeleteFunc(f.given, func(key rows.RowKey, row *rows.Row) bool {
 		if !row.RunOver() {
 			return false
 		}
@@ -167,7 +167,7 @@ func (f *follower) forgetEnded() {
 }
 
 // take notes rows that are new, or were read again.
-func (f *follower) take(rows []*capture.Row) {
+func (f *follower) take(rows []*rows.Row) {
 	for _, row := range rows {
 		key := row.Key()
 		end, over := f.ended[key.Run]
@@ -183,7 +183,7 @@ func (f *follower) take(rows []*capture.Row) {
 
 // thatEnded returns the rows that came to their end. touched are those that changed since the
 // last look; nil is all.
-func (f *follower) thatEnded(waiting []*capture.Row, touched map[capture.RowKey]bool) (rows []*capture.Row) {
+func (f *follower) thatEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := row.Key()
 		rests := touched != nil && !touched[key] || f.a.Now().Sub(row.LastFrame()) > atRest
@@ -207,7 +207,7 @@ func (f *follower) thatEnded(waiting []*capture.Row, touched map[capture.RowKey]
 }
 
 // hangs returns those of the rows that have waited for a response for over a second, each once.
-func (f *follower) hangs(waiting []*capture.Row) (rows []*capture.Row) {
+func (f *follower) hangs(waiting []*rows.Row) (rows []*rows.Row) {
 	for _, row := range waiting {
 		is := hangingOf(row)
 		if row.Apart || !row.Unended() || f.hung[is] || f.a.Now().Sub(row.Time) <= hangsFrom {
@@ -220,13 +220,13 @@ func (f *follower) hangs(waiting []*capture.Row) (rows []*capture.Row) {
 }
 
 // forsaken gives the rows of a capture without an end to which nothing was added for long.
-func (f *follower) forsaken(c *capture.Capture) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *capture.Row) bool {
+func (f *follower) forsaken(c *rows.Capture) []*rows.Row {
+	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool {
 		return !row.Apart || !row.Unended() || f.a.Now().Sub(row.LastFrame()) <= givenUp
 	})
 }
 
-func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
+func (f *follower) print(ctx context.Context, rows []*rows.Row) error {
 	switch {
 	case len(f.a.HideRows(rows)) == 0:
 	case f.o.lines:

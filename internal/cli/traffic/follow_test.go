@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
@@ -22,10 +23,10 @@ import (
 // following is a follower of a state's recordings, whose clock stands still.
 func following(f *cmdutil.Factory, at time.Time, most int) *follower {
 	f.Now = func() time.Time { return at }
-	return newFollower(f, logOptions{count: most}, func(*capture.Row) bool { return true })
+	return newFollower(f, logOptions{count: most}, func(*rows.Row) bool { return true })
 }
 
-func inWords(rows []*capture.Row) string {
+func inWords(rows []*rows.Row) string {
 	var all []string
 	for _, row := range rows {
 		all = append(all, strings.TrimSpace(row.Number()+" "+row.Method+" "+row.Channel))
@@ -148,7 +149,7 @@ type growth struct {
 func turned(t *testing.T) (all []growth) {
 	t.Helper()
 	ring := capture.NewRing(t.TempDir())
-	turning := capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: capture.Carry}
+	turning := capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: rows.Carry}
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: turning, Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap}})
 	seq := uint64(0)
@@ -209,8 +210,8 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		}
 		follow := following(f, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 0)
 		seen := map[string]int{}
-		count := func(rows []*capture.Row) {
-			for _, row := range rows {
+		count := func(listed []*rows.Row) {
+			for _, row := range listed {
 				seen[fmt.Sprintf("%d.%d %s", row.Run, row.Index, row.ID)]++
 			}
 		}
@@ -221,8 +222,8 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 			}
 			if !begun {
 				begun = true
-				rows, _ := follow.first(context.Background())
-				count(rows)
+				listed, _ := follow.first(context.Background())
+				count(listed)
 			}
 			count(follow.news())
 		}
@@ -242,8 +243,8 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		look()
 		look()
 		want := map[string]int{}
-		rows, _ := rows(context.Background(), f, "", selection{follow.fits, func(capture.Page) bool { return true }}, 0)
-		for _, row := range rows {
+		listed, _ := readRows(context.Background(), f, "", selection{follow.fits, func(rows.Page) bool { return true }}, 0)
+		for _, row := range listed {
 			want[fmt.Sprintf("%d.%d %s", row.Run, row.Index, row.ID)] = 1
 		}
 		if !maps.Equal(seen, want) || len(want) != 82 {

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -144,27 +145,27 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 }
 
 // sortKeys are what rows are sorted by.
-var sortKeys = map[string]func(r *capture.Row) int64{
-	"time": func(r *capture.Row) int64 { return r.Time.UnixNano() },
-	"dur":  func(r *capture.Row) int64 { return int64(r.Duration) },
-	"size": func(r *capture.Row) int64 { return r.Size() },
+var sortKeys = map[string]func(r *rows.Row) int64{
+	"time": func(r *rows.Row) int64 { return r.Time.UnixNano() },
+	"dur":  func(r *rows.Row) int64 { return int64(r.Duration) },
+	"size": func(r *rows.Row) int64 { return r.Size() },
 }
 
 // sortedRows are the last so many of those that fit, as they are sorted.
-func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*capture.Row, wire.Outcome) {
+func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*rows.Row, wire.Outcome) {
 	if o.sort == "time" {
-		return rows(ctx, f, o.file, selected(f, o.filter), o.count)
+		return readRows(ctx, f, o.file, selected(f, o.filter), o.count)
 	}
-	rows, out := rows(ctx, f, o.file, selected(f, o.filter), 0)
+	all, out := readRows(ctx, f, o.file, selected(f, o.filter), 0)
 	key := sortKeys[o.sort]
-	slices.SortStableFunc(rows, func(x, y *capture.Row) int { return cmp.Compare(key(x), key(y)) })
+	slices.SortStableFunc(all, func(x, y *rows.Row) int { return cmp.Compare(key(x), key(y)) })
 	if o.count > 0 {
-		rows = rows[max(0, len(rows)-o.count):]
+		all = all[max(0, len(all)-o.count):]
 	}
-	return rows, out
+	return all, out
 }
 
-func logLines(ctx context.Context, f *cmdutil.Factory, rows []*capture.Row) error {
+func logLines(ctx context.Context, f *cmdutil.Factory, rows []*rows.Row) error {
 	for _, r := range rows {
 		raw, _ := json.Marshal(recorded.LineOf(r))
 		if err := cmdutil.PrintLine(ctx, f, raw); err != nil {

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/wire"
@@ -21,30 +21,30 @@ import (
 
 // A selection says which rows are wanted.
 type selection struct {
-	fits func(*capture.Row) bool
+	fits func(*rows.Row) bool
 	// may reports whether a row of a page may fit.
-	may func(capture.Page) bool
+	may func(rows.Page) bool
 }
 
 func selected(f *cmdutil.Factory, filter filter.Filter) selection {
 	return selection{recorded.Matching(f, filter), filter.May}
 }
 
-// rows are those of a file, or where path is "" of the ring, newest last: at most
+// readRows returns those of a file, or where path is "" of the ring, newest last: at most
 // the last so many that are selected, or all where most is 0.
-func rows(ctx context.Context, f *cmdutil.Factory, path string, s selection, most int) ([]*capture.Row, wire.Outcome) {
+func readRows(ctx context.Context, f *cmdutil.Factory, path string, s selection, most int) ([]*rows.Row, wire.Outcome) {
 	list := newest{most: most}
-	out := captures(f, path, func(c *capture.Capture, written time.Time) (more bool) {
-		return list.add(written, func() []*capture.Row { return s.last(c, most) }) && ctx.Err() == nil
+	out := captures(f, path, func(c *rows.Capture, written time.Time) (more bool) {
+		return list.add(written, func() []*rows.Row { return s.last(c, most) }) && ctx.Err() == nil
 	})
 	return list.sorted(), out
 }
 
 // captures goes through a file, or where path is "" through the ring, as recorded.NewestFirst.
-func captures(f *cmdutil.Factory, path string, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
+func captures(f *cmdutil.Factory, path string, look func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
 	if path == "" {
-		carried := capture.Carried{}
-		return recorded.NewestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
+		carried := rows.Carried{}
+		return recorded.NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
 			c.Agree(carried)
 			return look(c, written)
 		})
@@ -61,9 +61,9 @@ func captures(f *cmdutil.Factory, path string, look func(c *capture.Capture, wri
 
 // each calls visit with the rows of a capture that are selected, in no order and one at a time. A
 // row is visit's during the call only.
-func (s selection) each(c *capture.Capture, visit func(*capture.Row)) {
+func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
 	var one sync.Mutex
-	s.pages(c.Pages(), func(r *capture.Row) bool {
+	s.pages(c.Pages(), func(r *rows.Row) bool {
 		if s.fits(r) {
 			one.Lock()
 			defer one.Unlock()
@@ -75,7 +75,7 @@ func (s selection) each(c *capture.Capture, visit func(*capture.Row)) {
 
 // last are at most so many of the rows of a capture that are selected, the newest, by time; all
 // where most is 0.
-func (s selection) last(c *capture.Capture, most int) (some []*capture.Row) {
+func (s selection) last(c *rows.Capture, most int) (some []*rows.Row) {
 	if c.Count() <= fewPages*atATime {
 		return lastFitting(c.Rows(), s.fits, most)
 	}
@@ -99,11 +99,11 @@ func (s selection) last(c *capture.Capture, most int) (some []*capture.Row) {
 const fewPages = 8
 
 // pages gives the rows of each page that fit. All processors share the work.
-func (s selection) pages(pages []capture.Page, fits func(*capture.Row) bool) [][]*capture.Row {
-	some := make([][]*capture.Row, len(pages))
+func (s selection) pages(pages []rows.Page, fits func(*rows.Row) bool) [][]*rows.Row {
+	some := make([][]*rows.Row, len(pages))
 	spread(len(pages), func(i int) {
 		if s.may(pages[i]) {
-			some[i] = pages[i].Select(func(r *capture.Row) bool { return !r.Elsewhere && fits(r) })
+			some[i] = pages[i].Select(func(r *rows.Row) bool { return !r.Elsewhere && fits(r) })
 		}
 	})
 	return some
@@ -127,13 +127,13 @@ func spread(n int, do func(i int)) {
 // most is 0.
 type newest struct {
 	most int
-	rows []*capture.Row
+	rows []*rows.Row
 }
 
 // add takes the last rows of a capture that was written last at this time, or before.
 // Captures come the newest first: it gives false where no row of this one or of those
 // that follow can be among the newest.
-func (n *newest) add(written time.Time, last func() []*capture.Row) (more bool) {
+func (n *newest) add(written time.Time, last func() []*rows.Row) (more bool) {
 	if n.most > 0 && len(n.rows) == n.most && written.Before(n.rows[0].Time) {
 		return false
 	}
@@ -144,17 +144,17 @@ func (n *newest) add(written time.Time, last func() []*capture.Row) (more bool) 
 	return true
 }
 
-func (n *newest) sorted() []*capture.Row {
+func (n *newest) sorted() []*rows.Row {
 	byTime(n.rows)
 	return n.rows
 }
 
 // lastFitting are at most so many of the rows that fit, the newest, by time; all
 // where most is 0. What another part of the recording has is left to that.
-func lastFitting(rows []*capture.Row, fits func(*capture.Row) bool, most int) []*capture.Row {
-	var some []*capture.Row
-	for end := len(rows); end > 0 && (most == 0 || len(some) < most); {
-		part := rows[max(0, end-atATime):end]
+func lastFitting(all []*rows.Row, fits func(*rows.Row) bool, most int) []*rows.Row {
+	var some []*rows.Row
+	for end := len(all); end > 0 && (most == 0 || len(some) < most); {
+		part := all[max(0, end-atATime):end]
 		end -= len(part)
 		verdicts := fitting(part, fits)
 		for i := len(part) - 1; i >= 0 && (most == 0 || len(some) < most); i-- {
@@ -173,15 +173,15 @@ const atATime = 256
 
 // fitting reports of each row whether it fits. All processors share the work: an
 // expression over messages takes its time.
-func fitting(rows []*capture.Row, fits func(*capture.Row) bool) []bool {
+func fitting(rows []*rows.Row, fits func(*rows.Row) bool) []bool {
 	verdicts := make([]bool, len(rows))
 	spread(len(rows), func(i int) { verdicts[i] = !rows[i].Elsewhere && fits(rows[i]) })
 	return verdicts
 }
 
 // byTime sorts rows by the time of their requests, those of one time by their number.
-func byTime(rows []*capture.Row) {
-	slices.SortStableFunc(rows, func(x, y *capture.Row) int {
+func byTime(all []*rows.Row) {
+	slices.SortStableFunc(all, func(x, y *rows.Row) int {
 		return cmp.Or(x.Time.Compare(y.Time), x.Run-y.Run, x.Index-y.Index)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/host"
@@ -82,9 +83,9 @@ func TestRowsAreListedByTheirTime(t *testing.T) {
 		3: "3 killed, 4.1 initialize, 5 prompts/list",
 		6: "2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
 	} {
-		rows, out := rows(context.Background(), f, "", selection{func(*capture.Row) bool { return true }, func(capture.Page) bool { return true }}, most)
+		all, out := readRows(context.Background(), f, "", selection{func(*rows.Row) bool { return true }, func(rows.Page) bool { return true }}, most)
 		var got []string
-		for _, row := range rows {
+		for _, row := range all {
 			got = append(got, row.Number()+" "+row.Method)
 		}
 		if strings.Join(got, ", ") != want || !out.Good() {
@@ -112,8 +113,8 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		grow(t, part(1), []byte(c.old))
 		grow(t, part(2), capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, After: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
-		rows, out := rows(context.Background(), f, "", selection{func(*capture.Row) bool { return true }, func(capture.Page) bool { return true }}, 0)
-		if got := inWords(rows); got != c.want || !out.Good() {
+		all, out := readRows(context.Background(), f, "", selection{func(*rows.Row) bool { return true }, func(rows.Page) bool { return true }}, 0)
+		if got := inWords(all); got != c.want || !out.Good() {
 			t.Errorf("%s: %s, want %s; %v", name, got, c.want, out)
 		}
 	}

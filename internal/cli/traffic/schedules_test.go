@@ -23,6 +23,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
@@ -36,8 +37,8 @@ import (
 // the first, or of the only one.
 func TestEveryReaderHasTheRequestsOfTheFiles(t *testing.T) {
 	// A part of a recording that rotates is smaller than what is compressed: its recorder compresses on the side.
-	before := capture.SetSizes(capture.Sizes{IndexFrom: 1500, CompressFrom: 5 << 10, PageRows: 4})
-	defer capture.SetSizes(before)
+	before := rows.SetSizes(rows.Sizes{IndexFrom: 1500, CompressFrom: 5 << 10, PageRows: 4})
+	defer rows.SetSizes(before)
 	from, count := uint64(0), uint64(12)
 	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULE"), 10, 32); err == nil {
 		from, count = n, 1
@@ -168,18 +169,18 @@ func (w *world) begin() {
 func (w *world) reopen(side *sideReaders) {
 	side.close()
 	*side = sideReaders{path: side.path, ended: map[string]int{}, open: map[string]int{}}
-	side.follow = newFollower(w.f, logOptions{file: side.path}, func(*capture.Row) bool { return true })
-	rows, out := side.follow.first(context.Background())
+	side.follow = newFollower(w.f, logOptions{file: side.path}, func(*rows.Row) bool { return true })
+	all, out := side.follow.first(context.Background())
 	if !out.Good() {
 		w.t.Fatalf("follow %q: %+v", side.path, out)
 	}
-	w.printed(side, rows, w.want(side.path))
+	w.printed(side, all, w.want(side.path))
 	for _, most := range []int{0, 5 + w.random.IntN(20)} {
 		if most > 0 && side.path != "" {
 			continue
 		}
 		s, err := live.NewStepped(live.Options{Path: side.path, Ring: w.ring, Most: most, Now: w.f.Now, Indexes: w.ring.Indexes(),
-			Open: func(path string) (*capture.Capture, error) { return recorded.OpenIndexed(w.f, path) }})
+			Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(w.f, path) }})
 		if err != nil {
 			w.t.Fatalf("view of %q: %v", side.path, err)
 		}
@@ -195,7 +196,7 @@ func (w *world) newRecorder(inFile bool) {
 		rec.Open = capture.File(w.file)
 		rec.Head.In = fmt.Sprintf("mark%04d", len(w.done))
 	} else if w.random.IntN(2) == 0 {
-		rec.Rotation = capture.Rotation{Ring: w.ring, Bytes: 2000 + int64(w.random.IntN(2000)), Files: 3 + w.random.IntN(4), Carry: capture.Carry}
+		rec.Rotation = capture.Rotation{Ring: w.ring, Bytes: 2000 + int64(w.random.IntN(2000)), Files: 3 + w.random.IntN(4), Carry: rows.Carry}
 	}
 	r.Recorder = capture.NewRecorder(rec)
 	w.recorders = append(w.recorders, r)
@@ -328,7 +329,7 @@ func (w *world) index() {
 	old := time.Now().Add(-time.Hour)
 	for _, run := range w.runs() {
 		_ = os.Chtimes(run.Path, old, old)
-		c, err := capture.OpenIndexed(run.Path, "")
+		c, err := rows.OpenIndexed(run.Path, "")
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -470,7 +471,7 @@ func (w *world) want(path string) (all []wanted) {
 
 // wantOf reads one file. What is open at the end of a part is listed in the next one, which begins with it.
 func (w *world) wantOf(path string) (all []wanted) {
-	f, err := capture.Lines(path)
+	f, err := rows.Lines(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -580,7 +581,7 @@ func (w *world) errorf(path, reader, format string, args ...any) {
 }
 
 // text is what readers have in common of a row.
-func rowText(r *capture.Row) string {
+func rowText(r *rows.Row) string {
 	frames, err := r.Frames()
 	return fmt.Sprint(live.KeyOf(r), r.Key(), " ", r.Head().Run, r.Head().Target, " ", r.ID, " ", r.Method, " ", r.Name, " ", r.Channel, " ", r.Time.UTC(), r.Duration, r.Sent, r.Received, r.Conn,
 		r.Notes, r.Own, r.RunOver(), len(frames), err)
@@ -589,22 +590,22 @@ func rowText(r *capture.Row) string {
 func wantText(x wanted) string { return x.id + " " + x.name + " " + x.channel }
 
 // checkLog compares `log`, all of it, its last rows and with filters, and returns what it has of each row.
-func (w *world) checkLog(path string, want []wanted) (listed []*capture.Row) {
+func (w *world) checkLog(path string, want []wanted) (listed []*rows.Row) {
 	w.t.Helper()
-	list := func(most int, words ...string) []*capture.Row {
+	list := func(most int, words ...string) []*rows.Row {
 		fits, err := filter.Parse(strings.Join(words, " "), w.f.Now(), nil)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		rows, out := rows(context.Background(), w.f, path, selected(w.f, fits), most)
+		all, out := readRows(context.Background(), w.f, path, selected(w.f, fits), most)
 		if !out.Good() {
 			w.t.Fatalf("log %v: %+v", words, out)
 		}
-		return rows
+		return all
 	}
-	compare := func(reader string, got []*capture.Row, want []wanted) {
+	compare := func(reader string, got []*rows.Row, want []wanted) {
 		w.t.Helper()
-		if difference := unlike(texts(got, func(r *capture.Row) string { return r.ID + " " + r.Name + " " + r.Channel }), texts(want, wantText)); difference != "" {
+		if difference := unlike(texts(got, func(r *rows.Row) string { return r.ID + " " + r.Name + " " + r.Channel }), texts(want, wantText)); difference != "" {
 			w.errorf(path, reader, "%s", difference)
 		}
 	}
@@ -623,12 +624,12 @@ func (w *world) checkLog(path string, want []wanted) (listed []*capture.Row) {
 // checkStats compares `stats`.
 func (w *world) checkStats(path string, want []wanted) {
 	w.t.Helper()
-	var stats capture.Stats
+	var stats rows.Stats
 	all, err := filter.Parse("", w.f.Now(), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	out := captures(w.f, path, func(c *capture.Capture, _ time.Time) (more bool) {
+	out := captures(w.f, path, func(c *rows.Capture, _ time.Time) (more bool) {
 		selected(w.f, all).each(c, stats.Add)
 		return true
 	})
@@ -656,7 +657,7 @@ func (w *world) checkStats(path string, want []wanted) {
 }
 
 // checkShow shows some of the rows by the numbers that `log` printed.
-func (w *world) checkShow(path string, listed []*capture.Row) {
+func (w *world) checkShow(path string, listed []*rows.Row) {
 	w.t.Helper()
 	for range min(3, len(listed)) {
 		row := listed[w.random.IntN(len(listed))]
@@ -678,7 +679,7 @@ func (w *world) checkShow(path string, listed []*capture.Row) {
 }
 
 // printed notes what a follower prints.
-func (w *world) printed(side *sideReaders, rows []*capture.Row, want []wanted) {
+func (w *world) printed(side *sideReaders, rows []*rows.Row, want []wanted) {
 	w.t.Helper()
 	now := map[string]string{}
 	for _, x := range want {
@@ -714,7 +715,7 @@ func (w *world) checkFollow(side *sideReaders, want []wanted) {
 }
 
 // checkView compares a live view: its list, its counters and its conversations.
-func (w *world) checkView(path string, v *schedView, want []wanted, listed []*capture.Row) {
+func (w *world) checkView(path string, v *schedView, want []wanted, listed []*rows.Row) {
 	w.t.Helper()
 	reader := fmt.Sprintf("a view of at most %d", v.most)
 	v.Step()
@@ -727,7 +728,7 @@ func (w *world) checkView(path string, v *schedView, want []wanted, listed []*ca
 		w.t.Fatal(err)
 	}
 	var got []string
-	v.Look(found.Keys, func(i int, r *capture.Row) {
+	v.Look(found.Keys, func(i int, r *rows.Row) {
 		if r == nil {
 			got = append(got, found.Keys[i].String()+" is gone")
 			return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/term"
@@ -122,7 +122,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 
 // showBytes writes the traffic, each message on a line of its own, in the order in
 // which it did. On a terminal what could steer it is made visible.
-func showBytes(f *cmdutil.Factory, row *capture.Row) error {
+func showBytes(f *cmdutil.Factory, row *rows.Row) error {
 	err := row.EachFrame(func(frame wire.Frame) error {
 		if frame.Raw == nil {
 			return nil

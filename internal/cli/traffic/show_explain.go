@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -19,7 +19,7 @@ import (
 
 // brokenBy are the findings about a row: the rules that were broken in it, as far as its run
 // shows.
-func brokenBy(row *capture.Row) ([]verdict.Finding, error) {
+func brokenBy(row *rows.Row) ([]verdict.Finding, error) {
 	report, err := recorded.JudgeRow(row)
 	findings := sliceutil.Map(report.Findings, recorded.VerdictFinding)
 	if slices.Contains(client.Revisions(), row.Revision) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
 	"mcpc/internal/otlp"
@@ -29,7 +30,7 @@ const (
 
 // writeSpans makes spans of exchanges of a capture, and writes them to w as OTLP: JSON, a line for
 // every 512 spans.
-func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	config, err := send.FromEnvironment(f.Getenv, "http://localhost") // for the resource: nothing is sent
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *cap
 }
 
 // sendSpans makes spans of exchanges of a capture, and sends them to the collector of --otlp.
-func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error {
+func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	config, err := o.Config(f)
 	if err != nil {
 		return err
@@ -74,9 +75,9 @@ func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory,
 
 // eachBatch gives the spans of exchanges to a function, some at a time, in the order in which they
 // ended.
-func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, take func([]otlp.Span) error) error {
+func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *rows.Capture, all []*rows.Row, take func([]otlp.Span) error) error {
 	var waiting []otlp.Span
-	wanted := refsOf(c, rows)
+	wanted := refsOf(c, all)
 	runs := make([]*tracedRun, len(c.Heads))
 	emit := func(r *tracedRun) func(int64, otlp.Span) {
 		return func(ref int64, s otlp.Span) {
@@ -88,7 +89,7 @@ func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *capture.Capture, 
 			}
 		}
 	}
-	err := c.FrameReader().Each(func(at capture.FramePlace, frame wire.Frame) error {
+	err := c.FrameReader().Each(func(at rows.FramePlace, frame wire.Frame) error {
 		r := runs[at.Run]
 		if r == nil {
 			r = &tracedRun{}
@@ -152,7 +153,7 @@ func (r *tracedRun) begin(h capture.Head) telemetry.Options {
 }
 
 // failRecorded ends requests without an answer as their recording says.
-func failRecorded(runs []*tracedRun, rows []*capture.Row) {
+func failRecorded(runs []*tracedRun, rows []*rows.Row) {
 	for _, row := range rows {
 		r := runs[row.RunIndex()]
 		if r == nil || row.Channel != string(wire.Timeout) && row.Channel != string(wire.Transport) {
@@ -167,7 +168,7 @@ func failRecorded(runs []*tracedRun, rows []*capture.Row) {
 }
 
 // refsOf returns the places of the frames of rows; nil if the rows are all there are.
-func refsOf(c *capture.Capture, rows []*capture.Row) map[int64]bool {
+func refsOf(c *rows.Capture, rows []*rows.Row) map[int64]bool {
 	if len(rows) == len(c.Rows()) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/term"
@@ -46,9 +46,9 @@ exchanges: see mcpc help filters.`,
 }
 
 func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
-	var stats capture.Stats
-	out := captures(f, o.file, func(c *capture.Capture, _ time.Time) (more bool) {
-		selected(f, o.filter).each(c, func(r *capture.Row) { stats.Add(f.HideRows([]*capture.Row{r})[0]) })
+	var stats rows.Stats
+	out := captures(f, o.file, func(c *rows.Capture, _ time.Time) (more bool) {
+		selected(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideRows([]*rows.Row{r})[0]) })
 		return cmd.Context().Err() == nil
 	})
 	if !out.Good() {
@@ -58,12 +58,12 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 		f.Note("no recorded exchange matches")
 	}
 	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
-		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
+		bars := sliceutil.Map(stats.All().Histogram(), func(b rows.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
 		return traffic.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))
 }
 
-func figureOf(g *capture.Group) traffic.StatsRow {
+func figureOf(g *rows.Group) traffic.StatsRow {
 	f := traffic.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
 		Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
@@ -82,7 +82,7 @@ func whatOf(method, name string) string {
 // statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in
 // nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
 // was sent.
-func statsJSON(stats *capture.Stats) json.RawMessage {
+func statsJSON(stats *rows.Stats) json.RawMessage {
 	groups := append([]groupJSON{}, sliceutil.Map(stats.Groups(), groupOf)...) // not null
 	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
 	return raw
@@ -98,10 +98,10 @@ type groupJSON struct {
 	DurationNs map[string]time.Duration `json:"durationNs,omitempty"`
 	Bytes      map[string]int64         `json:"bytes"`
 	Tokens     int64                    `json:"tokens"`
-	Histogram  []capture.Bucket         `json:"histogram,omitempty"`
+	Histogram  []rows.Bucket            `json:"histogram,omitempty"`
 }
 
-func groupOf(g *capture.Group) groupJSON {
+func groupOf(g *rows.Group) groupJSON {
 	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
 		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens(), Histogram: g.Histogram()}
 	for _, f := range g.Failures() {

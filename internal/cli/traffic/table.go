@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -18,25 +19,25 @@ import (
 const wideTerminal = 100
 
 // logTable writes rows for a reader, or whole and one line each into a pipe.
-func logTable(w io.Writer, style term.Style, rows []*capture.Row, now time.Time) error {
+func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) error {
 	if !style.Terminal {
-		return term.Table(w, style, nil, logLine(rows, now))
+		return term.Table(w, style, nil, logLine(all, now))
 	}
-	foreign := slices.ContainsFunc(rows, func(r *capture.Row) bool { return by(r) != "" })
+	foreign := slices.ContainsFunc(all, func(r *rows.Row) bool { return by(r) != "" })
 	columns := logColumns(style, foreign, false)
-	grid := term.NewGrid(w, style, columns, logCells(columns, rows, now))
-	if len(rows) == 0 {
+	grid := term.NewGrid(w, style, columns, logCells(columns, all, now))
+	if len(all) == 0 {
 		return nil
 	}
 	if err := grid.Head(); err != nil {
 		return err
 	}
-	return grid.Rows(logCells(columns, rows, now))
+	return grid.Rows(logCells(columns, all, now))
 }
 
 // logLine are the cells of rows as a pipe gets them.
-func logLine(rows []*capture.Row, now time.Time) [][]string {
-	return sliceutil.Map(rows, func(r *capture.Row) []string {
+func logLine(all []*rows.Row, now time.Time) [][]string {
+	return sliceutil.Map(all, func(r *rows.Row) []string {
 		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
 			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
 	})
@@ -69,7 +70,7 @@ func logColumns(style term.Style, foreign, grows bool) []term.Column {
 }
 
 // logCells are the cells of rows under these columns.
-func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]string {
+func logCells(columns []term.Column, rows []*rows.Row, now time.Time) [][]string {
 	cells := make([][]string, len(rows))
 	hasNotes := slices.ContainsFunc(columns, func(c term.Column) bool { return c.Head == "NOTES" })
 	for i, r := range rows {
@@ -85,10 +86,10 @@ func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]str
 
 // whatIn returns what was requested. It says that the server asked, and in a table without room for notes that a
 // request was sent again: with another id ("again"), or within its exchange ("retried").
-func whatIn(r *capture.Row, hasNotes bool) string {
+func whatIn(r *rows.Row, hasNotes bool) string {
 	what := whatOf(r.Method, r.Name)
 	switch {
-	case capture.ByServer(r) && !r.Apart:
+	case rows.ByServer(r) && !r.Apart:
 		return "asks: " + what
 	case !hasNotes && r.SameAs != nil:
 		return "again: " + what
@@ -122,14 +123,14 @@ func cutWhat(text string, width int, mark string) string {
 }
 
 // by names what recorded a row, where that was no command of its own.
-func by(r *capture.Row) string {
+func by(r *rows.Row) string {
 	if r.By == capture.ByCommand {
 		return ""
 	}
 	return r.By
 }
 
-func exitOf(r *capture.Row) string {
+func exitOf(r *rows.Row) string {
 	if r.Exit < 0 {
 		return ""
 	}
@@ -137,7 +138,7 @@ func exitOf(r *capture.Row) string {
 }
 
 // notesOf says what was folded into a row, and what it issued again.
-func notesOf(r *capture.Row) string {
+func notesOf(r *rows.Row) string {
 	notes := r.Remarks()
 	switch {
 	case r.Again == "":

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/exchange"
 	"mcpc/internal/render/term"
@@ -17,14 +18,14 @@ import (
 // A terminal of 80 columns has a line for each exchange, in which it can be told from
 // others; sizes, exit codes and notes stand where there is room, and always in a pipe.
 func TestLogTable(t *testing.T) {
-	c, err := capture.Open(filepath.Join("..", "..", "capture", "testdata", "golden.jsonl"))
+	c, err := rows.Open(filepath.Join("..", "..", "capture", "rows", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	table := func(st term.Style, rows ...*capture.Row) []string {
+	table := func(st term.Style, all ...*rows.Row) []string {
 		var b bytes.Buffer
-		if err := logTable(&b, st, append(c.Rows(), rows...), time.Time{}); err != nil {
+		if err := logTable(&b, st, append(c.Rows(), all...), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -98,7 +99,7 @@ func TestPruneHelpNamesTheLimits(t *testing.T) {
 
 // A request that was sent again is marked in every table: in the notes, or before its method if there are none.
 func TestLogTableMarksRetries(t *testing.T) {
-	c, err := capture.Open(filepath.Join("..", "..", "capture", "testdata", "golden.jsonl"))
+	c, err := rows.Open(filepath.Join("..", "..", "capture", "rows", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestLogTableMarksRetries(t *testing.T) {
 		120: {"tools/call add", "same request as", "1 retry, 1 connection error"},
 	} {
 		var b bytes.Buffer
-		if err := logTable(&b, term.Style{Terminal: true, Width: width}, []*capture.Row{&first, &again, &retried}, time.Time{}); err != nil {
+		if err := logTable(&b, term.Style{Terminal: true, Width: width}, []*rows.Row{&first, &again, &retried}, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")

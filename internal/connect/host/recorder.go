@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/spool"
@@ -49,7 +50,7 @@ type Recording struct {
 	// mark tells the run from others in a file of the user's, own is the recording once it
 	// was read.
 	mark string
-	own  *capture.Capture
+	own  *rows.Capture
 }
 
 // OffWord is what switches the recording off in the place of a file.
@@ -79,7 +80,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 		}
 		e.Record.Ring, e.Record.mark, place, most = ring, "", ring.Create, e.Record.Most
 		if by != capture.ByCommand || e.Record.Lasts {
-			turn = capture.DefaultRotation(ring)
+			turn = rows.DefaultRotation(ring)
 		}
 	}
 	e.Record.Recorder = capture.NewRecorder(capture.Recording{
@@ -230,16 +231,16 @@ func (e *Env) GaveUp(o wire.Outcome, exit int) {
 // method, else of the last in which it asked; nil where the recording has none or cannot be
 // read again. In a file of the user's other runs may stand too, also such as are recorded
 // at the same time.
-func (r *Recording) LastRow(file, method string) (last *capture.Row) {
+func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
 	}
 	row := r.own.Row
 	if file != "" {
-		row = func(n int) *capture.Row { return r.own.RowIn(r.mark, n) }
+		row = func(n int) *rows.Row { return r.own.RowIn(r.mark, n) }
 	}
 	for n := 1; row(n) != nil; n++ {
-		if is := row(n); !capture.ByServer(is) && (last == nil || is.Method == method || last.Method != method) {
+		if is := row(n); !rows.ByServer(is) && (last == nil || is.Method == method || last.Method != method) {
 			last = is
 		}
 	}
@@ -267,6 +268,6 @@ func (r *Recording) read(file string) error {
 	case !info.Mode().IsRegular(): // a pipe cannot be read twice
 		return fs.ErrInvalid
 	}
-	r.own, err = capture.Open(file)
+	r.own, err = rows.Open(file)
 	return err
 }

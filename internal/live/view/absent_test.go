@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 	"mcpc/internal/wire"
@@ -30,7 +31,7 @@ func TestAbsentConversationSaysWhy(t *testing.T) {
 	clock := now
 	open := func() *live.Store {
 		t.Helper()
-		s, err := live.NewStepped(live.Options{Ring: ring, Most: 5, Open: capture.Open, Now: func() time.Time { return clock }})
+		s, err := live.NewStepped(live.Options{Ring: ring, Most: 5, Open: rows.Open, Now: func() time.Time { return clock }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
 	"mcpc/internal/exchange"
@@ -33,7 +33,7 @@ type side struct {
 	// calls are the last exchanges with the same request, order what was asked first.
 	calls map[string]call
 	order []string
-	stats capture.Stats
+	stats rows.Stats
 }
 
 type call struct{ method, name, title, channel, text string }
@@ -69,7 +69,7 @@ func (v *Views) side(talk string) (*side, error) {
 	s := &side{tools: map[string]*Definition{}, calls: map[string]call{}}
 	var keys []live.Key
 	some := false
-	err := v.each(Query{Talk: talk}, func(r *capture.Row) bool {
+	err := v.each(Query{Talk: talk}, func(r *rows.Row) bool {
 		some = true
 		if r.Dir != wire.Sent || r.Apart {
 			return true
@@ -86,7 +86,7 @@ func (v *Views) side(talk string) (*side, error) {
 		return nil, err
 	}
 	for part := range slices.Chunk(keys[:min(len(keys), mostCompared)], someRows) {
-		v.store.Look(part, func(_ int, r *capture.Row) {
+		v.store.Look(part, func(_ int, r *rows.Row) {
 			if r != nil {
 				v.compared(s, r)
 			}
@@ -96,7 +96,7 @@ func (v *Views) side(talk string) (*side, error) {
 }
 
 // compared notes one exchange of a side.
-func (v *Views) compared(s *side, r *capture.Row) {
+func (v *Views) compared(s *side, r *rows.Row) {
 	if r.Method == ToolsList {
 		if p := v.lists.Page(r); p != nil {
 			if p.Cursor == "" {
@@ -169,8 +169,8 @@ func (a *side) compareTools(b *side, out *Comparison) {
 
 // ended are the methods and names that only one side has, and those that ended in ways that the other
 // side does not have, but for those that are said already.
-func ended(was, is []*capture.Group, said map[[2]string]bool) (texts []string) {
-	name := func(g *capture.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
+func ended(was, is []*rows.Group, said map[[2]string]bool) (texts []string) {
+	name := func(g *rows.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
 	for _, a := range was {
 		b := groupLike(a, is)
 		if b == nil {
@@ -187,8 +187,8 @@ func ended(was, is []*capture.Group, said map[[2]string]bool) (texts []string) {
 	return texts
 }
 
-func groupLike(g *capture.Group, all []*capture.Group) *capture.Group {
-	i := slices.IndexFunc(all, func(x *capture.Group) bool { return x.Method == g.Method && x.Name == g.Name })
+func groupLike(g *rows.Group, all []*rows.Group) *rows.Group {
+	i := slices.IndexFunc(all, func(x *rows.Group) bool { return x.Method == g.Method && x.Name == g.Name })
 	if i < 0 {
 		return nil
 	}
@@ -198,7 +198,7 @@ func groupLike(g *capture.Group, all []*capture.Group) *capture.Group {
 func times(n int) string { return english.Plural(n, "time") }
 
 // endings are how often a group ended in each way that is not good.
-func endings(g *capture.Group) map[string]int {
+func endings(g *rows.Group) map[string]int {
 	all := map[string]int{exchange.ChannelCancelled: g.Cancelled, exchange.ChannelOpen: g.Open}
 	for _, f := range g.Failures() {
 		all[f.Channel] = f.Count
@@ -216,7 +216,7 @@ func endingsText(all map[string]int, of int) string {
 }
 
 // shifted are the methods and names that take more than twice or less than half as long.
-func shifted(was, is []*capture.Group) (texts []string) {
+func shifted(was, is []*rows.Group) (texts []string) {
 	for _, a := range was {
 		b := groupLike(a, is)
 		if b == nil || a.Timed() == 0 || b.Timed() == 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/render/failure"
@@ -35,7 +35,7 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	var d Detail
 	var same asked
 	m := v.maker() // which asks the Actor, and must not while the store calls back
-	err := v.one(key, func(r *capture.Row) (err error) {
+	err := v.one(key, func(r *rows.Row) (err error) {
 		d, err = m.detail(r)
 		same = asked{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
 		return err
@@ -46,7 +46,7 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	return d, err
 }
 
-func (m maker) detail(r *capture.Row) (Detail, error) {
+func (m maker) detail(r *rows.Row) (Detail, error) {
 	v := m.v
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
 	x, err := readExchange(r, mostBytes)
@@ -98,7 +98,7 @@ func explain(d *Detail) {
 }
 
 // facts are what is known of a row beside its bytes.
-func facts(r *capture.Row) (all [][2]string) {
+func facts(r *rows.Row) (all [][2]string) {
 	add := func(name, text string) {
 		if text != "" {
 			all = append(all, [2]string{name, text})
@@ -138,7 +138,7 @@ func facts(r *capture.Row) (all [][2]string) {
 }
 
 // framesOf puts the frames of a row into a document, and returns them without their bytes.
-func framesOf(r *capture.Row, d *Detail) (frames []wire.Frame, err error) {
+func framesOf(r *rows.Row, d *Detail) (frames []wire.Frame, err error) {
 	err = r.EachFrame(func(f wire.Frame) error {
 		frames = append(frames, wire.Frame{Seq: f.Seq, Kind: f.Kind, Conn: f.Conn})
 		if n := len(frames); n <= mostFrames {
@@ -244,7 +244,7 @@ func bodyOf(n int, raw []byte, size, most int) *Body {
 // Body returns the bytes of a frame of an exchange, as they were recorded.
 func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err error) {
 	n := 0
-	err = v.one(key, func(r *capture.Row) error {
+	err = v.one(key, func(r *rows.Row) error {
 		return r.EachFrame(func(f wire.Frame) error {
 			if n++; n == frame {
 				raw = f.Raw
@@ -260,7 +260,7 @@ func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err 
 
 // addSchemas adds the schemas of the tool that was called, and what of the arguments they do not
 // allow.
-func (v *Views) addSchemas(d *Detail, r *capture.Row, x *wire.Exchange) {
+func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	if r.Method != "tools/call" || r.Dir != wire.Sent {
 		return
 	}
@@ -282,7 +282,7 @@ func (v *Views) addSchemas(d *Detail, r *capture.Row, x *wire.Exchange) {
 
 // stderrOf are the lines that the server wrote on stderr during an exchange, whichever exchange
 // has them.
-func stderrOf(r *capture.Row, end time.Time) (lines []string) {
+func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 	for _, other := range r.Capture().Rows() {
 		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) || other.Time.After(end) || len(lines) >= mostStderr {
 			continue
@@ -308,12 +308,12 @@ type asked struct {
 
 // compareWithOthers says how an exchange stands among those that asked for the same.
 func (v *Views) compareWithOthers(d *Detail, one asked) error {
-	if one.method == "" || one.method == capture.MethodStream || one.method == capture.MethodPipe {
+	if one.method == "" || one.method == rows.MethodStream || one.method == rows.MethodPipe {
 		return nil
 	}
 	var others []time.Duration
 	var before time.Time
-	err := v.store.Each(live.Query{}, func(r *capture.Row) bool {
+	err := v.store.Each(live.Query{}, func(r *rows.Row) bool {
 		if r.Method != one.method || r.Name != one.name || r.Target != one.target || live.KeyOf(r) == one.key {
 			return true
 		}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/wire"
@@ -18,7 +18,7 @@ const mostChanges = 1000
 func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change, err error) {
 	var asked, answered [2]json.RawMessage
 	for i, key := range []string{a, b} {
-		err = v.one(key, func(r *capture.Row) (err error) {
+		err = v.one(key, func(r *rows.Row) (err error) {
 			asked[i], answered[i], err = parts(r)
 			return err
 		})
@@ -34,7 +34,7 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 
 // parts are what an exchange asked, without its progress token, and the result or error that
 // came.
-func parts(r *capture.Row) (asked, answered json.RawMessage, err error) {
+func parts(r *rows.Row) (asked, answered json.RawMessage, err error) {
 	x, err := readExchange(r, mostBytes)
 	if err != nil {
 		return nil, nil, err

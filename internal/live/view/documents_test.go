@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/live/view"
 	"mcpc/internal/redact"
 )
@@ -36,7 +36,7 @@ var busy = opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
 
 func TestDocumentsOfABusyRecording(t *testing.T) {
 	v := views(t, made(t, busy), view.Options{Title: "busy",
-		Findings: func(*capture.Row) ([]view.Finding, error) {
+		Findings: func(*rows.Row) ([]view.Finding, error) {
 			return []view.Finding{{Rule: "L106", Severity: "warn", Text: "a rule was broken"}}, nil
 		}})
 	ctx := t.Context()
@@ -47,8 +47,8 @@ func TestDocumentsOfABusyRecording(t *testing.T) {
 		}
 		golden(t, name, document(t, value))
 	}
-	rows, err := v.Rows(ctx, view.Query{Sort: "-took", Count: 3})
-	check("rows.json", rows, err)
+	all, err := v.Rows(ctx, view.Query{Sort: "-took", Count: 3})
+	check("rows.json", all, err)
 	detail, err := v.Detail(ctx, "3")
 	for i := range detail.Facts {
 		if detail.Facts[i][0] == "file" {

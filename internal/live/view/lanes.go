@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/live"
 )
@@ -23,7 +23,7 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 	m := v.maker()
 	count := 0
 	var first, last time.Time
-	err := v.each(q, func(r *capture.Row) bool {
+	err := v.each(q, func(r *rows.Row) bool {
 		bar := m.bar(r)
 		if !to.IsZero() && bar.From.After(to) || bar.To.Before(from) {
 			return true
@@ -69,19 +69,19 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 }
 
 // laneTitle names the conversation of a row.
-func laneTitle(r *capture.Row) string {
+func laneTitle(r *rows.Row) string {
 	return bounded(cmp.Or(r.ClientName(), r.By)) + " → " + bounded(cmp.Or(r.ServerName(), r.Target))
 }
 
 // bar is a row as a Bar of its own.
-func (m maker) bar(r *capture.Row) Bar {
+func (m maker) bar(r *rows.Row) Bar {
 	row := m.row(live.KeyOf(r), r)
 	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
 		Channel: r.Channel, State: row.State, Failed: row.Failed, Phases: row.Phases, Times: 1}
 }
 
 // titleOf is what a row asked for, in as few words as say it.
-func titleOf(r *capture.Row) string {
+func titleOf(r *rows.Row) string {
 	if r.Method == "tools/call" && r.Name != "" {
 		return bounded(r.Name)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
@@ -60,7 +60,7 @@ const mostLine = 1000
 
 // A liner writes the lines of an exchange.
 type liner struct {
-	r     *capture.Row
+	r     *rows.Row
 	x     *wire.Exchange
 	lines []Line
 	// progress is the index of the line of all progress notifications, -1 where there is none.
@@ -72,7 +72,7 @@ type liner struct {
 
 // linesOf are the lines of an exchange in the order in which its frames crossed. waits is set
 // where an answer may still come.
-func linesOf(r *capture.Row, x *wire.Exchange, waits bool) []Line {
+func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
 	for _, f := range inOrder(x) {
 		switch {
@@ -274,7 +274,7 @@ func (l *liner) progressed(line Line, params jsonraw.Members) {
 
 // listFollows reports a request for a list by the client of a row after a time. Where requests
 // stand alone it is of another conversation.
-func listFollows(r *capture.Row, method string, after time.Time) bool {
+func listFollows(r *rows.Row, method string, after time.Time) bool {
 	for _, other := range r.Capture().Rows() {
 		if other.Method == method && other.Dir == wire.Sent && other.Target == r.Target && other.ClientName() == r.ClientName() && other.Time.After(after) {
 			return true
@@ -284,7 +284,7 @@ func listFollows(r *capture.Row, method string, after time.Time) bool {
 }
 
 // cancelWords says which side cancelled a request, why, when, and whether an answer came after all.
-func cancelWords(r *capture.Row) string {
+func cancelWords(r *rows.Row) string {
 	c := r.Cancel
 	if c == nil {
 		return "cancelled"
@@ -312,7 +312,7 @@ func (l *liner) fault(f wire.Frame) {
 }
 
 // rowResponse is Response for a row; an error that a probe expects of an older server is called that.
-func rowResponse(r *capture.Row, f wire.Frame) string {
+func rowResponse(r *rows.Row, f wire.Frame) string {
 	text := responseWords(r.Method, f)
 	if r.Channel == exchange.ChannelProbe && strings.HasPrefix(text, "error ") {
 		return "probe, the server is older: " + text
@@ -321,7 +321,7 @@ func rowResponse(r *capture.Row, f wire.Frame) string {
 }
 
 // wrongText says what is wrong with an answer that is none.
-func wrongText(r *capture.Row) string {
+func wrongText(r *rows.Row) string {
 	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
 		return ""
 	}
@@ -370,7 +370,7 @@ func (l *liner) cutFor(text string) bool {
 
 // readExchange reads the exchange of a row; one without frames where nothing crossed. One with more
 // than most bytes is *LargeError.
-func readExchange(r *capture.Row, most int64) (*wire.Exchange, error) {
+func readExchange(r *rows.Row, most int64) (*wire.Exchange, error) {
 	if r.Size() > most {
 		return &wire.Exchange{}, &largeError{r.Size()}
 	}
@@ -392,7 +392,7 @@ func (e *largeError) Error() string {
 const mostBytes = 64 << 20
 
 // outcomeWords is the answer of a row in a few words, or how else it ended.
-func outcomeWords(r *capture.Row) string {
+func outcomeWords(r *rows.Row) string {
 	if x, err := readExchange(r, mostBytes); err == nil && x.Response.Raw != nil {
 		return rowResponse(r, x.Response)
 	}

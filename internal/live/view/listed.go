@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/mcp"
@@ -53,7 +53,7 @@ func NewLists() *Lists {
 }
 
 // Page is what a tools/list returned; nil where it returned no list.
-func (l *Lists) Page(r *capture.Row) *ListPage {
+func (l *Lists) Page(r *rows.Row) *ListPage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
@@ -111,7 +111,7 @@ func (l *Lists) define(raw json.RawMessage) *Definition {
 // Tool is the definition that the conversation of a call had when it was called, else a later
 // one, else that of another conversation with the same target, of another recording where a
 // view read that; nil where none is known.
-func (l *Lists) Tool(call *capture.Row) (best *Definition) {
+func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 	rank := 0
 	for _, r := range call.Capture().Rows() {
 		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
@@ -155,7 +155,7 @@ type heard struct {
 }
 
 // ChangedAt is when the messages of a row said last that the tools changed; zero where none did.
-func (l *Lists) ChangedAt(r *capture.Row) time.Time {
+func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/english"
 	"mcpc/internal/live"
 	"mcpc/internal/wire"
@@ -39,7 +39,7 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 	}
 	page.Rows = make([]Row, len(keys))
 	m := v.maker()
-	v.store.Look(keys, func(i int, r *capture.Row) { page.Rows[i] = m.row(keys[i], r) })
+	v.store.Look(keys, func(i int, r *rows.Row) { page.Rows[i] = m.row(keys[i], r) })
 	return page, nil
 }
 
@@ -102,7 +102,7 @@ func (v *Views) maker() maker {
 }
 
 // row is a row as a document; r is nil where it is not kept any more.
-func (m maker) row(key live.Key, r *capture.Row) Row {
+func (m maker) row(key live.Key, r *rows.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
 	}
@@ -138,12 +138,12 @@ const mostName = 1000
 func bounded(text string) string { return shortened(text, mostName) }
 
 // waits reports that an answer may still come, or more on a stream.
-func (v *Views) waits(r *capture.Row) bool {
+func (v *Views) waits(r *rows.Row) bool {
 	return !v.File && r.Waits()
 }
 
 // notes are the Notes of a row as a text.
-func notes(r *capture.Row) string {
+func notes(r *rows.Row) string {
 	text := r.Notes.String()
 	if r.Cancel != nil && r.Cancel.Late {
 		text = strings.TrimSuffix("answered late, "+text, ", ")
@@ -162,7 +162,7 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 		}
 	}
 	switch {
-	case r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
+	case r.Method == rows.MethodStream || r.Method == rows.MethodPipe:
 		return nil
 	case r.First <= 0 || r.First >= r.Seconds:
 		add(phaseWait, r.Seconds)
@@ -175,12 +175,12 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 }
 
 // asks reports that the server waits for an answer to a request of its own.
-func asks(r *capture.Row) bool {
-	return slices.ContainsFunc(questions(r), (*capture.Row).Open)
+func asks(r *rows.Row) bool {
+	return slices.ContainsFunc(questions(r), (*rows.Row).Open)
 }
 
 // questions are the requests of the server that belong to a row, or may.
-func questions(r *capture.Row) (all []*capture.Row) {
+func questions(r *rows.Row) (all []*rows.Row) {
 	if r.Notes.Questions+r.Notes.Guessed == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	blocks := make([]Block, len(keys))
 	page.Rows = make([]Row, len(keys))
 	m := v.maker()
-	v.store.Look(keys, func(i int, r *capture.Row) {
+	v.store.Look(keys, func(i int, r *rows.Row) {
 		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
 		if r != nil {
 			if x, err := readExchange(r, mostTalked); err != nil {
@@ -226,7 +226,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 }
 
 // endOf is where a row without an answer ends: now, while it waits.
-func (m maker) endOf(r *capture.Row) time.Time {
+func (m maker) endOf(r *rows.Row) time.Time {
 	if m.v.waits(r) {
 		return later(m.now, r.LastFrame())
 	}

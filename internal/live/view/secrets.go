@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/redact"
@@ -41,7 +41,7 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	}
 	f := &secretFinder{found: map[string]*Secret{}}
 	for part := range slices.Chunk(keys, someRows) {
-		v.store.Look(part, func(i int, r *capture.Row) {
+		v.store.Look(part, func(i int, r *rows.Row) {
 			if r != nil && err == nil {
 				f.row = r
 				err = r.EachFrame(f.frame)
@@ -66,7 +66,7 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 
 type secretFinder struct {
 	found map[string]*Secret
-	row   *capture.Row
+	row   *rows.Row
 }
 
 func (f *secretFinder) frame(frame wire.Frame) error {

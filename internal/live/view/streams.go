@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/live"
 	"mcpc/internal/wire"
 )
@@ -18,7 +18,7 @@ const mostStreams = 200
 // selects, and the responses that were cut, taken up again, or are still open.
 func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	var keys []live.Key
-	err := v.each(q, func(r *capture.Row) bool {
+	err := v.each(q, func(r *rows.Row) bool {
 		if isStream(r) {
 			keys = append(keys, live.KeyOf(r))
 		}
@@ -31,7 +31,7 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	slices.Reverse(keys)
 	out := []Stream{}
 	m := v.maker()
-	v.store.Look(keys, func(i int, r *capture.Row) {
+	v.store.Look(keys, func(i int, r *rows.Row) {
 		if r == nil || err != nil {
 			return
 		}
@@ -43,11 +43,11 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	return out, err
 }
 
-func isStream(r *capture.Row) bool {
+func isStream(r *rows.Row) bool {
 	switch {
 	case r.Dir == wire.Received && !r.Apart:
 		return false
-	case r.Method == capture.MethodStream, r.LostAnswer(), isSubscription(r):
+	case r.Method == rows.MethodStream, r.LostAnswer(), isSubscription(r):
 		return true
 	case r.Notes.Cuts+r.Notes.Resumed > 0: // the server of some was not reached
 		return r.Status > 0 || !strings.HasPrefix(r.Text, "dial ")
@@ -55,10 +55,10 @@ func isStream(r *capture.Row) bool {
 	return r.Open() && r.Kinds.Has(wire.Event)
 }
 
-func isSubscription(r *capture.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }
+func isSubscription(r *rows.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }
 
 // stream is a row as a Stream.
-func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
+func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
 	switch {
 	case isSubscription(r):

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -20,14 +20,14 @@ const (
 )
 
 // seen are the fields of which the values that were seen are suggested.
-var seen = map[string]func(*capture.Row) string{
-	"method": func(r *capture.Row) string { return r.Method }, "name": func(r *capture.Row) string { return r.Name },
-	"target": func(r *capture.Row) string { return r.Target }, "channel": func(r *capture.Row) string { return r.Channel },
-	"outcome": func(r *capture.Row) string { return r.Channel }, "era": func(r *capture.Row) string { return r.Era },
-	"protocol": func(r *capture.Row) string { return r.Revision }, "client": (*capture.Row).ClientName,
-	"server": (*capture.Row).ServerName, "session": (*capture.Row).Session,
-	"http": func(r *capture.Row) string { return digits(r.Status) }, "run": func(r *capture.Row) string { return digits(r.Run) },
-	"dir": func(r *capture.Row) string { return r.Dir.String() },
+var seen = map[string]func(*rows.Row) string{
+	"method": func(r *rows.Row) string { return r.Method }, "name": func(r *rows.Row) string { return r.Name },
+	"target": func(r *rows.Row) string { return r.Target }, "channel": func(r *rows.Row) string { return r.Channel },
+	"outcome": func(r *rows.Row) string { return r.Channel }, "era": func(r *rows.Row) string { return r.Era },
+	"protocol": func(r *rows.Row) string { return r.Revision }, "client": (*rows.Row).ClientName,
+	"server": (*rows.Row).ServerName, "session": (*rows.Row).Session,
+	"http": func(r *rows.Row) string { return digits(r.Status) }, "run": func(r *rows.Row) string { return digits(r.Run) },
+	"dir": func(r *rows.Row) string { return r.Dir.String() },
 }
 
 func digits(n int) string {
@@ -90,7 +90,7 @@ func (v *Views) values(field string) []Suggestion {
 		}
 	}
 	if of != nil || len(filters) > 0 {
-		v.eachNewest(func(r *capture.Row) {
+		v.eachNewest(func(r *rows.Row) {
 			if of != nil {
 				if value := of(r); value != "" {
 					counts[value]++
@@ -114,9 +114,9 @@ func (v *Views) values(field string) []Suggestion {
 }
 
 // eachNewest calls look with the newest rows.
-func (v *Views) eachNewest(look func(r *capture.Row)) {
+func (v *Views) eachNewest(look func(r *rows.Row)) {
 	skip := max(0, v.store.Status().Rows-mostCounted)
-	_ = v.each(Query{}, func(r *capture.Row) bool {
+	_ = v.each(Query{}, func(r *rows.Row) bool {
 		if skip--; skip < 0 {
 			look(r)
 		}

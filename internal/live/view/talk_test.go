@@ -28,7 +28,7 @@ func talkText(blocks []view.Block) string {
 }
 
 func TestTalkOfSessions(t *testing.T) {
-	paths, _ := filepath.Glob("../../capture/testdata/sessions/*.jsonl")
+	paths, _ := filepath.Glob("../../capture/rows/testdata/sessions/*.jsonl")
 	if len(paths) < 4 {
 		t.Fatal("no sessions")
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
 	"mcpc/internal/live"
@@ -28,14 +28,14 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	talks := map[live.Talk]bool{}
 	var err error
 	if asks {
-		err = v.each(q, func(r *capture.Row) bool {
+		err = v.each(q, func(r *rows.Row) bool {
 			asked.add(r)
 			talks[live.TalkOf(r)] = true
 			return true
 		})
 	}
 	if err == nil {
-		err = v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
+		err = v.each(Query{Talk: q.Talk}, func(r *rows.Row) bool {
 			switch {
 			case r.Method == ToolsList && r.Dir == wire.Sent && !r.Open():
 				lists = append(lists, live.KeyOf(r))
@@ -51,12 +51,12 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.store.Look(lists, func(_ int, r *capture.Row) {
+	v.store.Look(lists, func(_ int, r *rows.Row) {
 		if r != nil {
 			t.list(r)
 		}
 	})
-	v.store.Look(heard[max(0, len(heard)-mostHeard):], func(_ int, r *capture.Row) {
+	v.store.Look(heard[max(0, len(heard)-mostHeard):], func(_ int, r *rows.Row) {
 		if r != nil {
 			t.heard(r)
 		}
@@ -79,7 +79,7 @@ type selection struct {
 // toolOf is a tool of a server.
 type toolOf struct{ target, name string }
 
-func (s *selection) add(r *capture.Row) {
+func (s *selection) add(r *rows.Row) {
 	s.onlyCalls = s.onlyCalls && r.Method == "tools/call"
 	s.servers[r.Target] = true
 	s.calls[toolOf{r.Target, r.Name}] = true
@@ -104,7 +104,7 @@ type serverTools struct {
 	clients map[string]*fetched
 	lists   []*listing
 	tools   map[string]*toolFacts
-	stats   capture.Stats
+	stats   rows.Stats
 }
 
 // fetched are the last list of a client, and the last of which it fetched all pages; nil where
@@ -129,7 +129,7 @@ type toolFacts struct {
 	lastFailed     *live.Key
 }
 
-func (t *toolTable) server(r *capture.Row) *serverTools {
+func (t *toolTable) server(r *rows.Row) *serverTools {
 	s := t.servers[r.Target]
 	if s == nil {
 		s = &serverTools{target: r.Target, clients: map[string]*fetched{}, tools: map[string]*toolFacts{}}
@@ -147,7 +147,7 @@ func (s *serverTools) tool(name string) *toolFacts {
 }
 
 // called notes a call.
-func (t *toolTable) called(r *capture.Row) {
+func (t *toolTable) called(r *rows.Row) {
 	if r.Method != "tools/call" || r.Dir != wire.Sent || r.Kinds == 0 { // which was not sent
 		return
 	}
@@ -164,10 +164,10 @@ func (t *toolTable) called(r *capture.Row) {
 }
 
 // clientOf is how a client is named in a sentence.
-func clientOf(r *capture.Row) string { return cmp.Or(r.ClientName(), "the client") }
+func clientOf(r *rows.Row) string { return cmp.Or(r.ClientName(), "the client") }
 
 // list notes a page of tools.
-func (t *toolTable) list(r *capture.Row) {
+func (t *toolTable) list(r *rows.Row) {
 	p := t.v.lists.Page(r)
 	if p == nil {
 		return
@@ -208,7 +208,7 @@ func (t *toolTable) list(r *capture.Row) {
 }
 
 // heard notes that a server said that its tools changed.
-func (t *toolTable) heard(r *capture.Row) {
+func (t *toolTable) heard(r *rows.Row) {
 	s := t.servers[r.Target]
 	if s == nil {
 		return
@@ -280,7 +280,7 @@ func (t *toolTable) documents() []Tool {
 	out := []Tool{}
 	for _, target := range slices.Sorted(maps.Keys(t.servers)) {
 		s := t.servers[target]
-		groups := map[string]*capture.Group{}
+		groups := map[string]*rows.Group{}
 		for _, g := range s.stats.Groups() {
 			groups[g.Name] = g
 		}
@@ -415,7 +415,7 @@ func (t *toolTable) addErrors(tools []Tool) {
 			keys, at = append(keys, *s.tools[tool.Name].lastFailed), append(at, i)
 		}
 	}
-	t.v.store.Look(keys, func(i int, r *capture.Row) {
+	t.v.store.Look(keys, func(i int, r *rows.Row) {
 		if r == nil {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/live"
 )
 
@@ -22,7 +22,7 @@ type Options struct {
 	File bool
 	// Findings judges the conversation of an exchange by the rules of mcpc check. It is called
 	// while the Store calls back.
-	Findings func(*capture.Row) ([]Finding, error)
+	Findings func(*rows.Row) ([]Finding, error)
 	// Words are those that a filter may ask for with "finding:".
 	Words []string
 	// Held and Questions are those of the Actor, Intercepting whether it holds messages,
@@ -103,7 +103,7 @@ func (q Query) query() (out live.Query, ok bool) {
 }
 
 // each calls look with all rows of a query, oldest first.
-func (v *Views) each(q Query, look func(r *capture.Row) bool) error {
+func (v *Views) each(q Query, look func(r *rows.Row) bool) error {
 	in, ok := q.query()
 	if !ok {
 		return ErrGone
@@ -113,13 +113,13 @@ func (v *Views) each(q Query, look func(r *capture.Row) bool) error {
 }
 
 // one calls look with the row of a key.
-func (v *Views) one(text string, look func(r *capture.Row) error) error {
+func (v *Views) one(text string, look func(r *rows.Row) error) error {
 	key, ok := live.ParseKey(text)
 	if !ok {
 		return ErrGone
 	}
 	err := ErrGone
-	v.store.Look([]live.Key{key}, func(_ int, r *capture.Row) {
+	v.store.Look([]live.Key{key}, func(_ int, r *rows.Row) {
 		if r != nil {
 			err = look(r)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 )
@@ -23,7 +23,7 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // open is a store over a capture, all of which was read.
 func open(t testing.TB, path string) *live.Store {
 	t.Helper()
-	s, err := live.New(live.Options{Path: path, Open: capture.Open, Now: func() time.Time { return now }})
+	s, err := live.New(live.Options{Path: path, Open: rows.Open, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

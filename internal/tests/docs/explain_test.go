@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/glossary"
@@ -25,7 +25,7 @@ import (
 // where it is to be explained.
 func TestEveryRuleIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", capture.RuleTorn: "internal/capture/capture.go",
+	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", rows.RuleTorn: "internal/capture/rows/capture.go",
 		transport.RuleStdoutNoise: "internal/client/transport/stdout_noise.go"}
 	module.EachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		for _, rule := range rulesIn(file) {
@@ -183,7 +183,7 @@ func TestEveryKindAndCodeIsExplained(t *testing.T) {
 // Whatever mcpc log says of an exchange can be explained.
 func TestEveryWordOfTheLogIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	words := []string{capture.MethodStream, capture.MethodPipe}
+	words := []string{rows.MethodStream, rows.MethodPipe}
 	for _, text := range []string{"channel:x", "is:x"} {
 		_, err := filter.Parse(text, time.Now(), nil)
 		wrong, ok := errors.AsType[*filter.Error](err)

@@ -26,7 +26,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
@@ -221,11 +221,11 @@ func withoutTimes(text string) string {
 
 // rowsByMethod counts the rows of a recording that came to an end. A client may be
 // gone before the last of its taps has written what it saw.
-func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes exchange.Notes) {
+func rowsByMethod(t *testing.T, record string) (all map[string]int, notes exchange.Notes) {
 	t.Helper()
 	recorded := openCapture(t, record)
 	for deadline := time.Now().Add(program.Patience); time.Now().Before(deadline); {
-		if !slices.ContainsFunc(recorded.Rows(), (*capture.Row).Open) {
+		if !slices.ContainsFunc(recorded.Rows(), (*rows.Row).Open) {
 			break
 		}
 		recorded.Close()
@@ -233,13 +233,13 @@ func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes excha
 		recorded = openCapture(t, record)
 	}
 	defer recorded.Close()
-	rows = map[string]int{}
+	all = map[string]int{}
 	for _, r := range recorded.Rows() {
 		if r.Open() || r.Orphan {
 			t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
 		}
 		if !r.Apart && r.Dir == wire.Sent {
-			rows[r.Method]++
+			all[r.Method]++
 		}
 		notes.Notifications += r.Notes.Notifications
 		notes.Questions += r.Notes.Questions
@@ -248,7 +248,7 @@ func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes excha
 	for _, f := range recorded.Findings() {
 		t.Errorf("%+v", f)
 	}
-	return rows, notes
+	return all, notes
 }
 
 func TestPeerThroughTheProxy(t *testing.T) {
@@ -357,9 +357,9 @@ func wrapper(t *testing.T, dir, name, text string) (path string) {
 	return path
 }
 
-func openCapture(t *testing.T, record string) *capture.Capture {
+func openCapture(t *testing.T, record string) *rows.Capture {
 	t.Helper()
-	capture, err := capture.Open(record)
+	capture, err := rows.Open(record)
 	if err != nil {
 		t.Fatal(err)
 	}

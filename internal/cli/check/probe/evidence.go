@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -29,7 +29,7 @@ func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.S
 // the evidence again; words is RequestWords of its row. Revision is that by which a probe was
 // judged. Both may be nil.
 type Recording struct {
-	Rows     []*capture.Row
+	Rows     []*rows.Row
 	Base     int
 	Repeat   func(at conv.Spot, words string) string
 	Revision func(at conv.Spot) string
@@ -48,7 +48,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 			Title: j.Rule.Title, Source: j.Rule.Page(j.Rule.To), Fix: j.Rule.Fix, Tags: j.Rule.Tags})
 	}
 	at := rec.locate(report.Findings)
-	words := map[*capture.Row]string{nil: ""} // many findings may have the same row: it is read once
+	words := map[*rows.Row]string{nil: ""} // many findings may have the same row: it is read once
 	for _, f := range report.Findings {
 		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
@@ -84,8 +84,8 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 
 // locate finds the rows to which the evidence belongs. The recording is read once more, as
 // far as something is missing.
-func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*capture.Row {
-	missing, found := map[conv.Spot]bool{}, map[conv.Spot]*capture.Row{}
+func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
+	missing, found := map[conv.Spot]bool{}, map[conv.Spot]*rows.Row{}
 	for _, f := range findings {
 		for _, e := range f.Evidence {
 			missing[spotOf(e)] = true
@@ -109,7 +109,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*capture.Row 
 
 // Own is the recording that the command itself has made so far, and its name for a user; nil
 // where there is none.
-func Own(f *cmdutil.Factory) (c *capture.Capture, name string) {
+func Own(f *cmdutil.Factory) (c *rows.Capture, name string) {
 	rec, path := &f.Record, f.RecordTo
 	if rec.Recorder == nil {
 		return nil, ""
@@ -123,7 +123,7 @@ func Own(f *cmdutil.Factory) (c *capture.Capture, name string) {
 		}
 		path, name = run.Path, fmt.Sprintf("run %d", run.Number)
 	}
-	c, err := capture.Open(path)
+	c, err := rows.Open(path)
 	if err != nil {
 		return nil, name
 	}
@@ -132,8 +132,8 @@ func Own(f *cmdutil.Factory) (c *capture.Capture, name string) {
 
 // RequestWords returns the words of the mcpc command that sends the request of a row again,
 // or "" if no command does. It reads the exchange.
-func RequestWords(row *capture.Row) string {
-	if capture.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
+func RequestWords(row *rows.Row) string {
+	if rows.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
 		return ""
 	}
 	words := "raw " + shellwords.Quote(row.Method)
@@ -201,4 +201,4 @@ func (rec Recording) Tools() (tools []json.RawMessage) {
 }
 
 // Server returns the server of a row: as its recording's head names it, or the URL of its connection.
-func Server(row *capture.Row) string { return cmp.Or(row.Head().Target, row.Target) }
+func Server(row *rows.Row) string { return cmp.Or(row.Head().Target, row.Target) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/lint/conv"
@@ -17,7 +18,7 @@ import (
 )
 
 // listing is a recording of one tools/list with so many tools, each of which breaks rules.
-func listing(t *testing.T, tools int) *capture.Capture {
+func listing(t *testing.T, tools int) *rows.Capture {
 	t.Helper()
 	var list strings.Builder
 	for i := range tools {
@@ -41,7 +42,7 @@ func listing(t *testing.T, tools int) *capture.Capture {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := capture.Open(name)
+	c, err := rows.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func listing(t *testing.T, tools int) *capture.Capture {
 
 // filled returns the findings of a recording, and how many bytes were allocated to name their
 // evidence.
-func filled(t *testing.T, c *capture.Capture) (findings []verdict.Finding, allocated uint64) {
+func filled(t *testing.T, c *rows.Capture) (findings []verdict.Finding, allocated uint64) {
 	t.Helper()
 	report, err := recorded.JudgeCapture(t.Context(), c)
 	if err != nil {

@@ -1,0 +1,369 @@
+package rows
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// A Capture is a file of traffic and the rows in it. The bytes stay in the file and are
+// read on demand.
+type Capture struct {
+	// Path is as it was given to Open.
+	Path string
+	// Heads are those of its runs, in the order of the file.
+	Heads []capture.Head
+	rowStore
+	findings []wire.Finding
+	// heads are where the Heads are, ends where the runs' last lines are, by the index
+	// of the head.
+	heads []span
+	ends  map[int]span
+	// over are the runs of which no answer comes any more, by the index of the head.
+	over []bool
+	// runs are the numbers of its runs, repeated the indexes of the heads of a run with the number of an
+	// earlier one.
+	runs, repeated map[int]bool
+	// index is of the run that began last, marked of those whose lines say whose they are.
+	index  *index
+	marked map[string]*index
+	// changed are the rows that the last lines touched; nil for all.
+	changed map[*Row]bool
+	progress
+	// secrets hides what it knows in what is given out; nil hides nothing.
+	secrets *redact.Secrets
+
+	indexing
+
+	openFile
+}
+
+// An openFile stays open between two looks at bytes. Several goroutines may look.
+type openFile struct {
+	mu   sync.Mutex
+	file lines
+	// users are those who look now; with closing set the last one closes it.
+	users   int
+	closing bool
+	// held has the lines of a capture that has no path of its own; nil elsewhere.
+	held *os.File
+}
+
+// lines are a file of lines that is read from the beginning or from a line on.
+type lines interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+}
+
+// heldLines are a file that is not closed by those who read it.
+type heldLines struct{ *io.SectionReader }
+
+func (heldLines) Close() error { return nil }
+
+// A span is where a line is in a file, in bytes.
+type span struct {
+	at     int64
+	length int
+}
+
+// keepBuffer is how large a buffer is used again.
+const keepBuffer = 4 << 20
+
+// Open reads through a capture and lists its rows. The errors are those of the
+// file, ErrNoCapture and *VersionError.
+func Open(path string) (*Capture, error) {
+	c := newCapture(path)
+	if _, err := c.readOn(math.MaxInt); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// noteRepeated notes whether the last head has the number of a run before.
+func (c *Capture) noteRepeated() {
+	head := len(c.Heads) - 1
+	run := c.Heads[head].Run
+	if run == 0 {
+		return
+	}
+	if c.runs[run] {
+		c.repeated[head] = true
+	}
+	c.runs[run] = true
+}
+
+func newCapture(path string) *Capture {
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c.runs = map[int]bool{}
+	c.repeated = map[int]bool{}
+	c.owner = c
+	return c
+}
+
+// OpenFrom opens a capture as Open does, from lines that were taken out of another file: path is its name for a
+// user. The Capture keeps the file open as long as it is used.
+func OpenFrom(path string, held *os.File) (*Capture, error) {
+	c := newCapture(path)
+	c.held = held
+	if _, err := c.readOn(math.MaxInt); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Bundled reports a capture that was taken out of another file.
+func (c *Capture) Bundled() bool { return c.held != nil }
+
+// from opens the lines at an offset; a caller closes them.
+func (c *Capture) from(offset int64) (f lines, err error) {
+	if c.held != nil {
+		f = heldLines{io.NewSectionReader(c.held, 0, math.MaxInt64)}
+	} else if f, err = openLines(c.Path); err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// RuleTorn is the rule of the finding about an incomplete last line.
+const RuleTorn = "torn_line"
+
+// Findings say which lines were left out, and why.
+func (c *Capture) Findings() []wire.Finding {
+	if c.torn {
+		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: RuleTorn, Level: wire.Warning,
+			Text: "the last line is incomplete and was skipped"})
+	}
+	return c.findings
+}
+
+// AddFinding adds what the caller knows to be wrong with the file from which the capture was taken.
+func (c *Capture) AddFinding(f wire.Finding) { c.findings = append(c.findings, f) }
+
+// Ended reports whether the last run came to its end.
+func (c *Capture) Ended() bool {
+	n := len(c.over)
+	return n > 0 && c.over[n-1]
+}
+
+// Close gives back what the Capture holds open. It may be used again.
+func (c *Capture) Close() {
+	c.stop()
+	c.writer.giveUp(c)
+	c.release()
+	c.Rest()
+}
+
+// Rest closes the file that was opened to look at rows, once those who look have done so. It
+// may be called while others look.
+func (o *openFile) Rest() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closing = o.file != nil && o.users > 0; o.closing || o.file == nil {
+		return
+	}
+	o.file.Close()
+	o.file = nil
+}
+
+// looked is for a user of opened.
+func (o *openFile) looked() {
+	o.mu.Lock()
+	o.users--
+	closing := o.closing
+	o.mu.Unlock()
+	if closing {
+		o.Rest()
+	}
+}
+
+// lineBuffers are buffers for lines, and for the bytes in them.
+var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// inOrder sorts lines as they stand in the file, each once.
+func inOrder(lines []span) []span {
+	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.at, b.at) })
+	return slices.Compact(lines)
+}
+
+// eachLine reads lines from the file, with their line feeds; raw is good during
+// the call only.
+func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
+	f, err := c.opened()
+	if err != nil {
+		return err
+	}
+	defer c.looked()
+	buf := lineBuffers.Get().(*[]byte)
+	defer lineBuffers.Put(buf)
+	for _, l := range lines {
+		if l.at < 0 || l.length < 0 || l.at+int64(l.length) > c.offset {
+			return errIndex
+		}
+		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
+			*buf = nil
+			*buf = roomFor(l.length)
+		}
+		raw := (*buf)[:l.length]
+		if _, err := f.ReadAt(raw, l.at); err != nil {
+			return err
+		}
+		if err := look(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roomFor is memory for a line. Before that of a long one is taken, what is not used any
+// more is given back: the line before it may have been as long.
+func roomFor(length int) []byte {
+	if length >= capture.LongFrame {
+		runtime.GC()
+	}
+	return make([]byte, length)
+}
+
+// opened returns the open file; the caller calls looked afterwards.
+func (c *Capture) opened() (io.ReaderAt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil && c.file == nil {
+		f, err := openLines(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.verify(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		c.file = f
+	}
+	c.users++
+	if c.held != nil {
+		return c.held, nil
+	}
+	return c.file, nil
+}
+
+// Copy writes the lines of some of its rows as they stand in the file: a capture
+// again, with the heads of their runs, and the ends of those whose own exchange is
+// among the rows; the end of a tap or a proxy is that of all its exchanges.
+func (c *Capture) Copy(w io.Writer, rows []*Row) error {
+	var lines []span
+	partial := map[int64]bool{} // the heads of runs that repeat what another one has
+	for _, row := range rows {
+		head := c.heads[row.head]
+		partial[head.at] = row.Head().After > 0
+		lines = append(append(lines, head), row.spans()...)
+		if end, ok := c.ends[row.head]; ok && (row.Own || row.By == capture.ByTap || row.By == capture.ByProxy) {
+			lines = append(lines, end)
+		}
+	}
+	for _, line := range inOrder(lines) {
+		err := c.eachLine([]span{line}, func(raw []byte) error {
+			out := append(bytes.TrimRight(c.safeLine(raw), "\r\n"), '\n')
+			if partial[line.at] { // what is chosen is repeated from nowhere
+				out = append(out, "{\"carried\":0}\n"...)
+			}
+			_, err := w.Write(out)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StreamBefore is the head of the last GET that was sent in the conversation of a
+// request of the row before it; nil where none was. It reads through the file.
+func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
+	f, err := c.from(0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := c.verify(f); err != nil {
+		return nil, err
+	}
+	var head *wire.HTTPHead
+	lines, run, mark := newLineReader(f), -1, r.Head().In
+	for {
+		raw, _, err := lines.rawLine()
+		if errors.Is(err, io.EOF) {
+			return head, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := capture.ParseLine(raw) // what is damaged was said when it was listed
+		switch frame := line.Frame; {
+		case line.Head != nil:
+			run++
+		case frame == nil || line.In != mark || mark == "" && run != r.head || frame.Conn != request.Conn:
+		case frame.Seq >= request.Seq:
+			return head, nil
+		case frame.Kind == wire.Head && frame.Dir == wire.Sent && frame.HTTP != nil && frame.HTTP.Method == "GET":
+			head = frame.HTTP
+		}
+	}
+}
+
+// Main is the exchange that a person means who names none: the command's own, else
+// one that opened no conversation, of others' traffic one that has ended, and of
+// those the one that ended last; nil where there is none.
+func (c *Capture) Main() *Row {
+	rank := func(r *Row) int {
+		switch {
+		case r.Own:
+			return 3
+		case r.Elsewhere, r.Apart:
+			return 0
+		case r.Dir == wire.Received:
+			return 1
+		case !r.Opens() && !r.HTTPOnly:
+			return 2
+		}
+		return 1
+	}
+	var best *Row
+	for _, p := range c.Pages() {
+		p.Select(func(r *Row) bool {
+			if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
+				if best = r; p.rows == nil {
+					own := *r
+					best = &own
+				}
+			}
+			return false
+		})
+	}
+	if best != nil && c.all == nil {
+		best = c.at(best.nth)
+	}
+	return best
+}
+
+// RowIn is the exchange with this number, from 1, in the run whose lines have a mark;
+// nil where there is none.
+func (c *Capture) RowIn(mark string, n int) *Row {
+	x := c.marked[mark]
+	if x == nil || n < 1 || n > len(x.numbers()) {
+		return nil
+	}
+	return c.at(int(x.rows[n-1]))
+}

@@ -1,0 +1,221 @@
+package rows
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A codec writes an index, or reads one: the lists of what is in it (see indexContents) are
+// the same for both.
+type codec struct {
+	writing bool
+	// body is what was written, or what is still to be read.
+	body []byte
+	// known are the texts that were written, in their order and by what they are.
+	texts []string
+	known map[string]uint64
+	// guessed are the numbers of the first texts of a row, of which the next row mostly has the same,
+	// and next counts those of this row.
+	guessed [16]uint64
+	next    int
+	// once is texts that were seldom written twice, one behind the other.
+	once string
+	seen []byte
+	last int64 // seconds of the last time
+	err  error
+}
+
+var errIndex = errors.New("the index is damaged")
+
+func (c *codec) fail() {
+	if c.err == nil {
+		c.err, c.body = errIndex, nil
+	}
+}
+
+// num is any number.
+func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
+	if c.writing {
+		c.body = binary.AppendVarint(c.body, int64(*n))
+		return
+	}
+	if len(c.body) > 0 && c.body[0] < 0x80 { // most have one byte
+		b := int64(c.body[0])
+		*n, c.body = T(b>>1^-(b&1)), c.body[1:]
+		return
+	}
+	v, size := binary.Varint(c.body)
+	if size <= 0 || int64(T(v)) != v {
+		c.fail()
+		return
+	}
+	*n, c.body = T(v), c.body[size:]
+}
+
+// count is the length of a list, each part of which has at least least bytes.
+func (c *codec) count(n int, least int) int {
+	num(c, &n)
+	if !c.writing && (n < 0 || n > len(c.body)/least) {
+		c.fail()
+		return 0
+	}
+	return n
+}
+
+// within is a number from 0 to most.
+func (c *codec) within(n *int, most int) {
+	if num(c, n); !c.writing && (*n < 0 || *n > most) {
+		c.fail()
+		*n = 0
+	}
+}
+
+// flags are so many yes or no, most of them no.
+func (c *codec) flags(all ...*bool) {
+	n := 0
+	for i, b := range all {
+		if *b {
+			n |= 1 << i
+		}
+	}
+	num(c, &n)
+	for i, b := range all {
+		*b = n>>i&1 != 0
+	}
+}
+
+// text is one that many rows have.
+func (c *codec) text(s *string) {
+	if c.writing {
+		c.body = binary.AppendUvarint(c.body, c.number(*s))
+		return
+	}
+	at, size := binary.Uvarint(c.body)
+	if size <= 0 || at >= uint64(len(c.texts)) {
+		c.fail()
+		return
+	}
+	*s, c.body = c.texts[at], c.body[size:]
+}
+
+// number is that of a text that is written.
+func (c *codec) number(s string) uint64 {
+	guess := &c.guessed[min(c.next, len(c.guessed)-1)]
+	if c.next++; *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
+		return *guess
+	}
+	at, there := c.known[s]
+	if !there {
+		at = uint64(len(c.texts))
+		c.known[s], c.texts = at, append(c.texts, s)
+	}
+	*guess = at
+	return at
+}
+
+// single is a text of which each row has another.
+func (c *codec) single(s *string) {
+	n := len(*s)
+	if num(c, &n); c.writing {
+		c.seen = append(c.seen, *s...)
+		return
+	}
+	if n < 0 || n > len(c.once) {
+		c.fail()
+		return
+	}
+	*s, c.once = c.once[:n], c.once[n:]
+}
+
+// bytes are not copied.
+func (c *codec) bytes(b *[]byte) {
+	n := c.count(len(*b), 1)
+	if c.writing {
+		c.body = append(c.body, *b...)
+	} else if n > 0 {
+		*b, c.body = c.body[:n:n], c.body[n:]
+	}
+}
+
+// moment is a time. One that is not in UTC is written as its text is, so that it is read as
+// in a capture.
+func (c *codec) moment(t *time.Time) {
+	seconds, nanos, text := t.Unix()-c.last, t.Nanosecond(), ""
+	if c.writing && t.Location() != time.UTC {
+		nanos, text = -1, t.Format(time.RFC3339Nano)
+	}
+	num(c, &seconds)
+	num(c, &nanos)
+	switch c.last += seconds; {
+	case nanos < 0:
+		if c.text(&text); !c.writing {
+			*t, _ = time.Parse(time.RFC3339Nano, text)
+		}
+	case !c.writing:
+		*t = time.Unix(c.last, int64(nanos)).UTC()
+	}
+}
+
+func (c *codec) span(s *span) {
+	num(c, &s.at)
+	num(c, &s.length)
+}
+
+func (c *codec) findings(all *[]wire.Finding) {
+	n := c.count(len(*all), 6)
+	if n > 0 && !c.writing {
+		*all = make([]wire.Finding, n)
+	}
+	for i := range *all {
+		f := &(*all)[i]
+		num(c, &f.Level)
+		if f.Level < wire.Info || f.Level > wire.Error {
+			c.fail()
+		}
+		for _, s := range []*string{&f.Rule, &f.Where, &f.Text, &f.Want, &f.Got} {
+			c.text(s)
+		}
+	}
+}
+
+// reset makes a codec write anew.
+func (c *codec) reset() {
+	clear(c.known)
+	clear(c.texts)
+	*c = codec{writing: true, known: c.known, texts: c.texts[:0], body: c.body[:0], seen: c.seen[:0]}
+}
+
+// pack is all that was written, the texts first.
+func (c *codec) pack() []byte {
+	packed := binary.AppendUvarint(make([]byte, 0, len(c.body)+len(c.seen)+1<<10), uint64(len(c.texts)))
+	for _, s := range c.texts {
+		packed = append(binary.AppendUvarint(packed, uint64(len(s))), s...)
+	}
+	packed = append(binary.AppendUvarint(packed, uint64(len(c.seen))), c.seen...)
+	return append(packed, c.body...)
+}
+
+// unpack is a codec that reads what pack made.
+func unpack(b []byte) *codec {
+	c := &codec{body: b}
+	length := func() uint64 {
+		n, size := binary.Uvarint(c.body)
+		if size <= 0 || n > uint64(len(c.body)-size) {
+			c.fail()
+			return 0
+		}
+		c.body = c.body[size:]
+		return n
+	}
+	c.texts = make([]string, length())
+	for i := range c.texts {
+		n := length()
+		c.texts[i], c.body = string(c.body[:n]), c.body[n:]
+	}
+	n := length()
+	c.once, c.body = string(c.body[:n]), c.body[n:]
+	return c
+}

@@ -1,0 +1,327 @@
+package rows
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+
+	"mcpc/internal/exchange"
+	"mcpc/internal/wire"
+)
+
+// contents are all that was learned of a capture but its rows, of which it has where their pages
+// are, and not what is needed to learn more of its runs: they end there.
+func (c *codec) contents(of *Capture, pages []*page) {
+	num(c, &of.offset)
+	num(c, &of.line)
+	c.flags(&of.torn)
+	c.findings(&of.findings)
+	c.runs(of)
+	c.conns(of)
+	num(c, &of.count)
+	n := c.count(len(pages), 13)
+	if !c.writing {
+		if of.count < 0 || n != (of.count+pageRows-1)/pageRows {
+			c.fail()
+			return
+		}
+		for i := range n {
+			pages = append(pages, &page{first: i * pageRows})
+		}
+		of.pages = pages
+	}
+	for _, p := range pages {
+		num(c, &p.from)
+		num(c, &p.to)
+		num(c, &p.at)
+		c.within(&p.length, mostPage)
+		num(c, &p.sum)
+		for _, m := range []*measures{&p.least, &p.most} {
+			num(c, &m.time)
+			num(c, &m.duration)
+			num(c, &m.first)
+			num(c, &m.size)
+		}
+	}
+}
+
+// mostPage is how many bytes a page may have: names and texts of its rows may be long.
+const mostPage = 1 << 30
+
+// runs are the runs without what they need to go on.
+func (c *codec) runs(of *Capture) {
+	n := c.count(len(of.Heads), 8)
+	for i := range n {
+		var head []byte
+		var x index
+		var at, end span
+		var over, marked, ended bool
+		if c.writing {
+			head, _ = json.Marshal(of.Heads[i])
+			at, over = of.heads[i], of.over[i]
+			end, ended = of.ends[i], of.RunEnded(i)
+			marked = of.marked[of.Heads[i].In] != nil && of.marked[of.Heads[i].In].at == i
+			x.repeating = of.index.at == i && of.index.repeating
+		}
+		c.bytes(&head)
+		c.span(&at)
+		c.span(&end)
+		if c.flags(&over, &marked, &ended, &x.repeating); c.writing {
+			continue
+		}
+		if json.Unmarshal(head, &x.head) != nil {
+			c.fail()
+			return
+		}
+		x.capture, x.at, x.finished = of, i, true
+		of.Heads, of.heads, of.over = append(of.Heads, x.head), append(of.heads, at), append(of.over, over)
+		of.noteRepeated()
+		if ended {
+			of.ends[i] = end
+		}
+		if marked {
+			of.marked[x.head.In] = &x
+		}
+		of.index = &x
+	}
+}
+
+// conns are the conversations.
+func (c *codec) conns(of *Capture) {
+	n := c.count(len(of.conns), 5)
+	if !c.writing {
+		of.conns = make([]*conn, n)
+	}
+	for i := range of.conns {
+		if !c.writing {
+			of.conns[i] = &conn{number: i + 1}
+		}
+		conn := of.conns[i]
+		for _, s := range []*string{&conn.Client.Name, &conn.Client.Version, &conn.Server.Name, &conn.Server.Version, &conn.Session} {
+			c.text(s)
+		}
+	}
+}
+
+// A packing is the memory in which pages are packed one after the other.
+type packing struct {
+	codec codec
+	// sample is that of a row, samples are all of a page, numbered, and own is what is a row's own.
+	sample, samples, own []byte
+	numbers              map[string]int
+}
+
+func (s *packing) reset() {
+	if s.numbers == nil {
+		s.numbers, s.codec.known = map[string]int{}, map[string]uint64{}
+	}
+	clear(s.numbers)
+	s.codec.reset()
+	s.samples, s.own = s.samples[:0], s.own[:0]
+}
+
+// pack packs the rows of a page: what of each is its own, by samples of the rest.
+func (s *rowStore) pack(p *page) {
+	s.packing.reset()
+	m, c := &s.packing, &s.packing.codec
+	body := c.body
+	p.from, p.to = -1, 0
+	p.least, p.most = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}, measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+	for _, r := range p.rows {
+		p.measure(r)
+		c.body, c.next = m.sample[:0], 0
+		c.sample(r, s)
+		m.sample = c.body
+		n, there := m.numbers[string(m.sample)]
+		if !there {
+			n = len(m.numbers)
+			m.numbers[string(m.sample)] = n
+			m.samples = append(m.samples, m.sample...)
+		}
+		c.body = m.own
+		num(c, &n)
+		c.own(r, s)
+		m.own = c.body
+		for l := range r.lines.all() {
+			if p.to = max(p.to, l.at+int64(l.length)); p.from < 0 || l.at < p.from {
+				p.from = l.at
+			}
+		}
+	}
+	c.body = body
+	n := len(m.numbers)
+	num(c, &n)
+	c.body = append(append(c.body, m.samples...), m.own...)
+	p.rows, p.from = nil, max(p.from, 0)
+	s.store(p, c.pack())
+}
+
+// samples reads the samples with which a page begins.
+func (c *codec) samples(s *rowStore) []Row {
+	samples := make([]Row, c.count(0, leastSample))
+	for i := range samples {
+		c.sample(&samples[i], s)
+		if secrets := s.owner.secrets; secrets != nil {
+			samples[i].hide(secrets, secrets.Text)
+		}
+	}
+	return samples
+}
+
+// leastSample is about how many bytes a sample has at least.
+const leastSample = 18
+
+// decode reads the rows of a page that is packed. In an index that is not as it was written
+// there may be wrong ones.
+func (s *rowStore) decode(p *page, into []Row) int {
+	packed := s.load(p)
+	c := unpack(packed)
+	samples := c.samples(s)
+	if len(samples) == 0 {
+		c.fail()
+		// The index and the recording were deleted: no list has these rows.
+		samples = []Row{{capture: s.owner, State: exchange.State{Exit: -1}, Elsewhere: true}}
+	}
+	n := min(pageRows, s.count-p.first)
+	for i := range into[:n] {
+		r, sample := &into[i], 0
+		c.within(&sample, len(samples)-1)
+		*r = samples[sample]
+		r.nth, r.Index = p.first+i, p.first+i+r.Index
+		if packed == nil { // the recording and its index were deleted or replaced
+			r.Elsewhere = true
+			continue
+		}
+		r.Notified = slices.Clip(r.Notified)
+		if r.Findings = slices.Clip(r.Findings); r.Cancel != nil {
+			own := *r.Cancel
+			r.Cancel = &own
+		}
+		if c.own(r, s); r.ID != "" && s.owner.secrets != nil {
+			r.ID = s.owner.secrets.Text(r.ID)
+		}
+	}
+	return n
+}
+
+// sample is what many rows have alike.
+func (c *codec) sample(r *Row, s *rowStore) {
+	of := s.owner
+	if c.within(&r.head, len(of.Heads)-1); c.err != nil {
+		return
+	}
+	conn, behind := 0, r.Index-r.nth
+	if c.writing && r.conn != nil {
+		conn = r.conn.number
+	}
+	c.within(&conn, len(s.conns))
+	if num(c, &behind); !c.writing {
+		if r.capture, r.Run, r.Index = of, of.Heads[r.head].Run, behind; conn > 0 {
+			r.conn = s.conns[conn-1]
+		}
+	}
+	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != exchange.Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
+	notified := len(r.Notified) > 0
+	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
+		&r.HTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held, &r.Edited, &r.Streamed, &notified)
+	if received {
+		r.Dir = wire.Received
+	}
+	for _, s := range []*string{&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.ForeignType} {
+		c.text(s)
+	}
+	num(c, &r.Exit)
+	num(c, &r.Code)
+	num(c, &r.Conn)
+	num(c, &r.Status)
+	num(c, &r.Kinds)
+	if noted {
+		n := &r.Notes
+		for _, number := range []*int{&n.Notifications, &n.Questions, &n.Guessed, &n.Retries, &n.Resumed, &n.Rounds, &n.Cuts} {
+			num(c, number)
+		}
+	}
+	if notified {
+		c.notified(r)
+	}
+	if cancelled {
+		c.cancel(r)
+	}
+	if held {
+		num(c, &r.Held)
+		num(c, &r.Waiting)
+	}
+	if found {
+		c.findings(&r.Findings)
+	}
+}
+
+// notified writes or reads the methods of a row's notifications.
+func (c *codec) notified(r *Row) {
+	n := len(r.Notified)
+	if c.within(&n, exchange.MaxNotified); !c.writing {
+		r.Notified = make([]string, n)
+	}
+	for i := range r.Notified {
+		c.text(&r.Notified[i])
+	}
+}
+
+// own is what each row has for itself.
+func (c *codec) own(r *Row, s *rowStore) {
+	c.moment(&r.Time)
+	c.single(&r.ID)
+	num(c, &r.Duration)
+	num(c, &r.First)
+	num(c, &r.Sent)
+	num(c, &r.Received)
+	num(c, &r.LastSent)
+	c.bytes((*[]byte)(&r.lines))
+	c.relations(r, s)
+}
+
+func (c *codec) cancel(r *Row) {
+	if r.Cancel == nil {
+		r.Cancel = &exchange.Cancel{}
+	}
+	byServer := r.Cancel.By == wire.Received
+	if c.flags(&byServer, &r.Cancel.Late, &r.Cancel.Closed); byServer {
+		r.Cancel.By = wire.Received
+	}
+	c.text(&r.Cancel.Why)
+	num(c, &r.Cancel.After)
+}
+
+// relations are the other rows that a row names. As long as not all rows are unpacked, they
+// are only as much of those as names them.
+func (c *codec) relations(r *Row, s *rowStore) {
+	related := r.Within != nil || r.SameAs != nil || r.Guesses != nil
+	if c.flags(&related); !related || c.err != nil {
+		return
+	}
+	within, same := r.Within != nil, r.SameAs != nil
+	if c.flags(&within, &same); within {
+		c.other(&r.Within, s)
+	}
+	if same {
+		c.other(&r.SameAs, s)
+	}
+	if n := c.count(len(r.Guesses), 3); !c.writing && n > 0 {
+		r.Guesses = make([]*Row, n)
+	}
+	for i := range r.Guesses {
+		c.other(&r.Guesses[i], s)
+	}
+}
+
+func (c *codec) other(r **Row, s *rowStore) {
+	if !c.writing {
+		*r = &Row{capture: s.owner}
+	}
+	other := *r
+	c.within(&other.nth, s.count-1)
+	num(c, &other.Index)
+	if c.within(&other.head, len(s.owner.Heads)-1); c.err == nil {
+		other.Run, other.By = s.owner.Heads[other.head].Run, s.owner.Heads[other.head].By
+	}
+}

@@ -1,0 +1,166 @@
+package rows
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/sliceutil"
+)
+
+// An indexWriter writes an index while the rows are listed.
+type indexWriter struct {
+	temp *os.File
+	dir  string
+	head indexHead
+	// file is the recording that was there when the index was begun.
+	file fs.FileInfo
+}
+
+// beginIndex begins to write the index of a file that is a capture and rests. Where that
+// fails there is none.
+func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
+	file, err := openLines(c.Path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	w := &indexWriter{dir: dir, file: infoOf(file),
+		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
+	if isCapture(file) && w.make(c.indexPath) == nil {
+		if now, err := w.temp.Stat(); err == nil && rests(file, info, now.ModTime()) {
+			for _, p := range c.pages {
+				p.packed = c.load(p)
+			}
+			c.release()
+			c.writer, c.pageFile.file, c.pageFile.end = w, w.temp, indexHeadSize
+			return
+		}
+		w.remove()
+	}
+}
+
+// make makes the file that takes the place of the index.
+func (w *indexWriter) make(path string) (err error) {
+	if w.dir != "" {
+		if err := os.MkdirAll(w.dir, 0o700); err != nil {
+			return err
+		}
+		if info, err := os.Lstat(w.dir); err != nil || !info.IsDir() { // a link to one is not ours
+			return fs.ErrInvalid
+		}
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fs.ErrInvalid
+	}
+	w.temp, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
+	return err
+}
+
+func (w *indexWriter) remove() {
+	w.temp.Close()
+	os.Remove(w.temp.Name())
+}
+
+func isCapture(f io.ReaderAt) bool {
+	begin := make([]byte, 4<<10)
+	n, _ := f.ReadAt(begin, 0)
+	return bytes.Contains(begin[:n], []byte(`"mcpc-traffic"`))
+}
+
+// rests reports a file to which, as far as one can see, nothing more is written: its last
+// line ends a run, or it was written a while ago.
+func rests(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
+	if now.Sub(info.ModTime()) > time.Minute {
+		return true
+	}
+	return capture.Ended(f, info.Size())
+}
+
+// giveUp ends the writing of an index that is not to be.
+func (w *indexWriter) giveUp(c *Capture) {
+	if w != nil {
+		w.remove()
+		c.writer, c.pageFile.file, c.pageFile.end = nil, nil, 0
+	}
+}
+
+// write writes what was learned to the index, now that all is.
+func (w *indexWriter) write(c *Capture) {
+	if w == nil {
+		return
+	}
+	pages := c.packAll()
+	isWhole := !c.altered && c.index != nil && os.SameFile(w.file, c.readFrom)
+	if !isWhole || w.finish(c, pages) != nil {
+		w.giveUp(c)
+		return
+	}
+	c.writer = nil
+	c.indexHead = &w.head
+}
+
+// finish writes what follows the pages, and the head before them.
+func (w *indexWriter) finish(c *Capture, pages []*page) (err error) {
+	for _, p := range pages {
+		if p.packed != nil {
+			c.store(p, p.packed)
+		}
+		if p.packed != nil {
+			return errIndex // it could not be written
+		}
+		w.head.Pages = max(w.head.Pages, p.at+int64(p.length)-indexHeadSize)
+	}
+	coded := &codec{writing: true, known: map[string]uint64{}}
+	coded.contents(c, pages)
+	contents := coded.pack()
+	w.head.Sum = c.mark.sum
+	w.head.Offset = c.offset
+	w.head.Contents = int64(len(contents))
+	w.head.ContentsSum = w.head.sumContents(contents)
+	var head bytes.Buffer
+	_ = binary.Write(&head, binary.LittleEndian, w.head)
+	behind := indexHeadSize + w.head.Pages
+	for at, part := range map[int64][]byte{0: head.Bytes(), behind: contents} {
+		if _, err := w.temp.WriteAt(part, at); err != nil {
+			return err
+		}
+	}
+	if err := w.temp.Truncate(behind + w.head.Contents); err != nil {
+		return err
+	}
+	c.pageFile.end, c.pageFile.path = 0, c.indexPath
+	c.release()
+	if err := os.Rename(w.temp.Name(), c.indexPath); err != nil {
+		return err
+	}
+	if w.dir != "" {
+		boundIndexes(w.dir)
+	}
+	return nil
+}
+
+// boundIndexes removes the oldest of too many indexes.
+func boundIndexes(dir string) {
+	entries, _ := os.ReadDir(dir)
+	var all []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.Contains(e.Name(), capture.IndexExtension) {
+			all = append(all, info)
+		}
+	}
+	sliceutil.Sort(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
+	var size int64
+	for i, info := range all {
+		if size += info.Size(); i > 0 && (i >= mostIndexes || size > mostIndexesSize) {
+			os.Remove(filepath.Join(dir, info.Name()))
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package rows
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"mcpc/internal/wire"
+)
+
+// maxLine is how long a line of a capture may be, in bytes. A message of 64 MiB,
+// which is what mcpc reads from a server unless told otherwise, fits in however it
+// is escaped.
+const maxLine = 512 << 20
+
+// A lineReader gives back the lines of a capture, one after the other. It holds one
+// line at a time.
+type lineReader struct {
+	// OnFinding is called for every line that was left out; it may be nil.
+	OnFinding func(wire.Finding)
+
+	src    *bufio.Reader
+	file   io.ReaderAt // the same, for a line that the buffer is too small for
+	most   int         // bytes in a line with its line feed
+	offset int64
+	line   int
+	buf    []byte
+	// whole is set when the last line that was read had its line feed.
+	whole bool
+}
+
+// newLineReader reads a capture from its beginning.
+func newLineReader(r interface {
+	io.Reader
+	io.ReaderAt
+}) *lineReader {
+	return &lineReader{src: bufio.NewReaderSize(r, 256<<10), file: r, most: maxLine}
+}
+
+// ErrNoCapture is the error of a file that does not begin as a capture does.
+var ErrNoCapture = errors.New("not a capture: it does not begin as a recording of mcpc does")
+
+func (r *lineReader) found(rule, text string) {
+	if r.OnFinding != nil {
+		r.OnFinding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+	}
+}
+
+// rawLine gives the next line that is not empty, good until the next call, and
+// where it begins.
+func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
+	for {
+		at = r.offset
+		raw, err = r.readLine()
+		r.offset += int64(len(raw))
+		switch {
+		case errors.Is(err, errTooLong):
+			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was skipped", r.line, r.most>>20))
+			continue
+		case err != nil:
+			return nil, at, err
+		}
+		if n := len(raw); n > 2 && raw[0] == '{' && raw[n-2] == '}' && raw[n-1] == '\n' { // as nearly all are
+			return raw[:n-1], at, nil
+		}
+		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
+			return raw, at, nil
+		}
+	}
+}
+
+var errTooLong = errors.New("line too long")
+
+// readLine reads as far as the line feed. Most lines are not copied. How long a long one
+// is is found out first, so that its memory is taken once.
+func (r *lineReader) readLine() ([]byte, error) {
+	r.line++
+	part, err := r.src.ReadSlice('\n')
+	r.whole = err == nil
+	if err == nil {
+		return part, nil
+	}
+	if cap(r.buf) > keepBuffer {
+		r.buf = nil
+	}
+	r.buf = append(r.buf[:0], part...)
+	length := len(part)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		part, err = r.src.ReadSlice('\n')
+		if length += len(part); length > r.most {
+			r.offset += int64(length)
+			return nil, r.skipLine(err)
+		}
+	}
+	r.whole = err == nil
+	if errors.Is(err, io.EOF) && length > 0 {
+		err = nil
+	}
+	if length > len(r.buf) {
+		r.buf = nil
+		r.buf = roomFor(length)
+		if _, failed := r.file.ReadAt(r.buf, r.offset); failed != nil && !errors.Is(failed, io.EOF) {
+			return nil, failed
+		}
+	}
+	return r.buf, err
+}
+
+// skipLine reads over the rest of a line that is too long. The error is io.EOF where its
+// line feed is missing.
+func (r *lineReader) skipLine(err error) error {
+	r.buf = nil
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
+		part, err = r.src.ReadSlice('\n')
+		r.offset += int64(len(part))
+	}
+	if err != nil {
+		return err
+	}
+	return errTooLong
+}
