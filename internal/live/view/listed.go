@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/mcp"
+	"mcpc/internal/recent"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -21,7 +22,7 @@ type Lists struct {
 	mu    sync.Mutex
 	pages map[live.Key]*ListPage
 	tools map[string]*Definition
-	heard map[live.Key]heard
+	heard recent.Map[live.Key, heard]
 	// latest are the definitions by target and name.
 	latest map[[2]string]*Definition
 }
@@ -49,7 +50,7 @@ const mostPages = 20_000
 
 // NewLists keeps nothing yet.
 func NewLists() *Lists {
-	return &Lists{pages: map[live.Key]*ListPage{}, tools: map[string]*Definition{}, heard: map[live.Key]heard{}, latest: map[[2]string]*Definition{}}
+	return &Lists{pages: map[live.Key]*ListPage{}, tools: map[string]*Definition{}, latest: map[[2]string]*Definition{}}
 }
 
 // Page is what a tools/list returned; nil where it returned no list.
@@ -159,7 +160,7 @@ func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
-	if h, ok := l.heard[key]; ok && h.size == r.Size() {
+	if h, ok := l.heard.Lookup(key); ok && h.size == r.Size() {
 		return h.at
 	}
 	h := heard{size: r.Size()}
@@ -173,9 +174,6 @@ func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 			return nil
 		})
 	}
-	if len(l.heard) >= mostPages {
-		clear(l.heard)
-	}
-	l.heard[key] = h
+	l.heard.Put(key, h)
 	return h.at
 }
