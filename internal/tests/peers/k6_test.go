@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/bench"
 	"mcpc/internal/bench/k6"
 	"mcpc/internal/tests/servers"
 	"mcpc/internal/wire"
@@ -203,7 +204,14 @@ func TestPeersK6JudgesExpectations(t *testing.T) {
 		t.Run(strings.Join(c.expect, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := k6.Plan{Version: "1", URL: server.URL("/mcp"), Revision: "2025-11-25", Calls: c.calls, Users: 2, Duration: time.Second, Expect: c.expect}
+			p := k6.Plan{Version: "1", URL: server.URL("/mcp"), Revision: "2025-11-25", Calls: c.calls, Users: 2, Duration: time.Second}
+			for _, text := range c.expect {
+				e, err := bench.ParseExpectation(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Expect = append(p.Expect, e)
+			}
 			if _, err := k6.Write(dir, p); err != nil {
 				t.Fatal(err)
 			}
