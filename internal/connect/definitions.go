@@ -336,7 +336,12 @@ func (c *Conn) cached(k Kind, name string) (json.RawMessage, *state.ToolList) {
 func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool
 	if c.Saved == nil && c.Box == nil && c.Env.Index == 0 {
-		enough = func(items []json.RawMessage) bool { return lists(items, name) }
+		enough = func(items []json.RawMessage) bool {
+			return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
+				listed, ok := ToolKind.NameIn(raw)
+				return ok && listed == name
+			})
+		}
 	}
 	all, o := c.Tools(ctx, enough)
 	if !o.Good() {
@@ -365,13 +370,6 @@ func (c *Conn) pick(name string, all Catalogue) (*Definition, wire.Outcome) {
 
 	}
 	return &Definition{Tool: found[index-1], Fresh: true}, wire.Outcome{}
-}
-
-func lists(items []json.RawMessage, name string) bool {
-	return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
-		listed, ok := ToolKind.NameIn(raw)
-		return ok && listed == name
-	})
 }
 
 // noSuchTool says that a fresh list has no tool of that name that can be called,

@@ -68,7 +68,18 @@ type Shared struct {
 	Ballast []byte
 	// Known are the configurations of other programs, nil before they are read.
 	Known *[]ConfigFile
-	dialState
+
+	// Guard adds credentials to requests; nil where the connection is not by HTTP.
+	Guard *auth.Transport
+	// Held is the session of the command where its server lives on between commands,
+	// and heldUsed when it was used last.
+	Held     *state.Session
+	HeldUsed time.Time
+	// Route leads to the server of the command; nil before one is settled.
+	Route *Network
+	// FromFile is the server of one of the known configurations that the command went
+	// to, or "".
+	FromFile string
 }
 
 // Tracing is how a process takes part in a distributed trace. The zero value passes on the
@@ -93,21 +104,6 @@ type Server interface {
 	AddTyped(content json.RawMessage)
 }
 
-// dialState is what is known of the server of a command while it is being connected to.
-type dialState struct {
-	// Guard adds credentials to requests; nil where the connection is not by HTTP.
-	Guard *auth.Transport
-	// Held is the session of the command where its server lives on between commands,
-	// and heldUsed when it was used last.
-	Held     *state.Session
-	HeldUsed time.Time
-	// Route leads to the server of the command; nil before one is settled.
-	Route *Network
-	// FromFile is the server of one of the known configurations that the command went
-	// to, or "".
-	FromFile string
-}
-
 // UI tells the user what happens while a command runs, and asks what only the user knows.
 type UI interface {
 	Note(text string)
@@ -130,9 +126,7 @@ type UI interface {
 	// request runs.
 	Interactive() bool
 	CanAsk() bool
-	// Ask puts a question to which the answer is no unless it is yes; AskAlways one
-	// that may be answered for good, with "yes", "no" or "always".
-	Ask(ctx context.Context, question string) bool
+	// AskAlways puts a question that may be answered for good, with "yes", "no" or "always".
 	AskAlways(ctx context.Context, question, always string) string
 	// TypedLine asks for a line, which is not shown where it is secret.
 	TypedLine(ctx context.Context, prompt string, secret bool) (string, error)

@@ -46,8 +46,6 @@ func (Quiet) Interactive() bool { return false }
 
 func (Quiet) CanAsk() bool { return false }
 
-func (Quiet) Ask(context.Context, string) bool { return false }
-
 func (Quiet) AskAlways(context.Context, string, string) string { return "no" }
 
 func (Quiet) MeantByPath(string) (string, wire.Hint) { return "", "" }
