@@ -87,3 +87,8 @@ func Bare(err error) error {
 	}
 	return err
 }
+
+// Late is the cause of a context whose timer ended a login; it says which one.
+type Late string
+
+func (l Late) Error() string { return string(l) }

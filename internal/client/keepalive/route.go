@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"mcpc/internal/client/process"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -18,35 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A routing maps requests to users, so that several commands can speak with one
-// server at a time: a response, and what belongs to a request, goes to the user that
-// made it. It is guarded by the supervisor's mutex.
-type routing struct {
-	// pending are the requests under way, by their ids as they crossed, count how many
-	// there were. The commands of a session take ids from one counter; where two use
-	// the same all the same, the second waits for the end of the first.
-	pending map[string]*pendingRequest
-	count   int
-	// abandoned are the ids of requests that were given up with the command that made them.
-	abandoned *transport.RecentIDs
-	// initialized is set after a handshake, and asks where the client that made it offered
-	// the server to answer questions. A question says not on whose account it is asked,
-	// so then only one command at a time has requests under way.
-	initialized, asks bool
-	// opening is the result of initialize.
-	opening json.RawMessage
-	// questions are the server's requests that came while no user was connected.
-	questions []*wire.Message
-	// changed holds, by method, the last list_changed notification for tools and prompts,
-	// whose lists clients may cache, that came while no user was connected; keptStderr is the
-	// end of what came on standard error meanwhile.
-	changed    map[string][]byte
-	keptStderr *process.Tail
-	// users are those that speak, in the order in which they came.
-	users []*user
-	// turn wakes sendQueued when a line may be sent, its user has gone or the server is to end.
-	turn *sync.Cond
-}
+// Requests are mapped to users, so that several commands can speak with one server at a time: a response, and what
+// belongs to a request, goes to the user that made it.
 
 // pendingRequest is a request under way.
 type pendingRequest struct {
@@ -56,10 +27,6 @@ type pendingRequest struct {
 	number int
 	// lasting must not be cancelled, cancelled was; opens is set for initialize.
 	lasting, cancelled, opens bool
-}
-
-func newRouting() routing {
-	return routing{pending: map[string]*pendingRequest{}, abandoned: transport.NewRecentIDs(), changed: map[string][]byte{}, keptStderr: process.NewTail()}
 }
 
 // maxQuestions is how many of the server's requests wait for the next user.
@@ -87,7 +54,10 @@ func (s *supervisor) admit(u *user, m *wire.Message) bool {
 	case m.Kind == wire.Request && s.why != "", cancels && u.unqueue(string(mcp.CancelledID(m))):
 		return false
 	case len(u.queued) > 0 && !overtakes, !s.mayAskLocked(u, m):
-		u.enqueue(m)
+		u.queued = append(u.queued, m)
+		if u.queuedBytes += len(m.Raw); u.queuedBytes > maxUnread {
+			u.conn.Close()
+		}
 		s.turn.Broadcast()
 		return false
 	}
@@ -122,22 +92,22 @@ func (s *supervisor) sendQueued(u *user) {
 }
 
 // noteLocked notes what a line means for the lines that follow from all users.
-func (r *routing) noteLocked(u *user, m *wire.Message) {
+func (s *supervisor) noteLocked(u *user, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
 			if item.Kind == wire.Request {
-				r.askLocked(u, item)
+				s.askLocked(u, item)
 			}
 		}
 	case wire.Request:
-		r.askLocked(u, m)
+		s.askLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
 			// He does not wait any more. What comes all the same is still his.
-			if a := r.pending[string(mcp.CancelledID(m))]; a != nil && a.by == u {
+			if a := s.pending[string(mcp.CancelledID(m))]; a != nil && a.by == u {
 				a.cancelled = true
-				r.turn.Broadcast()
+				s.turn.Broadcast()
 			}
 		}
 	case wire.Response, wire.ErrorResponse:
@@ -147,45 +117,45 @@ func (r *routing) noteLocked(u *user, m *wire.Message) {
 
 // mayAskLocked: a request waits for one of another user's with the same id, and where
 // the server may ask back for all of them. Other messages may always be sent.
-func (r *routing) mayAskLocked(u *user, m *wire.Message) bool {
+func (s *supervisor) mayAskLocked(u *user, m *wire.Message) bool {
 	if m.Kind != wire.Request {
 		return true
 	}
-	for id, a := range r.pending {
-		if a.by != u && !a.cancelled && (id == string(m.ID) || r.asks && m.Method != "ping") {
+	for id, a := range s.pending {
+		if a.by != u && !a.cancelled && (id == string(m.ID) || s.asks && m.Method != "ping") {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *routing) askLocked(u *user, m *wire.Message) {
-	r.count++
-	a := &pendingRequest{by: u, token: string(mcp.ProgressToken(m.Params)), number: r.count}
+func (s *supervisor) askLocked(u *user, m *wire.Message) {
+	s.count++
+	a := &pendingRequest{by: u, token: string(mcp.ProgressToken(m.Params)), number: s.count}
 	a.lasting = mcp.IsTaskMethod(m.Method) || jsonraw.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
 		offered := jsonraw.First(m.Params, "capabilities")
-		r.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
-		r.initialized, a.lasting, a.opens = true, true, true
+		s.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
+		s.initialized, a.lasting, a.opens = true, true, true
 	}
-	r.pending[string(m.ID)] = a
+	s.pending[string(m.ID)] = a
 }
 
 // abandonLocked gives up what a user began, and gives what is to be said to the server.
-func (r *routing) abandonLocked(u *user) (last [][]byte) {
-	for id, a := range r.pending {
+func (s *supervisor) abandonLocked(u *user) (last [][]byte) {
+	for id, a := range s.pending {
 		if a.by != u {
 			continue
 		}
-		delete(r.pending, id)
-		r.abandoned.Put(id, true)
+		delete(s.pending, id)
+		s.abandoned.Put(id, true)
 		if !a.cancelled && !a.lasting {
 			last = append(last, wire.ComposeNotification("notifications/cancelled",
 				json.RawMessage(`{"requestId":`+id+`,"reason":"the client has gone"}`)))
 		}
 	}
 	for id, method := range u.questions {
-		if r.initialized {
+		if s.initialized {
 			last = append(last, standIn(method, json.RawMessage(id)))
 		}
 	}
@@ -202,20 +172,20 @@ func standIn(method string, id json.RawMessage) []byte {
 }
 
 // handOverLocked gives a user what was kept for the next one.
-func (r *routing) handOverLocked(u *user) {
-	for line := range strings.Lines(r.keptStderr.Text()) {
+func (s *supervisor) handOverLocked(u *user) {
+	for line := range strings.Lines(s.keptStderr.Text()) {
 		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
-	r.keptStderr.Reset()
-	for _, line := range r.changed {
+	s.keptStderr.Reset()
+	for _, line := range s.changed {
 		u.putLocked(markOut, line)
 	}
-	clear(r.changed)
-	for _, m := range r.questions {
+	clear(s.changed)
+	for _, m := range s.questions {
 		u.questions[string(m.ID)] = m.Method
 		u.putLocked(markOut, m.Raw)
 	}
-	r.questions = nil
+	s.questions = nil
 }
 
 // write writes one line to the server. A server that no longer reads its stdin is ended.
@@ -286,34 +256,34 @@ func (s *supervisor) route(line []byte) {
 
 // receiversLocked returns the users that a message is for. An array, or a line with several
 // messages, is for the users of each of them.
-func (r *routing) receiversLocked(m *wire.Message) (to []*user) {
+func (s *supervisor) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
 	case wire.Invalid:
-		items := r.messagesLocked(m.Raw)
+		items := s.messagesLocked(m.Raw)
 		if len(items) == 0 {
 			break
 		}
 		for _, item := range items {
-			to = append(to, r.receiversLocked(item)...)
+			to = append(to, s.receiversLocked(item)...)
 		}
-		return slices.DeleteFunc(slices.Clone(r.users), func(u *user) bool { return !slices.Contains(to, u) })
+		return slices.DeleteFunc(slices.Clone(s.users), func(u *user) bool { return !slices.Contains(to, u) })
 	case wire.Notification:
-		return r.concernedLocked(m)
+		return s.concernedLocked(m)
 	case wire.Request: // in an array
-		return r.users
+		return s.users
 	case wire.Batch:
 		for _, item := range m.Items {
-			to = append(to, r.receiversLocked(item)...)
+			to = append(to, s.receiversLocked(item)...)
 		}
-		return slices.DeleteFunc(slices.Clone(r.users), func(u *user) bool { return !slices.Contains(to, u) })
+		return slices.DeleteFunc(slices.Clone(s.users), func(u *user) bool { return !slices.Contains(to, u) })
 	}
-	return r.ownerLocked(m)
+	return s.ownerLocked(m)
 }
 
 // messagesLocked returns the messages that users find in a line that is not one message.
-func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
+func (s *supervisor) messagesLocked(line []byte) (items []*wire.Message) {
 	parts := transport.SplitLine(line, func(m *wire.Message) bool {
-		return r.pending[string(m.ID)] != nil && m.Answers(m.ID)
+		return s.pending[string(m.ID)] != nil && m.Answers(m.ID)
 	})
 	for _, part := range parts {
 		if part.Message != nil {
@@ -325,59 +295,59 @@ func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
 
 // ownerLocked is the user whose request m answers; none where that user has gone. A response
 // to no known request is for all users: it may have lost its id.
-func (r *routing) ownerLocked(m *wire.Message) []*user {
+func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	id := string(m.ID)
-	if other := wire.OtherID(m.ID); r.pending[id] == nil && other != nil { // which users take
+	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil { // which users take
 		id = string(other)
 	}
-	if a := r.pending[id]; a != nil && len(m.ID) > 0 {
-		delete(r.pending, id)
+	if a := s.pending[id]; a != nil && len(m.ID) > 0 {
+		delete(s.pending, id)
 		if a.opens && m.Kind == wire.Response {
-			r.opening = jsonraw.Compact(m.Result)
+			s.opening = jsonraw.Compact(m.Result)
 		}
-		r.turn.Broadcast()
+		s.turn.Broadcast()
 		return []*user{a.by}
 	}
-	if _, late := r.abandoned.Lookup(string(m.ID)); late {
+	if _, late := s.abandoned.Lookup(string(m.ID)); late {
 		return nil
 	}
-	return r.users
+	return s.users
 }
 
 // concernedLocked are the users that a notification is for: the one whose request it
 // belongs to, by progress token or subscription, else all.
-func (r *routing) concernedLocked(m *wire.Message) []*user {
-	if a := r.pending[string(mcp.SubscriptionID(m.Params))]; a != nil {
+func (s *supervisor) concernedLocked(m *wire.Message) []*user {
+	if a := s.pending[string(mcp.SubscriptionID(m.Params))]; a != nil {
 		return []*user{a.by}
 	}
 	if token := jsonraw.First(m.Params, "progressToken"); token != nil {
-		for _, a := range r.pending {
+		for _, a := range s.pending {
 			if a.token == string(token) {
 				return []*user{a.by}
 			}
 		}
 	}
-	if len(r.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
-		r.changed[m.Method] = m.Raw
+	if len(s.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
+		s.changed[m.Method] = m.Raw
 	}
-	return r.users
+	return s.users
 }
 
 // askedBackLocked is the user that is to answer a request of the server's own: the one with
 // the latest open request, or else the longest connected. Without users, after a handshake,
 // it is kept for the next; reply answers a ping, and one too many.
-func (r *routing) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
-	if len(r.users) == 0 {
-		if r.initialized && (m.Method == "ping" || len(r.questions) >= maxQuestions) {
+func (s *supervisor) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
+	if len(s.users) == 0 {
+		if s.initialized && (m.Method == "ping" || len(s.questions) >= maxQuestions) {
 			return nil, standIn(m.Method, m.ID)
 		}
-		if r.initialized {
-			r.questions = append(r.questions, m)
+		if s.initialized {
+			s.questions = append(s.questions, m)
 		}
 		return nil, nil
 	}
-	u, last := r.users[0], 0
-	for _, a := range r.pending {
+	u, last := s.users[0], 0
+	for _, a := range s.pending {
 		if a.number > last && !a.cancelled {
 			u, last = a.by, a.number
 		}

@@ -109,7 +109,31 @@ type supervisor struct {
 		timer *time.Timer
 		used  time.Time
 	}
-	routing
+
+	// pending are the requests under way, by their ids as they crossed, count how many
+	// there were. The commands of a session take ids from one counter; where two use
+	// the same all the same, the second waits for the end of the first.
+	pending map[string]*pendingRequest
+	count   int
+	// abandoned are the ids of requests that were given up with the command that made them.
+	abandoned *transport.RecentIDs
+	// initialized is set after a handshake, and asks where the client that made it offered
+	// the server to answer questions. A question says not on whose account it is asked,
+	// so then only one command at a time has requests under way.
+	initialized, asks bool
+	// opening is the result of initialize.
+	opening json.RawMessage
+	// questions are the server's requests that came while no user was connected.
+	questions []*wire.Message
+	// changed holds, by method, the last list_changed notification for tools and prompts,
+	// whose lists clients may cache, that came while no user was connected; keptStderr is the
+	// end of what came on standard error meanwhile.
+	changed    map[string][]byte
+	keptStderr *process.Tail
+	// users are those that speak, in the order in which they came.
+	users []*user
+	// turn wakes sendQueued when a line may be sent, its user has gone or the server is to end.
+	turn *sync.Cond
 }
 
 // Run starts a server and keeps it until a command ends it, the opener exits without
@@ -117,10 +141,17 @@ type supervisor struct {
 // no longer reads its stdin. Neither process nor socket is left then.
 func Run(ctx context.Context, opt Options) {
 	s := &supervisor{Options: opt, since: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
-		lines: map[*user]bool{}, routing: newRouting()}
+		lines: map[*user]bool{}, pending: map[string]*pendingRequest{}, abandoned: transport.NewRecentIDs(),
+		changed: map[string][]byte{}, keptStderr: process.NewTail()}
 	s.turn = sync.NewCond(&s.mu)
 	s.idle.used = opt.Now()
-	s.idle.timer = time.AfterFunc(time.Hour, s.isIdle)
+	s.idle.timer = time.AfterFunc(time.Hour, func() { // it is started when no command uses the server
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.users) == 0 && s.leftLocked() <= 0 {
+			s.endLocked("it was idle for " + english.Duration(s.Idle))
+		}
+	})
 	s.idle.timer.Stop()
 	if f := s.begin(); f != nil {
 		_ = writeMarked(opt.Opener, markOver, jsonOf(ending{Kind: f.Kind, Text: f.Text, Hint: wire.Hint(f.Hint)}))
@@ -128,7 +159,7 @@ func Run(ctx context.Context, opt Options) {
 		return
 	}
 	go s.read()
-	s.child.Watch(s.stderrLine, s.heard)
+	s.child.Watch(func(line []byte) { s.tellAll(markErr, line) }, s.heard)
 	s.join(opt.Opener, true)
 	go s.accept()
 	s.wait(ctx)
@@ -192,15 +223,6 @@ func (s *supervisor) shut() {
 	s.listener.Close()
 }
 
-// isIdle ends the server when no command has used it for the idle time.
-func (s *supervisor) isIdle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.users) == 0 && s.leftLocked() <= 0 {
-		s.endLocked("it was idle for " + english.Duration(s.Idle))
-	}
-}
-
 // leftLocked is what is left of the idle time.
 func (s *supervisor) leftLocked() time.Duration {
 	if len(s.users) > 0 {
@@ -208,9 +230,6 @@ func (s *supervisor) leftLocked() time.Duration {
 	}
 	return max(0, s.Idle-s.Now().Sub(s.idle.used))
 }
-
-// stderrLine takes a line of the server's standard error.
-func (s *supervisor) stderrLine(line []byte) { s.tellAll(markErr, line) }
 
 // tellAll tells all users; what comes on standard error is kept where there is none.
 func (s *supervisor) tellAll(mark byte, text []byte) {

@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxUnread is how many bytes may wait for a user that does not read. A user with more
-// is disconnected: the others must not wait for it.
+// maxUnread is how many bytes may wait for a user that does not read, and how many of its messages may be queued, in
+// bytes. A user with more is disconnected: the others must not wait for it.
 const maxUnread = 64 << 20
 
 // A user is a connection to a supervisor's socket. The fields from waiting to queuedBytes
@@ -36,15 +36,6 @@ type user struct {
 	// order is held from where a line is let through until it is written, so that what is
 	// admitted first is written first. It is taken before the supervisor's mutex.
 	order sync.Mutex
-}
-
-// enqueue keeps a message for later. A user with more than maxUnread bytes of them is
-// hung up on.
-func (u *user) enqueue(m *wire.Message) {
-	u.queued = append(u.queued, m)
-	if u.queuedBytes += len(m.Raw); u.queuedBytes > maxUnread {
-		u.conn.Close()
-	}
 }
 
 // unqueue removes the request with an id. It reports whether it was queued.
@@ -157,7 +148,11 @@ func (s *supervisor) serve(u *user) {
 		}
 		switch line[0] {
 		case markUse:
-			s.welcome(u)
+			s.mu.Lock()
+			s.idle.timer.Stop()
+			s.users = append(s.users, u)
+			s.handOverLocked(u)
+			s.mu.Unlock()
 		case markKeep:
 			s.mu.Lock()
 			s.kept = true
@@ -174,16 +169,6 @@ func (s *supervisor) serve(u *user) {
 	s.mu.Unlock()
 	<-sent
 	s.leave(u)
-}
-
-// welcome adds a connection to the users that speak with the server, and gives it what
-// was kept for the next one.
-func (s *supervisor) welcome(u *user) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.idle.timer.Stop()
-	s.users = append(s.users, u)
-	s.handOverLocked(u)
 }
 
 // leave ends what a user began: his requests are cancelled, and what he was asked is

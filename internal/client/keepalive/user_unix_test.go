@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcpc/internal/client/process"
 )
 
 // Of what the server writes to standard error while no command is connected the end is kept.
 func TestKeptStderrIsBounded(t *testing.T) {
-	s := &supervisor{routing: newRouting()}
+	s := &supervisor{keptStderr: process.NewTail()}
 	for i := range 10_000 {
-		s.stderrLine(fmt.Appendf(nil, "line %d of many", i))
+		s.tellAll(markErr, fmt.Appendf(nil, "line %d of many", i))
 	}
 	kept := slices.Collect(strings.Lines(s.keptStderr.Text()))
 	if n := len(kept); n < 1000 || n > 5000 || kept[n-1] != "line 9999 of many\n" {
