@@ -2,6 +2,7 @@ package match
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -31,7 +32,8 @@ func ParseLevel(text string) (Level, error) {
 	if at := slices.Index(levelNames, text); at >= 0 {
 		return Level(at), nil
 	}
-	return 0, fmt.Errorf("%s", suggest.OrMeant(fmt.Sprintf("unknown level %q; the levels are exact, strict and loose", text), text, levelNames))
+	unknown := fmt.Sprintf("unknown level %q; the levels are exact, strict and loose", text)
+	return 0, errors.New(suggest.OrMeant(unknown, text, levelNames))
 }
 
 // A Request is what one is told by: its method and its params, which are nil where there
