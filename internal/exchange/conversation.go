@@ -3,7 +3,6 @@ package exchange
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -118,14 +117,7 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 }
 
 // ServerIn returns what a result says of the server: in its _meta, or in itself if the request opens a conversation.
-func (f *Facts) ServerIn(method string, m *wire.Message) Implementation {
-	if m == nil {
-		meta, ok := jsonraw.Unquote(nil, slices.Concat([]byte(`"`), f.EscapedMeta, []byte(`"`)))
-		if !ok || len(meta) == 0 {
-			return Implementation{}
-		}
-		return implementationIn(jsonraw.First(meta, metaPrefix+"serverInfo"))
-	}
+func ServerIn(method string, m *wire.Message) Implementation {
 	result, _ := m.ResultMembers()
 	meta, _ := result.Get("_meta")
 	who := implementationIn(jsonraw.First(meta, metaPrefix+"serverInfo"))

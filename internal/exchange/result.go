@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -11,15 +10,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Facts are what a State needs to know of a message. A large result need not be parsed for them.
+// Facts are what a State needs to know of a message.
 type Facts struct {
 	Traits wire.Traits
 	// ToolError is set if the result's isError is true.
 	ToolError bool
-	// EscapedMeta and Members describe a result that was not parsed: its _meta, as JSON within a JSON string, and
-	// which members it has.
-	EscapedMeta []byte
-	Members     Members
 }
 
 // FactsOf returns the facts of a message that was parsed.
@@ -47,22 +42,6 @@ var arrays = map[string]string{
 // oneForList are the members of arrays for which clients accept one item, too.
 var oneForList = []string{"content", "contents", "messages"}
 
-// Members is a set of the members by which the shape of a result is judged.
-type Members uint16
-
-// memberNames are the names that Members can have.
-var memberNames = append([]string{"structuredContent", "task"}, slices.Sorted(maps.Values(arrays))...)
-
-// Add adds a member by its name. It ignores a name by which nothing is judged.
-func (s *Members) Add(name []byte) {
-	if i := slices.Index(memberNames, string(name)); i >= 0 {
-		*s |= 1 << i
-	}
-}
-
-// Has reports whether the member is in the set.
-func (s Members) Has(name string) bool { return s&(1<<slices.Index(memberNames, name)) != 0 }
-
 // batchesUntil is before 2025-06-18, the first revision without arrays of messages.
 const batchesUntil = "2025-06"
 
@@ -73,7 +52,7 @@ func (s *State) resultFault(p *Part) string {
 	if isInArray && p.BatchSize == 1 { // some clients accept it
 		s.Findings = append(s.Findings, wire.Finding{Rule: "batch", Level: wire.Warning, Text: "the response is in an array"})
 	}
-	isResult := m == nil || m.Kind == wire.Response
+	isResult := m != nil && m.Kind == wire.Response
 	switch {
 	case s.ForeignType != "" && s.Status/100 == 2 && p.Frame.Kind == wire.Body:
 		return "expected application/json or text/event-stream, got " + s.ForeignType
@@ -81,8 +60,6 @@ func (s *State) resultFault(p *Part) string {
 		return "the response is in an array"
 	case p.Facts.Traits.NoID && isResult:
 		return "the response has no id"
-	case m == nil:
-		return s.unparsedFault(p.Facts.Members)
 	case !isResult:
 		return ""
 	}
@@ -94,15 +71,6 @@ func (s *State) resultFault(p *Part) string {
 		return s.shapeFault(result)
 	}
 	return ""
-}
-
-// unparsedFault is shapeFault for a result that was not parsed.
-func (s *State) unparsedFault(has Members) string {
-	name := arrays[s.Method]
-	if name == "" || has.Has(name) || has.Has("structuredContent") || has.Has("task") {
-		return ""
-	}
-	return s.missing(name)
 }
 
 // shapeFault returns what a complete result lacks that every revision requires.

@@ -285,13 +285,13 @@ func (s *State) answer(p *Part) {
 	default:
 		s.Finish(wire.OK)
 	}
-	if s.Channel != ChannelOK {
+	if s.Channel != ChannelOK || m == nil {
 		return
 	}
 	if s.Dir == wire.Sent && p.Conversation.Server == (Implementation{}) {
-		p.Conversation.Server = p.Facts.ServerIn(s.Method, m)
+		p.Conversation.Server = ServerIn(s.Method, m)
 	}
-	if m != nil && s.Method == "initialize" {
+	if s.Method == "initialize" {
 		result, _ := m.ResultMembers()
 		p.Conversation.Revision = cmp.Or(result.Text("protocolVersion"), p.Conversation.Revision)
 		s.Revision = p.Conversation.Revision

@@ -42,7 +42,7 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := *r.conn
-	if who := exchange.NoFacts.ServerIn(r.Method, m); who != (exchange.Implementation{}) {
+	if who := exchange.ServerIn(r.Method, m); who != (exchange.Implementation{}) {
 		c.Server = who
 		l.put(r.Target, key, c)
 	}
