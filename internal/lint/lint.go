@@ -308,16 +308,13 @@ func (l *Linter) holds(t *tally, r *Rule, e *conv.Event) bool {
 		t.wrongTransport = true
 	case e.Rev < r.From || e.Rev > r.To:
 		t.wrongRev = true
-	case r.Capability != "any" && e.Server.Declared && !declares(e, r.Capability):
+	case r.Capability != "any" && e.Server.Declared && !e.Server.Has(r.Capability) &&
+		!e.Server.Has("extensions", conv.MetaPrefix+r.Capability):
 		t.undeclared = true
 	default:
 		return true
 	}
 	return false
-}
-
-func declares(e *conv.Event, capability string) bool {
-	return e.Server.Has(capability) || e.Server.Has("extensions", conv.MetaPrefix+capability)
 }
 
 func transportIs(transport string, e *conv.Event) bool {

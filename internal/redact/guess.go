@@ -101,7 +101,8 @@ func eachRun(raw []byte, found func(from, to int)) {
 			to++
 		}
 		i = to - 1
-		if isEscapeBefore(raw, from) || to-from > longestRandom || to-from < shortestNamed || isOpenRun(raw[from:to]) {
+		if isEscapeBefore(raw, from) || to-from > longestRandom || to-from < shortestNamed ||
+			slices.ContainsFunc(openRuns, func(begin string) bool { return bytes.HasPrefix(raw[from:to], []byte(begin)) }) {
 			continue
 		}
 		apart := false
@@ -138,10 +139,6 @@ func isRunByte(c byte) bool {
 // openRuns are the beginnings of what is random and no secret: digests with their name, and
 // files in base64 by their first bytes.
 var openRuns = []string{"sha1-", "sha256-", "sha384-", "sha512-", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "H4sI", "AAAAIGZ0eX"}
-
-func isOpenRun(run []byte) bool {
-	return slices.ContainsFunc(openRuns, func(begin string) bool { return bytes.HasPrefix(run, []byte(begin)) })
-}
 
 // openIDs are the names of members that tell things apart, and suspicious are parts of names
 // that secrets have.

@@ -151,8 +151,8 @@ func hideNamed(raw []byte, variables bool) edit {
 				continue
 			}
 			e.put(v.from, v.to, v.shown(secret))
-			if isDefault && !isUnlikeWord(secret) {
-				continue // the word may stand anywhere
+			if isDefault && len(secret) < 20 && !strings.ContainsAny(secret, "0123456789") {
+				continue // it is a word, which may stand anywhere
 			}
 			e.named = append(e.named, v.plainText(secret))
 			e.named = append(e.named, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
@@ -408,11 +408,6 @@ func defaultIn(raw []byte, at int) (from int) {
 		return from == 0
 	})
 	return from
-}
-
-// isUnlikeWord reports a value that is no word of a language: it is long, or has a digit.
-func isUnlikeWord(value string) bool {
-	return len(value) >= 20 || strings.ContainsAny(value, "0123456789")
 }
 
 // schemaWithin bounds how far a value is read to see whether it is a schema.

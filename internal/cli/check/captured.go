@@ -41,7 +41,11 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
 	targets := targetsOf(c.Capture, all)
-	r := &verdict.Report{Target: joined(targets), Recording: c.Path, Lacks: []string{"check a server"}}
+	names := targets
+	if len(names) > 3 {
+		names = append(slices.Clone(names[:3]), fmt.Sprintf("and %d more", len(names)-3))
+	}
+	r := &verdict.Report{Target: strings.Join(names, ", "), Recording: c.Path, Lacks: []string{"check a server"}}
 	rec := probe.Recording{Rows: all, Several: len(targets) > 1}
 	rec.Fill(r, report)
 	r.Hosts = probe.Hosts(rec.Tools())
@@ -72,12 +76,4 @@ func targetsOf(c *rows.Capture, rows []*rows.Row) (names []string) {
 		add(probe.Server(row))
 	}
 	return names
-}
-
-// joined names servers in a line.
-func joined(names []string) string {
-	if len(names) > 3 {
-		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
-	}
-	return strings.Join(names, ", ")
 }

@@ -58,8 +58,12 @@ var httpChecks = []Check{
 		}
 	}},
 	{ID: "L087", Kind: conv.OnHead, When: func(e *conv.Event) bool { return e.Stream.Response.Field("Access-Control-Allow-Origin") != "" }, Do: func(e *conv.Event) {
-		h := e.Stream.Response
-		if h.Field("Access-Control-Allow-Origin") == "*" && (h.Field("Access-Control-Allow-Credentials") == "true" || local(e.Stream)) {
+		h, isLocal := e.Stream.Response, false
+		if e.Stream.Request != nil {
+			u, err := url.Parse(e.Stream.Request.URL)
+			isLocal = err == nil && loopbackHost(u.Hostname())
+		}
+		if h.Field("Access-Control-Allow-Origin") == "*" && (h.Field("Access-Control-Allow-Credentials") == "true" || isLocal) {
 			header(e, "Access-Control-Allow-Origin: *", "the origins that may call")
 		}
 	}},
@@ -147,14 +151,6 @@ func idle(e *conv.Event) {
 	if gap := e.Frame.Time.Sub(since); gap > longestIdle {
 		e.FindMessage("subscriptions/listen", "nothing for "+gap.String(), "a comment at least every 60 s")
 	}
-}
-
-func local(s *conv.Stream) bool {
-	if s.Request == nil {
-		return false
-	}
-	u, err := url.Parse(s.Request.URL)
-	return err == nil && loopbackHost(u.Hostname())
 }
 
 func loopbackHost(host string) bool {

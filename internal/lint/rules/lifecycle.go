@@ -128,7 +128,7 @@ func capsOf(e *conv.Event) jsonraw.Members {
 func extensionIDs(e *conv.Event) {
 	members, _ := jsonraw.Object(e.Raw("capabilities", "extensions"))
 	for _, m := range members {
-		prefix, name, ok := cutPrefix(m.Name)
+		prefix, name, ok := strings.Cut(m.Name, "/")
 		switch at := jsonraw.Pointer("/capabilities/extensions", m.Name); {
 		case !ok || !labels(prefix) || !keyName(name, true) || name == "":
 			e.Find(at, e.Show([]byte(m.Name)), "prefix/name")

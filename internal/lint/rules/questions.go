@@ -152,8 +152,10 @@ func flatForm(e *conv.Event) {
 		at := jsonraw.Pointer("/requestedSchema/properties", f.Name)
 		kind := conv.TextInside(f.Value, "type")
 		allowed, ok := formTypes[kind]
+		items := conv.Inside(f.Value, "items") // since 2025-11-25 each may be one of a list
+		isChoice := e.Rev >= conv.R25b && (conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil)
 		switch {
-		case !ok || kind == "array" && !choices(f.Value, e.Rev):
+		case !ok || kind == "array" && !isChoice:
 			e.Find(at, e.Show(f.Value), "a string, number, boolean or enum")
 			continue
 		}
@@ -164,12 +166,6 @@ func flatForm(e *conv.Event) {
 			}
 		}
 	}
-}
-
-// choices reports an array of which each item is one of a list (since 2025-11-25).
-func choices(field json.RawMessage, rev conv.Rev) bool {
-	items := conv.Inside(field, "items")
-	return rev >= conv.R25b && (conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil)
 }
 
 func secretFields(e *conv.Event) {

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"strings"
 
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
@@ -21,8 +20,6 @@ var versions = []Check{
 		}
 	}},
 }
-
-func cutPrefix(key string) (prefix, name string, ok bool) { return strings.Cut(key, "/") }
 
 func serverInfo(e *conv.Event) {
 	switch {

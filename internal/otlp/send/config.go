@@ -93,7 +93,7 @@ func FromEnvironment(getenv func(string) string, endpoint string) (Config, error
 }
 
 func (e *environment) config(endpoint string) (c Config, err error) {
-	if lookup(e, []string{"OTEL_SDK_DISABLED"}, boolean, false) {
+	if lookup(e, []string{"OTEL_SDK_DISABLED"}, oneOf(map[string]bool{"true": true, "false": false}), false) {
 		e.warn("OTEL_SDK_DISABLED is true: no telemetry is sent")
 		return c, nil
 	}

@@ -87,7 +87,11 @@ func (c *courier) deliver(ctx context.Context, body []byte, closing <-chan struc
 		return result{err: c.failed(wire.BadResponse, 0, fmt.Sprintf("not sent: a request of %d bytes exceeds the limit of %d", len(body), largestRequest))}
 	}
 	if c.signal.gzip {
-		body = compressed(body)
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = w.Write(body) // a Buffer never fails
+		_ = w.Close()
+		body = b.Bytes()
 	}
 	var last result
 	for backoff := c.backoff; ; backoff = min(2*backoff, longestBackoff) {
@@ -104,14 +108,6 @@ func (c *courier) deliver(ctx context.Context, body []byte, closing <-chan struc
 			return r
 		}
 	}
-}
-
-func compressed(body []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // a Buffer never fails
-	_ = w.Close()
-	return b.Bytes()
 }
 
 // attempt sends an export once.

@@ -83,10 +83,6 @@ func integer(text string) (int, error) {
 	return int(n), nil
 }
 
-func boolean(text string) (bool, error) {
-	return oneOf(map[string]bool{"true": true, "false": false})(text)
-}
-
 // oneOf reads a word of a set, in any case.
 func oneOf[T any](words map[string]T) func(string) (T, error) {
 	return func(text string) (v T, err error) {
