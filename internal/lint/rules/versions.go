@@ -1,7 +1,6 @@
 package rules
 
 import (
-
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
 )
