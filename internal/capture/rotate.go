@@ -24,6 +24,16 @@ type Rotation struct {
 	Carry func(w io.Writer, part string) (lines int, err error)
 }
 
+const (
+	partBytes = 32 << 20
+	maxParts  = 8
+)
+
+// Rotation returns the rotation of a recording in the ring. carry is Rotation.Carry.
+func (r *Ring) Rotation(carry func(w io.Writer, part string) (lines int, err error)) Rotation {
+	return Rotation{Ring: r, Bytes: partBytes, Files: maxParts, Carry: carry}
+}
+
 // rotateLocked begins the next part. If that fails the part goes on as long again.
 func (r *Recorder) rotateLocked() {
 	old, t := r.run, r.rec.Rotation

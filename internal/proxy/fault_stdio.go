@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/capture/rows"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/pause"
 	"mcpc/internal/recent"
 	"mcpc/internal/wire"
@@ -297,4 +299,60 @@ func (p *Pipe) note(d *Decision, dir wire.Direction, text string) {
 	facts.Text = text
 	w := p.Watcher
 	w.do(func() { w.frame(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts}) })
+}
+
+// hold lets the desk decide about a message, and gives the line that passes instead. The message
+// is nil where fault rules have nothing to decide any more. Those behind it wait.
+func (p *Pipe) hold(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
+	if !p.Desk.Holds() {
+		return line, m
+	}
+	w := p.Watcher
+	v := p.Desk.Hold(p.Context, Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
+		note := func() { w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw}) }) }
+		switch {
+		case follows(facts, row):
+			p.after = note
+			return
+		case facts.How == Answered && row.Dir == wire.Received:
+			is := raw
+			w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: is}) })
+			raw = nil
+		}
+		note()
+	}})
+	switch v.How {
+	case Dropped:
+		return nil, nil
+	case Edited:
+		return slices.Concat(jsonraw.OneLine(v.Raw), line[len(m.Raw):]), parsed(v.Raw)
+	case Answered:
+		p.answer(row.Dir, wire.ComposeResult(m.ID, jsonraw.OneLine(v.Raw)))
+		return nil, nil
+	}
+	return line, m
+}
+
+// follows reports what is recorded behind the message, which begins something: a request of the
+// server, or a notification.
+func follows(facts wire.HeldFacts, row *rows.Row) bool {
+	return row.Dir == wire.Received && facts.Kind != "response" && (facts.How == Released || facts.How == Edited)
+}
+
+// answer answers a request that was sent in a direction in the place of the other side.
+func (p *Pipe) answer(dir wire.Direction, answer []byte) {
+	to := &p.out
+	if dir == wire.Received {
+		to = &p.in
+		p.Watcher.do(func() { p.Watcher.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: answer}) })
+	}
+	_ = to.Lines(append(bytes.Clone(answer), '\n')) // one that is gone is told so by its own end of the pipe
+}
+
+// parsed is a message about which fault rules can decide, or nil.
+func parsed(raw []byte) *wire.Message {
+	if m := wire.ParseMessage(raw); m.Kind != wire.Batch && m.Kind != wire.Invalid {
+		return m
+	}
+	return nil
 }

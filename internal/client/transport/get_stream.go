@@ -224,3 +224,25 @@ func (g *GetStream) Gone() <-chan struct{} {
 	}
 	return g.over
 }
+
+// openStream asks for a stream with GET: the one that goes on behind the event
+// with that id, or, where it is "", one of its own.
+func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, behind string) (*roundTrip, *Fault) {
+	if behind != "" {
+		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
+	}
+	rt, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{Fields: fields})
+	if f == nil && (rt.resp.StatusCode != http.StatusOK || mediaType(rt.resp) != "text/event-stream") {
+		body := t.refusalBody(rt)
+		rt.record(wire.Body, body)
+		rt.resp.Body.Close()
+		f = rt.refusal(nil)
+		if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse {
+			f.Text += ": " + m.Error.Message
+		}
+	}
+	if f != nil {
+		return nil, f
+	}
+	return rt, nil
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -103,28 +102,6 @@ func (p *streamPosition) pause(ctx context.Context, attempt int) bool {
 // Backoff is how long to wait before an attempt, longer with each.
 func Backoff(attempt int) time.Duration {
 	return min(firstRetry<<(min(attempt, 10)-1), MaxBackoff)
-}
-
-// openStream asks for a stream with GET: the one that goes on behind the event
-// with that id, or, where it is "", one of its own.
-func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, behind string) (*roundTrip, *Fault) {
-	if behind != "" {
-		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
-	}
-	rt, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{Fields: fields})
-	if f == nil && (rt.resp.StatusCode != http.StatusOK || mediaType(rt.resp) != "text/event-stream") {
-		body := t.refusalBody(rt)
-		rt.record(wire.Body, body)
-		rt.resp.Body.Close()
-		f = rt.refusal(nil)
-		if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse {
-			f.Text += ": " + m.Error.Message
-		}
-	}
-	if f != nil {
-		return nil, f
-	}
-	return rt, nil
 }
 
 // follow reads one HTTP response's events until the answer to out, or the end.

@@ -80,7 +80,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 		}
 		e.Record.Ring, e.Record.mark, place, most = ring, "", ring.Create, e.Record.Most
 		if by != capture.ByCommand || e.Record.Lasts {
-			turn = rows.DefaultRotation(ring)
+			turn = ring.Rotation(rows.Carry)
 		}
 	}
 	e.Record.Recorder = capture.NewRecorder(capture.Recording{

@@ -7,14 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
-
-// DefaultRotation is for a recording in the ring.
-func DefaultRotation(r *capture.Ring) capture.Rotation {
-	return capture.Rotation{Ring: r, Bytes: 32 << 20, Files: 8, Carry: Carry}
-}
 
 const (
 	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
