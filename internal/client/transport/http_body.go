@@ -52,6 +52,10 @@ func (t *HTTP) foreignCharset(rt *roundTrip) {
 	}
 }
 
+// isUTF8 reports whether a body is UTF-8. It reads the whole body: ask only if the response declares a charset. A zero
+// byte, which no JSON holds, is how UTF-16 shows.
+func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 }
+
 // charsetOf is the charset of a response, or "" where it is UTF-8.
 func charsetOf(resp *http.Response) string {
 	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -71,7 +75,6 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	}
 	m := wire.ParseMessage(body)
 	charset := charsetOf(rt.resp)
-	isUTF8 := utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 // a zero byte, which no JSON holds, is how UTF-16 shows
 	switch {
 	case out.AnyReply:
 		return Reply{Message: m, HTTP: rt.facts(body)}
@@ -80,7 +83,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
-	case charset != "" && !isUTF8:
+	case charset != "" && !isUTF8(body):
 		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
 	}
 	t.foreignCharset(rt)
