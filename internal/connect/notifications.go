@@ -158,9 +158,6 @@ func (c *Conn) renewed(e *host.Env, why string) {
 
 const MostWarnings = 20
 
-// LogLevels are those of server/utilities/logging, lightest first.
-var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
 // setLogLevel asks for log messages where that is a request of its own; where
 // requests stand alone each one carries the level, and a server that logs nothing
 // says nothing of it.

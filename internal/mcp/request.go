@@ -42,3 +42,6 @@ func IsTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/
 
 // TasksExtension is the id of the extension that brings tasks in 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"
+
+// LogLevels are the levels of log messages, the least severe first (2025-11-25 server/utilities/logging).
+var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

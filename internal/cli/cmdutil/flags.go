@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/mcp"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -197,8 +197,8 @@ func (g *Factory) CheckFlags() error {
 	if !slices.Contains(toolcall.ConfirmWords, g.Confirm) {
 		return usage.New(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.Confirm), "auto asks for destructive tools and servers that are not trusted")
 	}
-	if g.LogLevel != "" && !slices.Contains(connect.LogLevels, g.LogLevel) {
-		return usage.New(fmt.Sprintf("unknown log level %q", g.LogLevel), suggest.DidYouMean("--log-level %s", g.LogLevel, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
+	if g.LogLevel != "" && !slices.Contains(mcp.LogLevels, g.LogLevel) {
+		return usage.New(fmt.Sprintf("unknown log level %q", g.LogLevel), suggest.DidYouMean("--log-level %s", g.LogLevel, mcp.LogLevels, wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", "))))
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
 		return usage.New("--max-pages and --max-items must be 0 or more", "0 means no limit")

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/client"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -166,7 +166,7 @@ func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
 	for name, complete := range map[string]cmdutil.Completer{
 		"server": f.CompleteServer, "protocol": cmdutil.CompleteFixed(client.Revisions()...),
 		"color": cmdutil.CompleteFixed(console.ColorWords...), "confirm": cmdutil.CompleteFixed(toolcall.ConfirmWords...),
-		"images": cmdutil.CompleteFixed(console.Drawings...), "log-level": cmdutil.CompleteFixed(connect.LogLevels...),
+		"images": cmdutil.CompleteFixed(console.Drawings...), "log-level": cmdutil.CompleteFixed(mcp.LogLevels...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(name, complete)
 	}

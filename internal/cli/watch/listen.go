@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -72,7 +73,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 	flags.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this `URI` (repeatable)")
 	flags.StringVar(&o.logs, "logs", "", "log messages; --logs=`LEVEL` of that level and above")
 	flags.Lookup("logs").NoOptDefVal = anyLevel
-	_ = cmd.RegisterFlagCompletionFunc("logs", cmdutil.CompleteFixed(connect.LogLevels...))
+	_ = cmd.RegisterFlagCompletionFunc("logs", cmdutil.CompleteFixed(mcp.LogLevels...))
 	o.until.Flags(flags, "notifications")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
 	f.AddAnswering(flags)
@@ -80,8 +81,8 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 }
 
 func (o *listenOptions) check(f *cmdutil.Factory) error {
-	if o.logs != "" && o.logs != anyLevel && !slices.Contains(connect.LogLevels, o.logs) {
-		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), suggest.DidYouMean("--logs=%s", o.logs, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
+	if o.logs != "" && o.logs != anyLevel && !slices.Contains(mcp.LogLevels, o.logs) {
+		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), suggest.DidYouMean("--logs=%s", o.logs, mcp.LogLevels, wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", "))))
 	}
 	if f.Output != "" {
 		return usage.New("listen writes until it is stopped, so it has no -o", "use > FILE")

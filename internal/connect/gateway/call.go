@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
@@ -79,7 +81,7 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 		return s.goOn(ctx, m, send)
 	}
 	refused := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
-	if c.Stateless && c.Level != "" && !bridge.IsLogLevel(c.Level) {
+	if c.Stateless && c.Level != "" && !slices.Contains(mcp.LogLevels, c.Level) {
 		return refused(-32602, "unknown log level: "+c.Level)
 	}
 	p := g.peerFor(c)

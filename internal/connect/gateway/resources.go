@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
-	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -165,7 +165,7 @@ func (l *link) unwatch(uri string) {
 func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
 	if m.Method == "logging/setLevel" {
 		level := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
-		if !bridge.IsLogLevel(level) {
+		if !slices.Contains(mcp.LogLevels, level) {
 			return wire.ComposeError(m.ID, -32602, "unknown log level: "+level)
 		}
 		p.session.SetLevel(level)

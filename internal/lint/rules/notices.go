@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/redact"
 )
@@ -149,10 +150,8 @@ func withinTotal(e *conv.Event) {
 	paces.Put(key, p)
 }
 
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
 func below(level, least string) bool {
-	at, from := slices.Index(levels, level), slices.Index(levels, least)
+	at, from := slices.Index(mcp.LogLevels, level), slices.Index(mcp.LogLevels, least)
 	return at >= 0 && from >= 0 && at < from
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 )
 
 // The revisions that are played, newest first. Up to 2025-11-25 a conversation is opened with initialize
@@ -195,12 +196,7 @@ func AsksForInput(result json.RawMessage) bool {
 	return jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "input_required"
 }
 
-var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
-// IsLogLevel reports a level of log messages.
-func IsLogLevel(level string) bool { return slices.Contains(logLevels, level) }
-
 // Loud reports whether a log message is at or above a level.
 func Loud(params json.RawMessage, level string) bool {
-	return slices.Index(logLevels, jsonraw.TextOrRaw(jsonraw.First(params, "level"))) >= slices.Index(logLevels, level)
+	return slices.Index(mcp.LogLevels, jsonraw.TextOrRaw(jsonraw.First(params, "level"))) >= slices.Index(mcp.LogLevels, level)
 }
