@@ -273,10 +273,7 @@ func readHeader(w *words, a *Action) error {
 	}
 	name, value, ok := strings.Cut(w.rest(), ":")
 	value = strings.TrimSpace(value)
-	isToken := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
-	})
-	if !ok || !isToken || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if !ok || !wire.IsToken(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return w.wrong("header takes NAME: VALUE")
 	}
 	a.Field = wire.Field{Name: name, Value: value}
