@@ -14,3 +14,21 @@ func TestAtFollowsEachPartOfAPointer(t *testing.T) {
 		}
 	}
 }
+
+func TestPointerEscapesNames(t *testing.T) {
+	for _, c := range []struct {
+		at    string
+		names []string
+		want  string
+	}{
+		{"", nil, ""},
+		{"", []string{"a"}, "/a"},
+		{"", []string{""}, "/"},
+		{"", []string{"a/b~c"}, "/a~1b~0c"},
+		{"/a~1b", []string{"c", "~1"}, "/a~1b/c/~01"},
+	} {
+		if got := Pointer(c.at, c.names...); got != c.want {
+			t.Errorf("%q with %q: got %q, want %q", c.at, c.names, got, c.want)
+		}
+	}
+}

@@ -172,7 +172,7 @@ func Unsaid(findings, said []wire.Finding) []wire.Finding {
 			at, _, _ := strings.Cut(s.Where, "/-")
 			switch about := within(f.Where, at); f.Rule {
 			case "required":
-				return about || within(at, f.Where+Pointer(name))
+				return about || within(at, jsonraw.Pointer(f.Where, name))
 			case "additionalProperties", "dependentRequired", wire.RuleMore:
 				return about
 			default:
@@ -349,7 +349,7 @@ func (w Word) pointer() (where string) {
 	for _, p := range w.Path {
 		switch {
 		case !p.list:
-			where += Pointer(p.Name)
+			where = jsonraw.Pointer(where, p.Name)
 		case p.at == behindLast:
 			where += "/-"
 		default:

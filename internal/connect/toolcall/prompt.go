@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
@@ -93,7 +92,7 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 			if near := suggest.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
-			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: arguments.Pointer(a.Name), Text: text})
+			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: jsonraw.Pointer("", a.Name), Text: text})
 		}
 	}
 	findings = append(findings, NotStrings(given)...)
@@ -112,7 +111,7 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 func NotStrings(given jsonraw.Members) (findings []wire.Finding) {
 	for _, m := range given {
 		if _, ok := jsonraw.Text(m.Value); !ok {
-			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: arguments.Pointer(m.Name),
+			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: jsonraw.Pointer("", m.Name),
 				Text: "must be a string", Got: jsonraw.Excerpt(m.Value, 40)})
 		}
 	}
