@@ -53,11 +53,14 @@ type Recorder struct {
 	mark string
 	// size is that of the file, or of what was written since it could not be left;
 	// parts are the runs that this one goes on from, first is the one that began the recording, 0 in that run itself.
-	size   int64
-	parts  []int
-	first  int
-	failed error
-	told   bool
+	size  int64
+	parts []int
+	first int
+	// offset is the length of the file without buf; unsettled is for a recording that rotates.
+	offset    int64
+	unsettled unsettled
+	failed    error
+	told      bool
 	// buf has the lines that are not written yet.
 	buf []byte
 	compressing
@@ -178,7 +181,10 @@ func (r *Recorder) openLocked() {
 	}
 	r.onDiskWhile(func() {
 		if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
-			_, r.failed = r.file.Write(AppendHead(nil, r.head()))
+			head := AppendHead(nil, r.head())
+			_, r.failed = r.file.Write(head)
+			r.offset = int64(len(head))
+			r.unsettled.begin(r.offset)
 		}
 	})
 }
@@ -206,6 +212,7 @@ func (r *Recorder) beginAnewLocked() {
 	r.first = 0
 	r.size = 0
 	r.openLocked()
+	r.unsettled.all = true // buf has lines of the file too
 }
 
 // Flush writes what waits, for readers of a growing capture.
@@ -277,12 +284,20 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
 	}
+	rotates := r.rec.Rotation.Bytes > 0
+	if rotates {
+		r.openLocked()
+	}
+	at := r.offset + int64(len(r.buf))
 	if len(f.Raw) < LongFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
-	full := r.rec.Rotation.Bytes > 0 && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
+	if rotates {
+		r.unsettled.add(&f, Span{at, r.offset + int64(len(r.buf)) - at})
+	}
+	full := rotates && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
 	if full || len(r.buf) >= writeFrom {
 		r.writeLocked()
 	}
@@ -321,6 +336,7 @@ func (r *Recorder) writeLocked() {
 			}
 		})
 		r.size += int64(len(r.buf))
+		r.offset += int64(len(r.buf))
 	}
 	if r.buf = r.buf[:0]; cap(r.buf) > mostSpareBytes {
 		r.buf = nil

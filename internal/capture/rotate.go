@@ -20,17 +20,20 @@ type Rotation struct {
 	// are kept, of which the oldest goes first.
 	Bytes int64
 	Files int
-	// Carry writes the lines of a part, by its path, that the next part repeats, and returns how many they are.
-	Carry func(w io.Writer, part string) (lines int, err error)
+	Carry Carry
 }
+
+// A Carry writes the lines of a part, by its path, that the next part repeats, and returns their number. All of them are
+// in the spans, which begin with the part's head.
+type Carry func(w io.Writer, part string, spans []Span) (lines int, err error)
 
 const (
 	partBytes = 32 << 20
 	maxParts  = 8
 )
 
-// Rotation returns the rotation of a recording in the ring. carry is Rotation.Carry.
-func (r *Ring) Rotation(carry func(w io.Writer, part string) (lines int, err error)) Rotation {
+// Rotation returns the rotation of a recording in the ring.
+func (r *Ring) Rotation(carry Carry) Rotation {
 	return Rotation{Ring: r, Bytes: partBytes, Files: maxParts, Carry: carry}
 }
 
@@ -47,7 +50,8 @@ func (r *Recorder) rotateLocked() {
 	head := r.head()
 	head.After = old
 	head.First = first
-	if err := t.begin(next, head); err != nil {
+	beginning, err := t.begin(next, head, r.unsettled.lines())
+	if err != nil {
 		next.Close()
 		os.Remove(t.Ring.Path(run))
 		r.run = old
@@ -57,6 +61,8 @@ func (r *Recorder) rotateLocked() {
 	r.file.Close()
 	r.file = next
 	r.first = first
+	r.offset = beginning
+	r.unsettled.begin(beginning)
 	r.begin(t.Ring, old)
 	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
 		t.Ring.remove(r.parts[0])
@@ -64,14 +70,26 @@ func (r *Recorder) rotateLocked() {
 	}
 }
 
-// begin writes the beginning of the part that follows head.After.
-func (t *Rotation) begin(w io.Writer, head Head) error {
-	if _, err := w.Write(AppendHead(nil, head)); err != nil {
-		return err
+// begin writes the beginning of the part that follows head.After, and returns its length.
+func (t *Rotation) begin(w io.Writer, head Head, spans []Span) (int64, error) {
+	counted := &counter{Writer: w}
+	if _, err := counted.Write(AppendHead(nil, head)); err != nil {
+		return 0, err
 	}
-	lines, err := t.Carry(w, t.Ring.Path(head.After))
+	lines, err := t.Carry(counted, t.Ring.Path(head.After), spans)
 	if err == nil {
-		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", lines)
+		_, err = fmt.Fprintf(counted, "{\"carried\":%d}\n", lines)
 	}
-	return err
+	return counted.bytes, err
+}
+
+type counter struct {
+	io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes += int64(n)
+	return n, err
 }

@@ -2,11 +2,13 @@ package rows
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"iter"
 	"maps"
 	"slices"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
@@ -18,17 +20,43 @@ const (
 	mostOpenings = 50
 )
 
-// Carry writes the lines of a part that the next one repeats, and returns how many they are.
-func Carry(w io.Writer, part string) (carried int, err error) {
-	c, err := Open(part)
+// Carry is a capture.Carry. It reads only the spans, since a rotation delays the traffic.
+func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err error) {
+	c := newCapture(part)
+	defer c.Close()
+	f, err := c.from(0)
 	if err != nil {
 		return 0, err
 	}
-	defer c.Close()
+	defer f.Close()
+	s := scanner{capture: c}
+	r := newLineReader(f)
+	var parser capture.Parser
+	for _, lines := range spans {
+		r.src.Reset(io.NewSectionReader(f, lines.At, lines.Length))
+		for r.offset = lines.At; ; c.packOld() {
+			raw, at, err := r.rawLine()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return 0, err
+			}
+			l := chunkLine{raw: raw, at: at, behind: r.offset, number: r.line, isWhole: true}
+			l.parse(&parser)
+			if err := s.line(&l); err != nil {
+				return 0, err
+			}
+			c.offset = r.offset
+		}
+	}
+	if !s.begun {
+		return 0, ErrNoCapture
+	}
 	return c.carry(w)
 }
 
-// carry is Carry for a part that is open.
+// carry writes the lines that the next part repeats, and returns their number.
 func (c *Capture) carry(w io.Writer) (carried int, err error) {
 	x := c.index
 	var lines []span
