@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 )
 
 // params are the params of a request or notification, or a result, read once.
@@ -75,17 +76,10 @@ func withMeta(result json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
 	return p.raw
 }
 
-// nameOf says which member of params is the Mcp-Name of a method (2026-07-28
-// basic/transports/streamable-http, "Standard headers").
-var nameOf = map[string]string{
-	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
-	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
-}
-
 // name returns what a request of the method is about: the name of a tool, the URI of a resource, the id of a task.
 func (p *params) name(method string) (name string, ok bool) {
-	member, ok := nameOf[method]
-	if !ok {
+	member := mcp.NameMember(method)
+	if member == "" {
 		return "", false
 	}
 	return jsonraw.Text(p.members.Value(member))

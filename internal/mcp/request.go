@@ -40,6 +40,20 @@ func ProgressToken(params json.RawMessage) json.RawMessage {
 // (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
 func IsTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
+// NameMember returns which member of a request's params is the value of Mcp-Name; "" if the method has no such header
+// field (2026-07-28 basic/transports/streamable-http, "Standard headers").
+func NameMember(method string) string {
+	switch method {
+	case "tools/call", "prompts/get":
+		return "name"
+	case "resources/read":
+		return "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId"
+	}
+	return ""
+}
+
 // TasksExtension is the id of the extension that brings tasks in 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
@@ -137,21 +138,13 @@ func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Mes
 
 // wrongHeader says which header field of a request that stands alone is not what its body says.
 func wrongHeader(h http.Header, c Caller, m *wire.Message) string {
-	name := ""
-	switch m.Method {
-	case "tools/call", "prompts/get":
-		name = "name"
-	case "resources/read":
-		name = "uri"
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		name = "taskId"
-	}
 	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.Revision}, {"Mcp-Method", m.Method}}
 	for _, f := range want {
 		if got := h.Values(f.field); len(got) != 1 || got[0] != f.value {
 			return f.field + " is not " + sanitize.Line(jsonraw.Excerpt([]byte(f.value), mostShown), sanitize.Signs)
 		}
 	}
+	name := mcp.NameMember(m.Method)
 	if name == "" {
 		return ""
 	}
