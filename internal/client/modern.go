@@ -111,7 +111,7 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		return noObject(response)
 	}
 	raw, ok := members.Get("resultType")
-	kind, isText := jsonraw.Text(raw)
+	kind, _ := jsonraw.Text(raw)
 	_, problem, isTask := e.taskIn(call, members)
 	switch {
 	case problem != "":
@@ -120,7 +120,7 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		return wire.OK, ""
 	case !ok || kind == "complete":
 		return settleResult(call.Method, members)
-	case isText && kind == "input_required" && slices.Contains(mayAskBack, call.Method):
+	case wire.AsksForInput(response.Result) && slices.Contains(mayAskBack, call.Method):
 		return settleQuestion(members)
 	default:
 		return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(raw, 40) + ", which was not declared and is not allowed here"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -84,7 +83,7 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 		s.open = false
 	case m.Kind == wire.Request:
 		s.asks(m, wait, f.Time, guessed)
-	case m.Kind == wire.Response && bridge.AsksForInput(m.Result):
+	case m.Kind == wire.Response && wire.AsksForInput(m.Result):
 		asks := []*ask{}
 		members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
 		for _, r := range members {

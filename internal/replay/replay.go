@@ -167,9 +167,9 @@ func answerOf(s Side) answer {
 	if s.Result != nil {
 		a.result = s.Result
 	}
-	kind, _ := jsonraw.Text(jsonraw.First(m.Result, "resultType"))
+	asks := wire.AsksForInput(m.Result)
 	switch {
-	case s.Failed == wire.InputRequired && kind != "input_required":
+	case s.Failed == wire.InputRequired && !asks:
 		a.ending = string(wire.InputRequired)
 	case m.Error != nil:
 		a.ending = string(wire.RPCFailed)
@@ -177,7 +177,7 @@ func answerOf(s Side) answer {
 		a.ending = string(wire.BadResponse)
 	case wire.IsToolError(m.Result):
 		a.ending = string(wire.ToolError)
-	case kind == "input_required":
+	case asks:
 		a.ending = string(wire.InputRequired)
 	}
 	return a

@@ -69,7 +69,7 @@ func (t *shapes) result(method string, at int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
 	_, task := members.Get("task")
 	switch {
-	case members.Text("resultType") == "input_required":
+	case wire.AsksForInput(m.Result):
 		return t.kinds["InputRequiredResult"]
 	case members.Text("resultType") == "task":
 		return t.kinds["TaskResult"]

@@ -59,7 +59,7 @@ func (m *Message) Traits() Traits {
 		t.Progress = keyInside(m.Params, "progressToken")
 	case m.Method == "notifications/cancelled":
 		t.Cancels = keyInside(m.Params, "requestId")
-	case asksForMore(m.Result):
+	case AsksForInput(m.Result):
 		t.More, t.State = true, string(inside(m.Result, "requestState"))
 	}
 	if m.Kind == Notification {
@@ -135,13 +135,14 @@ func keyInside(raw []byte, names ...string) string {
 	return ""
 }
 
-// asksForMore reports a result that says nothing but what the server wants to
-// know first.
-func asksForMore(result []byte) bool {
-	if len(result) > 1<<20 || !bytes.Contains(result, []byte("input_required")) {
+// AsksForInput reports whether a result requests input from the client and is not final (2026-07-28
+// basic/patterns/mrtr).
+func AsksForInput(result []byte) bool {
+	// A result without these bytes need not be read: only \u escapes letters.
+	if !bytes.Contains(result, []byte("input_required")) && !bytes.Contains(result, []byte(`\u`)) {
 		return false
 	}
-	kind, _ := jsonraw.Text(inside(result, "resultType"))
+	kind, _ := jsonraw.Text(jsonraw.First(result, "resultType"))
 	return kind == "input_required"
 }
 

@@ -238,7 +238,7 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 		alone = client.Stateless(conn.Revision())
 	}
 	switch {
-	case got != nil && got.Kind == wire.Response && (c.c.Stateless || !bridge.AsksForInput(got.Result)):
+	case got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.AsksForInput(got.Result)):
 		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, alone, method, got.Result))
 	case got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport: // which is about the session
 		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))

@@ -101,7 +101,7 @@ func pages(e *conv.Event) {
 const longestTTL = 366 * 24 * time.Hour
 
 func plausibleHints(e *conv.Event) {
-	if e.Text("resultType") == "input_required" {
+	if asksMore(e) {
 		e.Find("/ttlMs", "caching hints on input_required", "none")
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
 )
 
 var (
@@ -67,7 +68,7 @@ var questions = []Check{
 	}},
 }
 
-func asksMore(e *conv.Event) bool { return e.Text("resultType") == "input_required" }
+func asksMore(e *conv.Event) bool { return wire.AsksForInput(e.Value) }
 
 func eachAsk(do func(e *conv.Event, at string, ask json.RawMessage)) func(*conv.Event) {
 	return func(e *conv.Event) {

@@ -191,11 +191,6 @@ func ClientCapability(method string) string {
 	return ""
 }
 
-// AsksForInput reports a result that is no answer but asks for input.
-func AsksForInput(result json.RawMessage) bool {
-	return jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "input_required"
-}
-
 // Loud reports whether a log message is at or above a level.
 func Loud(params json.RawMessage, level string) bool {
 	return slices.Index(mcp.LogLevels, jsonraw.TextOrRaw(jsonraw.First(params, "level"))) >= slices.Index(mcp.LogLevels, level)

@@ -32,12 +32,6 @@ func (c calledTool) declaring(capabilities string, more ...jsonraw.Member) ask {
 	return q
 }
 
-// isQuestion reports an answer that asks for input.
-func (a answer) isQuestion() bool {
-	kind, _ := jsonraw.Text(jsonraw.First(a.Result, "resultType"))
-	return kind == "input_required"
-}
-
 // eachQuestion calls each tool that asks for input, and judges what it asks. A rule that
 // nothing judged was not run.
 func eachQuestion(ctx context.Context, b *bench, id string, judge func(c calledTool, question answer) (misses []miss, judged bool)) (misses []miss) {
@@ -46,7 +40,7 @@ func eachQuestion(ctx context.Context, b *bench, id string, judge func(c calledT
 		if !asksForInput(c) {
 			continue
 		}
-		if question := b.send(ctx, c.declaring(forms)); question.isQuestion() {
+		if question := b.send(ctx, c.declaring(forms)); wire.AsksForInput(question.Result) {
 			found, judged := judge(c, question)
 			misses, seen = append(misses, found...), seen || judged
 		}
@@ -83,7 +77,7 @@ func (c calledTool) retry(responses, state json.RawMessage) ask {
 func remembered(ctx context.Context, b *bench) []miss {
 	return eachQuestion(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
 		a := b.send(ctx, c.call(c.Args))
-		if a.isQuestion() {
+		if wire.AsksForInput(a.Result) {
 			return []miss{missed("L050", "tool "+c.Name, a, "error -32021: this request declares no capability")}, true
 		}
 		return nil, true
@@ -106,7 +100,7 @@ func tampered(ctx context.Context, b *bench) []miss {
 			bytes[at] = 'A'
 		}
 		a := b.send(ctx, c.retry(responses, jsonraw.Quote(string(bytes))))
-		if !a.result() || a.Kind == wire.ToolError || a.isQuestion() {
+		if !a.result() || a.Kind == wire.ToolError || wire.AsksForInput(a.Result) {
 			return nil, true
 		}
 		m := missed("L157", "tool "+c.Name, a, "an error: a byte of requestState was changed")
@@ -127,7 +121,7 @@ func otherAnswers(ctx context.Context, b *bench) []miss {
 		if responses == nil {
 			return nil, false
 		}
-		if a := b.send(ctx, c.retry(json.RawMessage("{}"), state)); !a.isQuestion() {
+		if a := b.send(ctx, c.retry(json.RawMessage("{}"), state)); !wire.AsksForInput(a.Result) {
 			misses = append(misses, missed("L158", "tool "+c.Name+", no answers", a, "the same question"))
 		}
 		more := jsonraw.With(responses, "mcpc-no-such-question", json.RawMessage(`{"action":"decline"}`))
