@@ -115,12 +115,33 @@ func notA(raw []byte, rule, text string) *SyntaxError {
 // Object takes the JSON object raw apart. The values alias raw. With an error
 // come the members that stand before it.
 func Object(raw []byte) (Members, *SyntaxError) {
-	members := make(Members, 0, 4) // as most objects have, or fewer
-	err := EachMember(raw, func(_ int, name string, from, to int) bool {
-		members = append(members, Member{Name: name, Value: raw[from:to:to]})
-		return true
-	})
-	return members, err
+	var room [16]Member // as most objects have, or fewer
+	members, err := AppendMembers(room[:0], raw)
+	return append(make(Members, 0, len(members)), members...), err
+}
+
+// AppendMembers appends to members what Object returns.
+func AppendMembers(members Members, raw []byte) (Members, *SyntaxError) {
+	s := scanner{raw: raw, twice: true}
+	if s.next() != '{' {
+		return members, notA(raw, "not_object", "not a JSON object")
+	}
+	if !s.open() {
+		return members, s.failed()
+	}
+	for s.next() != '}' {
+		quoted, escaped, ok := s.memberName(0)
+		from := s.at
+		if !ok || !s.value() {
+			return members, s.failed()
+		}
+		members = append(members, s.member(nameOf(quoted, escaped), from))
+		if !s.goesOn('}') {
+			return members, s.failed()
+		}
+	}
+	s.at++
+	return members, s.ended()
 }
 
 // First gives the value of the first member called name, or nil. It reads no

@@ -97,23 +97,11 @@ func (s *scanner) object(each func(name string) bool) bool {
 		return false
 	}
 	outer := s.named
-	for c := s.next(); c != '}'; c = s.next() {
-		from := s.at
-		escaped, ok := s.text()
+	for s.next() != '}' {
+		quoted, escaped, ok := s.memberName(outer)
 		if !ok {
 			return false
 		}
-		quoted := s.raw[from:s.at]
-		if escaped {
-			s.twice = true
-		} else {
-			s.name(outer, from+1, s.at-1)
-		}
-		if s.next() != ':' {
-			return false
-		}
-		s.at++
-		s.next()
 		if each != nil {
 			ok = each(nameOf(quoted, escaped))
 		} else {
@@ -127,6 +115,28 @@ func (s *scanner) object(each func(name string) bool) bool {
 	s.depth--
 	s.named = outer
 	return true
+}
+
+// memberName reads the name of a member and the colon behind it, and goes to the value. The names of the innermost open
+// object are noted from outer on.
+func (s *scanner) memberName(outer int) (quoted []byte, escaped, ok bool) {
+	from := s.at
+	escaped, ok = s.text()
+	if !ok {
+		return nil, false, false
+	}
+	quoted = s.raw[from:s.at]
+	if escaped {
+		s.twice = true
+	} else {
+		s.name(outer, from+1, s.at-1)
+	}
+	if s.next() != ':' {
+		return nil, false, false
+	}
+	s.at++
+	s.next()
+	return quoted, escaped, true
 }
 
 // name notes a name of the innermost open object, whose names stand behind those of
@@ -213,7 +223,8 @@ func (s *scanner) text() (escaped, ok bool) {
 	raw := s.raw
 	at := s.at + 1
 	// Most strings are short, and ASCII without escapes.
-	for at < len(raw) && at-s.at <= maxShort && bare[raw[at]] && raw[at] < utf8.RuneSelf {
+	short := raw[:min(len(raw), at+maxShort)]
+	for at < len(short) && bareASCII[short[at]] {
 		at++
 	}
 	if at < len(raw) && raw[at] == '"' {
@@ -255,6 +266,12 @@ var bare = func() (bare [256]bool) {
 		bare[c] = c != '"' && c != '\\'
 	}
 	return bare
+}()
+
+// bareASCII are those of them that are ASCII.
+var bareASCII = func() (ascii [256]bool) {
+	copy(ascii[:utf8.RuneSelf], bare[:])
+	return ascii
 }()
 
 // number reads what RFC 8259, section 6 calls one.

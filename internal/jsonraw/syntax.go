@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,7 +37,7 @@ func nameOf(quoted []byte, escaped bool) string {
 		return string(name)
 	}
 	bare := quoted[1 : len(quoted)-1]
-	if name, ok := usualNames()[string(bare)]; ok {
+	if name := usualNames[nameSlot(string(bare))]; name == string(bare) {
 		return name
 	}
 	return string(bare)
@@ -48,19 +47,27 @@ func nameOf(quoted []byte, escaped bool) string {
 const usual = `jsonrpc id method params result error code message data _meta
 	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
 	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
-	type properties required content text isError structuredContent complete
+	type string number integer boolean object array properties required content text isError structuredContent complete
 	notifications/progress notifications/message arguments tools/call
 	capabilities version protocolVersion serverInfo clientInfo uri contents messages initialize
 	io.modelcontextprotocol/clientInfo io.modelcontextprotocol/clientCapabilities
 	io.modelcontextprotocol/protocolVersion io.modelcontextprotocol/serverInfo`
 
-var usualNames = sync.OnceValue(func() map[string]string {
-	names := map[string]string{}
+// usualNames has them by their slots. Of two with one slot only the latter is found.
+var usualNames = func() (names [256]string) {
 	for name := range strings.FieldsSeq(usual) {
-		names[name] = name
+		names[nameSlot(name)] = name
 	}
 	return names
-})
+}()
+
+// nameSlot tells names apart by their length and two of their letters.
+func nameSlot(name string) byte {
+	if name == "" {
+		return 0
+	}
+	return byte(len(name)) + 2*name[0] + 26*name[len(name)-1]
+}
 
 // invalidAt gives the place of the first byte that is not UTF-8, or len(raw).
 func invalidAt(raw []byte) int {

@@ -17,7 +17,7 @@ func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 	quote, escape := -1, -1
 	for {
 		quote = nextByte(p, n, quote, '"')
-		escape = nextByte(p, n, escape, '\\')
+		escape = nextByte(p[:quote], n, escape, '\\')
 		to := min(quote, escape)
 		if hasControl(p[n:to]) {
 			return n, false, false

@@ -41,7 +41,8 @@ type Hints struct {
 
 // ParseTool reads one entry of tools/list. An entry that no client could call gives a Finding and no tool.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
-	members, err := jsonraw.Object(raw)
+	var room [16]jsonraw.Member
+	members, err := jsonraw.AppendMembers(room[:0], raw)
 	if err != nil {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
@@ -66,7 +67,8 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 		t.TaskSupport, _ = jsonraw.Text(jsonraw.First(execution, "taskSupport"))
 	}
 	if annotations := present(members, "annotations"); annotations != nil {
-		hints, err := jsonraw.Object(annotations)
+		var room [8]jsonraw.Member
+		hints, err := jsonraw.AppendMembers(room[:0], annotations)
 		if err != nil {
 			return t, nil
 		}

@@ -170,7 +170,11 @@ func (d *Document) open(raw json.RawMessage, refs []string) Schema {
 	s := Schema{doc: d, Raw: raw, refs: slices.Clip(refs)}
 	for {
 		members := d.object(raw)
-		s.members = slices.Concat(s.members, members)
+		if s.members == nil {
+			s.members = members
+		} else {
+			s.members = slices.Concat(s.members, members)
+		}
 		ref := members.Text("$ref")
 		if ref == "" {
 			ref = members.Text("$dynamicRef")

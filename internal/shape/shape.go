@@ -41,7 +41,7 @@ func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Mes
 	if at == 0 {
 		return nil
 	}
-	c := &checker{revision: at, skip: skip}
+	c := &checker{revision: at, path: make([]step, 0, 8), skip: skip}
 	switch m.Kind {
 	case wire.Response:
 		c.whole(t.result(method, at, m), m.Result, m.ResultMembers)
@@ -167,13 +167,15 @@ func (c *checker) value(k *kind, raw []byte) {
 	case k.items != nil:
 		c.list(k, raw)
 	case k.values != nil:
-		if members, ok := c.object(raw); ok {
+		var room [8]jsonraw.Member
+		if members, ok := c.object(room[:0], raw); ok {
 			for _, m := range members {
 				c.below(step{name: m.Name}, k.values, m.Value)
 			}
 		}
 	case k.members != nil:
-		if members, ok := c.object(raw); ok {
+		var room [8]jsonraw.Member
+		if members, ok := c.object(room[:0], raw); ok {
 			c.members(k, members)
 		}
 	case !k.holds(raw):
@@ -181,8 +183,9 @@ func (c *checker) value(k *kind, raw []byte) {
 	}
 }
 
-func (c *checker) object(raw []byte) (jsonraw.Members, bool) {
-	members, err := jsonraw.Object(raw)
+// object returns the members of an object, in room as far as they fit.
+func (c *checker) object(room jsonraw.Members, raw []byte) (jsonraw.Members, bool) {
+	members, err := jsonraw.AppendMembers(room, raw)
 	if err != nil {
 		c.mustBe("an object", raw)
 	}
