@@ -200,9 +200,10 @@ func (c *checker) list(k *kind, raw []byte) {
 	case k.most > 0 && len(items) > k.most:
 		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf("at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
 	}
+	try := &checker{revision: c.revision, path: c.path}
 	for i, item := range items {
 		if c.skip != nil && len(c.path) == 1 {
-			try := &checker{revision: c.revision, path: c.path}
+			try.found = nil
 			if try.value(k.items, item); len(try.found) == 0 || c.skip(item) {
 				continue
 			}

@@ -193,38 +193,42 @@ func phrasesOf(stems []string, pattern func() *regexp.Regexp) phrases {
 	return phrases{stems, sync.OnceValue(func() *stemIndex { return indexOf(stems) }), sync.OnceValue(pattern)}
 }
 
-// A stemIndex has stems by their first byte, and which pairs of bytes they begin with.
+// A stemIndex has stems of three letters or more by their first byte, and marks of the three bytes with which they begin.
 type stemIndex struct {
 	byFirst [utf8.RuneSelf][]string
-	pairs   [utf8.RuneSelf * utf8.RuneSelf]bool
+	begins  [1 << 15]bool
 }
 
 func indexOf(lists ...[]string) *stemIndex {
 	index := &stemIndex{}
 	for _, stem := range slices.Concat(lists...) {
 		index.byFirst[stem[0]] = append(index.byFirst[stem[0]], stem)
-		index.pairs[int(stem[0])*utf8.RuneSelf+int(stem[1])] = true
+		index.begins[markOf(markOf(markOf(0, stem[0]), stem[1]), stem[2])] = true
 	}
 	return index
 }
 
+// markOf returns the mark of three bytes, which has five bits of each, from the mark of the bytes before and the last.
+func markOf(before uint16, last byte) uint16 { return before<<5&(1<<15-1) | uint16(last&31) }
+
 // mayMatch reports whether a text in small letters has one of the stems. Letters beyond ASCII may be the same as one of
 // a stem to a pattern that ignores the case.
-func (s *stemIndex) mayMatch(lower string) bool {
-	before := byte(' ')
+func mayMatch[T []byte | string](s *stemIndex, lower T) bool {
+	mark := uint16(0)
 	for i := range len(lower) {
 		c := lower[i]
 		if c >= utf8.RuneSelf {
 			return true
 		}
-		if s.pairs[int(before)*utf8.RuneSelf+int(c)] {
-			for _, stem := range s.byFirst[before] {
-				if strings.HasPrefix(lower[i-1:], stem) {
-					return true
-				}
+		mark = markOf(mark, c)
+		if i < 2 || !s.begins[mark] {
+			continue
+		}
+		for _, stem := range s.byFirst[lower[i-2]] {
+			if rest := lower[i-2:]; len(rest) >= len(stem) && string(rest[:len(stem)]) == stem {
+				return true
 			}
 		}
-		before = c
 	}
 	return false
 }
@@ -238,36 +242,45 @@ func IsClean(definition []byte) bool {
 	if len(definition) > MaxText {
 		return false
 	}
-	lower := make([]byte, 0, len(definition))
+	var room [MaxText]byte
+	n := 0
 	for i := 0; i < len(definition); i++ {
-		c := definition[i]
-		switch {
-		case c >= 0x7f || c == '\\' && i+1 == len(definition):
-			return false
-		case c == '\\':
+		c := folded[definition[i]]
+		if c == '\\' && i+1 < len(definition) {
 			i++
-			switch c = definition[i]; c {
+			switch definition[i] {
 			case 'n', 't', 'r':
 				c = ' '
 			case '"', '\\':
+				c = definition[i]
 			default: // it may stand for any character
 				return false
 			}
-		case c < ' ':
-			c = ' '
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
+		} else if c == 0 || c == '\\' {
+			return false
 		}
-		if c != ' ' || len(lower) == 0 || lower[len(lower)-1] != ' ' { // as plain has it
-			lower = append(lower, c)
+		if c != ' ' || n == 0 || room[n-1] != ' ' { // as plain has it
+			room[n] = c
+			n++
 		}
 	}
-	return !suspicious().mayMatch(string(lower))
+	return !mayMatch(suspicious(), room[:n])
 }
+
+// folded are the bytes of ASCII with small letters for capitals and blanks for control characters, 0 for any other byte.
+var folded = func() (small [256]byte) {
+	for c := range byte(0x7f) {
+		small[c] = max(c, ' ')
+		if c >= 'A' && c <= 'Z' {
+			small[c] += 'a' - 'A'
+		}
+	}
+	return small
+}()
 
 // first returns the first match in a text, or "".
 func (p phrases) first(text string) string {
-	if !p.index().mayMatch(strings.ToLower(text)) {
+	if !mayMatch(p.index(), strings.ToLower(text)) {
 		return ""
 	}
 	return p.pattern().FindString(text)
@@ -275,7 +288,7 @@ func (p phrases) first(text string) string {
 
 // all returns the matches in a text, as many as Signs gives.
 func (p phrases) all(text string) []string {
-	if !p.index().mayMatch(strings.ToLower(text)) {
+	if !mayMatch(p.index(), strings.ToLower(text)) {
 		return nil
 	}
 	return p.pattern().FindAllString(text, mostOfEach)
@@ -300,7 +313,8 @@ var instructions = phrasesOf([]string{"ignore ", "disregard ", "forget ", "overr
 })
 
 // asks match requests to give the user's secrets, and the places where users have them.
-var asks = phrasesOf([]string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, func() *regexp.Regexp {
+var asks = phrasesOf([]string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.ssh", "/.aws", "/.env", "/.netrc",
+	"/.npmrc", "/.kube", "/.gnupg", "/.config/gcloud", "/.cursor", "id_rsa", "id_ed25519", "/etc/"}, func() *regexp.Regexp {
 	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
 	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit)\b ` +
 		`(\w+ ){0,4}(your|my|their|(the )?(user|customer)s?'s?) (\w+ ){0,3}` + secret +
@@ -309,7 +323,7 @@ var asks = phrasesOf([]string{"pass", "key", "token", "cookie", "credential", "s
 
 // requests returns what asks matches in a text at a place, without warnings, refusals and defaults.
 func requests(at, text string) (found []string) {
-	if !asks.index().mayMatch(strings.ToLower(text)) {
+	if !mayMatch(asks.index(), strings.ToLower(text)) {
 		return nil
 	}
 	text = withoutDefaults(at, text)
