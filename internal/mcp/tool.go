@@ -39,6 +39,17 @@ type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
+// OnlyReads reports whether the tool is marked as read-only and not as destructive.
+func (h Hints) OnlyReads() bool { return isTrue(h.ReadOnly) && !h.IsDestructive() }
+
+// IsDestructive reports whether the tool is marked as destructive.
+func (h Hints) IsDestructive() bool { return isTrue(h.Destructive) }
+
+// MayBeRepeated reports whether a second call of the tool changes nothing, by its hints.
+func (h Hints) MayBeRepeated() bool { return h.OnlyReads() || isTrue(h.Idempotent) }
+
+func isTrue(hint *bool) bool { return hint != nil && *hint }
+
 // ParseTool reads one entry of tools/list. An entry that no client could call gives a Finding and no tool.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	var room [16]jsonraw.Member
@@ -75,14 +86,27 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 		if t.Title == "" { // the display name is title, then annotations.title, then name
 			t.Title = hints.Text("title")
 		}
-		t.Hints = Hints{
-			ReadOnly:    hint(hints.Value("readOnlyHint")),
-			Destructive: hint(hints.Value("destructiveHint")),
-			Idempotent:  hint(hints.Value("idempotentHint")),
-			OpenWorld:   hint(hints.Value("openWorldHint")),
-		}
+		t.Hints = hintsIn(hints)
 	}
 	return t, nil
+}
+
+// ToolHints returns the hints of an entry of tools/list, also of one that ParseTool does not take.
+func ToolHints(entry json.RawMessage) Hints {
+	hints, err := jsonraw.Object(jsonraw.First(entry, "annotations"))
+	if err != nil {
+		return Hints{}
+	}
+	return hintsIn(hints)
+}
+
+func hintsIn(annotations jsonraw.Members) Hints {
+	return Hints{
+		ReadOnly:    hint(annotations.Value("readOnlyHint")),
+		Destructive: hint(annotations.Value("destructiveHint")),
+		Idempotent:  hint(annotations.Value("idempotentHint")),
+		OpenWorld:   hint(annotations.Value("openWorldHint")),
+	}
 }
 
 // present returns the value of a member; nil if it is absent or null, which servers write for absent.

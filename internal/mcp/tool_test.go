@@ -78,3 +78,38 @@ func toolView(tool Tool) string {
 	}
 	return s
 }
+
+func TestHintsDecideWhatMayBeCalled(t *testing.T) {
+	for _, c := range []struct {
+		annotations                         string
+		onlyReads, isDestructive, mayRepeat bool
+	}{
+		{`null`, false, false, false},
+		{`[]`, false, false, false},
+		{`{}`, false, false, false},
+		{`{"readOnlyHint":true}`, true, false, true},
+		{`{"readOnlyHint":"true"}`, false, false, false},
+		{`{"readOnlyHint":true,"destructiveHint":false}`, true, false, true},
+		{`{"readOnlyHint":true,"destructiveHint":true}`, false, true, false},
+		{`{"destructiveHint":true}`, false, true, false},
+		{`{"readOnlyHint":false,"destructiveHint":false}`, false, false, false},
+		{`{"readOnlyHint":false,"idempotentHint":true}`, false, false, true},
+		{`{"destructiveHint":true,"idempotentHint":true}`, false, true, true},
+		{`{"idempotentHint":false}`, false, false, false},
+	} {
+		entry := json.RawMessage(`{"name":"a","inputSchema":{"type":"object"},"annotations":` + c.annotations + `}`)
+		tool, bad := ParseTool(entry)
+		if bad != nil {
+			t.Fatal(bad.Text)
+		}
+		for _, h := range []Hints{tool.Hints, ToolHints(entry)} {
+			if h.OnlyReads() != c.onlyReads || h.IsDestructive() != c.isDestructive || h.MayBeRepeated() != c.mayRepeat {
+				t.Errorf("%s: only reads %t, destructive %t, may be repeated %t",
+					c.annotations, h.OnlyReads(), h.IsDestructive(), h.MayBeRepeated())
+			}
+		}
+	}
+	if !ToolHints(json.RawMessage(`{"annotations":{"readOnlyHint":true}}`)).OnlyReads() {
+		t.Error("an entry without an inputSchema has hints too")
+	}
+}

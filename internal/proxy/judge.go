@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -315,11 +316,9 @@ func (j *Judge) mayHaveChanged(w *watch) bool {
 func (j *Judge) learn(m *wire.Message) {
 	tools, _ := m.ResultItems("tools")
 	for _, tool := range tools {
-		members, _ := jsonraw.Object(tool)
-		annotations := members.Value("annotations")
-		says := func(name string) bool { return string(jsonraw.First(annotations, name)) == "true" }
 		if len(j.safe) < mostWatched {
-			j.safe[members.Text("name")] = says("readOnlyHint") || says("idempotentHint")
+			name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
+			j.safe[name] = mcp.ToolHints(tool).MayBeRepeated()
 		}
 	}
 }

@@ -52,9 +52,13 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 		return a, out
 	}
 	a.step("tools/list", f.Now().Sub(began))
-	if readOnly := a.tool.Hints.ReadOnly; !o.call.Yes && (readOnly == nil || !*readOnly) {
+	if !o.call.Yes && !a.tool.Hints.OnlyReads() {
+		mark := "is not marked as read-only"
+		if a.tool.Hints.IsDestructive() {
+			mark = "is marked as destructive"
+		}
 		return a, wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.call.Name, Where: c.Where, Phase: "arguments",
-			Text: fmt.Sprintf("the tool %q is not marked as read-only, and would be called many times", o.call.Name), Hint: "--yes calls it"}
+			Text: fmt.Sprintf("the tool %q %s, and would be called many times", o.call.Name, mark), Hint: "--yes calls it"}
 	}
 	if a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent); !out.Good() {
 		return a, out

@@ -145,7 +145,7 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 	case tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK:
 		it.Verdict, it.Why = replay.Worse, "the server does not list the tool"
 		return it, true
-	case !p.o.yes && (tool == nil || !isSet(tool.Hints.ReadOnly)):
+	case !p.o.yes && (tool == nil || !tool.Hints.OnlyReads()):
 		it.Why = mayChange
 		return it, true
 	}

@@ -24,7 +24,7 @@ type selection struct {
 	// asked are the server's requests by the request during which they came; those under nil
 	// came at any time.
 	asked map[*rows.Row][]*rows.Row
-	// readOnly says of the tools that the recording lists whether they are marked so.
+	// readOnly says of the tools that the recording lists whether they only read.
 	readOnly map[string]bool
 	// capabilities are those that the recorded clients declared.
 	capabilities json.RawMessage
@@ -144,7 +144,7 @@ func clientCapabilities(m *wire.Message) json.RawMessage {
 	return jsonraw.First(jsonraw.First(m.Params, "_meta"), metaCapabilities)
 }
 
-// list notes which tools a list marks as read-only. One that any list does not mark is not.
+// list notes which tools only read. A tool only reads if each list says so.
 func (s *selection) list(x *wire.Exchange) {
 	tools, err := wire.ParseMessage(x.Response.Raw).ResultItems("tools")
 	if err != nil {
@@ -153,12 +153,10 @@ func (s *selection) list(x *wire.Exchange) {
 	for _, raw := range tools {
 		if tool, bad := mcp.ParseTool(raw); bad == nil {
 			before, known := s.readOnly[tool.Name]
-			s.readOnly[tool.Name] = isSet(tool.Hints.ReadOnly) && (before || !known)
+			s.readOnly[tool.Name] = tool.Hints.OnlyReads() && (before || !known)
 		}
 	}
 }
-
-func isSet(hint *bool) bool { return hint != nil && *hint }
 
 // tellOthers says which exchanges were recorded in another revision than the one they are sent in.
 func (s *selection) tellOthers(f *cmdutil.Factory) {

@@ -116,7 +116,7 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always bool) {
 	switch untrusted := c.Origin != nil && !c.Trusted; {
 	case c.Env.Confirm == "never":
-	case tool != nil && tool.Hints.Destructive != nil && *tool.Hints.Destructive:
+	case tool != nil && tool.Hints.IsDestructive():
 		return "is marked as destructive" + likeAll(c), false
 	case c.Env.Confirm == "always":
 		return "needs a confirmation (--confirm always)", false
@@ -133,7 +133,7 @@ func likeAll(c *connect.Conn) string {
 	entries := c.RememberedEntries(connect.ToolKind)
 	destructive := func(entry state.Tool) bool {
 		tool, _ := mcp.ParseTool(entry.Raw)
-		return tool.Hints.Destructive != nil && *tool.Hints.Destructive
+		return tool.Hints.IsDestructive()
 	}
 	isOther := func(entry state.Tool) bool { return !destructive(entry) }
 	if len(entries) < few || slices.ContainsFunc(entries, isOther) {

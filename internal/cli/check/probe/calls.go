@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -50,8 +51,7 @@ func callTools(ctx context.Context, b *bench) {
 		schema := jsonraw.First(tool, "inputSchema")
 		calls := slices.DeleteFunc(slices.Clone(b.o.Send.Calls), func(c Call) bool { return c.Name != name })
 		named := len(calls) > 0
-		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.Send.ReadOnly && len(requiredIn(schema)) == 0 &&
-			string(jsonraw.First(hints, "readOnlyHint")) == "true" && string(jsonraw.First(hints, "destructiveHint")) != "true" {
+		if len(calls) == 0 && b.o.Send.ReadOnly && len(requiredIn(schema)) == 0 && mcp.ToolHints(tool).OnlyReads() {
 			calls = []Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -180,7 +181,7 @@ func takesHandshake(ctx context.Context, b *bench) bool {
 func malformedCall(b *bench) ask {
 	name := "mcpc-no-such-tool"
 	for _, tool := range b.lists["tools"] {
-		if string(conv.Inside(tool, "annotations", "readOnlyHint")) == "true" {
+		if mcp.ToolHints(tool).OnlyReads() {
 			name, _ = jsonraw.Text(jsonraw.First(tool, "name"))
 			break
 		}
