@@ -98,7 +98,7 @@ func (f *filler) checkURL(raw string) {
 		f.fail(refused("the URL of a remote has the scheme %q, not https", u.Scheme))
 	case u.Hostname() == "":
 		f.fail(malformed("the URL of a remote has no host"))
-	case u.Scheme == "https", u.Scheme == "http" && loopback.IsLoopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && loopback.IsHere(u.Hostname()):
 	default:
 		f.fail(refused("the URL of a remote is http, which is for this machine only: %s", u.Host))
 	}

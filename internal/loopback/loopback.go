@@ -1,4 +1,4 @@
-// Package loopback tells which HTTP requests a server on this machine accepts.
+// Package loopback tells which hosts are this machine, and which HTTP requests a server on it accepts.
 package loopback
 
 import (
@@ -32,6 +32,12 @@ func Reject(host string, fields map[string][]string) string {
 		}
 	}
 	return ""
+}
+
+// IsHere reports whether a host without its port is this machine: IsLoopback, or a name below localhost, which never
+// leaves it (RFC 6761, section 6.3).
+func IsHere(host string) bool {
+	return IsLoopback(host) || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
 // IsLoopback reports whether a host without its port is this machine by its name or address.

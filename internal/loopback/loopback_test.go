@@ -30,3 +30,20 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+func TestHostsOfThisMachine(t *testing.T) {
+	for host, want := range map[string]struct{ here, loopback bool }{
+		"localhost": {true, true}, "LocalHost": {true, true}, "127.0.0.1": {true, true}, "127.1.2.3": {true, true},
+		"::1": {true, true}, "::ffff:127.0.0.1": {true, true},
+		"a.localhost": {true, false}, "A.b.LOCALHOST": {true, false},
+		"": {}, "here": {}, "notlocalhost": {}, "localhost.example": {}, "a.localhost.example": {}, "127.0.0.1.example": {},
+		"0.0.0.0": {}, "::": {}, "192.168.0.1": {}, "[::1]": {}, "127.0.0.1:80": {},
+	} {
+		if IsHere(host) != want.here || IsLoopback(host) != want.loopback {
+			t.Errorf("%q: here %t, loopback %t", host, IsHere(host), IsLoopback(host))
+		}
+	}
+	if Reject("a.localhost:3001", nil) == "" {
+		t.Error("a request for a name below localhost is accepted")
+	}
+}

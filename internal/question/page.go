@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/loopback"
 )
 
 // A Page is what an elicitation in URL mode wants a person to visit.
@@ -56,7 +57,7 @@ func Oddities(address string) (odd []string) {
 	}
 	host := u.Hostname()
 	ip := net.ParseIP(host)
-	local := ip != nil && ip.IsLoopback() || host == "localhost"
+	local := loopback.IsHere(host)
 	if u.User != nil {
 		odd = append(odd, "the part before the @ is not the host: the host is "+host)
 	}

@@ -142,6 +142,7 @@ func TestPage(t *testing.T) {
 	}{
 		{"https://login.example.co.uk/a?b=c", "example.co.uk", nil},
 		{"http://localhost:3001/x", "localhost", nil},
+		{"http://LOCALHOST/x", "LOCALHOST", nil},
 		{"http://127.0.0.1/x", "127.0.0.1", nil},
 		{"http://example.com", "example.com", []string{"not encrypted"}},
 		{"https://google.com@evil.example/", "evil.example", []string{"before the @"}},

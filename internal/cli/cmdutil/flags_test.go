@@ -235,6 +235,8 @@ func TestListenersAreOfThisMachine(t *testing.T) {
 	}{
 		{"127.0.0.1:0", wire.OK, ""},
 		{"localhost:0", wire.OK, ""},
+		{"Localhost:0", wire.OK, ""},
+		{"a.localhost:1", wire.Refused, "--listen 127.0.0.1:1"},
 		{"3001", wire.Usage, "--listen 127.0.0.1:3001"},
 		{"70000", wire.Usage, "--listen 127.0.0.1:3001"},
 		{"here", wire.Usage, "--listen 127.0.0.1:3001"},

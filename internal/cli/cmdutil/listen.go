@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 
+	"mcpc/internal/loopback"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -19,7 +20,7 @@ func ListenLoopback(address string) (net.Listener, wire.Outcome) {
 		}
 		return nil, usage.Outcome(usage.New(fmt.Sprintf("--listen must be HOST:PORT, not %q", address), wire.Hint(hint)))
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.IsLoopback(host) {
 		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),
 			Hint: wire.Hint("--listen 127.0.0.1:" + port)}
 	}

@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"net/url"
 	"slices"
 
 	"mcpc/internal/client/auth"
@@ -41,6 +40,5 @@ func (f *Factory) GoTo(server string, argv []string) error {
 
 // IsLocal reports a server on this machine; "" is the endpoint of one over stdio.
 func IsLocal(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	return endpoint == "" || err == nil && auth.IsLocal(endpoint) || u != nil && u.Hostname() == "localhost"
+	return endpoint == "" || auth.IsLocal(endpoint)
 }

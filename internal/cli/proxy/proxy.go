@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/liveview"
 	"mcpc/internal/cli/meant"
+	"mcpc/internal/loopback"
 	"mcpc/internal/proxy"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
@@ -168,8 +169,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 // leadsTo reports a URL that leads to an address of this machine.
 func leadsTo(u *url.URL, address string) bool {
 	_, port, err := net.SplitHostPort(address)
-	ip := net.ParseIP(u.Hostname())
-	return err == nil && cmp.Or(u.Port(), "80") == port && (strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback())
+	return err == nil && cmp.Or(u.Port(), "80") == port && loopback.IsHere(u.Hostname())
 }
 
 // introduceProxy says what the clients are to be told.

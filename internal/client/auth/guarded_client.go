@@ -200,7 +200,7 @@ func SafeURL(raw string) (*url.URL, error) {
 		return nil, blocked(fmt.Sprintf("a URL with an invalid host: %q", raw))
 	case u.User != nil:
 		return nil, blocked("a URL with a user in it: host " + u.Host)
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.IsHere(u.Hostname()):
 		return nil, blocked(fmt.Sprintf("http is allowed on loopback only: %q", raw))
 	}
 	query, err := url.ParseQuery(u.RawQuery)
@@ -214,12 +214,7 @@ func SafeURL(raw string) (*url.URL, error) {
 // IsLocal reports a URL of this machine.
 func IsLocal(endpoint string) bool {
 	u, err := url.Parse(endpoint)
-	return err == nil && isLoopback(u.Hostname())
-}
-
-// isLoopback reports a host of this machine: by its address, or by a name that never leaves it.
-func isLoopback(host string) bool {
-	return loopback.IsLoopback(host) || strings.HasSuffix(strings.ToLower(host), ".localhost")
+	return err == nil && loopback.IsHere(u.Hostname())
 }
 
 // send sends a request to an address that a server named, and reads the response: a document of at most 1 MiB.

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/loopback"
 	"mcpc/internal/mcp"
 )
 
@@ -244,7 +245,7 @@ func icon(e *conv.Event) {
 // otherHost reports a URL of another host than the server's. A server on this machine has no public host of its own.
 func otherHost(u *url.URL, server string) bool {
 	s, err := url.Parse(server)
-	return err == nil && s.Host != "" && !loopbackHost(s.Hostname()) && !strings.EqualFold(s.Hostname(), u.Hostname())
+	return err == nil && s.Host != "" && !loopback.IsHere(s.Hostname()) && !strings.EqualFold(s.Hostname(), u.Hostname())
 }
 
 func plausibleSizes(raw json.RawMessage) bool {

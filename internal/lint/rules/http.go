@@ -61,7 +61,7 @@ var httpChecks = []Check{
 		h, isLocal := e.Stream.Response, false
 		if e.Stream.Request != nil {
 			u, err := url.Parse(e.Stream.Request.URL)
-			isLocal = err == nil && loopbackHost(u.Hostname())
+			isLocal = err == nil && loopback.IsHere(u.Hostname())
 		}
 		if h.Field("Access-Control-Allow-Origin") == "*" && (h.Field("Access-Control-Allow-Credentials") == "true" || isLocal) {
 			header(e, "Access-Control-Allow-Origin: *", "the origins that may call")
@@ -151,8 +151,4 @@ func idle(e *conv.Event) {
 	if gap := e.Frame.Time.Sub(since); gap > longestIdle {
 		e.FindMessage("subscriptions/listen", "nothing for "+gap.String(), "a comment at least every 60 s")
 	}
-}
-
-func loopbackHost(host string) bool {
-	return loopback.IsLoopback(host) || strings.HasSuffix(host, ".localhost")
 }

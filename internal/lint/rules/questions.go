@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
 )
 
@@ -200,7 +201,7 @@ func pageURL(e *conv.Event) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		e.Find("/url", e.Got("url"), "an https URL")
-	case u.Scheme == "http" && !loopbackHost(u.Hostname()):
+	case u.Scheme == "http" && !loopback.IsHere(u.Hostname()):
 		e.FindAs(conv.Warn, "/url", e.Got("url"), "an https URL")
 	}
 }
