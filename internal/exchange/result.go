@@ -1,10 +1,7 @@
 package exchange
 
 import (
-	"cmp"
-	"mime"
 	"slices"
-	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -111,22 +108,4 @@ func inputRequestsIn(m *wire.Message) int {
 	result, _ := m.ResultMembers()
 	requests, _ := jsonraw.Object(result.Value("inputRequests"))
 	return len(requests)
-}
-
-// ForeignType returns the media type of a response if no response may have it, else "".
-func ForeignType(contentType string) string {
-	switch kind, _, _ := mime.ParseMediaType(contentType); kind {
-	case "application/json", "text/event-stream":
-		return ""
-	case "":
-		return cmp.Or(contentType, "no Content-Type")
-	default:
-		return kind
-	}
-}
-
-// IsEventStream reports whether a Content-Type is that of server-sent events.
-func IsEventStream(contentType string) bool {
-	kind, _, _ := strings.Cut(contentType, ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }

@@ -356,7 +356,16 @@ func (s *State) addResponseHead(h *wire.HTTPHead) {
 	s.ForeignType, s.Streamed = "", false
 	if len(h.Fields) > 0 {
 		contentType := h.Field("Content-Type")
-		s.ForeignType, s.Streamed = ForeignType(contentType), IsEventStream(contentType)
+		kind := wire.MediaType(contentType)
+		s.Streamed = kind == "text/event-stream"
+		switch {
+		case contentType == "":
+			s.ForeignType = "no Content-Type"
+		case kind == "":
+			s.ForeignType = contentType
+		case kind != "application/json" && !s.Streamed:
+			s.ForeignType = kind
+		}
 	}
 	s.Status = h.Status
 	switch {

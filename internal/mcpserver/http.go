@@ -73,10 +73,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
-	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	switch {
-	case !strings.EqualFold(strings.TrimSpace(kind), "application/json"):
+	case wire.MediaType(r.Header.Get("Content-Type")) != "application/json":
 		refuse(w, http.StatusUnsupportedMediaType, nil, Failure(-32600, "Content-Type must be application/json", nil))
 		return
 	case !strings.Contains(accept, "*/*") && (!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")):

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"mcpc/internal/compress"
 	"mcpc/internal/sse"
+	"mcpc/internal/wire"
 )
 
 // A destination is where one request goes.
@@ -83,7 +83,7 @@ func mayNameEndpoint(req *http.Request, resp *http.Response) bool {
 	if req.Method != http.MethodGet || req.Header.Get("Mcp-Session-Id") != "" {
 		return false
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := wire.MediaType(resp.Header.Get("Content-Type"))
 	isStream := kind == "text/event-stream" && resp.StatusCode == http.StatusOK && resp.ContentLength < 0
 	return isStream && len(compress.Codings(resp.Header)) == 0
 }

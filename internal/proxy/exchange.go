@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -179,7 +178,7 @@ func (x *exchange) frame(f wire.Frame) {
 // answered tells of the response's head; its body is then given to x.response.
 func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
 	head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto, Fields: fieldsOf(resp.Header), Timing: timing}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := wire.MediaType(resp.Header.Get("Content-Type"))
 	codings := compress.Codings(resp.Header)
 	x.p.Watcher.do(func() {
 		x.seeSent()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -225,7 +224,7 @@ func (f *faulted) forward() (*http.Response, error) {
 	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := wire.MediaType(resp.Header.Get("Content-Type"))
 	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
 	judging := f.crossing.Row != nil || f.p.Desk.judges()
 	if f.fired != nil || f.p.Desk.Holds() || judging && kind == "text/event-stream" {

@@ -114,6 +114,13 @@ func IsToken(text string) bool {
 	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789"+letters) == ""
 }
 
+// MediaType returns the media type of a Content-Type in lower case, without its parameters; "" if it has none. It does
+// not check the parameters: clients read a response despite a malformed one.
+func MediaType(contentType string) string {
+	kind, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
 // Timing is how long each phase before a response's first byte took. A phase
 // that did not happen, because a connection was reused, is 0.
 type Timing struct {

@@ -14,3 +14,22 @@ func TestIsToken(t *testing.T) {
 		}
 	}
 }
+
+func TestMediaType(t *testing.T) {
+	for contentType, want := range map[string]string{
+		"":                                    "",
+		"text/event-stream":                   "text/event-stream",
+		" Text/Event-Stream ; charset=utf-8":  "text/event-stream",
+		"text/event-stream; a=1; a=2":         "text/event-stream",
+		"text/event-stream;":                  "text/event-stream",
+		"text/event-stream; =":                "text/event-stream",
+		"text/event-streams":                  "text/event-streams",
+		"APPLICATION/JSON":                    "application/json",
+		"application/json, text/event-stream": "application/json, text/event-stream",
+		"; charset=utf-8":                     "",
+	} {
+		if got := MediaType(contentType); got != want {
+			t.Errorf("%q: got %q, want %q", contentType, got, want)
+		}
+	}
+}

@@ -487,7 +487,7 @@ func isStream(e *readEntry) bool {
 			kind = f.Value
 		}
 	}
-	return strings.HasPrefix(strings.ToLower(kind), "text/event-stream") || len(e.Events) > 0
+	return wire.MediaType(kind) == "text/event-stream" || len(e.Events) > 0
 }
 
 // runOf is the run of a target, whose head is written first.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -191,8 +190,7 @@ func setExtra(req *http.Request, f wire.Field) {
 }
 
 func mediaType(resp *http.Response) string {
-	name, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return name
+	return wire.MediaType(resp.Header.Get("Content-Type"))
 }
 
 // recordCut records that no whole answer came, and who ended it.

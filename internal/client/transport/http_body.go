@@ -160,7 +160,7 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 func typeOf(resp *http.Response, kind string) string {
 	field := resp.Header.Get("Content-Type")
 	switch {
-	case kind != "":
+	case wire.IsToken(strings.Replace(kind, "/", "", 1)):
 		return kind
 	case field == "":
 		return "no Content-Type"

@@ -105,7 +105,7 @@ type Stream struct {
 
 // EventStream reports a response that is an event stream.
 func (s *Stream) EventStream() bool {
-	return s != nil && s.Response != nil && MediaType(s.Response.Field("Content-Type")) == "text/event-stream"
+	return s != nil && s.Response != nil && wire.MediaType(s.Response.Field("Content-Type")) == "text/event-stream"
 }
 
 // Status is that of the response, 0 without one.

@@ -2,22 +2,11 @@ package conv
 
 import (
 	"bytes"
-	"mime"
 	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
-
-// MediaType is a Content-Type without its parameters, in lower case.
-func MediaType(field string) string {
-	media, _, err := mime.ParseMediaType(field)
-	if err != nil {
-		media, _, _ = strings.Cut(field, ";")
-		media = strings.ToLower(strings.TrimSpace(media))
-	}
-	return media
-}
 
 // Add reads the next frame. Frames are added in the order in which they crossed.
 func (c *Conversation) Add(f wire.Frame) {

@@ -52,7 +52,7 @@ var httpChecks = []Check{
 		// The head of a response to a request that went well.
 		return e.Stream.Sent == wire.Request && e.Stream.Status()/100 == 2 && e.Stream.Status() != 202 && !e.SSE
 	}, Do: func(e *conv.Event) {
-		media := conv.MediaType(e.Stream.Response.Field("Content-Type"))
+		media := wire.MediaType(e.Stream.Response.Field("Content-Type"))
 		if media != "application/json" && media != "text/event-stream" {
 			header(e, "Content-Type: "+media, "application/json or text/event-stream")
 		}

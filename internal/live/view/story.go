@@ -106,8 +106,8 @@ func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
 		if h.Stream != f.Stream || h.HTTP == nil || h.HTTP.Status == 0 {
 			return false
 		}
-		kind := strings.ToLower(strings.TrimSpace(h.HTTP.Field("Content-Type")))
-		return h.HTTP.Status == http.StatusAccepted || h.HTTP.Status >= 300 || kind != "" && !strings.HasPrefix(kind, "text/event-stream")
+		kind := wire.MediaType(h.HTTP.Field("Content-Type"))
+		return h.HTTP.Status == http.StatusAccepted || h.HTTP.Status >= 300 || kind != "" && kind != "text/event-stream"
 	})
 }
 

@@ -200,7 +200,7 @@ func (e *explainer) fieldNote(d wire.Direction, f wire.Field) (note string, matt
 		if name == "mcp-session-id" && e.request.Method != "initialize" {
 			note = sameSessionNote
 		}
-		switch kind, _, _ := strings.Cut(f.Value, ";"); {
+		switch kind := wire.MediaType(f.Value); {
 		case name != "content-type":
 		case kind == "text/event-stream":
 			note = "an event stream that ends with the response; application/json would be one JSON document"

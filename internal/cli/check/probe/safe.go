@@ -292,7 +292,7 @@ func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
 
 func getStream(ctx context.Context, b *bench) []miss {
 	a := b.send(ctx, ask{verb: http.MethodGet})
-	stream := a.HTTP != nil && a.status() == http.StatusOK && conv.MediaType(a.HTTP.ContentType) == "text/event-stream"
+	stream := a.HTTP != nil && a.status() == http.StatusOK && wire.MediaType(a.HTTP.ContentType) == "text/event-stream"
 	if stream || a.status() == http.StatusMethodNotAllowed {
 		return nil
 	}
