@@ -262,7 +262,9 @@ func (s Schema) Properties() []Property {
 	place := map[string]int{}
 	var required []string
 	for _, part := range s.parts() {
-		for _, m := range part.Members("properties") {
+		members := part.Members("properties")
+		all = slices.Grow(all, len(members))
+		for _, m := range members {
 			if _, twice := place[m.Name]; !twice {
 				place[m.Name] = len(all)
 				all = append(all, Property{Name: m.Name, Schema: part.At(m.Value)})

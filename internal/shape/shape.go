@@ -7,6 +7,7 @@
 package shape
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,6 +45,7 @@ func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Mes
 	c := &checker{revision: at, path: make([]step, 0, 8), skip: skip}
 	switch m.Kind {
 	case wire.Response:
+		c.response = m
 		c.whole(t.result(method, at, m), m.Result, m.ResultMembers)
 	case wire.Notification:
 		c.whole(t.shapeOf("notification", method, at), m.Params, m.ParamMembers)
@@ -85,6 +87,8 @@ type checker struct {
 	path     []step
 	found    []problem
 	skip     func(entry []byte) bool
+	// response knows the items of the lists in its result.
+	response *wire.Message
 }
 
 type step struct {
@@ -193,7 +197,13 @@ func (c *checker) object(room jsonraw.Members, raw []byte) (jsonraw.Members, boo
 }
 
 func (c *checker) list(k *kind, raw []byte) {
-	items, err := jsonraw.Array(raw)
+	var items []json.RawMessage
+	var err *jsonraw.SyntaxError
+	if c.response != nil && len(c.path) == 1 {
+		items, err = c.response.ResultItems(c.path[0].name)
+	} else {
+		items, err = jsonraw.Array(raw)
+	}
 	switch {
 	case err != nil:
 		c.mustBe("an array", raw)
