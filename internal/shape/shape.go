@@ -257,22 +257,22 @@ func (c *checker) oneOf(k *kind, raw []byte) {
 		c.mustBe(alternatives(words), raw)
 		return
 	}
-	members, err := jsonraw.Object(raw)
+	var room [8]jsonraw.Member
+	members, err := jsonraw.AppendMembers(room[:0], raw)
 	if name := there.discriminator(c.revision); err == nil && name != "" {
 		mark, _ := members.Get(name)
-		named := slices.DeleteFunc(slices.Clone(there), func(o *kind) bool { return !o.namedBy(name, mark, c.revision) })
-		if len(named) == 0 {
-			c.below(step{name: name}, there.marks(name, c.revision), mark)
+		there = slices.DeleteFunc(there, func(o *kind) bool { return !o.namedBy(name, mark, c.revision) })
+		if len(there) == 0 {
+			c.below(step{name: name}, k.inRevision(c.revision).marks(name, c.revision), mark)
 			return
 		}
-		there = named
 	}
-	if alike := slices.DeleteFunc(slices.Clone(there), func(o *kind) bool { return (o.items != nil) != (raw[0] == '[') }); len(alike) > 0 {
-		there = alike
+	if isList := raw[0] == '['; slices.ContainsFunc(there, func(o *kind) bool { return (o.items != nil) == isList }) {
+		there = slices.DeleteFunc(there, func(o *kind) bool { return (o.items != nil) != isList })
 	}
 	var nearest []problem
 	for i, o := range there {
-		try := &checker{revision: c.revision, path: slices.Clone(c.path)}
+		try := &checker{revision: c.revision, path: c.path}
 		if try.value(o, raw); len(try.found) == 0 {
 			return
 		}

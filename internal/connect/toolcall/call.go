@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/paramheader"
@@ -111,12 +112,12 @@ func Unlisted(tool *connect.Definition, o *Request) bool {
 		return false
 	}
 	root := schema.Expected()
-	listed := root.Names()
+	listed := sync.OnceValue(root.Names)
 	takesAny := string(jsonraw.First(tool.InputSchema, "additionalProperties")) == "true"
 	given, _ := jsonraw.Object(o.Arguments)
 	return slices.ContainsFunc(given, func(m jsonraw.Member) bool {
 		_, described := schema.Member(root, m.Name)
-		return !slices.Contains(listed, m.Name) && (!described || takesAny)
+		return (!described || takesAny) && !slices.Contains(listed(), m.Name)
 	})
 }
 
