@@ -3,9 +3,9 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"mcpc/internal/client/transport"
+	"mcpc/internal/mcp"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
@@ -130,13 +130,13 @@ func meansNothing(m *wire.Message) bool {
 	return code == 0 || -32019 <= code && code <= -32000 && code != codeNoResource && code != codeDraftVersion
 }
 
-// repeatable are the methods that only read, or come to the same if they are sent
-// twice.
+// repeatable reports whether requests of the method only read, or come to the same if they are sent twice.
 func repeatable(method string) bool {
-	return slices.Contains([]string{"tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
-		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
-		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result",
-		"skills/list", "skills/get", "resources/directory/read"}, method)
+	switch method {
+	case "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel":
+		return true
+	}
+	return mcp.OnlyReads(method)
 }
 
 // revisionAfter is the revision to open the next conversation with; "" is to

@@ -35,6 +35,18 @@ func ProgressToken(params json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
 }
 
+// OnlyReads reports whether requests of the method only read: the server changes nothing when it gets one.
+func OnlyReads(method string) bool {
+	switch method {
+	case "server/discover", "ping", "completion/complete",
+		"tools/list", "prompts/list", "prompts/get",
+		"resources/list", "resources/templates/list", "resources/read", "resources/directory/read",
+		"tasks/list", "tasks/get", "tasks/result", "skills/list", "skills/get":
+		return true
+	}
+	return false
+}
+
 // IsTaskMethod reports a method about tasks. Requests of such a method are never taken
 // back with notifications/cancelled, which would look like an attempt on the task
 // (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -236,8 +236,8 @@ var phases = map[string]string{
 	"result": "with the result", "close": "while closing",
 }
 
-// changesNothing are requests on which a server does not act.
-var changesNothing = []string{"initialize", "server/discover", "ping"}
+// changesNothing reports whether a server does not act on requests of the method.
+func changesNothing(method string) bool { return method == "initialize" || mcp.OnlyReads(method) }
 
 func deliveryText(o wire.Outcome) string {
 	switch {
@@ -247,7 +247,7 @@ func deliveryText(o wire.Outcome) string {
 		return "nothing was sent"
 	case o.Part == wire.Before:
 		return "the requested operation was not sent"
-	case o.Retryable, slices.Contains(changesNothing, o.Method):
+	case o.Retryable, changesNothing(o.Method):
 		return "the request was sent"
 	case o.Method == "tools/call":
 		return "the request was sent, so the tool may or may not have run"

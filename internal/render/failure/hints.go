@@ -154,7 +154,7 @@ func ownHint(o wire.Outcome) wire.Hint {
 		if hint := notInstalledHint(o.Process); hint != "" {
 			return hint
 		}
-		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && slices.Contains(changesNothing, o.Method) {
+		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && (slices.Contains(opening, o.Method) || o.Method == "ping") {
 			return "run the server's command alone to see why it exits"
 		}
 		return httpHint(o)
