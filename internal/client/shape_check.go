@@ -6,6 +6,7 @@ import (
 
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -46,7 +47,7 @@ func checkNoise(c *connection, r reply, o *wire.Outcome) {
 	if noise == nil || !c.s.opt.isStrict() {
 		return
 	}
-	if c.line().Gone() != nil && transport.IsOpening(o.Method) {
+	if c.line().Gone() != nil && mcp.IsOpening(o.Method) {
 		c.update(func(f *connectionState) { f.noise = noise })
 		return
 	}

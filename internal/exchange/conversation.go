@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -129,7 +130,7 @@ func ServerIn(method string, m *wire.Message) Implementation {
 
 // Opens reports whether a request of the method opens a conversation, as clients send it by themselves.
 func Opens(method string) bool {
-	return method == "initialize" || method == "server/discover" || method == "logging/setLevel"
+	return mcp.IsOpening(method) || method == "logging/setLevel"
 }
 
 // NameOf returns the name, URI or task that a request is about; "" if it names none.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -34,6 +35,12 @@ func NotificationSubscription(m *wire.Message) json.RawMessage {
 func ProgressToken(params json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
 }
+
+// OpeningMethods are the methods that open a conversation. Clients send one before all other requests.
+var OpeningMethods = []string{"initialize", "server/discover"}
+
+// IsOpening reports whether the method opens a conversation.
+func IsOpening(method string) bool { return slices.Contains(OpeningMethods, method) }
 
 // OnlyReads reports whether requests of the method only read: the server changes nothing when it gets one.
 func OnlyReads(method string) bool {

@@ -29,3 +29,14 @@ func TestOnlyReads(t *testing.T) {
 		}
 	}
 }
+
+func TestIsOpening(t *testing.T) {
+	for method, want := range map[string]bool{
+		"initialize": true, "server/discover": true,
+		"notifications/initialized": false, "logging/setLevel": false, "ping": false, "tools/list": false, "Initialize": false, "": false,
+	} {
+		if got := IsOpening(method); got != want {
+			t.Errorf("%q: got %t", method, got)
+		}
+	}
+}

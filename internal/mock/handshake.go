@@ -23,7 +23,7 @@ type handshake struct {
 
 // learn looks at one exchange. The last one counts.
 func (h *handshake) learn(x Recorded, n int) error {
-	if !bridge.IsOpening(x.Method) || !x.Answered {
+	if !mcp.IsOpening(x.Method) || !x.Answered {
 		return nil
 	}
 	e, err := x.Load()

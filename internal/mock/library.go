@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
@@ -104,7 +105,7 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1,
 			First: match.Difference{Pointer: "/cursor", Was: was, Is: jsonraw.First(m.Params, "cursor"), How: match.Changed}}}
 	}
-	return -1, slices.DeleteFunc(slices.Clone(found.Near), func(n match.Near) bool { return bridge.IsOpening(l.all[n.Candidate].Method) })
+	return -1, slices.DeleteFunc(slices.Clone(found.Near), func(n match.Near) bool { return mcp.IsOpening(l.all[n.Candidate].Method) })
 }
 
 // choose keeps those of some exchanges that a request can mean, in recorded order: with the same cursor,

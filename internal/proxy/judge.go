@@ -277,7 +277,7 @@ func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
 	j.requests.Put(keyOf(f, string(m.ID)), &request{sum: sum})
 	taken := false
-	opens := m.Method == "initialize" || m.Method == "server/discover"
+	opens := mcp.IsOpening(m.Method)
 	j.each(func(w *watch) bool {
 		did := ""
 		w.opened = w.opened || opens && w.sum != sum && !w.is("expire-session")

@@ -14,15 +14,13 @@ import (
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/compress"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
 // opens reports the request that opens a conversation.
-func opens(sent []byte) bool {
-	method := wire.ParseMessage(sent).Method
-	return method == "initialize" || method == "server/discover"
-}
+func opens(sent []byte) bool { return mcp.IsOpening(wire.ParseMessage(sent).Method) }
 
 // conn returns the number of the conversation of an entry: of one server and one session, since it was opened. An
 // attempt to open one that was refused belongs to the attempt that follows it.

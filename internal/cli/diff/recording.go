@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcp"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -112,7 +113,7 @@ func (r *reading) row(row *rows.Row) error {
 	if row.Status == http.StatusUnauthorized {
 		r.s.Authorization = new(true)
 	}
-	opens := row.Method == "initialize" || row.Method == "server/discover"
+	opens := mcp.IsOpening(row.Method)
 	r.s.probed = r.s.probed || row.Method == "server/discover"
 	at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == row.Method })
 	if !opens && at < 0 && !slices.Contains(callMethods, row.Method) {

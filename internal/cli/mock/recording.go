@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mcpc/internal/capture"
@@ -13,6 +12,7 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/match/hidden"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mock"
 	"mcpc/internal/redact"
 	"mcpc/internal/sliceutil"
@@ -192,7 +192,7 @@ func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row,
 	some := false
 	for _, row := range r.Rows() {
 		fit := fits(row)
-		if fit || slices.Contains(recorded.OpeningMethods, row.Method) {
+		if fit || mcp.IsOpening(row.Method) {
 			all, some = append(all, row), some || fit
 		}
 	}

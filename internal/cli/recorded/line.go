@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
@@ -51,7 +52,7 @@ func AddLine(s *traffic.Script, g Request) error {
 // "" where that is not in the capture.
 func ServerIn(c *rows.Capture, row *rows.Row) string {
 	for _, opening := range c.Rows() {
-		if !slices.Contains(OpeningMethods, opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
+		if !mcp.IsOpening(opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {

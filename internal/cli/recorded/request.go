@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
@@ -73,9 +74,6 @@ func (g Request) OnOtherStream() bool {
 	}
 	return x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
 }
-
-// OpeningMethods are the methods that begin a conversation, or are one of their own.
-var OpeningMethods = []string{"initialize", "server/discover"}
 
 // session is the variable of the session's id in a script.
 const session = "session"
@@ -140,7 +138,7 @@ func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 		}
 		return nil
 	}
-	if !slices.Contains(OpeningMethods, g.Row.Method) {
+	if !mcp.IsOpening(g.Row.Method) {
 		err = errors.Join(send(g.initialize(), false), send(wire.ComposeNotification("notifications/initialized", nil), false))
 	}
 	return errors.Join(err, send(g.Exchange.Request.Raw, true))
@@ -183,7 +181,7 @@ func (g Request) initialize() []byte {
 // shaken reports whether on a pipe the request follows a handshake. One that a server
 // refused is not repeated, nor is one made up for a client that sent none.
 func (g Request) shaken() bool {
-	if client.Stateless(g.Row.Revision) || slices.Contains(OpeningMethods, g.Row.Method) {
+	if client.Stateless(g.Row.Revision) || mcp.IsOpening(g.Row.Method) {
 		return false
 	}
 	raw, channel := g.opening()

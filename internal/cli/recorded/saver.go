@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
@@ -90,7 +91,7 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.Params())
 	switch {
-	case slices.Contains(OpeningMethods, m.Method) && !(g.Row.Own && g.Had("raw")):
+	case mcp.IsOpening(m.Method) && !(g.Row.Own && g.Had("raw")):
 		s.Omit("handshake")
 		return nil
 	case among && !ok:

@@ -70,7 +70,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 // conversation.
 func asks(row *rows.Row) bool {
 	return !rows.ByServer(row) && !row.Apart && !row.Elsewhere && !row.Orphan && row.Method != "" &&
-		row.HasConn() && !slices.Contains(recorded.OpeningMethods, row.Method)
+		row.HasConn() && !mcp.IsOpening(row.Method)
 }
 
 // A conversation tells the connections of a recording apart.

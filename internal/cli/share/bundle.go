@@ -24,6 +24,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -199,7 +200,7 @@ var lists = map[string]string{"tools/list": "tools", "prompts/list": "prompts", 
 func listsOf(c *rows.Capture) ([]byte, error) {
 	all := []*listing{}
 	for _, row := range c.Rows() {
-		member, opens := lists[row.Method], slices.Contains(recorded.OpeningMethods, row.Method)
+		member, opens := lists[row.Method], mcp.IsOpening(row.Method)
 		if row.Channel != exchange.ChannelOK || member == "" && !opens {
 			continue
 		}

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"mcpc/internal/capture/rows"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
+	"mcpc/internal/mcp"
 )
 
 // WithContext adds the rows without which others cannot be understood, and no mock can be made of
@@ -28,7 +28,7 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	for i, r := range c.Rows() {
 		talk := live.TalkOf(r)
 		a := all[talk]
-		switch opens := slices.Contains(recorded.OpeningMethods, r.Method); {
+		switch opens := mcp.IsOpening(r.Method); {
 		case a == nil:
 		case opens && (talk.Conn >= 0 || len(a.opens) == 0):
 			a.opens = append(a.opens, r)

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -41,7 +42,7 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*
 	case "mcpc":
 		script := &traffic.Script{}
 		some := slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool {
-			return slices.Contains(recorded.OpeningMethods, row.Method)
+			return mcp.IsOpening(row.Method)
 		})
 		if len(some) > 0 && len(some) < len(all) {
 			all = some

@@ -164,7 +164,7 @@ func revisionOf(g recorded.Request) string {
 // unrepeatable says why a row is no call that stands for itself; "" where it is one.
 func unrepeatable(row *rows.Row) string {
 	switch {
-	case slices.Contains(recorded.OpeningMethods, row.Method):
+	case mcp.IsOpening(row.Method):
 		return "that open a connection (the script does that itself)"
 	case row.Apart || row.Orphan || row.Elsewhere || row.Method == "":
 		return "that are no request"

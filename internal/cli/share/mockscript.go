@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"mcpc/internal/capture/rows"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -78,7 +78,7 @@ func (s *script) learn(row *rows.Row) error {
 	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == exchange.ChannelOK {
 		s.speaks = append(s.speaks, row.Revision)
 	}
-	opens := slices.Contains(recorded.OpeningMethods, row.Method)
+	opens := mcp.IsOpening(row.Method)
 	if !opens && !rows.ByServer(row) && row.Status > 0 {
 		s.onlyHTTP = s.onlyHTTP || row.Status != http.StatusOK || row.Notes.Notifications > 0
 	}
@@ -98,7 +98,7 @@ func (s *script) learn(row *rows.Row) error {
 
 // add writes what the server did for a row that learn has not taken.
 func (s *script) add(row *rows.Row) error {
-	if slices.Contains(recorded.OpeningMethods, row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK {
+	if mcp.IsOpening(row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK {
 		return nil
 	}
 	x, err := row.Exchange()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -105,14 +106,11 @@ func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
 		answer.Message = response
 		answer.Odd = odd
 	}
-	if !IsOpening(w.out.Method) {
+	if !mcp.IsOpening(w.out.Method) {
 		r.noiseLine = nil
 	}
 	return answer
 }
-
-// IsOpening reports a method that opens a conversation.
-func IsOpening(method string) bool { return method == "initialize" || method == "server/discover" }
 
 // deliverItems takes an array apart. One that answers no request is left whole.
 func (r *router) deliverItems(m *wire.Message) {

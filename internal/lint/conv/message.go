@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 		call.Token = Key(token)
 		c.tables.tokens.Put(call.Token, call)
 	}
-	c.Opened = c.Opened || m.Method == "initialize" || m.Method == "server/discover"
+	c.Opened = c.Opened || mcp.IsOpening(m.Method)
 	if m.Method == "initialize" {
 		c.Client.declare(Inside(m.Params, "capabilities"), TextInside(m.Params, "protocolVersion"))
 		c.asked = ParseRev(c.Client.Version)

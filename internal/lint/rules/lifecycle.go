@@ -6,6 +6,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 )
 
@@ -84,27 +85,26 @@ var capabilities = []Check{
 			e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability logging"})
 		}
 	}},
-	{ID: "L040", Kind: conv.OnResult, Methods: opening, Do: func(e *conv.Event) {
+	{ID: "L040", Kind: conv.OnResult, Methods: mcp.OpeningMethods, Do: func(e *conv.Event) {
 		for _, m := range capsOf(e) {
 			if !conv.IsObject(m.Value) {
 				e.Find(jsonraw.Pointer("/capabilities", m.Name), e.Show(m.Value), "an object")
 			}
 		}
 	}},
-	{ID: "L041", Kind: conv.OnResult, Methods: opening, Do: func(e *conv.Event) {
+	{ID: "L041", Kind: conv.OnResult, Methods: mcp.OpeningMethods, Do: func(e *conv.Event) {
 		for _, m := range capsOf(e) {
 			if !slices.Contains(capabilityNames, m.Name) {
 				e.Find(jsonraw.Pointer("/capabilities", m.Name), m.Name, "a capability of 2026, or one below extensions or experimental")
 			}
 		}
 	}},
-	{ID: "L042", Kind: conv.OnResult, Methods: opening, When: func(e *conv.Event) bool { return e.Raw("capabilities", "extensions") != nil }, Do: extensionIDs},
+	{ID: "L042", Kind: conv.OnResult, Methods: mcp.OpeningMethods, When: func(e *conv.Event) bool {
+		return e.Raw("capabilities", "extensions") != nil
+	}, Do: extensionIDs},
 }
 
-var (
-	opening         = []string{"initialize", "server/discover"}
-	capabilityNames = []string{"experimental", "logging", "completions", "prompts", "resources", "tools", "extensions"}
-)
+var capabilityNames = []string{"experimental", "logging", "completions", "prompts", "resources", "tools", "extensions"}
 
 func serverDeclared(e *conv.Event) bool { return e.Server.Declared }
 

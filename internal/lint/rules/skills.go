@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/skill"
 )
@@ -21,7 +22,7 @@ const skillsExtension = "io.modelcontextprotocol/skills"
 
 // skills are the checks of the extension of SEP-2640.
 var skills = []Check{
-	{ID: "skills-declared", Kind: conv.OnResult, Methods: []string{"initialize", "server/discover"}, When: func(e *conv.Event) bool {
+	{ID: "skills-declared", Kind: conv.OnResult, Methods: mcp.OpeningMethods, When: func(e *conv.Event) bool {
 		return e.Raw("capabilities", "extensions", skillsExtension) != nil
 	}, Do: declaresSkills},
 	{ID: "skills-entry", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillEntry) }},

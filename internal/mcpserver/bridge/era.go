@@ -78,8 +78,6 @@ func IsList(method string) bool {
 	return slices.Contains(cacheable[1:5], method)
 }
 
-func IsOpening(method string) bool { return method == "initialize" || method == "server/discover" }
-
 // ServerCapability names the server's capability that a method belongs to; "" for a method of none.
 func ServerCapability(method string) string {
 	before, _, _ := strings.Cut(method, "/")

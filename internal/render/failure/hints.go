@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
@@ -52,9 +53,6 @@ var codes = []codeRow{
 
 // handshake are the methods behind which no other command gets where they are refused.
 var handshake = []string{"initialize", "notifications/initialized"}
-
-// opening are the methods that come first at an address.
-var opening = []string{"initialize", "server/discover"}
 
 // nextCommands are the commands that show what a method can be asked for.
 var nextCommands = map[string]struct{ describe, list string }{
@@ -147,14 +145,14 @@ func ownHint(o wire.Outcome) wire.Hint {
 	case wire.InvalidArguments:
 		return argumentsHint(o)
 	case wire.BadResponse:
-		if slices.Contains(opening, o.Method) && o.HTTP != nil && strings.HasPrefix(o.HTTP.ContentType, "text/html") {
+		if mcp.IsOpening(o.Method) && o.HTTP != nil && strings.HasPrefix(o.HTTP.ContentType, "text/html") {
 			return pathHint(o.HTTP.URL)
 		}
 	case wire.Transport, wire.Auth:
 		if hint := notInstalledHint(o.Process); hint != "" {
 			return hint
 		}
-		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && (slices.Contains(opening, o.Method) || o.Method == "ping") {
+		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && (mcp.IsOpening(o.Method) || o.Method == "ping") {
 			return "run the server's command alone to see why it exits"
 		}
 		return httpHint(o)
