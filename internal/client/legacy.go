@@ -142,7 +142,7 @@ const rev2024Draft = "2024-10-07"
 
 func infoOf(members jsonraw.Members) Info {
 	var info Info
-	info.ServerInfo, _ = members.Get("serverInfo")
+	info.ServerInfo = mcp.ServerInfo(members)
 	info.Capabilities = withoutNulls(members.Value("capabilities"))
 	info.Instructions = members.Text("instructions")
 	return info

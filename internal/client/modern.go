@@ -24,7 +24,6 @@ const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
-	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 	metaLogLevel     = "io.modelcontextprotocol/logLevel"
 )
 
@@ -57,14 +56,10 @@ func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	return o
 }
 
-// learn reads a DiscoverResult. serverInfo is in _meta; release candidates
-// had it at the top.
+// learn reads a DiscoverResult.
 func (e *modern) learn(c *connection, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	info := infoOf(members)
-	if server := jsonraw.First(jsonraw.First(result, "_meta"), metaServerInfo); server != nil {
-		info.ServerInfo = server
-	}
 	c.update(func(f *connectionState) { f.info = info })
 }
 

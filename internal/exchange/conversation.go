@@ -120,12 +120,10 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 // ServerIn returns what a result says of the server: in its _meta, or in itself if the request opens a conversation.
 func ServerIn(method string, m *wire.Message) Implementation {
 	result, _ := m.ResultMembers()
-	meta, _ := result.Get("_meta")
-	who := implementationIn(jsonraw.First(meta, metaPrefix+"serverInfo"))
-	if info, there := result.Get("serverInfo"); there && who == (Implementation{}) && Opens(method) {
-		return implementationIn(info)
+	if Opens(method) {
+		return implementationIn(mcp.ServerInfo(result))
 	}
-	return who
+	return implementationIn(jsonraw.First(result.Value("_meta"), metaPrefix+"serverInfo"))
 }
 
 // Opens reports whether a request of the method opens a conversation, as clients send it by themselves.

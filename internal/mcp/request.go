@@ -12,7 +12,10 @@ import (
 // CancelledID is the id of the request that notifications/cancelled names.
 func CancelledID(m *wire.Message) []byte { return jsonraw.First(m.Params, "requestId") }
 
-const metaSubscription = "io.modelcontextprotocol/subscriptionId"
+const (
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+)
 
 // SubscriptionID is the subscription id in the _meta of params or of a result; nil without one.
 func SubscriptionID(object json.RawMessage) json.RawMessage {
@@ -52,6 +55,15 @@ func OnlyReads(method string) bool {
 		return true
 	}
 	return false
+}
+
+// ServerInfo returns what a server calls itself in the result of initialize or server/discover; nil if it does not.
+// It is in _meta (2026-07-28 basic/index), and was a member of the result before.
+func ServerInfo(result jsonraw.Members) json.RawMessage {
+	if info := jsonraw.First(result.Value("_meta"), metaServerInfo); info != nil {
+		return info
+	}
+	return result.Value("serverInfo")
 }
 
 // IsTaskMethod reports a method about tasks. Requests of such a method are never taken

@@ -1,6 +1,10 @@
 package mcp
 
-import "testing"
+import (
+	"testing"
+
+	"mcpc/internal/jsonraw"
+)
 
 func TestNameMember(t *testing.T) {
 	for method, want := range map[string]string{
@@ -37,6 +41,25 @@ func TestIsOpening(t *testing.T) {
 	} {
 		if got := IsOpening(method); got != want {
 			t.Errorf("%q: got %t", method, got)
+		}
+	}
+}
+
+func TestServerInfo(t *testing.T) {
+	for _, c := range []struct{ result, want string }{
+		{`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a"}},"serverInfo":{"name":"b"}}`, `{"name":"a"}`},
+		{`{"serverInfo":{"name":"b"},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a"}}}`, `{"name":"a"}`},
+		{`{"serverInfo":{"name":"b"},"_meta":{"serverInfo":{"name":"a"}}}`, `{"name":"b"}`},
+		{`{"serverInfo":{"name":"b"},"_meta":1}`, `{"name":"b"}`},
+		{`{"result":{"serverInfo":{"name":"b"}}}`, ``},
+		{`{}`, ``},
+	} {
+		result, err := jsonraw.Object([]byte(c.result))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(ServerInfo(result)); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.result, got, c.want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -109,10 +110,7 @@ func opening(s *diff.Snapshot, result json.RawMessage) {
 		return
 	}
 	s.Capabilities = members.Value("capabilities")
-	s.Implementation = members.Value("serverInfo")
-	if meta := jsonraw.First(members.Value("_meta"), "io.modelcontextprotocol/serverInfo"); meta != nil {
-		s.Implementation = meta
-	}
+	s.Implementation = mcp.ServerInfo(members)
 	if s.Instructions = members.Value("instructions"); s.Instructions == nil {
 		s.Instructions = json.RawMessage("null")
 	}

@@ -73,15 +73,11 @@ func ServerInfoIn(response []byte) string {
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }
 
-// DescribedBy is serverInfo of a result or its _meta; nil where it has none.
+// DescribedBy returns serverInfo of a response; nil if it has none.
 func DescribedBy(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {
 		return nil
 	}
-	if raw, ok := result.Get("serverInfo"); ok {
-		return raw
-	}
-	meta, _ := result.Get("_meta")
-	return jsonraw.First(meta, "io.modelcontextprotocol/serverInfo")
+	return mcp.ServerInfo(result)
 }

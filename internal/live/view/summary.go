@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -212,11 +213,7 @@ func itemsOf(result jsonraw.Members, text string) int {
 
 // serverText is what a server says of itself.
 func serverText(result jsonraw.Members) string {
-	info := result.Value("serverInfo")
-	if info == nil {
-		info = jsonraw.First(result.Value("_meta"), "io.modelcontextprotocol/serverInfo")
-	}
-	server, _ := jsonraw.Object(info)
+	server, _ := jsonraw.Object(mcp.ServerInfo(result))
 	parts := []string{strings.TrimSpace("ok " + cutText(server.Text("name")+" "+server.Text("version"), mostShort))}
 	if revision := result.Text("protocolVersion"); revision != "" {
 		parts = append(parts, "protocol "+cutText(revision, 40))
