@@ -43,7 +43,7 @@ func New(root json.RawMessage) *Document {
 
 // WithBudget returns a document that takes the bytes it parses from a budget that the caller shares.
 func WithBudget(root json.RawMessage, budget *int) *Document {
-	return &Document{root: root, budget: budget, resolved: map[string]Place{}}
+	return &Document{root: root, budget: budget}
 }
 
 // Bytes returns the whole document.
@@ -97,6 +97,9 @@ func (d *Document) Resolve(ref string) (Place, bool) {
 			d.anchors = anchors(d)
 		}
 		found = d.anchors[fragment]
+	}
+	if d.resolved == nil {
+		d.resolved = map[string]Place{}
 	}
 	d.resolved[ref] = found
 	return found, found.Raw != nil
