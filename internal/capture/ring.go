@@ -43,6 +43,15 @@ const (
 	mostTries = 10_000
 )
 
+// recordingExtensions end the names of recordings: captures, HTTP archives and bundles.
+var recordingExtensions = []string{Extension, ".har", ".html", ".mcpcz"}
+
+// NamesRecording reports whether a file has the name of a recording, compressed or not. It does not look for the file.
+func NamesRecording(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), packed.Extension)
+	return slices.Contains(recordingExtensions, filepath.Ext(name))
+}
+
 // NewRing names the folder; it need not exist.
 func NewRing(dir string) *Ring { return &Ring{dir: dir} }
 

@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
@@ -103,9 +103,6 @@ func (o *options) declare(cmd *cobra.Command) {
 	cmdutil.CompleteFlags(cmd, map[string][]string{"era": eras, "fail-on": failWords})
 }
 
-// recordingEndings end the names of files that are recordings, and no servers.
-var recordingEndings = []string{".jsonl", ".har", ".html", ".mcpcz"}
-
 // settle reads the words of the command line, and refuses values that no type could refuse.
 func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	if !slices.Contains(failWords, o.failOn) {
@@ -128,7 +125,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
 	case len(words) == 0:
 		return nil
-	case !recorded.Is(words[0]) && slices.Contains(recordingEndings, filepath.Ext(strings.TrimSuffix(words[0], ".zst"))):
+	case !recorded.Is(words[0]) && capture.NamesRecording(words[0]):
 		return usage.New("no such recording: "+words[0], wire.Run("log")+" lists recordings")
 	case !recorded.Is(words[0]):
 		return f.GoTo(words[0], o.argv)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
@@ -98,7 +99,7 @@ func (l *loader) classify(text string) word {
 		w.file = true
 	case err == nil:
 		w.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
-	case path != text || strings.HasSuffix(text, ".json") || strings.HasSuffix(strings.TrimSuffix(text, ".zst"), ".jsonl"):
+	case path != text || strings.HasSuffix(text, ".json") || capture.NamesRecording(text):
 		w.err = usage.New("no such file: "+path, wire.Run("diff --lock TARGET")+" writes a lock file; "+wire.Run("log")+" lists recordings")
 	default:
 		w.server = true

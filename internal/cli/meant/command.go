@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -27,7 +28,7 @@ func meantByFile(name string) wire.Hint {
 		return ""
 	case strings.HasSuffix(name, ".mcpc.yaml"):
 		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
-	case strings.HasSuffix(strings.TrimSuffix(name, ".zst"), ".jsonl"):
+	case capture.NamesRecording(name):
 		return "did you mean " + wire.Run("log --file "+shellwords.Quote(name)) + "?"
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
 		return wire.Run("servers") + " lists configured servers, and -s NAME selects one"

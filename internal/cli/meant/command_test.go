@@ -44,7 +44,7 @@ func words(t *testing.T, line string) []string {
 
 // A word that names no command may be a URL, a file, a server's command, a tool, or a word of another client.
 func TestUnknownCommands(t *testing.T) {
-	inFolder(t, "server.py", "own*", "steps.mcpc.yaml", "old.jsonl", "old.jsonl.zst", "mcp.json", "app.toml", "text")
+	inFolder(t, "server.py", "own*", "steps.mcpc.yaml", "old.jsonl", "old.jsonl.zst", "bug.mcpcz.html", "mcp.json", "app.toml", "text")
 	const shows = "mcpc --help shows the commands"
 	for _, c := range []struct{ line, text, hint string }{
 		{"http://h/mcp", "a URL is not a command",
@@ -77,6 +77,7 @@ func TestUnknownCommands(t *testing.T) {
 		{"steps.mcpc.yaml", "", "did you mean mcpc run steps.mcpc.yaml?"},
 		{"old.jsonl", "", "did you mean mcpc log --file old.jsonl?"},
 		{"old.jsonl.zst", "", "did you mean mcpc log --file old.jsonl.zst?"},
+		{"bug.mcpcz.html", "", "did you mean mcpc log --file bug.mcpcz.html?"},
 		{"mcp.json", "", "mcpc servers lists configured servers, and -s NAME selects one"},
 		{"app.toml", "", "mcpc servers lists configured servers, and -s NAME selects one"},
 		{"get_sum a=1", "", "did you mean mcpc call get_sum a=1?"},
