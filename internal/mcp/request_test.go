@@ -63,3 +63,13 @@ func TestServerInfo(t *testing.T) {
 		}
 	}
 }
+
+func TestIsTaskMethod(t *testing.T) {
+	for method, want := range map[string]bool{
+		"tasks/get": true, "tasks/cancel": true, "tasks/x": true, "tasks": false, "notifications/tasks/status": false, "tools/call": false, "": false,
+	} {
+		if got := IsTaskMethod(method); got != want {
+			t.Errorf("%q: got %t", method, got)
+		}
+	}
+}

@@ -3,12 +3,12 @@ package mock
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/wire"
 )
@@ -42,7 +42,7 @@ const mostTasks = 10_000
 
 // taskOf is the id of the task that a request is about, "" for other requests.
 func taskOf(m *wire.Message) string {
-	if !strings.HasPrefix(m.Method, "tasks/") {
+	if !mcp.IsTaskMethod(m.Method) {
 		return ""
 	}
 	id, _ := jsonraw.Text(jsonraw.First(m.Params, "taskId"))

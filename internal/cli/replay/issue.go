@@ -88,14 +88,12 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	}
 	m := wire.ParseMessage(x.Request.Raw)
 	hasHandle := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil ||
-		isTask(m.Method) && jsonraw.First(m.Params, "taskId") != nil
+		mcp.IsTaskMethod(m.Method) && jsonraw.First(m.Params, "taskId") != nil
 	if it.Verdict == replay.Worse && (hasHandle || it.lacks) {
 		it.Verdict, it.Why = replay.Unmatched, "the recorded handle was sent, because no answer gave another one"
 	}
 	return it
 }
-
-func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // harmless are the methods that change nothing but this connection.
 var harmless = []string{"ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe",
@@ -111,7 +109,7 @@ func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) strin
 		return "it is no request"
 	case row.Method == "subscriptions/listen":
 		return "a subscription has no answer to compare"
-	case client.Stateless(was) != client.Stateless(is) && (isTask(row.Method) || becameTask(m, x)):
+	case client.Stateless(was) != client.Stateless(is) && (mcp.IsTaskMethod(row.Method) || becameTask(m, x)):
 		return "tasks have another form in " + is
 	case shape.Has(was, row.Method) && !shape.Has(is, row.Method):
 		return "the method is not in " + is

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcp"
 	"mcpc/internal/replay"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -118,7 +119,7 @@ func (p *player) all(ctx context.Context, take func(item)) {
 				continue
 			}
 			// Its params may have a handle of an earlier answer, or it has an effect on the requests after it.
-			if isTask(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel" {
+			if mcp.IsTaskMethod(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel" {
 				underWay.Wait()
 			}
 			underWay.Go(func() { ready <- p.one(ctx, row) })
