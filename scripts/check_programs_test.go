@@ -157,7 +157,6 @@ var notRaced = map[string]string{
 	"./internal/cli/mock":            "the same; mock is raced",
 	"./internal/cli/proxy":           "the same; internal/proxy is raced",
 	"./internal/cli/replay":          "the same",
-	"./internal/cli/session":         "the same; client/keepalive is raced",
 	"./internal/cli/shell":           "the same; cli/console is raced",
 	"./internal/cli/traffic":         "the same; live and capture are raced",
 	"./internal/connect/connecttest": "it has no tests",
