@@ -11,7 +11,7 @@ import (
 
 const mappable = false
 
-func createUnlinked(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func createUnnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func mapFile(*os.File, Dir, int) ([]byte, error) { return nil, errors.ErrUnsupported }
 

@@ -130,7 +130,7 @@ func Release(p []byte) {
 	}
 }
 
-// createUnlinked makes a file and removes its name, so that nothing is left of it however the process ends.
+// createUnlinked makes a file and removes its name. A process that is killed in between leaves the file.
 func createUnlinked(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".mcpc-*")
 	if err != nil {

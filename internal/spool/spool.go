@@ -131,7 +131,7 @@ func (b *Buffer) room(n int) error {
 // spill goes on in a file. Where none can be made, all stays in memory.
 func (b *Buffer) spill() {
 	for _, dir := range []string{string(b.dir), os.TempDir()} {
-		if f, err := createUnlinked(dir); err == nil {
+		if f, err := createUnnamed(dir); err == nil {
 			b.file = f
 			return
 		}
