@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
@@ -41,12 +42,6 @@ type List struct {
 type Page struct {
 	Message *wire.Message
 	Items   []json.RawMessage
-}
-
-// members names the array of each method with pages.
-var members = map[string]string{
-	"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources",
-	"resources/templates/list": "resourceTemplates", "tasks/list": "tasks", "skills/list": "skills",
 }
 
 // ListUntil follows nextCursor to the end of a list, or to a limit, or behind the
@@ -88,7 +83,7 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 // walk asks for page after page. restart is set when a fresh start may help:
 // a cursor is good in its own session only, and not for ever.
 func walk(ctx context.Context, s *Session, method string, take func(*Page) bool) (l List, o wire.Outcome, restart bool) {
-	l.member = members[method]
+	l.member = mcp.ListMember(method)
 	var p page
 	repeated := false
 	for {
@@ -116,8 +111,10 @@ func walk(ctx context.Context, s *Session, method string, take func(*Page) bool)
 		if string(cursor) == `""` && (isSame || isFirst) {
 			l.Count -= p.n
 			l.pages--
-			l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-				Text: `the empty nextCursor returned the same page again: the list ends there`})
+			l.Findings = append(l.Findings, wire.Finding{
+				Rule: "cursor", Level: wire.Warning,
+				Text: `the empty nextCursor returned the same page again: the list ends there`,
+			})
 			l.Whole = true
 			return l, o, false
 		}
@@ -129,8 +126,10 @@ func walk(ctx context.Context, s *Session, method string, take func(*Page) bool)
 		case p.next == nil:
 			l.Whole = true
 			if repeated {
-				l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-					Text: "three pages in a row were the same: the server may not understand its own cursors"})
+				l.Findings = append(l.Findings, wire.Finding{
+					Rule: "cursor", Level: wire.Warning,
+					Text: "three pages in a row were the same: the server may not understand its own cursors",
+				})
 			}
 			return l, o, false
 		case enough:
@@ -202,8 +201,10 @@ func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	case len(p.next) == 0 || string(p.next) == "null":
 		p.next = nil
 	case p.next[0] != '"':
-		l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
-			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40)})
+		l.Findings = append(l.Findings, wire.Finding{
+			Rule: "cursor", Level: wire.Warning,
+			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40),
+		})
 		p.next = nil
 	}
 	return p, items

@@ -94,10 +94,6 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	return marks
 }
 
-// mayAskBack are the methods whose result may be input_required (2026-07-28
-// basic/patterns/mrtr).
-var mayAskBack = []string{"tools/call", "prompts/get", "resources/read"}
-
 // settle reads resultType: absent means complete; what was not declared, or may
 // not stand here, is an invalid result (2026-07-28 basic/index, "Result types").
 func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) {
@@ -115,7 +111,7 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		return wire.OK, ""
 	case !ok || kind == "complete":
 		return settleResult(call.Method, members)
-	case wire.AsksForInput(response.Result) && slices.Contains(mayAskBack, call.Method):
+	case wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method):
 		return settleQuestion(members)
 	default:
 		return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(raw, 40) + ", which was not declared and is not allowed here"

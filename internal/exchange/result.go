@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -30,10 +31,10 @@ var NoFacts Facts
 // A response that no client can accept is not a good outcome, whatever it contains. Only what every client has to
 // reject is judged here, and no more than one message shows.
 
-// arrays are the members that results have to have, by method (server/tools, server/resources, server/prompts).
+// arrays are the members that results other than lists have to have, by method (server/tools, server/resources,
+// server/prompts).
 var arrays = map[string]string{
 	"tools/call": "content", "resources/read": "contents", "prompts/get": "messages",
-	"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
 // oneForList are the members of arrays for which clients accept one item, too.
@@ -73,6 +74,9 @@ func (s *State) resultFault(p *Part) string {
 // shapeFault returns what a complete result lacks that every revision requires.
 func (s *State) shapeFault(result jsonraw.Members) string {
 	name := arrays[s.Method]
+	if mcp.IsServerList(s.Method) {
+		name = mcp.ListMember(s.Method)
+	}
 	value, there := result.Get(name)
 	_, structured := result.Get("structuredContent")
 	_, task := result.Get("task")

@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -39,24 +37,6 @@ func ProgressToken(params json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
 }
 
-// OpeningMethods are the methods that open a conversation. Clients send one before all other requests.
-var OpeningMethods = []string{"initialize", "server/discover"}
-
-// IsOpening reports whether the method opens a conversation.
-func IsOpening(method string) bool { return slices.Contains(OpeningMethods, method) }
-
-// OnlyReads reports whether requests of the method only read: the server changes nothing when it gets one.
-func OnlyReads(method string) bool {
-	switch method {
-	case "server/discover", "ping", "completion/complete",
-		"tools/list", "prompts/list", "prompts/get",
-		"resources/list", "resources/templates/list", "resources/read", "resources/directory/read",
-		"tasks/list", "tasks/get", "tasks/result", "skills/list", "skills/get":
-		return true
-	}
-	return false
-}
-
 // ServerInfo returns what a server calls itself in the result of initialize or server/discover; nil if it does not.
 // It is in _meta (2026-07-28 basic/index), and was a member of the result before.
 func ServerInfo(result jsonraw.Members) json.RawMessage {
@@ -65,11 +45,6 @@ func ServerInfo(result jsonraw.Members) json.RawMessage {
 	}
 	return result.Value("serverInfo")
 }
-
-// IsTaskMethod reports a method about tasks. Requests of such a method are never taken
-// back with notifications/cancelled, which would look like an attempt on the task
-// (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
-func IsTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // NameMember returns which member of a request's params is the value of Mcp-Name; "" if the method has no such header
 // field (2026-07-28 basic/transports/streamable-http, "Standard headers").

@@ -18,33 +18,6 @@ func TestNameMember(t *testing.T) {
 	}
 }
 
-func TestOnlyReads(t *testing.T) {
-	for method, want := range map[string]bool{
-		"server/discover": true, "ping": true, "completion/complete": true,
-		"tools/list": true, "prompts/list": true, "prompts/get": true,
-		"resources/list": true, "resources/templates/list": true, "resources/read": true, "resources/directory/read": true,
-		"tasks/list": true, "tasks/get": true, "tasks/result": true, "skills/list": true, "skills/get": true,
-		"initialize": false, "tools/call": false, "logging/setLevel": false, "resources/subscribe": false,
-		"resources/unsubscribe": false, "subscriptions/listen": false, "tasks/cancel": false, "tasks/update": false,
-		"Tools/List": false, "": false,
-	} {
-		if got := OnlyReads(method); got != want {
-			t.Errorf("%q: got %t", method, got)
-		}
-	}
-}
-
-func TestIsOpening(t *testing.T) {
-	for method, want := range map[string]bool{
-		"initialize": true, "server/discover": true,
-		"notifications/initialized": false, "logging/setLevel": false, "ping": false, "tools/list": false, "Initialize": false, "": false,
-	} {
-		if got := IsOpening(method); got != want {
-			t.Errorf("%q: got %t", method, got)
-		}
-	}
-}
-
 func TestServerInfo(t *testing.T) {
 	for _, c := range []struct{ result, want string }{
 		{`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a"}},"serverInfo":{"name":"b"}}`, `{"name":"a"}`},

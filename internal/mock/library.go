@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/mcp"
-	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -36,7 +35,7 @@ type library struct {
 func (l *library) add(x Recorded, m *wire.Message) {
 	params, asked := withoutTask(m.Method, m.Params)
 	l.methods[m.Method] = true
-	if cursor := jsonraw.First(params, "cursor"); cursor != nil && bridge.IsList(m.Method) {
+	if cursor := jsonraw.First(params, "cursor"); cursor != nil && mcp.IsServerList(m.Method) {
 		l.pages[pageAt{m.Method, jsonraw.TextOrRaw(cursor)}] = true
 	}
 	l.all, l.tasked = append(l.all, x), append(l.tasked, asked)
@@ -49,8 +48,10 @@ func (l *library) learn(m, got *wire.Message, revision string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.all)
-	l.add(Recorded{Number: fmt.Sprintf("passed-%d", n+1), Method: m.Method, Name: match.NameOf(m.Method, m.Params), Revision: revision, Answered: true,
-		Run: math.MaxInt, Request: func() (*wire.Message, error) { return m, nil }, Load: func() (*wire.Exchange, error) { return x, nil }}, m)
+	l.add(Recorded{
+		Number: fmt.Sprintf("passed-%d", n+1), Method: m.Method, Name: match.NameOf(m.Method, m.Params), Revision: revision, Answered: true,
+		Run: math.MaxInt, Request: func() (*wire.Message, error) { return m, nil }, Load: func() (*wire.Exchange, error) { return x, nil },
+	}, m)
 	return n
 }
 
@@ -102,8 +103,10 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 		return n, nil
 	case len(found.Hits) > 0: // the same request but for a cursor
 		was := jsonraw.First(l.load(found.Hits[0]).Params, "cursor")
-		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1,
-			First: match.Difference{Pointer: "/cursor", Was: was, Is: jsonraw.First(m.Params, "cursor"), How: match.Changed}}}
+		return -1, []match.Near{{
+			Candidate: found.Hits[0], Distance: 1, Differences: 1,
+			First: match.Difference{Pointer: "/cursor", Was: was, Is: jsonraw.First(m.Params, "cursor"), How: match.Changed},
+		}}
 	}
 	return -1, slices.DeleteFunc(slices.Clone(found.Near), func(n match.Near) bool { return mcp.IsOpening(l.all[n.Candidate].Method) })
 }
@@ -116,7 +119,7 @@ func (l *library) choose(m *wire.Message, hits []int, asked bool) []int {
 		first := l.sum(hits[0])
 		hits = slices.DeleteFunc(hits, func(n int) bool { return l.sum(n) != first })
 	}
-	if bridge.IsList(m.Method) {
+	if mcp.IsServerList(m.Method) {
 		cursor := jsonraw.First(m.Params, "cursor")
 		newest := -1
 		hits = slices.DeleteFunc(hits, func(n int) bool {

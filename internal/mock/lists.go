@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
@@ -18,7 +19,7 @@ import (
 // noteLastPage keeps the cursor of a page that is not in the recording: what is asked with it is the end of the list.
 func (y *play) noteLastPage(result json.RawMessage) {
 	l, cursor := y.p.library, jsonraw.First(result, "nextCursor")
-	if cursor == nil || !bridge.IsList(y.live.Method) {
+	if cursor == nil || !mcp.IsServerList(y.live.Method) {
 		return
 	}
 	at := pageAt{y.live.Method, jsonraw.TextOrRaw(cursor)}
@@ -40,11 +41,8 @@ func (p *Player) endOfList(c mcpserver.Caller, m *wire.Message) []byte {
 		return nil
 	}
 	p.tally.once("the recording has no further page of " + shown(m.Method) + ": the list ends there")
-	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[]}`, listMembers[m.Method])))
+	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[]}`, mcp.ListMember(m.Method))))
 }
-
-// listMembers are the members that have the entries.
-var listMembers = map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
 
 // A pageAt is a page of a list.
 type pageAt struct{ method, cursor string }
@@ -76,7 +74,7 @@ func (p *Player) listOfSeen(c mcpserver.Caller, m *wire.Message) []byte {
 		entries[i] = kind.entry(jsonraw.Quote(name))
 	}
 	p.tally.once(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests", m.Method, english.Plural(len(names), "name"), kind.by))
-	result := bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[%s]}`, listMembers[m.Method], strings.Join(entries, ",")))
+	result := bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[%s]}`, mcp.ListMember(m.Method), strings.Join(entries, ",")))
 	return wire.ComposeResult(m.ID, result)
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mcpc/internal/match"
-	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/mcp"
 )
 
 // A list that was recorded up to its first page ends there, and one that was not recorded has what was called.
@@ -47,7 +47,7 @@ func TestListsThatTheRecordingLacks(t *testing.T) {
 func recordingNamed(lines string) Recording {
 	r := recordingOf(talk(lines))
 	for i, x := range r.Exchanges {
-		if m, _ := x.Request(); !bridge.IsList(x.Method) {
+		if m, _ := x.Request(); !mcp.IsServerList(x.Method) {
 			r.Exchanges[i].Name = match.NameOf(m.Method, m.Params)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -218,7 +217,7 @@ func (y *play) unasked(a *ask, capability string) []byte {
 
 // askInRound gives the result that asks a modern client.
 func (y *play) askInRound(s step, at int) ([]byte, bool) {
-	if !slices.Contains(bridge.AsksBack, y.live.Method) {
+	if !mcp.MayRequireInput(y.live.Method) {
 		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + y.p.tally.what(y.live) + " has no counterpart in " + bridge.ModernRevision)
 		return nil, false
 	}

@@ -98,7 +98,7 @@ func listInto(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind
 	}
 	*to = append(*to, list.Items...)
 	if list.TTL != nil {
-		setTTL(s, k.member, json.RawMessage(strconv.FormatInt(*list.TTL, 10)))
+		setTTL(s, k.member(), json.RawMessage(strconv.FormatInt(*list.TTL, 10)))
 	}
 	return out
 }

@@ -95,8 +95,8 @@ func keepLists(f *cmdutil.Factory, s, before *side, name string) {
 		if before != nil && *k.in(&before.Snapshot) != nil {
 			*k.in(&s.Snapshot) = *k.in(&before.Snapshot)
 			what = name + " keeps the " + k.part + " that it had: they could not be listed"
-			if ttl, known := before.TTL[k.member]; known {
-				setTTL(&s.Snapshot, k.member, strconv.AppendInt(nil, ttl, 10))
+			if ttl, known := before.TTL[k.member()]; known {
+				setTTL(&s.Snapshot, k.member(), strconv.AppendInt(nil, ttl, 10))
 			}
 		}
 		f.Warn(what)
@@ -108,8 +108,10 @@ func keepLists(f *cmdutil.Factory, s, before *side, name string) {
 // never be compared.
 func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire.Outcome) {
 	refused := func(text string) wire.Outcome {
-		return wire.Outcome{Kind: wire.Refused, Phase: "output", Text: text + ", so " + name + " was not written",
-			Hint: wire.RunOnServer("list --json") + " shows them"}
+		return wire.Outcome{
+			Kind: wire.Refused, Phase: "output", Text: text + ", so " + name + " was not written",
+			Hint: wire.RunOnServer("list --json") + " shows them",
+		}
 	}
 	if f.Secrets.Withholds() {
 		return 0, refused("more secrets were sent than can be recognized in the server's definitions")

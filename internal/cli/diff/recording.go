@@ -57,21 +57,22 @@ func (l *loader) recording(w word) (side, error) {
 	return r.s, nil
 }
 
-// A listKind is a request whose result is a list of entries, in a member of that name; key is the member
-// that names an entry, and part the list's name in parts.
+// A listKind is a request whose result is a list of entries.
 type listKind struct {
 	connect.Kind
-	member, key, part string
-	in                func(*diff.Snapshot) *[]json.RawMessage
+	// part is the list's name in the parts of a side.
+	part string
+	in   func(*diff.Snapshot) *[]json.RawMessage
 }
 
+// member returns the name of the result's member that has the entries.
+func (k listKind) member() string { return mcp.ListMember(k.Method) }
+
 var lists = []listKind{
-	{connect.ToolKind, "tools", "name", "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
-	{connect.PromptKind, "prompts", "name", "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
-	{connect.ResourceKind, "resources", "uri", "resources",
-		func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
-	{connect.TemplateKind, "resourceTemplates", "uriTemplate", "resource templates",
-		func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
+	{connect.ToolKind, "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
+	{connect.PromptKind, "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
+	{connect.ResourceKind, "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
+	{connect.TemplateKind, "resource templates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
 }
 
 // callMethods are the requests whose results two recordings are compared in.
@@ -181,7 +182,7 @@ func callName(method string, params json.RawMessage) string {
 
 // page adds one page to its list, which is known once it has no next one.
 func (r *reading) page(row *rows.Row, k listKind, params, result json.RawMessage) {
-	items, err := jsonraw.Array(jsonraw.First(result, k.member))
+	items, err := jsonraw.Array(jsonraw.First(result, k.member()))
 	key := pageKey{row.RunID(), row.Conn, row.Method}
 	cursor, _ := jsonraw.Text(jsonraw.First(params, "cursor"))
 	list := r.begun[key]
@@ -195,7 +196,7 @@ func (r *reading) page(row *rows.Row, k listKind, params, result json.RawMessage
 	list.items = append(list.items, items...)
 	if list.next, _ = jsonraw.Text(jsonraw.First(result, "nextCursor")); list.next == "" {
 		*k.in(&r.s.Snapshot) = list.items
-		setTTL(&r.s.Snapshot, k.member, jsonraw.First(result, "ttlMs"))
+		setTTL(&r.s.Snapshot, k.member(), jsonraw.First(result, "ttlMs"))
 	}
 }
 

@@ -232,7 +232,7 @@ func alignHidden(a, b *side) {
 	for _, k := range lists {
 		was, is := k.in(&a.Snapshot), k.in(&b.Snapshot)
 		if *was != nil && *is != nil {
-			*was, *is = hidden.Lists(*was, *is, k.key)
+			*was, *is = hidden.Lists(*was, *is, k.Key)
 		}
 	}
 	for _, of := range []func(*diff.Snapshot) *json.RawMessage{

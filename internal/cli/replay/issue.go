@@ -95,9 +95,14 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	return it
 }
 
-// harmless are the methods that change nothing but this connection.
-var harmless = []string{"ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe",
-	"resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "tasks/get", "tasks/result", "tasks/list"}
+// ofConnection are the methods that change something, which ends with the connection.
+var ofConnection = []string{"resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
+
+// isHarmless reports whether a request of the method changes nothing but this connection. A tool call is judged by its
+// tool.
+func isHarmless(method string) bool {
+	return mcp.OnlyReads(method) || slices.Contains(ofConnection, method) || method == "tools/call"
+}
 
 // against says why a request is not sent; "" where nothing speaks against it.
 func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
@@ -117,7 +122,7 @@ func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) strin
 		return "the method is not in " + was
 	case row.Method == "tasks/get" && status(result(x)) == client.TaskWorking:
 		return "the task went on"
-	case !p.o.yes && !slices.Contains(harmless, row.Method):
+	case !p.o.yes && !isHarmless(row.Method):
 		return mayChange
 	}
 	return ""

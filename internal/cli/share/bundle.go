@@ -193,15 +193,12 @@ type listing struct {
 	ResourceTemplates []json.RawMessage `json:"resourceTemplates"`
 }
 
-// lists are the methods that list something, by the member of their result.
-var lists = map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
-
 // listsOf is what each server listed last, as JSON: all pages of it.
 func listsOf(c *rows.Capture) ([]byte, error) {
 	all := []*listing{}
 	for _, row := range c.Rows() {
-		member, opens := lists[row.Method], mcp.IsOpening(row.Method)
-		if row.Channel != exchange.ChannelOK || member == "" && !opens {
+		opens := mcp.IsOpening(row.Method)
+		if row.Channel != exchange.ChannelOK || !opens && !mcp.IsServerList(row.Method) {
 			continue
 		}
 		x, err := row.Exchange()
@@ -217,10 +214,13 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 			all[i].Info = jsonraw.OrNull(recorded.DescribedBy(x.Response.Raw))
 			continue
 		}
+		member := mcp.ListMember(row.Method)
 		items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, member))
 		l := all[i]
-		list := map[string]*[]json.RawMessage{"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources,
-			"resourceTemplates": &l.ResourceTemplates}[member]
+		list := map[string]*[]json.RawMessage{
+			"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources,
+			"resourceTemplates": &l.ResourceTemplates,
+		}[member]
 		if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
 			*list = []json.RawMessage{}
 		}

@@ -72,9 +72,6 @@ func (c *call) progress(params json.RawMessage) {
 	}
 }
 
-// mayAsk are the requests whose servers may ask the client something.
-var mayAsk = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
-
 // answer answers a request that is not about the session.
 func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
 	if s := g.resumed(m); s != nil {
@@ -90,9 +87,10 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	}
 	p.connectAll()
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.Plain(m.Params)), "task")
-	switch m.Method {
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+	if mcp.IsServerList(m.Method) {
 		return p.list(ctx, m)
+	}
+	switch m.Method {
 	case "tools/call":
 		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
@@ -167,7 +165,7 @@ func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message
 func (g *Gateway) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message, params, schema json.RawMessage, send func([]byte)) []byte {
 	conn, out := l.connected(ctx)
 	release := func() {}
-	if conn != nil && c.Stateless && !g.pipe && mayAsk[m.Method] && client.MayAsk(l.p.capabilities) && !client.Stateless(conn.Revision()) {
+	if conn != nil && c.Stateless && !g.pipe && mcp.MayRequireInput(m.Method) && client.MayAsk(l.p.capabilities) && !client.Stateless(conn.Revision()) {
 		leased, free := g.lease(l)
 		if leased == nil {
 			return l.failure(c, m, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("%d calls are under way already", mostPeers)})
@@ -179,7 +177,7 @@ func (g *Gateway) forward(ctx context.Context, l *link, c mcpserver.Caller, m *w
 		release()
 		return l.failure(c, m, out)
 	}
-	k := &call{l: l, c: c, number: numbers.Add(1), asks: mayAsk[m.Method], level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
+	k := &call{l: l, c: c, number: numbers.Add(1), asks: mcp.MayRequireInput(m.Method), level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
 	k.own = fmt.Sprintf("mcpc-%d", k.number)
 	k.belongsTo(m, send)
 	life, stop := context.WithCancel(l.p.life)

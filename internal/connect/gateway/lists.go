@@ -65,8 +65,7 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	if k == connect.ToolKind && !slices.Contains(whole, false) {
 		p.g.warnUnused()
 	}
-	member := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resourceTemplates"}[k.One]
-	result := jsonraw.With(nil, member, jsonraw.List(items))
+	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
 	if p.session == nil {
 		result = bridge.WithMeta(bridge.Result(true, false, m.Method, result), bridge.MetaServer, p.g.identity())
 	}

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 )
 
-var (
-	listMethods = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"}
-	cacheable   = []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
-)
+var listMethods = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"}
 
 var lists = []Check{
 	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: pages},
@@ -23,7 +21,7 @@ var lists = []Check{
 			e.Find("/nextCursor", "null", "no nextCursor on the last page")
 		}
 	}},
-	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: isFinal, Do: func(e *conv.Event) {
+	{ID: "L148", Kind: conv.OnResult, Methods: mcp.CacheableMethods, When: isFinal, Do: func(e *conv.Event) {
 		if ttl := e.Raw("ttlMs"); conv.TypeOf(ttl) != "integer" || ttl[0] == '-' {
 			e.Find("/ttlMs", e.Show(ttl), "an integer of at least 0")
 		}
@@ -80,8 +78,10 @@ var lists = []Check{
 }
 
 // listOf is the list that a notification says has changed.
-var listOf = map[string]string{"notifications/tools/list_changed": "tools/list", "notifications/prompts/list_changed": "prompts/list",
-	"notifications/resources/list_changed": "resources/list"}
+var listOf = map[string]string{
+	"notifications/tools/list_changed": "tools/list", "notifications/prompts/list_changed": "prompts/list",
+	"notifications/resources/list_changed": "resources/list",
+}
 
 func pages(e *conv.Event) {
 	page := pageOf(e)

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/loopback"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -25,8 +26,8 @@ var (
 
 var questions = []Check{
 	{ID: "L153", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
-		if !slices.Contains(rounds, e.Method) {
-			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(rounds, ", ")+" only")
+		if !mcp.MayRequireInput(e.Method) {
+			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(mcp.InputMethods, ", ")+" only")
 		}
 	}},
 	{ID: "L154", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {

@@ -30,9 +30,6 @@ func serverInfo(e *conv.Event) {
 	}
 }
 
-// rounds are the methods whose result may ask for input.
-var rounds = []string{"tools/call", "prompts/get", "resources/read"}
-
 func resultType(e *conv.Event) {
 	switch kind := e.Text("resultType"); {
 	case kind == "complete", kind == "input_required", kind == "task":

@@ -102,9 +102,11 @@ func questionText(method string, params json.RawMessage) string {
 	return text
 }
 
-// listMembers are the members that list methods return, and what one entry is called.
-var listMembers = map[string][2]string{"tools/list": {"tools", "tool"}, "prompts/list": {"prompts", "prompt"},
-	"resources/list": {"resources", "resource"}, "resources/templates/list": {"resourceTemplates", "template"}, "roots/list": {"roots", "root"}}
+// entryNouns are what one entry of a list is called, by the list's method.
+var entryNouns = map[string]string{
+	"tools/list": "tool", "prompts/list": "prompt",
+	"resources/list": "resource", "resources/templates/list": "template", "roots/list": "root",
+}
 
 // responseWords is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
 func responseWords(method string, f wire.Frame) string {
@@ -122,12 +124,13 @@ func responseWords(method string, f wire.Frame) string {
 	if m.Traits().More {
 		return "asks: " + inputRequests(result)
 	}
-	if list, ok := listMembers[method]; ok {
-		items, bad := m.ResultItems(list[0])
-		if bad != nil || result.Value(list[0]) == nil {
-			return "a result without " + list[0]
+	if noun, ok := entryNouns[method]; ok {
+		member := mcp.ListMember(method)
+		items, bad := m.ResultItems(member)
+		if bad != nil || result.Value(member) == nil {
+			return "a result without " + member
 		}
-		text := english.Plural(len(items), list[1])
+		text := english.Plural(len(items), noun)
 		if next := result.Value("nextCursor"); next != nil && string(next) != "null" {
 			text += ", and more pages"
 		}

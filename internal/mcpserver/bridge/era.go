@@ -68,16 +68,6 @@ const (
 	MetaSubscription = metaPrefix + "subscriptionId"
 )
 
-// cacheable are the methods whose modern results say how long they may be kept.
-var cacheable = []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
-
-// AsksBack are the methods whose modern results may ask for input.
-var AsksBack = []string{"tools/call", "prompts/get", "resources/read"}
-
-func IsList(method string) bool {
-	return slices.Contains(cacheable[1:5], method)
-}
-
 // ServerCapability names the server's capability that a method belongs to; "" for a method of none.
 func ServerCapability(method string) string {
 	before, _, _ := strings.Cut(method, "/")
@@ -104,14 +94,14 @@ func Result(stateless, recordedModern bool, method string, result json.RawMessag
 			}
 		}
 		add("resultType", `"complete"`)
-		if slices.Contains(cacheable, method) {
+		if mcp.IsCacheable(method) {
 			add("ttlMs", "0")
 			add("cacheScope", `"private"`)
 		}
 		return result
 	}
 	result = jsonraw.Without(result, "resultType")
-	if slices.Contains(cacheable, method) {
+	if mcp.IsCacheable(method) {
 		result = jsonraw.Without(jsonraw.Without(result, "ttlMs"), "cacheScope")
 	}
 	return WithoutMeta(result, MetaServer)
