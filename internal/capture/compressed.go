@@ -119,24 +119,25 @@ func (s *stoppable) Read(b []byte) (int, error) {
 	return s.File.Read(b)
 }
 
-// compressing is how a Recorder compresses the parts that are full, one at a time.
-type compressing struct {
-	sync.WaitGroup
+// A compressor compresses the parts of a recording that are full, one at a time.
+type compressor struct {
+	wait sync.WaitGroup
+	// busy is set while a part is compressed, stop once the recording ends.
 	busy, stop atomic.Bool
 }
 
-// begin compresses a part. While it does so with another one it leaves this to a later command.
-func (c *compressing) begin(ring *Ring, run int) {
+// begin compresses a part. While another part is compressed it leaves this one to a later command.
+func (c *compressor) begin(ring *Ring, run int) {
 	if c.busy.CompareAndSwap(false, true) {
-		c.Go(func() {
+		c.wait.Go(func() {
 			defer c.busy.Store(false)
 			_, _ = ring.compress(run, &c.stop)
 		})
 	}
 }
 
-// end waits until nothing is compressed any more, which is soon: what is not done is given up.
-func (c *compressing) end() {
+// end gives up a part that is being compressed, and waits until that is done, which is soon.
+func (c *compressor) end() {
 	c.stop.Store(true)
-	c.Wait()
+	c.wait.Wait()
 }

@@ -3,61 +3,172 @@ package capture
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/wire"
 )
 
-// A queue is what waits to be written; mu guards it. bytes are those of waiting, taken
-// those of what is being written, frames counts both. room is signalled when that becomes
-// less, and when the disk is waited for, which onDisk counts.
+// A queue has the frames that wait to be written. add never waits for the disk, unless many or large frames wait.
 type queue struct {
-	mu             sync.Mutex
+	// maxBytes is about how many bytes are recorded, 0 for any number; full is set when so many were added.
+	maxBytes int64
+	full     atomic.Bool
+	// flush writes the frames. A timer calls it.
+	flush func()
+
+	// mu guards the fields below.
+	mu sync.Mutex
+	// room is signalled when fewer frames wait, and when the disk is waited for.
 	room           sync.Cond
 	waiting, spare []queuedFrame
-	texts, empty   [][]byte // what copies of the waiting frames' bytes stand in, and what is used again
-	bytes, taken   int
-	frames         int
-	// unwritten counts the frames that are not in the file yet, also those of which the line is composed.
+	texts, empty   [][]byte // the memory of the copied bytes of the waiting frames, and memory that is used again
+	// bytes is the weight of the waiting frames, taken that of the frames that are being written; frames counts both.
+	bytes, taken, frames int
+	// unwritten counts the frames that are not in the file yet. A frame whose line is in the Recorder's buffer is one.
 	unwritten int
-	onDisk    int
-	kept      int64 // bytes, since the beginning
-	lost      int
-	timer     *time.Timer
-	begun     bool
-	closed    bool
+	// onDisk counts the goroutines that wait for the disk.
+	onDisk int
+	// total is the weight of all frames that were added.
+	total int64
+	lost  int
+	timer *time.Timer
+	// begun is set once a frame was added, closed once no more frames are taken.
+	begun, closed bool
 }
 
-// A queuedFrame frame is safe where its secrets are hidden already.
+// A queuedFrame is a frame that waits to be written.
 type queuedFrame struct {
 	wire.Frame
+	// safe is set if the secrets of the frame are hidden already.
 	safe bool
 }
 
+// weight returns how many bytes the frame counts for.
 func (c queuedFrame) weight() int { return len(c.Raw) + lightest }
 
 // lightest is the weight of a frame without bytes, usualFrames about how many small frames wait until
 // they are written.
 const lightest, usualFrames = 200, 448
 
-// grown is waiting with room for one more frame: for a few, then for as many as are mostly written
-// at once, and then for twice as many each time.
-func (q *queue) grown() []queuedFrame {
-	if n := len(q.waiting); n == cap(q.waiting) {
-		room := mostFrames
-		if n > 0 {
-			room = max(n, usualFrames)
-		}
-		return slices.Grow(q.waiting, room)
+// add adds a frame, or counts it as lost if enough is recorded. It reports whether it is the first frame.
+func (q *queue) add(c queuedFrame) (isFirst bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.closed && !q.hasRoom(len(c.Raw)) {
+		q.room.Wait()
 	}
-	return q.waiting
+	if q.closed {
+		return false
+	}
+	if q.full.Load() {
+		q.lost++
+		q.flushSoon()
+		return false
+	}
+	q.total += int64(c.weight())
+	if q.maxBytes > 0 && q.total >= q.maxBytes {
+		q.full.Store(true)
+	}
+	isFirst = !q.begun
+	q.begun = true
+	before := q.bytes
+	c.Raw = q.copied(c.Raw)
+	q.waiting = append(q.grown(), c)
+	q.bytes += c.weight()
+	q.frames++
+	q.unwritten++
+	q.flushSoon()
+	if before < writeFrom && q.bytes >= writeFrom {
+		q.timer.Reset(0)
+	}
+	return isFirst
 }
 
-// hasRoom reports that a frame of so many bytes need not wait.
+// lose counts frames that the caller left out.
+func (q *queue) lose(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lost += n
+	if !q.closed {
+		q.flushSoon()
+	}
+}
+
+// flushSoon sees to it that waiting frames are written within writeWithin. The caller holds mu.
+func (q *queue) flushSoon() {
+	if q.timer == nil {
+		q.timer = time.AfterFunc(writeWithin, q.flush)
+	}
+}
+
+// take removes and returns the waiting frames, the memory of their bytes, and the number of lost frames.
+func (q *queue) take() (frames []queuedFrame, texts [][]byte, lost int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	frames, texts, lost = q.waiting, q.texts, q.lost
+	if q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil
+	}
+	q.taken += q.bytes
+	q.bytes = 0
+	q.lost = 0
+	q.waiting = q.spare
+	q.spare = nil
+	q.texts = nil
+	return frames, texts, lost
+}
+
+// written notes that the lines of frames are in the file.
+func (q *queue) written(frames int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.unwritten -= frames
+}
+
+// isWorthWaiting reports whether frames are not in the file yet, and so few bytes that writing them takes no time.
+func (q *queue) isWorthWaiting() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.unwritten > 0 && q.bytes+q.taken <= mostAwaited
+}
+
+// hasBegun reports whether a frame was added.
+func (q *queue) hasBegun() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.begun
+}
+
+// close drops all frames that are added from now on.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.room.Broadcast()
+}
+
+// grown returns waiting with room for one more frame: first for a few frames, then for as many as are mostly written
+// at once, then for twice as many each time.
+func (q *queue) grown() []queuedFrame {
+	n := len(q.waiting)
+	if n < cap(q.waiting) {
+		return q.waiting
+	}
+	room := mostFrames
+	if n > 0 {
+		room = max(n, usualFrames)
+	}
+	return slices.Grow(q.waiting, room)
+}
+
+// hasRoom reports whether a frame with this many bytes need not wait.
 func (q *queue) hasRoom(bytes int) bool {
 	most := mostWaiting
 	if q.frames >= mostFrames {
-		if most = mostBehind; q.onDisk > 0 {
+		most = mostBehind
+		if q.onDisk > 0 {
 			most = mostUnwritten
 		}
 	}
@@ -73,7 +184,7 @@ const (
 	mostEmpty  = 32
 )
 
-// copied is raw, or its copy in the texts.
+// copied returns raw, or a copy of it in the texts.
 func (q *queue) copied(raw []byte) []byte {
 	if len(raw) == 0 || len(raw) > MostCopied {
 		return raw
@@ -82,7 +193,8 @@ func (q *queue) copied(raw []byte) []byte {
 	if last < 0 || textLength-len(q.texts[last]) < len(raw) {
 		last++
 		if n := len(q.empty); n > 0 {
-			q.texts, q.empty = append(q.texts, q.empty[n-1]), q.empty[:n-1]
+			q.texts = append(q.texts, q.empty[n-1])
+			q.empty = q.empty[:n-1]
 		} else {
 			q.texts = append(q.texts, make([]byte, 0, textLength))
 		}
@@ -92,7 +204,7 @@ func (q *queue) copied(raw []byte) []byte {
 	return q.texts[last][from:len(q.texts[last]):len(q.texts[last])]
 }
 
-// reuse keeps the room of frames that were written for others.
+// reuse keeps the memory of frames that were written for later ones.
 func (q *queue) reuse(frames []queuedFrame, texts [][]byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +216,7 @@ func (q *queue) reuse(frames []queuedFrame, texts [][]byte) {
 	}
 }
 
-// finished notes that so many of the frames that were taken are written.
+// finished notes that this many of the frames that were taken are lines now.
 func (q *queue) finished(frames, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,6 +232,7 @@ func (q *queue) onDiskWhile(f func()) {
 	f()
 }
 
+// disk changes how many goroutines wait for the disk.
 func (q *queue) disk(more int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcpc/internal/redact"
@@ -40,12 +39,10 @@ type Recording struct {
 // methods may be called from several goroutines. The file is made with the first
 // frame, beside whatever the caller does then. A nil Recorder keeps nothing.
 type Recorder struct {
-	rec Recording
-	// full is set when MaxBytes is reached.
-	full atomic.Bool
-	queue
+	rec   Recording
+	queue queue
 
-	// writing guards the file and is taken before mu.
+	// writing guards the fields below and is taken before the queue's mutex.
 	writing sync.Mutex
 	file    io.WriteCloser
 	run     int
@@ -63,7 +60,8 @@ type Recorder struct {
 	told      bool
 	// buf has the lines that are not written yet.
 	buf []byte
-	compressing
+
+	compressor compressor
 }
 
 const (
@@ -98,10 +96,12 @@ var LongFrame = 8 << 20
 // NewRecorder begins a recording. A caller must Close it.
 func NewRecorder(rec Recording) *Recorder {
 	r := &Recorder{rec: rec}
+	r.queue.maxBytes = rec.MaxBytes
+	r.queue.flush = r.Flush
+	r.queue.room.L = &r.queue.mu
 	if rec.Head.In != "" {
 		r.mark = MarkBegins + rec.Head.In + `"`
 	}
-	r.room.L = &r.mu
 	return r
 }
 
@@ -112,61 +112,19 @@ func (r *Recorder) Tap(f wire.Frame) { r.add(queuedFrame{Frame: f}) }
 // TapSafe is Tap for a frame that Secrets.Frame gave.
 func (r *Recorder) TapSafe(f wire.Frame) { r.add(queuedFrame{Frame: f, safe: true}) }
 
+// add adds a frame to the queue. The file is made with the first one.
 func (r *Recorder) add(c queuedFrame) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for !r.closed && !r.hasRoom(len(c.Raw)) {
-		r.room.Wait()
-	}
-	if r.closed {
-		return
-	}
-	if r.full.Load() {
-		r.lost++
-		r.soonLocked()
-		return
-	}
-	if r.kept += int64(c.weight()); r.rec.MaxBytes > 0 && r.kept >= r.rec.MaxBytes {
-		r.full.Store(true)
-	}
-	if !r.begun {
-		r.begun = true
+	if r != nil && r.queue.add(c) {
 		go r.open()
 	}
-	before := r.bytes
-	c.Raw = r.copied(c.Raw)
-	r.waiting = append(r.grown(), c)
-	r.bytes += c.weight()
-	r.frames++
-	r.unwritten++
-	r.soonLocked()
-	if before < writeFrom && r.bytes >= writeFrom {
-		r.timer.Reset(0)
-	}
 }
 
-// soonLocked sees to it that what waits is written within writeWithin.
-func (r *Recorder) soonLocked() {
-	if r.timer == nil {
-		r.timer = time.AfterFunc(writeWithin, r.Flush)
-	}
-}
+// Full reports whether nothing more is recorded. The caller need not make frames that would only be counted, and can
+// count them with Lost.
+func (r *Recorder) Full() bool { return r != nil && r.queue.full.Load() }
 
-// Full reports that nothing more is recorded. The caller need not make frames that would
-// only be counted, and can count them as Lost.
-func (r *Recorder) Full() bool { return r != nil && r.full.Load() }
-
-// Lost notes that so many frames were left out before they came here.
-func (r *Recorder) Lost(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lost += n; !r.closed {
-		r.soonLocked()
-	}
-}
+// Lost notes that n frames were left out before they reached the Recorder.
+func (r *Recorder) Lost(n int) { r.queue.lose(n) }
 
 // open makes the file and writes the head: nothing takes longer.
 func (r *Recorder) open() {
@@ -179,7 +137,7 @@ func (r *Recorder) openLocked() {
 	if r.file != nil || r.failed != nil {
 		return
 	}
-	r.onDiskWhile(func() {
+	r.queue.onDiskWhile(func() {
 		if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
 			head := AppendHead(nil, r.head())
 			_, r.failed = r.file.Write(head)
@@ -228,19 +186,14 @@ const mostAwaited = 8 << 20
 // WriteWaiting writes the frames that wait, if there are any. It is called before a result is shown to a user, so that
 // what was shown is in the recording, whatever ends the process then.
 func (r *Recorder) WriteWaiting() {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	awaits := r.unwritten > 0 && r.bytes+r.taken <= mostAwaited
-	r.mu.Unlock()
-	if awaits {
+	if r != nil && r.queue.isWorthWaiting() {
 		r.Flush()
 	}
 }
 
+// flushLocked writes the waiting frames.
 func (r *Recorder) flushLocked() {
-	frames, texts, lost := r.take()
+	frames, texts, lost := r.queue.take()
 	taken := len(frames)
 	done, bytes := 0, 0
 	for i, c := range frames {
@@ -252,33 +205,19 @@ func (r *Recorder) flushLocked() {
 			runtime.Gosched()
 		}
 		if bytes += c.weight(); bytes >= writeFrom || i == len(frames)-1 {
-			r.finished(done, bytes)
+			r.queue.finished(done, bytes)
 			done, bytes = 0, 0
 		}
 	}
-	r.reuse(frames, texts)
+	r.queue.reuse(frames, texts)
 	if lost > 0 {
 		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
 	}
 	r.writeLocked()
-	r.mu.Lock()
-	r.unwritten -= taken
-	r.mu.Unlock()
+	r.queue.written(taken)
 }
 
-// take returns and removes the waiting frames, with what their bytes stand in.
-func (r *Recorder) take() (frames []queuedFrame, texts [][]byte, lost int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	frames, texts, lost = r.waiting, r.texts, r.lost
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-	r.taken += r.bytes
-	r.waiting, r.spare, r.texts, r.bytes, r.lost, r.timer = r.spare, nil, nil, 0, 0, nil
-	return frames, texts, lost
-}
-
+// frameLocked puts the line of a frame into the buffer, and begins the next part if this one is full.
 func (r *Recorder) frameLocked(c queuedFrame) {
 	f := c.Frame
 	if !c.safe {
@@ -302,14 +241,15 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 		r.writeLocked()
 	}
 	if full && r.failed == nil {
-		r.onDiskWhile(r.rotateLocked)
+		r.queue.onDiskWhile(r.rotateLocked)
 	}
 }
 
 // lineLocked puts a line into the buffer, which says first whose it is.
 func (r *Recorder) lineLocked(line func(b []byte) []byte) {
 	at := len(r.buf) + len(r.mark)
-	if r.buf = line(append(r.buf, r.mark...)); r.mark != "" {
+	r.buf = line(append(r.buf, r.mark...))
+	if r.mark != "" {
 		r.buf[at] = ',' // in the place of its brace
 	}
 }
@@ -327,7 +267,7 @@ func (r *Recorder) writeLocked() {
 		r.openLocked()
 	}
 	if len(r.buf) > 0 && r.failed == nil {
-		r.onDiskWhile(func() {
+		r.queue.onDiskWhile(func() {
 			if r.deletedLocked() {
 				r.beginAnewLocked()
 			}
@@ -338,7 +278,8 @@ func (r *Recorder) writeLocked() {
 		r.size += int64(len(r.buf))
 		r.offset += int64(len(r.buf))
 	}
-	if r.buf = r.buf[:0]; cap(r.buf) > mostSpareBytes {
+	r.buf = r.buf[:0]
+	if cap(r.buf) > mostSpareBytes {
 		r.buf = nil
 	}
 	r.tellLocked()
@@ -375,17 +316,15 @@ func (r *Recorder) End(e End) {
 // dropped. The error is the first one that stopped the recording, of which Failed
 // was told as well.
 func (r *Recorder) Close() error {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
-	r.room.Broadcast()
-	defer r.end()
+	r.queue.close()
+	defer r.compressor.end()
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()
 	if r.file != nil {
 		err := r.file.Close()
-		if r.file = nil; r.failed == nil {
+		r.file = nil
+		if r.failed == nil {
 			r.failed = err
 			r.tellLocked()
 		}
@@ -401,11 +340,9 @@ func (r *Recorder) Close() error {
 
 var errClosed = errors.New("the recording is closed")
 
-// Run is the number of the run, 0 where it has none or nothing crossed yet.
+// Run returns the number of the run; 0 if it has none, or if nothing was recorded yet.
 func (r *Recorder) Run() int {
-	r.mu.Lock()
-	begun := r.begun
-	r.mu.Unlock()
+	begun := r.queue.hasBegun()
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	if begun {

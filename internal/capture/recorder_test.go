@@ -45,11 +45,11 @@ func TestSlowDiskLosesNothing(t *testing.T) {
 	for range 4 {
 		<-came
 	}
-	r.mu.Lock()
-	if waiting := r.bytes + r.taken; waiting > mostWaiting+5*200 {
+	r.queue.mu.Lock()
+	if waiting := r.queue.bytes + r.queue.taken; waiting > mostWaiting+5*200 {
 		t.Errorf("%d bytes wait", waiting)
 	}
-	r.mu.Unlock()
+	r.queue.mu.Unlock()
 	close(disk.letGo)
 	for range came {
 	}
@@ -96,10 +96,10 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 	if err := r.Close(); err != nil || disk.lines != 10_001 {
 		t.Errorf("%d lines: %v", disk.lines, err)
 	}
-	r.mu.Lock() // a timer may still run Flush
-	defer r.mu.Unlock()
-	if r.frames != 0 || r.bytes != 0 || r.taken != 0 || r.onDisk != 0 {
-		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.frames, r.bytes, r.taken, r.onDisk)
+	r.queue.mu.Lock() // a timer may still run Flush
+	defer r.queue.mu.Unlock()
+	if r.queue.frames != 0 || r.queue.bytes != 0 || r.queue.taken != 0 || r.queue.onDisk != 0 {
+		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.queue.frames, r.queue.bytes, r.queue.taken, r.queue.onDisk)
 	}
 }
 

@@ -63,7 +63,7 @@ func (r *Recorder) rotateLocked() {
 	r.first = first
 	r.offset = beginning
 	r.unsettled.begin(beginning)
-	r.begin(t.Ring, old)
+	r.compressor.begin(t.Ring, old)
 	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
 		t.Ring.remove(r.parts[0])
 		r.parts = r.parts[1:]
