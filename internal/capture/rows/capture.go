@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -38,55 +37,41 @@ type Capture struct {
 	index  *index
 	marked map[string]*index
 	// changed are the rows that the last lines touched; nil for all.
-	changed map[*Row]bool
-	progress
+	changed  map[*Row]bool
+	progress progress
+	// reading reads on in steps; nil between two readings.
+	reading *reading
+	// again reads the capture a second time, from its beginning; nil most of the time.
+	again *Capture
+	// ended are runs that ended and are not finished, endedRows is how many exchanges they have. No run is finished if
+	// lasting is set.
+	ended     []*index
+	endedRows int
+	lasting   bool
 	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
 
-	indexing
+	// file is read for the bytes of rows.
+	file openFile
+	// bundled has the lines of a capture that was part of another file; nil for a capture with a path of its own.
+	bundled *os.File
 
-	openFile
+	// indexPath is the path of the index file; "" if the capture has none.
+	indexPath string
+	// indexHead is the head of the index file that was read or written; nil without one.
+	indexHead *indexHead
+	// writer writes the index file; nil if there is one already, or if none is to be written.
+	writer *indexWriter
+	// unsaid is set while ReadOn has returned none of the rows of the index file.
+	unsaid bool
+	// altered is set if rows differ from what was read: they are not written to an index file.
+	altered bool
 }
-
-// An openFile stays open between two looks at bytes. Several goroutines may look.
-type openFile struct {
-	mu   sync.Mutex
-	file lines
-	// users are those who look now; with closing set the last one closes it.
-	users   int
-	closing bool
-	// held has the lines of a capture that has no path of its own; nil elsewhere.
-	held *os.File
-}
-
-// lines are a file of lines that is read from the beginning or from a line on.
-type lines interface {
-	io.ReadSeekCloser
-	io.ReaderAt
-}
-
-// heldLines are a file that is not closed by those who read it.
-type heldLines struct{ *io.SectionReader }
-
-func (heldLines) Close() error { return nil }
 
 // A span is where a line is in a file, in bytes.
 type span struct {
 	at     int64
 	length int
-}
-
-// keepBuffer is how large a buffer is used again.
-const keepBuffer = 4 << 20
-
-// Open reads through a capture and lists its rows. The errors are those of the
-// file, ErrNoCapture and *VersionError.
-func Open(path string) (*Capture, error) {
-	c := newCapture(path)
-	if _, err := c.readOn(math.MaxInt); err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // noteRepeated notes whether the last head has the number of a run before.
@@ -110,40 +95,15 @@ func newCapture(path string) *Capture {
 	return c
 }
 
-// OpenFrom opens a capture as Open does, from lines that were taken out of another file: path is its name for a
-// user. The Capture keeps the file open as long as it is used.
-func OpenFrom(path string, held *os.File) (*Capture, error) {
-	c := newCapture(path)
-	c.held = held
-	if _, err := c.readOn(math.MaxInt); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Bundled reports a capture that was taken out of another file.
-func (c *Capture) Bundled() bool { return c.held != nil }
-
-// from opens the lines at an offset; a caller closes them.
-func (c *Capture) from(offset int64) (f lines, err error) {
-	if c.held != nil {
-		f = heldLines{io.NewSectionReader(c.held, 0, math.MaxInt64)}
-	} else if f, err = openLines(c.Path); err != nil {
-		return nil, err
-	}
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
+// Bundled reports whether the capture was taken out of another file.
+func (c *Capture) Bundled() bool { return c.bundled != nil }
 
 // RuleTorn is the rule of the finding about an incomplete last line.
 const RuleTorn = "torn_line"
 
 // Findings say which lines were left out, and why.
 func (c *Capture) Findings() []wire.Finding {
-	if c.torn {
+	if c.progress.torn {
 		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: RuleTorn, Level: wire.Warning,
 			Text: "the last line is incomplete and was skipped"})
 	}
@@ -159,36 +119,20 @@ func (c *Capture) Ended() bool {
 	return n > 0 && c.over[n-1]
 }
 
-// Close gives back what the Capture holds open. It may be used again.
+// Close closes the files that the Capture has open. It may be used again.
 func (c *Capture) Close() {
 	c.stop()
 	c.writer.giveUp(c)
-	c.release()
+	c.pageFile.close()
 	c.Rest()
 }
 
-// Rest closes the file that was opened to look at rows, once those who look have done so. It
-// may be called while others look.
-func (o *openFile) Rest() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closing = o.file != nil && o.users > 0; o.closing || o.file == nil {
-		return
-	}
-	o.file.Close()
-	o.file = nil
-}
+// Rest closes the file that was opened to read the bytes of rows, once no goroutine reads from it. It may be called
+// while others read.
+func (c *Capture) Rest() { c.file.rest() }
 
-// looked is for a user of opened.
-func (o *openFile) looked() {
-	o.mu.Lock()
-	o.users--
-	closing := o.closing
-	o.mu.Unlock()
-	if closing {
-		o.Rest()
-	}
-}
+// keepBuffer is how large a buffer is used again.
+const keepBuffer = 4 << 20
 
 // lineBuffers are buffers for lines, and for the bytes in them.
 var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -201,16 +145,16 @@ func inOrder(lines []span) []span {
 
 // eachLine reads lines from the file, with their line feeds; raw is good during
 // the call only.
-func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
-	f, err := c.opened()
+func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
+	f, err := c.file.use(func() (lines, error) { return c.unchanged(0) })
 	if err != nil {
 		return err
 	}
-	defer c.looked()
+	defer c.file.done()
 	buf := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buf)
-	for _, l := range lines {
-		if l.at < 0 || l.length < 0 || l.at+int64(l.length) > c.offset {
+	for _, l := range spans {
+		if l.at < 0 || l.length < 0 || l.at+int64(l.length) > c.progress.offset {
 			return errIndex
 		}
 		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
@@ -235,28 +179,6 @@ func roomFor(length int) []byte {
 		runtime.GC()
 	}
 	return make([]byte, length)
-}
-
-// opened returns the open file; the caller calls looked afterwards.
-func (c *Capture) opened() (io.ReaderAt, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.held == nil && c.file == nil {
-		f, err := openLines(c.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.verify(f); err != nil {
-			f.Close()
-			return nil, err
-		}
-		c.file = f
-	}
-	c.users++
-	if c.held != nil {
-		return c.held, nil
-	}
-	return c.file, nil
 }
 
 // Copy writes the lines of some of its rows as they stand in the file: a capture
@@ -292,14 +214,11 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 // StreamBefore is the head of the last GET that was sent in the conversation of a
 // request of the row before it; nil where none was. It reads through the file.
 func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
-	f, err := c.from(0)
+	f, err := c.unchanged(0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if err := c.verify(f); err != nil {
-		return nil, err
-	}
 	var head *wire.HTTPHead
 	lines, run, mark := newLineReader(f), -1, r.Head().In
 	for {
@@ -366,4 +285,14 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 		return nil
 	}
 	return c.at(int(x.rows[n-1]))
+}
+
+// Settle lets go of what only reading on needs, and of the rows that are not to be kept; nil
+// keeps all. It is for a capture of one run to which nothing is added any more: Row and RowIn do
+// not find its rows afterwards.
+func (c *Capture) Settle(keep func(*Row) bool) {
+	c.index, c.marked = nil, nil
+	if keep != nil {
+		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !keep(r) }))
+	}
 }

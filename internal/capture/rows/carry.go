@@ -47,7 +47,7 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 			if err := s.line(&l); err != nil {
 				return 0, err
 			}
-			c.offset = r.offset
+			c.progress.offset = r.offset
 		}
 	}
 	if !s.begun {

@@ -35,25 +35,22 @@ func (c *Capture) FrameReader() *FrameReader {
 func (r *FrameReader) Restart() *FrameReader { return r.capture.FrameReader() }
 
 // Behind reports that the capture has been read further than its frames were.
-func (r *FrameReader) Behind() bool { return r.offset < r.capture.offset }
+func (r *FrameReader) Behind() bool { return r.offset < r.capture.progress.offset }
 
 // Each reads on from where the last call ended, as far as Open or Refresh has read. An error
 // of look ends it.
 func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
-	f, err := r.capture.from(r.offset)
+	f, err := r.capture.unchanged(r.offset)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := r.capture.verify(f); err != nil {
-		return err
-	}
 	lines := newLineReader(f)
 	lines.offset = r.offset
 	for r.Behind() {
 		raw, at, err := lines.rawLine()
-		if errors.Is(err, io.EOF) || at >= r.capture.offset {
-			r.offset = r.capture.offset
+		if errors.Is(err, io.EOF) || at >= r.capture.progress.offset {
+			r.offset = r.capture.progress.offset
 			return nil
 		}
 		if err != nil {

@@ -16,7 +16,10 @@ type index struct {
 	// at is the index of the head in the capture.
 	at     int
 	folder wire.Correlator
-	ownRows
+	// rows are the numbers of the rows of the run, openings those of rows that opened a conversation. waiting are the
+	// numbers that note keeps.
+	rows, openings []int32
+	waiting        map[int32]struct{}
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
@@ -24,7 +27,7 @@ type index struct {
 	exchanges []int32
 	httpOnly  map[int]*httpOnly
 	held      heldFrames
-	probes
+	probes    probes
 	// gone is set once a server on stdio ended before its client did.
 	gone bool
 	// finished is set on a run that was taken from an index file, which has not what is needed
@@ -32,14 +35,6 @@ type index struct {
 	finished bool
 	// repeating is set while what is read was repeated from the part before.
 	repeating bool
-}
-
-// ownRows are the numbers of rows of a run.
-type ownRows struct {
-	rows []int32
-	// openings opened a conversation, and waiting are those that note keeps.
-	openings []int32
-	waiting  map[int32]struct{}
 }
 
 // A conn is a conversation of a recording.
@@ -61,8 +56,11 @@ func (c *Capture) begin(h capture.Head, at span) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		ownRows: ownRows{waiting: map[int32]struct{}{}}, conns: map[int]*conn{}, held: heldFrames{by: map[int64]heldFrame{}}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
-	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
+		waiting: map[int32]struct{}{}, conns: map[int]*conn{}, held: heldFrames{by: map[int64]heldFrame{}},
+		httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
+	c.Heads = append(c.Heads, h)
+	c.heads = append(c.heads, at)
+	c.over = append(c.over, false)
 	c.noteRepeated()
 	if h.In != "" {
 		c.marked[h.In] = c.index

@@ -12,9 +12,9 @@ import (
 // contents are all that was learned of a capture but its rows, of which it has where their pages
 // are, and not what is needed to learn more of its runs: they end there.
 func (c *codec) contents(of *Capture, pages []*page) {
-	num(c, &of.offset)
-	num(c, &of.line)
-	c.flags(&of.torn)
+	num(c, &of.progress.offset)
+	num(c, &of.progress.line)
+	c.flags(&of.progress.torn)
 	c.findings(&of.findings)
 	c.runs(of)
 	c.conns(of)

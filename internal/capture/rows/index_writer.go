@@ -39,8 +39,9 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 			for _, p := range c.pages {
 				p.packed = c.load(p)
 			}
-			c.release()
-			c.writer, c.pageFile.file, c.pageFile.end = w, w.temp, indexHeadSize
+			c.pageFile.close()
+			c.writer = w
+			c.pageFile.begin(w.temp, indexHeadSize)
 			return
 		}
 		w.remove()
@@ -88,7 +89,8 @@ func rests(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 func (w *indexWriter) giveUp(c *Capture) {
 	if w != nil {
 		w.remove()
-		c.writer, c.pageFile.file, c.pageFile.end = nil, nil, 0
+		c.writer = nil
+		c.pageFile.begin(nil, 0)
 	}
 }
 
@@ -98,7 +100,7 @@ func (w *indexWriter) write(c *Capture) {
 		return
 	}
 	pages := c.packAll()
-	isWhole := !c.altered && c.index != nil && os.SameFile(w.file, c.readFrom)
+	isWhole := !c.altered && c.index != nil && os.SameFile(w.file, c.progress.readFrom)
 	if !isWhole || w.finish(c, pages) != nil {
 		w.giveUp(c)
 		return
@@ -121,8 +123,8 @@ func (w *indexWriter) finish(c *Capture, pages []*page) (err error) {
 	coded := &codec{writing: true, known: map[string]uint64{}}
 	coded.contents(c, pages)
 	contents := coded.pack()
-	w.head.Sum = c.mark.sum
-	w.head.Offset = c.offset
+	w.head.Sum = c.progress.mark.sum
+	w.head.Offset = c.progress.offset
 	w.head.Contents = int64(len(contents))
 	w.head.ContentsSum = w.head.sumContents(contents)
 	var head bytes.Buffer
@@ -136,8 +138,9 @@ func (w *indexWriter) finish(c *Capture, pages []*page) (err error) {
 	if err := w.temp.Truncate(behind + w.head.Contents); err != nil {
 		return err
 	}
-	c.pageFile.end, c.pageFile.path = 0, c.indexPath
-	c.release()
+	c.pageFile.end = 0
+	c.pageFile.path = c.indexPath
+	c.pageFile.close()
 	if err := os.Rename(w.temp.Name(), c.indexPath); err != nil {
 		return err
 	}

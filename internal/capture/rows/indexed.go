@@ -18,19 +18,6 @@ import (
 // What was read of a large file that has come to its end is kept in an index, so that it
 // need not be read again: the rows. An index is a cache: what is wrong with one makes no difference but in time.
 
-// indexing is what a capture has to do with its index.
-type indexing struct {
-	// indexPath is that of the index; "" where it has none.
-	indexPath string
-	// unsaid is set where ReadOn gave none of its rows yet, altered when rows are not as they
-	// were read any more.
-	unsaid, altered bool
-	// writer writes it; nil where it is there, or is not to be written.
-	writer *indexWriter
-	// indexHead is that of the index that was read; nil without one.
-	indexHead *indexHead
-}
-
 // An indexHead begins an index.
 type indexHead struct {
 	Magic [8]byte
@@ -88,7 +75,8 @@ func beginIndexed(path, dir string, least int64) (*Capture, error) {
 	if !info.Mode().IsRegular() || info.Size() < least {
 		return c, nil
 	}
-	if c.indexPath = indexPath(path, dir); !c.readIndex(c, info) || c.indexHead.grown(info) {
+	c.indexPath = indexPath(path, dir)
+	if !c.readIndex(info) || c.indexHead.grown(info) {
 		c.beginIndex(info, dir)
 	}
 	return c, nil
@@ -113,8 +101,8 @@ func (h *indexHead) grown(info fs.FileInfo) bool {
 }
 
 // readIndex takes the rows from the index where it is that of the file.
-func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
-	f, head, err := openIndex(x.indexPath)
+func (c *Capture) readIndex(info fs.FileInfo) bool {
+	f, head, err := openIndex(c.indexPath)
 	if err != nil {
 		return false
 	}
@@ -129,7 +117,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 	if err != nil {
 		return false
 	}
-	c.readFrom = infoOf(lines)
+	c.progress.readFrom = infoOf(lines)
 	same := mark.isOf(lines)
 	lines.Close()
 	if !same {
@@ -140,12 +128,12 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		return false
 	}
 	coded := unpack(contents)
-	if coded.contents(c, nil); coded.err != nil || c.offset != head.Offset || len(c.Heads) == 0 {
+	if coded.contents(c, nil); coded.err != nil || c.progress.offset != head.Offset || len(c.Heads) == 0 {
 		c.forget()
 		return false
 	}
-	c.mark = mark
-	c.pageFile.path = x.indexPath
+	c.progress.mark = mark
+	c.pageFile.path = c.indexPath
 	c.unsaid = true
 	c.indexHead = &head
 	return true
@@ -154,10 +142,19 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 // forget forgets what was read from a damaged index.
 func (c *Capture) forget() {
 	fresh := newCapture(c.Path)
-	c.pages, c.count, c.conns = nil, 0, nil
-	c.Heads, c.findings, c.heads, c.ends, c.over = nil, nil, nil, fresh.ends, nil
-	c.runs, c.repeated = fresh.runs, fresh.repeated
-	c.index, c.marked, c.progress = nil, fresh.marked, progress{}
+	c.pages = nil
+	c.count = 0
+	c.conns = nil
+	c.Heads = nil
+	c.findings = nil
+	c.heads = nil
+	c.ends = fresh.ends
+	c.over = nil
+	c.runs = fresh.runs
+	c.repeated = fresh.repeated
+	c.index = nil
+	c.marked = fresh.marked
+	c.progress = progress{}
 }
 
 // openIndex opens an index where it is a plain file, and no link to one, and reads its head.
@@ -188,4 +185,20 @@ func (h indexHead) sumContents(contents []byte) uint32 {
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, h)
 	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), contents)
+}
+
+// Sizes say from how many bytes on a file is indexed or compressed, and how many rows a page has.
+type Sizes struct {
+	IndexFrom, CompressFrom int64
+	PageRows                int
+}
+
+// SetSizes sets the sizes for the whole process and returns those before. It is for tests of other packages, which
+// read small files as if they were large, and may not be called while captures are open.
+func SetSizes(s Sizes) (before Sizes) {
+	before = Sizes{indexFrom, capture.CompressFrom, pageRows}
+	indexFrom = s.IndexFrom
+	capture.CompressFrom = s.CompressFrom
+	pageRows = s.PageRows
+	return before
 }

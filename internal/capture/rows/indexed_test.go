@@ -27,7 +27,7 @@ import (
 func allOf(t *testing.T, c *Capture) (all []string) {
 	t.Helper()
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	add("%+v %+v ended %v offset %d line %d", c.Heads, c.Findings(), c.Ended(), c.offset, c.line)
+	add("%+v %+v ended %v offset %d line %d", c.Heads, c.Findings(), c.Ended(), c.progress.offset, c.progress.line)
 	for i, h := range c.Heads {
 		add("run %d: over %v, ended %v", i, c.over[i], c.RunEnded(i))
 		for n := 1; c.RowIn(h.In, n) != nil; n++ {
@@ -333,7 +333,7 @@ func TestUselessIndexes(t *testing.T) {
 		}
 		c.indexPath = index
 		info, _ := os.Stat(path)
-		if c.readIndex(c, info) && !inPages[name] {
+		if c.readIndex(info) && !inPages[name] {
 			t.Errorf("%s: it is used", name)
 		}
 		if _, err := c.Refresh(); err != nil {
@@ -531,7 +531,7 @@ func FuzzIndex(f *testing.F) {
 		c := newCapture(path)
 		c.indexPath = index
 		defer c.Close()
-		c.readIndex(c, info)
+		c.readIndex(info)
 		if len(c.pages) > 0 {
 			c.pages[0].packed = pages
 		}

@@ -7,11 +7,127 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/compress/packed"
 	"mcpc/internal/wire"
 )
+
+// Open reads through a capture and lists its rows. The errors are those of the
+// file, ErrNoCapture and *VersionError.
+func Open(path string) (*Capture, error) {
+	c := newCapture(path)
+	if _, err := c.readOn(math.MaxInt); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// OpenFrom opens a capture as Open does, from lines that were taken out of another file: path is its name for a
+// user. The Capture keeps the file open as long as it is used.
+func OpenFrom(path string, lines *os.File) (*Capture, error) {
+	c := newCapture(path)
+	c.bundled = lines
+	if _, err := c.readOn(math.MaxInt); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Begin opens a capture without reading it: ReadOn does. The error is that of the file.
+func Begin(path string) (*Capture, error) {
+	if _, err := Stat(path); err != nil {
+		return nil, err
+	}
+	return newCapture(path), nil
+}
+
+// lines are a file of lines that is read from the beginning or from a line on.
+type lines interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+}
+
+// from opens the lines at an offset; the caller closes them.
+func (c *Capture) from(offset int64) (f lines, err error) {
+	if c.bundled != nil {
+		f = bundledLines{io.NewSectionReader(c.bundled, 0, math.MaxInt64)}
+	} else if f, err = openLines(c.Path); err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// unchanged opens the lines at an offset. It returns ErrReplaced if they are not those that were read.
+func (c *Capture) unchanged(offset int64) (lines, error) {
+	f, err := c.from(offset)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.verify(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// bundledLines are lines of a file that its owner closes.
+type bundledLines struct{ *io.SectionReader }
+
+// Close does nothing.
+func (bundledLines) Close() error { return nil }
+
+// An openFile is the file of a capture, which stays open between two reads. Several goroutines may read.
+type openFile struct {
+	mu   sync.Mutex
+	file lines
+	// users counts the goroutines that read. With closing set the last one closes the file.
+	users   int
+	closing bool
+}
+
+// use returns the file, which open opens if it is not open. The caller calls done afterwards.
+func (o *openFile) use(open func() (lines, error)) (io.ReaderAt, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		o.file = f
+	}
+	o.users++
+	return o.file, nil
+}
+
+// done ends one use.
+func (o *openFile) done() {
+	o.mu.Lock()
+	o.users--
+	closing := o.closing
+	o.mu.Unlock()
+	if closing {
+		o.rest()
+	}
+}
+
+// rest closes the file, or has the last user close it.
+func (o *openFile) rest() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closing = o.file != nil && o.users > 0
+	if o.closing || o.file == nil {
+		return
+	}
+	o.file.Close()
+	o.file = nil
+}
 
 // packedLines are the lines of a compressed file.
 type packedLines struct {

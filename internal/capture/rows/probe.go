@@ -33,23 +33,23 @@ func (x *index) probed(r *Row, p *placed) {
 		return
 	}
 	opens := r.Method == "initialize"
-	if r.Channel == exchange.ChannelOK && r.Era == "modern" && len(x.newer) < mostMarked {
-		x.newer[r.Target] = true
+	if r.Channel == exchange.ChannelOK && r.Era == "modern" && len(x.probes.newer) < mostMarked {
+		x.probes.newer[r.Target] = true
 	}
 	switch {
 	case r.Channel == exchange.ChannelOK && (opens || r.Era == "modern"):
 		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
 	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
-		x.refused = append(x.refused, int32(r.nth)) // the server exited: the handshake with the next one tells
+		x.probes.refused = append(x.probes.refused, int32(r.nth)) // the server exited: the handshake with the next one tells
 	case p.Role == wire.Ends || !r.Failed() || !r.refused():
 		if p.Role == wire.Answers { // the status alone looked like a refusal
 			x.settle(false, func(tried *Row) bool { return tried.nth == r.nth })
 		}
 	case r.Method == "server/discover":
 		r.settleProbe()
-	case r.Era == "modern" && x.newer[r.Target]: // it is no older server
-	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:
-		x.refused = append(x.refused, int32(r.nth))
+	case r.Era == "modern" && x.probes.newer[r.Target]: // it is no older server
+	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.probes.refused) < mostMarked:
+		x.probes.refused = append(x.probes.refused, int32(r.nth))
 	}
 }
 
@@ -86,7 +86,7 @@ func (x *index) endpoint(c *conn) {
 // settle ends the doubt about those of the refused that which names: they were probes, or
 // were not.
 func (x *index) settle(probes bool, which func(*Row) bool) {
-	x.refused = slices.DeleteFunc(x.refused, func(nth int32) bool {
+	x.probes.refused = slices.DeleteFunc(x.probes.refused, func(nth int32) bool {
 		r := x.capture.at(int(nth))
 		if !which(r) {
 			return false

@@ -15,22 +15,14 @@ import (
 
 // progress is how far a capture was read.
 type progress struct {
-	// offset is as far as whole lines were read, line how many those were.
+	// offset is how many bytes of whole lines were read, line how many lines.
 	offset int64
 	line   int
-	torn   bool
-	// reading is what reads on in steps; nil between two readings.
-	reading *reading
-	// again reads the capture a second time, from its beginning; nil most of the time.
-	again *Capture
-	// readFrom is the file that was opened last to read on, and mark is of what was read of it.
+	// torn is set if the last line is incomplete.
+	torn bool
+	// readFrom is the file that was opened last to read on, mark that of the part of it that was read.
 	readFrom fs.FileInfo
 	mark     ContentMark
-	// ended are runs that ended and are not finished, endedRows how many exchanges they have. With
-	// lasting set runs are not finished.
-	ended     []*index
-	endedRows int
-	lasting   bool
 }
 
 // mostEndedRows limits the exchanges of ended runs that are kept in memory. Tests set a smaller limit.
@@ -43,11 +35,13 @@ func (x *index) finishOld() {
 	if x.head.In == "" || c.lasting {
 		return
 	}
-	c.ended, c.endedRows = append(c.ended, x), c.endedRows+len(x.exchanges)
+	c.ended = append(c.ended, x)
+	c.endedRows += len(x.exchanges)
 	for len(c.ended) > 1 && c.endedRows > mostEndedRows {
 		old := c.ended[0]
-		c.ended, c.endedRows = c.ended[1:], c.endedRows-len(old.exchanges)
-		*old = index{capture: c, head: old.head, at: old.at, ownRows: ownRows{rows: old.rows}, repeating: old.repeating, finished: true}
+		c.ended = c.ended[1:]
+		c.endedRows -= len(old.exchanges)
+		*old = index{capture: c, head: old.head, at: old.at, rows: old.rows, repeating: old.repeating, finished: true}
 	}
 }
 
@@ -162,15 +156,6 @@ func (l *chunkLine) parse(p *capture.Parser) {
 	}
 }
 
-// Begin opens a capture of which nothing is read yet: ReadOn does. The error is that of the
-// file.
-func Begin(path string) (*Capture, error) {
-	if _, err := Stat(path); err != nil {
-		return nil, err
-	}
-	return newCapture(path), nil
-}
-
 // Refresh reads what was written since, and gives the rows that are new or have
 // changed, in no order.
 func (c *Capture) Refresh() (changed []*Row, err error) {
@@ -182,7 +167,7 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 // more is set where it did. The errors are those of Open.
 func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 	c.changed = nil
-	if c.offset > 0 && !c.unsaid {
+	if c.progress.offset > 0 && !c.unsaid {
 		c.Rows() // which stay where they are
 		c.changed = map[*Row]bool{}
 	}
@@ -208,16 +193,16 @@ func (c *Capture) readOn(most int) (more bool, err error) {
 	}
 	more, err = c.reading.readOn(c, most)
 	if !more && err == nil {
-		c.mark, _ = markOf(c.reading.file, c.offset) // what cannot be read is not compared
+		c.progress.mark, _ = markOf(c.reading.file, c.progress.offset) // what cannot be read is not compared
 	}
 	if !more {
 		c.stop()
 	}
 	if errors.Is(err, errFinished) {
 		c.again = newCapture(c.Path)
-		c.again.held = c.held
+		c.again.bundled = c.bundled
 		c.again.lasting = true
-		c.again.mark = c.mark
+		c.again.progress.mark = c.progress.mark
 		return c.readAgain(most)
 	}
 	if !more && err == nil {
@@ -240,7 +225,7 @@ func (c *Capture) readAgain(most int) (more bool, err error) {
 		return false, err
 	}
 	switch {
-	case c.again.offset >= c.offset:
+	case c.again.progress.offset >= c.progress.offset:
 		c.takeFrom(c.again)
 	case !more:
 		c.again = nil
@@ -254,7 +239,7 @@ func (c *Capture) readAgain(most int) (more bool, err error) {
 func (c *Capture) takeFrom(again *Capture) {
 	given := c.all
 	c.writer.giveUp(c)
-	c.release()
+	c.pageFile.close()
 	if given != nil {
 		again.placeRows(given)
 	}
@@ -276,13 +261,28 @@ func (c *Capture) takeFrom(again *Capture) {
 	if again.reading != nil {
 		again.reading.scan.capture = c
 	}
-	c.pages, c.count = again.pages, again.count
-	c.all, c.unpacked, c.blocks = again.all, again.unpacked, nil
+	c.pages = again.pages
+	c.count = again.count
+	c.all = again.all
+	c.unpacked = again.unpacked
+	c.blocks = nil
 	c.conns = again.conns
-	c.Heads, c.findings, c.heads, c.ends, c.over = again.Heads, again.findings, again.heads, again.ends, again.over
-	c.runs, c.repeated = again.runs, again.repeated
-	c.index, c.marked = again.index, again.marked
-	c.progress, c.changed = again.progress, nil
+	c.Heads = again.Heads
+	c.findings = again.findings
+	c.heads = again.heads
+	c.ends = again.ends
+	c.over = again.over
+	c.runs = again.runs
+	c.repeated = again.repeated
+	c.index = again.index
+	c.marked = again.marked
+	c.progress = again.progress
+	c.reading = again.reading
+	c.again = nil
+	c.ended = again.ended
+	c.endedRows = again.endedRows
+	c.lasting = again.lasting
+	c.changed = nil
 	if c.secrets != nil {
 		c.Hide(c.secrets)
 	}
@@ -322,31 +322,32 @@ func (r *Row) movedTo(c *Capture) {
 }
 
 func newReading(c *Capture) (*reading, error) {
-	f, err := c.from(c.offset)
+	f, err := c.from(c.progress.offset)
 	if err != nil {
 		return nil, err
 	}
-	if c.mark.offset > 0 && !c.mark.isOf(f) {
+	if c.progress.mark.offset > 0 && !c.progress.mark.isOf(f) {
 		f.Close()
 		return nil, ErrReplaced
 	}
-	c.readFrom = infoOf(f)
+	c.progress.readFrom = infoOf(f)
 	r := newLineReader(f)
-	r.offset, r.line = c.offset, c.line
-	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, behind: c.offset}
+	r.offset = c.progress.offset
+	r.line = c.progress.line
+	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, behind: c.progress.offset}
 	r.OnFinding = func(f wire.Finding) { part.skipped = append(part.skipped, f) }
 	return part, nil
 }
 
 // stop ends the reading.
-func (p *progress) stop() {
-	if p.again != nil {
-		p.again.stop()
-		p.again = nil
+func (c *Capture) stop() {
+	if c.again != nil {
+		c.again.stop()
+		c.again = nil
 	}
-	if p.reading != nil {
-		p.reading.file.Close()
-		p.reading = nil
+	if c.reading != nil {
+		c.reading.file.Close()
+		c.reading = nil
 	}
 }
 
@@ -357,10 +358,10 @@ func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 		part.behind = l.behind
 		c.findings = append(c.findings, l.skipped...)
 		if errors.Is(l.readErr, io.EOF) {
-			c.torn = l.behind > l.at
-			if l.at > c.offset { // what was left out is not read again
-				c.offset = l.at
-				c.line = l.number - 1
+			c.progress.torn = l.behind > l.at
+			if l.at > c.progress.offset { // what was left out is not read again
+				c.progress.offset = l.at
+				c.progress.line = l.number - 1
 			}
 			return false, nil
 		}
@@ -370,18 +371,18 @@ func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 			}
 			return false, l.readErr
 		}
-		// Of a line without its end more may come: what can be read of it would be read
-		// a second time with that.
-		if c.torn = !l.isWhole && !json.Valid(l.raw); c.torn {
+		// The rest of a line without its end may follow. If its beginning were read now, it would be read twice.
+		c.progress.torn = !l.isWhole && !json.Valid(l.raw)
+		if c.progress.torn {
 			return false, part.scan.orNone()
 		}
 		if err := part.scan.line(l); err != nil {
 			return false, err
 		}
-		c.offset = l.behind
-		c.line = l.number
+		c.progress.offset = l.behind
+		c.progress.line = l.number
 		if !l.isWhole {
-			c.line-- // its end is still to come
+			c.progress.line-- // its end is still to come
 		}
 		c.packOld()
 	}

@@ -46,7 +46,7 @@ func (m ContentMark) isOf(f io.ReaderAt) bool {
 }
 
 // Mark returns the mark of what was read of the capture.
-func (c *Capture) Mark() ContentMark { return c.mark }
+func (c *Capture) Mark() ContentMark { return c.progress.mark }
 
 // Compare reports whether a capture is the one that has the mark, and whether it has grown since.
 func (m ContentMark) Compare(path string) (same, grown bool) {
@@ -105,15 +105,15 @@ func infoOf(f lines) fs.FileInfo {
 // verify returns ErrReplaced if open lines are not those that were read.
 func (c *Capture) verify(f lines) error {
 	info := infoOf(f)
-	if info == nil || c.readFrom == nil {
+	if info == nil || c.progress.readFrom == nil {
 		return nil
 	}
-	same := os.SameFile(info, c.readFrom)
+	same := os.SameFile(info, c.progress.readFrom)
 	if _, packed := f.(packedLines); packed && same {
 		return nil // such a file is written once
 	}
-	if c.mark.offset > 0 {
-		same = c.mark.isOf(f)
+	if c.progress.mark.offset > 0 {
+		same = c.progress.mark.isOf(f)
 	}
 	if !same {
 		return ErrReplaced

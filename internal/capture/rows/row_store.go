@@ -1,11 +1,14 @@
 package rows
 
 import (
+	"hash/crc32"
 	"iter"
 	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"mcpc/internal/capture"
 )
 
 // A rowStore has the rows of a capture in pages. Pages that are not in use are packed, as an
@@ -22,21 +25,109 @@ type rowStore struct {
 	// blocks are the memory of pages that are packed now, to be used again.
 	blocks [][]Row
 	// conns are the conversations, by their number less 1.
-	conns   []*conn
-	packing packing
-	pageFile
+	conns    []*conn
+	packing  packing
+	pageFile pageFile
+	// mended is set once all rows were read again because the index file did not have a page as it was written.
+	mended bool
 }
 
-// A pageFile is the file of an index, or one that becomes an index, with packed pages.
+// A pageFile is an index file, or a file that becomes one, with packed pages.
 type pageFile struct {
-	mu sync.Mutex
-	// path is that of the index, file the open one, or nil; end is where the next page is
-	// written, 0 where none is.
+	// mu guards the fields below while a page is read.
+	mu   sync.Mutex
 	path string
+	// file is open while it is written, or since a page was read; else nil.
 	file *os.File
-	end  int64
-	// mended is set once all was read again because a page was not as it was written.
-	mended bool
+	// end is where the next page is written; 0 while none is written.
+	end int64
+}
+
+// begin has pages written to a file from an offset on.
+func (f *pageFile) begin(file *os.File, offset int64) {
+	f.file = file
+	f.end = offset
+}
+
+// write writes the packed rows of a page, and reports whether the file has them now.
+func (f *pageFile) write(p *page, packed []byte) bool {
+	if f.end == 0 {
+		return false
+	}
+	p.at = f.end
+	p.length = len(packed)
+	p.sum = crc32.Checksum(packed, castagnoli())
+	if _, err := f.file.WriteAt(packed, p.at); err != nil {
+		return false
+	}
+	f.end += int64(p.length)
+	return true
+}
+
+// read reads the packed rows of a page; nil if the file does not have them as they were written.
+func (f *pageFile) read(p *page) []byte {
+	if f.file == nil {
+		f.file, _ = capture.OpenPlain(f.path, os.O_RDONLY)
+	}
+	if f.file == nil {
+		return nil
+	}
+	packed := make([]byte, p.length)
+	if _, err := f.file.ReadAt(packed, p.at); err != nil || crc32.Checksum(packed, castagnoli()) != p.sum {
+		return nil
+	}
+	return packed
+}
+
+// close closes the file, unless it is being written.
+func (f *pageFile) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.end == 0 && f.file != nil {
+		f.file.Close()
+		f.file = nil
+	}
+}
+
+// store keeps a page that was packed, in the index file if one is written.
+func (s *rowStore) store(p *page, packed []byte) {
+	p.packed = packed
+	if s.pageFile.write(p, packed) {
+		p.packed = nil
+	}
+}
+
+// load returns the packed rows of a page. If the file does not have them as they were written, all rows are read again.
+func (s *rowStore) load(p *page) []byte {
+	s.pageFile.mu.Lock()
+	defer s.pageFile.mu.Unlock()
+	if p.packed != nil {
+		return p.packed
+	}
+	if packed := s.pageFile.read(p); packed != nil {
+		return packed
+	}
+	s.mend()
+	return p.packed
+}
+
+// mend reads the rows of all packed pages from the capture, once. Rows that cannot be read any more are lost.
+func (s *rowStore) mend() {
+	if s.mended {
+		return
+	}
+	s.mended = true
+	again := newCapture(s.owner.Path)
+	again.bundled = s.owner.bundled
+	again.progress.mark = s.owner.progress.mark
+	_, _ = again.readOn(int(s.owner.progress.offset))
+	again.stop()
+	for i, p := range again.packAll() {
+		if i < len(s.pages) && s.pages[i].rows == nil {
+			s.pages[i].packed = p.packed
+		}
+	}
+	os.Remove(s.pageFile.path)
 }
 
 // A page has pageRows rows, the last one perhaps less.
