@@ -88,7 +88,7 @@ var timerFiles = []string{
 	"internal/mock/stdio.go",                   //
 	"internal/otlp/send/wait.go",               // batches and intervals of telemetry, attempts again
 	"internal/state/files.go",                  // a lock that is kept too long
-	"internal/capture/recorder.go",             // writes in blocks
+	"internal/capture/queue.go",                // writes in blocks
 	"internal/telemetry/live.go",               // looks at failed requests again while no frames come
 	"internal/pause/pause.go",                  // fault rules, --latency, tools of the demo, ping --wait
 }
