@@ -37,7 +37,8 @@ func decodeLong(quoted []byte) ([]byte, error) {
 	}
 	d.decode(len(d.text))
 	data, err := out.Bytes()
-	if err = errors.Join(d.err, err); err != nil {
+	err = errors.Join(d.err, err)
+	if err != nil {
 		out.Close()
 		return nil, err
 	}
@@ -60,7 +61,11 @@ var standard = func() (to [256]byte) {
 	for c := range to {
 		to[c] = byte(c)
 	}
-	to['-'], to['_'], to['\r'], to['\n'], to[0] = '+', '/', 0, 0, '!'
+	to['-'] = '+'
+	to['_'] = '/'
+	to['\r'] = 0
+	to['\n'] = 0
+	to[0] = '!'
 	return to
 }()
 
@@ -69,7 +74,8 @@ var errPadding = errors.New("text behind the padding")
 func (d *base64Decoder) take(piece []byte) {
 	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.padded {
 		d.take(piece[:at])
-		d.padded, piece = true, piece[at:]
+		d.padded = true
+		piece = piece[at:]
 	}
 	if d.padded {
 		if len(bytes.Trim(piece, "=")) > 0 {
@@ -78,7 +84,8 @@ func (d *base64Decoder) take(piece []byte) {
 		return
 	}
 	for _, c := range piece {
-		if c = standard[c]; c != 0 {
+		c = standard[c]
+		if c != 0 {
 			d.text = append(d.text, c)
 		}
 	}
@@ -88,7 +95,8 @@ func (d *base64Decoder) take(piece []byte) {
 // decode decodes so many bytes of the text.
 func (d *base64Decoder) decode(n int) {
 	if d.err == nil {
-		if d.data, d.err = base64.RawStdEncoding.AppendDecode(d.data[:0], d.text[:n]); d.err == nil {
+		d.data, d.err = base64.RawStdEncoding.AppendDecode(d.data[:0], d.text[:n])
+		if d.err == nil {
 			_, d.err = d.to.Write(d.data)
 		}
 	}

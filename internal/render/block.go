@@ -57,8 +57,8 @@ func messageBlocks(content json.RawMessage, message int) []block {
 	return []block{parseBlock(content, path)}
 }
 
-// listOrOne returns the items of an array, or a text or an object as the only item, as some servers write it. It reports
-// false for everything else.
+// listOrOne returns the items of an array, or a text or an object as the only item, as some servers write it.
+// It reports false for everything else.
 func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	if len(raw) > 0 && (raw[0] == '{' || raw[0] == '"') {
 		return []json.RawMessage{raw}, true
@@ -88,7 +88,8 @@ func parseBlock(raw json.RawMessage, path string) block {
 	case "resource":
 		b.readResource(members)
 	case "resource_link":
-		if b.uri = members.Text("uri"); b.uri != "" {
+		b.uri = members.Text("uri")
+		if b.uri != "" {
 			b.kind, b.mime = linkBlock, members.Text("mimeType")
 		}
 	}
@@ -114,12 +115,14 @@ func typeOf(members jsonraw.Members) string {
 func (b *block) readText(m jsonraw.Members) bool {
 	raw, _ := m.Get("text")
 	if len(raw) > spool.Memory && raw[0] == '"' {
-		b.kind, b.quoted = textBlock, raw
+		b.kind = textBlock
+		b.quoted = raw
 		return true
 	}
 	text, ok := jsonraw.Text(raw)
 	if ok {
-		b.kind, b.text = textBlock, text
+		b.kind = textBlock
+		b.text = text
 	}
 	return ok
 }
@@ -236,12 +239,13 @@ func (p *resultWriter) media(b block) {
 // that was sent in their place.
 func (p *resultWriter) saveCommand(b block) string {
 	_, err := b.decoded()
-	switch {
-	case b.data == "" && b.quoted == nil:
+	if b.data == "" && b.quoted == nil {
 		return ""
-	case err != nil:
+	}
+	if err != nil {
 		return "--jq '" + b.path + "' > FILE"
-	case p.save != "":
+	}
+	if p.save != "" {
 		return p.save
 	}
 	return "--jq '" + b.path + "' | base64 -d > FILE"

@@ -23,7 +23,14 @@ import (
 // arguments that satisfy the inputSchema, nil where none are known. app is what the
 // tool declares of a page, nil where it names none. suspicious is what
 // a reader is warned of in the definition.
-func Describe(w io.Writer, st term.Style, tool mcp.Tool, suspicious []string, example json.RawMessage, app *mcp.App) error {
+func Describe(
+	w io.Writer,
+	st term.Style,
+	tool mcp.Tool,
+	suspicious []string,
+	example json.RawMessage,
+	app *mcp.App,
+) error {
 	s := term.NewOutline(st)
 	writeTitle(s, tool.Name, tool.Title)
 	s.Prose(0, tool.Description)
@@ -69,7 +76,13 @@ func writeHints(s *term.Outline, tool mcp.Tool) {
 // writeHidden warns of what a model reads and a person does not see.
 func writeHidden(s *term.Outline, n int) {
 	if n > 0 {
-		s.Line(0, s.Style.Paint(term.Yellow, warning(s.Style)+english.Plural(n, "hidden character")+" in the definition, shown as "+s.Style.Line("\u200b")))
+		s.Line(
+			0,
+			s.Style.Paint(
+				term.Yellow,
+				warning(s.Style)+english.Plural(n, "hidden character")+" in the definition, shown as "+s.Style.Line("\u200b"),
+			),
+		)
 	}
 }
 
@@ -130,7 +143,12 @@ func writeApp(s *term.Outline, app *mcp.App) {
 		s.Wrapped(1, `named by the deprecated _meta["ui/resourceUri"]`)
 	}
 	if p := app.Page; p != nil {
-		s.Wrapped(1, s.Style.Line(fmt.Sprintf("content: %s, %s, sha256:%s", cmp.Or(p.MIMEType, "no mimeType"), term.Bytes(int64(p.Bytes)), p.SHA256)))
+		s.Wrapped(
+			1,
+			s.Style.Line(
+				fmt.Sprintf("content: %s, %s, sha256:%s", cmp.Or(p.MIMEType, "no mimeType"), term.Bytes(int64(p.Bytes)), p.SHA256),
+			),
+		)
 		declared, _ := jsonraw.Object(p.Declared)
 		for _, name := range []string{"csp", "permissions", "domain", "prefersBorder"} {
 			if raw, ok := declared.Get(name); ok {

@@ -61,7 +61,8 @@ const longJSON = 8 << 20
 
 // showLong writes JSON for a reader in pieces.
 func showLong(s term.Style, w io.Writer, raw []byte) error {
-	clean, bad := sanitize.NewWriter(w, sanitize.JSON), jsonraw.Valid(raw)
+	clean := sanitize.NewWriter(w, sanitize.JSON)
+	bad := jsonraw.Valid(raw)
 	if bad != nil {
 		clean = s.Sanitizer(w)
 	}
@@ -89,7 +90,8 @@ func IndentJSON(s term.Style, raw []byte) []byte {
 // indentCost is how many bytes of indentation raw would get. Ten kilobytes of
 // brackets could otherwise become gigabytes of blanks.
 func indentCost(raw []byte) int {
-	cost, depth := 0, 0
+	cost := 0
+	depth := 0
 	for ; len(raw) > 0; raw = raw[tokenLength(raw):] {
 		switch raw[0] {
 		case '{', '[':

@@ -18,10 +18,9 @@ import (
 // Tools writes one entry a tool: its name, its arguments as a signature, hints,
 // and the first line of its description; with long, all of it.
 //
-// An entry is one row where names and arguments leave the descriptions enough of
-// the width, else two lines. What is cut says how much is missing. Rows says what goes into a
-// pipe. Without tools nothing is written. suspicious gives what a reader is warned of in a definition, in few words each; nil
-// warns of nothing.
+// An entry is one row where names and arguments leave the descriptions enough of the width, else two lines.
+// What is cut says how much is missing. Rows says what goes into a pipe. Without tools nothing is written.
+// suspicious gives what a reader is warned of in a definition, in few words each; nil warns of nothing.
 func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Tool) []string, long bool) error {
 	if suspicious == nil {
 		suspicious = func(mcp.Tool) []string { return nil }
@@ -35,7 +34,8 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Too
 		return rows.Write(w)
 	}
 	names := sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name })
-	index, like := indexes(names), mcp.Lookalikes(names)
+	index := indexes(names)
+	like := mcp.Lookalikes(names)
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
 		e.hints = append(e.hints, hintsAmong(st, names[i], like[i], suspicious(tools[i]), index[i])...)
@@ -78,14 +78,13 @@ func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, l
 	entries := make([]entry, n)
 	sliceutil.Parallel(n, func(i int) { entries[i] = entryAt(i) })
 	var b bytes.Buffer
-	switch {
-	case long:
+	if long {
 		sheet := term.NewOutline(s)
 		for _, e := range entries {
 			longEntry(sheet, e)
 		}
 		b.WriteString(sheet.String())
-	case !wideEntries(s, &b, entries):
+	} else if !wideEntries(s, &b, entries) {
 		for _, e := range entries {
 			narrowEntry(s, &b, e)
 		}
@@ -141,10 +140,10 @@ func toolHints(s term.Style, t mcp.Tool) []string {
 
 // lookalike marks a name that may be taken for another.
 func lookalike(s term.Style, name, like string) []string {
-	switch {
-	case like != "":
+	if like != "" {
 		return []string{warning(s) + "looks like " + s.Line(like)}
-	case mcp.MixedScripts(name):
+	}
+	if mcp.MixedScripts(name) {
 		return []string{warning(s) + "mixed alphabets"}
 	}
 	return nil
@@ -199,7 +198,8 @@ func describeEntry(s term.Style, e entry, width int) string {
 	if len(e.hints) == 0 {
 		return s.CutMore(e.summary, width, e.rest)
 	}
-	hints, mark := "["+strings.Join(e.hints, ", ")+"]", term.Dim
+	hints := "[" + strings.Join(e.hints, ", ") + "]"
+	mark := term.Dim
 	if strings.Contains(hints, "destr") || strings.Contains(hints, warning(s)) {
 		mark = term.Yellow
 	}
@@ -227,7 +227,8 @@ func narrowEntry(s term.Style, b *bytes.Buffer, e entry) {
 // the rows would leave too little room for their descriptions.
 func wideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 	width := s.Columns()
-	nameWidth, paramWidth := 0, 0
+	nameWidth := 0
+	paramWidth := 0
 	for _, e := range entries {
 		nameWidth = max(nameWidth, term.Width(e.name))
 		paramWidth = max(paramWidth, term.Width(joined(e.params, 0)))
@@ -237,7 +238,13 @@ func wideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 		return false
 	}
 	for _, e := range entries {
-		line := s.Paint(term.Bold, term.Pad(e.name, nameWidth)) + term.Gap + term.Pad(s.Paint(term.Cyan, joined(e.params, 0)), paramWidth) + term.Gap
+		line := s.Paint(
+			term.Bold,
+			term.Pad(e.name, nameWidth),
+		) + term.Gap + term.Pad(
+			s.Paint(term.Cyan, joined(e.params, 0)),
+			paramWidth,
+		) + term.Gap
 		b.WriteString(strings.TrimRight(line+describeEntry(s, e, room), " ") + "\n")
 	}
 	return true

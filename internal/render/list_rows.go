@@ -131,7 +131,10 @@ func (r *Rows) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	to, i, at, released := bufio.NewWriterSize(w, 64<<10), 0, 0, 0 // it keeps an error for the Flush
+	to := bufio.NewWriterSize(w, 64<<10)
+	i := 0
+	at := 0
+	released := 0 // it keeps an error for the Flush
 	for line := range bytes.Lines(lines) {
 		at += len(line)
 		if hints := more[i]; hints != nil {
@@ -156,7 +159,8 @@ func (r *Rows) hints() map[int][]string {
 		more[i] = hintsAmong(r.st, "", "", warned, 0)
 	}
 	names := r.Special()
-	index, like := indexes(names), mcp.Lookalikes(names)
+	index := indexes(names)
+	like := mcp.Lookalikes(names)
 	for i, name := range names {
 		number := r.numbers[i]
 		if hints := hintsAmong(r.st, name, like[i], r.warned[number], index[i]); hints != nil {

@@ -17,10 +17,10 @@ import (
 // is read, so that no picture can be too large.
 func describeMedia(b block) string {
 	data, err := b.decoded()
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Sprintf("%s, %v", mediaName(b), err)
-	case len(data) == 0:
+	}
+	if len(data) == 0 {
 		return mediaName(b) + ", empty"
 	}
 	found := sniff(data)
@@ -39,10 +39,10 @@ func describeMedia(b block) string {
 }
 
 func mediaName(b block) string {
-	switch {
-	case b.mime != "":
+	if b.mime != "" {
 		return b.mime
-	case b.name == "resource":
+	}
+	if b.name == "resource" {
 		return "bytes of no declared type"
 	}
 	return b.name + " of no declared type"
@@ -203,12 +203,12 @@ func duration(mime string, data []byte) string {
 func wavSeconds(data []byte) float64 {
 	perSecond := uint32(0)
 	for rest := data[min(12, len(data)):]; len(rest) >= 8; {
-		name, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
+		name := string(rest[:4])
+		size := binary.LittleEndian.Uint32(rest[4:])
 		rest = rest[8:]
-		switch {
-		case name == "fmt " && len(rest) >= 12:
+		if name == "fmt " && len(rest) >= 12 {
 			perSecond = binary.LittleEndian.Uint32(rest[8:])
-		case name == "data" && perSecond > 0:
+		} else if name == "data" && perSecond > 0 {
 			// A stream of unknown length has the greatest size: what came counts.
 			return float64(min(uint64(size), uint64(len(rest)))) / float64(perSecond)
 		}
@@ -243,7 +243,8 @@ func (p *resultWriter) picture(b block) {
 	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(sniff(data)) {
 		return
 	}
-	if p.drawn++; p.drawn > mostPictures {
+	p.drawn++
+	if p.drawn > mostPictures {
 		p.note(fmt.Sprintf("(not drawn: only %d are)", mostPictures))
 		return
 	}

@@ -17,8 +17,16 @@ func Notification(w io.Writer, st term.Style, at time.Time, m *wire.Message) err
 	kind, what := heard(m)
 	line := at.Format("2006-01-02T15:04:05.000Z07:00") + "\t" + st.Line(kind) + "\t" + st.Line(what)
 	if st.Pretty() {
-		line = st.Paint(term.Dim, at.Format(time.TimeOnly)) + term.Gap + st.Paint(term.Bold, term.Pad(st.Line(kind), len("resources"))) + term.Gap +
-			st.Line(st.Excerpt([]byte(what), term.MaxExcerpt))
+		line = st.Paint(
+			term.Dim,
+			at.Format(time.TimeOnly),
+		) + term.Gap + st.Paint(
+			term.Bold,
+			term.Pad(st.Line(kind), len("resources")),
+		) + term.Gap +
+			st.Line(
+				st.Excerpt([]byte(what), term.MaxExcerpt),
+			)
 	}
 	_, err := io.WriteString(w, line+"\n")
 	return err

@@ -63,7 +63,8 @@ func Unsaved(method string, result json.RawMessage) string {
 			continue
 		}
 		kind := term.Line(cmp.Or(b.name, "resource"))
-		if count[kind]++; count[kind] == 1 {
+		count[kind]++
+		if count[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -79,7 +80,11 @@ func Unsaved(method string, result json.RawMessage) string {
 func decoded(b block) ([]byte, error) {
 	data, err := b.decoded()
 	if err != nil {
-		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), wire.Hint("--jq '" + b.path + "' prints the text unchanged")}
+		return nil, &PayloadError{
+			true,
+			fmt.Sprintf("decoding %s: %v", b.path, err),
+			wire.Hint("--jq '" + b.path + "' prints the text unchanged"),
+		}
 	}
 	return data, nil
 }
@@ -139,10 +144,9 @@ func resultBlocks(method string, result json.RawMessage) []block {
 // split gives the texts that are not blank and the blocks of bytes.
 func split(blocks []block) (texts, media []block) {
 	for _, b := range blocks {
-		switch {
-		case b.kind == textBlock && !b.isBlank():
+		if b.kind == textBlock && !b.isBlank() {
 			texts = append(texts, b)
-		case b.kind == mediaBlock:
+		} else if b.kind == mediaBlock {
 			media = append(media, b)
 		}
 	}

@@ -231,7 +231,8 @@ func (p *resultWriter) file(b block) {
 		return
 	}
 	data, err := decoded(b)
-	if p.err = err; err == nil {
+	p.err = err
+	if err == nil {
 		_, p.err = spool.WriteAll(p.w, data)
 	}
 }

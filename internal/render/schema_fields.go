@@ -65,7 +65,8 @@ func (f *fields) members(s schema.Schema, depth int) bool {
 
 // field writes one field and what is below it. Its name is sanitized already.
 func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
-	if f.lines++; f.lines > maxFields {
+	f.lines++
+	if f.lines > maxFields {
 		if f.lines == maxFields+1 {
 			f.Line(depth, f.Style.Ellipsis()+" (more fields: use --json)")
 		}
@@ -121,11 +122,10 @@ func (f *fields) below(s schema.Schema, depth int) {
 
 // item writes what the type of an array leaves open about its items.
 func (f *fields) item(item schema.Schema, depth int) {
-	switch {
-	case item.IsCircular() || item.Unresolved != "" || worthListing(item.Alternatives()) ||
-		item.Text("description") != "" || len(f.constraints(item)) > 0:
+	if item.IsCircular() || item.Unresolved != "" || worthListing(item.Alternatives()) ||
+		item.Text("description") != "" || len(f.constraints(item)) > 0 {
 		f.field("[each]", item, false, depth+1)
-	default:
+	} else {
 		f.members(item, depth+1)
 	}
 }
@@ -185,7 +185,8 @@ func (f *fields) value(raw json.RawMessage) string { return lineOfValue(f.Style,
 
 // between says a lower and an upper count in the fewest words.
 func (f *fields) between(s schema.Schema, low, high, noun string) string {
-	least, most := s.First(low), s.First(high)
+	least := s.First(low)
+	most := s.First(high)
 	switch {
 	case least != nil && string(least) == string(most):
 		return f.counted(least, noun)

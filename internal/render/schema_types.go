@@ -79,10 +79,10 @@ func arrayText(st term.Style, s schema.Schema, choices, depth int) string {
 }
 
 func arrayOf(text string) string {
-	switch {
-	case text == "any":
+	if text == "any" {
 		return "array"
-	case strings.ContainsAny(text, "| ") && !strings.HasSuffix(text, ")[]"):
+	}
+	if strings.ContainsAny(text, "| ") && !strings.HasSuffix(text, ")[]") {
 		return "(" + text + ")[]"
 	}
 	return text + "[]"

@@ -124,7 +124,8 @@ func parseNode(raw json.RawMessage, at string) *valueNode {
 		return n
 	}
 	n := &valueNode{raw: bytes.TrimSpace(raw)}
-	if n.chars = utf8.RuneCount(n.raw); n.raw[0] == '"' {
+	n.chars = utf8.RuneCount(n.raw)
+	if n.raw[0] == '"' {
 		n.open = '"'
 	}
 	return n
@@ -140,7 +141,8 @@ func (n *valueNode) size(limit int) int {
 	}
 	size := 2 + max(0, n.kept-1)
 	for i, kid := range n.kids[:n.kept] {
-		if size += kid.size(limit); n.open == '{' {
+		size += kid.size(limit)
+		if n.open == '{' {
 			size += utf8.RuneCount(n.names[i]) + 1
 		}
 	}
@@ -150,7 +152,8 @@ func (n *valueNode) size(limit int) int {
 // limit is the longest one for texts with which the value fits, or less than
 // leastText where there is none.
 func (n *valueNode) limit(most int) int {
-	low, high := leastText-1, most
+	low := leastText - 1
+	high := most
 	for low < high {
 		if middle := (low + high + 1) / 2; n.size(middle) <= most {
 			low = middle
@@ -184,25 +187,27 @@ func (n *valueNode) shorten(most int) {
 // none.
 func (n *valueNode) longest() (found *valueNode, size int) {
 	if n.open == '[' && n.kept > 1 {
-		found, size = n, n.size(fairText)
+		found = n
+		size = n.size(fairText)
 	}
 	for _, kid := range n.kids[:n.kept] {
 		if list, s := kid.longest(); s > size {
-			found, size = list, s
+			found = list
+			size = s
 		}
 	}
 	return found, size
 }
 
 func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
-	switch {
-	case n.open == '"' && n.chars > limit+longestMark+2:
+	if n.open == '"' && n.chars > limit+longestMark+2 {
 		head, missing := headOf(n.raw, limit)
 		cut.Texts++
 		b.Write(head)
 		b.WriteString(cutMark(missing) + `"`)
 		return
-	case n.open != '{' && n.open != '[':
+	}
+	if n.open != '{' && n.open != '[' {
 		b.Write(n.raw)
 		return
 	}
@@ -230,7 +235,8 @@ func headOf(raw []byte, limit int) (head []byte, missing int) {
 	at := 1
 	for used := 0; at < len(raw)-1; {
 		length := characterAt(raw[at:])
-		if used += utf8.RuneCount(raw[at : at+length]); used > limit {
+		used += utf8.RuneCount(raw[at : at+length])
+		if used > limit {
 			break
 		}
 		at += length
@@ -243,13 +249,16 @@ func headOf(raw []byte, limit int) (head []byte, missing int) {
 
 // characterAt is how many bytes the first character of a string of JSON has.
 func characterAt(raw []byte) int {
-	switch {
-	case raw[0] != '\\':
+	if raw[0] != '\\' {
 		_, n := utf8.DecodeRune(raw)
 		return n
-	case raw[1] != 'u':
+	}
+	if raw[1] != 'u' {
 		return 2
-	case len(raw) >= 12 && (raw[2] == 'd' || raw[2] == 'D') && strings.ContainsRune("89abAB", rune(raw[3])) && raw[6] == '\\' && raw[7] == 'u':
+	}
+	if len(raw) >= 12 && (raw[2] == 'd' || raw[2] == 'D') && strings.ContainsRune("89abAB", rune(raw[3])) &&
+		raw[6] == '\\' &&
+		raw[7] == 'u' {
 		return 12
 	}
 	return 6

@@ -110,10 +110,9 @@ func safeField(f wire.Field) wire.Field {
 // three words what its markup says in two thousand.
 func (r *writer) body(o wire.Outcome) {
 	var body []byte
-	switch {
-	case o.HTTP != nil && len(o.HTTP.Body) > 0:
+	if o.HTTP != nil && len(o.HTTP.Body) > 0 {
 		body = o.HTTP.Body
-	case o.Message != nil && o.Message.Kind == wire.Invalid:
+	} else if o.Message != nil && o.Message.Kind == wire.Invalid {
 		body = o.Message.Raw
 	}
 	kind := ""
@@ -169,10 +168,13 @@ func (r *writer) window(raw []byte, at int, words bool) {
 	at = max(0, min(at, len(raw)))
 	from := jsonraw.RuneStart(raw, max(0, at-window))
 	to := jsonraw.RuneStart(raw, min(len(raw), at+window))
-	before, after := r.st.Line(string(raw[from:at])), r.st.Line(string(raw[at:to]))
-	head, name := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw)), fmt.Sprint("^ byte ", at)
+	before := r.st.Line(string(raw[from:at]))
+	after := r.st.Line(string(raw[at:to]))
+	head := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw))
+	name := fmt.Sprint("^ byte ", at)
 	if words {
-		head, name = "", "^"
+		head = ""
+		name = "^"
 	}
 	r.b.WriteString("  " + head + before + after + "\n")
 	caret := strings.Repeat(" ", len(head)+term.Width(before)) + name

@@ -44,7 +44,8 @@ operation.
 
 // writeEnding writes one row, in as many lines as its longest cell needs.
 func writeEnding(b *strings.Builder, e wire.Ending) {
-	code, kind := fmt.Sprint(e.Code), string(e.Kind)
+	code := fmt.Sprint(e.Code)
+	kind := string(e.Kind)
 	if e.Kind == wire.Signal {
 		code = "128+n"
 	}

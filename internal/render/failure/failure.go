@@ -32,7 +32,16 @@ func Write(w io.Writer, st term.Style, o wire.Outcome) {
 		return
 	}
 	r := &writer{st: st}
-	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(st.Line(line(o)+headlineAbove(st, o)+place(o)), 6, 6) + "\n")
+	r.b.WriteString(
+		st.Paint(
+			term.Bold+";"+term.Red,
+			"mcpc:",
+		) + " " + st.WrapIndented(
+			st.Line(line(o)+headlineAbove(st, o)+place(o)),
+			6,
+			6,
+		) + "\n",
+	)
 	r.evidence(o)
 	if hint := HintFor(st, o); hint != "" {
 		Hint(&r.b, st, hint)
@@ -122,20 +131,32 @@ var channels = map[wire.Kind]struct {
 	label, text string
 	hint        wire.Hint
 }{
-	wire.CheckFailed:   {"check failed", "the check failed", ""},
-	wire.NoMatch:       {"no match", "nothing was found", ""},
-	wire.Usage:         {"", "invalid command line", ""},
-	wire.Auth:          {"authorization", "the server rejected the credentials", ""},
-	wire.Transport:     {"transport", "no response", ""},
-	wire.ToolError:     {"", "", "tool execution error, not a protocol error; the message is on stdout"},
-	wire.BadResponse:   {"bad response", "the response is invalid", "-vvv shows the exact bytes; " + wire.Run("raw") + " prints an invalid response unchanged"},
-	wire.Timeout:       {"timeout", "no response in time", "--timeout TIME waits longer"},
-	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema", "the result is on stdout; --no-validate skips this check"},
-	wire.InputRequired: {"input required", "the server requested input and got no answer", "the request is on stdout; see " + wire.Run("help answering")},
-	wire.Refused:       {"refused by mcpc", "not allowed by its policy", ""},
-	wire.LocalIO:       {"local I/O error", "reading or writing failed", ""},
-	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state", "please report it, with the output of -vvv"},
-	wire.Signal:        {"", "interrupted", ""},
+	wire.CheckFailed: {"check failed", "the check failed", ""},
+	wire.NoMatch:     {"no match", "nothing was found", ""},
+	wire.Usage:       {"", "invalid command line", ""},
+	wire.Auth:        {"authorization", "the server rejected the credentials", ""},
+	wire.Transport:   {"transport", "no response", ""},
+	wire.ToolError:   {"", "", "tool execution error, not a protocol error; the message is on stdout"},
+	wire.BadResponse: {
+		"bad response",
+		"the response is invalid",
+		"-vvv shows the exact bytes; " + wire.Run("raw") + " prints an invalid response unchanged",
+	},
+	wire.Timeout: {"timeout", "no response in time", "--timeout TIME waits longer"},
+	wire.OutputInvalid: {
+		"output invalid",
+		"the result does not match the tool's outputSchema",
+		"the result is on stdout; --no-validate skips this check",
+	},
+	wire.InputRequired: {
+		"input required",
+		"the server requested input and got no answer",
+		"the request is on stdout; see " + wire.Run("help answering"),
+	},
+	wire.Refused:  {"refused by mcpc", "not allowed by its policy", ""},
+	wire.LocalIO:  {"local I/O error", "reading or writing failed", ""},
+	wire.Internal: {"internal error, a bug in mcpc", "unexpected state", "please report it, with the output of -vvv"},
+	wire.Signal:   {"", "interrupted", ""},
 }
 
 // headline says what happened, the channel first.
@@ -170,10 +191,10 @@ func headline(o wire.Outcome) string {
 
 func rpcHeadline(o wire.Outcome) string {
 	e := o.RPC()
-	switch {
-	case e == nil && o.Text == "":
+	if e == nil && o.Text == "" {
 		return "protocol error: the server answered with an error"
-	case e == nil:
+	}
+	if e == nil {
 		return "protocol error: " + o.Text
 	}
 	return protocolError(e.Code, e.Message)
@@ -203,10 +224,10 @@ func argumentsHeadline(o wire.Outcome) string {
 	if len(o.Findings) > 0 || o.Text == "" {
 		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")
 	}
-	switch {
-	case strings.Contains(text, "nothing was sent"), o.Reached == wire.Answered && o.Phase == "arguments":
+	if strings.Contains(text, "nothing was sent") || o.Reached == wire.Answered && o.Phase == "arguments" {
 		return text
-	case o.Reached != wire.Unsent: // it is the answer to a question of the server's
+	}
+	if o.Reached != wire.Unsent { // it is the answer to a question of the server's
 		return text + "; it was not sent"
 	}
 	if o.Method == "tools/call" {

@@ -30,8 +30,11 @@ type codeRow struct {
 var codes = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
-	{-32600, "invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
-		"-vv shows the request; " + wire.RunOnServer("init") + " opens a new session"},
+	{
+		-32600,
+		"invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
+		"-vv shows the request; " + wire.RunOnServer("init") + " opens a new session",
+	},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
 		wire.RunOnServer("info") + " shows the server's capabilities"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
@@ -88,12 +91,13 @@ func CodeMeaning(code int64) string {
 			return row.meaning
 		}
 	}
-	switch {
-	case code <= -32000 && code >= -32019:
+	if code <= -32000 && code >= -32019 {
 		return "a server-defined code: the specification does not define it"
-	case code <= -32020 && code >= -32099:
+	}
+	if code <= -32020 && code >= -32099 {
 		return "a code reserved for MCP, but not defined"
-	case code <= -32100 && code >= -32768:
+	}
+	if code <= -32100 && code >= -32768 {
 		return "a code reserved for JSON-RPC, but not defined"
 	}
 	return "a server-defined code: see the server's documentation"
@@ -134,7 +138,8 @@ func ownHint(o wire.Outcome) wire.Hint {
 	}
 	switch o.Kind {
 	case wire.ToolError:
-		if content := jsonraw.First(o.Result, "content"); string(jsonraw.Compact(content)) == "[]" && jsonraw.First(o.Result, "structuredContent") == nil {
+		if content := jsonraw.First(o.Result, "content"); string(jsonraw.Compact(content)) == "[]" &&
+			jsonraw.First(o.Result, "structuredContent") == nil {
 			return "tool execution error, not a protocol error; the result has no message"
 		}
 	case wire.RPCFailed:
@@ -197,7 +202,9 @@ func rpcHint(o wire.Outcome) wire.Hint {
 			continue
 		}
 		if e.Code == codeInternal && e.HasOwnText() && o.Method == "tools/call" && (o.HTTP == nil || o.HTTP.Status < 500) {
-			return "the text is the server's own, perhaps the tool's; " + wire.RunOnServer("describe "+shellwords.Quote(o.Name)) +
+			return "the text is the server's own, perhaps the tool's; " + wire.RunOnServer(
+				"describe "+shellwords.Quote(o.Name),
+			) +
 				" shows the arguments"
 		}
 		parts := row.hint.Parts()
@@ -206,7 +213,9 @@ func rpcHint(o wire.Outcome) wire.Hint {
 			return "the handshake was rejected: -vv shows it"
 		}
 		list := wire.RunOnServer(cmp.Or(nextCommands[o.Method].list, "list all"))
-		return wire.Hint(strings.NewReplacer("{list}", string(list), "{flags}", string(flagsFor(e.Data))).Replace(string(row.hint)))
+		return wire.Hint(
+			strings.NewReplacer("{list}", string(list), "{flags}", string(flagsFor(e.Data))).Replace(string(row.hint)),
+		)
 	}
 	return ""
 }
@@ -265,7 +274,8 @@ func flagsFor(data []byte) wire.Hint {
 }
 
 func argumentsHint(o wire.Outcome) wire.Hint {
-	way, anyway := nextCommands[o.Method], wire.Hint("")
+	way := nextCommands[o.Method]
+	anyway := wire.Hint("")
 	if way.describe != "" && o.Name != "" {
 		anyway = "; --no-validate sends them anyway" // the commands that send these have it
 	}
@@ -318,12 +328,24 @@ var statusHints = []struct {
 	from, to int
 	hint     wire.Hint
 }{
-	{http.StatusUnauthorized, http.StatusUnauthorized, "the server requires a token: send one with -H 'Authorization: Bearer TOKEN'"},
-	{http.StatusForbidden, http.StatusForbidden, "check the account, its scopes, and the Host and Origin fields; -vvv shows the request"},
+	{
+		http.StatusUnauthorized,
+		http.StatusUnauthorized,
+		"the server requires a token: send one with -H 'Authorization: Bearer TOKEN'",
+	},
+	{
+		http.StatusForbidden,
+		http.StatusForbidden,
+		"check the account, its scopes, and the Host and Origin fields; -vvv shows the request",
+	},
 	{http.StatusNotFound, http.StatusNotFound, ""},
 	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
 	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
-	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the header fields are too large for the server; -vvv shows them"},
+	{
+		http.StatusRequestHeaderFieldsTooLarge,
+		http.StatusRequestHeaderFieldsTooLarge,
+		"the header fields are too large for the server; -vvv shows them",
+	},
 	{http.StatusTooManyRequests, http.StatusTooManyRequests, waitAndSee},
 	{http.StatusBadGateway, http.StatusGatewayTimeout, "a proxy may have answered: check that the server is up"},
 	{400, 499, "-vvv shows the request as it was sent"},

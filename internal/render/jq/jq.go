@@ -54,9 +54,11 @@ func Compile(expr string, variables ...Variable) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		names, p.values = append(names, "$"+v.Name), append(p.values, value)
+		names = append(names, "$"+v.Name)
+		p.values = append(p.values, value)
 	}
-	if p.code, err = gojq.Compile(query, gojq.WithVariables(names)); err != nil {
+	p.code, err = gojq.Compile(query, gojq.WithVariables(names))
+	if err != nil {
 		return nil, fmt.Errorf("compiling the jq expression: %w", err)
 	}
 	if left := leftOperand(query); left != nil {
@@ -238,7 +240,8 @@ func (o originals) append(b []byte, v any) (_ []byte, err error) {
 				b = append(b, ',')
 			}
 			b = append(append(b, jsonraw.Quote(name)...), ':')
-			if b, err = o.append(b, v[name]); err != nil {
+			b, err = o.append(b, v[name])
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -249,7 +252,8 @@ func (o originals) append(b []byte, v any) (_ []byte, err error) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b, err = o.append(b, item); err != nil {
+			b, err = o.append(b, item)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -18,7 +18,14 @@ import (
 // line ends between their parts. ms has the time in milliseconds. result stands
 // where there is an answer, error where the ending is not the good one; its
 // members are those of the error that --json writes.
-func CallLine(st term.Style, number int, echo []jsonraw.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
+func CallLine(
+	st term.Style,
+	number int,
+	echo []jsonraw.Member,
+	o wire.Outcome,
+	answered bool,
+	took time.Duration,
+) []byte {
 	j := &jsonraw.Builder{}
 	j.Grow(len(o.Result) + 96)
 	j.Number("line", int64(number))

@@ -19,7 +19,11 @@ func JUnit(w io.Writer, files []File) error {
 	_, took := totals(files)
 	all := verdict.JUnit{Name: "mcpc run", Time: inSeconds(took)}
 	for _, f := range files {
-		s := verdict.JUnitSuite{Name: term.Line(f.Path), Time: inSeconds(f.Took), Timestamp: f.Started.UTC().Format("2006-01-02T15:04:05")}
+		s := verdict.JUnitSuite{
+			Name:      term.Line(f.Path),
+			Time:      inSeconds(f.Took),
+			Timestamp: f.Started.UTC().Format("2006-01-02T15:04:05"),
+		}
 		s.Properties = &verdict.JUnitProperties{All: []verdict.JUnitProperty{{Name: "server", Value: term.Line(f.Server)}}}
 		for _, step := range f.Steps {
 			s.Add(caseOf(f.Path, step))

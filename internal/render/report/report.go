@@ -76,7 +76,8 @@ func Count(files []File, state State) (n int) {
 
 func totals(files []File) (steps int, took time.Duration) {
 	for _, f := range files {
-		steps, took = steps+len(f.Steps), took+f.Took
+		steps = steps + len(f.Steps)
+		took = took + f.Took
 	}
 	return steps, took
 }
@@ -91,7 +92,10 @@ func WriteHead(w io.Writer, st term.Style, f File) error {
 }
 
 var stepMarks = map[State]struct{ word, sgr string }{
-	Passed: {"ok", term.Green}, Failed: {"FAIL", term.Bold + ";" + term.Red}, Broken: {"ERROR", term.Bold + ";" + term.Red}, Skipped: {"skip", term.Yellow},
+	Passed: {
+		"ok",
+		term.Green,
+	}, Failed: {"FAIL", term.Bold + ";" + term.Red}, Broken: {"ERROR", term.Bold + ";" + term.Red}, Skipped: {"skip", term.Yellow},
 }
 
 // WriteStep writes what came of a step: a line, and below it each expectation
@@ -99,10 +103,9 @@ var stepMarks = map[State]struct{ word, sgr string }{
 func WriteStep(w io.Writer, st term.Style, path string, s Step) error {
 	mark := stepMarks[s.State]
 	line := "  " + st.Paint(mark.sgr, fmt.Sprintf("%-5s", mark.word)) + "  " + st.Line(s.Name)
-	switch {
-	case s.State == Skipped:
+	if s.State == Skipped {
 		line += "  " + st.Paint(term.Dim, "("+st.Line(s.Why)+")")
-	case s.Took > 0:
+	} else if s.Took > 0 {
 		line += strings.Repeat(" ", max(2, 40-term.Width(s.Name))) + st.Paint(term.Dim, term.Duration(s.Took))
 	}
 	var b strings.Builder

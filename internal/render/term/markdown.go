@@ -123,7 +123,8 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 		d.narrow--
 		return 1
 	}
-	n, wide := 1, false
+	n := 1
+	wide := false
 	for ; n < len(lines) && continues(lines[n-1], lines[n]); n++ {
 		if n+1 < len(lines) && strings.Contains(lines[n], "|") && tableRule(lines[n+1]) {
 			break
@@ -143,7 +144,8 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 // may end in a break of its own.
 func continues(before, line string) bool {
 	bare := strings.TrimSpace(line)
-	if bare == "" || inQuote(line) || fenceOf(line) != "" || rule(bare) || strings.HasSuffix(before, "  ") || strings.HasSuffix(before, `\`) {
+	if bare == "" || inQuote(line) || fenceOf(line) != "" || rule(bare) || strings.HasSuffix(before, "  ") ||
+		strings.HasSuffix(before, `\`) {
 		return false
 	}
 	_, level := headingOf(bare)
@@ -173,14 +175,16 @@ func (d *markdownWriter) code(line string) {
 func (d *markdownWriter) paragraph(line string) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	rest := line[indent:]
-	lead, sgr := strings.Repeat(" ", indent), ""
+	lead := strings.Repeat(" ", indent)
+	sgr := ""
 	for strings.HasPrefix(rest, "> ") || rest == ">" {
 		lead += d.st.Paint(Dim, d.st.Ornament("|", "│")) + " "
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " ")
 	}
 	hang := lead
 	if title, level := headingOf(rest); level > 0 && indent < 4 {
-		rest, sgr = rest[:level]+" "+title, Bold
+		rest = rest[:level] + " " + title
+		sgr = Bold
 	} else if mark, text, ok := itemOf(rest); ok {
 		lead += bullet(d.st, mark) + " "
 		hang += strings.Repeat(" ", ansi.StringWidth(bullet(d.st, mark))+1)
@@ -219,7 +223,8 @@ func fenceOf(line string) string {
 // rule says whether a line is one that parts the text.
 func rule(bare string) bool {
 	marks := strings.ReplaceAll(bare, " ", "")
-	return len(marks) >= 3 && (strings.Trim(marks, "-") == "" || strings.Trim(marks, "*") == "" || strings.Trim(marks, "_") == "")
+	return len(marks) >= 3 &&
+		(strings.Trim(marks, "-") == "" || strings.Trim(marks, "*") == "" || strings.Trim(marks, "_") == "")
 }
 
 // itemOf parts an item of a list from its mark: -, * or +, or a number with its dot.

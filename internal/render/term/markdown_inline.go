@@ -69,7 +69,8 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 		return link(rest, sgr)
 	case '!':
 		if strings.HasPrefix(rest, "![") {
-			if runs, n = link(rest[1:], sgr); n > 0 {
+			runs, n = link(rest[1:], sgr)
+			if n > 0 {
 				return append([]span{{"image: ", with(sgr, Dim)}}, runs...), n + 1
 			}
 		}
@@ -79,17 +80,21 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 
 // emphasis is *so* or **so**; with _ only around whole words, for there are names_like_this.
 func emphasis(line string, i int, sgr string) ([]span, int) {
-	mark, style := line[i:i+1], italic
+	mark := line[i : i+1]
+	style := italic
 	if strings.HasPrefix(line[i+1:], mark) {
-		mark, style = line[i:i+2], Bold
+		mark = line[i : i+2]
+		style = Bold
 	}
 	before, _ := utf8.DecodeLastRuneInString(line[:i])
 	inner, after, ok := strings.Cut(line[i+len(mark):], mark)
-	if !ok || inner == "" || strings.TrimSpace(inner) != inner || strings.HasPrefix(after, mark[:1]) || strings.HasPrefix(inner, mark[:1]) {
+	if !ok || inner == "" || strings.TrimSpace(inner) != inner || strings.HasPrefix(after, mark[:1]) ||
+		strings.HasPrefix(inner, mark[:1]) {
 		return nil, 0
 	}
 	next, _ := utf8.DecodeRuneInString(after)
-	if mark[0] == '_' && (isWordRune(before) || isWordRune(next)) || len(mark) == 1 && (isWordRune(before) || before == '/') {
+	if mark[0] == '_' && (isWordRune(before) || isWordRune(next)) ||
+		len(mark) == 1 && (isWordRune(before) || before == '/') {
 		return nil, 0
 	}
 	// A mark of code or of a link inside begins before this one ends.
@@ -133,7 +138,8 @@ func flow(s Style, spans []span, used, width int) (lines []string) {
 	for _, next := range piecesOf(spans) {
 		if used > 0 && used+next.width() > width {
 			lines = append(lines, paintAll(s, line))
-			line, used = nil, 0
+			line = nil
+			used = 0
 			next = next.trimmed()
 		}
 		line = append(line, next...)
@@ -146,7 +152,8 @@ func flow(s Style, spans []span, used, width int) (lines []string) {
 func paintAll(s Style, spans []span) string {
 	var b strings.Builder
 	for i := 0; i < len(spans); {
-		text, sgr := "", spans[i].sgr
+		text := ""
+		sgr := spans[i].sgr
 		for ; i < len(spans) && spans[i].sgr == sgr; i++ {
 			text += spans[i].text
 		}
@@ -169,8 +176,10 @@ func piecesOf(runs []span) (all []piece) {
 		for i := 0; i < len(r.text); i++ {
 			switch isBlank := r.text[i] == ' '; {
 			case isBlank && !blank:
-				all, w = append(all, w.and(r, from, i)), nil
-				from, blank = i, true
+				all = append(all, w.and(r, from, i))
+				w = nil
+				from = i
+				blank = true
 			case !isBlank:
 				blank = false
 			}

@@ -78,13 +78,13 @@ func (d *markdownWriter) cells(line, sgr string) (cells []string) {
 	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
 		line = line[:len(line)-1]
 	}
-	from, code := 0, false
+	from := 0
+	code := false
 	for i := 0; i <= len(line); i++ {
-		switch {
-		case i == len(line) || line[i] == '|' && !code && (i == 0 || line[i-1] != '\\'):
+		if i == len(line) || line[i] == '|' && !code && (i == 0 || line[i-1] != '\\') {
 			cells = append(cells, paintAll(d.st, inline(strings.TrimSpace(line[from:i]), sgr)))
 			from = i + 1
-		case line[i] == '`':
+		} else if line[i] == '`' {
 			code = !code
 		}
 	}

@@ -110,12 +110,13 @@ func decodePNG(r io.Reader) (image.Image, error) {
 // pixels decodes an image, unless it claims to be too large.
 func pixels(mime string, data []byte) (image.Image, error) {
 	size, err := PictureSize(mime, data)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, errors.New("damaged header")
-	case size.X <= 0 || size.Y <= 0:
+	}
+	if size.X <= 0 || size.Y <= 0 {
 		return nil, errors.New("it has no pixels")
-	case size.X > mostPixels/size.Y:
+	}
+	if size.X > mostPixels/size.Y {
 		return nil, fmt.Errorf("more than %d million pixels", mostPixels/1_000_000)
 	}
 	img, err := decoders(mime).decode(bytes.NewReader(data))
@@ -181,8 +182,10 @@ func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 	case ITerm:
 		var b bytes.Buffer
 		err := png.Encode(&b, scaled)
-		out.WriteString(ansi.ITerm2(iterm2.File{Size: int64(b.Len()), Width: iterm2.Cells(cells.X), Height: iterm2.Cells(cells.Y),
-			Inline: true, Content: base64.StdEncoding.AppendEncode(nil, b.Bytes())}) + "\n")
+		out.WriteString(
+			ansi.ITerm2(iterm2.File{Size: int64(b.Len()), Width: iterm2.Cells(cells.X), Height: iterm2.Cells(cells.Y),
+				Inline: true, Content: base64.StdEncoding.AppendEncode(nil, b.Bytes())}) + "\n",
+		)
 		return err
 	case Sixel:
 		var b bytes.Buffer
@@ -199,10 +202,12 @@ func (c Canvas) settled() Canvas {
 		c.Rows = 24
 	}
 	if c.By == HalfBlocks {
-		c.CellWidth, c.CellHeight = 1, 2
+		c.CellWidth = 1
+		c.CellHeight = 2
 	}
 	if c.CellWidth <= 0 || c.CellHeight <= 0 {
-		c.CellWidth, c.CellHeight = 8, 16
+		c.CellWidth = 8
+		c.CellHeight = 16
 	}
 	return c
 }
@@ -260,13 +265,17 @@ func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 		last := ""
 		var line strings.Builder
 		for x := range img.Rect.Dx() {
-			upper, lower := c.ground(img, x, y), c.ground(img, x, y+1)
-			sgr, mark := "0;3"+upper+";4"+lower, "▀"
+			upper := c.ground(img, x, y)
+			lower := c.ground(img, x, y+1)
+			sgr := "0;3" + upper + ";4" + lower
+			mark := "▀"
 			switch {
 			case upper == "" && lower == "":
-				sgr, mark = "0", " "
+				sgr = "0"
+				mark = " "
 			case upper == "":
-				sgr, mark = "0;3"+lower, "▄"
+				sgr = "0;3" + lower
+				mark = "▄"
 			case lower == "":
 				sgr = "0;3" + upper
 			}
@@ -287,10 +296,10 @@ func (c Canvas) ground(img *image.NRGBA, x, y int) string {
 		return ""
 	}
 	pixel := img.NRGBAAt(x, y)
-	switch {
-	case pixel.A < 128:
+	if pixel.A < 128 {
 		return ""
-	case c.TrueColor:
+	}
+	if c.TrueColor {
 		return fmt.Sprintf("8;2;%d;%d;%d", pixel.R, pixel.G, pixel.B)
 	}
 	return fmt.Sprintf("8;5;%d", indexed(pixel))
@@ -300,7 +309,8 @@ func (c Canvas) ground(img *image.NRGBA, x, y int) string {
 // or of its 24 greys.
 func indexed(c color.NRGBA) int {
 	step := func(v uint8) (index, value int) {
-		if index = (int(v) - 35) / 40; v < 48 {
+		index = (int(v) - 35) / 40
+		if v < 48 {
 			index = 0
 		} else if v < 115 {
 			index = 1
@@ -319,6 +329,8 @@ func indexed(c color.NRGBA) int {
 }
 
 func distance(c color.NRGBA, r, g, b int) int {
-	r, g, b = r-int(c.R), g-int(c.G), b-int(c.B)
+	r = r - int(c.R)
+	g = g - int(c.G)
+	b = b - int(c.B)
 	return r*r + g*g + b*b
 }

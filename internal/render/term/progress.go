@@ -101,7 +101,8 @@ func (p *Progress) Update(params jsonraw.Members) {
 func (p *Progress) Waiting(doing, leaving string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.activity, p.onCtrlC = doing, leaving
+	p.activity = doing
+	p.onCtrlC = leaving
 	p.drawLocked()
 }
 
@@ -141,7 +142,8 @@ func (p *Progress) Done() {
 func (p *Progress) Restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done, p.last = false, progressUpdate{}
+	p.done = false
+	p.last = progressUpdate{}
 	p.activity, p.onCtrlC, p.start = "", "", p.now()
 }
 
@@ -267,7 +269,8 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 const barWidth = 20
 
 func (p *Progress) bar(share float64) string {
-	full, empty := p.st.Ornament("#", "█"), p.st.Ornament("-", "░")
+	full := p.st.Ornament("#", "█")
+	empty := p.st.Ornament("-", "░")
 	n := int(share * barWidth)
 	return "[" + strings.Repeat(full, n) + strings.Repeat(empty, barWidth-n) + "]"
 }

@@ -19,7 +19,10 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 		return nil
 	}
 	if st.Pretty() {
-		columns := make([]Column, len(slices.MaxFunc(append(rows[:len(rows):len(rows)], head), func(a, b []string) int { return len(a) - len(b) })))
+		columns := make(
+			[]Column,
+			len(slices.MaxFunc(append(rows[:len(rows):len(rows)], head), func(a, b []string) int { return len(a) - len(b) })),
+		)
 		for i := range columns {
 			columns[i] = Column{Least: 4, Cut: st.CutCell}
 			if i < len(head) {
@@ -115,7 +118,8 @@ func (g *Grid) computeWidths(rows [][]string) int {
 // need, and gives what is still too much.
 func (g *Grid) cut(over int, rest bool) int {
 	for over > 0 {
-		spares, most := make([]int, len(g.columns)), 0
+		spares := make([]int, len(g.columns))
+		most := 0
 		for i, c := range g.columns {
 			if c.Least > 0 && c.Rest == rest {
 				spares[i] = g.widths[i] - c.Least
@@ -169,10 +173,10 @@ func (g *Grid) rows(rows [][]string, head bool) error {
 }
 
 func (g *Grid) cell(c Column, text string, width int) string {
-	switch {
-	case c.Least == 0 || ansi.StringWidth(text) <= width:
+	if c.Least == 0 || ansi.StringWidth(text) <= width {
 		return text
-	case c.Cut != nil:
+	}
+	if c.Cut != nil {
 		text = c.Cut(text, width, g.st.Ellipsis())
 	}
 	return ansi.Truncate(text, width, g.st.Ellipsis())

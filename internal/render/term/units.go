@@ -8,12 +8,13 @@ import (
 
 // Duration is a duration as a person says it: 0.4 ms, 12 ms, 1.2 s, 61 s.
 func Duration(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
+	if d < 10*time.Millisecond {
 		return Tenths(d, time.Millisecond) + " ms"
-	case d < time.Second:
+	}
+	if d < time.Second {
 		return fmt.Sprint(int64(d.Round(time.Millisecond)/time.Millisecond)) + " ms"
-	case d < 10*time.Second:
+	}
+	if d < 10*time.Second {
 		return Tenths(d, time.Second) + " s"
 	}
 	return fmt.Sprint(int64(d.Round(time.Second)/time.Second)) + " s"
@@ -26,10 +27,10 @@ func Tenths(d, unit time.Duration) string {
 
 // Size is a length for a reader, in powers of ten: 31 kB.
 func Size[T int | int64](n T) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 byte"
-	case n < 1000:
+	}
+	if n < 1000 {
 		return fmt.Sprintf("%d bytes", n)
 	}
 	return Scaled(int64(n), " kB", " MB", " GB")
@@ -46,12 +47,14 @@ func Bytes(n int64) string {
 // Scaled is a number in one of the units, each of which is a thousand of the one before,
 // with two digits or more.
 func Scaled(n int64, units ...string) string {
-	value, unit := float64(n), ""
+	value := float64(n)
+	unit := ""
 	for _, u := range units {
 		if value < 999.5 {
 			break
 		}
-		value, unit = value/1000, u
+		value = value / 1000
+		unit = u
 	}
 	if unit != "" && value < 9.95 {
 		return fmt.Sprintf("%.1f%s", value, unit)

@@ -114,8 +114,17 @@ func (s *Script) URL(link string) string {
 }
 
 // ConnectionFields are the fields that a client writes by itself.
-var ConnectionFields = map[string]bool{"host": true, "content-length": true, "connection": true, "transfer-encoding": true,
-	"expect": true, "keep-alive": true, "upgrade": true, "te": true, "trailer": true}
+var ConnectionFields = map[string]bool{
+	"host":              true,
+	"content-length":    true,
+	"connection":        true,
+	"transfer-encoding": true,
+	"expect":            true,
+	"keep-alive":        true,
+	"upgrade":           true,
+	"te":                true,
+	"trailer":           true,
+}
 
 // Field is a header field as one word, "Name: value", or "" where it cannot or need
 // not be sent.

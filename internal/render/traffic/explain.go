@@ -51,7 +51,8 @@ func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 		if x.Request.Raw == nil {
 			rest := *x
 			rest.Between = slices.DeleteFunc(slices.Clone(x.Between), func(f wire.Frame) bool { return told[f.Seq] })
-			if x = &rest; len(x.Between) == 0 {
+			x = &rest
+			if len(x.Between) == 0 {
 				continue
 			}
 		}
@@ -154,7 +155,8 @@ func (e *explainer) head(f wire.Frame) {
 		return
 	}
 	e.blank()
-	h, arrow := f.HTTP, arrow(e.st, f.Dir)
+	h := f.HTTP
+	arrow := arrow(e.st, f.Dir)
 	if f.Dir == wire.Sent {
 		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.once("verb "+h.Method, verbNotes[h.Method]))
 	} else {
@@ -210,7 +212,8 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 	if f.Kind == wire.Event {
 		e.event(f)
 	} else if !follows {
-		text, note := arrow(e.st, f.Dir)+" "+titles[e.role], ""
+		text := arrow(e.st, f.Dir) + " " + titles[e.role]
+		note := ""
 		if e.role == "response" {
 			text += e.after(f)
 		}

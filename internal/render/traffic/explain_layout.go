@@ -36,7 +36,8 @@ func (e *explainer) edge() int {
 	if e.st.Columns() < narrow {
 		return 0
 	}
-	limit, widest := e.leftMost(), 0
+	limit := e.leftMost()
+	widest := 0
 	for _, r := range e.lines {
 		if n := term.Width(r.text); r.note != "" && n <= limit {
 			widest = max(widest, n)

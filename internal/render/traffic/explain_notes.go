@@ -33,10 +33,10 @@ type noteRow struct {
 // note gives the note for a place, the first time it is seen.
 func (e *explainer) note(path []string, raw json.RawMessage) string {
 	i := e.find(path, raw)
-	switch {
-	case i < 0:
+	if i < 0 {
 		return ""
-	case memberNotes[i].note == "":
+	}
+	if memberNotes[i].note == "" {
 		text := e.valueNote(path, raw)
 		return e.once(text, text)
 	}

@@ -52,11 +52,11 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 
 // partsOf takes an object or an array apart; of anything else it gives nothing.
 func partsOf(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
-	switch {
-	case len(raw) > 2 && raw[0] == '{':
+	if len(raw) > 2 && raw[0] == '{' {
 		members, _ := jsonraw.Object(raw)
 		return members, nil
-	case len(raw) > 2 && raw[0] == '[':
+	}
+	if len(raw) > 2 && raw[0] == '[' {
 		items, _ := jsonraw.Array(raw)
 		return nil, items
 	}
@@ -71,7 +71,8 @@ func (e *explainer) oneLine(lead string, members jsonraw.Members, items []json.R
 	}
 	var parts []string
 	for _, m := range members {
-		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.Columns() || i >= 0 && !e.given[fmt.Sprint("row ", i)] {
+		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.Columns() ||
+			i >= 0 && !e.given[fmt.Sprint("row ", i)] {
 			return ""
 		}
 		parts = append(parts, string(jsonraw.Quote(m.Name))+": "+string(m.Value))

@@ -51,10 +51,9 @@ func WriteIssueReport(w io.Writer, r IssueReport) error {
 			m.message("Request", x.Request)
 		}
 		m.between(x.Between)
-		switch {
-		case x.Response.Raw != nil:
+		if x.Response.Raw != nil {
 			m.message("Response", x.Response)
-		case x.Request.Raw != nil || len(x.Heads) == 1:
+		} else if x.Request.Raw != nil || len(x.Heads) == 1 {
 			m.paragraph("No " + missingResponse(x) + " came.")
 		}
 		m.drawn("Events", func(v *exchangeWriter) { v.events(x) })
@@ -98,9 +97,11 @@ func (m *issueWriter) message(name string, f wire.Frame) {
 		note += ", " + english.Plural(f.Hidden, "secret") + " hidden"
 	}
 	m.section(note)
-	language, shown := "", limitedBuffer(f.Raw[:min(len(f.Raw), 2*mostReported)])
+	language := ""
+	shown := limitedBuffer(f.Raw[:min(len(f.Raw), 2*mostReported)])
 	if jsonraw.Valid(f.Raw) == nil {
-		language, shown = "json", nil
+		language = "json"
+		shown = nil
 		_ = render.PrettyJSON(&shown, reporting, f.Raw)
 	}
 	text := strings.TrimRight(string(shown), "\r\n")
@@ -114,7 +115,8 @@ func (m *issueWriter) message(name string, f wire.Frame) {
 type limitedBuffer []byte
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if *b = append(*b, p[:min(len(p), 2*mostReported)]...); len(*b) > 2*mostReported {
+	*b = append(*b, p[:min(len(p), 2*mostReported)]...)
+	if len(*b) > 2*mostReported {
 		return 0, io.ErrShortWrite
 	}
 	return len(p), nil

@@ -138,15 +138,18 @@ func InOtherForm(where, twin string) string {
 // is the name of a header field, or one of InURL and its like.
 func Variable(what string) (name, where string) {
 	name = "MCPC_" + strings.Map(func(r rune) rune {
-		if r = unicode.ToUpper(r); r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+		r = unicode.ToUpper(r)
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
 	}, what)
 	if strings.EqualFold(what, "Authorization") {
-		name, what = "MCPC_TOKEN", "Authorization"
+		name = "MCPC_TOKEN"
+		what = "Authorization"
 	}
-	if where = whereOf[what]; where == "" {
+	where = whereOf[what]
+	if where == "" {
 		where = "the value of " + term.Line(what)
 	}
 	return name, where
@@ -199,10 +202,10 @@ func (s *Script) Print(raw []byte, line bool) string {
 		}
 		all = append(all, "printf '"+shellwords.PrintfText(part)+"'")
 	}, func(variable string) { all = append(all, `printf %s "$`+variable+`"`) })
-	switch {
-	case len(all) == 1 && strings.HasPrefix(all[0], "printf %s "):
+	if len(all) == 1 && strings.HasPrefix(all[0], "printf %s ") {
 		return "printf '%s" + end + "' " + strings.TrimPrefix(all[0], "printf %s ")
-	case line:
+	}
+	if line {
 		all = append(all, "printf '"+end+"'")
 	}
 	if len(all) == 1 {

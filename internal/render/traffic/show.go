@@ -107,10 +107,9 @@ func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 		if more := len(x.Between) - shown; more > 0 {
 			v.section(fmt.Sprintf("%s %d more messages (see --raw)", v.st.Ellipsis(), more))
 		}
-		switch {
-		case x.Response.Raw != nil:
+		if x.Response.Raw != nil {
 			v.message("response", x.Response, "")
-		case x.Request.Raw != nil || len(x.Heads) == 1:
+		} else if x.Request.Raw != nil || len(x.Heads) == 1 {
 			v.section("no " + missingResponse(x))
 		}
 		v.events(x)
@@ -130,10 +129,9 @@ func missingResponse(x *wire.Exchange) string {
 func messageName(s term.Style, f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	word := m.Kind.String()
-	switch {
-	case m.Method != "":
+	if m.Method != "" {
 		word = excerptLine(s, []byte(m.Method), 100)
-	case m.Kind == wire.Invalid:
+	} else if m.Kind == wire.Invalid {
 		word = f.Kind.String() + ", not a JSON-RPC message"
 	}
 	return arrow(s, f.Dir) + " " + word
@@ -163,12 +161,13 @@ func (v *exchangeWriter) head(f wire.Frame) {
 // came of that.
 func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	heads := x.HeadsOf(f)
-	switch {
-	case len(heads) == 0:
+	if len(heads) == 0 {
 		return ""
-	case f.Dir == wire.Received:
+	}
+	if f.Dir == wire.Received {
 		return ", responds to nothing: its message is not a request"
-	case len(heads) == 1:
+	}
+	if len(heads) == 1 {
 		return ", a separate POST"
 	}
 	return ", a separate POST: " + failure.HTTPStatus(heads[1].HTTP.Status)
@@ -210,10 +209,9 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 	}
 	for i, f := range frames {
 		behind := x.Response.Raw != nil && f.Seq > x.Response.Seq
-		switch {
-		case behind && (i == 0 || frames[i-1].Seq < x.Response.Seq):
+		if behind && (i == 0 || frames[i-1].Seq < x.Response.Seq) {
 			v.section("afterwards")
-		case i == 0:
+		} else if i == 0 {
 			v.section("events")
 		}
 		if i == most {
@@ -237,10 +235,10 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 			text += "id " + excerptLine(v.st, []byte(*f.SSE.ID), 60)
 		}
 		name := f.Kind.String()
-		switch {
-		case f.Unread != "":
-			name, text = f.Dir.String()+" body", fmt.Sprintf("not readable: %s (%d bytes)", v.st.Line(f.Unread), f.Size)
-		case f.Kind == wire.Noise:
+		if f.Unread != "" {
+			name = f.Dir.String() + " body"
+			text = fmt.Sprintf("not readable: %s (%d bytes)", v.st.Line(f.Unread), f.Size)
+		} else if f.Kind == wire.Noise {
 			name = "stdout, not JSON-RPC"
 		}
 		v.line("  " + name + ": " + text)
@@ -265,8 +263,13 @@ func heldText(s term.Style, f wire.Frame) string {
 		return "held"
 	}
 	text := "held: " + f.Held.Kind + " " + f.Held.Method + " " + f.Held.Name
-	if text = strings.TrimRight(text, " "); f.Held.How != "waiting" {
-		text += fmt.Sprintf(": %s after %s", f.Held.How, time.Duration(min(max(f.Held.Milliseconds, 0), 1e9))*time.Millisecond)
+	text = strings.TrimRight(text, " ")
+	if f.Held.How != "waiting" {
+		text += fmt.Sprintf(
+			": %s after %s",
+			f.Held.How,
+			time.Duration(min(max(f.Held.Milliseconds, 0), 1e9))*time.Millisecond,
+		)
 	}
 	if f.Held.Why != "" {
 		text += " (" + f.Held.Why + ")"
@@ -310,12 +313,13 @@ func ClosedText(s term.Style, f wire.Frame) string {
 // exitText says how the server ended after its stdin was closed.
 func exitText(s term.Style, text string) string {
 	how, exited := strings.CutPrefix(text, "the server exited (")
-	switch {
-	case text == "":
+	if text == "" {
 		return ""
-	case !exited:
+	}
+	if !exited {
 		return " (" + excerptLine(s, []byte(text), 200) + ")"
-	case strings.HasPrefix(how, "signal: "):
+	}
+	if strings.HasPrefix(how, "signal: ") {
 		return "; the server was then terminated (" + excerptLine(s, []byte(how), 200)
 	}
 	return "; the server then exited (" + excerptLine(s, []byte(how), 200)

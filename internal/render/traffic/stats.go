@@ -80,7 +80,16 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 		for _, one := range f.Failures {
 			failed += one.Count
 		}
-		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", term.Bytes(f.Bytes), "~" + term.Scaled(f.Tokens, "k", "M", "G")}
+		row := []string{
+			f.What,
+			strconv.Itoa(f.Count),
+			strconv.Itoa(failed),
+			"-",
+			"-",
+			"-",
+			term.Bytes(f.Bytes),
+			"~" + term.Scaled(f.Tokens, "k", "M", "G"),
+		}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = term.FineDuration(s, f.P50), term.FineDuration(s, f.P95), term.FineDuration(s, f.P99)
 		}
@@ -137,7 +146,10 @@ func histogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	var rows [][]string
 	for _, bar := range bars {
 		most = max(most, bar.Count)
-		rows = append(rows, []string{"", fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To)), strconv.Itoa(bar.Count), ""})
+		rows = append(
+			rows,
+			[]string{"", fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To)), strconv.Itoa(bar.Count), ""},
+		)
 	}
 	g := term.NewGrid(b, s, []term.Column{{}, {}, {Right: true}, {}}, rows)
 	room := max(min(s.Columns(), term.MaxProse)-g.Width(1)-g.Width(2)-3*len(term.Gap), 4)

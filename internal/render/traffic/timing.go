@@ -22,7 +22,8 @@ func (v *exchangeWriter) timing(x *wire.Exchange) {
 	var total time.Duration
 	width := 0
 	for _, p := range phases {
-		total, width = max(total, p.to), max(width, len(p.name))
+		total = max(total, p.to)
+		width = max(width, len(p.name))
 	}
 	if len(phases) == 0 {
 		return

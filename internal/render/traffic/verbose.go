@@ -158,8 +158,16 @@ func (v *verbose) statusLine(f wire.Frame) string {
 	}
 	delete(v.began, f.Stream)
 	if t := f.HTTP.Timing; t != nil {
-		text += fmt.Sprintf(" (dns %s connect %s tls %s first byte %s)", term.Tenths(t.DNS, time.Millisecond),
-			term.Tenths(t.Connect, time.Millisecond), term.Tenths(t.TLS, time.Millisecond), term.Tenths(t.FirstByte, time.Millisecond))
+		text += fmt.Sprintf(
+			" (dns %s connect %s tls %s first byte %s)",
+			term.Tenths(t.DNS, time.Millisecond),
+			term.Tenths(
+				t.Connect,
+				time.Millisecond,
+			),
+			term.Tenths(t.TLS, time.Millisecond),
+			term.Tenths(t.FirstByte, time.Millisecond),
+		)
 	}
 	return text
 }
@@ -263,15 +271,17 @@ func (v *verbose) messageText(f wire.Frame) string {
 func (v *verbose) answerText(f wire.Frame, m *wire.Message) string {
 	k := key(1-f.Dir, m)
 	a, ok := v.asked[k]
-	if ok = ok && (f.Dir == wire.Sent || !v.unasked[f.Stream]); ok {
+	ok = ok && (f.Dir == wire.Sent || !v.unasked[f.Stream])
+	if ok {
 		delete(v.asked, k)
 	}
-	switch {
-	case m.ID == nil || string(m.ID) == "null":
+	if m.ID == nil || string(m.ID) == "null" {
 		return ""
-	case !ok:
+	}
+	if !ok {
 		return ", matches no request"
-	case a.at.IsZero() || f.Time.IsZero():
+	}
+	if a.at.IsZero() || f.Time.IsZero() {
 		return " of " + v.st.Excerpt([]byte(a.method), 100)
 	}
 	return " of " + v.st.Excerpt([]byte(a.method), 100) + ", " + term.Duration(f.Time.Sub(a.at))
@@ -316,9 +326,11 @@ const maxPretty = 4 << 10
 
 func (v *verbose) pretty(raw []byte) {
 	shown := raw[:jsonraw.RuneStart(raw, min(len(raw), maxPretty))]
-	text, left := v.st.Block(string(shown)), len(raw)-len(shown)
+	text := v.st.Block(string(shown))
+	left := len(raw) - len(shown)
 	if len(raw) <= 1<<20 && jsonraw.Valid(raw) == nil {
-		text, left = string(term.EscapeHidden(render.IndentJSON(v.st, raw))), 0
+		text = string(term.EscapeHidden(render.IndentJSON(v.st, raw)))
+		left = 0
 	}
 	text = strings.TrimRight(text, "\n")
 	if left == 0 && len(text) > maxPretty {
@@ -326,7 +338,8 @@ func (v *verbose) pretty(raw []byte) {
 		if cut <= 0 {
 			cut = jsonraw.RuneStart([]byte(text), maxPretty)
 		}
-		left, text = len(text)-cut, text[:cut]
+		left = len(text) - cut
+		text = text[:cut]
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		v.b.WriteString("    " + line + "\n")

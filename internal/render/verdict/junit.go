@@ -82,7 +82,9 @@ func (s *JUnitSuite) Add(c JUnitCase) {
 
 // Write counts the suites and writes the report as XML.
 func (j *JUnit) Write(w io.Writer) error {
-	j.Tests, j.Failures, j.Errors = 0, 0, 0
+	j.Tests = 0
+	j.Failures = 0
+	j.Errors = 0
 	for _, s := range j.Suites {
 		j.Tests += s.Tests
 		j.Failures += s.Failures
@@ -129,7 +131,11 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 		switch rule.Verdict {
 		case Error:
-			c.Failure = &JUnitText{Message: term.Line(cmp.Or(rule.Why, rule.Title)), Type: rule.Verdict, Text: strings.Join(texts, "\n\n")}
+			c.Failure = &JUnitText{
+				Message: term.Line(cmp.Or(rule.Why, rule.Title)),
+				Type:    rule.Verdict,
+				Text:    strings.Join(texts, "\n\n"),
+			}
 		case NotApplicable, NotRun:
 			c.Skipped = &JUnitText{Message: term.Line(strings.TrimSuffix(rule.Verdict+": "+rule.Why, ": "))}
 		default:

@@ -42,7 +42,14 @@ func (r *Report) Markdown(w io.Writer) error {
 				got += "; stderr: " + stderr
 			}
 		}
-		return []string{f.Severity, f.Rule, sanitize.MarkdownCell(f.Subject), sanitize.Markdown(f.Title), sanitize.MarkdownCell(got), sanitize.Markdown(f.Fix)}
+		return []string{
+			f.Severity,
+			f.Rule,
+			sanitize.MarkdownCell(f.Subject),
+			sanitize.Markdown(f.Title),
+			sanitize.MarkdownCell(got),
+			sanitize.Markdown(f.Fix),
+		}
 	})
 	if h := r.Hosts; h != nil {
 		head := "Tool"
@@ -87,13 +94,25 @@ func (r *Report) Badge(w io.Writer) error {
 		color = "#616161"
 	}
 	label := "mcpc " + r.Command
-	left, right := 14+7*len(label), 14+7*len(value)
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="%[4]s: %[5]s">
+	left := 14 + 7*len(label)
+	right := 14 + 7*len(value)
+	_, err := fmt.Fprintf(
+		w,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="%[4]s: %[5]s">
 <title>%[4]s: %[5]s</title>
 <rect width="%[2]d" height="20" fill="#424242"/><rect x="%[2]d" width="%[3]d" height="20" fill="%[6]s"/>
 <g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
 <text x="%[7]d" y="14">%[4]s</text><text x="%[8]d" y="14">%[5]s</text></g>
 </svg>
-`, left+right, left, right, html.EscapeString(label), html.EscapeString(value), color, left/2, left+right/2)
+`,
+		left+right,
+		left,
+		right,
+		html.EscapeString(label),
+		html.EscapeString(value),
+		color,
+		left/2,
+		left+right/2,
+	)
 	return err
 }

@@ -179,7 +179,8 @@ func (r *Report) JSON() json.RawMessage {
 		counts[rule.Verdict]++
 	}
 	all := *r
-	all.Findings, all.Rules = append([]Finding{}, r.Findings...), append([]Rule{}, r.Rules...) // not null
+	all.Findings = append([]Finding{}, r.Findings...)
+	all.Rules = append([]Rule{}, r.Rules...) // not null
 	all.Revisions = append([]string{}, r.Revisions...)
 	raw, _ := jsonraw.Marshal(struct {
 		Summary string         `json:"summary"`
