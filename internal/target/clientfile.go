@@ -60,8 +60,8 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 	return splice(text, edit{e.at, quoted(prefix[0])}, edit{inside, added}), nil
 }
 
-// Unwrap undoes Wrap, and changes nothing where that is done. Prefix is as it was given to Wrap; its first word may have
-// another folder now.
+// Unwrap undoes Wrap, and changes nothing where that is done. Prefix is as it was given to Wrap; its first
+// word may have another folder now.
 func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, error) {
 	e, err := c.findEntry(text, server)
 	if err != nil {
@@ -197,7 +197,9 @@ func (c Client) noServer(server string, names []string) error {
 }
 
 func noCommand(server string) error {
-	return &EntryError{Text: fmt.Sprintf("the server %q has no command: mcpc tap records stdio servers only; use mcpc proxy", server)}
+	return &EntryError{
+		Text: fmt.Sprintf("the server %q has no command: mcpc tap records stdio servers only; use mcpc proxy", server),
+	}
 }
 
 func noWords(server string) error {

@@ -70,7 +70,8 @@ func (h *hider) look(v *hujson.Value, path []string) {
 	}
 	members := membersOf(v)
 	for i := range members {
-		value, inside := &members[i].Value, append(path[:len(path):len(path)], nameOf(members[i]))
+		value := &members[i].Value
+		inside := append(path[:len(path):len(path)], nameOf(members[i]))
 		if h.client.holdsValues(inside) {
 			h.edits = append(h.edits, edit{placeOf(value), h.values(value)})
 		} else {
@@ -124,7 +125,8 @@ func (c Client) hiddenTOML(text []byte) []byte {
 		hid := inValues
 		switch {
 		case n.Kind == unstable.Table || n.Kind == unstable.ArrayTable:
-			table, inValues = keysOf(n), false
+			table = keysOf(n)
+			inValues = false
 			for i := range table {
 				inValues = inValues || c.holdsValues(table[:i+1])
 			}

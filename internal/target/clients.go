@@ -61,24 +61,68 @@ var Clients = []Client{
 		paths: anywhere("$HOME/.claude.json")},
 	{Name: "claude-code-user", Title: "Claude Code (user)", Member: mcpServers, paths: anywhere("$HOME/.claude.json")},
 	{Name: "cursor", Title: "Cursor", Member: mcpServers, paths: anywhere("$HOME/.cursor/mcp.json")},
-	{Name: "cursor-project", Title: "Cursor (project)", Member: mcpServers, Project: true, paths: anywhere(".cursor/mcp.json")},
+	{
+		Name:    "cursor-project",
+		Title:   "Cursor (project)",
+		Member:  mcpServers,
+		Project: true,
+		paths:   anywhere(".cursor/mcp.json"),
+	},
 	{Name: "vscode", Title: "Visual Studio Code", Member: codeServers, paths: map[string]string{
 		"": vscode + "mcp.json", "windows": "$APPDATA/Code/User/mcp.json", "darwin": macFolder + "Code/User/mcp.json"}},
-	{Name: "vscode-project", Title: "Visual Studio Code (project)", Member: codeServers, Project: true, paths: anywhere(".vscode/mcp.json")},
+	{
+		Name:    "vscode-project",
+		Title:   "Visual Studio Code (project)",
+		Member:  codeServers,
+		Project: true,
+		paths:   anywhere(".vscode/mcp.json"),
+	},
 	{Name: "windsurf", Title: "Windsurf", Member: mcpServers, paths: anywhere("$HOME/.codeium/windsurf/mcp_config.json")},
 	{Name: "cline", Title: "Cline", Member: mcpServers, bareURL: SSE, paths: map[string]string{
 		"": vscode + clineFile, "windows": "$APPDATA/Code/User/" + clineFile, "darwin": macFolder + "Code/User/" + clineFile}},
 	{Name: "codex", Title: "Codex", Member: tomlServers, paths: anywhere("$CODEX/config.toml")},
-	{Name: "codex-project", Title: "Codex (project)", Member: tomlServers, Project: true, paths: anywhere(".codex/config.toml")},
-	{Name: "gemini", Title: "Gemini CLI", Member: mcpServers, bareURL: SSE, plainVariables: true, paths: anywhere("$HOME/.gemini/settings.json")},
-	{Name: "gemini-project", Title: "Gemini CLI (project)", Member: mcpServers, Project: true, bareURL: SSE, plainVariables: true,
-		paths: anywhere(".gemini/settings.json")},
+	{
+		Name:    "codex-project",
+		Title:   "Codex (project)",
+		Member:  tomlServers,
+		Project: true,
+		paths:   anywhere(".codex/config.toml"),
+	},
+	{
+		Name:           "gemini",
+		Title:          "Gemini CLI",
+		Member:         mcpServers,
+		bareURL:        SSE,
+		plainVariables: true,
+		paths:          anywhere("$HOME/.gemini/settings.json"),
+	},
+	{
+		Name:           "gemini-project",
+		Title:          "Gemini CLI (project)",
+		Member:         mcpServers,
+		Project:        true,
+		bareURL:        SSE,
+		plainVariables: true,
+		paths:          anywhere(".gemini/settings.json"),
+	},
 	{Name: "zed", Title: "Zed", Member: zedServers, paths: map[string]string{
 		"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json"}},
-	{Name: "zed-project", Title: "Zed (project)", Member: zedServers, Project: true, paths: anywhere(".zed/settings.json")},
+	{
+		Name:    "zed-project",
+		Title:   "Zed (project)",
+		Member:  zedServers,
+		Project: true,
+		paths:   anywhere(".zed/settings.json"),
+	},
 	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, Keyring: true, paths: map[string]string{
 		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml"}},
-	{Name: "inspector", Title: "MCP Inspector", Member: mcpServers, OwnDashes: true, paths: anywhere("$HOME/.mcp-inspector/mcp.json")},
+	{
+		Name:      "inspector",
+		Title:     "MCP Inspector",
+		Member:    mcpServers,
+		OwnDashes: true,
+		paths:     anywhere("$HOME/.mcp-inspector/mcp.json"),
+	},
 }
 
 func anywhere(file string) map[string]string { return map[string]string{"": file} }
@@ -101,7 +145,18 @@ func (c Client) File(goos string, getenv func(string) string) string {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	config := cmp.Or(getenv("XDG_CONFIG_HOME"), path.Join(home, ".config"))
 	codex := cmp.Or(getenv("CODEX_HOME"), path.Join(home, ".codex"))
-	return strings.NewReplacer("$HOME", home, "$CONFIG", config, "$APPDATA", getenv("APPDATA"), "$CODEX", codex).Replace(file)
+	return strings.NewReplacer(
+		"$HOME",
+		home,
+		"$CONFIG",
+		config,
+		"$APPDATA",
+		getenv("APPDATA"),
+		"$CODEX",
+		codex,
+	).Replace(
+		file,
+	)
 }
 
 // Editable reports whether Wrap and Unwrap understand the client's file.

@@ -33,10 +33,10 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 			s.look(table, n, false)
 		}
 	}
-	switch {
-	case s.found.command == "":
+	if s.found.command == "" {
 		return nil, noCommand(server)
-	case s.noList:
+	}
+	if s.noList {
 		return nil, noWords(server)
 	}
 	return &s.found, nil

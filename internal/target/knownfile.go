@@ -166,9 +166,15 @@ func (s *Server) read(m jsonraw.Members) {
 		s.Problem = s.nowhere(m)
 	}
 	if s.Kind == Stdio {
-		s.URL, s.Headers, s.Helper = "", nil, ""
+		s.URL = ""
+		s.Headers = nil
+		s.Helper = ""
 	} else {
-		s.Command, s.Env, s.Passed, s.EnvFile, s.Cwd = nil, nil, nil, "", ""
+		s.Command = nil
+		s.Env = nil
+		s.Passed = nil
+		s.EnvFile = ""
+		s.Cwd = ""
 	}
 }
 
@@ -201,7 +207,8 @@ func (s *Server) readCommand(m jsonraw.Members) {
 		inner, _ := jsonraw.Object(raw)
 		args, ok = list(value(inner, "args"))
 		environment = value(inner, "env")
-		if program = text(inner, "path"); program != "" {
+		program = text(inner, "path")
+		if program != "" {
 			s.Command = append([]string{program}, args...)
 		}
 	}
@@ -242,10 +249,10 @@ func (s *Server) kindOf(m jsonraw.Members) Transport {
 	case "http", "streamable-http", "streamableHttp", "streamable_http":
 		return HTTP
 	}
-	switch {
-	case len(s.Command) > 0 || s.URL == "":
+	if len(s.Command) > 0 || s.URL == "" {
 		return Stdio
-	case text(m, "httpUrl") == "" && s.Client.bareURL != "":
+	}
+	if text(m, "httpUrl") == "" && s.Client.bareURL != "" {
 		return s.Client.bareURL
 	}
 	return HTTP
@@ -258,7 +265,8 @@ func settings(raw json.RawMessage) (all []Setting) {
 	for _, m := range members {
 		s, isText := jsonraw.Text(m.Value)
 		if !isText {
-			if s = string(m.Value); s == "null" || s[0] == '{' || s[0] == '[' {
+			s = string(m.Value)
+			if s == "null" || s[0] == '{' || s[0] == '[' {
 				continue
 			}
 		}

@@ -138,7 +138,24 @@ func shortHost(host string) string {
 
 // runners start other programs: the name is in their first argument that is no
 // flag.
-var runners = []string{"npx", "bunx", "pnpx", "uvx", "pipx", "uv", "node", "bun", "deno", "tsx", "python", "python3", "go", "sh", "bash", "env"}
+var runners = []string{
+	"npx",
+	"bunx",
+	"pnpx",
+	"uvx",
+	"pipx",
+	"uv",
+	"node",
+	"bun",
+	"deno",
+	"tsx",
+	"python",
+	"python3",
+	"go",
+	"sh",
+	"bash",
+	"env",
+}
 
 // runnerWords are their subcommands.
 var runnerWords = []string{"run", "exec", "tool", "dlx", "x"}

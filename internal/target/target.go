@@ -138,7 +138,8 @@ func Parse(in Input) (Target, error) {
 // parseText reads one TARGET: the built-in demo server, then a session, which is what
 // the user made with mcpc itself, then a name in a configuration, then a URL.
 func parseText(text string, from Source, in Input) (Target, error) {
-	sessions, known := in.Sessions, []string(nil)
+	sessions := in.Sessions
+	known := []string(nil)
 	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
 		known = in.Known()
 	}
@@ -146,7 +147,12 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	_, ofClient := ClientNamed(client)
 	switch {
 	case text == "":
-		return Target{}, wrong("target", from, "the server is empty", "name a URL, a session, a server that "+wire.Run("servers")+" shows, or "+demoName)
+		return Target{}, wrong(
+			"target",
+			from,
+			"the server is empty",
+			"name a URL, a session, a server that "+wire.Run("servers")+" shows, or "+demoName,
+		)
 	case text == demoName:
 		return Target{Kind: Demo, Source: from}, nil
 	case slices.Contains(sessions, text):
@@ -173,7 +179,12 @@ func parseText(text string, from Source, in Input) (Target, error) {
 // parseCommand checks an argument vector; its words are taken as they are.
 func parseCommand(argv []string) (Target, error) {
 	if len(argv) == 0 {
-		return Target{}, wrong("command", FromCommand, `there is no command after "--"`, wire.Run("list -- COMMAND ARGUMENT..."))
+		return Target{}, wrong(
+			"command",
+			FromCommand,
+			`there is no command after "--"`,
+			wire.Run("list -- COMMAND ARGUMENT..."),
+		)
 	}
 	if argv[0] == "" {
 		return Target{}, wrong("command", FromCommand, `the command after "--" is empty`, "name a program")

@@ -28,9 +28,11 @@ func parseURL(text string) (string, *Error) {
 	if err != nil {
 		return "", err
 	}
-	authority, tail := rest, ""
+	authority := rest
+	tail := ""
 	if i := strings.IndexAny(rest, "/?#\\"); i >= 0 {
-		authority, tail = rest[:i], rest[i:]
+		authority = rest[:i]
+		tail = rest[i:]
 	}
 	host, port, err := parseAuthority(authority)
 	if err != nil {
@@ -55,12 +57,13 @@ func checkCharacters(text string) *Error {
 		return wrong("url", 0, "the URL is not valid UTF-8", "type it again in ASCII")
 	}
 	for i, r := range text {
-		switch {
-		case r == ' ' && strings.TrimSpace(text) != text:
+		if r == ' ' && strings.TrimSpace(text) != text {
 			return wrong("url", 0, "the URL has a leading or trailing space", "remove the space")
-		case r == ' ':
+		}
+		if r == ' ' {
 			return wrong("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
-		case !unicode.IsPrint(r):
+		}
+		if !unicode.IsPrint(r) {
 			return wrong("url", 0, fmt.Sprintf("the URL has the invisible character %U at byte %d", r, i), "remove it")
 		}
 	}
@@ -71,10 +74,10 @@ func checkCharacters(text string) *Error {
 func cutScheme(text string) (scheme, rest string, err *Error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	lower := strings.ToLower(scheme)
-	switch {
-	case ok && (lower == "http" || lower == "https"):
+	if ok && (lower == "http" || lower == "https") {
 		return lower, rest, nil
-	case ok && scheme != "" && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
+	}
+	if ok && scheme != "" && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "" {
 		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
 			"use an http or https URL, or a stdio server: "+wire.Run("list -- COMMAND"))
 	}
@@ -83,7 +86,12 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
 		}
 		if bare := s[:len(s)-1]; len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") {
-			return "", "", wrong("scheme", 0, fmt.Sprintf("the URL has no %q after %q", ":", bare), wire.Hint("write "+s+"//HOST"))
+			return "", "", wrong(
+				"scheme",
+				0,
+				fmt.Sprintf("the URL has no %q after %q", ":", bare),
+				wire.Hint("write "+s+"//HOST"),
+			)
 		}
 	}
 	return "", "", withoutScheme(text)
@@ -99,7 +107,12 @@ var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
 func withoutScheme(text string) *Error {
 	err := wrong("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
 	if scopedPackage().MatchString(text) {
-		return wrong("scheme", 0, "the server is an npm package, not a URL", "start it with npx: "+wire.Run("list -- npx -y "+text))
+		return wrong(
+			"scheme",
+			0,
+			"the server is an npm package, not a URL",
+			"start it with npx: "+wire.Run("list -- npx -y "+text),
+		)
 	}
 	bare := strings.TrimPrefix(text, "//")
 	if strings.ContainsAny(bare, "?@") {
@@ -135,7 +148,8 @@ func parseAuthority(authority string) (host, port string, err *Error) {
 	}
 	host = authority
 	if i := strings.LastIndexByte(authority, ':'); i > strings.IndexByte(authority, ']') {
-		host, port = authority[:i], authority[i+1:]
+		host = authority[:i]
+		port = authority[i+1:]
 	}
 	if strings.HasPrefix(host, "[") {
 		host, err = parseIPv6(host)
@@ -190,14 +204,24 @@ func parseHost(host string) (string, *Error) {
 		// mistake would send the request to another host.
 		return "", wrong("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
 	case strings.Contains(host, ":"):
-		return "", wrong("host", 0, "the URL's host has more than one colon", "put an IPv6 address in brackets: http://[::1]:3001/mcp")
+		return "", wrong(
+			"host",
+			0,
+			"the URL's host has more than one colon",
+			"put an IPv6 address in brackets: http://[::1]:3001/mcp",
+		)
 	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !goodLabels(name):
 		return "", wrong("host", 0, "the URL's host is not a host name", hint)
 	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
 		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers and
 		// names to others.
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
-			return "", wrong("host", 0, "the URL's host is neither a name nor a whole IPv4 address", "write all four numbers, such as 127.0.0.1")
+			return "", wrong(
+				"host",
+				0,
+				"the URL's host is neither a name nor a whole IPv4 address",
+				"write all four numbers, such as 127.0.0.1",
+			)
 		}
 	}
 	return host, nil
@@ -231,7 +255,12 @@ func parseTail(tail string) (string, *Error) {
 	}
 	path, query, hasQuery := strings.Cut(tail, "?")
 	if !goodEscapes(path) {
-		return "", wrong("path", 0, "the URL's path has a % that is not followed by two hexadecimal digits", "write a percent sign as %25")
+		return "", wrong(
+			"path",
+			0,
+			"the URL's path has a % that is not followed by two hexadecimal digits",
+			"write a percent sign as %25",
+		)
 	}
 	path = cmp.Or(path, "/")
 	if hasQuery {

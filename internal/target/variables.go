@@ -83,15 +83,15 @@ type variable struct {
 
 func (s Server) expand(text string, l Lookup) (string, error) {
 	return s.eachVariable(text, func(v variable) (string, error) {
-		switch {
-		case v.env != "":
+		if v.env != "" {
 			if value, ok := l.Env(v.env); ok && (value != "" || !v.given) {
 				return value, nil
 			} else if v.given {
 				return v.fallback, nil
 			}
 			return "", &VariableError{Variable: v.whole, Env: v.env}
-		case v.input != "":
+		}
+		if v.input != "" {
 			i := slices.IndexFunc(s.Inputs, func(in Asked) bool { return in.ID == v.input })
 			if i < 0 || l.Input == nil {
 				return "", &VariableError{Variable: v.whole}
@@ -159,7 +159,8 @@ func variableIn(inner, whole string) variable {
 		return v
 	}
 	name, fallback, given := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
-	v.fallback, v.given = fallback, given
+	v.fallback = fallback
+	v.given = given
 	words := []string{"workspaceFolder", "workspaceRoot", "cwd", "workspaceFolderBasename", "userHome", "pathSeparator"}
 	if isVariable(name) && (strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)) {
 		v.env = name
