@@ -66,7 +66,8 @@ func (t *Terminal) take() error {
 	mode.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 	mode.Iflag &^= unix.IXON | unix.ICRNL
 	// A read ends after a tenth of a second, with nothing where no byte came.
-	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 0, 1
+	mode.Cc[unix.VMIN] = 0
+	mode.Cc[unix.VTIME] = 1
 	if err := unix.IoctlSetTermios(t.fd, setMode, mode); err != nil {
 		return err
 	}
@@ -88,12 +89,13 @@ func (t *Terminal) Ask(patience int) Facts {
 	block := make([]byte, 1024)
 	for silent, reads := 0, 0; silent < silence*patience && reads < mostReads && len(reply) < mostBytes; reads++ {
 		n, err := unix.Read(t.fd, block)
-		switch {
-		case errors.Is(err, unix.EINTR):
+		if errors.Is(err, unix.EINTR) {
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return Facts{}
-		case n == 0:
+		}
+		if n == 0 {
 			silent++
 			continue
 		}
@@ -206,22 +208,24 @@ func Read(ctx context.Context, f *os.File, block []byte) (int, error) {
 		wanted.Set(fd)
 		// Not poll, which has no terminals on macOS.
 		n, err := unix.Select(fd+1, &wanted, nil, nil, &unix.Timeval{Usec: glance})
-		switch {
-		case errors.Is(err, unix.EINTR) || err == nil && n == 0:
+		if errors.Is(err, unix.EINTR) || err == nil && n == 0 {
 			continue
-		case err != nil || own < 0:
+		}
+		if err != nil || own < 0 {
 			return f.Read(block)
-		case !foreground(own): // what is typed is for another process, and a read would stop this one
+		}
+		if !foreground(own) { // what is typed is for another process, and a read would stop this one
 			_, _ = unix.Select(0, nil, nil, nil, &unix.Timeval{Usec: glance})
 			continue
 		}
 		n, err = unix.Read(own, block)
-		switch {
-		case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
+		if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 			continue // Ctrl-C throws away what was there a moment ago
-		case err != nil:
+		}
+		if err != nil {
 			return 0, err
-		case n == 0:
+		}
+		if n == 0 {
 			return 0, io.EOF
 		}
 		return n, nil
