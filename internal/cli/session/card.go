@@ -84,10 +84,10 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 		values.Ask = nil
 	}
 	d.plan, err = card.Resolve(d.choice, values)
-	switch {
-	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
-	case err != nil:
+	}
+	if err != nil {
 		return cmdutil.Exit(CardFailed(found.From, err))
 	}
 	if out := found.Permitted(ctx, d.plan.URL); !out.Good() {
@@ -154,7 +154,13 @@ func (d *described) server(values card.Values, approved bool) (*connect.CardServ
 	if err != nil {
 		return nil, err
 	}
-	s := &connect.CardServer{Entry: d.plan.Entry(d.Server.Name), File: d.From, Folder: folder, Given: map[string]string{}, Approved: approved}
+	s := &connect.CardServer{
+		Entry:    d.plan.Entry(d.Server.Name),
+		File:     d.From,
+		Folder:   folder,
+		Given:    map[string]string{},
+		Approved: approved,
+	}
 	for _, in := range d.plan.Inputs {
 		if given := values.Given[in.ID]; len(given) > 0 {
 			s.Given[in.ID] = given[0]
@@ -209,7 +215,8 @@ func asConfigured(s *connect.CardServer) target.Server {
 
 // show prints the plan, and does nothing of it.
 func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.CardServer) error {
-	server, rows := asConfigured(s), d.facts(f)
+	server := asConfigured(s)
+	rows := d.facts(f)
 	f.Env.LearnServer(server)
 	raw, err := jsonraw.Marshal(struct {
 		Name         string       `json:"name"`
@@ -225,7 +232,9 @@ func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.Car
 		Warnings     []string     `json:"warnings,omitempty"`
 		Instructions []string     `json:"instructions,omitempty"`
 	}{d.Server.Name, d.Server.Version, d.Server.Status, d.From, d.plan.Kind, f.Secrets.Command(server.Command), target.Names(server.Env),
-		f.Secrets.Text(redact.RedactURL(server.URL)), target.Names(server.Headers), d.plan.Inputs, d.plan.Warnings, d.plan.Instructions})
+		f.Secrets.Text(
+			redact.RedactURL(server.URL),
+		), target.Names(server.Headers), d.plan.Inputs, d.plan.Warnings, d.plan.Instructions})
 	if err != nil {
 		return err
 	}

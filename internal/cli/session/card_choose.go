@@ -18,7 +18,12 @@ func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 	var usable []card.Choice
 	for i, c := range all {
 		plan, err := card.Resolve(c, card.Values{})
-		line := strings.TrimSpace(plan.Kind + " " + plan.URL + strings.Join(sliceutil.Map(plan.Command, func(word string) string { return host.ShownWord(word) + " " }), ""))
+		line := strings.TrimSpace(
+			plan.Kind + " " + plan.URL + strings.Join(
+				sliceutil.Map(plan.Command, func(word string) string { return host.ShownWord(word) + " " }),
+				"",
+			),
+		)
 		if err != nil {
 			line += " (" + err.Error() + ")"
 		} else {

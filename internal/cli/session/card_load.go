@@ -33,7 +33,12 @@ const (
 )
 
 // wellKnown are the addresses that are tried at a host. All but the first are outdated.
-var wellKnown = []string{"/.well-known/ai-catalog.json", "/.well-known/mcp/catalog.json", "/.well-known/mcp/server-card.json", "/.well-known/mcp.json"}
+var wellKnown = []string{
+	"/.well-known/ai-catalog.json",
+	"/.well-known/mcp/catalog.json",
+	"/.well-known/mcp/server-card.json",
+	"/.well-known/mcp.json",
+}
 
 // accepted is the Accept field of requests for documents.
 const accepted = card.CatalogType + ", " + card.CardType + ", application/json;q=0.5"
@@ -71,7 +76,12 @@ func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard,
 	for _, word := range strings.FieldsFunc(pick, func(r rune) bool { return r == '.' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 {
-			return FoundCard{}, nil, usage.Outcome(usage.New(fmt.Sprintf("--pick %q is not a number of the list", pick), "--pick 1, or --pick 2.1 for an entry of an entry"))
+			return FoundCard{}, nil, usage.Outcome(
+				usage.New(
+					fmt.Sprintf("--pick %q is not a number of the list", pick),
+					"--pick 1, or --pick 2.1 for an entry of an entry",
+				),
+			)
 		}
 		l.picks = append(l.picks, n)
 	}
@@ -99,16 +109,17 @@ var hostWord = sync.OnceValue(func() *regexp.Regexp {
 // source reads what the user named.
 func (l *loader) source(ctx context.Context, source string) (raw []byte, from string, out wire.Outcome) {
 	_, statErr := os.Stat(source)
-	switch {
-	case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
+	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
 		got, out := l.get(ctx, source)
 		if out.Good() && got.Status != http.StatusOK {
 			out = missing(source, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
 		}
 		return got.Raw, got.URL, out
-	case statErr != nil && hostWord().MatchString(source) && filepath.Ext(source) != ".json":
+	}
+	if statErr != nil && hostWord().MatchString(source) && filepath.Ext(source) != ".json" {
 		return l.atHost(ctx, source)
-	case strings.Contains(source, "://"):
+	}
+	if strings.Contains(source, "://") {
 		return nil, "", usage.Outcome(usage.New("--card takes a file, an https URL or a host", "a file is named by its path"))
 	}
 	l.fromFile = true
@@ -175,14 +186,26 @@ func (l *loader) get(ctx context.Context, where string) (auth.Fetched, wire.Outc
 		return got, unusable(where, "answered with more than 1 MiB", wire.BadResponse)
 	}
 	if l.env.Verbose > 0 {
-		l.env.UI.Note(fmt.Sprintf("card: %s answered HTTP %d, %s", redact.RedactURL(got.URL), got.Status, cmp.Or(got.Type, "without a Content-Type")))
+		l.env.UI.Note(
+			fmt.Sprintf(
+				"card: %s answered HTTP %d, %s",
+				redact.RedactURL(got.URL),
+				got.Status,
+				cmp.Or(got.Type, "without a Content-Type"),
+			),
+		)
 	}
 	return got, wire.Outcome{}
 }
 
 // unusable is the ending where a document leads to no server.
 func unusable(from, text string, kind wire.Kind) wire.Outcome {
-	o := wire.Outcome{Kind: kind, Text: jsonraw.Excerpt([]byte(text), host.MostSaid), Where: redact.RedactURL(from), Phase: "card"}
+	o := wire.Outcome{
+		Kind:  kind,
+		Text:  jsonraw.Excerpt([]byte(text), host.MostSaid),
+		Where: redact.RedactURL(from),
+		Phase: "card",
+	}
 	switch kind {
 	case wire.Usage:
 		o.Phase = "arguments"
@@ -195,19 +218,21 @@ func unusable(from, text string, kind wire.Kind) wire.Outcome {
 // missing is the ending where an answer has no document.
 func missing(from, text string) wire.Outcome {
 	o := unusable(from, text, wire.Transport)
-	o.Reached, o.Hint = wire.Answered, "--card takes the URL of a card itself, a host that publishes one, or a file"
+	o.Reached = wire.Answered
+	o.Hint = "--card takes the URL of a card itself, a host that publishes one, or a file"
 	return o.As(wire.Before)
 }
 
 // CardFailed is the ending for an error of package card about the document at from.
 func CardFailed(from string, err error) wire.Outcome {
 	failed, ok := errors.AsType[*card.Error](err)
-	switch {
-	case !ok:
+	if !ok {
 		return usage.Outcome(err)
-	case failed.Refused:
+	}
+	if failed.Refused {
 		return unusable(from, failed.Text, wire.Refused)
-	case strings.Contains(from, "://"):
+	}
+	if strings.Contains(from, "://") {
 		return unusable(from, failed.Text, wire.BadResponse)
 	}
 	return unusable(from, failed.Text, wire.Usage)
@@ -231,12 +256,18 @@ func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int)
 		lines = append(lines, e.String())
 	}
 	if doc.IsCatalog && len(lines) == 0 {
-		return f, CardFailed(from, &card.Error{Text: fmt.Sprintf("the catalog has no MCP server, and %s of other types", english.Plural(doc.Skipped, "item"))})
+		return f, CardFailed(
+			from,
+			&card.Error{
+				Text: fmt.Sprintf("the catalog has no MCP server, and %s of other types", english.Plural(doc.Skipped, "item")),
+			},
+		)
 	}
 	i := 0
 	if len(lines) > 1 {
 		var out wire.Outcome
-		if i, out = l.choose(from, lines); i < 0 {
+		i, out = l.choose(from, lines)
+		if i < 0 {
 			for n, line := range lines[:min(len(lines), mostLines)] {
 				f.Several = append(f.Several, l.number(n)+"\t"+line)
 			}
@@ -268,7 +299,11 @@ func (l *loader) choose(from string, lines []string) (int, wire.Outcome) {
 	}
 	n := l.picks[0]
 	if n > len(lines) {
-		return -1, unusable(from, fmt.Sprintf("--pick %s: there are %d to choose from", l.number(n-1), len(lines)), wire.Usage)
+		return -1, unusable(
+			from,
+			fmt.Sprintf("--pick %s: there are %d to choose from", l.number(n-1), len(lines)),
+			wire.Usage,
+		)
 	}
 	l.picks, l.path = l.picks[1:], append(l.path, strconv.Itoa(n))
 	return n - 1, wire.Outcome{}

@@ -76,7 +76,11 @@ drafts, so that it needs --experimental (mcpc help targets).`,
 	}
 	cmd.Flags().StringVar(&o.name, "as", "", "session `name`")
 	cmd.Flags().BoolVar(&o.keep.On, "keep", false, "keep the server after -- running for later commands")
-	cmd.Flags().Var((*cmdutil.Seconds)(&o.keep.Idle), "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
+	cmd.Flags().Var(
+		(*cmdutil.Seconds)(&o.keep.Idle),
+		"idle",
+		"with --keep: stop it after this idle time (default 10m, 0 never)",
+	)
 	o.card.flags(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	return cmd
@@ -102,7 +106,9 @@ func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 
 // runInit opens the session. by is the server of a card, or nil.
 func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect.Options, by *described) error {
-	how.RequireServerInfo, how.NoResume, how.Remembers = true, true, true
+	how.RequireServerInfo = true
+	how.NoResume = true
+	how.Remembers = true
 	if o.keep.On {
 		how.Keep = &o.keep
 	}
@@ -113,13 +119,21 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 	if err := keepSession(ctx, c, o.name); err != nil {
 		failed := connect.StateFailed(err)
 		if errors.Is(err, keepalive.ErrGone) {
-			failed = wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err,
-				Where: c.Where, Hint: wire.Run("init --keep "+c.Saved.Name) + " starts it again"}
+			failed = wire.Outcome{
+				Kind:  wire.Transport,
+				Phase: "close",
+				Text:  "the server exited before it could be kept",
+				Err:   err,
+				Where: c.Where,
+				Hint:  wire.Run("init --keep "+c.Saved.Name) + " starts it again",
+			}
 		}
 		return cmdutil.Exit(f.Afterwards(failed))
 	}
 	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
-		f.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
+		f.Warn(
+			"the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored",
+		)
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return introduce(c, w, st) }
@@ -132,8 +146,8 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 	return cmdutil.Join(err, by.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
 }
 
-// showSessionID shows the session id with --explain, which hides it as a credential everywhere else: only to a reader at
-// a terminal, only for a server on this machine, and only when the session is opened.
+// showSessionID shows the session id with --explain, which hides it as a credential everywhere else: only to
+// a reader at a terminal, only for a server on this machine, and only when the session is opened.
 func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
 	u, err := url.Parse(c.Saved.Endpoint)
 	id := c.Memory().SessionID
@@ -153,9 +167,12 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		return err
 	}
 	place := *cmp.Or(c.Saved, c.OneOff)
-	place.Reach, place.Account = c.Env.Route.Kept(), c.Env.Auth.Account
+	place.Reach = c.Env.Route.Kept()
+	place.Account = c.Env.Auth.Account
 	if c.Origin != nil { // its file is not copied: it may hold secrets
-		place.Endpoint, place.Command, place.Folder = "", nil, ""
+		place.Endpoint = ""
+		place.Command = nil
+		place.Folder = ""
 		if err := c.Env.Trust(ctx, c.Store, *c.Origin); err != nil {
 			return err
 		}
@@ -174,7 +191,8 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		})))
 		connect.FillSession(&place, memory)
 		place.Pinned = c.Env.Protocol != ""
-		if place.Answering = nil; !host.IsZero(c.Answering) {
+		place.Answering = nil
+		if !host.IsZero(c.Answering) {
 			place.Answering = &c.Answering
 		}
 		place.OpenedAt, place.NextID = c.Env.Now(), c.LastID()+1
@@ -210,7 +228,9 @@ func replaced(c *connect.Conn) bool {
 
 func samePlace(a, b state.Session) bool {
 	if a.From != nil && b.From != nil {
-		return a.From.File == b.From.File && a.From.Folder == b.From.Folder && a.From.Client == b.From.Client && a.From.Name == b.From.Name && a.Account == b.Account
+		return a.From.File == b.From.File && a.From.Folder == b.From.Folder && a.From.Client == b.From.Client &&
+			a.From.Name == b.From.Name &&
+			a.Account == b.Account
 	}
 	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
 }

@@ -48,10 +48,10 @@ func lookAtHeld(ctx context.Context, all []state.Session) map[string]*keepalive.
 
 // heldCell says in a table what has become of a session's server.
 func heldCell(s state.Session, facts *keepalive.Status) string {
-	switch {
-	case s.Held == nil:
+	if s.Held == nil {
 		return ""
-	case facts == nil:
+	}
+	if facts == nil {
 		return "has ended"
 	}
 	return fmt.Sprintf("%s, process %d", leftWord(*facts), facts.PID)
@@ -59,12 +59,13 @@ func heldCell(s state.Session, facts *keepalive.Status) string {
 
 // leftWord says how long a server will be held.
 func leftWord(f keepalive.Status) string {
-	switch {
-	case f.Idle == 0:
+	if f.Idle == 0 {
 		return "until mcpc close"
-	case f.Users > 0:
+	}
+	if f.Users > 0 {
 		return "in use"
-	case f.Left < time.Minute:
+	}
+	if f.Left < time.Minute {
 		return english.Duration(f.Left.Round(time.Second)) + " left"
 	}
 	return english.Duration(f.Left.Round(time.Minute)) + " left"
@@ -82,10 +83,10 @@ type heldRow struct {
 }
 
 func heldRowOf(s state.Session, f *keepalive.Status) *heldRow {
-	switch {
-	case s.Held == nil:
+	if s.Held == nil {
 		return nil
-	case f == nil:
+	}
+	if f == nil {
 		return &heldRow{PID: s.Held.PID, Since: s.Held.Since, Idle: s.Held.Idle.Seconds()}
 	}
 	return &heldRow{true, f.PID, f.Server, f.Since, f.Idle.Seconds(), f.Left.Seconds(), f.Users}

@@ -64,16 +64,22 @@ func runSessions(ctx context.Context, f *cmdutil.Factory) error {
 	if len(all) == 0 {
 		f.Note("no sessions: mcpc init TARGET opens one")
 	}
-	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(sessionsJSON(f, all, st.Current(), held), func(w io.Writer, style term.Style) error {
-		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(f, all, st.Current(), store)
-		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
-			head = append(head, "HELD")
-			for i, s := range all {
-				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
+	return cmdutil.Show(
+		ctx,
+		f,
+		wire.Outcome{},
+		cmdutil.Document(sessionsJSON(f, all, st.Current(), held), func(w io.Writer, style term.Style) error {
+			head := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}
+			rows := sessionRows(f, all, st.Current(), store)
+			if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
+				head = append(head, "HELD")
+				for i, s := range all {
+					rows[i] = append(rows[i], heldCell(s, held[s.Name]))
+				}
 			}
-		}
-		return term.Table(w, style, head, rows)
-	}))
+			return term.Table(w, style, head, rows)
+		}),
+	)
 }
 
 func sessionRows(f *cmdutil.Factory, all []state.Session, current string, store *state.Store) [][]string {
@@ -83,7 +89,16 @@ func sessionRows(f *cmdutil.Factory, all []state.Session, current string, store 
 		if s.Name == current {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark, s.Name, f.Secrets.Text(placeOf(s)), s.Revision, english.Ago(f.Now(), cmp.Or(store.LastUsed(s), s.OpenedAt))})
+		rows = append(
+			rows,
+			[]string{
+				mark,
+				s.Name,
+				f.Secrets.Text(placeOf(s)),
+				s.Revision,
+				english.Ago(f.Now(), cmp.Or(store.LastUsed(s), s.OpenedAt)),
+			},
+		)
 	}
 	return rows
 }
@@ -104,7 +119,12 @@ func placeOf(s state.Session) string {
 }
 
 // sessionsJSON is what a script reads; no member of it is a secret.
-func sessionsJSON(f *cmdutil.Factory, all []state.Session, current string, held map[string]*keepalive.Status) json.RawMessage {
+func sessionsJSON(
+	f *cmdutil.Factory,
+	all []state.Session,
+	current string,
+	held map[string]*keepalive.Status,
+) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
 		Current   bool            `json:"current"`
@@ -125,8 +145,22 @@ func sessionsJSON(f *cmdutil.Factory, all []state.Session, current string, held 
 			copied := *from
 			copied.Entry, from = "", &copied
 		}
-		rows = append(rows, row{s.Name, s.Name == current, f.Secrets.Text(redact.RedactURL(s.Endpoint)), f.Secrets.Command(s.Command), s.Folder, from,
-			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
+		rows = append(
+			rows,
+			row{
+				s.Name,
+				s.Name == current,
+				f.Secrets.Text(redact.RedactURL(s.Endpoint)),
+				f.Secrets.Command(s.Command),
+				s.Folder,
+				from,
+				s.Transport,
+				s.Revision,
+				s.ServerInfo,
+				s.OpenedAt,
+				heldRowOf(s, held[s.Name]),
+			},
+		)
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})
 	return raw
@@ -198,7 +232,12 @@ func noSession(name string, known []string) wire.Outcome {
 	if name == "" {
 		return usage.Outcome(usage.New("no current session", wire.Run("sessions")+" lists them"))
 	}
-	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), suggest.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them")))
+	return usage.Outcome(
+		usage.New(
+			fmt.Sprintf("no session is named %q", name),
+			suggest.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them"),
+		),
+	)
 }
 
 // closeOne forgets a session before it tells the server, which may be gone.
@@ -224,15 +263,23 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := c.FindOrigin(s.From); !out.Good() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed || !c.SettleOrigin(ctx, false).Good() {
+		if out := c.FindOrigin(s.From); !out.Good() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed ||
+			!c.SettleOrigin(ctx, false).Good() {
 			return nil
 		}
 		fields = c.WithFields(fields)
 	}
 	c.LearnSecrets(fields)
 	f.ShowTraffic(f.Verbose, f.Explain)
-	opt := client.Options{Version: f.Version, Fields: fields, Limits: f.Limits, Now: f.Now, Tap: c.Tap(), Secrets: &f.Secrets,
-		Found: func(finding wire.Finding) { f.Note(finding.Text) }}
+	opt := client.Options{
+		Version: f.Version,
+		Fields:  fields,
+		Limits:  f.Limits,
+		Now:     f.Now,
+		Tap:     c.Tap(),
+		Secrets: &f.Secrets,
+		Found:   func(finding wire.Finding) { f.Note(finding.Text) },
+	}
 	c.SetServer(&opt)
 	if err := c.SetNetwork(&opt); err != nil {
 		return err
@@ -240,7 +287,12 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	if err := guardEnd(c, &opt); err != nil {
 		return err
 	}
-	opt.Resume = &client.Memory{Revision: s.Revision, Transport: transport.StreamableHTTP, SessionID: string(s.SessionID), Cookies: string(s.Cookies)}
+	opt.Resume = &client.Memory{
+		Revision:  s.Revision,
+		Transport: transport.StreamableHTTP,
+		SessionID: string(s.SessionID),
+		Cookies:   string(s.Cookies),
+	}
 	session, out := client.Open(ctx, opt)
 	if out.Good() {
 		session.Close(ctx, true)

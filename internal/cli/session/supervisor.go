@@ -39,8 +39,11 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 			_ = in.Close()
 			f.Talking.Store(true)
 			defer f.Talking.Store(false)
-			keepalive.Run(cmd.Context(), keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
-				Message: f.Limits.WithDefaults().Message, Opener: opener, Now: f.Now})
+			keepalive.Run(
+				cmd.Context(),
+				keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
+					Message: f.Limits.WithDefaults().Message, Opener: opener, Now: f.Now},
+			)
 			return nil
 		},
 	}

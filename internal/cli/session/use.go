@@ -41,13 +41,12 @@ func useSession(ctx context.Context, f *cmdutil.Factory, name string) error {
 		there = name != "" && st.SetCurrent(name)
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
-	case !there:
-		return cmdutil.Exit(noSession(name, st.Names()))
-	default:
-		f.Note("the current session is " + name)
 	}
+	if !there {
+		return cmdutil.Exit(noSession(name, st.Names()))
+	}
+	f.Note("the current session is " + name)
 	return nil
 }
