@@ -47,15 +47,24 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string) error {
 	switch {
 	case f.Shell != nil:
-		return usage.New("the shell uses one server, and "+command+" all known servers", wire.Run(command)+", in another terminal")
+		return usage.New(
+			"the shell uses one server, and "+command+" all known servers",
+			wire.Run(command)+", in another terminal",
+		)
 	case o.parallel < 1:
 		return usage.New("--parallel must be 1 or more", "--parallel 1 queries one after the other")
 	case f.ServerGiven || argv != nil:
-		return usage.New(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.RunOnServer("list"))
+		return usage.New(
+			command+" queries all known servers, and one is named",
+			"remove -s and --, or query that one: "+wire.RunOnServer("list"),
+		)
 	case len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "":
 		return usage.New("header fields and tokens would be sent to every server", "use -s NAME")
 	case f.RecordTo != "" && f.RecordTo != host.OffWord:
-		return usage.New("--record FILE holds one connection, and this opens one per server", wire.Run("log")+" lists the recordings")
+		return usage.New(
+			"--record FILE holds one connection, and this opens one per server",
+			wire.Run("log")+" lists the recordings",
+		)
 	}
 	return nil
 }
@@ -93,7 +102,8 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 		}
 		return render.Sections(w, st, sectionsOf(asked, st, o))
 	}}
-	found, answered := 0, 0
+	found := 0
+	answered := 0
 	for _, s := range asked {
 		if s.Out.Good() {
 			answered++
@@ -151,13 +161,17 @@ func inVain(words []string, answered int) wire.Outcome {
 // askAll asks them, so many at once, and shows how many answered.
 func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
 	var mu sync.Mutex
-	waiting, done := []string{}, 0
+	waiting := []string{}
+	done := 0
 	tell := func(change func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		change()
 		f.Progress.Update(jsonraw.Members{
-			{Name: "progress", Value: json.RawMessage(fmt.Sprint(done))}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
+			{
+				Name:  "progress",
+				Value: json.RawMessage(fmt.Sprint(done)),
+			}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
 			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))}})
 	}
 	room := make(chan struct{}, o.parallel)
@@ -202,7 +216,8 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 			s.Out = closed
 		}
 	}()
-	if s.Out = out; !out.Good() {
+	s.Out = out
+	if !out.Good() {
 		return
 	}
 	s.revision = c.Revision()
@@ -211,7 +226,8 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 		if client.UnknownMethod(out) {
 			continue
 		}
-		if list.Items = holding(list.Items, o.words); len(list.Items) > 0 {
+		list.Items = holding(list.Items, o.words)
+		if len(list.Items) > 0 {
 			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: c.SortEntries(k, list)})
 		}
 		if s.Out.Good() {

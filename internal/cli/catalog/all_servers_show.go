@@ -58,7 +58,8 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 			name := st.Line(s.ID)
 			part := render.Section{Heading: name, Prefix: name}
 			if len(o.kinds) > 1 {
-				part.Heading, part.Prefix = name+" "+l.Many, name+"\t"+l.One
+				part.Heading = name + " " + l.Many
+				part.Prefix = name + "\t" + l.One
 			}
 			if len(s.Also) > 0 {
 				part.Heading += st.Line(" (the same as " + strings.Join(s.Also, ", ") + ")")
@@ -106,7 +107,11 @@ func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMes
 		}
 		row = text(row, "revision", s.revision)
 		if !s.Out.Good() {
-			row = jsonraw.With(row, "error", text(text(text(nil, "kind", string(s.Out.Kind)), "message", s.Out.Text), "hint", s.Out.Hint.String()))
+			row = jsonraw.With(
+				row,
+				"error",
+				text(text(text(nil, "kind", string(s.Out.Kind)), "message", s.Out.Text), "hint", s.Out.Hint.String()),
+			)
 		}
 		for _, l := range s.lists {
 			if bills {
@@ -134,13 +139,23 @@ func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMes
 // EndingOfAll tells of each failure, and is the worst of them; told is set where there
 // is no more to say than that. That only servers were known which wait for a yes is no
 // success.
-func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, left []cmdutil.Unasked) (worst wire.Outcome, told bool) {
+func EndingOfAll(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	asked []*Surveyed,
+	left []cmdutil.Unasked,
+) (worst wire.Outcome, told bool) {
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
 	}
 	waiting := slices.ContainsFunc(left, func(u cmdutil.Unasked) bool { return u.Why == cmdutil.NotTrusted })
 	if len(asked) == 0 && waiting {
-		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: wire.Run("trust NAME") + " approves one"}, false
+		return wire.Outcome{
+			Kind:  wire.Refused,
+			Phase: "arguments",
+			Text:  "no known server is trusted yet",
+			Hint:  wire.Run("trust NAME") + " approves one",
+		}, false
 	}
 	var failed []string
 	for _, s := range asked {

@@ -62,10 +62,10 @@ resource makes exit code 1.`,
 				return err
 			}
 			o.argv = argv
-			switch {
-			case !appInfo:
+			if !appInfo {
 				return runDescribe(cmd.Context(), f, o)
-			case o.kind != connect.ToolKind:
+			}
+			if o.kind != connect.ToolKind {
 				return usage.New("--app-info takes a tool", wire.RunOnServer("describe TOOL --app-info"))
 			}
 			return showApp(cmd.Context(), f, o.name, argv)
@@ -84,11 +84,22 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := connect.KindNamed(words[0])
 		if !ok {
-			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), suggest.DidYouMean(wire.RunOnServer("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template", "skill"}, wire.RunOnServer("describe tool|prompt|resource|template|skill NAME")))
+			return o, usage.New(
+				fmt.Sprintf("unknown kind %q", words[0]),
+				suggest.DidYouMean(
+					wire.RunOnServer("describe %s "+shellwords.Quote(words[1])),
+					words[0],
+					[]string{"tool", "prompt", "resource", "template", "skill"},
+					wire.RunOnServer("describe tool|prompt|resource|template|skill NAME"),
+				),
+			)
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, usage.New("describe takes one name, optionally after its kind", wire.RunOnServer("list all")+" shows what is available")
+		return o, usage.New(
+			"describe takes one name, optionally after its kind",
+			wire.RunOnServer("list all")+" shows what is available",
+		)
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: connect.ToolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):
@@ -135,7 +146,11 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 			continue
 		}
 		if _, out := c.Entry(ctx, k, o.name); out.Good() {
-			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.RunOnServer("describe "+k.One+" "+shellwords.Quote(o.name))
+			return "there is a " + wire.Hint(
+				k.One,
+			) + " of that name: " + wire.RunOnServer(
+				"describe "+k.One+" "+shellwords.Quote(o.name),
+			)
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); settings != nil {
@@ -194,18 +209,30 @@ func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string
 		return cmdutil.Exit(out)
 	}
 	tool, out := c.Define(ctx, name)
-	switch {
-	case !out.Good():
+	if !out.Good() {
 		out.Method = connect.ToolKind.Method
 		return cmdutil.Exit(out)
-	case tool.UI == "":
-		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Text: "the tool " + f.ErrStyle.Line(name) + " declares no UI resource (MCP Apps)"})
+	}
+	if tool.UI == "" {
+		return cmdutil.Exit(
+			wire.Outcome{
+				Kind:    wire.CheckFailed,
+				Reached: wire.Answered,
+				Text:    "the tool " + f.ErrStyle.Line(name) + " declares no UI resource (MCP Apps)",
+			},
+		)
 	}
 	raw, err := json.Marshal(readApp(ctx, c, tool.Tool))
 	if err != nil {
 		return err
 	}
-	return cmdutil.Show(ctx, f, out, cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSONLine(w, st, raw) }), "resources/read")
+	return cmdutil.Show(
+		ctx,
+		f,
+		out,
+		cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSONLine(w, st, raw) }),
+		"resources/read",
+	)
 }
 
 // describeSkill finds a skill by its URI, or by the name that no other has.
@@ -218,16 +245,30 @@ func describeSkill(ctx context.Context, c *connect.Conn, name string) (described
 	var uris []string
 	for _, raw := range list.Items {
 		if e, _ := skill.Parse(raw); e.URI == name || e.Root == name || e.Name == name {
-			fit, uris = append(fit, e), append(uris, e.URI)
+			fit = append(fit, e)
+			uris = append(uris, e.URI)
 		}
 	}
-	switch {
-	case len(fit) == 0:
-		return described{}, c.Unsent("skills/list", name, fmt.Sprintf("the server lists no skill %q", name), wire.RunOnServer("skills get URI")+" shows one that is not listed")
-	case len(fit) > 1:
-		return described{}, c.Unsent("skills/list", name, fmt.Sprintf("%d skills are called %s", len(fit), name), wire.Hint("use one of: "+strings.Join(uris, ", ")))
+	if len(fit) == 0 {
+		return described{}, c.Unsent(
+			"skills/list",
+			name,
+			fmt.Sprintf("the server lists no skill %q", name),
+			wire.RunOnServer("skills get URI")+" shows one that is not listed",
+		)
 	}
-	return described{fit[0].Raw, func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, fit[0]) }}, out
+	if len(fit) > 1 {
+		return described{}, c.Unsent(
+			"skills/list",
+			name,
+			fmt.Sprintf("%d skills are called %s", len(fit), name),
+			wire.Hint("use one of: "+strings.Join(uris, ", ")),
+		)
+	}
+	return described{
+		fit[0].Raw,
+		func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, fit[0]) },
+	}, out
 }
 
 func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {

@@ -132,7 +132,10 @@ func parted(w io.Writer, st term.Style, write func(io.Writer) error) error {
 func otherRevisions(result jsonraw.Members, negotiated string) []string {
 	raw, _ := result.Get("supportedVersions")
 	items, _ := jsonraw.Array(raw)
-	return slices.DeleteFunc(sliceutil.Map(items, toolcall.TextOf), func(revision string) bool { return revision == "" || revision == negotiated })
+	return slices.DeleteFunc(
+		sliceutil.Map(items, toolcall.TextOf),
+		func(revision string) bool { return revision == "" || revision == negotiated },
+	)
 }
 
 // writeDeclarations shows what a server declares, of which nothing is cut: a pipe

@@ -75,7 +75,8 @@ server's tools, and the sum.`,
 			if err != nil {
 				return err
 			}
-			if o.kinds, err = kindsOf(f, own); err != nil {
+			o.kinds, err = kindsOf(f, own)
+			if err != nil {
 				return err
 			}
 			return listAs(cmd.Context(), f, o, len(own) > 0)
@@ -111,13 +112,14 @@ func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) 
 
 // kindsOf reads what is to be listed.
 func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
-	switch {
-	case len(words) == 0:
+	if len(words) == 0 {
 		return connect.Kinds[:1], nil
-	case len(words) > 1:
+	}
+	if len(words) > 1 {
 		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
 			meant.BehindDashes(f, "list", words))
-	case words[0] == "all":
+	}
+	if words[0] == "all" {
 		return connect.Kinds, nil
 	}
 	if k, ok := connect.KindNamed(words[0]); ok {
@@ -130,7 +132,10 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !cmdutil.IsFile(words[0]) {
 		hint = "did you mean " + wire.RunOnServer("list "+near) + "?"
 	}
-	return nil, usage.New(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(connect.KindWords(), ", ")), hint)
+	return nil, usage.New(
+		fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(connect.KindWords(), ", ")),
+		hint,
+	)
 }
 
 // listAll lists what every known server has.

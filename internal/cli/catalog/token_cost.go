@@ -64,9 +64,15 @@ func billOf(list client.List) bill {
 		}
 		description, _ := members.Get("description")
 		schema, _ := members.Get("inputSchema")
-		one.Bytes = billedSize{Model: len(model), Description: len(description), InputSchema: len(jsonraw.Compact(schema)), All: len(jsonraw.Compact(raw))}
+		one.Bytes = billedSize{
+			Model:       len(model),
+			Description: len(description),
+			InputSchema: len(jsonraw.Compact(schema)),
+			All:         len(jsonraw.Compact(raw)),
+		}
 		meta, _ := members.Get("_meta")
-		if one.AppOnly = mcp.AppOnly(meta); one.AppOnly {
+		one.AppOnly = mcp.AppOnly(meta)
+		if one.AppOnly {
 			one.Bytes.Model = 0
 		}
 		one.Tokens = (one.Bytes.Model + bytesPerToken - 1) / bytesPerToken
@@ -108,7 +114,12 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 
 func explainBill(f *cmdutil.Factory) {
 	if !f.OneDocument() {
-		f.Note(fmt.Sprintf("tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends", bytesPerToken))
+		f.Note(
+			fmt.Sprintf(
+				"tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends",
+				bytesPerToken,
+			),
+		)
 	}
 }
 
@@ -166,7 +177,8 @@ func billOfServers(asked []*Surveyed) billOfAll {
 		}
 	}
 	sliceutil.Sort(all.servers, func(x, y serverBill) int { return y.Bytes.Model - x.Bytes.Model })
-	all.Tokens, all.Bytes = sum.Tokens, sum.Bytes
+	all.Tokens = sum.Tokens
+	all.Bytes = sum.Bytes
 	return all
 }
 
@@ -178,6 +190,9 @@ func (b billOfAll) write(w io.Writer, st term.Style) error {
 		tools += len(s.Tools)
 		rows = append(rows, append([]string{s.id, fmt.Sprint(len(s.Tools))}, sum.cells(s.sum())...))
 	}
-	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.servers)), fmt.Sprint(tools)}, sum.cells(sum.sum())...))
+	rows = append(
+		rows,
+		append([]string{fmt.Sprintf("all %d", len(b.servers)), fmt.Sprint(tools)}, sum.cells(sum.sum())...),
+	)
 	return term.Table(w, st, slices.Concat([]string{"SERVER", "TOOLS"}, billHead), rows)
 }

@@ -35,10 +35,13 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 }
 
 func (o *watchOptions) check(f *cmdutil.Factory) error {
-	switch {
-	case !o.on && (o.jsonl || o.until != cmdutil.ListenLimits{}):
-		return usage.New("--jsonl, --for and --count need --watch", wire.RunOnServer("list --watch")+" runs until it is stopped")
-	case o.on && (f.Output != "" || f.Wire):
+	if !o.on && (o.jsonl || o.until != cmdutil.ListenLimits{}) {
+		return usage.New(
+			"--jsonl, --for and --count need --watch",
+			wire.RunOnServer("list --watch")+" runs until it is stopped",
+		)
+	}
+	if o.on && (f.Output != "" || f.Wire) {
 		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
 	}
 	o.jsonl = o.jsonl || f.JSON || f.Jq != ""
@@ -117,18 +120,25 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 // follow reads the lists when listening begins, and again after each notification and each
 // reconnect, because one may have been missed. --for counts from when they are shown.
 func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) wire.Outcome {
-	f, left := w.f, w.o.watch.until.Count
-	on := cmdutil.StartListening(ctx, w.c, client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
-		Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
-		Lost:  func(why string) { f.Note(why + "; retrying") },
-	}, cmdutil.ListenLimits{})
+	f := w.f
+	left := w.o.watch.until.Count
+	on := cmdutil.StartListening(
+		ctx,
+		w.c,
+		client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
+			Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
+			Lost:  func(why string) { f.Note(why + "; retrying") },
+		},
+		cmdutil.ListenLimits{},
+	)
 	defer on.Enough()
 	read := time.NewTicker(cmdutil.UnreadEvery)
 	defer read.Stop()
 	for {
 		select {
 		case <-read.C:
-			if w.unprinted = cmp.Or(w.unprinted, f.StdoutClosed()); w.unprinted != nil {
+			w.unprinted = cmp.Or(w.unprinted, f.StdoutClosed())
+			if w.unprinted != nil {
 				on.Enough()
 			}
 		case <-w.wake:
@@ -140,7 +150,8 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 			if first && w.known != nil {
 				w.o.watch.until.Begin(on.Enough)
 			}
-			if left -= n; n > 0 && left <= 0 && w.o.watch.until.Count > 0 || w.unprinted != nil {
+			left -= n
+			if n > 0 && left <= 0 && w.o.watch.until.Count > 0 || w.unprinted != nil {
 				on.Enough()
 			}
 		case out := <-on.Ended:
