@@ -72,11 +72,22 @@ func whoAmI(ctx context.Context, f *cmdutil.Factory) error {
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	facts, rows := []tokenJSON{}, [][]string{}
+	facts := []tokenJSON{}
+	rows := [][]string{}
 	for _, t := range book.Tokens {
 		fact := tokenFacts(t)
 		facts = append(facts, fact)
-		rows = append(rows, []string{fact.Server, cmp.Or(fact.Account, "-"), fact.Issuer, cmp.Or(strings.Join(fact.Scopes, " "), "-"), whenExpires(f, t), fact.Kept})
+		rows = append(
+			rows,
+			[]string{
+				fact.Server,
+				cmp.Or(fact.Account, "-"),
+				fact.Issuer,
+				cmp.Or(strings.Join(fact.Scopes, " "), "-"),
+				whenExpires(f, t),
+				fact.Kept,
+			},
+		)
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
 	ans := cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
@@ -104,7 +115,8 @@ func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.O
 		return g, out
 	}
 	c.Env.Guard = nil
-	opt.Through, opt.Extensions = g.Over, nil
+	opt.Through = g.Over
+	opt.Extensions = nil
 	session, out := client.Open(ctx, opt)
 	if out.Good() {
 		session.Close(ctx, true)
@@ -149,7 +161,8 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
 	steps = append(steps, challengeStep(endpoint, r))
 	if r != nil {
-		req.Challenge, req.Challenged = r.Challenge, true
+		req.Challenge = r.Challenge
+		req.Challenged = true
 	}
 	found, err := w.Discover(ctx, req, auth.Records{})
 	if err == nil {
@@ -163,7 +176,11 @@ func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	if r == nil {
 		return auth.Step{URL: redact.RedactURL(endpoint), Text: "the server accepted a request without a token"}
 	}
-	return auth.Step{URL: redact.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)")}
+	return auth.Step{
+		URL:    redact.RedactURL(endpoint),
+		Status: r.Status,
+		Text:   "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)"),
+	}
 }
 
 // waysIn says how mcpc can become known to the server.

@@ -23,7 +23,17 @@ import (
 
 // clientFlags declares the flags that select the grant and the client's credentials.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+" (default: that of the stored token; without one, "+string(auth.Grants[0])+")")
+	f.StringVar(
+		&o.grant,
+		"grant",
+		"",
+		"the `grant`: "+strings.Join(
+			grantWords(),
+			", ",
+		)+" (default: that of the stored token; without one, "+string(
+			auth.Grants[0],
+		)+")",
+	)
 	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
 	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
 	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")
@@ -52,7 +62,10 @@ func grantWords() []string {
 func (o *loginOptions) check(f *cmdutil.Factory) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), suggest.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
+		return usage.New(
+			fmt.Sprintf("unknown grant %q", o.grant),
+			suggest.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))),
+		)
 	case o.secret != "" && o.secretFile != "":
 		return usage.New("--client-secret and --client-secret-file exclude each other", "")
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
@@ -110,13 +123,14 @@ func (o *loginOptions) checkParameters() error {
 	instead := map[string]string{"scope": "--scope", "resource": "--no-resource", "client_id": "--client-id"}
 	for _, parameter := range o.parameters {
 		name, value, ok := strings.Cut(parameter, "=")
-		switch {
-		case !ok || name == "":
+		if !ok || name == "" {
 			return usage.New(fmt.Sprintf("--authorize-param is NAME=VALUE, not %q", parameter),
 				"as --authorize-param access_type=offline")
-		case instead[name] != "":
+		}
+		if instead[name] != "" {
 			return usage.New("mcpc itself sets the parameter "+name, wire.Hint(instead[name]+" changes it"))
-		case auth.IsOwnParameter(name):
+		}
+		if auth.IsOwnParameter(name) {
 			return usage.New("mcpc itself sets the parameter "+name, "")
 		}
 		if o.settings.Parameters == nil {
@@ -129,14 +143,22 @@ func (o *loginOptions) checkParameters() error {
 
 func checkTokenStore(where string) error {
 	if where != "" && where != "keyring" && where != "file" {
-		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", where), suggest.DidYouMean("--token-store %s", where, []string{"keyring", "file"}, ""))
+		return usage.New(
+			fmt.Sprintf("--token-store is keyring or file, not %q", where),
+			suggest.DidYouMean("--token-store %s", where, []string{"keyring", "file"}, ""),
+		)
 	}
 	return nil
 }
 
 // tokenStoreFlag declares --token-store.
 func tokenStoreFlag(cmd *cobra.Command, where *string) {
-	cmd.Flags().StringVar(where, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
+	cmd.Flags().StringVar(
+		where,
+		"token-store",
+		"",
+		"`where` tokens are stored: keyring or file (default: keyring, if available)",
+	)
 	_ = cmd.RegisterFlagCompletionFunc("token-store", cmdutil.CompleteFixed("keyring", "file"))
 }
 
@@ -150,7 +172,10 @@ func (o *loginOptions) checkGrant() error {
 		}
 	case auth.IDJAG:
 		if o.client.ID != "" && (o.idp.TokenEndpoint == "" || o.idp.ClientID == "" || o.idp.IDTokenFile == "") {
-			return usage.New("--grant id-jag needs the identity provider", "--idp-token-endpoint URL --idp-client-id ID --id-token FILE")
+			return usage.New(
+				"--grant id-jag needs the identity provider",
+				"--idp-token-endpoint URL --idp-client-id ID --id-token FILE",
+			)
 		}
 		if _, err := auth.SafeURL(o.idp.TokenEndpoint); err != nil && enterprise {
 			return usage.New("--idp-token-endpoint must be an https URL", "")
@@ -172,7 +197,10 @@ func secretIn(f *cmdutil.Factory, flag, name string) (string, error) {
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
 	if secret == "" {
-		return "", usage.New(flag+" "+name+": the file is empty", "the file must contain the secret on one line, and nothing else")
+		return "", usage.New(
+			flag+" "+name+": the file is empty",
+			"the file must contain the secret on one line, and nothing else",
+		)
 	}
 	return secret, nil
 }
@@ -182,7 +210,8 @@ func (o *loginOptions) readRegistrationToken(f *cmdutil.Factory) error {
 	token := f.Getenv(registrationTokenVariable)
 	if o.registrationTokenFile != "" {
 		var err error
-		if token, err = secretIn(f, "--registration-token-file", o.registrationTokenFile); err != nil {
+		token, err = secretIn(f, "--registration-token-file", o.registrationTokenFile)
+		if err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,8 @@ func oneTarget(f *cmdutil.Factory, args []string) error {
 		return usage.New("login takes one target", "a token belongs to one server")
 	}
 	if len(args) == 1 {
-		f.Server, f.ServerGiven = args[0], true
+		f.Server = args[0]
+		f.ServerGiven = true
 	}
 	return nil
 }
@@ -145,7 +146,10 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	req.Grant, req.Client, req.ClientSecret, req.Settings = auth.Grant(o.grant), o.client, o.secret, o.settings
+	req.Grant = auth.Grant(o.grant)
+	req.Client = o.client
+	req.ClientSecret = o.secret
+	req.Settings = o.settings
 	req.RegistrationToken = o.registrationToken
 	req.IDPSecret, req.Scopes, req.Bind = o.idpSecret, strings.Fields(o.scope), o.dpop
 	unopened := make(chan error, 1)
@@ -167,10 +171,10 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	defer stop()
 	t, err := w.Login(inTime, store, req)
 	f.Talking.Store(false)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
-	case err != nil:
+	}
+	if err != nil {
 		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
 	}
 	if !t.Renewable() && !t.Expires.IsZero() {
@@ -266,7 +270,9 @@ func whatToLogInTo(ctx context.Context, f *cmdutil.Factory, command string) (aut
 		return auth.Request{}, out
 	}
 	if c.Target.Source == target.FromDefault {
-		return auth.Request{}, usage.Outcome(usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command)))
+		return auth.Request{}, usage.Outcome(
+			usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command)),
+		)
 	}
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
@@ -284,7 +290,8 @@ func meanRefused(f *cmdutil.Factory, book auth.Records) bool {
 	if kept == nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != "" {
 		return false
 	}
-	f.Server, f.ServerGiven = kept.Endpoint, true
+	f.Server = kept.Endpoint
+	f.ServerGiven = true
 	f.Auth.Account = cmp.Or(f.Auth.Account, kept.Account)
 	f.Note("for " + redact.RedactURL(kept.Endpoint) + ", which rejected the last command")
 	return true
@@ -307,11 +314,17 @@ func answering(f *cmdutil.Factory, p auth.Pending) auth.Request {
 
 // askForChallenge connects without any token and returns the server's challenge, if any.
 // A server that accepts this may still challenge a later tool call.
-func askForChallenge(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, endpoint string) (auth.Request, wire.Outcome) {
+func askForChallenge(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	c *connect.Conn,
+	endpoint string,
+) (auth.Request, wire.Outcome) {
 	req := auth.Request{Endpoint: endpoint, Account: f.Auth.Account}
 	g, out := openAsNobody(ctx, c)
 	if r := g.Unsolved(); r != nil {
-		req.Challenge, req.Challenged = r.Challenge, true
+		req.Challenge = r.Challenge
+		req.Challenged = true
 		return req, wire.Outcome{}
 	}
 	switch {
@@ -336,8 +349,13 @@ func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
 	if where == "file" {
 		return store, nil
 	}
-	if store.Seals = store.Keyring.Answers(); where == "keyring" && !store.Seals {
-		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available", Hint: "--token-store file stores the token in a file with mode 0600"}
+	store.Seals = store.Keyring.Answers()
+	if where == "keyring" && !store.Seals {
+		return nil, &auth.Error{
+			Rule: auth.StoreFailed,
+			Text: "no keyring is available",
+			Hint: "--token-store file stores the token in a file with mode 0600",
+		}
 	}
 	return store, nil
 }
@@ -362,8 +380,19 @@ func tokenFacts(t auth.Token) tokenJSON {
 	if !t.Expires.IsZero() {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
-	return tokenJSON{redact.RedactURL(t.Endpoint), redact.RedactURL(t.Resource), t.Account, t.Issuer, t.Client, string(t.Grant),
-		append([]string{}, t.Scopes...), expires, t.Renewable(), t.Key != "", keptIn(t)}
+	return tokenJSON{
+		redact.RedactURL(t.Endpoint),
+		redact.RedactURL(t.Resource),
+		t.Account,
+		t.Issuer,
+		t.Client,
+		string(t.Grant),
+		append([]string{}, t.Scopes...),
+		expires,
+		t.Renewable(),
+		t.Key != "",
+		keptIn(t),
+	}
 }
 
 // keptIn says where the secret lies, and never what it is.
@@ -384,7 +413,10 @@ func tokenAnswer(f *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.An
 	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
 	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
-			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(f, t)}, {"bound", bound}, {"token", where}})
+			{
+				"client",
+				facts.Client,
+			}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(f, t)}, {"bound", bound}, {"token", where}})
 	})
 }
 

@@ -81,10 +81,12 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	where, endpoint := c.Where, cmp.Or(c.Saved, c.OneOff).Endpoint
+	where := c.Where
+	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if c.Target.Source == target.FromDefault && f.Auth.Account == "" && len(book.Tokens) == 1 {
 		only := book.Tokens[0]
-		endpoint, f.Auth.Account = only.Endpoint, only.Account
+		endpoint = only.Endpoint
+		f.Auth.Account = only.Account
 		where = f.ErrStyle.Line(redact.RedactURL(endpoint))
 	}
 	var before, after auth.Records
@@ -100,18 +102,26 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 	case len(forgotten.Tokens) == 0 && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
 		f.Note("no token is stored for " + where + "; " + logoutOf(f, after.Tokens[0]) + " deletes the only stored token")
 	case len(forgotten.Tokens) == 0 && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
-		f.Note("no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all")
+		f.Note(
+			"no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all",
+		)
 	case len(forgotten.Tokens) == 0:
 		f.Note("no token is stored for " + where + " (mcpc auth lists the tokens)")
 	default:
-		f.Note(fmt.Sprintf("the token for %s was deleted locally", where) + revoke(ctx, f, store, before, forgotten.Tokens, o))
+		f.Note(
+			fmt.Sprintf("the token for %s was deleted locally", where) + revoke(ctx, f, store, before, forgotten.Tokens, o),
+		)
 	}
 	for _, gone := range slices.DeleteFunc(forgotten.Clients, func(c auth.Client) bool { return c.Proof() == "" }) { // the others register again unasked
 		next := "has to name it again"
 		if gone.Origin == auth.Registered {
 			next = "registers again"
 		}
-		f.Note(f.ErrStyle.Line(fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
+		f.Note(
+			f.ErrStyle.Line(
+				fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next),
+			),
+		)
 	}
 	for _, c := range forgotten.Needed {
 		f.Note(f.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
@@ -121,11 +131,18 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 
 // revoke revokes the tokens at their issuers, and returns the result as text. A failure
 // changes nothing here: the tokens are forgotten already.
-func revoke(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book auth.Records, tokens []auth.Token, o logoutOptions) string {
-	switch {
-	case len(tokens) == 0:
+func revoke(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	store *auth.Store,
+	book auth.Records,
+	tokens []auth.Token,
+	o logoutOptions,
+) string {
+	if len(tokens) == 0 {
 		return "" // there was none
-	case o.local:
+	}
+	if o.local {
 		return "; none was revoked"
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("timeout"))
@@ -135,7 +152,9 @@ func revoke(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book aut
 		told, err := revokeOne(ctx, f, store, book, t)
 		switch {
 		case err != nil:
-			f.Warn(f.ErrStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)))
+			f.Warn(
+				f.ErrStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)),
+			)
 		case told:
 			heard = append(heard, t.Issuer)
 		default:
@@ -152,7 +171,13 @@ func revoke(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book aut
 	return f.ErrStyle.Line(said)
 }
 
-func revokeOne(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book auth.Records, t auth.Token) (bool, error) {
+func revokeOne(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	store *auth.Store,
+	book auth.Records,
+	t auth.Token,
+) (bool, error) {
 	f.Route = nil // that of another server's token
 	if err := f.Env.RememberNetwork(t.Endpoint); err != nil {
 		return false, err

@@ -86,7 +86,8 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	f.Secrets.Learn(from.Secrets()...)
 	f.Record.Many = true // what is refused on the way is not the ending
 	if from.Server != "" && !f.ServerGiven {
-		f.Server, f.ServerGiven = from.Server, true
+		f.Server = from.Server
+		f.ServerGiven = true
 	}
 	f.Auth.Account = cmp.Or(f.Auth.Account, from.Account)
 	out := connect.TryState(ctx, &f.Env)
@@ -109,10 +110,10 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	inTime, stop := bounded(ctx, f)
 	defer stop()
 	t, err := auth.Import(inTime, w, store, req, from)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
-	case err != nil:
+	}
+	if err != nil {
 		out := loginFailed(err, redact.RedactURL(req.Endpoint))
 		if failed, ok := errors.AsType[*auth.Error](err); ok && failed.Rule == auth.NotOffered {
 			out.Hint = "the token is of another authorization server: " + wire.Run("login") + " gets one of this server's"
@@ -134,12 +135,13 @@ func readTransfer(f *cmdutil.Factory, name string) (auth.Transfer, error) {
 		}
 		defer file.Close()
 		info, err := file.Stat()
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case info.Mode().IsRegular() && state.OfAnotherUser(info):
+		}
+		if info.Mode().IsRegular() && state.OfAnotherUser(info) {
 			return nil, errors.New("it belongs to another user")
-		case info.Mode().IsRegular() && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		}
+		if info.Mode().IsRegular() && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 			f.Warn(f.ErrStyle.Line(name) + " can be read by other users: chmod 600")
 		}
 		return host.ReadUpTo(file, host.MostSecret)
@@ -175,8 +177,14 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	}
 	f.Secrets.Learn(t.Secrets()...)
 	if !yes {
-		refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not written: a token that others could use, and it was not confirmed", Hint: "--yes writes it without asking"}
-		if !f.Interactive() || !f.Ask(ctx, "Write the token for "+c.Where+" in plain text to "+f.ErrStyle.Line(f.Output)+"?") {
+		refused := wire.Outcome{
+			Kind:  wire.Refused,
+			Phase: "arguments",
+			Text:  "not written: a token that others could use, and it was not confirmed",
+			Hint:  "--yes writes it without asking",
+		}
+		if !f.Interactive() ||
+			!f.Ask(ctx, "Write the token for "+c.Where+" in plain text to "+f.ErrStyle.Line(f.Output)+"?") {
 			return cmdutil.Exit(refused)
 		}
 	}
