@@ -40,7 +40,10 @@ func savedFiles(paths []string) (all []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, usage.New(path+": "+usage.Bare(err).Error(), wire.Run("run")+" takes files of saved calls, or folders with *.mcpc.yaml")
+			return nil, usage.New(
+				path+": "+usage.Bare(err).Error(),
+				wire.Run("run")+" takes files of saved calls, or folders with *.mcpc.yaml",
+			)
 		}
 		if !info.IsDir() {
 			all = append(all, path)
@@ -51,7 +54,10 @@ func savedFiles(paths []string) (all []string, err error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, usage.New("no *.mcpc.yaml in "+path, wire.Run("export last --as mcpc-yaml -o smoke.mcpc.yaml")+" writes one from the last command")
+			return nil, usage.New(
+				"no *.mcpc.yaml in "+path,
+				wire.Run("export last --as mcpc-yaml -o smoke.mcpc.yaml")+" writes one from the last command",
+			)
 		}
 		all = append(all, found...)
 	}
@@ -114,7 +120,10 @@ func (all problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return usage.New(all[0].where+": "+all[0].Text, cmp.Or(wire.Hint(all[0].hint), wire.Run("run --help")+" shows an example of a file"))
+		return usage.New(
+			all[0].where+": "+all[0].Text,
+			cmp.Or(wire.Hint(all[0].hint), wire.Run("run --help")+" shows an example of a file"),
+		)
 	}
 	e := &usage.Errors{Text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
 	for _, p := range all {
@@ -135,7 +144,8 @@ func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*
 		return file, problems{{where: path, Problem: saved.Problem{Text: usage.Bare(err).Error()}}}
 	}
 	file.text = string(text)
-	if file.doc, err = yaml.Parse(text); err != nil && file.doc.JSON == nil {
+	file.doc, err = yaml.Parse(text)
+	if err != nil && file.doc.JSON == nil {
 		var bad *yaml.Error
 		errors.As(err, &bad)
 		p := problem{where: path + ":" + bad.Place.String(), Problem: saved.Problem{Text: bad.Text}}
@@ -152,7 +162,8 @@ func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*
 func (file *runFile) problems(f *cmdutil.Factory, given map[string]saved.Value) (all problems) {
 	unread := map[string]bool{}
 	for _, p := range file.doc.Problems {
-		all, unread[p.Pointer] = append(all, file.problem(saved.Problem{Text: p.Text}, p.Place)), true
+		all = append(all, file.problem(saved.Problem{Text: p.Text}, p.Place))
+		unread[p.Pointer] = true
 	}
 	var found []saved.Problem
 	file.File, found = saved.ReadFile(file.doc.JSON)
@@ -194,7 +205,8 @@ func (r *runner) choose() error {
 			for _, c := range s.Capture {
 				meant = meant || needs[c.Name]
 			}
-			if f.chosen[i] = meant; !meant {
+			f.chosen[i] = meant
+			if !meant {
 				continue
 			}
 			for _, use := range append(s.Uses(), usedInQueries(s)...) {
@@ -204,7 +216,10 @@ func (r *runner) choose() error {
 	}
 	for _, name := range r.o.only {
 		if !found[name] {
-			return usage.New(fmt.Sprintf("no step is named %q", name), suggest.DidYouMean("%s", name, names, wire.Run("run --list")+" shows the names"))
+			return usage.New(
+				fmt.Sprintf("no step is named %q", name),
+				suggest.DidYouMean("%s", name, names, wire.Run("run --list")+" shows the names"),
+			)
 		}
 	}
 	return nil

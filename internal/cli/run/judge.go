@@ -31,7 +31,8 @@ type judgement struct {
 // judge looks at how the request ended first: what did not end as expected has
 // nothing that the rest could be about.
 func (j *judgement) judge() {
-	e, kind := j.step.Expect, j.taken.out.Kind
+	e := j.step.Expect
+	kind := j.taken.out.Kind
 	endsRight := kind == e.Kind
 	if e.Exit >= 0 {
 		endsRight = kind.ExitCode() == e.Exit
@@ -73,7 +74,8 @@ func (j *judgement) fails(at, text string) {
 // wrongEnding says how the request ended. Where that says nothing about the server's
 // response, the step could not be taken.
 func (j *judgement) wrongEnding() {
-	e, out := j.step.Expect, j.taken.out
+	e := j.step.Expect
+	out := j.taken.out
 	want := failure.KindAndCode(wire.Outcome{Kind: e.Kind})
 	if e.Exit >= 0 {
 		want = fmt.Sprintf("exit code %d", e.Exit)
@@ -96,7 +98,8 @@ func (j *judgement) wrongEnding() {
 		at = e.At + "/exit"
 	}
 	j.miss(at, want, got)
-	if unopened := !j.run.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || slices.Contains(unjudged, out.Kind) {
+	if unopened := !j.run.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK ||
+		slices.Contains(unjudged, out.Kind) {
 		j.result.State = report.Broken
 		if j.run.broken.Good() {
 			j.run.broken = out
@@ -111,21 +114,23 @@ var unjudged = []wire.Kind{wire.Transport, wire.Timeout, wire.Auth, wire.Usage, 
 // hint says what in the file would take an ending that was not expected; the traffic
 // is to be seen elsewhere.
 func (j *judgement) hint() wire.Hint {
-	e, out := j.step.Expect, j.taken.out
+	e := j.step.Expect
+	out := j.taken.out
 	about := ""
-	switch {
-	case len(e.Queries) > 0:
+	if len(e.Queries) > 0 {
 		about = "jq"
-	case len(e.Texts) > 0:
+	} else if len(e.Texts) > 0 {
 		about = "text"
 	}
 	rpc := out.RPC()
-	switch {
-	case rpc != nil && rpc.Code == -32021 && jsonraw.First(jsonraw.First(rpc.Data, "requiredCapabilities"), "elicitation") != nil:
+	if rpc != nil && rpc.Code == -32021 &&
+		jsonraw.First(jsonraw.First(rpc.Data, "requiredCapabilities"), "elicitation") != nil {
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
-	case about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered:
+	}
+	if about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered {
 		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
-	case j.run.see(j.taken) == "":
+	}
+	if j.run.see(j.taken) == "" {
 		return out.Hint
 	}
 	return ""
@@ -166,10 +171,10 @@ func (j *judgement) holdsText(w saved.Wanted) {
 // message, such as one with an error.
 func (j *judgement) judged() []byte {
 	out := j.taken.out
-	switch {
-	case out.Result != nil:
+	if out.Result != nil {
 		return out.Result
-	case out.Message != nil && jsonraw.Valid(out.Message.Raw) == nil:
+	}
+	if out.Message != nil && jsonraw.Valid(out.Message.Raw) == nil {
 		return out.Message.Raw
 	}
 	return nil
@@ -258,10 +263,10 @@ func (r *fileRun) see(t taken) wire.Hint {
 		return ""
 	}
 	row := r.a.Record.LastRow(r.a.RecordTo, t.method)
-	switch {
-	case row == nil:
+	if row == nil {
 		return ""
-	case r.a.RecordTo != "":
+	}
+	if r.a.RecordTo != "" {
 		return wire.Run("show " + shellwords.Quote(r.a.RecordTo) + "#" + row.Number())
 	}
 	return wire.Run(fmt.Sprintf("show %d.%d", row.Run, row.Index))

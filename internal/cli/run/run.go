@@ -73,7 +73,10 @@ code is that of the first error.`,
 			f.LearnsAtOnce = true
 			o.paths, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(o.paths) == 0 {
-				return usage.New("run takes files of saved calls, or directories", wire.Run("run .")+" runs all *.mcpc.yaml in this directory")
+				return usage.New(
+					"run takes files of saved calls, or directories",
+					wire.Run("run .")+" runs all *.mcpc.yaml in this directory",
+				)
 			}
 			if o.junit == "-" && f.Output == "" && f.OneDocument() {
 				return usage.New("only one report can go to stdout: --junit - or --json", "use --junit FILE")
@@ -129,7 +132,8 @@ type runner struct {
 func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	r := &runner{a: f, o: o}
 	var err error
-	if r.given, err = givenVars(f, o.vars); err != nil {
+	r.given, err = givenVars(f, o.vars)
+	if err != nil {
 		return nil, err
 	}
 	first := o.paths[0]
@@ -186,9 +190,11 @@ func (r *runner) run(ctx context.Context) error {
 	switch {
 	case f.OneDocument() || f.Output != "":
 	case r.o.junit == "-":
-		r.live, r.liveStyle = f.Stderr(), f.ErrStyle
+		r.live = f.Stderr()
+		r.liveStyle = f.ErrStyle
 	default:
-		r.live, r.liveStyle = f.Stdout(), f.OutStyle
+		r.live = f.Stdout()
+		r.liveStyle = f.OutStyle
 	}
 	for _, f := range r.files {
 		r.file(ctx, f)
@@ -245,7 +251,8 @@ func (r *runner) writeJUnit() wire.Outcome {
 // ending is that of the whole run. An expectation that does not hold comes before a
 // step that could not be taken, and both after an interruption.
 func (r *runner) ending() wire.Outcome {
-	missed, broken := report.Count(r.done, report.Failed), report.Count(r.done, report.Broken)
+	missed := report.Count(r.done, report.Failed)
+	broken := report.Count(r.done, report.Broken)
 	switch {
 	case r.broken.Kind == wire.Signal:
 		return r.broken
@@ -306,7 +313,16 @@ func (r *runner) listed() cmdutil.Answer {
 			}
 			line := f.doc.Place(s.At).Line
 			one.Steps = append(one.Steps, step{s.Name, line, string(s.Verb), s.Subject, s.Uses()})
-			rows = append(rows, []string{fmt.Sprintf("%s:%d", f.path, line), s.Name, string(s.Verb) + " " + s.Subject, one.Server, strings.Join(s.Uses(), ", ")})
+			rows = append(
+				rows,
+				[]string{
+					fmt.Sprintf("%s:%d", f.path, line),
+					s.Name,
+					string(s.Verb) + " " + s.Subject,
+					one.Server,
+					strings.Join(s.Uses(), ", "),
+				},
+			)
 		}
 		all = append(all, one)
 	}

@@ -76,7 +76,8 @@ func (r *runner) file(ctx context.Context, file *runFile) {
 // open opens the conversation of the file. The server is that of the command line or
 // MCPC_SERVER, else that of the file, else selected as for every command.
 func (r *fileRun) open(ctx context.Context) {
-	f, argv := r.a, r.o.argv
+	f := r.a
+	argv := r.o.argv
 	named := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
 		filled, err := saved.FillText(text, r.lookup)
@@ -88,20 +89,29 @@ func (r *fileRun) open(ctx context.Context) {
 	if !named && r.f.Command != nil {
 		argv = sliceutil.Map(r.f.Command, fill)
 		if !r.o.allowExec {
-			r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would start " + connect.CommandLine(argv),
-				Hint: "--allow-exec starts it"}
+			r.opening = wire.Outcome{
+				Kind:  wire.Refused,
+				Phase: "arguments",
+				Text:  r.f.path + " would start " + connect.CommandLine(argv),
+				Hint:  "--allow-exec starts it",
+			}
 			return
 		}
 	} else if !named && r.f.Server != "" {
-		f.Server, f.ServerGiven = fill(r.f.Server), true
+		f.Server = fill(r.f.Server)
+		f.ServerGiven = true
 	}
 	f.Headers = slices.Clone(f.Headers)
 	for _, h := range r.f.Headers {
 		f.Headers = append(f.Headers, h.Name+": "+fill(h.Value))
 	}
 	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
-		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
-			Hint: "--allow-exec starts it"}
+		r.opening = wire.Outcome{
+			Kind:  wire.Refused,
+			Phase: "arguments",
+			Text:  r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
+			Hint:  "--allow-exec starts it",
+		}
 		return
 	}
 	before := r.answering(fill)
@@ -115,7 +125,8 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: argv, MultiCall: true})
 	r.result.Server = f.Secrets.Text(cmp.Or(c.Where, r.result.Server))
-	if r.opening = out; out.Good() {
+	r.opening = out
+	if out.Good() {
 		r.c = c
 	} else {
 		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, c))
@@ -169,7 +180,8 @@ func (r *fileRun) lookup(name string) (saved.Value, error) {
 	return v, nil
 }
 
-// lookupText gives the value of a variable as a text: a prompt's arguments are texts, whatever the type of the variable.
+// lookupText gives the value of a variable as a text: a prompt's arguments are texts, whatever the type of
+// the variable.
 func (r *fileRun) lookupText(name string) (saved.Value, error) {
 	v, err := r.lookup(name)
 	if err != nil {
@@ -187,7 +199,8 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		if ctx.Err() != nil {
 			r.interrupted()
 		}
-		result.State, result.Why = report.Skipped, why
+		result.State = report.Skipped
+		result.Why = why
 		r.add(result)
 		return
 	}
@@ -197,7 +210,8 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}
-	result.Kind, result.Took = taken.out.Kind, taken.took
+	result.Kind = taken.out.Kind
+	result.Took = taken.took
 	j := &judgement{run: r, ctx: ctx, step: s, taken: taken, result: &result}
 	j.judge()
 	if len(result.Misses) > 0 || r.live == nil { // else it is not printed, and a long file need not be read
@@ -218,7 +232,8 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 
 // interrupted is the ending of a run that no further step is taken of.
 func (r *runner) interrupted() {
-	r.broken, r.stopped = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}, true
+	r.broken = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+	r.stopped = true
 }
 
 // skipped says why a step is not run, "" where it is.
@@ -252,7 +267,15 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 // add keeps what came of a step, without secrets, and shows it.
 func (r *fileRun) add(s report.Step) {
 	hide := r.a.Secrets.Text
-	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), wire.Hint(hide(string(s.See))), wire.Hint(hide(string(s.Hint)))
+	s.Name, s.Why, s.See, s.Hint = hide(
+		s.Name,
+	), hide(
+		s.Why,
+	), wire.Hint(
+		hide(string(s.See)),
+	), wire.Hint(
+		hide(string(s.Hint)),
+	)
 	for i, m := range s.Misses {
 		s.Misses[i].Want, s.Misses[i].Got = hide(m.Want), hide(m.Got)
 	}
@@ -272,16 +295,22 @@ type taken struct {
 	took   time.Duration
 }
 
-var methodOf = map[saved.Verb]string{saved.Call: "tools/call", saved.Read: "resources/read", saved.Prompt: "prompts/get"}
+var methodOf = map[saved.Verb]string{
+	saved.Call:   "tools/call",
+	saved.Read:   "resources/read",
+	saved.Prompt: "prompts/get",
+}
 
 // take asks the server for what a step wants.
 func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
-	if t.out = r.opening; !t.out.Good() {
+	t.out = r.opening
+	if !t.out.Good() {
 		return t
 	}
 	subject, err := saved.FillText(s.Subject, r.lookup)
-	args, untyped := json.RawMessage(nil), []saved.Untyped(nil)
+	args := json.RawMessage(nil)
+	untyped := []saved.Untyped(nil)
 	switch {
 	case err != nil || s.Args == nil:
 	case s.Verb == saved.Raw:
@@ -300,10 +329,18 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	switch s.Verb {
 	case saved.Call:
 		given.Document = jsonraw.OrEmpty(args)
-		t.out, _ = toolcall.CallTool(ctx, r.c, &toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes})
+		t.out, _ = toolcall.CallTool(
+			ctx,
+			r.c,
+			&toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes},
+		)
 	case saved.Prompt:
 		given.Document = jsonraw.OrEmpty(args)
-		t.out = toolcall.GetPrompt(ctx, r.c, toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose})
+		t.out = toolcall.GetPrompt(
+			ctx,
+			r.c,
+			toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose},
+		)
 	case saved.Read:
 		t.out = r.read(ctx, subject, given)
 	case saved.List:
@@ -321,7 +358,10 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 // wordsOf are arguments without a type as words of a command line.
 func wordsOf(untyped []saved.Untyped) (words []arguments.Word) {
 	for _, u := range untyped {
-		w := arguments.Word{Text: u.Text, Path: sliceutil.Map(u.Path, func(name string) arguments.Part { return arguments.Part{Name: name} })}
+		w := arguments.Word{
+			Text: u.Text,
+			Path: sliceutil.Map(u.Path, func(name string) arguments.Part { return arguments.Part{Name: name} }),
+		}
 		w.Typed = arguments.Written(w.Path) + "=" + u.Text
 		words = append(words, w)
 	}
@@ -354,7 +394,8 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	var l connect.Listing
 	begun := r.a.Now()
 	t.method = k.Method
-	if t.out, _ = l.Add(ctx, r.c, k, false, r.a.ShowsTables()); t.out.Good() {
+	t.out, _ = l.Add(ctx, r.c, k, false, r.a.ShowsTables())
+	if t.out.Good() {
 		t.out.Result = l.Result(false)
 		if list := l.Lists[0]; list.Entries.Count() == 0 {
 			l.Lists[0].Entries = r.c.SortEntries(k, list.List)

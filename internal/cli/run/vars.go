@@ -33,7 +33,15 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
 				if _, set := fromEnviron(f, variable); !set {
-					all = append(all, saved.Problem{At: at, Unset: true, Text: "the environment has no variable " + variable, Hint: file.howToSet(variable)})
+					all = append(
+						all,
+						saved.Problem{
+							At:    at,
+							Unset: true,
+							Text:  "the environment has no variable " + variable,
+							Hint:  file.howToSet(variable),
+						},
+					)
 				}
 			} else if saved.IsName(name) && !slices.Contains(known, name) {
 				all = append(all, saved.Problem{At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here"})
@@ -44,7 +52,10 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
 		null := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
 		if _, err := jq.Compile(expr, sliceutil.Map(names, null)...); err != nil {
-			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
+			all = append(
+				all,
+				saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()},
+			)
 		}
 	}
 	check("/server", jsonraw.Quote(file.Server))
@@ -56,7 +67,15 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 		check("/answer", file.Answer)
 	}
 	if file.Protocol != "" && !slices.Contains(client.Revisions(), file.Protocol) {
-		all = append(all, saved.Problem{At: "/protocol", Got: file.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", file.Protocol)})
+		all = append(
+			all,
+			saved.Problem{
+				At:    "/protocol",
+				Got:   file.Protocol,
+				Known: client.Revisions(),
+				Text:  fmt.Sprintf("unknown revision %q", file.Protocol),
+			},
+		)
 	}
 	for _, s := range file.Steps {
 		check(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
@@ -77,7 +96,15 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 			check(w.At, jsonraw.Quote(w.Text))
 		}
 		if _, ok := connect.KindNamed(s.Subject); !ok && s.Verb == saved.List && s.Subject != "" {
-			all = append(all, saved.Problem{At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(), Text: fmt.Sprintf("cannot list %q", s.Subject)})
+			all = append(
+				all,
+				saved.Problem{
+					At:    s.At + "/list",
+					Got:   s.Subject,
+					Known: connect.KindWords(),
+					Text:  fmt.Sprintf("cannot list %q", s.Subject),
+				},
+			)
 		}
 	}
 	return all
@@ -103,7 +130,10 @@ func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, erro
 			return nil, err
 		}
 		if name := w.Path[0].Name; len(w.Path) > 1 || !saved.IsName(name) {
-			return nil, usage.New(fmt.Sprintf("--var: %q is not a variable name", name), "letters, digits and _, and no digit first")
+			return nil, usage.New(
+				fmt.Sprintf("--var: %q is not a variable name", name),
+				"letters, digits and _, and no digit first",
+			)
 		}
 		v := saved.Value{JSON: w.Raw}
 		if w.Raw == nil {
