@@ -21,7 +21,8 @@ func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, ch
 		return elicit.NoForm(err)
 	}
 	d := c.Dialog(ctx)
-	if *c.forms++; *c.forms > 1 {
+	*c.forms++
+	if *c.forms > 1 {
 		d.Say("") // parts it from the one before
 	}
 	asked := Form{Dialog: d, Form: form, Asker: from, Broken: check}
@@ -29,7 +30,12 @@ func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, ch
 }
 
 // FillArguments asks for arguments of a tool, nil where the user gives up.
-func (c *Console) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
+func (c *Console) FillArguments(
+	ctx context.Context,
+	tool string,
+	form question.Form,
+	check host.FormCheck,
+) map[string]json.RawMessage {
 	d := Form{Dialog: c.Dialog(ctx), Form: form, Asker: tool, Broken: check}
 	return d.Arguments()
 }
@@ -44,7 +50,10 @@ func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string
 	d.Say("Type the answer. Ctrl-D or a line with a single dot ends it;")
 	d.Say("Ctrl-D on an empty answer declines, Ctrl-C ends the command.")
 	var lines []string
-	declined := client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
+	declined := client.Answer{
+		Declined: true,
+		Ending:   wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method},
+	}
 	for {
 		text, err := d.Ask("")
 		if text == "." || errors.Is(err, io.EOF) && len(lines) > 0 {
@@ -57,7 +66,9 @@ func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string
 	}
 	message, err := question.Message(q.Params, []byte(strings.Join(lines, "\n")))
 	if err != nil {
-		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
+		return client.Answer{
+			Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
+		}
 	}
 	if word, err := d.Choose("[s]end (Enter), [d]ecline", "send", "send", "decline"); err != nil || word != "send" {
 		return declined

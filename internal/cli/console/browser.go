@@ -78,7 +78,13 @@ func Browse(c *Console, address string, failed func(error)) error {
 // ShowCode shows the code that the user enters in a browser on any machine.
 func ShowCode(c *Console) func(ctx context.Context, address, code string) {
 	return func(_ context.Context, address, code string) {
-		c.Note("open " + c.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + c.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid)))
+		c.Note(
+			"open " + c.ErrStyle.Line(
+				address,
+			) + " in any browser that can reach it and enter the code " + c.ErrStyle.Line(
+				jsonraw.Excerpt([]byte(code), host.MostSaid),
+			),
+		)
 		WarnOfAddress(c, address)
 	}
 }
@@ -114,7 +120,9 @@ func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 			unopened <- err
 			return
 		}
-		c.Note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
+		c.Note(
+			"cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device",
+		)
 	}
 	failedLater := func(err error) {
 		if c.env.Talking.Load() { // else the login has ended all the same

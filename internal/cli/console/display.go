@@ -27,10 +27,16 @@ func (c *Console) AddDisplayFlags(f *pflag.FlagSet) {
 // CheckDisplayFlags refuses unknown values of these flags.
 func (c *Console) CheckDisplayFlags() error {
 	if !slices.Contains(ColorWords, c.color) {
-		return usage.New(fmt.Sprintf("--color must be auto, always or never, not %q", c.color), suggest.DidYouMean("--color %s", c.color, ColorWords, ""))
+		return usage.New(
+			fmt.Sprintf("--color must be auto, always or never, not %q", c.color),
+			suggest.DidYouMean("--color %s", c.color, ColorWords, ""),
+		)
 	}
 	if !slices.Contains(Drawings, c.images) {
-		return usage.New(fmt.Sprintf("unknown value %q for --images", c.images), wire.Hint("it is one of "+strings.Join(Drawings, ", ")))
+		return usage.New(
+			fmt.Sprintf("unknown value %q for --images", c.images),
+			wire.Hint("it is one of "+strings.Join(Drawings, ", ")),
+		)
 	}
 	return nil
 }

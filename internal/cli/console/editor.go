@@ -49,7 +49,9 @@ func (c *Console) EditRequest(ctx context.Context, method string, params json.Ra
 	default:
 		if bad := jsonraw.Valid(after); bad != nil {
 			return nil, &usage.JSONError{Text: "the edited params are not JSON: " + bad.Error(),
-				Hint: "they are saved: " + wire.Run("raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name)), Facts: wire.InputFacts{Raw: after, Offset: bad.Offset}}
+				Hint: "they are saved: " + wire.Run(
+					"raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name),
+				), Facts: wire.InputFacts{Raw: after, Offset: bad.Offset}}
 		}
 	}
 	return after, errors.Join(err, os.Remove(name))
@@ -69,7 +71,9 @@ func draft(text []byte) (name string, err error) {
 func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]byte, error) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.In, c.Err, c.Err
+	cmd.Stdin = c.In
+	cmd.Stdout = c.Err
+	cmd.Stderr = c.Err
 	if c.OutStyle.Terminal {
 		cmd.Stdout = c.Out
 	}
@@ -93,10 +97,10 @@ func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]
 func NotEdited(err error) wire.Outcome {
 	_, isUsage := errors.AsType[usage.Error](err)
 	_, notJSON := errors.AsType[*usage.JSONError](err)
-	switch {
-	case notJSON || isUsage:
+	if notJSON || isUsage {
 		return usage.Outcome(err)
-	case errors.Is(err, errEmptied):
+	}
+	if errors.Is(err, errEmptied) {
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}
 	}
 	return usage.LocalIO("editing", err)

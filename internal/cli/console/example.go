@@ -13,7 +13,8 @@ import (
 func ValidExample(raw json.RawMessage) json.RawMessage {
 	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)
-	if failed, ok := errors.AsType[*validate.Error](err); ok && failed.Reason == validate.NotASchema && string(example) == "{}" {
+	if failed, ok := errors.AsType[*validate.Error](err); ok && failed.Reason == validate.NotASchema &&
+		string(example) == "{}" {
 		return example
 	}
 	if err != nil || len(warnings) > 0 {

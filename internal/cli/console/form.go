@@ -46,9 +46,11 @@ func (f *Form) Run() json.RawMessage {
 		for _, finding := range findings {
 			f.Say("  %s", f.Style.Alert(f.Line(strings.TrimSpace(finding.Where+" "+finding.Text))))
 		}
-		prompt, words := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
+		prompt := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel"
+		words := []string{"send", "edit", "decline", "cancel"}
 		if len(findings) > 0 {
-			prompt, words = "[e]dit (Enter), [d]ecline, [c]ancel", words[1:]
+			prompt = "[e]dit (Enter), [d]ecline, [c]ancel"
+			words = words[1:]
 		}
 		switch word, err := f.Choose(prompt, words[0], words...); {
 		case err != nil:

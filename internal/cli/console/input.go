@@ -43,7 +43,10 @@ func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 		return []byte(arg), arguments.FromArgv, nil
 	}
 	if most, long := errors.AsType[host.TooMuch](err); long {
-		return nil, from, usage.New(fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 removes it")
+		return nil, from, usage.New(
+			fmt.Sprintf("%s has more than %d bytes", from, most),
+			"--max-message-size SIZE raises the limit, 0 removes it",
+		)
 	}
 	if err != nil {
 		return nil, from, usage.NotRead("reading "+from, err, "")

@@ -12,7 +12,8 @@ import (
 // Pager returns the command that shows a text longer than the screen: MCPC_PAGER, then PAGER, then less. Returns nil
 // without a terminal, or if the command is cat. No shell sees its words.
 func (c *Console) Pager() []string {
-	if c.NoPager || c.env.Getenv("CI") != "" || c.env.Getenv("TERM") == "dumb" || !c.OutStyle.Terminal || c.OutStyle.Height <= 0 {
+	if c.NoPager || c.env.Getenv("CI") != "" || c.env.Getenv("TERM") == "dumb" || !c.OutStyle.Terminal ||
+		c.OutStyle.Height <= 0 {
 		return nil
 	}
 	for _, command := range []string{c.env.Getenv("MCPC_PAGER"), c.env.Getenv("PAGER"), "less"} {
@@ -35,7 +36,9 @@ func (c *Console) ShowPaged(text []byte) bool {
 	}
 	c.env.Record.WriteWaiting()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), c.Out, c.Err
+	cmd.Stdin = bytes.NewReader(text)
+	cmd.Stdout = c.Out
+	cmd.Stderr = c.Err
 	cmd.Env = c.env.Environ()
 	// What less needs to show colours, to leave the screen as it is, and to end by
 	// itself where it is one screen after all; the user's own LESS takes precedence.
@@ -52,15 +55,16 @@ func (c *Console) ShowPaged(text []byte) bool {
 	c.Progress.Release()
 	c.Paging.Store(false)
 	var ended *exec.ExitError
-	switch {
-	case err == nil:
+	if err == nil {
 		return true
-	case errors.As(err, &ended):
+	}
+	if errors.As(err, &ended) {
 		if ended.Exited() {
 			c.Warn("the pager " + argv[0] + " ended with " + ended.String() + "; --no-pager prints without a pager")
 		}
 		return true
-	case c.env.Getenv("MCPC_PAGER") != "" || c.env.Getenv("PAGER") != "":
+	}
+	if c.env.Getenv("MCPC_PAGER") != "" || c.env.Getenv("PAGER") != "" {
 		c.Warn("the pager " + argv[0] + " cannot be started: " + usage.Bare(err).Error())
 	}
 	return false

@@ -20,15 +20,16 @@ func (c *Console) Canvas(ctx context.Context) term.Canvas {
 	kind := c.env.Getenv("COLORTERM")
 	trueColor := kind == "truecolor" || kind == "24bit" || strings.Contains(c.env.Getenv("TERM"), "direct")
 	canvas := term.Canvas{Rows: c.OutStyle.Height, TrueColor: trueColor}
-	switch {
-	case c.noImages || c.images == "none":
+	if c.noImages || c.images == "none" {
 		return term.Canvas{}
-	case c.images == "blocks":
+	}
+	if c.images == "blocks" {
 		canvas.By = term.HalfBlocks
 		return canvas
 	}
 	facts := c.facts(ctx)
-	canvas.CellWidth, canvas.CellHeight = facts.CellWidth, facts.CellHeight
+	canvas.CellWidth = facts.CellWidth
+	canvas.CellHeight = facts.CellHeight
 	switch remote := c.remote(); {
 	case c.images != "auto":
 		canvas.By = slices.Index(Drawings, c.images) - 1
@@ -51,7 +52,10 @@ func (c *Console) Canvas(ctx context.Context) term.Canvas {
 // inlineImages says whether a terminal of that name draws images by the protocol of
 // iTerm2, which has no question of its own.
 func inlineImages(name string) bool {
-	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(known string) bool { return strings.HasPrefix(name, known) })
+	return slices.ContainsFunc(
+		[]string{"iTerm2 ", "WezTerm ", "mintty "},
+		func(known string) bool { return strings.HasPrefix(name, known) },
+	)
 }
 
 func (c *Console) remote() bool {

@@ -44,7 +44,8 @@ func (t *Typist) Line(ctx context.Context) (string, error) {
 		t.lines, t.from = make(chan TypedLine, 1), bufio.NewReader(typing{t})
 	}
 	if !t.reading {
-		t.reading, t.ctx = true, ctx
+		t.reading = true
+		t.ctx = ctx
 		go t.read()
 	}
 	t.mu.Unlock()

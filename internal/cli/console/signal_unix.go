@@ -29,7 +29,15 @@ func Raise(s syscall.Signal) {
 }
 
 // Relayed are the signals that a tap passes on.
-var Relayed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT}
+var Relayed = []os.Signal{
+	syscall.SIGINT,
+	syscall.SIGTERM,
+	syscall.SIGHUP,
+	syscall.SIGQUIT,
+	syscall.SIGUSR1,
+	syscall.SIGUSR2,
+	syscall.SIGCONT,
+}
 
 // StartGroup lets a child lead a process group, so that it gets every signal from
 // mcpc and none a second time from the terminal. What a terminal sends to all of a
