@@ -71,8 +71,12 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
   echo '{"method":"prompts/list","key":"p"}' | mcpc -s demo batch - --parallel 8`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if o.argv = argv; len(own) > 1 {
-				return usage.New("batch takes one file, or - for standard input", "name a server with -s, or give its command after --")
+			o.argv = argv
+			if len(own) > 1 {
+				return usage.New(
+					"batch takes one file, or - for standard input",
+					"name a server with -s, or give its command after --",
+				)
 			}
 			if len(own) == 1 {
 				o.from = own[0]
@@ -101,7 +105,10 @@ func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 	fromStandardInput := o.from == "-"
 	switch {
 	case o.parallel < 1 || o.parallel > mostParallel:
-		return nil, usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), wire.Run("batch --help"))
+		return nil, usage.New(
+			fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel),
+			wire.Run("batch --help"),
+		)
 	case f.Output != "":
 		return nil, usage.New("batch writes as it runs, so it has no -o", "use > FILE")
 	case f.Wire:
@@ -124,7 +131,10 @@ func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 	}
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		_ = file.Close()
-		return nil, usage.New(o.from+" is a directory", "pass a file of calls, or - for stdin; "+wire.Run("run")+" takes folders of saved calls")
+		return nil, usage.New(
+			o.from+" is a directory",
+			"pass a file of calls, or - for stdin; "+wire.Run("run")+" takes folders of saved calls",
+		)
 	}
 	return file, nil
 }
@@ -154,7 +164,9 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	if err := o.trace.Command(f, "batch"); err != nil {
 		return err
 	}
-	f.NoInput, f.Repeats, f.Record.Most = true, &console.RepeatedWarnings{}, cmdutil.MostRecorded
+	f.NoInput = true
+	f.Repeats = &console.RepeatedWarnings{}
+	f.Record.Most = cmdutil.MostRecorded
 	if o.from == "-" && f.IsTyped() {
 		f.Progress.Done() // the line of progress would be in the way of what is typed
 	}

@@ -56,9 +56,15 @@ func readCall(raw []byte) (call batchCall, err error) {
 	call.params, _ = members.Get("params")
 	switch tool, method := call.tool != "", call.method != ""; {
 	case tool == method:
-		return call, usage.New("a call has either \"tool\" or \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`)
+		return call, usage.New(
+			"a call has either \"tool\" or \"method\"",
+			`{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`,
+		)
 	case tool && call.params != nil || method && call.arguments != nil:
-		return call, usage.New("\"arguments\" goes with \"tool\", \"params\" with \"method\"", `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`)
+		return call, usage.New(
+			"\"arguments\" goes with \"tool\", \"params\" with \"method\"",
+			`{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`,
+		)
 	case strings.HasPrefix(call.method, "notifications/"):
 		return call, usage.New("a notification has no response", wire.Run("raw")+" sends one")
 	}
@@ -93,7 +99,10 @@ func unknownMember(name string) error {
 	case "name":
 		hint = "put the tool's name into \"tool\""
 	}
-	return usage.New(fmt.Sprintf("a call has no member %q", name), suggest.DidYouMean("%s", name, callMembers, wire.Hint(hint)))
+	return usage.New(
+		fmt.Sprintf("a call has no member %q", name),
+		suggest.DidYouMean("%s", name, callMembers, wire.Hint(hint)),
+	)
 }
 
 // asTool gives the tool and the arguments of a tools/call that is written as a
@@ -126,7 +135,9 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out 
 		return call.echo, usage.Outcome(err)
 	}
 	o := b.call
-	o.Name, o.Params, o.Given = call.tool, call.params, arguments.Given{Document: call.arguments}
+	o.Name = call.tool
+	o.Params = call.params
+	o.Given = arguments.Given{Document: call.arguments}
 	out, _ = toolcall.CallTool(ctx, b.c, &o)
 	return call.echo, out
 }

@@ -45,7 +45,10 @@ func (r *lineReader) next() (*batchLine, error) {
 		raw = bytes.TrimSpace(raw)
 		switch l := (&batchLine{number: r.number, raw: raw}); {
 		case long:
-			l.raw, l.bad = nil, usage.New(fmt.Sprintf("the line is longer than %d bytes", r.limit), "--max-message-size SIZE raises the limit, 0 removes it")
+			l.raw, l.bad = nil, usage.New(
+				fmt.Sprintf("the line is longer than %d bytes", r.limit),
+				"--max-message-size SIZE raises the limit, 0 removes it",
+			)
 			return l, nil
 		case len(raw) > 0:
 			return l, nil
@@ -63,7 +66,8 @@ func (r *lineReader) next() (*batchLine, error) {
 func (r *lineReader) line() (raw []byte, long bool, err error) {
 	for {
 		part, err := r.r.ReadSlice('\n')
-		if long = long || r.limit > 0 && int64(len(raw)+len(part)) > r.limit+1; !long {
+		long = long || r.limit > 0 && int64(len(raw)+len(part)) > r.limit+1
+		if !long {
 			raw = append(raw, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

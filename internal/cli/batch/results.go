@@ -115,7 +115,8 @@ type tally struct {
 
 func (t *tally) add(number int, kind wire.Kind) {
 	t.kinds[kind]++
-	t.lines, t.last = t.lines+1, number
+	t.lines = t.lines + 1
+	t.last = number
 	if kind != wire.OK && t.firstFailed == 0 {
 		t.firstFailed = number
 	}

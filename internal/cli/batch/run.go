@@ -66,7 +66,8 @@ func (b *batch) next() *batchLine {
 
 // serve makes the call of one line, unless the batch has ended.
 func (b *batch) serve(ctx context.Context, l *batchLine) {
-	if l.leftOut = b.window.isOver(); l.leftOut {
+	l.leftOut = b.window.isOver()
+	if l.leftOut {
 		return
 	}
 	began := b.f.Now()
@@ -75,7 +76,8 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 	out = cmdutil.Signalled(ctx, out)
 	b.f.Env.GaveUp(out, out.ExitCode())
 	// What was not sent when the batch was interrupted was not done.
-	if l.leftOut = out.Kind == wire.Signal && out.Reached == wire.Unsent; l.leftOut {
+	l.leftOut = out.Kind == wire.Signal && out.Reached == wire.Unsent
+	if l.leftOut {
 		return
 	}
 	if !out.Good() {
@@ -92,7 +94,12 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 func (b *batch) outcome(ctx context.Context, l *batchLine) (echo []jsonraw.Member, out wire.Outcome) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			out = wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Reached: wire.Unknown, Hint: "please report it with this line"}
+			out = wire.Outcome{
+				Kind:    wire.Internal,
+				Text:    fmt.Sprint(crash),
+				Reached: wire.Unknown,
+				Hint:    "please report it with this line",
+			}
 		}
 	}()
 	if l.bad != nil {

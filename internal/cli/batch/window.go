@@ -56,7 +56,8 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.bytes += len(l.out) - len(l.raw)
-	l.raw, l.ready = nil, true
+	l.raw = nil
+	l.ready = true
 	n := 0
 	for n < len(w.lines) && w.lines[n].ready {
 		w.bytes -= len(w.lines[n].out)
