@@ -21,7 +21,8 @@ import (
 // IsName reports whether an argument may be called by a word: letters first, and no more signs
 // than - and _.
 func IsName(word string) bool {
-	return shellwords.Inert(word) && !arguments.IsScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") && !strings.Contains("0123456789", word[:1])
+	return shellwords.Inert(word) && !arguments.IsScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") &&
+		!strings.Contains("0123456789", word[:1])
 }
 
 // UnnamedArguments gives an error of arguments without names a hint that has them, unless that
@@ -43,7 +44,8 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
 		return err
 	}
-	names, shows := argumentNames(f, cmd, k, before[1]), "list "+k.Many
+	names := argumentNames(f, cmd, k, before[1])
+	shows := "list " + k.Many
 	if len(names) > 0 {
 		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
@@ -56,10 +58,13 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 		return err
 	}
 	command := line(slices.Concat(words, left))
-	switch {
-	case len(left) > 0:
-		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command)+"; "+wire.RunOnServer(shows)+" shows the names")
-	case guessed:
+	if len(left) > 0 {
+		return hintedAnew(
+			err,
+			"arguments need names: "+wire.RunOnServer(command)+"; "+wire.RunOnServer(shows)+" shows the names",
+		)
+	}
+	if guessed {
 		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command))
 	}
 	return hintedAnew(err, "did you mean "+wire.RunOnServer(command)+"?")
@@ -94,7 +99,8 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 			word += args[i]
 		}
 		name, value, colon := strings.Cut(word, ":")
-		aName := len(names) == 0 && shellwords.Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
+		aName := len(names) == 0 && shellwords.Inert(name) && !strings.ContainsAny(name, " /@%+,") &&
+			!strings.HasPrefix(value, "//")
 		if colon && arguments.IsUnnamed(word) && (aName || slices.Contains(names, name)) {
 			word = name + "=" + value
 			if value == "" && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
@@ -103,11 +109,10 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 			}
 		}
 		if i+1 < len(args) && arguments.IsUnnamed(word) && arguments.IsUnnamed(args[i+1]) {
-			switch {
-			case slices.Contains(names, word):
+			if slices.Contains(names, word) {
 				i++
 				word += "=" + args[i]
-			case len(names) == 0 && IsName(word): // perhaps a name and its value
+			} else if len(names) == 0 && IsName(word) { // perhaps a name and its value
 				i++
 				left = append(left, "NAME=VALUE")
 				continue
@@ -129,7 +134,9 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 		case len(names) == 0:
 			left = append(left, "NAME="+word)
 		default:
-			named, names, guessed = append(named, names[0]+"="+word), names[1:], true
+			named = append(named, names[0]+"="+word)
+			names = names[1:]
+			guessed = true
 		}
 	}
 	return named, guessed, left

@@ -60,7 +60,8 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 	meant := meaningOf(f, cmd)
 	words, argv := cmdutil.SplitDash(cmd, args)
 	if at := slices.IndexFunc(words, func(w string) bool { return len(w) > 1 && w[0] == '-' }); at > 0 {
-		words, argv = words[:at], nil // of a line that was not parsed, as before --help
+		words = words[:at]
+		argv = nil // of a line that was not parsed, as before --help
 	}
 	if len(words) == 0 {
 		words = args[:1]
@@ -83,13 +84,15 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 	if hint == "" && command != nil && (BeginsCommand(args) || cmdutil.IsFile(args[0])) {
 		return "did you mean " + CommandStarting(f, "list", command) + "?"
 	}
-	if hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv))); hint != "" {
+	hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv)))
+	if hint != "" {
 		return hint
 	}
 	if near != "" {
 		return "did you mean " + cmdutil.RunOf(cmd, " "+near) + "?"
 	}
-	if hint = meantByServer(f, cmd, words); hint != "" {
+	hint = meantByServer(f, cmd, words)
+	if hint != "" {
 		return hint
 	}
 	if command != nil && (len(args) > 1 || slices.Contains(runners, args[0])) {
@@ -112,26 +115,29 @@ func meantByCall(words []string, other wire.Hint) wire.Hint {
 
 // meantByServer returns the hint for the host of a server, or for its name before a command; "" if there is none.
 func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
-	url, rest := urlOfHost(words[0]), words[1:]
+	url := urlOfHost(words[0])
+	rest := words[1:]
 	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
 	if !shellwords.Inert(server) || redact.RedactURL(server) != server {
 		return ""
 	}
 	isNamed := server != words[0]
-	switch {
-	case len(rest) == 0 && isNamed:
+	if len(rest) == 0 && isNamed {
 		rest = []string{"list"}
-	case len(rest) == 0:
+	} else if len(rest) == 0 {
 		return ""
 	}
 	if slices.Contains(cmdutil.CommandNames(cmd), rest[0]) {
 		return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" "+pasted(rest)) + "?"
 	}
-	before, given := f.Server, f.ServerGiven
-	f.Server, f.ServerGiven = server, true // for the commands of the hint
+	before := f.Server
+	given := f.ServerGiven
+	f.Server = server
+	f.ServerGiven = true // for the commands of the hint
 	hint := meaningOf(f, cmd).commandMeant(rest, nil)
 	if hint == "" {
-		f.Server, f.ServerGiven = before, given
+		f.Server = before
+		f.ServerGiven = given
 	}
 	return hint
 }

@@ -33,7 +33,10 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 			return UnknownCommand(f, cmd, words)
 		}
 	}
-	return usage.New(cmdutil.FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
+	return usage.New(
+		cmdutil.FlagText(err),
+		meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""),
+	)
 }
 
 // meantByFlag returns the hint for a flag that the command does not have; isShort is set for one with a single dash.
@@ -65,7 +68,12 @@ func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bo
 	case !cmd.HasParent() && slices.Contains(cmdutil.CommandNames(cmd), name):
 		return "did you mean " + wire.Run(name) + "?"
 	case takesArguments:
-		return "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + cmdutil.RunOf(cmd, " --help") + " shows the flags"
+		return "arguments have no dashes: " + wire.Hint(
+			name,
+		) + "=VALUE; " + cmdutil.RunOf(
+			cmd,
+			" --help",
+		) + " shows the flags"
 	}
 	return cmdutil.RunOf(cmd, " --help") + " shows the flags"
 }

@@ -22,12 +22,48 @@ import (
 )
 
 // runners are programs that start a server which they are told.
-var runners = []string{"npx", "bunx", "pnpx", "npm", "uvx", "uv", "pipx", "node", "bun", "deno", "tsx", "python", "python3",
-	"docker", "podman", "java", "dotnet", "ruby", "php", "cargo", "go", "sh", "bash", "env", "cmd", "powershell", "pwsh"}
+var runners = []string{
+	"npx",
+	"bunx",
+	"pnpx",
+	"npm",
+	"uvx",
+	"uv",
+	"pipx",
+	"node",
+	"bun",
+	"deno",
+	"tsx",
+	"python",
+	"python3",
+	"docker",
+	"podman",
+	"java",
+	"dotnet",
+	"ruby",
+	"php",
+	"cargo",
+	"go",
+	"sh",
+	"bash",
+	"env",
+	"cmd",
+	"powershell",
+	"pwsh",
+}
 
 // runBy are programs that run a file of that ending.
-var runBy = map[string][]string{".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"}, ".ts": {"npx", "tsx"}, ".py": {"python3"},
-	".rb": {"ruby"}, ".php": {"php"}, ".jar": {"java", "-jar"}, ".sh": {"sh"}}
+var runBy = map[string][]string{
+	".js":  {"node"},
+	".mjs": {"node"},
+	".cjs": {"node"},
+	".ts":  {"npx", "tsx"},
+	".py":  {"python3"},
+	".rb":  {"ruby"},
+	".php": {"php"},
+	".jar": {"java", "-jar"},
+	".sh":  {"sh"},
+}
 
 // startedBy returns the command of a server that words are, perhaps: a program or a file comes first. Returns nil if
 // there is none.
@@ -51,7 +87,8 @@ func startedBy(words []string) []string {
 // isPackage reports whether a word is the name of an npm package in a scope.
 func isPackage(word string) bool {
 	scope, name, found := strings.Cut(word, "/")
-	return found && strings.HasPrefix(scope, "@") && len(scope) > 1 && name != "" && !strings.Contains(name, "/") && shellwords.Inert(word)
+	return found && strings.HasPrefix(scope, "@") && len(scope) > 1 && name != "" && !strings.Contains(name, "/") &&
+		shellwords.Inert(word)
 }
 
 func isProgram(word string) bool {
@@ -86,16 +123,16 @@ func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 // mcpc's commands, it is that one. Words that are secret are left out.
 func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandIs(last, cmdutil.Alone) {
-		verb, argv = last, argv[:len(argv)-1]
+		verb = last
+		argv = argv[:len(argv)-1]
 	}
 	if !f.CommandIs(verb, cmdutil.Alone|cmdutil.Starts) {
 		verb = "list"
 	}
 	line := verb + " -- " + shellwords.Quote(argv[0])
-	switch {
-	case !slices.Equal(redact.RedactCommand(argv), argv):
+	if !slices.Equal(redact.RedactCommand(argv), argv) {
 		line += " ..."
-	case len(argv) > 1:
+	} else if len(argv) > 1 {
 		line += " " + strings.Join(connect.QuotedWords(argv[1:]), " ")
 	}
 	return wire.Run(line)
@@ -136,8 +173,12 @@ func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
 		f.NameServer(nil) // what follows -- is no server's command
-		return usage.New("a server's command goes after --, and these are arguments",
-			"did you mean "+wire.RunOnServer(strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
+		return usage.New(
+			"a server's command goes after --, and these are arguments",
+			"did you mean "+wire.RunOnServer(
+				strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "),
+			)+"?",
+		)
 	}
 	switch {
 	case len(words) == 0 || f.ServerGiven || argv != nil || f.Shell != nil:
@@ -146,11 +187,19 @@ func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
 	case len(words) == 1 || !arguments.IsUnnamed(words[1]):
 		return nil
-	case slices.Contains(runners, words[0]) && (cmdutil.IsFile(words[1]) || strings.HasSuffix(words[0], "x")), cmdutil.IsFile(words[0]):
-		return usage.New(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."))
+	case slices.Contains(runners, words[0]) && (cmdutil.IsFile(words[1]) || strings.HasSuffix(words[0], "x")),
+		cmdutil.IsFile(words[0]):
+		return usage.New(
+			verb+" takes a name; a server's command goes after --",
+			wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."),
+		)
 	case words[0] == connect.DemoEndpoint || cmdutil.IsURL(words[0]):
-		return usage.New(verb+where,
-			"did you mean "+wire.Run("-s "+shellwords.Quote(words[0])+" "+verb+" "+strings.Join(connect.QuotedWords(words[1:]), " "))+"?")
+		return usage.New(
+			verb+where,
+			"did you mean "+wire.Run(
+				"-s "+shellwords.Quote(words[0])+" "+verb+" "+strings.Join(connect.QuotedWords(words[1:]), " "),
+			)+"?",
+		)
 	}
 	return nil
 }
@@ -204,8 +253,8 @@ func urlOfHost(word string) string {
 	return ""
 }
 
-// BeginsCommand reports whether words are the command of a server: a runner, a file with its extension or an npm package
-// in a scope comes first.
+// BeginsCommand reports whether words are the command of a server: a runner, a file with its extension or an
+// npm package in a scope comes first.
 func BeginsCommand(words []string) bool {
 	return len(words) > 1 && slices.Contains(runners, words[0]) ||
 		(cmdutil.IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil

@@ -1,15 +1,19 @@
 package meant
 
-// A CommandSynonym says what a command of another program is called here. Its words are one or two that a user types, with
-// commas between the alternatives; _ and / are written as -, and the second word may be the class of a word: URL, URI,
-// FILE, NAME, or -- for the command of a server. In the hint, a command line of mcpc is in backquotes, and {X} stands
-// for the words that follow, or for X if there are none. {@} is {} for a command that takes a name after -s only.
+// A CommandSynonym says what a command of another program is called here. Its words are one or two that a
+// user types, with commas between the alternatives; _ and / are written as -, and the second word may be the
+// class of a word: URL, URI, FILE, NAME, or -- for the command of a server. In the hint, a command line of
+// mcpc is in backquotes, and {X} stands for the words that follow, or for X if there are none. {@} is {} for
+// a command that takes a name after -s only.
 type CommandSynonym struct{ Words, Hint string }
 
 // CommandSynonyms has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
 var CommandSynonyms = []CommandSynonym{
 	// one server
-	{"connect, open, attach, session new, session create, session start, new session, create session, sessions new, sessions create, sessions open, sessions add", "did you mean `init {}`?"},
+	{
+		"connect, open, attach, session new, session create, session start, new session, create session, sessions new, sessions create, sessions open, sessions add",
+		"did you mean `init {}`?",
+	},
 	{"add, register, config add, servers add, mcp add, alias, alias add, server add",
 		"`init TARGET --as NAME` remembers a server by a name"},
 	{"discover, capabilities, caps, introspect, initialize, handshake, about, server-info, server-discover, get-info",
@@ -46,8 +50,10 @@ var CommandSynonyms = []CommandSynonym{
 	{"elicitation, elicit, sampling, roots", "did you mean `help answering`?"},
 
 	// sessions and known servers
-	{"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, context, contexts, profile, profiles, daemon",
-		"did you mean `sessions`?"},
+	{
+		"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, context, contexts, profile, profiles, daemon",
+		"did you mean `sessions`?",
+	},
 	{"use, switch, select, use-context, sessions NAME, sessions switch, sessions select, session use",
 		"did you mean `sessions use {NAME}`?"},
 	{"stop, disconnect, end, quit, exit, kill, down, detach, remove, rm, delete, forget, unregister, sessions close, " +
@@ -125,7 +131,10 @@ var CommandSynonyms = []CommandSynonym{
 	{"exit-code, exitcodes, codes", "did you mean `help exit-codes`?"},
 	{"clear, clean, cleanup, reset, purge, prune",
 		"`log --prune` deletes old recordings, `close` ends a session, `logout` deletes a token"},
-	{"env, environment, variables, set, config set", "every flag has a variable, as --max-time has MCPC_MAX_TIME: `help scripting`"},
+	{
+		"env, environment, variables, set, config set",
+		"every flag has a variable, as --max-time has MCPC_MAX_TIME: `help scripting`",
+	},
 	{"filter", "did you mean `help filters`?"},
 }
 
@@ -252,7 +261,11 @@ var FlagSynonyms = []FlagSynonym{
 	{"completion", "shell", "the shell is a word: `completion {bash}`"},
 
 	// all commands
-	{"", "url, endpoint, host, server-url, base-url, address, remote, mcp-url, http-url, target", "did you mean --server?"},
+	{
+		"",
+		"url, endpoint, host, server-url, base-url, address, remote, mcp-url, http-url, target",
+		"did you mean --server?",
+	},
 	{"", "session, profile, context", "did you mean --server {NAME}?"},
 	{"", "command, cmd, stdio, stdio-cmd, exec", "a server's command goes after --: `{command} -- COMMAND`"},
 	{"", "transport, sse, http, streamable-http, streamablehttp, type, http-only, sse-only",
@@ -262,7 +275,11 @@ var FlagSynonyms = []FlagSynonym{
 		"a server's command starts in the current directory: cd DIR first"},
 	{"", "env, e", "variables go before the command: `{command} -- env NAME=VALUE COMMAND`"},
 	{"", "config, config-file, mcp-config, c", "`servers` lists configured servers, and -s NAME uses one"},
-	{"", "pretty, pretty-print, indent, compact", "a terminal gets indented JSON, and a pipe one line; --jq . prints JSON, too"},
+	{
+		"",
+		"pretty, pretty-print, indent, compact",
+		"a terminal gets indented JSON, and a pipe one line; --jq . prints JSON, too",
+	},
 	{"", "k, skip-verify, no-verify, tls-no-verify, insecure-skip-verify, insecure-skip-tls-verify, ignore-ssl",
 		"did you mean --insecure?"},
 	{"", "token, bearer, bearer-token, auth-token, access-token, oauth2-bearer",

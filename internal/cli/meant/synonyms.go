@@ -29,10 +29,10 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 	}
 	for _, key := range keys {
 		s := synonymOf(key)
-		switch {
-		case s == nil:
+		if s == nil {
 			continue
-		case len(rest) > 0 && key == first+" "+plainWord(rest[0]):
+		}
+		if len(rest) > 0 && key == first+" "+plainWord(rest[0]) {
 			rest = rest[1:]
 		}
 		return m.filled(s.Hint, rest, argv)
@@ -108,21 +108,21 @@ func meaningOf(f *cmdutil.Factory, cmd *cobra.Command) meaning {
 func (m meaning) filled(text string, rest, argv []string) wire.Hint {
 	words := pasted(rest)
 	typed := words
-	switch {
-	case argv != nil:
+	if argv != nil {
 		typed = strings.TrimSpace(words + " -- " + pasted(argv))
-	case len(rest) > 0 && BeginsCommand(rest):
+	} else if len(rest) > 0 && BeginsCommand(rest) {
 		argv = startedBy(rest)
 		typed = "-- " + pasted(argv)
 	}
 	m.there = m.there && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
 	return m.hint(text, func(name string) string {
-		switch {
-		case name == "WORD":
+		if name == "WORD" {
 			return cmp.Or(words, name)
-		case name != "@":
+		}
+		if name != "@" {
 			return cmp.Or(typed, name)
-		case len(rest) > 0 && argv == nil && classOf(rest) == "NAME":
+		}
+		if len(rest) > 0 && argv == nil && classOf(rest) == "NAME" {
 			return "-s " + typed
 		}
 		return typed
@@ -132,10 +132,10 @@ func (m meaning) filled(text string, rest, argv []string) wire.Hint {
 // pasted returns words for a command line. After the first one they are left out if one of them may be secret.
 func pasted(words []string) string {
 	shown := redact.RedactCommand(words)
-	switch {
-	case slices.Equal(shown, words):
+	if slices.Equal(shown, words) {
 		return strings.Join(connect.QuotedWords(words), " ")
-	case shown[0] == words[0]:
+	}
+	if shown[0] == words[0] {
 		return shellwords.Quote(words[0]) + " ..."
 	}
 	return "..."
@@ -202,10 +202,10 @@ func typedValue(args []string, flag string) string {
 			return ""
 		}
 		value, found := strings.CutPrefix(word, dashes+flag)
-		switch {
-		case !found || len(flag) > 1 && value != "" && value[0] != '=':
+		if !found || len(flag) > 1 && value != "" && value[0] != '=' {
 			continue
-		case value == "" && i+1 < len(args):
+		}
+		if value == "" && i+1 < len(args) {
 			value = args[i+1]
 		}
 		value = strings.TrimPrefix(value, "=")

@@ -18,7 +18,8 @@ import (
 // server after --.
 func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []string, err error) {
 	words, argv := cmdutil.SplitDash(cmd, args)
-	if words, err = f.WithoutURL(words, argv); err != nil {
+	words, err = f.WithoutURL(words, argv)
+	if err != nil {
 		return nil, err
 	}
 	return argv, NoArguments(f, cmd, words)
