@@ -65,7 +65,10 @@ Names with characters that are special to the shell are omitted.`,
 				if slices.Contains([]string{"sh", "csh", "ksh", "tcsh", "dash"}, args[0]) { // not mistyped
 					return usage.New("no script for the shell "+args[0], all)
 				}
-				return usage.New("no script for the shell "+arguments.Shortened(args[0]), suggest.DidYouMean(wire.Run("completion %s"), args[0], shells, all))
+				return usage.New(
+					"no script for the shell "+arguments.Shortened(args[0]),
+					suggest.DidYouMean(wire.Run("completion %s"), args[0], shells, all),
+				)
 			}
 			script := bashCompletion
 			if args[0] != "bash" {
@@ -121,7 +124,8 @@ func OwnFirst(complete *cobra.Command) {
 	offer := complete.Run
 	complete.Run = func(cmd *cobra.Command, args []string) {
 		var offered bytes.Buffer
-		root, out := cmd.Root(), cmd.OutOrStdout()
+		root := cmd.Root()
+		out := cmd.OutOrStdout()
 		root.SetOut(&offered)
 		offer(cmd, args)
 		lines := strings.SplitAfter(strings.TrimSuffix(offered.String(), "\n"), "\n")
@@ -159,7 +163,8 @@ func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
 	// cobra's own count of the words before -- is that of a line to which it has added a --.
 	afterDashes := slices.Contains(f.Args[:len(f.Args)-1], "--")
 	for _, cmd := range AllOf(root) {
-		if afterDashes && cmd.ValidArgsFunction != nil || cmd.Parent() == root && cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
+		if afterDashes && cmd.ValidArgsFunction != nil ||
+			cmd.Parent() == root && cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = files
 		}
 	}

@@ -44,12 +44,17 @@ Without a term it lists all terms.`,
 			if err != nil {
 				return err
 			}
-			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st term.Style) error {
-				if len(args) == 0 {
-					return writeGlossary(w, st, entries, groups)
-				}
-				return writeEntries(w, st, found)
-			}))
+			return cmdutil.Show(
+				cmd.Context(),
+				f,
+				wire.Outcome{},
+				cmdutil.Document(entriesJSON(found), func(w io.Writer, st term.Style) error {
+					if len(args) == 0 {
+						return writeGlossary(w, st, entries, groups)
+					}
+					return writeEntries(w, st, found)
+				}),
+			)
 		},
 	}
 }
@@ -61,12 +66,14 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 		return entries, nil
 	}
 	all := strings.ReplaceAll(strings.Join(args, " "), "code -", "-") // meant.WithCodes writes -32000 as "code -32000"
-	if found = glossary.Find(entries, all); found != nil {
+	found = glossary.Find(entries, all)
+	if found != nil {
 		return found, nil
 	}
 	// Users paste a whole error, as "MCP error -32000: Connection closed".
 	if first, _, isError := strings.Cut(all, ": "); isError {
-		if found = glossary.Find(entries, first); found != nil {
+		found = glossary.Find(entries, first)
+		if found != nil {
 			return found, nil
 		}
 	}
@@ -81,7 +88,8 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 }
 
 func unexplained(entries []glossary.Entry, word, all string) error {
-	known, hint := glossaryWords(entries), wire.Run("explain")+" lists all terms"
+	known := glossaryWords(entries)
+	hint := wire.Run("explain") + " lists all terms"
 	if near := cmp.Or(suggest.Nearest(all, known), suggest.Nearest(word, known)); near != "" {
 		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(near)) + "?"
 	}

@@ -31,7 +31,10 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {
-				return usage.New("help goes to stdout, and takes no -o", wire.Run("help "+strings.Join(connect.QuotedWords(args), " ")+" > FILE"))
+				return usage.New(
+					"help goes to stdout, and takes no -o",
+					wire.Run("help "+strings.Join(connect.QuotedWords(args), " ")+" > FILE"),
+				)
 			}
 			about, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) == 0 {
@@ -44,9 +47,15 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 			if err == nil && about.HasParent() && !about.HasSubCommands() {
 				return usage.New(unknown, "did you mean "+wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1))+"?")
 			}
-			return usage.New(unknown,
-				suggest.DidYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], cmdutil.CommandNames(about),
-					wire.Run("--help")+" shows the commands and topics"))
+			return usage.New(
+				unknown,
+				suggest.DidYouMean(
+					wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"),
+					args[len(args)-1],
+					cmdutil.CommandNames(about),
+					wire.Run("--help")+" shows the commands and topics",
+				),
+			)
 		},
 	}
 }

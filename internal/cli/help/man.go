@@ -32,8 +32,14 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 				return usage.New("man takes a directory", wire.Run("man ~/.local/share/man"))
 			}
 			if _, err := os.Stat(args[0]); err != nil && slices.Contains(cmdutil.CommandNames(cmd.Root()), args[0]) {
-				return usage.New(fmt.Sprintf("man takes a directory, and %q is the name of a page", args[0]),
-					wire.Run("help "+args[0])+" shows it; "+wire.Run("man ./"+args[0])+" writes all pages into a directory of that name")
+				return usage.New(
+					fmt.Sprintf("man takes a directory, and %q is the name of a page", args[0]),
+					wire.Run(
+						"help "+args[0],
+					)+" shows it; "+wire.Run(
+						"man ./"+args[0],
+					)+" writes all pages into a directory of that name",
+				)
 			}
 			return writeManual(f, cmd.Root(), args[0])
 		},

@@ -93,11 +93,11 @@ func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 				of = append(of, c)
 			}
 		}
-		switch {
-		case !short || i == 0:
+		if !short || i == 0 {
 			helpCommands(&b, g.Head, "", of)
 			continue
-		case i == 1:
+		}
+		if i == 1 {
 			b.WriteString("\n")
 		}
 		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
@@ -128,7 +128,11 @@ func commandList(all []*cobra.Command) string {
 
 // helpCommands lists commands with what they do; before stands before each name.
 func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command) {
-	helpRows(b, head, sliceutil.Map(all, func(c *cobra.Command) [2]string { return [2]string{before + c.Name(), c.Short} }))
+	helpRows(
+		b,
+		head,
+		sliceutil.Map(all, func(c *cobra.Command) [2]string { return [2]string{before + c.Name(), c.Short} }),
+	)
 }
 
 func helpRows(b *strings.Builder, head string, rows [][2]string) {

@@ -85,7 +85,9 @@ func faultWords() string {
 	}
 	for _, name := range proxy.Presets() {
 		text, _ := proxy.Preset(name)
-		b.WriteString("\n" + proxy.PresetPrefix + name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n")
+		b.WriteString(
+			"\n" + proxy.PresetPrefix + name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n",
+		)
 	}
 	return b.String()
 }

@@ -62,7 +62,8 @@ func builtFrom(f *cmdutil.Factory) (commit, date string) {
 // short shortens a commit to 12 characters, and keeps a trailing +.
 func short(commit string) string {
 	plain, changed := strings.CutSuffix(commit, "+")
-	if plain = plain[:min(len(plain), 12)]; changed {
+	plain = plain[:min(len(plain), 12)]
+	if changed {
 		return plain + "+"
 	}
 	return plain
@@ -74,11 +75,31 @@ func PrintVersion(ctx context.Context, f *cmdutil.Factory) error {
 	if date != "" {
 		when = string(jsonraw.Quote(date))
 	}
-	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, jsonraw.Quote(f.Version),
-		jsonraw.Quote(commit), when, jsonraw.Quote(runtime.Version()), jsonraw.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
-	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ term.Style) error {
-		day, _, _ := strings.Cut(date, "T")
-		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", f.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
-		return err
-	}))
+	raw := fmt.Sprintf(
+		`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`,
+		jsonraw.Quote(f.Version),
+		jsonraw.Quote(
+			commit,
+		),
+		when,
+		jsonraw.Quote(runtime.Version()),
+		jsonraw.Quote(runtime.GOOS+"/"+runtime.GOARCH),
+		strings.Join(client.Revisions(), `","`),
+	)
+	return cmdutil.Show(
+		ctx,
+		f,
+		wire.Outcome{},
+		cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ term.Style) error {
+			day, _, _ := strings.Cut(date, "T")
+			_, err := fmt.Fprintf(
+				w,
+				"mcpc %s, commit %s\nprotocol revisions %s\n",
+				f.Version,
+				strings.TrimSpace(commit+" "+day),
+				strings.Join(client.Revisions(), ", "),
+			)
+			return err
+		}),
+	)
 }
