@@ -30,7 +30,8 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	for _, word := range args {
 		s := parted(word)
 		g := f.Invocation()
-		g.Server, g.ServerGiven = s.id, true
+		g.Server = s.id
+		g.ServerGiven = true
 		if out := (&connect.Conn{Env: &g.Env}).Find(nil); !out.Good() {
 			if isCommand(f, s.id) {
 				out.Hint = sessionHint
@@ -39,7 +40,8 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 		}
 		servers = append(servers, s)
 	}
-	names, seen := make([]string, len(servers)), map[string]bool{}
+	names := make([]string, len(servers))
+	seen := map[string]bool{}
 	for i, s := range servers {
 		names[i] = s.name
 		if seen[strings.ToLower(s.name)] { // patterns do not tell upper from lower case
@@ -52,7 +54,12 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 		if prefix != names[i] && !o.noPrefix {
 			f.Note(f.ErrStyle.Line(fmt.Sprintf("%s is served as %s", names[i], prefix)))
 		}
-		members[i] = gateway.Member{Name: prefix, Given: names[i], ID: servers[i].id, Env: func() (*host.Env, func()) { return invocation(f, prefix, servers[i].id) }}
+		members[i] = gateway.Member{
+			Name:  prefix,
+			Given: names[i],
+			ID:    servers[i].id,
+			Env:   func() (*host.Env, func()) { return invocation(f, prefix, servers[i].id) },
+		}
 	}
 	return members, nil
 }
@@ -76,7 +83,10 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 			if len(members) > 0 {
 				example = members[0].Given
 			}
-			return usage.New(fmt.Sprintf("%s %q fits no server", flag.name, pattern), wire.Hint("a pattern is compared with NAME/TOOL, as in "+example+"/*"))
+			return usage.New(
+				fmt.Sprintf("%s %q fits no server", flag.name, pattern),
+				wire.Hint("a pattern is compared with NAME/TOOL, as in "+example+"/*"),
+			)
 		}
 	}
 	return nil

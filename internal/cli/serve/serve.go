@@ -77,8 +77,18 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 	flags.StringArrayVar(&o.allow, "allow", nil, "serve only tools that fit this `pattern`, of NAME/TOOL")
 	flags.StringArrayVar(&o.deny, "deny", nil, "do not serve tools that fit this `pattern`, of NAME/TOOL")
 	flags.BoolVar(&o.noPrefix, "no-prefix", false, "leave the names of tools and prompts as they are")
-	flags.StringVar(&o.http, "http", "", "serve over HTTP at this `addr`ess, loopback only: [HOST:]PORT; port 0: a free one")
-	flags.StringVar(&o.tokenFile, "client-token-file", "", "--http: `file` with the bearer token that clients have to send")
+	flags.StringVar(
+		&o.http,
+		"http",
+		"",
+		"serve over HTTP at this `addr`ess, loopback only: [HOST:]PORT; port 0: a free one",
+	)
+	flags.StringVar(
+		&o.tokenFile,
+		"client-token-file",
+		"",
+		"--http: `file` with the bearer token that clients have to send",
+	)
 	return cmd
 }
 
@@ -99,9 +109,15 @@ func (o *options) check(f *cmdutil.Factory, args []string) error {
 	case o.all && len(args) > 0:
 		return usage.New("--all and the names of servers exclude each other", "")
 	case !o.all && len(args) == 0:
-		return usage.New("serve needs a server", wire.Run("serve --all")+" serves all known servers; "+wire.Run("servers")+" lists them")
+		return usage.New(
+			"serve needs a server",
+			wire.Run("serve --all")+" serves all known servers; "+wire.Run("servers")+" lists them",
+		)
 	case len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "":
-		return usage.New("header fields and tokens would be sent to every server", "use them with "+wire.Run("init")+", and serve the session")
+		return usage.New(
+			"header fields and tokens would be sent to every server",
+			"use them with "+wire.Run("init")+", and serve the session",
+		)
 	case o.tokenFile != "" && o.http == "":
 		return usage.New("--client-token-file needs --http", "over stdio the client is the program that started mcpc")
 	}
@@ -121,8 +137,19 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	if err != nil {
 		return err
 	}
-	g := gateway.New(gateway.Options{Members: members, Plain: o.noPrefix, Allow: o.allow, Deny: o.deny, Version: f.Version, Token: rand.Text, Now: f.Now,
-		Tell: func(text string, stderr ...string) { tell(f, text, stderr) }, Admit: admit})
+	g := gateway.New(
+		gateway.Options{
+			Members: members,
+			Plain:   o.noPrefix,
+			Allow:   o.allow,
+			Deny:    o.deny,
+			Version: f.Version,
+			Token:   rand.Text,
+			Now:     f.Now,
+			Tell:    func(text string, stderr ...string) { tell(f, text, stderr) },
+			Admit:   admit,
+		},
+	)
 	f.Talking.Store(true)
 	defer g.Close()
 	if o.http != "" {
@@ -162,7 +189,10 @@ func (o *options) admit(f *cmdutil.Factory) (func(*http.Request) (int, string), 
 	}
 	token := strings.TrimSpace(string(raw))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, usage.New("--client-token-file "+o.tokenFile+": not a token", "the file must contain the token on one line, and nothing else")
+		return nil, usage.New(
+			"--client-token-file "+o.tokenFile+": not a token",
+			"the file must contain the token on one line, and nothing else",
+		)
 	}
 	f.Secrets.Learn(token)
 	return func(r *http.Request) (int, string) {
@@ -185,7 +215,11 @@ func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, addr
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
-	server := &http.Server{Handler: g.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{
+		Handler:           g.Handler(ctx),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
