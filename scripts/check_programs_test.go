@@ -27,8 +27,10 @@ var commandsOf = map[string][]string{
 	"windows":     {"windows.sh"},
 	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
 	"race":        {"go test -race -tags programs -vet=off -timeout 20m -parallel 6 ./internal/bench ./internal/capture "},
-	"tests": {"go list ./...", "go list ./internal/bench ./internal/capture ",
-		"go test -tags programs -vet=off -timeout 20m -parallel 6 mcpc/not-raced"},
+	"tests": {
+		"go list ./...", "go list ./internal/bench ./internal/capture ",
+		"go test -tags programs -vet=off -timeout 20m -parallel 6 mcpc/not-raced",
+	},
 	"torture":       {"go test -tags torture -timeout 20m -count=1 -parallel 12 ./internal/tests/torture"},
 	"peers-install": {"peers.sh install", "conformance.sh install"},
 	"peers":         {"go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./internal/tests/peers ./internal/web"},
@@ -75,8 +77,10 @@ func newBar(t *testing.T) bar {
 		t.Fatal(err)
 	}
 	b.write(t, "scripts/check.sh", string(script))
-	for _, name := range []string{"bin/go", "bin/gofmt", "scripts/preflight.sh", "scripts/peers.sh", "scripts/conformance.sh",
-		"scripts/windows.sh", "scripts/release.sh", "scripts/release/try.sh", "scripts/size.sh"} {
+	for _, name := range []string{
+		"bin/go", "bin/gofmt", "scripts/preflight.sh", "scripts/peers.sh", "scripts/conformance.sh",
+		"scripts/windows.sh", "scripts/release.sh", "scripts/release/try.sh", "scripts/size.sh",
+	} {
 		b.write(t, name, stub)
 	}
 	return b
@@ -151,15 +155,15 @@ var startsGoroutine = regexp.MustCompile(`(?m)^\s*go [a-z]|\.Go\(`)
 
 // notRaced are packages that start goroutines and are tested without the race detector, and why.
 var notRaced = map[string]string{
-	"./internal/state":               "what it shares is shared by processes",
-	"./internal/cli/catalog":         "its goroutines are those of a command that waits; connect and live are raced",
-	"./internal/cli/codegen":         "the same",
-	"./internal/cli/mock":            "the same; mock is raced",
-	"./internal/cli/proxy":           "the same; internal/proxy is raced",
-	"./internal/cli/replay":          "the same",
-	"./internal/cli/shell":           "the same; cli/console is raced",
-	"./internal/cli/traffic":         "the same; live and capture are raced",
-	"./internal/connect/connecttest": "it has no tests",
+	"./internal/state":             "what it shares is shared by processes",
+	"./internal/cli/catalog":       "its goroutines are those of a command that waits; connect and live are raced",
+	"./internal/cli/codegen":       "the same",
+	"./internal/cli/mock":          "the same; mock is raced",
+	"./internal/cli/proxy":         "the same; internal/proxy is raced",
+	"./internal/cli/replay":        "the same",
+	"./internal/cli/shell":         "the same; cli/console is raced",
+	"./internal/cli/traffic":       "the same; live and capture are raced",
+	"./internal/tests/connecttest": "it has no tests",
 }
 
 // Each package that starts goroutines is tested with the race detector, or has a reason why not.

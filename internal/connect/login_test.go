@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -114,25 +114,41 @@ func TestRefusalsAreExplained(t *testing.T) {
 		kept         bool   // the challenge
 	}{
 		{"a challenge", refuses + bearer, nil, "mcpc login URL", true},
-		{"no challenge", refuses, nil,
-			"mcpc login URL (OAuth), a token from the operator in MCPC_TOKEN, or -H 'NAME: VALUE' with an API key", true},
-		{"a challenge that names no metadata", refuses + "    header WWW-Authenticate: Bearer realm=\"x\"\n", nil,
-			"mcpc login URL (OAuth), or a token from the operator in MCPC_TOKEN", true},
-		{"a challenge of another kind", refuses + "    header WWW-Authenticate: Basic realm=x\n", nil,
-			"the challenge is not OAuth, so mcpc login does not help", false},
-		{"the user's own token", refuses + bearer,
+		{
+			"no challenge", refuses, nil,
+			"mcpc login URL (OAuth), a token from the operator in MCPC_TOKEN, or -H 'NAME: VALUE' with an API key", true,
+		},
+		{
+			"a challenge that names no metadata", refuses + "    header WWW-Authenticate: Bearer realm=\"x\"\n", nil,
+			"mcpc login URL (OAuth), or a token from the operator in MCPC_TOKEN", true,
+		},
+		{
+			"a challenge of another kind", refuses + "    header WWW-Authenticate: Basic realm=x\n", nil,
+			"the challenge is not OAuth, so mcpc login does not help", false,
+		},
+		{
+			"the user's own token", refuses + bearer,
 			func(e *host.Env) { e.Headers = []string{"Authorization: Bearer t0ken-typed"} },
-			"the given token was rejected: use a new one, or remove it and run mcpc login URL", false},
-		{"the user's own token with too few scopes",
+			"the given token was rejected: use a new one, or remove it and run mcpc login URL", false,
+		},
+		{
+			"the user's own token with too few scopes",
 			"speaks 2025-11-25\ntool x\non initialize\n    status 403\n    header WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"a b\"\n",
 			func(e *host.Env) { e.Headers = []string{"Authorization: Bearer t0ken-typed"} },
-			"use a token with these scopes, or remove it and run mcpc login URL", false},
-		{"an account of the session", refuses + bearer, func(e *host.Env) { e.Auth.Account = "me" },
-			"mcpc login URL --account me", true},
-		{"an account that was typed", refuses + bearer, func(e *host.Env) { e.Auth.Account, e.AccountTyped = "me", true },
-			"mcpc login URL", true},
-		{"no authorization wanted", refuses + bearer, func(e *host.Env) { e.Headers = []string{"Authorization:"} }, "",
-			false},
+			"use a token with these scopes, or remove it and run mcpc login URL", false,
+		},
+		{
+			"an account of the session", refuses + bearer, func(e *host.Env) { e.Auth.Account = "me" },
+			"mcpc login URL --account me", true,
+		},
+		{
+			"an account that was typed", refuses + bearer, func(e *host.Env) { e.Auth.Account, e.AccountTyped = "me", true },
+			"mcpc login URL", true,
+		},
+		{
+			"no authorization wanted", refuses + bearer, func(e *host.Env) { e.Headers = []string{"Authorization:"} }, "",
+			false,
+		},
 	} {
 		server := connecttest.Play(t, c.script)
 		env, _ := connecttest.Env(t, server.URL)
@@ -195,8 +211,10 @@ func TestAuthFailed(t *testing.T) {
 // HasSecret distinguishes a URL with a secret from one without.
 func TestHasSecret(t *testing.T) {
 	t.Parallel()
-	for url, want := range map[string]bool{"http://h/mcp": false, "http://u:p@h/mcp": true,
-		"http://h/mcp?token=s3cret-token": true} {
+	for url, want := range map[string]bool{
+		"http://h/mcp": false, "http://u:p@h/mcp": true,
+		"http://h/mcp?token=s3cret-token": true,
+	} {
 		if got := connect.HasSecret(url); got != want {
 			t.Errorf("%s: %t", url, got)
 		}
@@ -214,8 +232,10 @@ func TestLearnSecrets(t *testing.T) {
 	}
 	c.OneOff.Command, c.OneOff.SessionID = []string{"run", "--password", "passw0rd-of-command"}, "id-of-session-1"
 	c.LearnSecrets([]wire.Field{{Name: "X-Api-Key", Value: "k3y-of-field"}})
-	for _, secret := range []string{"t0ken-of-url", "t0ken-of-environ", "passw0rd-of-command", "id-of-session-1",
-		"k3y-of-field"} {
+	for _, secret := range []string{
+		"t0ken-of-url", "t0ken-of-environ", "passw0rd-of-command", "id-of-session-1",
+		"k3y-of-field",
+	} {
 		if strings.Contains(env.Secrets.Text("it is "+secret), secret) {
 			t.Errorf("%s is shown", secret)
 		}
@@ -227,9 +247,11 @@ func TestSafeInfo(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
 	env.Secrets.Learn("s3cret-value-1")
-	info := connect.SafeInfo(env, client.Info{ServerInfo: []byte(`{"name":"s3cret-value-1"}`),
+	info := connect.SafeInfo(env, client.Info{
+		ServerInfo:   []byte(`{"name":"s3cret-value-1"}`),
 		Capabilities: []byte(`{"a":{}}`),
-		Instructions: "say s3cret-value-1"})
+		Instructions: "say s3cret-value-1",
+	})
 	if strings.Contains(string(info.ServerInfo)+info.Instructions, "s3cret") || string(info.Capabilities) != `{"a":{}}` {
 		t.Errorf("%s %s %s", info.ServerInfo, info.Instructions, info.Capabilities)
 	}

@@ -14,12 +14,12 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 	"mcpc/internal/state"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -46,8 +46,10 @@ func TestSessionsGoOn(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25 2025-06-18\nsession s-1\ntool x\n")
 	env, _ := connecttest.Env(t, "box")
-	put(t, env, state.Session{Name: "box", Endpoint: server.URL, Transport: "http", Revision: "2025-11-25",
-		SessionID: "s-0"})
+	put(t, env, state.Session{
+		Name: "box", Endpoint: server.URL, Transport: "http", Revision: "2025-11-25",
+		SessionID: "s-0",
+	})
 	var ids []string
 	for range 2 {
 		c := dial(t, again(env), connect.Options{})
@@ -80,8 +82,10 @@ func TestSessionsAreRenewed(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25\nsession s-1\ntool x\non ping #1\n    status 404\n")
 	env, user := connecttest.Env(t, "box")
-	put(t, env, state.Session{Name: "box", Endpoint: server.URL, Transport: "http", Revision: "2025-11-25",
-		SessionID: "s-0"})
+	put(t, env, state.Session{
+		Name: "box", Endpoint: server.URL, Transport: "http", Revision: "2025-11-25",
+		SessionID: "s-0",
+	})
 	c := dial(t, env, connect.Options{})
 	if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.Good() {
 		t.Fatal(ended(out))
@@ -137,8 +141,10 @@ on initialize #2
 	for _, o := range []struct {
 		capability, member string
 		want               bool
-	}{{"tools", "", true}, {"tools", "listChanged", true}, {"tools", "other", false}, {"prompts", "", false}, {"logging",
-		"x", false}} {
+	}{{"tools", "", true}, {"tools", "listChanged", true}, {"tools", "other", false}, {"prompts", "", false}, {
+		"logging",
+		"x", false,
+	}} {
 		if got := c.Offers(o.capability, o.member); got != o.want {
 			t.Errorf("%+v: %t", o, got)
 		}
@@ -178,10 +184,14 @@ func TestLogLevel(t *testing.T) {
 	const logging = `capabilities {"logging":{}}` + "\n"
 	for _, c := range []struct{ name, script, want, shown string }{
 		{"a session", "speaks 2025-11-25\n" + logging + "on logging/setLevel\n    result {}\n", `{"level":"info"}`, ""},
-		{"undeclared", "speaks 2025-11-25\ncapabilities {}\non logging/setLevel\n    result {}\n", `{"level":"info"}`,
-			"warn: the server did not declare the capability logging; "},
-		{"refused", "speaks 2025-11-25\n" + logging + "on logging/setLevel\n    error -32603 no\n", `{"level":"info"}`,
-			"warn: the log level could not be set: no"},
+		{
+			"undeclared", "speaks 2025-11-25\ncapabilities {}\non logging/setLevel\n    result {}\n", `{"level":"info"}`,
+			"warn: the server did not declare the capability logging; ",
+		},
+		{
+			"refused", "speaks 2025-11-25\n" + logging + "on logging/setLevel\n    error -32603 no\n", `{"level":"info"}`,
+			"warn: the log level could not be set: no",
+		},
 		{"alone", "speaks 2026-07-28\n" + logging, "", ""},
 		{"alone and undeclared", "speaks 2026-07-28\ntool x\n", "", "warn: the server does not declare logging"},
 	} {
@@ -223,8 +233,10 @@ on resources/templates/list
 			var out wire.Outcome
 			var isLeft bool
 			if taken {
-				out, isLeft = l.Take(t.Context(), c, k, true, connect.Taking{Rows: &rows,
-					JSON: connect.NewItems(spool.Dir(t.TempDir()))})
+				out, isLeft = l.Take(t.Context(), c, k, true, connect.Taking{
+					Rows: &rows,
+					JSON: connect.NewItems(spool.Dir(t.TempDir())),
+				})
 			} else {
 				out, isLeft = l.Add(t.Context(), c, k, true, true)
 			}
@@ -235,9 +247,11 @@ on resources/templates/list
 			}
 		}
 		shown := user.Shown()
-		for _, want := range []string{"warn: entry 1 from tools/list is omitted: ", twice,
+		for _, want := range []string{
+			"warn: entry 1 from tools/list is omitted: ", twice,
 			"warn: entry 1 from prompts/list is omitted: ",
-			"warn: resources/templates/list is omitted: the server does not have this method"} {
+			"warn: resources/templates/list is omitted: the server does not have this method",
+		} {
 			if !slices.ContainsFunc(shown, func(text string) bool { return strings.HasPrefix(text, want) }) {
 				t.Errorf("taken %t: %q is not in %q", taken, want, shown)
 			}
@@ -290,7 +304,10 @@ func TestDefine(t *testing.T) {
 		index int
 		want  string // the name, or how the outcome begins
 	}{
-		{"one", 0, "one"}, {"one", 1, "one"}, {"twice", 1, "twice"}, {"twice", 2, "twice"},
+		{"one", 0, "one"},
+		{"one", 1, "one"},
+		{"twice", 1, "twice"},
+		{"twice", 2, "twice"},
 		{"one", 2, `invalid_arguments | the server lists 1 tool called "one" | (--index selects one, from 1 to 1`},
 		{"twice", 0, `invalid_arguments | the server lists 2 tools called "twice"`},
 		{"twice", 3, `invalid_arguments | the server lists 2 tools called "twice" | (--index selects one, from 1 to 2`},
@@ -359,8 +376,12 @@ func TestWhenAListIsFetchedAgain(t *testing.T) {
 		{"no promise, a minute later", connect.Options{MultiCall: true, FewLists: true}, "0", time.Minute, false, "x", 2},
 		{"another name", connect.Options{MultiCall: true}, "60000", time.Second, false, "y", 2},
 		{"another name, quickly", connect.Options{MultiCall: true, FewLists: true}, "60000", time.Second, false, "y", 1},
-		{"another name, a minute later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute, false,
-			"y", 1},
+		{
+			"another name, a minute later",
+			connect.Options{MultiCall: true, FewLists: true},
+			"600000", time.Minute, false,
+			"y", 1,
+		},
 		{"another name, later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute + 1, false, "y", 2},
 		{"forgotten", connect.Options{MultiCall: true}, "60000", 0, true, "x", 2},
 	} {
@@ -490,9 +511,14 @@ func TestNoteListLength(t *testing.T) {
 		count  int
 		want   string
 	}{
-		{false, 3, ""}, {true, 3, ""}, {true, 5,
-			"note: without elicitation, which mcpc declares at a terminal, the server listed 3 tools"},
-		{false, 3, "note: with elicitation, which mcpc declares at a terminal, the server listed 5 tools"}, {false, 6, ""},
+		{false, 3, ""},
+		{true, 3, ""},
+		{
+			true, 5,
+			"note: without elicitation, which mcpc declares at a terminal, the server listed 3 tools",
+		},
+		{false, 3, "note: with elicitation, which mcpc declares at a terminal, the server listed 5 tools"},
+		{false, 6, ""},
 	} {
 		conn := dial(t, again(env), connect.Options{})
 		user.AtTerminal = c.person
@@ -530,14 +556,19 @@ func TestKeeping(t *testing.T) {
 	for _, c := range []struct {
 		keep connect.Keeping
 		ok   bool
-	}{{connect.Keeping{}, true}, {connect.Keeping{On: true, Idle: time.Second}, true},
-		{connect.Keeping{Idle: time.Second}, false}} {
+	}{
+		{connect.Keeping{}, true},
+		{connect.Keeping{On: true, Idle: time.Second}, true},
+		{connect.Keeping{Idle: time.Second}, false},
+	} {
 		if err := c.keep.Check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.keep, err)
 		}
 	}
-	for server, want := range map[string]string{"demo": "the demo server runs inside mcpc",
-		"http://127.0.0.1:1/mcp": "over HTTP the server keeps"} {
+	for server, want := range map[string]string{
+		"demo":                   "the demo server runs inside mcpc",
+		"http://127.0.0.1:1/mcp": "over HTTP the server keeps",
+	} {
 		env, _ := connecttest.Env(t, server)
 		c, out := connect.Dial(t.Context(), env, connect.Options{NoResume: true, Keep: &connect.Keeping{On: true}})
 		if out.Kind != wire.Usage || !strings.Contains(out.Text, want) {
@@ -564,8 +595,10 @@ func TestKeeping(t *testing.T) {
 // The end of a kept server is explained, with its idle time if that was over.
 func TestALostServerIsExplained(t *testing.T) {
 	t.Parallel()
-	held := &state.Session{Name: "box", Held: &state.KeptServer{Socket: filepath.Join(os.TempDir(), "none", "s"),
-		Idle: time.Minute}}
+	held := &state.Session{Name: "box", Held: &state.KeptServer{
+		Socket: filepath.Join(os.TempDir(), "none", "s"),
+		Idle:   time.Minute,
+	}}
 	for _, c := range []struct {
 		name string
 		held *state.Session
@@ -573,12 +606,21 @@ func TestALostServerIsExplained(t *testing.T) {
 		out  wire.Outcome
 		want string
 	}{
-		{"gone", held, time.Second, wire.Outcome{Kind: wire.Transport, Err: keepalive.ErrGone},
-			`transport | the server of session "box" has exited | (mcpc init --keep box starts it again)`},
-		{"idle", held, time.Minute, wire.Outcome{Kind: wire.Transport, Err: keepalive.ErrGone},
-			`transport | the server of session "box" has exited: it was idle for `},
-		{"another failure", held, 0, wire.Outcome{Kind: wire.Transport, Text: "broken"},
-			"transport | broken | (mcpc init --keep box starts it again)"},
+		{
+			"gone", held, time.Second,
+			wire.Outcome{Kind: wire.Transport, Err: keepalive.ErrGone},
+			`transport | the server of session "box" has exited | (mcpc init --keep box starts it again)`,
+		},
+		{
+			"idle", held, time.Minute,
+			wire.Outcome{Kind: wire.Transport, Err: keepalive.ErrGone},
+			`transport | the server of session "box" has exited: it was idle for `,
+		},
+		{
+			"another failure", held, 0,
+			wire.Outcome{Kind: wire.Transport, Text: "broken"},
+			"transport | broken | (mcpc init --keep box starts it again)",
+		},
 		{"another kind", held, 0, wire.Outcome{Kind: wire.Timeout, Text: "late"}, "timeout | late"},
 		{"not kept", nil, 0, wire.Outcome{Kind: wire.Transport, Text: "broken"}, "transport | broken"},
 	} {
@@ -606,8 +648,12 @@ func TestWhatIsOffered(t *testing.T) {
 		{"--on-elicit", host.Answers{OnElicit: "x"}, false, `{"elicitation":{"form":{},"url":{}}}`},
 		{"sampling", host.Answers{OnSampling: "x"}, false, `{"sampling":{}}`},
 		{"roots", host.Answers{Roots: []string{os.TempDir()}}, false, `{"roots":{}}`},
-		{"extensions", host.Answers{Extensions: []string{"a/b", `c/d={"e":1}`}}, false,
-			`{"extensions":{"a/b":{},"c/d":{"e":1}}}`},
+		{
+			"extensions",
+			host.Answers{Extensions: []string{"a/b", `c/d={"e":1}`}},
+			false,
+			`{"extensions":{"a/b":{},"c/d":{"e":1}}}`,
+		},
 	} {
 		server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
 		env, user := connecttest.Env(t, server.URL)
@@ -639,9 +685,11 @@ func TestASessionWithoutTheCapabilities(t *testing.T) {
 			return func(context.Context, client.Asking) client.Answer { return client.Answer{} }, nil
 		}
 		env.Answers = host.Answers{OnSampling: "x"}
-		put(t, env, state.Session{Name: "box", Endpoint: server.URL, Transport: "http", Revision: "2025-11-25",
+		put(t, env, state.Session{
+			Name: "box", Endpoint: server.URL, Transport: "http", Revision: "2025-11-25",
 			SessionID: "s-0",
-			Declared:  json.RawMessage(declared)})
+			Declared:  json.RawMessage(declared),
+		})
 		c := dial(t, env, connect.Options{})
 		shown := strings.Join(user.Shown(), "\n")
 		if c.Passing != own || (len(server.Requests("initialize")) == 1) != own ||

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -70,8 +70,12 @@ func TestFind(t *testing.T) {
 		where                  string // or how the outcome begins
 	}{
 		{"a URL", "http://h.example/mcp?token=s3cret-token", "", nil, target.URL, "http://h.example/mcp?token=****("},
-		{"a command", "", "", []string{"run", "a b", "--token", "s3cret-token"}, target.Command,
-			"run 'a b' --token '••••("},
+		{
+			"a command", "", "",
+			[]string{"run", "a b", "--token", "s3cret-token"},
+			target.Command,
+			"run 'a b' --token '••••(",
+		},
 		{"the demo", "demo", "", nil, target.Demo, "demo"},
 		{"a session", "box", "", nil, target.Session, "box, http://box.example/mcp"},
 		{"a session of a command", "run", "", nil, target.Session, "run"},
@@ -79,11 +83,17 @@ func TestFind(t *testing.T) {
 		{"by its whole name", "cursor:known", "", nil, target.Known, "cursor:known"},
 		{"a variable", "", "box", nil, target.Session, "box, http://box.example/mcp"},
 		{"nothing", "", "", nil, target.Session, "box, http://box.example/mcp"},
-		{"both", "box", "", []string{"run"}, 0,
-			"usage | two servers are given: one with -s, one after -- | (use only one of them)"},
+		{
+			"both", "box", "",
+			[]string{"run"},
+			0,
+			"usage | two servers are given: one with -s, one after -- | (use only one of them)",
+		},
 		{"misspelled", "boxx", "", nil, 0, "usage | "},
-		{"a file that has gone", "lost", "", nil, 0,
-			"usage | gone is no longer in ~/.cursor/mcp.json | (mcpc close removes the session; "},
+		{
+			"a file that has gone", "lost", "", nil, 0,
+			"usage | gone is no longer in ~/.cursor/mcp.json | (mcpc close removes the session; ",
+		},
 		{"a client that has gone", "older", "", nil, 0, "usage | x is no longer in /f | "},
 	} {
 		env, _ := connecttest.Env(t, c.server)
@@ -167,20 +177,44 @@ func TestConfiguredServersNeedConsent(t *testing.T) {
 		shown        string
 		trusted      bool // afterwards
 	}{
-		{"nobody to ask", "claude-code:s", false, nil, []string{"KEY=k3y-of-env"}, refused,
-			"server: server \"s\" from Claude Code (project) is not trusted yet:", false},
-		{"yes", "claude-code:s", true, []string{"yes"}, []string{"KEY=k3y-of-env"}, "",
-			"ask: Connect to it? /always for exactly this", false},
+		{
+			"nobody to ask", "claude-code:s", false, nil,
+			[]string{"KEY=k3y-of-env"},
+			refused,
+			"server: server \"s\" from Claude Code (project) is not trusted yet:", false,
+		},
+		{
+			"yes", "claude-code:s", true,
+			[]string{"yes"},
+			[]string{"KEY=k3y-of-env"},
+			"",
+			"ask: Connect to it? /always for exactly this", false,
+		},
 		{"always", "claude-code:s", true, []string{"always"}, []string{"KEY=k3y-of-env"}, "", "ask: Connect to it?", true},
-		{"no", "claude-code:s", true, []string{"no"}, []string{"KEY=k3y-of-env"}, "refused | the server was not approved",
-			"ask: Connect to it?", false},
-		{"a missing variable", "claude-code:s", true, []string{"yes"}, nil,
-			"usage | ", "ask: Connect to it?", false},
+		{
+			"no", "claude-code:s", true,
+			[]string{"no"},
+			[]string{"KEY=k3y-of-env"},
+			"refused | the server was not approved",
+			"ask: Connect to it?", false,
+		},
+		{
+			"a missing variable", "claude-code:s", true,
+			[]string{"yes"},
+			nil,
+			"usage | ", "ask: Connect to it?", false,
+		},
 		{"the user's own file", "cursor:s", false, nil, []string{"KEY=k3y-of-env"}, "", "", false},
-		{"a server that cannot be used", "cursor:broken", false, nil, nil, "usage | cursor:broken cannot be used: ", "",
-			false},
-		{"a command of the user's own", "cursor:run", true, []string{"no"}, nil, "refused | the server was not approved",
-			"ask: Run it?", false},
+		{
+			"a server that cannot be used", "cursor:broken", false, nil, nil, "usage | cursor:broken cannot be used: ", "",
+			false,
+		},
+		{
+			"a command of the user's own", "cursor:run", true,
+			[]string{"no"},
+			nil, "refused | the server was not approved",
+			"ask: Run it?", false,
+		},
 	} {
 		env, user := connecttest.Env(t, c.server)
 		own := strings.Replace(file, `}}}}`, `}},"broken":{"type":"http"},"run":{"command":"no-such-command"}}}`, 1)
@@ -256,15 +290,28 @@ func TestCardServers(t *testing.T) {
 		card connect.CardServer
 		want string
 	}{
-		{"approved", connect.CardServer{Entry: entry(server.URL), File: "/c.json", Approved: true,
-			Given: map[string]string{"key": "k3y-of-card"}}, ""},
-		{"not approved", connect.CardServer{Entry: entry(server.URL), File: "/c.json",
-			Given: map[string]string{"key": "k3y-of-card"}},
-			`refused | server "s" from /c.json is not trusted yet | (--yes approves it without asking)`},
-		{"an input is missing", connect.CardServer{Entry: entry(server.URL), File: "/c.json", Approved: true},
-			"usage | key must be entered when the server starts, and there is no terminal | (set the variable MCPC_INPUT_KEY)"},
-		{"no server", connect.CardServer{Entry: []byte(`{"servers":{}}`), File: "/c.json", Approved: true},
-			"usage | "},
+		{"approved", connect.CardServer{
+			Entry: entry(server.URL), File: "/c.json", Approved: true,
+			Given: map[string]string{"key": "k3y-of-card"},
+		}, ""},
+		{
+			"not approved",
+			connect.CardServer{
+				Entry: entry(server.URL), File: "/c.json",
+				Given: map[string]string{"key": "k3y-of-card"},
+			},
+			`refused | server "s" from /c.json is not trusted yet | (--yes approves it without asking)`,
+		},
+		{
+			"an input is missing",
+			connect.CardServer{Entry: entry(server.URL), File: "/c.json", Approved: true},
+			"usage | key must be entered when the server starts, and there is no terminal | (set the variable MCPC_INPUT_KEY)",
+		},
+		{
+			"no server",
+			connect.CardServer{Entry: []byte(`{"servers":{}}`), File: "/c.json", Approved: true},
+			"usage | ",
+		},
 	} {
 		env, _ := connecttest.Env(t, "")
 		conn, out := connect.Dial(t.Context(), env, connect.Options{Card: &c.card})
@@ -303,8 +350,10 @@ func TestCommandLine(t *testing.T) {
 // The kinds are known by both of their names.
 func TestKindNamed(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]string{"tool": "tools/list", "templates": "resources/templates/list",
-		"skill": "skills/list"} {
+	for word, want := range map[string]string{
+		"tool": "tools/list", "templates": "resources/templates/list",
+		"skill": "skills/list",
+	} {
 		if k, ok := connect.KindNamed(word); !ok || k.Method != want {
 			t.Errorf("%s: %+v", word, k)
 		}

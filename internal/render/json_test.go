@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 )
 
 var (

@@ -13,10 +13,10 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/schema"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/validate"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"mcpc/internal/mcp"
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/wire"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/ansi/sixel"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 )
 
 // flag is a picture of two colours, red over blue, with a transparent column.
@@ -85,8 +85,13 @@ func TestProtocols(t *testing.T) {
 		width, height, columns int
 		cells                  string
 	}{
-		{160, 96, 80, "20x6"}, {2000, 1000, 80, "64x16"}, {100, 9000, 80, "1x16"}, {20, 20, 80, "10x5"}, {1, 1, 80, "12x6"},
-		{5000, 1, 40, "39x1"}, {640, 480, 2, "1x1"},
+		{160, 96, 80, "20x6"},
+		{2000, 1000, 80, "64x16"},
+		{100, 9000, 80, "1x16"},
+		{20, 20, 80, "10x5"},
+		{1, 1, 80, "12x6"},
+		{5000, 1, 40, "39x1"},
+		{640, 480, 2, "1x1"},
 	} {
 		block := imageBlock("image/jpeg", encoded(t, asJPEG, flagPicture(c.width, c.height)))
 		want := strings.Split(c.cells, "x")

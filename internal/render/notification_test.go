@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/wire"
 )
 

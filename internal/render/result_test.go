@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 )
 
 // pngHeader is the start of a PNG of any size, which has no pixels to decode.

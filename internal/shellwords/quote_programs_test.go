@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/render/rendertest"
+	"mcpc/internal/tests/rendertest"
 )
 
 // A shell must give back what was quoted, and nothing in the word may act on a

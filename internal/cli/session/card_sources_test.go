@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"mcpc/internal/cli/session"
-	"mcpc/internal/connect/connecttest"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -72,18 +72,26 @@ func TestLoadAFile(t *testing.T) {
 		{name: "the second is a catalog", document: nested, pick: "2", want: "2 lines 2."},
 		{name: "an entry of an entry", document: nested, pick: "2.2", want: "com.example/c 2.2."},
 		{name: "and its choice", document: nested, pick: "2.2.1", want: "com.example/c 2.2.", left: []int{1}},
-		{name: "no such entry", document: nested, pick: "3", want: "2 lines", says: "--pick 3: there are 2 to choose from",
-			kind: wire.Usage, left: []int{3}},
-		{name: "no such entry inside", document: nested, pick: "2.3", want: "2 lines 2.", left: []int{3},
-			says: "--pick 2.3: there are 2 to choose from", kind: wire.Usage},
+		{
+			name: "no such entry", document: nested, pick: "3", want: "2 lines", says: "--pick 3: there are 2 to choose from",
+			kind: wire.Usage, left: []int{3},
+		},
+		{
+			name: "no such entry inside", document: nested, pick: "2.3", want: "2 lines 2.", left: []int{3},
+			says: "--pick 2.3: there are 2 to choose from", kind: wire.Usage,
+		},
 		{name: "no number", document: nested, pick: "x", says: `--pick "x" is not a number of the list`, kind: wire.Usage},
 		{name: "zero", document: nested, pick: "1.0", says: `--pick "1.0" is not a number of the list`, kind: wire.Usage},
 		{name: "a long list", document: catalog(many...), want: "100 lines"},
 		{name: "three catalogs", document: inside(3, named("a")), want: "com.example/a"},
-		{name: "too many catalogs", document: inside(4, named("a")),
-			says: "more than 4 catalogs are inside one another", kind: wire.Refused},
-		{name: "nothing for MCP", document: catalog(`{"identifier":"x","type":"text/plain","url":"https://x"}`),
-			says: "the catalog has no MCP server, and 1 item of other types", kind: wire.Usage},
+		{
+			name: "too many catalogs", document: inside(4, named("a")),
+			says: "more than 4 catalogs are inside one another", kind: wire.Refused,
+		},
+		{
+			name: "nothing for MCP", document: catalog(`{"identifier":"x","type":"text/plain","url":"https://x"}`),
+			says: "the catalog has no MCP server, and 1 item of other types", kind: wire.Usage,
+		},
 		{name: "no card", document: `{"a":1}`, kind: wire.Usage},
 		{name: "no JSON", document: `{`, kind: wire.Usage},
 	} {
@@ -162,16 +170,27 @@ func TestLoadAHost(t *testing.T) {
 		{"the current address", site{
 			current: {"200", jsonType, catalog(entry("a", "http://HOST/card"))}, "/card": {"200", jsonType, remote},
 		}, "com.example/r", "", ""},
-		{"an outdated one", site{older: {"200", jsonType, remote}}, "com.example/r",
-			" has its card at " + older + ", which is outdated: the address is " + current, ""},
-		{"the newest outdated one", site{"/.well-known/mcp/catalog.json": {"200", jsonType, remote}}, "com.example/r",
-			"/.well-known/mcp/catalog.json, which is outdated", ""},
+		{
+			"an outdated one",
+			site{older: {"200", jsonType, remote}},
+			"com.example/r",
+			" has its card at " + older + ", which is outdated: the address is " + current, "",
+		},
+		{
+			"the newest outdated one",
+			site{"/.well-known/mcp/catalog.json": {"200", jsonType, remote}},
+			"com.example/r",
+			"/.well-known/mcp/catalog.json, which is outdated", "",
+		},
 		{"a page for every address", site{
 			current: {"200", pageType, "<p>"}, older: {"404", jsonType, ""}, oldest: {"200", jsonType, remote},
 		}, "com.example/r", "/.well-known/mcp.json, which is outdated", ""},
 		{"gone", site{current: {"410", jsonType, ""}}, "", "", none},
-		{"an error", site{current: {"500", jsonType, ""}, oldest: {"200", jsonType, remote}},
-			"", "", "the host answered HTTP 500"},
+		{
+			"an error",
+			site{current: {"500", jsonType, ""}, oldest: {"200", jsonType, remote}},
+			"", "", "the host answered HTTP 500",
+		},
 		{"nothing", nil, "", "", none},
 	} {
 		env, user := connecttest.Env(t, "")
@@ -254,8 +273,10 @@ func TestChoose(t *testing.T) {
 		{"the only one", one, "", nil, "remote"},
 		{"the only package", "", pkg, nil, "package"},
 		{"an endpoint before a package", one, pkg, nil, "remote"},
-		{"two endpoints", one + "," + two, pkg, nil,
-			"1\tstreamable-http https://one.example/mcp|2\tsse https://two.example/sse|3\tstdio npx -y w@1.2.3"},
+		{
+			"two endpoints", one + "," + two, pkg, nil,
+			"1\tstreamable-http https://one.example/mcp|2\tsse https://two.example/sse|3\tstdio npx -y w@1.2.3",
+		},
 		{"the third", one + "," + two, pkg, []int{3}, "package"},
 		{"none such", one, pkg, []int{3}, "1\tstreamable-http https://one.example/mcp|2\tstdio npx -y w@1.2.3"},
 		{"a number too many", one, pkg, []int{1, 1}, "1\tstreamable-http https://one.example/mcp|2\tstdio npx -y w@1.2.3"},

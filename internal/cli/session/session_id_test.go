@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/demo"
 	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/connecttest"
 )
 
 // A screen is a terminal that keeps its output.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/usage"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -397,9 +397,18 @@ func TestWordsAndDocuments(t *testing.T) {
 		at                int
 		unnamed, isScalar bool
 	}{
-		{"a=b", 1, false, false}, {"a:=b", 1, false, false}, {`a\=b=c`, 4, false, false}, {"a", -1, true, false},
-		{"12", -1, true, true}, {"true", -1, true, true}, {"null", -1, true, true}, {"{}", -1, false, false},
-		{"@file", -1, false, false}, {"-", -1, false, false}, {`"x"`, -1, false, false}, {"", -1, false, false},
+		{"a=b", 1, false, false},
+		{"a:=b", 1, false, false},
+		{`a\=b=c`, 4, false, false},
+		{"a", -1, true, false},
+		{"12", -1, true, true},
+		{"true", -1, true, true},
+		{"null", -1, true, true},
+		{"{}", -1, false, false},
+		{"@file", -1, false, false},
+		{"-", -1, false, false},
+		{`"x"`, -1, false, false},
+		{"", -1, false, false},
 		{"a:b", -1, true, false},
 	} {
 		at, _ := arguments.Operator(c.text)

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/connecttest"
 )
 
 // A stderrUser shows what the commands of the user write to standard error.
@@ -41,8 +41,10 @@ func TestOnElicit(t *testing.T) {
 		{`echo '{"action":"maybe"}'`, form, bad + `its output has no action: {"action":"maybe"}`},
 		{`echo hello`, form, bad + "its output is not a JSON object: hello"},
 		{`exit 3`, form, "local_io: --on-elicit: the command failed: exit status 3"},
-		{`read -r line; case $line in *'"message":"m"'*) echo '{"action":"decline"}';; esac`, form,
-			`{"action":"decline"} input_required: --on-elicit declined the form`},
+		{
+			`read -r line; case $line in *'"message":"m"'*) echo '{"action":"decline"}';; esac`, form,
+			`{"action":"decline"} input_required: --on-elicit declined the form`,
+		},
 	} {
 		env, _ := connecttest.Env(t, "")
 		ask, err := elicit.New(env, &place{}, host.Answers{OnElicit: c.command}, true)
@@ -81,10 +83,18 @@ func TestSampling(t *testing.T) {
 	}{
 		{"a file", host.Answers{Sampling: file}, false, "", hello},
 		{"a command", host.Answers{OnSampling: "echo hello"}, false, "", hello},
-		{"a command that fails", host.Answers{OnSampling: "exit 2"}, false, "",
-			"local_io: --on-sampling: the command failed: exit status 2"},
-		{"a whole message", host.Answers{OnSampling: `echo '{"role":"user","content":[],"model":"m"}'`}, false, "",
-			`{"role":"user","content":[],"model":"m"}`},
+		{
+			"a command that fails",
+			host.Answers{OnSampling: "exit 2"},
+			false, "",
+			"local_io: --on-sampling: the command failed: exit status 2",
+		},
+		{
+			"a whole message",
+			host.Answers{OnSampling: `echo '{"role":"user","content":[],"model":"m"}'`},
+			false, "",
+			`{"role":"user","content":[],"model":"m"}`,
+		},
 		{"a message without a model", host.Answers{OnSampling: `echo '{"role":"user"}'`}, false, "", "invalid_arguments: "},
 		{"the person", host.Answers{Sampling: "-"}, true, "not read", `{"by":"hand"}`},
 		{"standard input", host.Answers{Sampling: "-"}, false, "hello", hello},

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -63,50 +63,127 @@ func TestFlagsAnswerForms(t *testing.T) {
 		asks  []client.Asking
 		want  []string // the answers, or how they begin
 	}{
-		{"nothing answers", host.Answers{}, []client.Asking{elicitation("", form), elicitation("", page)},
-			[]string{notAnswered, notAnswered}},
-		{"--decline", host.Answers{Decline: true}, []client.Asking{elicitation("", form), elicitation("", page)},
-			[]string{`{"action":"decline"} input_required: --decline declined the form`,
-				`{"action":"decline"} input_required: --decline declined the page`}},
-		{"fields", host.Answers{Answers: []string{"name=Bob"}}, oneForm,
-			[]string{accepted(`{"name":"Bob","age":7}`)}},
-		{"a field is typed by the form", host.Answers{Answers: []string{"name=12", "age=12"}}, oneForm,
-			[]string{accepted(`{"name":"12","age":12}`)}},
-		{"an empty field leaves it out", host.Answers{Answers: []string{"name=Bob", "age="}}, oneForm,
-			[]string{accepted(`{"name":"Bob"}`)}},
-		{"choices add up", host.Answers{Answers: []string{"name=Bob", "tags=a", "tags=c"}}, oneForm,
-			[]string{accepted(`{"name":"Bob","age":7,"tags":["a","c"]}`)}},
-		{"other fields do not", host.Answers{Answers: []string{"name=Ann", "name=Bob"}}, oneForm,
-			[]string{accepted(`{"name":"Bob","age":7}`)}},
-		{"an unknown field", host.Answers{Answers: []string{"name=Bob", "nick=b"}}, oneForm,
-			[]string{unfit + "; /nick is not a field of the form"}},
-		{"a field that does not fit", host.Answers{Answers: []string{"name=Bob", "age=x"}}, oneForm,
-			[]string{unfit + "; /age "}},
-		{"a value that breaks the schema", host.Answers{Answers: []string{"name=B"}}, oneForm,
-			[]string{unfit + "; /name "}},
-		{"one object answers each form", host.Answers{Answers: []string{`{"name":"Bob"}`}}, twoForms,
-			[]string{accepted(`{"name":"Bob","age":7}`), accepted(`{"name":"Bob","age":7}`)}},
-		{"null leaves a field out", host.Answers{Answers: []string{`{"name":"Bob","age":null}`}}, oneForm,
-			[]string{accepted(`{"name":"Bob"}`)}},
-		{"an empty object takes the defaults", host.Answers{Answers: []string{`{}`}},
+		{
+			"nothing answers",
+			host.Answers{},
+			[]client.Asking{elicitation("", form), elicitation("", page)},
+			[]string{notAnswered, notAnswered},
+		},
+		{
+			"--decline",
+			host.Answers{Decline: true},
+			[]client.Asking{elicitation("", form), elicitation("", page)},
+			[]string{
+				`{"action":"decline"} input_required: --decline declined the form`,
+				`{"action":"decline"} input_required: --decline declined the page`,
+			},
+		},
+		{
+			"fields",
+			host.Answers{Answers: []string{"name=Bob"}},
+			oneForm,
+			[]string{accepted(`{"name":"Bob","age":7}`)},
+		},
+		{
+			"a field is typed by the form",
+			host.Answers{Answers: []string{"name=12", "age=12"}},
+			oneForm,
+			[]string{accepted(`{"name":"12","age":12}`)},
+		},
+		{
+			"an empty field leaves it out",
+			host.Answers{Answers: []string{"name=Bob", "age="}},
+			oneForm,
+			[]string{accepted(`{"name":"Bob"}`)},
+		},
+		{
+			"choices add up",
+			host.Answers{Answers: []string{"name=Bob", "tags=a", "tags=c"}},
+			oneForm,
+			[]string{accepted(`{"name":"Bob","age":7,"tags":["a","c"]}`)},
+		},
+		{
+			"other fields do not",
+			host.Answers{Answers: []string{"name=Ann", "name=Bob"}},
+			oneForm,
+			[]string{accepted(`{"name":"Bob","age":7}`)},
+		},
+		{
+			"an unknown field",
+			host.Answers{Answers: []string{"name=Bob", "nick=b"}},
+			oneForm,
+			[]string{unfit + "; /nick is not a field of the form"},
+		},
+		{
+			"a field that does not fit",
+			host.Answers{Answers: []string{"name=Bob", "age=x"}},
+			oneForm,
+			[]string{unfit + "; /age "},
+		},
+		{
+			"a value that breaks the schema",
+			host.Answers{Answers: []string{"name=B"}},
+			oneForm,
+			[]string{unfit + "; /name "},
+		},
+		{
+			"one object answers each form",
+			host.Answers{Answers: []string{`{"name":"Bob"}`}},
+			twoForms,
+			[]string{accepted(`{"name":"Bob","age":7}`), accepted(`{"name":"Bob","age":7}`)},
+		},
+		{
+			"null leaves a field out",
+			host.Answers{Answers: []string{`{"name":"Bob","age":null}`}},
+			oneForm,
+			[]string{accepted(`{"name":"Bob"}`)},
+		},
+		{
+			"an empty object takes the defaults",
+			host.Answers{Answers: []string{`{}`}},
 			[]client.Asking{elicitation("", `{"requestedSchema":{"properties":{"age":{"type":"integer","default":7}}}}`)},
-			[]string{accepted(`{"age":7}`)}},
-		{"objects answer in order", host.Answers{Answers: []string{`{"name":"Ann"}`, `{"name":"Bob"}`}},
+			[]string{accepted(`{"age":7}`)},
+		},
+		{
+			"objects answer in order",
+			host.Answers{Answers: []string{`{"name":"Ann"}`, `{"name":"Bob"}`}},
 			[]client.Asking{elicitation("", form), elicitation("", form), elicitation("", form)},
-			[]string{accepted(`{"name":"Ann","age":7}`), accepted(`{"name":"Bob","age":7}`), notAnswered}},
-		{"a list is several objects", host.Answers{Answers: []string{`[{"name":"Ann"},{"name":"Bob"}]`}}, twoForms,
-			[]string{accepted(`{"name":"Ann","age":7}`), accepted(`{"name":"Bob","age":7}`)}},
-		{"by the name of the request", host.Answers{Answers: []string{`{"one":{"name":"Ann"},"two":{"name":"Bob"}}`}},
+			[]string{accepted(`{"name":"Ann","age":7}`), accepted(`{"name":"Bob","age":7}`), notAnswered},
+		},
+		{
+			"a list is several objects",
+			host.Answers{Answers: []string{`[{"name":"Ann"},{"name":"Bob"}]`}},
+			twoForms,
+			[]string{accepted(`{"name":"Ann","age":7}`), accepted(`{"name":"Bob","age":7}`)},
+		},
+		{
+			"by the name of the request",
+			host.Answers{Answers: []string{`{"one":{"name":"Ann"},"two":{"name":"Bob"}}`}},
 			[]client.Asking{elicitation("two", form), elicitation("one", form), elicitation("three", form), oneForm[0]},
-			[]string{accepted(`{"name":"Bob","age":7}`), accepted(`{"name":"Ann","age":7}`),
+			[]string{
+				accepted(`{"name":"Bob","age":7}`), accepted(`{"name":"Ann","age":7}`),
 				"input_required: the server's request is named three, and --answer is for one, two",
-				"input_required: the server's request has no name, and --answer is for one, two"}},
-		{"a page is no form", host.Answers{Answers: []string{`{"name":"Ann"}`}}, []client.Asking{elicitation("", page)},
-			[]string{notAnswered}},
-		{"--answer-defaults", host.Answers{Defaults: true}, []client.Asking{elicitation("", defaults), elicitation("", form)},
-			[]string{accepted(`{"name":"Ann"}`), "input_required: the form has no default for name"}},
-		{"no form at all", host.Answers{Defaults: true}, []client.Asking{elicitation("", `{"requestedSchema":7}`)},
-			[]string{"bad_response: "}},
+				"input_required: the server's request has no name, and --answer is for one, two",
+			},
+		},
+		{
+			"a page is no form",
+			host.Answers{Answers: []string{`{"name":"Ann"}`}},
+			[]client.Asking{elicitation("", page)},
+			[]string{notAnswered},
+		},
+		{
+			"--answer-defaults",
+			host.Answers{Defaults: true},
+			[]client.Asking{elicitation("", defaults), elicitation("", form)},
+			[]string{accepted(`{"name":"Ann"}`), "input_required: the form has no default for name"},
+		},
+		{
+			"no form at all",
+			host.Answers{Defaults: true},
+			[]client.Asking{elicitation("", `{"requestedSchema":7}`)},
+			[]string{"bad_response: "},
+		},
 		{"an unknown request", host.Answers{Decline: true}, []client.Asking{{Method: "x/y"}}, []string{notAnswered}},
 	} {
 		env, _ := connecttest.Env(t, "")
@@ -187,24 +264,67 @@ func TestThePersonAnswers(t *testing.T) {
 		shown  string
 		typed  []string
 	}{
-		{"a form", host.Answers{}, form, answered,
-			string(answered.Result), "form of box (http://box)", []string{`{"name":"Bob"}`}},
-		{"a refusal", host.Answers{}, form, client.Answer{Result: json.RawMessage(`{"action":"decline"}`)},
-			`{"action":"decline"} input_required: you declined the form`, "form of box (http://box)", []string{""}},
-		{"no choice", host.Answers{}, form, client.Answer{Result: json.RawMessage(`{"action":"cancel"}`)},
-			`{"action":"cancel"} input_required: you cancelled the form`, "form of box (http://box)", []string{""}},
-		{"a page", host.Answers{}, page, client.Answer{Result: json.RawMessage(`{"action":"cancel"}`)},
-			`{"action":"cancel"} input_required: you cancelled the page`, "page of box (http://box)", []string{""}},
-		{"an ending of another kind stays", host.Answers{}, form,
+		{
+			"a form",
+			host.Answers{},
+			form, answered,
+			string(answered.Result), "form of box (http://box)",
+			[]string{`{"name":"Bob"}`},
+		},
+		{
+			"a refusal",
+			host.Answers{},
+			form,
+			client.Answer{Result: json.RawMessage(`{"action":"decline"}`)},
+			`{"action":"decline"} input_required: you declined the form`, "form of box (http://box)",
+			[]string{""},
+		},
+		{
+			"no choice",
+			host.Answers{},
+			form,
+			client.Answer{Result: json.RawMessage(`{"action":"cancel"}`)},
+			`{"action":"cancel"} input_required: you cancelled the form`, "form of box (http://box)",
+			[]string{""},
+		},
+		{
+			"a page",
+			host.Answers{},
+			page,
+			client.Answer{Result: json.RawMessage(`{"action":"cancel"}`)},
+			`{"action":"cancel"} input_required: you cancelled the page`, "page of box (http://box)",
+			[]string{""},
+		},
+		{
+			"an ending of another kind stays",
+			host.Answers{},
+			form,
 			client.Answer{
-				Result: json.RawMessage(`{"action":"cancel"}`), Ending: wire.Outcome{Kind: wire.Signal, Text: "interrupted"}},
-			`{"action":"cancel"} signal: interrupted`, "form of box (http://box)", []string{""}},
-		{"a flag comes first", host.Answers{Answers: []string{"name=Ann"}}, form, answered,
-			`{"action":"accept","content":{"name":"Ann","age":7}}`, "", nil},
-		{"the flag has no answer", host.Answers{Answers: []string{`{"x":{"name":"Ann"}}`}}, form, answered,
-			string(answered.Result), "form of box (http://box)", []string{`{"name":"Bob"}`}},
-		{"--answer does not visit pages", host.Answers{Answers: []string{"name=Ann"}}, page, answered,
-			string(answered.Result), "page of box (http://box)", []string{`{"name":"Bob"}`}},
+				Result: json.RawMessage(`{"action":"cancel"}`), Ending: wire.Outcome{Kind: wire.Signal, Text: "interrupted"},
+			},
+			`{"action":"cancel"} signal: interrupted`, "form of box (http://box)",
+			[]string{""},
+		},
+		{
+			"a flag comes first",
+			host.Answers{Answers: []string{"name=Ann"}},
+			form, answered,
+			`{"action":"accept","content":{"name":"Ann","age":7}}`, "", nil,
+		},
+		{
+			"the flag has no answer",
+			host.Answers{Answers: []string{`{"x":{"name":"Ann"}}`}},
+			form, answered,
+			string(answered.Result), "form of box (http://box)",
+			[]string{`{"name":"Bob"}`},
+		},
+		{
+			"--answer does not visit pages",
+			host.Answers{Answers: []string{"name=Ann"}},
+			page, answered,
+			string(answered.Result), "page of box (http://box)",
+			[]string{`{"name":"Bob"}`},
+		},
 	} {
 		env, user := connecttest.Env(t, "")
 		user.Form = c.form

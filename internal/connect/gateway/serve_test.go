@@ -19,11 +19,11 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -48,7 +48,8 @@ func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*fr
 	t.Helper()
 	f := &front{}
 	o := gateway.Options{Token: rand.Text, Now: time.Now, Version: "1.2.3", Tell: func(text string,
-		stderr ...string) {
+		stderr ...string,
+	) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.told = append(append(f.told, text), stderr...)
@@ -63,7 +64,8 @@ func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*fr
 		}
 		name := []string{"one", "two", "three"}[i]
 		o.Members = append(o.Members, gateway.Member{Name: name, Given: "cursor:" + name, ID: name, Env: func() (*host.Env,
-			func()) {
+			func(),
+		) {
 			env, _ := connecttest.Env(t, url)
 			env.State = folder
 			return env, func() {}
@@ -257,9 +259,11 @@ on prompts/list
 		t.Error(got)
 	}
 	said := f.said()
-	for _, want := range []string{"two lists 1 resource that one lists too: read from one",
+	for _, want := range []string{
+		"two lists 1 resource that one lists too: read from one",
 		"one: an entry of a list is left out: ",
-		"one lists the prompt p more than once: the first is served"} {
+		"one lists the prompt p more than once: the first is served",
+	} {
 		if strings.Count(said, want) != 1 {
 			t.Errorf("%q is not once in %q", want, said)
 		}
@@ -593,8 +597,10 @@ func TestWatchedResources(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if got := servers[0].Params("resources/subscribe"); !slices.Equal(got, []string{`{"uri":"test://none"}`,
-		`{"uri":"test://r"}`}) {
+	if got := servers[0].Params("resources/subscribe"); !slices.Equal(got, []string{
+		`{"uri":"test://none"}`,
+		`{"uri":"test://r"}`,
+	}) {
 		t.Errorf("sent %q", got)
 	}
 	p.send(wire.ComposeRequest(json.RawMessage(`"c"`), "tools/call",

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"mcpc/internal/client/network"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
+	"mcpc/internal/tests/connecttest"
 )
 
 // The flags of this run come before what the session has; a certificate and its key, a proxy and a socket belong
@@ -30,17 +30,32 @@ func TestTheWayToAServer(t *testing.T) {
 		{"a secret in it", state.Reach{Proxy: "http://u:p@p:8080"}, nil, "--proxy http://redacted@p:8080", ""},
 		{"no proxy", state.Reach{Proxy: network.NoProxy}, nil, "--noproxy *", ""},
 		{"a socket", state.Reach{Socket: "/s"}, nil, "--unix-socket /s", ""},
-		{"a pinned address", state.Reach{Resolve: []string{"h.example:443:127.0.0.1"}}, nil,
-			"--resolve h.example:443:127.0.0.1", ""},
-		{"of the session", state.Reach{}, &state.Reach{Proxy: "http://p", Resolve: []string{"a:1:127.0.0.1"}},
-			"--proxy http://p --resolve a:1:127.0.0.1", ""},
-		{"before the session", state.Reach{Proxy: "http://q", Resolve: []string{"b:1:127.0.0.1"}},
-			&state.Reach{Proxy: "http://p", Resolve: []string{"a:1:127.0.0.1"}}, "--proxy http://q --resolve b:1:127.0.0.1", ""},
+		{
+			"a pinned address",
+			state.Reach{Resolve: []string{"h.example:443:127.0.0.1"}},
+			nil,
+			"--resolve h.example:443:127.0.0.1", "",
+		},
+		{
+			"of the session",
+			state.Reach{},
+			&state.Reach{Proxy: "http://p", Resolve: []string{"a:1:127.0.0.1"}},
+			"--proxy http://p --resolve a:1:127.0.0.1", "",
+		},
+		{
+			"before the session",
+			state.Reach{Proxy: "http://q", Resolve: []string{"b:1:127.0.0.1"}},
+			&state.Reach{Proxy: "http://p", Resolve: []string{"a:1:127.0.0.1"}}, "--proxy http://q --resolve b:1:127.0.0.1", "",
+		},
 		{"a socket in place of a proxy", state.Reach{Socket: "/s"}, &state.Reach{Proxy: "http://p"}, "--unix-socket /s", ""},
 		{"a proxy in place of a socket", state.Reach{Proxy: "http://q"}, &state.Reach{Socket: "/s"}, "--proxy http://q", ""},
 		{"both", state.Reach{Proxy: "http://q", Socket: "/s"}, nil, "", "--unix-socket cannot be combined with --proxy"},
-		{"a socket without a proxy", state.Reach{Proxy: network.NoProxy, Socket: "/s"}, nil, "--noproxy * --unix-socket /s",
-			""},
+		{
+			"a socket without a proxy",
+			state.Reach{Proxy: network.NoProxy, Socket: "/s"},
+			nil, "--noproxy * --unix-socket /s",
+			"",
+		},
 		{"a key alone", state.Reach{Key: "/k"}, nil, "", "--key needs --cert"},
 		{"no proxy at all", state.Reach{Proxy: "::"}, nil, "", "--proxy: "},
 		{"no pin", state.Reach{Resolve: []string{"x"}}, nil, "", "--resolve: "},
@@ -101,7 +116,8 @@ func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
 		flags state.Reach
 		says  string // the first file that is missing
 	}{
-		{state.Reach{}, "saved.key"}, {state.Reach{Cert: filepath.Join(dir, "own.cert")}, "own.cert"},
+		{state.Reach{}, "saved.key"},
+		{state.Reach{Cert: filepath.Join(dir, "own.cert")}, "own.cert"},
 		{state.Reach{Key: filepath.Join(dir, "own.key")}, "own.key"},
 	} {
 		env, _ := connecttest.Env(t, "")

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/spool"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -95,8 +95,10 @@ func TestTheHeadOfARecording(t *testing.T) {
 	cross(env, 1, "s3cret-of-header")
 	env.EndRecording(wire.Outcome{}, 0)
 	got := recorded(t, env)
-	for text, there := range map[string]bool{"s3cret-of-header": false, "X-Tenant: blue": true, `"h.example"`: true,
-		"another": false, `["server","arg"]`: true, `"1.2.3"`: true} {
+	for text, there := range map[string]bool{
+		"s3cret-of-header": false, "X-Tenant: blue": true, `"h.example"`: true,
+		"another": false, `["server","arg"]`: true, `"1.2.3"`: true,
+	} {
 		if strings.Contains(got, text) != there {
 			t.Errorf("%s is there: %t: %s", text, !there, got)
 		}
@@ -152,9 +154,14 @@ func TestGaveUp(t *testing.T) {
 		{"a timeout", wire.Outcome{Kind: wire.Timeout, ID: id, Text: "gave-up"}, true},
 		{"an error", wire.Outcome{Kind: wire.RPCFailed, ID: id, Text: "gave-up"}, false},
 		{"no request", wire.Outcome{Kind: wire.Timeout, Text: "gave-up"}, false},
-		{"a process that has exited before", wire.Outcome{Kind: wire.Transport, ID: id, Text: "gave-up",
-			Process: &wire.ProcessFacts{}},
-			false},
+		{
+			"a process that has exited before",
+			wire.Outcome{
+				Kind: wire.Transport, ID: id, Text: "gave-up",
+				Process: &wire.ProcessFacts{},
+			},
+			false,
+		},
 	} {
 		env, _ := connecttest.Env(t, "")
 		env.NoRecord = false

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -223,10 +223,16 @@ func TestAsksFirst(t *testing.T) {
 		now    host.Standing
 		want   bool
 	}{
-		{"cursor", target.Stdio, 0, true}, {"cursor", target.Stdio, host.Changed, true}, {"cursor", target.Stdio,
-			host.Confirmed, false},
-		{"cursor", target.HTTP, 0, false}, {"cursor", target.HTTP, host.Changed, true},
-		{"cursor-project", target.HTTP, 0, true}, {"cursor-project", target.HTTP, host.Confirmed, false},
+		{"cursor", target.Stdio, 0, true},
+		{"cursor", target.Stdio, host.Changed, true},
+		{
+			"cursor", target.Stdio,
+			host.Confirmed, false,
+		},
+		{"cursor", target.HTTP, 0, false},
+		{"cursor", target.HTTP, host.Changed, true},
+		{"cursor-project", target.HTTP, 0, true},
+		{"cursor-project", target.HTTP, host.Confirmed, false},
 	} {
 		if got := host.AsksFirst(serverOf(c.client, c.kind), c.now); got != c.want {
 			t.Errorf("%+v: %t", c, got)
@@ -266,11 +272,15 @@ func TestServerFacts(t *testing.T) {
 		server target.Server
 		want   []string
 	}{
-		{run, []string{"command: npx 'a b' 'x⟨4 spaces⟩y' 'z⟨4 spaces⟩'", "directory: the current directory",
+		{run, []string{
+			"command: npx 'a b' 'x⟨4 spaces⟩y' 'z⟨4 spaces⟩'", "directory: the current directory",
 			"environment: KEY, TOKEN",
-			"variables from: .env", "config file: /file"}},
-		{reach, []string{"url: https://redacted@s.example/mcp", "header fields: X-Key", "config file: /file",
-			"cannot be used: it is broken"}},
+			"variables from: .env", "config file: /file",
+		}},
+		{reach, []string{
+			"url: https://redacted@s.example/mcp", "header fields: X-Key", "config file: /file",
+			"cannot be used: it is broken",
+		}},
 	} {
 		var got []string
 		for _, row := range host.ServerFacts(env, c.server) {
@@ -281,8 +291,11 @@ func TestServerFacts(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ client, cwd, want string }{
-		{"cursor", "", "the current directory"}, {"cursor-project", "", "/folder"}, {"cursor", "sub", "/folder/sub"},
-		{"cursor", "/abs", "/abs"}, {"cursor", "${HOME}/x", "${HOME}/x"},
+		{"cursor", "", "the current directory"},
+		{"cursor-project", "", "/folder"},
+		{"cursor", "sub", "/folder/sub"},
+		{"cursor", "/abs", "/abs"},
+		{"cursor", "${HOME}/x", "${HOME}/x"},
 	} {
 		s := serverOf(c.client, target.Stdio)
 		s.Cwd = c.cwd
@@ -362,8 +375,12 @@ func TestInputValue(t *testing.T) {
 		{"typed", key, "", true, []string{"typ3d-by-hand"}, "typ3d-by-hand", "type: (secret) key: the key", ""},
 		{"the default", mode, "", true, []string{""}, "a", "type: mode (a, b) [a]", ""},
 		{"an option", mode, "", true, []string{"b"}, "b", "type: mode (a, b) [a]", ""},
-		{"no option", mode, "", true, []string{"c"}, "", "type: mode (a, b) [a]",
-			"mode is none of its values it is one of a, b"},
+		{
+			"no option", mode, "", true,
+			[]string{"c"},
+			"", "type: mode (a, b) [a]",
+			"mode is none of its values it is one of a, b",
+		},
 		{"no option in the variable", mode, "MCPC_INPUT_MODE=c", false, nil, "", "", "mode is none of its values"},
 		{"the input has ended", key, "", true, nil, "", "type: (secret) key: the key", "the input has ended"},
 	} {
@@ -393,8 +410,10 @@ func TestServerEnvironment(t *testing.T) {
 	s.Env = []target.Setting{{Name: "OWN", Value: "1"}}
 	s.EnvFile = write(t, t.TempDir(), ".env", "FILE=From-File-1\n")
 	got, err := env.ServerEnvironment(s)
-	want := []string{"PATH=/bin", "HOME=/home/me", "https_proxy=http://p", "PASSED=Passed-Value", "LC_ALL=C",
-		"FILE=From-File-1", "OWN=1"}
+	want := []string{
+		"PATH=/bin", "HOME=/home/me", "https_proxy=http://p", "PASSED=Passed-Value", "LC_ALL=C",
+		"FILE=From-File-1", "OWN=1",
+	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -444,8 +463,10 @@ func TestServerNamedSaysWhatToDo(t *testing.T) {
 	if out.Kind != wire.Usage || !strings.HasPrefix(out.Hint.String(), "-s cursor:x selects one; ") {
 		t.Errorf("got %s %s", out.Kind, out.Hint)
 	}
-	for name, there := range map[string]bool{"y": true, "z": false, "w": false,
-		"v": true} { // the nearest file of a client
+	for name, there := range map[string]bool{
+		"y": true, "z": false, "w": false,
+		"v": true,
+	} { // the nearest file of a client
 		if _, out := env.ServerNamed(name); out.Good() != there {
 			t.Errorf("%s: %s", name, out.Text)
 		}

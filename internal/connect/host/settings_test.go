@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -107,27 +107,41 @@ func TestSettleAnswers(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "of the session", before: &host.Answers{Decline: true}, want: host.Answers{Decline: true}},
-		{name: "of this run", now: host.Answers{OnElicit: "x"}, before: &host.Answers{Decline: true},
-			want: host.Answers{OnElicit: "x"}},
-		{name: "fields and defaults", now: host.Answers{Answers: []string{"a=1"}, Defaults: true},
-			want: host.Answers{Answers: []string{"a=1"}, Defaults: true}},
-		{name: "paths", now: host.Answers{Answers: []string{"@x", "@-", "a=@x"}, Sampling: "y"},
+		{
+			name: "of this run", now: host.Answers{OnElicit: "x"}, before: &host.Answers{Decline: true},
+			want: host.Answers{OnElicit: "x"},
+		},
+		{
+			name: "fields and defaults", now: host.Answers{Answers: []string{"a=1"}, Defaults: true},
+			want: host.Answers{Answers: []string{"a=1"}, Defaults: true},
+		},
+		{
+			name: "paths", now: host.Answers{Answers: []string{"@x", "@-", "a=@x"}, Sampling: "y"},
 			want: host.Answers{Answers: []string{"@" + filepath.Join(here, "x"), "@-", "a=@x"}, Sampling: filepath.Join(here,
-				"y")}},
+				"y")},
+		},
 		{name: "standard input", now: host.Answers{Sampling: "-"}, want: host.Answers{Sampling: "-"}},
 		{name: "a root", now: host.Answers{Roots: []string{dir + "/."}}, want: host.Answers{Roots: []string{dir}}},
-		{name: "an extension", now: host.Answers{Extensions: []string{"a/b", `c/d={"e":1}`}},
-			want: host.Answers{Extensions: []string{"a/b", `c/d={"e":1}`}}},
+		{
+			name: "an extension", now: host.Answers{Extensions: []string{"a/b", `c/d={"e":1}`}},
+			want: host.Answers{Extensions: []string{"a/b", `c/d={"e":1}`}},
+		},
 		{name: "no root", now: host.Answers{Roots: []string{dir + "/none"}}, says: "--root: there is no directory"},
 		{name: "a file as a root", now: host.Answers{Roots: []string{file}}, says: "--root: there is no directory"},
 		{name: "two ways", now: host.Answers{Decline: true, OnElicit: "x"}, says: "a form has one answer"},
-		{name: "a script and a refusal", now: host.Answers{Answers: []string{"a=1"}, Decline: true},
-			says: "a form has one answer"},
+		{
+			name: "a script and a refusal", now: host.Answers{Answers: []string{"a=1"}, Decline: true},
+			says: "a form has one answer",
+		},
 		{name: "defaults and a command", now: host.Answers{Defaults: true, OnElicit: "x"}, says: "a form has one answer"},
-		{name: "two samplings", now: host.Answers{Sampling: "-", OnSampling: "x"},
-			says: "use --sampling or --on-sampling, not both"},
-		{name: "tasks", now: host.Answers{Extensions: []string{"io.modelcontextprotocol/tasks"}},
-			says: "mcpc declares it with --task"},
+		{
+			name: "two samplings", now: host.Answers{Sampling: "-", OnSampling: "x"},
+			says: "use --sampling or --on-sampling, not both",
+		},
+		{
+			name: "tasks", now: host.Answers{Extensions: []string{"io.modelcontextprotocol/tasks"}},
+			says: "mcpc declares it with --task",
+		},
 		{name: "no id", now: host.Answers{Extensions: []string{"skills"}}, says: `"skills" is not the id of an extension`},
 		{name: "no JSON", now: host.Answers{Extensions: []string{"a/b=x"}}, says: "the settings are not JSON"},
 	} {
@@ -183,8 +197,11 @@ func TestReadLine(t *testing.T) {
 		text, want string
 		err        error
 	}{
-		{"one\ntwo\n", "one\n", nil}, {"one", "one", io.EOF}, {"", "", io.EOF},
-		{long[:len(long)-1] + "\n", long[:len(long)-1] + "\n", nil}, {long + "\n", "", errors.New("too long")},
+		{"one\ntwo\n", "one\n", nil},
+		{"one", "one", io.EOF},
+		{"", "", io.EOF},
+		{long[:len(long)-1] + "\n", long[:len(long)-1] + "\n", nil},
+		{long + "\n", "", errors.New("too long")},
 	} {
 		got, err := host.ReadLine(bufio.NewReaderSize(strings.NewReader(c.text), 16))
 		if got != c.want || (err == nil) != (c.err == nil) || c.err == io.EOF && err != io.EOF {

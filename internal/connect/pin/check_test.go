@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/diff"
@@ -19,6 +18,7 @@ import (
 	"mcpc/internal/skill"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -94,37 +94,76 @@ func TestWhatAChangeDoes(t *testing.T) {
 		shown         string // how it begins
 	}{
 		{"nothing", adds, adds, []string{own, loopback, remote, configured}, pin.Approved, quiet},
-		{"the order", adds, adds[strings.Index(adds, `"inputSchema"`):] + `,"description":"Adds two numbers"`,
-			[]string{own, remote}, pin.Approved, quiet},
+		{
+			"the order", adds, adds[strings.Index(adds, `"inputSchema"`):] + `,"description":"Adds two numbers"`,
+			[]string{own, remote},
+			pin.Approved, quiet,
+		},
 		{"a title", adds, adds + `,"title":"Sum"`, []string{own, remote, configured}, pin.Approved, quiet},
 		{"a wider range", narrow, adds, []string{own, remote, configured}, pin.Approved, note},
 		{"an optional argument, at home", adds, optional, []string{own, loopback}, pin.New, "changes info: "},
-		{"an optional argument, elsewhere", adds, optional, []string{remote, configured},
-			pin.Changed, "changes warning: "},
-		{"a value of an enum", choice, strings.Replace(choice, `"up"`, `"up","the whole conversation"`, 1),
-			[]string{remote}, pin.Changed, "changes warning: "},
-		{"a number of an enum", strings.Replace(choice, `"up"`, `1`, 1), strings.Replace(choice, `"up"`, `1,2`, 1),
-			[]string{remote}, pin.Approved, note},
-		{"null", choice, strings.Replace(choice, `{"enum":["up"]}`, `{"anyOf":[{"enum":["up"]},{"type":"null"}]}`, 1),
-			[]string{remote}, pin.Approved, note},
-		{"another way", choice, strings.Replace(choice, `{"enum":["up"]}`,
-			`{"anyOf":[{"enum":["up"]},{"type":"object","description":"All messages until now."}]}`, 1),
-			[]string{remote}, pin.Changed, "changes warning: "},
-		{"a default", choice, strings.Replace(choice, `"enum"`, `"default":"all messages until now","enum"`, 1),
-			[]string{remote}, pin.Changed, "changes warning: "},
+		{
+			"an optional argument, elsewhere", adds, optional,
+			[]string{remote, configured},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"a value of an enum", choice, strings.Replace(choice, `"up"`, `"up","the whole conversation"`, 1),
+			[]string{remote},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"a number of an enum", strings.Replace(choice, `"up"`, `1`, 1), strings.Replace(choice, `"up"`, `1,2`, 1),
+			[]string{remote},
+			pin.Approved, note,
+		},
+		{
+			"null", choice, strings.Replace(choice, `{"enum":["up"]}`, `{"anyOf":[{"enum":["up"]},{"type":"null"}]}`, 1),
+			[]string{remote},
+			pin.Approved, note,
+		},
+		{
+			"another way", choice, strings.Replace(choice, `{"enum":["up"]}`,
+				`{"anyOf":[{"enum":["up"]},{"type":"object","description":"All messages until now."}]}`, 1),
+			[]string{remote},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"a default", choice, strings.Replace(choice, `"enum"`, `"default":"all messages until now","enum"`, 1),
+			[]string{remote},
+			pin.Changed, "changes warning: ",
+		},
 		{"a long title", adds, adds + `,"title":"` + long + `"`, []string{remote}, pin.Changed, "changes warning: "},
-		{"a long note", adds, strings.Replace(adds, `"number"`, `"number","x-note":"`+long+`"`, 1),
-			[]string{remote}, pin.Changed, "changes warning: "},
-		{"an order in a pattern", adds, strings.Replace(adds, `"number"`, `"number","pattern":"`+order+`"`, 1),
-			[]string{own, remote}, pin.Changed, "changes warning: "},
-		{"an order in a format", adds, strings.Replace(adds, `"number"`, `"number","format":"`+order+`"`, 1),
-			[]string{own, remote}, pin.Changed, "changes warning: "},
-		{"an order in _meta", adds, adds + `,"_meta":{"x/prompt":"` + order + `"}`,
-			[]string{own, remote}, pin.Changed, "changes warning: "},
-		{"a URL in _meta", adds, adds + `,"_meta":{"ui":{"resourceUri":"ui://add/page"}}`,
-			[]string{own, remote}, pin.Approved, quiet},
-		{"a list in another order", listed("a", "b", "c"), listed("c", "a", "b"),
-			[]string{remote}, pin.Approved, quiet},
+		{
+			"a long note", adds, strings.Replace(adds, `"number"`, `"number","x-note":"`+long+`"`, 1),
+			[]string{remote},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"an order in a pattern", adds, strings.Replace(adds, `"number"`, `"number","pattern":"`+order+`"`, 1),
+			[]string{own, remote},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"an order in a format", adds, strings.Replace(adds, `"number"`, `"number","format":"`+order+`"`, 1),
+			[]string{own, remote},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"an order in _meta", adds, adds + `,"_meta":{"x/prompt":"` + order + `"}`,
+			[]string{own, remote},
+			pin.Changed, "changes warning: ",
+		},
+		{
+			"a URL in _meta", adds, adds + `,"_meta":{"ui":{"resourceUri":"ui://add/page"}}`,
+			[]string{own, remote},
+			pin.Approved, quiet,
+		},
+		{
+			"a list in another order", listed("a", "b", "c"), listed("c", "a", "b"),
+			[]string{remote},
+			pin.Approved, quiet,
+		},
 		{"a type, at home", adds, changed, []string{own, loopback}, pin.New, "changes info: "},
 		{"a type, elsewhere", adds, changed, []string{remote, configured}, pin.Changed, "changes warning: "},
 		{"an order to a model", adds, hidden, []string{own, loopback, remote, configured}, pin.Changed, "changes warning: "},

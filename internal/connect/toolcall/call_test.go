@@ -8,9 +8,9 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/connect/connecttest"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/tests/connecttest"
 	"mcpc/internal/wire"
 )
 
@@ -88,8 +88,10 @@ func TestWhatIsSent(t *testing.T) {
 		shown  string
 	}{
 		{"d=1 n=2 s=3", nil, `{"name":"x","arguments":{"d":1,"n":2,"s":"3"}}`, ""},
-		{"n=2", nil, `{"name":"x","arguments":{"n":2,"d":7}}`,
-			"warn: x requires /d, which was not given: sending its default 7"},
+		{
+			"n=2", nil, `{"name":"x","arguments":{"n":2,"d":7}}`,
+			"warn: x requires /d, which was not given: sending its default 7",
+		},
 		{`{"d":1.0}`, nil, `{"name":"x","arguments":{"d":1.0}}`, ""},
 		{"n=two d=x", noValidate, `{"name":"x","arguments":{"n":"two","d":"x"}}`, ""},
 		{"other=1 d=1", nil, `{"name":"x","arguments":{"other":"1","d":1}}`, `warn: the inputSchema has no argument "other"`},
@@ -97,8 +99,10 @@ func TestWhatIsSent(t *testing.T) {
 			o.Given.Document = json.RawMessage(`{"d":1}`)
 			o.Params = json.RawMessage(`{"arguments":{"d":1},"name":"x","more":true}`)
 		}, `{"arguments":{"d":1},"name":"x","more":true}`, ""},
-		{"{}", func(o *toolcall.Request) { o.Params = json.RawMessage(`{"arguments":{},"name":"x","more":true}`) },
-			`{"arguments":{"d":7},"name":"x","more":true}`, "warn: x requires /d"},
+		{
+			"{}", func(o *toolcall.Request) { o.Params = json.RawMessage(`{"arguments":{},"name":"x","more":true}`) },
+			`{"arguments":{"d":7},"name":"x","more":true}`, "warn: x requires /d",
+		},
 	} {
 		d := sit(t, tool)
 		out := d.call("x", c.words, c.change)
@@ -153,16 +157,26 @@ func TestWhatIsNotSent(t *testing.T) {
 		{"two at once", "tool x " + input, "n=two m=1", nil, invalid + " | /n must be a number", ""},
 		{"another type was meant", "tool x " + input, "n=1 free:=2.5", nil, invalid, ""},
 		{"no arguments at all", `tool x {"type":"object","additionalProperties":false}`, "n=1", nil, invalid, ""},
-		{"a broken schema", broken, "n=1", nil, "",
-			"warn: the inputSchema of x cannot be used, so the arguments were not validated"},
-		{"a broken schema, strictly", broken, "n=1", strict,
-			unchecked, ""},
-		{"a pattern of another language", `tool x {"type":"object","properties":{"n":{"pattern":"(?<=a)b"}}}`, "n=1", nil,
-			"", "warn: "},
-		{"the same, strictly", `tool x {"type":"object","properties":{"n":{"pattern":"(?<=a)b"}}}`, "n=1", strict,
-			unchecked, ""},
-		{"a schema that is elsewhere", `tool x {"type":"object","$ref":"https://h.example/s"}`, "n=1", nil,
-			unchecked, ""},
+		{
+			"a broken schema", broken, "n=1", nil, "",
+			"warn: the inputSchema of x cannot be used, so the arguments were not validated",
+		},
+		{
+			"a broken schema, strictly", broken, "n=1", strict,
+			unchecked, "",
+		},
+		{
+			"a pattern of another language", `tool x {"type":"object","properties":{"n":{"pattern":"(?<=a)b"}}}`, "n=1", nil,
+			"", "warn: ",
+		},
+		{
+			"the same, strictly", `tool x {"type":"object","properties":{"n":{"pattern":"(?<=a)b"}}}`, "n=1", strict,
+			unchecked, "",
+		},
+		{
+			"a schema that is elsewhere", `tool x {"type":"object","$ref":"https://h.example/s"}`, "n=1", nil,
+			unchecked, "",
+		},
 	} {
 		d := sit(t, both+c.script)
 		if c.change != nil {
@@ -240,10 +254,14 @@ func TestWhatAResultIs(t *testing.T) {
 		want         string
 	}{
 		{"one that fits", content + `,"structuredContent":{"n":1}}`, nil, ""},
-		{"none", content + `}`, nil,
-			"output_invalid | the tool has an outputSchema, but the result has no structuredContent"},
-		{"another", content + `,"structuredContent":{"n":"1"}}`, nil,
-			"output_invalid | the structuredContent does not match the tool's outputSchema | /n"},
+		{
+			"none", content + `}`, nil,
+			"output_invalid | the tool has an outputSchema, but the result has no structuredContent",
+		},
+		{
+			"another", content + `,"structuredContent":{"n":"1"}}`, nil,
+			"output_invalid | the structuredContent does not match the tool's outputSchema | /n",
+		},
 		{"unchecked", content + `,"structuredContent":{"n":"1"}}`, noValidate, ""},
 		{"an error of the tool", content + `,"isError":true}`, nil, "tool_error"},
 	} {
@@ -294,22 +312,32 @@ func TestRememberedDefinitions(t *testing.T) {
 		{"an argument is new", lists(1, number) + lists(2, more), "b=2", "", 2, 2},
 		{"an argument is unknown", lists(1, number) + lists(2, number), "b=2", "", 2, 2},
 		{"an argument is unknown and allowed", lists(1, open) + lists(2, open), `{"b":2}`, "", 2, 2},
-		{"the server says no", lists(1, number) + lists(2, number) + refuses, "a=2",
-			"rpc_error | no | (mcpc describe x shows its arguments)", 2, 2},
-		{"the server rejects its own result", lists(1, number) + lists(2, number) +
-			"on tools/call #2\n    error -32602 Invalid tools/call result: no text\n", "a=2",
-			"rpc_error | Invalid tools/call result: no text", 1, 2},
-		{"the tool has gone", lists(1, number) + strings.Replace(lists(2, number), `"x"`, `"y"`, 1) + refuses, "a=2",
-			"rpc_error | no | (", 2, 2},
+		{
+			"the server says no", lists(1, number) + lists(2, number) + refuses, "a=2",
+			"rpc_error | no | (mcpc describe x shows its arguments)", 2, 2,
+		},
+		{
+			"the server rejects its own result", lists(1, number) + lists(2, number) +
+				"on tools/call #2\n    error -32602 Invalid tools/call result: no text\n", "a=2",
+			"rpc_error | Invalid tools/call result: no text", 1, 2,
+		},
+		{
+			"the tool has gone", lists(1, number) + strings.Replace(lists(2, number), `"x"`, `"y"`, 1) + refuses, "a=2",
+			"rpc_error | no | (", 2, 2,
+		},
 		{"the header fields are out of date", lists(1, number) + lists(2, number) + mismatch, "a=2", "", 2, 3},
-		{"the result has another shape", lists(1, number+sumless) + lists(2, number) +
-			"on tools/call\n    result {\"content\":[],\"structuredContent\":{\"sum\":1},\"resultType\":\"complete\"}\n" +
-			"on tools/call #2\n    result {\"content\":[],\"structuredContent\":{},\"resultType\":\"complete\"}\n", "a=2", "",
-			2, 2},
-		{"the result is wrong", lists(1, number+sumless) + lists(2, number+sumless) +
-			"on tools/call\n    result {\"content\":[],\"structuredContent\":{\"sum\":1},\"resultType\":\"complete\"}\n" +
-			"on tools/call #2\n    result {\"content\":[],\"structuredContent\":{},\"resultType\":\"complete\"}\n", "a=2",
-			"output_invalid", 2, 2},
+		{
+			"the result has another shape", lists(1, number+sumless) + lists(2, number) +
+				"on tools/call\n    result {\"content\":[],\"structuredContent\":{\"sum\":1},\"resultType\":\"complete\"}\n" +
+				"on tools/call #2\n    result {\"content\":[],\"structuredContent\":{},\"resultType\":\"complete\"}\n", "a=2", "",
+			2, 2,
+		},
+		{
+			"the result is wrong", lists(1, number+sumless) + lists(2, number+sumless) +
+				"on tools/call\n    result {\"content\":[],\"structuredContent\":{\"sum\":1},\"resultType\":\"complete\"}\n" +
+				"on tools/call #2\n    result {\"content\":[],\"structuredContent\":{},\"resultType\":\"complete\"}\n", "a=2",
+			"output_invalid", 2, 2,
+		},
 	} {
 		d := sit(t, start+"tool x\n"+c.script)
 		if out := d.call("x", "a=1", nil); !out.Good() {
@@ -388,18 +416,31 @@ func TestMissingArgumentsAreAskedFor(t *testing.T) {
 		typed               map[string]json.RawMessage
 		shown, want         string // what was sent, or the kind
 	}{
-		{"typed", `{"properties":{"a":{"type":"number"},"b":{"type":"string"}},"required":["a"]}`, "b=x", true,
-			map[string]json.RawMessage{"a": json.RawMessage("7")}, "fill: x a", `{"name":"x","arguments":{"b":"x","a":7}}`},
-		{"a name with a dot", `{"properties":{"a.b":{"type":"number"}},"required":["a.b"]}`, "", true,
-			map[string]json.RawMessage{"a.b": json.RawMessage("7")}, "fill: x a.b", `{"name":"x","arguments":{"a.b":7}}`},
-		{"nothing typed", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, "", true, nil, "fill: x a",
-			"invalid_arguments"},
+		{
+			"typed", `{"properties":{"a":{"type":"number"},"b":{"type":"string"}},"required":["a"]}`, "b=x", true,
+			map[string]json.RawMessage{"a": json.RawMessage("7")},
+			"fill: x a", `{"name":"x","arguments":{"b":"x","a":7}}`,
+		},
+		{
+			"a name with a dot", `{"properties":{"a.b":{"type":"number"}},"required":["a.b"]}`, "", true,
+			map[string]json.RawMessage{"a.b": json.RawMessage("7")},
+			"fill: x a.b", `{"name":"x","arguments":{"a.b":7}}`,
+		},
+		{
+			"nothing typed", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, "", true, nil, "fill: x a",
+			"invalid_arguments",
+		},
 		{"nobody there", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, "", false, nil, "", "invalid_arguments"},
 		{"wrong words", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, "a=x", true, nil, "", "invalid_arguments"},
-		{"no field for it", `{"properties":{"a":{"$ref":"#/x"}},"required":["a"],"x":{"type":"object"}}`, "", true, nil, "",
-			"invalid_arguments"},
-		{"wrong values", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, "", true,
-			map[string]json.RawMessage{"a": json.RawMessage(`"x"`)}, "fill: x a", "invalid_arguments"},
+		{
+			"no field for it", `{"properties":{"a":{"$ref":"#/x"}},"required":["a"],"x":{"type":"object"}}`, "", true, nil, "",
+			"invalid_arguments",
+		},
+		{
+			"wrong values", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, "", true,
+			map[string]json.RawMessage{"a": json.RawMessage(`"x"`)},
+			"fill: x a", "invalid_arguments",
+		},
 	} {
 		d := sit(t, both+"tool x "+strings.Replace(c.schema, "{", `{"type":"object",`, 1)+"\n")
 		d.user.AtTerminal, d.user.Arguments = c.atTerminal, c.typed

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/wire"
 )
 
@@ -49,9 +49,11 @@ var failures = []struct {
 		o.Message = rpcMessage(-32602, "MCP error -32602: Invalid tools/call result: [\n  {\n    \"path\": [\n      \"text\"\n"+
 			"    ],\n    \"message\": \"expected string, received number\"\n  }\n]", "")
 	})},
-	{"rpc_error: no method, with its HTTP status", wire.Outcome{Kind: wire.RPCFailed, Method: "tools/cull",
+	{"rpc_error: no method, with its HTTP status", wire.Outcome{
+		Kind: wire.RPCFailed, Method: "tools/cull",
 		Where: everythingURL, Reached: wire.Answered, Message: rpcMessage(-32601, "Method not found", ""),
-		HTTP: &wire.HTTPFacts{Status: 404, URL: everythingURL, ContentType: "application/json"}}},
+		HTTP: &wire.HTTPFacts{Status: 404, URL: everythingURL, ContentType: "application/json"},
+	}},
 	{"rpc_error: nothing in common", callOutcome(wire.RPCFailed, func(o *wire.Outcome) {
 		o.Message = rpcMessage(-32022, "Unsupported protocol version", `{"supported":["2099-01-01"],"requested":"2026-07-28"}`)
 		o.Text = "mcpc speaks 2026-07-28 and older, the server only 2099-01-01"
@@ -60,8 +62,10 @@ var failures = []struct {
 		o.Message = rpcMessage(-32000, "Bad Request: Server not initialized", "")
 	})},
 	{"rpc_error: code 0", callOutcome(wire.RPCFailed, func(o *wire.Outcome) { o.Message = rpcMessage(0, "", "") })},
-	{"rpc_error without an error object", wire.Outcome{Kind: wire.RPCFailed, Method: "initialize", Where: "demo",
-		Text: "the server wants revision 2099-01-01, which mcpc does not speak", Reached: wire.Answered}},
+	{"rpc_error without an error object", wire.Outcome{
+		Kind: wire.RPCFailed, Method: "initialize", Where: "demo",
+		Text: "the server wants revision 2099-01-01, which mcpc does not speak", Reached: wire.Answered,
+	}},
 	{"invalid_arguments", callOutcome(wire.InvalidArguments, func(o *wire.Outcome) {
 		o.Reached, o.Phase = wire.Unsent, "arguments"
 		o.Findings = []wire.Finding{
@@ -83,20 +87,26 @@ var failures = []struct {
 	})},
 	{"transport: a page in place of an endpoint", callOutcome(wire.Transport, func(o *wire.Outcome) {
 		o.Text = "the server answered HTTP 404 Not Found: no MCP endpoint here"
-		o.HTTP = &wire.HTTPFacts{Status: 404, URL: everythingURL, ContentType: "text/html",
-			Body: []byte("<!doctype html>\n<html><head><Title> Not here </title></head>\n<body>Cannot POST /</body></html>\n")}
+		o.HTTP = &wire.HTTPFacts{
+			Status: 404, URL: everythingURL, ContentType: "text/html",
+			Body: []byte("<!doctype html>\n<html><head><Title> Not here </title></head>\n<body>Cannot POST /</body></html>\n"),
+		}
 	})},
 	{"transport: redirect", callOutcome(wire.Transport, func(o *wire.Outcome) {
-		o.HTTP = &wire.HTTPFacts{Status: 307, URL: everythingURL,
-			Fields: []wire.Field{{Name: "Location", Value: "https://example.com/mcp?token=secret"}}}
+		o.HTTP = &wire.HTTPFacts{
+			Status: 307, URL: everythingURL,
+			Fields: []wire.Field{{Name: "Location", Value: "https://example.com/mcp?token=secret"}},
+		}
 	})},
 	{"transport: cut", callOutcome(wire.Transport, func(o *wire.Outcome) {
 		o.Text, o.Phase, o.Reached = "the response was cut off after 211 bytes", "read", wire.Unknown
 		o.Took = 1234 * time.Millisecond
 	})},
-	{"transport: process", wire.Outcome{Kind: wire.Transport, Method: "initialize", Where: "node server.js",
+	{"transport: process", wire.Outcome{
+		Kind: wire.Transport, Method: "initialize", Where: "node server.js",
 		Text: "the server exited before it answered", Phase: "initialize", Reached: wire.Unknown,
-		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "node:internal/modules\n  throw err;\nError: Cannot find module 'x'\n"}}},
+		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "node:internal/modules\n  throw err;\nError: Cannot find module 'x'\n"},
+	}},
 	{"bad_response: cut JSON", callOutcome(wire.BadResponse, func(o *wire.Outcome) {
 		o.Text = "the answer is no message"
 		o.Message = wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"grüße"},}]}}`))
@@ -117,8 +127,10 @@ var failures = []struct {
 		o.Text, o.Phase, o.Reached, o.Retryable = "no connection to 10.0.0.1:80 in time", "connect", wire.Unsent, true
 	})},
 	{"auth", callOutcome(wire.Auth, func(o *wire.Outcome) {
-		o.HTTP = &wire.HTTPFacts{Status: 401, URL: everythingURL,
-			Fields: []wire.Field{{Name: "Www-Authenticate", Value: `Bearer resource_metadata="https://as.example/x"`}}}
+		o.HTTP = &wire.HTTPFacts{
+			Status: 401, URL: everythingURL,
+			Fields: []wire.Field{{Name: "Www-Authenticate", Value: `Bearer resource_metadata="https://as.example/x"`}},
+		}
 	})},
 	{"refused", callOutcome(wire.Refused, func(o *wire.Outcome) {
 		o.Text, o.Hint, o.Reached = "get-sum declares that it destroys, and nobody confirmed", "--yes confirms", wire.Unsent
@@ -127,12 +139,16 @@ var failures = []struct {
 	{"local_io", callOutcome(wire.LocalIO, func(o *wire.Outcome) { o.Text = "writing out.json: no space left on device" })},
 	{"usage", wire.Outcome{Kind: wire.Usage, Text: "unknown flag: --tiemout", Hint: "did you mean --timeout?"}},
 	{"internal", wire.Outcome{Kind: wire.Internal, Err: errors.New("nil pointer"), Reached: wire.Unknown}},
-	{"hostile everywhere", wire.Outcome{Kind: wire.Transport, Method: rendertest.HostileText, Name: rendertest.HostileText, Where: rendertest.HostileText, Text: rendertest.HostileText,
+	{"hostile everywhere", wire.Outcome{
+		Kind: wire.Transport, Method: rendertest.HostileText, Name: rendertest.HostileText, Where: rendertest.HostileText, Text: rendertest.HostileText,
 		Hint: rendertest.HostileText, Phase: rendertest.HostileText, Reached: wire.Unknown,
-		HTTP: &wire.HTTPFacts{Status: 500, ContentType: rendertest.HostileText, Body: []byte("<title>" + rendertest.HostileText + "</title>"),
-			Fields: []wire.Field{{Name: rendertest.HostileText, Value: rendertest.HostileText}}},
+		HTTP: &wire.HTTPFacts{
+			Status: 500, ContentType: rendertest.HostileText, Body: []byte("<title>" + rendertest.HostileText + "</title>"),
+			Fields: []wire.Field{{Name: rendertest.HostileText, Value: rendertest.HostileText}},
+		},
 		Findings: []wire.Finding{{Where: rendertest.HostileText, Text: rendertest.HostileText, Want: rendertest.HostileText + "w", Got: rendertest.HostileText + "g"}},
-		Process:  &wire.ProcessFacts{Ended: rendertest.HostileText, Stderr: rendertest.HostileText}}},
+		Process:  &wire.ProcessFacts{Ended: rendertest.HostileText, Stderr: rendertest.HostileText},
+	}},
 	{"hostile error", callOutcome(wire.RPCFailed, func(o *wire.Outcome) {
 		o.Name = "x; rm -rf ~ $(id)"
 		o.Message = rpcMessage(-32602, rendertest.HostileText, string(jsonraw.Quote(rendertest.HostileText)))

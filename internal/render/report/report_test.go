@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/wire"
 )
 
@@ -20,10 +20,13 @@ func someRuns() []File {
 	return []File{{Path: "smoke.mcpc.yaml", Server: "demo", Started: at, Took: 1234 * time.Millisecond, Steps: []Step{
 		{Name: "adds", Line: 4, State: Passed, Took: 1500 * time.Microsecond, See: "mcpc show 1.3"},
 		{Name: "weather", Line: 8, State: Failed, Kind: wire.ToolError, Took: 30 * time.Millisecond, See: "mcpc show 1.4", Misses: []Miss{
-			{12, 9, ".structuredContent.temperature == 34", "33"}, {13, 9, "a text with \"x\"", "\x1b[31mred\x00 \u202e& <b>\"\n"}}},
+			{12, 9, ".structuredContent.temperature == 34", "33"}, {13, 9, "a text with \"x\"", "\x1b[31mred\x00 \u202e& <b>\"\n"},
+		}},
 		{Name: "later $(touch x)", Line: 14, State: Skipped, Why: "needs id, which was not captured"},
-		{Name: "天気", Line: 16, State: Broken, Kind: wire.Transport, Hint: "start it", Misses: []Miss{{16, 5, "", "the server ended"}},
-			Ended: wire.Outcome{Kind: wire.Transport, Text: "the server ended", Process: &wire.ProcessFacts{Stderr: "Traceback:\n\x1b[31mKeyError\n"}}},
+		{
+			Name: "天気", Line: 16, State: Broken, Kind: wire.Transport, Hint: "start it", Misses: []Miss{{16, 5, "", "the server ended"}},
+			Ended: wire.Outcome{Kind: wire.Transport, Text: "the server ended", Process: &wire.ProcessFacts{Stderr: "Traceback:\n\x1b[31mKeyError\n"}},
+		},
 	}}, {Path: "empty.mcpc.yaml", Started: at}}
 }
 
@@ -52,8 +55,10 @@ func TestRunsGolden(t *testing.T) {
 var junitShape = map[string]struct{ inside, attrs []string }{
 	"":           {inside: []string{"testsuites"}},
 	"testsuites": {[]string{"testsuite"}, []string{"name", "time", "tests", "failures", "disabled", "errors"}},
-	"testsuite": {[]string{"properties", "testcase", "system-out", "system-err"}, []string{"name!", "tests!", "failures", "errors", "time",
-		"disabled", "skipped", "timestamp", "hostname", "id", "package"}},
+	"testsuite": {[]string{"properties", "testcase", "system-out", "system-err"}, []string{
+		"name!", "tests!", "failures", "errors", "time",
+		"disabled", "skipped", "timestamp", "hostname", "id", "package",
+	}},
 	"properties": {[]string{"property"}, nil},
 	"property":   {nil, []string{"name!", "value!"}},
 	"testcase":   {[]string{"skipped", "error", "failure", "system-out", "system-err"}, []string{"name!", "classname!", "assertions", "time", "status"}},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/render/rendertest"
+	"mcpc/internal/tests/rendertest"
 )
 
 const weather = `# The *weather* of the week
@@ -55,8 +55,10 @@ unclosed **strong and ` + "`code" + `
 func TestProse(t *testing.T) {
 	var all bytes.Buffer
 	for _, st := range []Style{
-		{Terminal: true, Color: true, Width: 80}, {Terminal: true, Color: true, Width: 40},
-		{Terminal: true, Color: true, Width: 120}, {Terminal: true, Color: true, Width: 60, ASCII: true},
+		{Terminal: true, Color: true, Width: 80},
+		{Terminal: true, Color: true, Width: 40},
+		{Terminal: true, Color: true, Width: 120},
+		{Terminal: true, Color: true, Width: 60, ASCII: true},
 	} {
 		fmt.Fprintf(&all, "=== %s\n", rendertest.StyleName(st.Terminal, st.Color, st.Width, st.ASCII))
 		got := Markdown(st, weather)
@@ -112,8 +114,10 @@ func TestLooksLikeMarkdown(t *testing.T) {
 // letters is seen.
 func FuzzProse(f *testing.F) {
 	f.Add(weather, 80)
-	for _, text := range []string{"**a\x1b[2J**", "[a](b\x07)", "![](x)", "| a |\n|-|\n| `|` |", "~~~x\n~~~", "> 1) \\", "\\\\*", "[](",
-		"`` ` ``", "***a***", "_a__b_", "# \u202e", "- \r\n-\r", "*a*b* c*", "\x1b[1m"} {
+	for _, text := range []string{
+		"**a\x1b[2J**", "[a](b\x07)", "![](x)", "| a |\n|-|\n| `|` |", "~~~x\n~~~", "> 1) \\", "\\\\*", "[](",
+		"`` ` ``", "***a***", "_a__b_", "# \u202e", "- \r\n-\r", "*a*b* c*", "\x1b[1m",
+	} {
 		f.Add(text, 20)
 	}
 	f.Fuzz(func(t *testing.T, text string, width int) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render/rendertest"
+	"mcpc/internal/tests/rendertest"
 )
 
 // A progressScreen is a terminal as far as a line of progress needs one: it knows \r, \n
@@ -70,8 +70,11 @@ func jsonOf(v any) json.RawMessage {
 
 // told are the params of a notification; what is nil is missing.
 func told(progress, total json.RawMessage, message string) (params jsonraw.Members) {
-	for _, m := range []jsonraw.Member{{Name: "progress", Value: progress}, {Name: "total", Value: total},
-		{Name: "message", Value: jsonraw.Quote(message)}} {
+	for _, m := range []jsonraw.Member{
+		{Name: "progress", Value: progress},
+		{Name: "total", Value: total},
+		{Name: "message", Value: jsonraw.Quote(message)},
+	} {
 		if m.Value != nil {
 			params = append(params, m)
 		}
@@ -171,8 +174,10 @@ func TestProgressStepsAside(t *testing.T) {
 	if got, want := s.line(), "[##########----------]  1/2  50%  1/s  eta 1 s"; got != want {
 		t.Errorf("after the prompt %q, want %q: the person's time does not count", got, want)
 	}
-	want := []string{"[warning] db: slow ok^[[2J<U+202E>kcatta<U+202C>^Jmcpc: all is well^M<U+009B>31m<U+200B>",
-		`[info] {"n":1.10}`, "of no level", "mcpc: warning: x", "go on? [y/N] y"}
+	want := []string{
+		"[warning] db: slow ok^[[2J<U+202E>kcatta<U+202C>^Jmcpc: all is well^M<U+009B>31m<U+200B>",
+		`[info] {"n":1.10}`, "of no level", "mcpc: warning: x", "go on? [y/N] y",
+	}
 	if strings.Join(s.lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/sanitize"
+	"mcpc/internal/tests/rendertest"
 )
 
 func TestLine(t *testing.T) {
@@ -144,8 +144,10 @@ func checkClean(t *testing.T, in string) {
 }
 
 func seeds(f *testing.F) {
-	for _, s := range []string{"", "plain", "\x1b]52;c;x\x07", "a\r\nb\rc", "\u009b\x9b\u202e", "👨\u200d👩\ufe0f\u200d🔥",
-		"1\ufe0f\u20e3", "\xed\xa0\x80\xff", "\U000e0041\u2028\ufeff", "x\u200d\ufe0f"} {
+	for _, s := range []string{
+		"", "plain", "\x1b]52;c;x\x07", "a\r\nb\rc", "\u009b\x9b\u202e", "👨\u200d👩\ufe0f\u200d🔥",
+		"1\ufe0f\u20e3", "\xed\xa0\x80\xff", "\U000e0041\u2028\ufeff", "x\u200d\ufe0f",
+	} {
 		f.Add(s)
 	}
 }

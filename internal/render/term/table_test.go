@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/render/rendertest"
+	"mcpc/internal/tests/rendertest"
 )
 
 var sessions = [][]string{
@@ -22,8 +22,13 @@ func TestTable(t *testing.T) {
 	head := []string{"NAME", "SERVER", "REVISION", "STATE", "USED"}
 	var all bytes.Buffer
 	for _, st := range []Style{
-		{Width: 80}, {Terminal: true, Width: 40}, {Terminal: true, Width: 80}, {Terminal: true, Width: 160},
-		{Terminal: true, Width: 60, ASCII: true}, {Terminal: true, Color: true, Width: 60}, {},
+		{Width: 80},
+		{Terminal: true, Width: 40},
+		{Terminal: true, Width: 80},
+		{Terminal: true, Width: 160},
+		{Terminal: true, Width: 60, ASCII: true},
+		{Terminal: true, Color: true, Width: 60},
+		{},
 	} {
 		fmt.Fprintf(&all, "=== %s\n", rendertest.StyleName(st.Terminal, st.Color, st.Width, st.ASCII))
 		from := all.Len()

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/wire"
 )
 
@@ -56,8 +56,11 @@ func statelessTalk() talk {
 	var k talk
 	k.post(1, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"confirm","arguments":{"env":"prod"},"_meta":{`+
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},`+
-		`"io.modelcontextprotocol/clientInfo":{"name":"mcpc","version":"0.1.0"}}}}`, append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"},
-		{Name: "Mcp-Name", Value: "confirm"}, {Name: "Mcp-Param-Env", Value: "prod"}}, jsonFields...)...)
+		`"io.modelcontextprotocol/clientInfo":{"name":"mcpc","version":"0.1.0"}}}}`, append([]wire.Field{
+		{Name: "Mcp-Method", Value: "tools/call"},
+		{Name: "Mcp-Name", Value: "confirm"},
+		{Name: "Mcp-Param-Env", Value: "prod"},
+	}, jsonFields...)...)
 	k.answer(1, 200, nil, wire.Field{Name: "content-type", Value: "application/json"})
 	k.received(1, `{"result":{"resultType":"input_required","inputRequests":{"sure":{"method":"elicitation/create","params":{"message":"Deploy?",`+
 		`"requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]},"mode":"form"}}},"requestState":"state-1"},`+
@@ -239,8 +242,10 @@ func TestExplainStatuses(t *testing.T) {
 		k.answer(i+1, code, nil, wire.Field{Name: "Location", Value: "/x"}, wire.Field{Name: "WWW-Authenticate", Value: "Bearer"})
 	}
 	text := explained(term.Style{Width: 200}, k)
-	for _, want := range []string{"HTTP succeeded", "get no response of their own", "does not follow", "authentication required", "unknown method",
-		"rejects the request", "error of the server", "authentication scheme"} {
+	for _, want := range []string{
+		"HTTP succeeded", "get no response of their own", "does not follow", "authentication required", "unknown method",
+		"rejects the request", "error of the server", "authentication scheme",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}

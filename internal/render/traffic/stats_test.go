@@ -9,17 +9,21 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/rendertest"
 )
 
 func TestStats(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	figures := []StatsRow{
-		{What: "tools/call get-sum", Count: 1204, Timed: 1200, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_234_567, Tokens: 7_808_642,
-			Failures: []FailureCount{{"open", 4}, {"tool_error", 12}}},
-		{What: "tools/call a\x1b[2Jname 日本語 that goes on and on and on and on and on and on", Count: 3, Timed: 3, P50: 5 * us, P95: 80 * us, P99: 80 * us, Bytes: 900, Tokens: 225,
-			Failures: []FailureCount{{"rpc_error", 1}}},
+		{
+			What: "tools/call get-sum", Count: 1204, Timed: 1200, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_234_567, Tokens: 7_808_642,
+			Failures: []FailureCount{{"open", 4}, {"tool_error", 12}},
+		},
+		{
+			What: "tools/call a\x1b[2Jname 日本語 that goes on and on and on and on and on and on", Count: 3, Timed: 3, P50: 5 * us, P95: 80 * us, P99: 80 * us, Bytes: 900, Tokens: 225,
+			Failures: []FailureCount{{"rpc_error", 1}},
+		},
 		{What: "ping", Count: 1, Bytes: 1, Tokens: 1},
 	}
 	all := StatsRow{Count: 1208, Timed: 1203, P50: 1200 * us, P95: 34 * ms, P99: 61 * time.Second, Bytes: 31_235_468, Tokens: 7_808_868}

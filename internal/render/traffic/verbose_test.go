@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sse"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/wire"
 )
 
@@ -29,14 +29,18 @@ func (k *talk) add(f wire.Frame) {
 }
 
 func (k *talk) post(stream int, body string, fields ...wire.Field) {
-	k.add(wire.Frame{Kind: wire.Head, Stream: stream,
-		HTTP: &wire.HTTPHead{Method: "POST", URL: talkURL, Proto: "HTTP/1.1", Fields: fields}})
+	k.add(wire.Frame{
+		Kind: wire.Head, Stream: stream,
+		HTTP: &wire.HTTPHead{Method: "POST", URL: talkURL, Proto: "HTTP/1.1", Fields: fields},
+	})
 	k.add(wire.Frame{Kind: wire.Body, Stream: stream, Raw: []byte(body)})
 }
 
 func (k *talk) answer(stream, status int, timing *wire.Timing, fields ...wire.Field) {
-	k.add(wire.Frame{Kind: wire.Head, Dir: wire.Received, Stream: stream,
-		HTTP: &wire.HTTPHead{Status: status, Proto: "HTTP/1.1", Fields: fields, Timing: timing}})
+	k.add(wire.Frame{
+		Kind: wire.Head, Dir: wire.Received, Stream: stream,
+		HTTP: &wire.HTTPHead{Status: status, Proto: "HTTP/1.1", Fields: fields, Timing: timing},
+	})
 }
 
 func (k *talk) event(stream int, id, data string) {
@@ -109,8 +113,10 @@ func oddHTTP() talk {
 	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Event: "ping", Retry: &retry}, Raw: []byte("x")})
 	// A request whose body was never sent: the client cancelled it before.
 	k.add(wire.Frame{Kind: wire.Head, Stream: 3, HTTP: &wire.HTTPHead{Method: "POST", URL: talkURL}})
-	k.add(wire.Frame{Kind: wire.Closed, Stream: 3, Dir: wire.Received,
-		Close: &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: rendertest.HostileText}})
+	k.add(wire.Frame{
+		Kind: wire.Closed, Stream: 3, Dir: wire.Received,
+		Close: &wire.CloseFacts{By: wire.Sent, How: "cancelled", Text: rendertest.HostileText},
+	})
 	k.received(4, `[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]`)
 	k.add(wire.Frame{Kind: wire.Closed})
 	k.add(wire.Frame{Kind: wire.Head, Dir: wire.Received})

@@ -9,38 +9,52 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/tests/rendertest"
 	"mcpc/internal/validate"
 )
 
 func sample() *verdict.Report {
-	r := &verdict.Report{Command: "check", Version: "1.2.3", Target: "https://x.example/mcp", Revisions: []string{"R1", "R2"}, Recording: "run 42", Requests: 12,
+	r := &verdict.Report{
+		Command: "check", Version: "1.2.3", Target: "https://x.example/mcp", Revisions: []string{"R1", "R2"}, Recording: "run 42", Requests: 12,
 		Lacks: []string{"--negative", "--call"}, Stale: []string{"L118 tool gone /x"}, Notes: []string{"stopped: the server answered HTTP 429"},
-		Ladder: []verdict.Rung{{Name: "dns", State: verdict.OK, Text: "x.example"}, {Name: "tls", State: verdict.Failed, Text: "expired", Fix: "renew it"},
-			{Name: "http", State: verdict.NotReached}},
+		Ladder: []verdict.Rung{
+			{Name: "dns", State: verdict.OK, Text: "x.example"},
+			{Name: "tls", State: verdict.Failed, Text: "expired", Fix: "renew it"},
+			{Name: "http", State: verdict.NotReached},
+		},
 		Rules: []verdict.Rule{
 			{ID: "L106", Verdict: verdict.Pass, Severity: verdict.Error, Title: "A tool has an inputSchema.", Fix: "give it one", Source: "*/server/tools", Tags: []string{"tools"}},
 			{ID: "L117", Verdict: verdict.Pass, Severity: verdict.Warn, Title: "No secrets in headers.", Fix: "use no header", Source: "*/server/tools"},
 			{ID: "L128", Verdict: verdict.Pass, Severity: verdict.Info, Title: "A tool has a description.", Fix: "describe it", Source: "practice"},
-			{ID: "L001", Verdict: verdict.Pass, Title: "JSON-RPC."}, {ID: "L007", Verdict: verdict.NotApplicable, Why: "none came"},
-			{ID: "L008", Verdict: verdict.NotRun, Why: "needs --negative"}},
+			{ID: "L001", Verdict: verdict.Pass, Title: "JSON-RPC."},
+			{ID: "L007", Verdict: verdict.NotApplicable, Why: "none came"},
+			{ID: "L008", Verdict: verdict.NotRun, Why: "needs --negative"},
+		},
 	}
 	finding := func(rule, severity, subject, got string) verdict.Finding {
-		return verdict.Finding{Rule: rule, Severity: severity, Title: "What " + rule + " says.", Subject: subject, Revisions: []string{"R1"}, Source: "R1/page",
+		return verdict.Finding{
+			Rule: rule, Severity: severity, Title: "What " + rule + " says.", Subject: subject, Revisions: []string{"R1"}, Source: "R1/page",
 			Fix: "mend " + rule, Repeat: "mcpc raw tools/list", Fingerprint: rule + " " + subject,
-			Evidence: []verdict.Evidence{{Run: "42", Exchange: "42.3", Seq: 7, Pointer: "/result/tools/0", Got: got, Want: "an object"}}}
+			Evidence: []verdict.Evidence{{Run: "42", Exchange: "42.3", Seq: 7, Pointer: "/result/tools/0", Got: got, Want: "an object"}},
+		}
 	}
-	r.Findings = []verdict.Finding{finding("L128", verdict.Info, "tool a", "none"), finding("L128", verdict.Info, "tool b", "none"),
-		finding("L106", verdict.Error, "tool a", `[] <b>|x| `+"`y`"), finding("L117", verdict.Warn, rendertest.HostileText, rendertest.HostileText)}
+	r.Findings = []verdict.Finding{
+		finding("L128", verdict.Info, "tool a", "none"), finding("L128", verdict.Info, "tool b", "none"),
+		finding("L106", verdict.Error, "tool a", `[] <b>|x| `+"`y`"), finding("L117", verdict.Warn, rendertest.HostileText, rendertest.HostileText),
+	}
 	cell := func(host, word string, reasons ...string) verdict.HostCell {
 		return verdict.HostCell{Host: host, Verdict: word, Reasons: reasons}
 	}
-	r.Hosts = &verdict.Hosts{Hosts: []verdict.Host{{ID: "strict", Title: "Strict", Date: "2026-02", Source: "a"}, {ID: "loose", Title: "Loose", Date: "2026-11", Source: "b"}},
-		Tools: []verdict.HostTool{{Tool: "a", Cells: []verdict.HostCell{cell("strict", "refused", "refused: allOf", "changed: oneOf"), cell("loose", "ok")}},
+	r.Hosts = &verdict.Hosts{
+		Hosts: []verdict.Host{{ID: "strict", Title: "Strict", Date: "2026-02", Source: "a"}, {ID: "loose", Title: "Loose", Date: "2026-11", Source: "b"}},
+		Tools: []verdict.HostTool{
+			{Tool: "a", Cells: []verdict.HostCell{cell("strict", "refused", "refused: allOf", "changed: oneOf"), cell("loose", "ok")}},
 			{Tool: rendertest.HostileText, Cells: []verdict.HostCell{cell("strict", "refused", "refused: allOf"), cell("loose", "ok")}},
-			{Tool: "c", Cells: []verdict.HostCell{cell("strict", "ok"), cell("loose", "ok")}}}}
+			{Tool: "c", Cells: []verdict.HostCell{cell("strict", "ok"), cell("loose", "ok")}},
+		},
+	}
 	for _, name := range []string{"c", "d", "e", "f", "g"} {
 		r.Findings = append(r.Findings, finding("L106", verdict.Error, "tool "+name, "null"))
 	}
