@@ -29,7 +29,6 @@ import (
 	"mcpc/internal/cli/shell"
 	"mcpc/internal/cli/skills"
 	"mcpc/internal/cli/traffic"
-	"mcpc/internal/cli/watch"
 	"mcpc/internal/render/jq"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -62,7 +61,7 @@ func commandGroups() []cmdutil.Group {
 			command("read", call.NewRead, asks|inShell),
 			command("prompt", call.NewPrompt, asks|inShell),
 			command("complete", call.NewComplete, asks|inShell),
-			command("listen", watch.NewListen, asks|alone),
+			command("listen", catalog.NewListen, asks|alone),
 			command("tasks", call.NewTasks, asks|inShell),
 			command("skills", skills.New, asks|inShell),
 			command("ping", call.NewPing, asks|inShell|alone),

@@ -1,4 +1,4 @@
-// Package catalog has the commands list, describe, info and grep.
+// Package catalog has the commands about what a server has: list, describe, info, grep and listen.
 package catalog
 
 import (

@@ -1,5 +1,4 @@
-// Package watch has the command listen.
-package watch
+package catalog
 
 import (
 	"cmp"
