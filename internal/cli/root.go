@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/codegen"
 	"mcpc/internal/cli/diff"
-	"mcpc/internal/cli/fault"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/cli/inspect"
 	"mcpc/internal/cli/meant"
@@ -87,7 +86,7 @@ func commandGroups() []cmdutil.Group {
 			command("replay", replay.NewReplay, local),
 			command("tap", proxy.NewTap, local|starts),
 			command("proxy", proxy.NewProxy, local),
-			command("fault", fault.NewFault, local),
+			command("fault", proxy.NewFault, local),
 			command("inspect", inspect.New, local|starts),
 		),
 		group("Authentication",

@@ -1,4 +1,4 @@
-// Package proxy has the commands proxy and tap.
+// Package proxy has the commands proxy and tap, and the command fault, which changes the rules of a running one.
 package proxy
 
 import (

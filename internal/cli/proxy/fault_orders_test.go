@@ -1,4 +1,4 @@
-package fault_test
+package proxy_test
 
 import (
 	"path/filepath"

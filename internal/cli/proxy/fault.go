@@ -1,5 +1,4 @@
-// Package fault has the command fault.
-package fault
+package proxy
 
 import (
 	"context"
@@ -40,12 +39,12 @@ faults describes the rules.`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newAdd(f), newList(f), newRemove(f), newOff(f), newReport(f))
+	cmd.AddCommand(newFaultAdd(f), newFaultList(f), newFaultRemove(f), newFaultOff(f), newFaultReport(f))
 	return cmd
 }
 
-// controlled makes a command that gives an order.
-func controlled(f *cmdutil.Factory, use, short, example string, order func(args []string) (control.Order, error)) *cobra.Command {
+// newFaultOrder makes a command that sends an order to a running command.
+func newFaultOrder(f *cmdutil.Factory, use, short, example string, order func(args []string) (control.Order, error)) *cobra.Command {
 	var socket string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -54,15 +53,15 @@ func controlled(f *cmdutil.Factory, use, short, example string, order func(args 
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), f, socket, o)
+			return sendOrder(cmd.Context(), f, socket, o)
 		},
 	}
 	cmd.Flags().StringVar(&socket, "control", "", "`socket` of the running command")
 	return cmd
 }
 
-func newAdd(f *cmdutil.Factory) *cobra.Command {
-	return controlled(f, "add RULES", "add fault rules behind the others",
+func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
+	return newFaultOrder(f, "add RULES", "add fault rules behind the others",
 		"  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock\n  mcpc fault add preset:slow --control faults.sock\n  mcpc fault add rules.txt --control faults.sock",
 		func(args []string) (order control.Order, err error) {
 			if len(args) != 1 {
@@ -80,16 +79,16 @@ func newAdd(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
-func newList(f *cmdutil.Factory) *cobra.Command {
-	return controlled(f, "list", "list the fault rules, and how often they fired",
+func newFaultList(f *cmdutil.Factory) *cobra.Command {
+	return newFaultOrder(f, "list", "list the fault rules, and how often they fired",
 		"  mcpc fault list --control faults.sock\n  mcpc fault list --control faults.sock --json\n  mcpc fault list --control faults.sock --jq '.rules[].fired'",
 		func(args []string) (control.Order, error) {
 			return control.Order{Do: "list"}, none(args)
 		})
 }
 
-func newRemove(f *cmdutil.Factory) *cobra.Command {
-	return controlled(f, "remove NUMBER", "remove one fault rule",
+func newFaultRemove(f *cmdutil.Factory) *cobra.Command {
+	return newFaultOrder(f, "remove NUMBER", "remove one fault rule",
 		"  mcpc fault remove 1 --control faults.sock\n  mcpc fault remove 2 --control faults.sock --json\n  mcpc fault remove 3 --control faults.sock",
 		func(args []string) (order control.Order, err error) {
 			number := 0
@@ -103,8 +102,8 @@ func newRemove(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
-func newOff(f *cmdutil.Factory) *cobra.Command {
-	return controlled(f, "off", "remove all fault rules",
+func newFaultOff(f *cmdutil.Factory) *cobra.Command {
+	return newFaultOrder(f, "off", "remove all fault rules",
 		"  mcpc fault off --control faults.sock\n  mcpc fault off --control faults.sock --json\n  mcpc fault off --control faults.sock --jq .removed",
 		func(args []string) (control.Order, error) {
 			return control.Order{Do: "remove"}, none(args)
@@ -118,8 +117,8 @@ func none(args []string) error {
 	return nil
 }
 
-// send gives the order, and shows the rules that are in force then.
-func send(ctx context.Context, f *cmdutil.Factory, socket string, order control.Order) error {
+// sendOrder sends the order, and prints the rules that the command has afterwards.
+func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order control.Order) error {
 	if socket == "" {
 		return usage.New("which command? --control is missing", "--control SOCKET, as it was given to the proxy, tap, mock or demo")
 	}
@@ -143,7 +142,7 @@ func send(ctx context.Context, f *cmdutil.Factory, socket string, order control.
 	}))
 }
 
-func newReport(f *cmdutil.Factory) *cobra.Command {
+func newFaultReport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report [CAPTURE]",
 		Short: "what a client did after each fault of a recording",
@@ -159,19 +158,19 @@ nothing: then the exit code is 1.`,
 			if len(args) > 1 {
 				return none(args[1:])
 			}
-			return report(cmd.Context(), f, append(args, "last")[0])
+			return reportFaults(cmd.Context(), f, append(args, "last")[0])
 		},
 	}
 }
 
-func report(ctx context.Context, f *cmdutil.Factory, word string) error {
+func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 	c, out := recorded.Open(f, word)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
-	verdicts, err := judged(c.Capture.EachFrame)
+	verdicts, err := judgeFaults(c.Capture.EachFrame)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	}
@@ -182,8 +181,8 @@ func report(ctx context.Context, f *cmdutil.Factory, word string) error {
 	}))
 }
 
-// judged are the verdicts of each run of a recording.
-func judged(each func(look func(run int, f wire.Frame) error) error) (verdicts []proxy.Verdict, err error) {
+// judgeFaults returns the verdicts of each run of a recording.
+func judgeFaults(each func(look func(run int, f wire.Frame) error) error) (verdicts []proxy.Verdict, err error) {
 	judges := map[int]*proxy.Judge{}
 	err = each(func(run int, f wire.Frame) error {
 		if judges[run] == nil {
