@@ -23,7 +23,6 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/cli/run"
 	"mcpc/internal/cli/serve"
-	"mcpc/internal/cli/server"
 	"mcpc/internal/cli/session"
 	"mcpc/internal/cli/shell"
 	"mcpc/internal/cli/skills"
@@ -67,8 +66,8 @@ func commandGroups() []cmdutil.Group {
 			command("raw", call.NewRaw, asks|inShell),
 		),
 		group("Many servers and calls",
-			command("servers", server.NewServers, local),
-			command("trust", server.NewTrust, local),
+			command("servers", session.NewServers, local),
+			command("trust", session.NewTrust, local),
 			command("grep", catalog.NewGrep, local),
 			command("batch", batch.NewBatch, asks),
 			command("run", run.NewRun, local),
@@ -98,7 +97,7 @@ func commandGroups() []cmdutil.Group {
 			command("check", check.NewCheck, asks),
 			command("diff", diff.NewDiff, local),
 			command("bench", bench.New, asks),
-			command("demo", server.NewDemo, 0),
+			command("demo", serve.NewDemo, 0),
 			command("mock", mock.NewMock, 0),
 		),
 		group("mcpc",

@@ -1,4 +1,4 @@
-// Package serve has the command serve.
+// Package serve has the commands that serve MCP themselves: serve, which joins servers, and demo.
 package serve
 
 import (

@@ -1,4 +1,5 @@
-// Package session has the commands init, sessions, close and state.
+// Package session has the commands about servers that mcpc knows by name: init, sessions, close, state, servers and
+// trust.
 package session
 
 import (

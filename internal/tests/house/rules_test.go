@@ -36,7 +36,7 @@ var floors = [][]string{
 	{
 		"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",
 		"cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/run",
-		"cli/serve", "cli/server", "cli/session", "cli/shell", "cli/skills", "cli/traffic",
+		"cli/serve", "cli/session", "cli/shell", "cli/skills", "cli/traffic",
 	},
 	{"cli"},
 	{"tests"},

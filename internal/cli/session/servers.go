@@ -1,5 +1,4 @@
-// Package server has the commands servers, trust and demo.
-package server
+package session
 
 import (
 	"cmp"

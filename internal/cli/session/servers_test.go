@@ -1,4 +1,4 @@
-package server_test
+package session_test
 
 import (
 	"os"
