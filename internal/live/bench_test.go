@@ -24,7 +24,7 @@ func BenchmarkFind(b *testing.B) {
 	for _, q := range []Query{{}, {Filter: "is:error"}, {Filter: "method:tools/* dur:>50ms -name:tool-3"}, {Filter: "name~/tool-[3-5]/"}, {Sort: "-took"}, {Sort: "name"}, {Sort: "server"}, {Filter: "client:x or target:t"}, {Filter: `"answer 77"`}, {Filter: "body:nothing"}} {
 		b.Run(q.Filter+q.Sort, func(b *testing.B) {
 			for b.Loop() {
-				s.queries.kept = nil
+				s.queries.recent = nil
 				f, err := s.Find(context.Background(), q)
 				if err != nil {
 					b.Fatal(err)

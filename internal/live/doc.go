@@ -1,5 +1,6 @@
-// Package live keeps the rows of recordings while they grow: of the ring, of one file, of a
-// bundle. A Store reads on, folds what came into rows, finds those that fit a filter, and wakes
-// those that wait for a change. It holds no bodies: they are read from the file when a view
-// wants them. Package view makes of its rows what the terminal and the page show.
+// Package live keeps the rows of recordings up to date while the recordings grow. A recording is a
+// run of the ring, one file, or a bundle. A Store reads new frames, updates the rows, answers
+// queries with a filter, and wakes callers that wait for a change. It holds no message bodies:
+// they are read from the file on demand. Package view turns the rows into the documents that the
+// terminal and the page show.
 package live

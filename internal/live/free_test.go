@@ -50,9 +50,9 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 		}
 	}
 	same(t, s)
-	for _, x := range s.queries.kept {
+	for _, x := range s.queries.recent {
 		if behind := x.found[len(x.found):cap(x.found)]; slices.ContainsFunc(behind, func(e *entry) bool { return e != nil }) {
-			t.Errorf("%+v holds rows that are not found any more", x.question)
+			t.Errorf("%+v holds rows that are not found any more", x.queryKey)
 		}
 	}
 	runtime.GC()

@@ -10,9 +10,8 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// An entry is a kept row. Lists hold entries and no rows: if a recording is read again, the entry gets
-// the row that has its key then. All fields but row stay as they are, and row changes under the
-// lock of the Store alone.
+// An entry is a kept row. Lists hold entries, not rows: when a recording is read again, its entries
+// get the new rows of their keys. Only the field row changes, under the lock of the Store.
 type entry struct {
 	key  Key
 	time time.Time
@@ -20,39 +19,40 @@ type entry struct {
 	row  *rows.Row
 }
 
-// kept are the rows of a Store.
+// kept holds the rows that a Store keeps.
 type kept struct {
-	// most is how many are kept, the newest; 0 is all.
-	most int
-	// entries are in the order of their times; by has them by key.
+	// limit is the largest number of rows kept, the newest ones; 0 means no limit.
+	limit int
+	// entries are in the order of their times; byKey has the same entries.
 	entries []*entry
-	by      map[Key]*entry
-	// leftOut are the rows that are not kept because there are more than most.
+	byKey   map[Key]*entry
+	// leftOut are the keys of rows that are not kept because of limit.
 	leftOut keySet
 }
 
 // has reports whether an entry is still kept.
-func (k *kept) has(e *entry) bool { return k.by[e.key] == e }
+func (k *kept) has(e *entry) bool { return k.byKey[e.key] == e }
 
-// holds reports whether the row is that of an entry.
-func (k *kept) holds(r *rows.Row) bool {
-	e := k.by[KeyOf(r)]
+// hasRow reports whether a kept entry has the row.
+func (k *kept) hasRow(r *rows.Row) bool {
+	e := k.byKey[KeyOf(r)]
 	return e != nil && e.row == r
 }
 
-// change takes rows that are new or have changed, or that were read again. It returns their entries,
-// and those that are not kept any more: because another part of the recording has the row, because
-// it has another time or conversation than before and so another entry, or because there are more than most.
-func (k *kept) change(rows []*rows.Row) (changed, out []*entry) {
-	in := make([]*entry, 0, len(rows))
+// update stores rows that are new, have changed or were read again, and returns their entries. It
+// also returns the entries that it removed. An entry is removed if another part of the recording has
+// its row, if its row has a different time or conversation now and so gets a new entry, or if limit is
+// exceeded.
+func (k *kept) update(rows []*rows.Row) (changed, removed []*entry) {
+	added := make([]*entry, 0, len(rows))
 	for _, r := range rows {
 		key := KeyOf(r)
-		e := k.by[key]
+		e := k.byKey[key]
 		if r.Elsewhere {
 			k.leftOut.remove(key)
 			if e != nil {
-				delete(k.by, key)
-				out = append(out, e)
+				delete(k.byKey, key)
+				removed = append(removed, e)
 			}
 			continue
 		}
@@ -61,67 +61,70 @@ func (k *kept) change(rows []*rows.Row) (changed, out []*entry) {
 		}
 		talk := TalkOf(r)
 		if e != nil && (e.talk != talk || !e.time.Equal(r.Time)) {
-			out = append(out, e)
+			removed = append(removed, e)
 			e = nil
 		}
 		if e == nil {
 			e = &entry{key: key, time: r.Time, talk: talk}
-			k.by[key] = e
-			in = append(in, e)
+			k.byKey[key] = e
+			added = append(added, e)
 		}
 		e.row = r
 		changed = append(changed, e)
 	}
-	if len(out) > 0 {
+	if len(removed) > 0 {
 		k.entries = slices.DeleteFunc(k.entries, func(e *entry) bool { return !k.has(e) })
 	}
-	slices.SortFunc(in, byTime)
-	k.entries = merge(k.entries, in, byTime)
-	return changed, append(out, k.trim()...)
+	slices.SortFunc(added, byTime)
+	k.entries = merge(k.entries, added, byTime)
+	return changed, append(removed, k.trim()...)
 }
 
-// trim leaves out the oldest entries beyond most, and returns them.
-func (k *kept) trim() (old []*entry) {
-	if k.most == 0 || len(k.entries) <= k.most {
+// trim removes the oldest entries that exceed limit, and returns them.
+func (k *kept) trim() []*entry {
+	if k.limit == 0 || len(k.entries) <= k.limit {
 		return nil
 	}
-	old = slices.Clone(k.entries[:len(k.entries)-k.most])
+	old := slices.Clone(k.entries[:len(k.entries)-k.limit])
 	k.entries = withoutFirst(k.entries, len(old))
 	for _, e := range old {
-		delete(k.by, e.key)
+		delete(k.byKey, e.key)
 		k.leftOut.add(e.key)
 	}
 	var last *rows.Capture
 	for _, e := range old {
 		if c := e.row.Capture(); c != last && c.Ended() {
-			c.Settle(k.holds)
+			c.Settle(k.hasRow)
 			last = c
 		}
 	}
 	return old
 }
 
-// withoutFirst returns a list without its first n entries, which it no longer holds in memory.
+// withoutFirst returns entries without the first n, and clears their slots so that they can be
+// freed.
 func withoutFirst(entries []*entry, n int) []*entry {
 	clear(entries[:n])
 	return entries[n:]
 }
 
-// deleted forgets the rows of a recording that was deleted or replaced, and returns their entries.
-func (k *kept) deleted(of func(Key) bool) (out []*entry) {
-	maps.DeleteFunc(k.leftOut, func(run int, _ []uint64) bool { return of(Key{Run: run}) })
+// forgetRecording removes the rows of a deleted or replaced recording, and returns their entries. The
+// function inRecording reports whether the recording has a key.
+func (k *kept) forgetRecording(inRecording func(Key) bool) []*entry {
+	var removed []*entry
+	maps.DeleteFunc(k.leftOut, func(run int, _ []uint64) bool { return inRecording(Key{Run: run}) })
 	k.entries = slices.DeleteFunc(k.entries, func(e *entry) bool {
-		if !of(e.key) {
+		if !inRecording(e.key) {
 			return false
 		}
-		delete(k.by, e.key)
-		out = append(out, e)
+		delete(k.byKey, e.key)
+		removed = append(removed, e)
 		return true
 	})
-	return out
+	return removed
 }
 
-// A keySet is a set of keys: by run, a bit for each index.
+// A keySet is a set of keys: a bitmap of row indexes for each run.
 type keySet map[int][]uint64
 
 func (s keySet) has(k Key) bool {
@@ -144,7 +147,8 @@ func (s keySet) remove(k Key) {
 	}
 }
 
-func (s keySet) count() (n int) {
+func (s keySet) count() int {
+	n := 0
 	for _, set := range s {
 		for _, word := range set {
 			n += bits.OnesCount64(word)
@@ -153,49 +157,52 @@ func (s keySet) count() (n int) {
 	return n
 }
 
-// byTime orders entries as the table of the log does.
+// byTime orders entries like the table of mcpc log: by time, then by key.
 func byTime(x, y *entry) int {
 	return cmp.Or(x.time.Compare(y.time), x.key.Run-y.key.Run, x.key.Index-y.key.Index)
 }
 
-// merge puts entries into others; both are in order.
-func merge(entries, in []*entry, order func(x, y *entry) int) []*entry {
-	i, j := len(entries)-1, len(in)-1
-	entries = append(entries, in...)
-	for at := len(entries) - 1; j >= 0; at-- {
-		if i >= 0 && order(entries[i], in[j]) > 0 {
-			entries[at] = entries[i]
+// merge inserts added into entries in place. Both lists are in order.
+func merge(entries, added []*entry, order func(x, y *entry) int) []*entry {
+	i := len(entries) - 1
+	j := len(added) - 1
+	entries = append(entries, added...)
+	for to := len(entries) - 1; j >= 0; to-- {
+		if i >= 0 && order(entries[i], added[j]) > 0 {
+			entries[to] = entries[i]
 			i--
 		} else {
-			entries[at] = in[j]
+			entries[to] = added[j]
 			j--
 		}
 	}
 	return entries
 }
 
-// Look calls look with the rows of keys, nil for one that is not kept any more. The rows must
-// not be used afterwards.
+// Look calls look with the row of each key, or with nil if the row is no longer kept. The callback
+// must not keep the row. The Store is locked for reading during the calls.
 func (s *Store) Look(keys []Key, look func(i int, r *rows.Row)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var read resting
+	var files idleCloser
 	for i, key := range keys {
 		var r *rows.Row
-		if e := s.kept.by[key]; e != nil {
+		if e := s.kept.byKey[key]; e != nil {
 			r = e.row
 		}
 		look(i, r)
-		read.on(r)
+		files.read(r)
 	}
-	read.on(nil)
+	files.read(nil)
 }
 
-// resting closes the files that were opened for rows: those of one are mostly together.
-type resting struct{ last *rows.Capture }
+// An idleCloser closes the files that reads of rows opened. It keeps one file open at a time: rows of
+// one recording usually follow each other.
+type idleCloser struct{ last *rows.Capture }
 
-// on is called with the row that was looked at; nil is the end.
-func (x *resting) on(r *rows.Row) {
+// read notes that a row was read, and closes the file of the row before if it is a different one. A
+// nil row closes the last file.
+func (x *idleCloser) read(r *rows.Row) {
 	var c *rows.Capture
 	if r != nil {
 		c = r.Capture()

@@ -14,26 +14,26 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// Marks are kept in a file of the user, never in the recording.
-
-// A MarkFile keeps marks; *state.Private is one.
+// A MarkFile stores marks in a file of the user, never in a recording. *state.Private implements
+// it.
 type MarkFile interface {
 	Read() ([]byte, error)
-	// Update replaces the file under a lock.
+	// Update replaces the contents of the file under a lock.
 	Update(ctx context.Context, change func(old []byte) ([]byte, error)) error
 }
 
 const (
-	// mostMarks is how many marks a file has; the oldest go first.
-	mostMarks = 10_000
-	// mostNote is how many bytes a note has.
-	mostNote = 2000
+	// maxMarks limits the marks in a file; the oldest are deleted first.
+	maxMarks = 10_000
+	// maxNote is the largest size of a note in bytes.
+	maxNote = 2000
 )
 
-// ErrGone is the error for a row that is not kept any more.
+// ErrGone is returned for a row that is no longer kept.
 var ErrGone = errors.New("not kept any more")
 
-// A mark is an entry of the file: the run of a recording, the row in it and what the user said.
+// A mark is one entry of the file: the identity of a run, the index of a row in it, and the user's
+// mark and note.
 type mark struct {
 	Of    string `json:"of"`
 	Index int    `json:"index"`
@@ -41,18 +41,19 @@ type mark struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// marks are those of a Store.
+// marks holds the marks of a Store.
 type marks struct {
 	mu sync.Mutex
-	// of are those in the file, by the run and the row.
-	of map[string]map[int]mark
-	// by are those of rows that are kept or were.
-	by map[Key]mark
+	// stored holds the marks of the file, by run identity and row index.
+	stored map[string]map[int]mark
+	// byKey holds the marks of rows that are kept or were kept.
+	byKey map[Key]mark
 }
 
-// read takes the marks from the file; what cannot be read is as if there were none.
+// read loads the marks from the file. It ignores errors: an unreadable file counts as empty.
 func (m *marks) read(f MarkFile) {
-	m.of, m.by = map[string]map[int]mark{}, map[Key]mark{}
+	m.stored = map[string]map[int]mark{}
+	m.byKey = map[Key]mark{}
 	if f == nil {
 		return
 	}
@@ -60,82 +61,87 @@ func (m *marks) read(f MarkFile) {
 	if err != nil {
 		return
 	}
-	for _, x := range marksIn(raw) {
-		if m.of[x.Of] == nil {
-			m.of[x.Of] = map[int]mark{}
+	for _, x := range parseMarks(raw) {
+		if m.stored[x.Of] == nil {
+			m.stored[x.Of] = map[int]mark{}
 		}
-		m.of[x.Of][x.Index] = x
+		m.stored[x.Of][x.Index] = x
 	}
 }
 
-func marksIn(raw []byte) (all []mark) {
+// parseMarks returns the marks of the file's JSON, or none if it is not valid.
+func parseMarks(raw []byte) []mark {
+	var all []mark
 	_ = json.Unmarshal(raw, &all)
 	return all
 }
 
-// seen notes which of the rows are marked.
-func (m *marks) seen(changed []*entry) {
+// update looks up the marks of changed entries.
+func (m *marks) update(changed []*entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.of) == 0 && len(m.by) == 0 {
+	if len(m.stored) == 0 && len(m.byKey) == 0 {
 		return
 	}
 	var last rows.RunID
 	var run string
 	for _, e := range changed {
 		if id := e.row.RunID(); id != last {
-			last, run = id, recording(e.row)
+			last = id
+			run = runIdentity(e.row)
 		}
-		if x, there := m.of[run][e.row.Index]; there {
-			m.by[e.key] = x
-		} else if m.by[e.key].Of != run { // the mark of a recording that had this key before
-			delete(m.by, e.key)
+		if x, ok := m.stored[run][e.row.Index]; ok {
+			m.byKey[e.key] = x
+		} else if m.byKey[e.key].Of != run { // a deleted recording had the same key
+			delete(m.byKey, e.key)
 		}
 	}
 }
 
-// recording identifies the run of a row wherever its file is: by when it began, and its number.
-func recording(r *rows.Row) string {
+// runIdentity returns a hash that identifies the run of a row independently of the file's path. It
+// covers the number of the run and its start time.
+func runIdentity(r *rows.Row) string {
 	h := r.Head()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %d", h.Run, h.Started.UTC(), h.In, r.RunIndex()))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mark marks a row, or no longer, and gives it a note; "" is none. The error is ErrGone or that
-// of the file.
+// Mark sets or clears the mark of a row and replaces its note; an empty note deletes it. It returns
+// ErrGone if the row is no longer kept, or the error of the file.
 func (s *Store) Mark(key Key, set bool, note string) error {
 	s.mu.RLock()
-	e := s.kept.by[key]
+	e := s.kept.byKey[key]
 	if e == nil {
 		s.mu.RUnlock()
 		return ErrGone
 	}
-	x := mark{recording(e.row), e.row.Index, set, strings.ToValidUTF8(note[:min(len(note), mostNote)], "")}
+	note = strings.ToValidUTF8(note[:min(len(note), maxNote)], "")
+	x := mark{runIdentity(e.row), e.row.Index, set, note}
 	s.mu.RUnlock()
 	if s.o.Marks != nil {
 		err := s.o.Marks.Update(s.ctx, func(old []byte) ([]byte, error) {
-			all := slices.DeleteFunc(marksIn(old), func(y mark) bool { return y.Of == x.Of && y.Index == x.Index })
+			all := slices.DeleteFunc(parseMarks(old), func(y mark) bool { return y.Of == x.Of && y.Index == x.Index })
 			if x.Mark || x.Note != "" {
 				all = append(all, x)
 			}
-			return json.Marshal(all[max(0, len(all)-mostMarks):])
+			return json.Marshal(all[max(0, len(all)-maxMarks):])
 		})
 		if err != nil {
 			return err
 		}
 	}
 	s.marks.mu.Lock()
-	s.marks.by[key] = x
+	s.marks.byKey[key] = x
 	s.marks.mu.Unlock()
 	s.raise()
 	return nil
 }
 
-// MarkOf reports whether a row is marked, and its note. It may be called by a function that was
-// given to Look or Each.
+// MarkOf reports whether a row is marked, and returns its note. Callbacks of Look and Each may call
+// it.
 func (s *Store) MarkOf(key Key) (set bool, note string) {
 	s.marks.mu.Lock()
 	defer s.marks.mu.Unlock()
-	x := s.marks.by[key]
+	x := s.marks.byKey[key]
 	return x.Mark, x.Note
 }

@@ -77,11 +77,11 @@ func marked(s *Store) (keys []Key) {
 	defer s.mu.RUnlock()
 	s.marks.mu.Lock()
 	defer s.marks.mu.Unlock()
-	for key, x := range s.marks.by {
-		if x.Mark && s.kept.by[key] != nil {
+	for key, x := range s.marks.byKey {
+		if x.Mark && s.kept.byKey[key] != nil {
 			keys = append(keys, key)
 		}
 	}
-	sliceutil.Sort(keys, func(x, y Key) int { return byTime(s.kept.by[x], s.kept.by[y]) })
+	sliceutil.Sort(keys, func(x, y Key) int { return byTime(s.kept.byKey[x], s.kept.byKey[y]) })
 	return keys
 }

@@ -80,7 +80,7 @@ func still(t testing.TB, o Options) *Store {
 	t.Cleanup(s.Close)
 	for tail.Left() > 0 {
 		before := tail.Left()
-		s.older(0)
+		s.readOlder(0)
 		s.step()
 		if tail.Left() == before {
 			break
@@ -129,7 +129,7 @@ func TestAnyChunking(t *testing.T) {
 			}
 			for _, q := range queries {
 				got := found(t, s, q)
-				s.queries.kept = nil
+				s.queries.recent = nil
 				if want := found(t, s, q); got != want {
 					t.Fatalf("%s, seed %d: %+v finds %s, want %s", name, seed, q, got, want)
 				}

@@ -15,118 +15,127 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A question is what a Query asks of each row, and their order.
-type question struct {
+// A queryKey identifies a query: its filter, order and conversation.
+type queryKey struct {
 	filter, sort string
 	talk         Talk
 }
 
-// queries are the answers that are kept.
+// queries caches the results of queries.
 type queries struct {
 	mu sync.Mutex
-	// kept are in the order in which they were asked for, the last one last.
-	kept []*query
+	// recent holds the cached queries, the most recently used last.
+	recent []*query
 }
 
-// A query is a question and what was found. What is in it is changed under the read lock of
-// the Store and mu, or under the write lock.
+// A query is a cached query with its result. Its fields change under the read lock of the Store and
+// mu, or under the write lock of the Store.
 type query struct {
-	question
+	queryKey
 	filter filter.Filter
 	made   time.Time
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// asked is the time of the last Find.
 	asked time.Time
 	order func(x, y *entry) int
-	// found are the entries that fit, in their order, and keys are their keys. Callers may have a part of
-	// keys: a change appends to it, or makes a new slice.
+	// found are the matching entries in order, and keys are their keys. Callers may hold a part of
+	// keys: an update appends to keys or makes a new slice.
 	found []*entry
 	keys  []Key
-	// growing are the entries in found that still waited when found was sorted by how long they took.
+	// growing are the entries of found that were still open when found was sorted by duration.
 	growing []*entry
-	// fresh are the entries that are new or have changed since, todo those to search, the
-	// newest last, and decided says of entries whether they fit, until found is changed by it.
-	fresh   map[*entry]bool
-	todo    []*entry
+	// fresh are the entries that are new or changed since the last update. It is nil before the first.
+	fresh map[*entry]bool
+	// todo are the entries whose bodies are still to be searched, the newest last.
+	todo []*entry
+	// decided maps entries to whether they match, until applyDecisions updates found.
 	decided map[*entry]bool
-	// under is how many are searched now, searching is set while goroutines do.
-	under     int
+	// active is the number of entries that are being searched now.
+	active int
+	// searching is true while goroutines search.
 	searching bool
-	raised    time.Time
+	// raised is when the search last announced matches.
+	raised time.Time
 }
 
 const (
-	// mostQueries is how many answers are kept.
-	mostQueries = 8
-	// searchFor is how long one call searches bodies, abandonAfter when a search ends that
-	// no call asks for any more, tellEvery how often it says what it found.
-	searchFor, abandonAfter, tellEvery = 50 * time.Millisecond, 10 * time.Second, 100 * time.Millisecond
-	// relativeFor is how long a filter is used that counts from now.
-	relativeFor = 5 * time.Second
+	// maxQueries is the number of cached queries.
+	maxQueries = 8
+	// maxSearch is how long one Find searches bodies.
+	maxSearch = 50 * time.Millisecond
+	// abandonAfter is how long a search continues after the last Find.
+	abandonAfter = 10 * time.Second
+	// raiseInterval is the shortest time between two announcements of a search.
+	raiseInterval = 100 * time.Millisecond
+	// maxRelative is how long a filter with a time relative to now is used.
+	maxRelative = 5 * time.Second
 )
 
-// get gives the kept answer to a question, or begins one.
-func (q *queries) get(s *Store, ask question) (*query, error) {
+// get returns the cached query for a key, or a new one.
+func (q *queries) get(s *Store, key queryKey) (*query, error) {
 	now := s.o.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.kept, func(x *query) bool { return x.question == ask })
+	i := slices.IndexFunc(q.recent, func(x *query) bool { return x.queryKey == key })
 	if i >= 0 {
-		x := q.kept[i]
-		q.kept = slices.Delete(q.kept, i, i+1)
-		if !x.filter.Names("since", "time") || now.Sub(x.made) < relativeFor {
-			q.kept = append(q.kept, x)
+		x := q.recent[i]
+		q.recent = slices.Delete(q.recent, i, i+1)
+		if !x.filter.Names("since", "time") || now.Sub(x.made) < maxRelative {
+			q.recent = append(q.recent, x)
 			return x, nil
 		}
 	}
-	f, err := filter.Parse(ask.filter, now, s.o.Judge)
+	f, err := filter.Parse(key.filter, now, s.o.Judge)
 	if err != nil {
 		return nil, err
 	}
-	x := &query{question: ask, filter: f, made: now}
-	if x.order, err = x.orderOf(ask.sort); err != nil {
+	x := &query{queryKey: key, filter: f, made: now}
+	x.order, err = x.orderOf(key.sort)
+	if err != nil {
 		return nil, err
 	}
-	if len(q.kept) == mostQueries {
-		q.kept = slices.Delete(q.kept, 0, 1)
+	if len(q.recent) == maxQueries {
+		q.recent = slices.Delete(q.recent, 0, 1)
 	}
-	q.kept = append(q.kept, x)
+	q.recent = append(q.recent, x)
 	return x, nil
 }
 
-// change notes the entries that changed in all answers. One that no call asks for is let go before
-// it holds many rows.
-func (q *queries) change(now time.Time, count int, changed, out []*entry) {
-	q.kept = slices.DeleteFunc(q.kept, func(x *query) bool {
+// update adds changed and removed entries to all cached queries. It drops a query that no call has
+// used for a while before the query holds too many entries. count is the number of kept entries.
+func (q *queries) update(now time.Time, count int, changed, removed []*entry) {
+	q.recent = slices.DeleteFunc(q.recent, func(x *query) bool {
 		return len(x.fresh) > 1000+count/4 && now.Sub(x.asked) > abandonAfter
 	})
-	for _, x := range q.kept {
+	for _, x := range q.recent {
 		if x.fresh == nil {
-			continue // nothing was asked yet
+			continue // the first update looks at all entries
 		}
-		for _, e := range slices.Concat(changed, out) {
+		for _, e := range slices.Concat(changed, removed) {
 			x.fresh[e] = true
 		}
 	}
 }
 
-// ErrSort is the error for an order that there is not.
+// ErrSort is returned for an unknown sort key.
 var ErrSort = errors.New("rows cannot be sorted by")
 
-// Find returns the keys of the rows that a query selects; errors are *filter.Error and ErrSort. It searches bodies for at most 50 ms.
+// Find returns the keys of the rows that a query selects. It searches bodies for at most 50 ms; the
+// search continues in the background. Errors are *filter.Error and ErrSort.
 func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	x, err := s.queries.get(s, question{q.Filter, q.Sort, q.Talk})
+	x, err := s.queries.get(s, queryKey{q.Filter, q.Sort, q.Talk})
 	if err != nil {
 		return Found{}, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, searchFor)
+	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
 	x.update(ctx, s)
-	found := Found{Keys: slices.Clip(x.keys), Pending: len(x.todo) + x.under, Seq: s.now()}
+	found := Found{Keys: slices.Clip(x.keys), Pending: len(x.todo) + x.active, Seq: s.now()}
 	if q.Only != nil {
 		only := make(map[Key]bool, len(q.Only))
 		for _, key := range q.Only {
@@ -151,7 +160,7 @@ func (s *Store) Each(q Query, look func(r *rows.Row) bool) error {
 			continue
 		}
 		more := true
-		for part := range slices.Chunk(found.Keys, atATime) {
+		for part := range slices.Chunk(found.Keys, lookBatch) {
 			s.Look(part, func(_ int, r *rows.Row) {
 				more = more && (r == nil || look(r))
 			})
@@ -163,102 +172,113 @@ func (s *Store) Each(q Query, look func(r *rows.Row) bool) error {
 	}
 }
 
-// atATime is how many rows are looked at before rows may change again.
-const atATime = 100
+// lookBatch is the number of rows that Each passes on under one lock.
+const lookBatch = 100
 
-// fits reports whether the query selects an entry. A row that cannot be read does not fit.
-func (x *query) fits(e *entry) bool {
+// matches reports whether the query selects an entry. A row that cannot be read does not match.
+func (x *query) matches(e *entry) bool {
 	if x.talk != (Talk{}) && e.talk != x.talk {
 		return false
 	}
-	fits, err := x.filter.Match(e.row)
-	return fits && err == nil
+	matches, err := x.filter.Match(e.row)
+	return matches && err == nil
 }
 
-// update brings the answer up to date, and begins a search where that takes longer than ctx.
+// update brings the result up to date. A search of bodies that takes longer than ctx continues in
+// background goroutines.
 func (x *query) update(ctx context.Context, s *Store) {
 	x.asked = s.o.Now()
-	deep := x.filter.Deep()
-	switch {
-	case x.fresh != nil:
-		for e := range x.fresh {
-			switch {
-			case !s.kept.has(e):
-				x.decided[e] = false
-			case deep:
-				x.todo = append(x.todo, e)
-			default:
-				x.decided[e] = x.fits(e)
-			}
-		}
-		clear(x.fresh)
-	case deep:
-		x.todo = slices.Clone(s.kept.entries)
-	default:
-		for _, e := range s.kept.entries {
-			if x.fits(e) {
-				x.found = append(x.found, e)
-			}
-		}
-		if x.sort != "" && x.sort != "time" {
-			slices.SortFunc(x.found, x.order)
-		}
-		x.keys = make([]Key, len(x.found))
-		for i, e := range x.found {
-			x.keys[i] = e.key
-		}
-	}
 	if x.fresh == nil {
-		x.fresh, x.decided = map[*entry]bool{}, map[*entry]bool{}
+		x.start(s)
+	} else {
+		x.checkFresh(s)
 	}
-	var read resting
+	var files idleCloser
 	for ctx.Err() == nil && len(x.todo) > 0 {
-		e := x.next()
-		x.decided[e] = s.kept.has(e) && x.fits(e)
-		read.on(e.row)
+		e := x.popTodo()
+		x.decided[e] = s.kept.has(e) && x.matches(e)
+		files.read(e.row)
 	}
-	read.on(nil)
+	files.read(nil)
 	for _, e := range x.growing {
-		if _, is := x.decided[e]; !is && s.kept.has(e) {
+		if _, decided := x.decided[e]; !decided && s.kept.has(e) {
 			x.decided[e] = true
 		}
 	}
-	x.patch()
+	x.applyDecisions()
 	if strings.TrimPrefix(x.sort, "-") == "took" {
 		x.growing = slices.DeleteFunc(slices.Clone(x.found), func(e *entry) bool { return !e.row.Waits() })
 	}
 	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
 		x.searching = true
 		for range runtime.GOMAXPROCS(0) {
-			s.all.Go(func() {
-				var read resting
-				for x.step(s, &read) {
+			s.goroutines.Go(func() {
+				var files idleCloser
+				for x.step(s, &files) {
 				}
-				read.on(nil)
+				files.read(nil)
 			})
 		}
 	}
 }
 
-// next takes the newest entry that is to be searched.
-func (x *query) next() *entry {
+// start decides about all kept entries, or adds them to todo if the filter needs bodies.
+func (x *query) start(s *Store) {
+	x.fresh = map[*entry]bool{}
+	x.decided = map[*entry]bool{}
+	if x.filter.Deep() {
+		x.todo = slices.Clone(s.kept.entries)
+		return
+	}
+	for _, e := range s.kept.entries {
+		if x.matches(e) {
+			x.found = append(x.found, e)
+		}
+	}
+	if x.sort != "" && x.sort != "time" {
+		slices.SortFunc(x.found, x.order)
+	}
+	x.keys = make([]Key, len(x.found))
+	for i, e := range x.found {
+		x.keys[i] = e.key
+	}
+}
+
+// checkFresh decides about the fresh entries, or adds them to todo if the filter needs bodies.
+func (x *query) checkFresh(s *Store) {
+	deep := x.filter.Deep()
+	for e := range x.fresh {
+		switch {
+		case !s.kept.has(e):
+			x.decided[e] = false
+		case deep:
+			x.todo = append(x.todo, e)
+		default:
+			x.decided[e] = x.matches(e)
+		}
+	}
+	clear(x.fresh)
+}
+
+// popTodo removes the newest entry of todo and returns it.
+func (x *query) popTodo() *entry {
 	e := x.todo[len(x.todo)-1]
 	x.todo[len(x.todo)-1] = nil
 	x.todo = x.todo[:len(x.todo)-1]
 	return e
 }
 
-// patch puts what was decided into the entries that were found.
-func (x *query) patch() {
+// applyDecisions updates found and keys from decided, and clears decided.
+func (x *query) applyDecisions() {
 	if len(x.decided) == 0 {
 		return
 	}
-	inTime := x.sort == "" || x.sort == "time"
-	if inTime { // mostly only the oldest ones are removed
+	sortedByTime := x.sort == "" || x.sort == "time"
+	if sortedByTime { // usually only the oldest entries are removed
 		n := 0
 		for n < len(x.found) {
-			fits, is := x.decided[x.found[n]]
-			if !is || fits {
+			matches, decided := x.decided[x.found[n]]
+			if !decided || matches {
 				break
 			}
 			delete(x.decided, x.found[n])
@@ -270,29 +290,29 @@ func (x *query) patch() {
 			return
 		}
 	}
-	var in []*entry
+	var added []*entry
 	var oldest *entry
-	for e, fits := range x.decided {
-		if fits {
-			in = append(in, e)
+	for e, matches := range x.decided {
+		if matches {
+			added = append(added, e)
 		}
 		if oldest == nil || byTime(e, oldest) < 0 {
 			oldest = e
 		}
 	}
-	slices.SortFunc(in, x.order)
+	slices.SortFunc(added, x.order)
 	from := 0
-	if inTime {
+	if sortedByTime {
 		from, _ = slices.BinarySearchFunc(x.found, oldest, byTime)
 	}
 	tail := slices.DeleteFunc(slices.Clone(x.found[from:]), func(e *entry) bool {
-		_, is := x.decided[e]
-		return is
+		_, decided := x.decided[e]
+		return decided
 	})
-	tail = merge(tail, in, x.order)
+	tail = merge(tail, added, x.order)
 	before := x.found
 	x.found = append(x.found[:from], tail...)
-	clear(before[min(len(x.found), len(before)):]) // a row holds all of its recording
+	clear(before[min(len(x.found), len(before)):]) // a row keeps all of its recording in memory
 	clear(x.decided)
 	same := from
 	for same < len(x.keys) && same < len(x.found) && x.keys[same] == x.found[same].key {
@@ -306,53 +326,53 @@ func (x *query) patch() {
 	}
 }
 
-// step decides about one entry that is still to search. It reports false once nothing is left, or no call asks for it.
-func (x *query) step(s *Store, read *resting) (more bool) {
+// step searches one entry of todo. It reports false if todo is empty or the search is abandoned.
+func (x *query) step(s *Store, files *idleCloser) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
 	now := s.o.Now()
 	if s.ctx.Err() != nil || now.Sub(x.asked) > abandonAfter || len(x.todo) == 0 {
-		last := x.searching && x.under == 0
-		x.searching = x.under > 0
+		last := x.searching && x.active == 0
+		x.searching = x.active > 0
 		x.mu.Unlock()
 		if last {
 			s.raise()
 		}
 		return false
 	}
-	e := x.next()
-	x.under++
+	e := x.popTodo()
+	x.active++
 	x.mu.Unlock()
-	fits := s.kept.has(e) && x.fits(e)
-	read.on(e.row)
+	matches := s.kept.has(e) && x.matches(e)
+	files.read(e.row)
 	x.mu.Lock()
-	x.under--
-	x.decided[e] = fits
-	tell := now.Sub(x.raised) >= tellEvery
-	if tell {
+	x.active--
+	x.decided[e] = matches
+	due := now.Sub(x.raised) >= raiseInterval
+	if due {
 		x.raised = now
 	}
 	x.mu.Unlock()
-	if tell {
+	if due {
 		s.raise()
 	}
 	return true
 }
 
-// lasting is how long an exchange took, or took until now. The rows of streams and conversations are no exchanges, and last
-// as long as their client is there.
-func (x *query) lasting(r *rows.Row) time.Duration {
-	switch {
-	case r.Method == rows.MethodStream || r.Method == rows.MethodPipe:
+// duration returns how long an exchange took, or until now if it is open. It returns 0 for rows of
+// streams and pipes, which last as long as their client runs.
+func (x *query) duration(r *rows.Row) time.Duration {
+	if r.Method == rows.MethodStream || r.Method == rows.MethodPipe {
 		return 0
-	case r.Waits():
+	}
+	if r.Waits() {
 		return max(x.asked.Sub(r.Time)-r.Held, r.Duration)
 	}
 	return r.Duration
 }
 
-// orderOf is the order of a sort key.
+// orderOf returns the comparison for a sort key.
 func (x *query) orderOf(sort string) (func(a, b *entry) int, error) {
 	name, down := strings.CutPrefix(sort, "-")
 	if name == "" || name == "time" {
@@ -364,7 +384,7 @@ func (x *query) orderOf(sort string) (func(a, b *entry) int, error) {
 		}, nil
 	}
 	order := map[string]func(a, b *rows.Row) int{
-		"took":    func(a, b *rows.Row) int { return cmp.Compare(x.lasting(a), x.lasting(b)) },
+		"took":    func(a, b *rows.Row) int { return cmp.Compare(x.duration(a), x.duration(b)) },
 		"size":    func(a, b *rows.Row) int { return cmp.Compare(a.Size(), b.Size()) },
 		"first":   func(a, b *rows.Row) int { return cmp.Compare(a.First, b.First) },
 		"name":    func(a, b *rows.Row) int { return cmp.Compare(a.Name, b.Name) },

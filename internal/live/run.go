@@ -13,15 +13,15 @@ import (
 )
 
 // A Store keeps the rows of recordings while they grow. Its methods may be called by several
-// goroutines, but not by a function that was given to Look or Each.
+// goroutines, but not by callbacks of Look or Each.
 type Store struct {
 	o    Options
 	tail *Tail
 
-	// room is set if rows that were left out may be kept again. Only the goroutine that reads
-	// uses it.
+	// room reports that rows that were left out could be kept again. Only the reading goroutine uses
+	// it.
 	room bool
-	// mu guards the rows, which change under it alone.
+	// mu guards the rows. Rows change only while it is locked for writing.
 	mu      sync.RWMutex
 	kept    kept
 	talks   talks
@@ -31,30 +31,33 @@ type Store struct {
 	notes   notes
 
 	signal
-	ctx  context.Context
-	stop context.CancelFunc
-	all  sync.WaitGroup
+	// ctx ends when the Store is closed; goroutines counts the goroutines that Close waits for.
+	ctx        context.Context
+	stop       context.CancelFunc
+	goroutines sync.WaitGroup
 }
 
 const (
-	// mostRows is how many rows of a Ring are kept.
-	mostRows = 50_000
-	// New waits until firstRows rows are read, but at most firstWait.
-	firstRows, firstWait = 2000, 100 * time.Millisecond
-	// every is how often recordings are looked at.
-	every        = 50 * time.Millisecond
-	mostWarnings = 100
+	// maxRows is the default limit of the rows kept of a Ring.
+	maxRows = 50_000
+	// firstRows is the number of rows that New waits for.
+	firstRows = 2000
+	// firstWait is the longest time that New waits.
+	firstWait = 100 * time.Millisecond
+	// pollInterval is the time between two checks of the recordings.
+	pollInterval = 50 * time.Millisecond
+	maxWarnings  = 100
 )
 
-// New reads a file, or what was recorded last in a Ring, and reads on until it is closed. Errors are
-// those of the file or of the Ring's folder.
+// New starts a Store that reads a file or the Ring until it is closed. It waits briefly for the first
+// rows. Errors are those of opening the file or of listing the Ring.
 func New(o Options) (*Store, error) {
 	s, err := begin(o)
 	if err != nil {
 		return nil, err
 	}
 	first := make(chan struct{})
-	s.all.Go(func() { s.run(first) })
+	s.goroutines.Go(func() { s.run(first) })
 	select {
 	case <-first:
 	case <-time.After(firstWait):
@@ -62,8 +65,8 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// NewStepped is New for a test, which decides when the Store reads on: when it calls Step. The Store
-// has read all that there is.
+// NewStepped returns a Store for tests. It has read everything, and reads more only when Step is
+// called.
 func NewStepped(o Options) (*Store, error) {
 	s, err := begin(o)
 	if err != nil {
@@ -74,18 +77,18 @@ func NewStepped(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Step reads all that was added since the last call, and notices deleted recordings. It is for a
-// Store of NewStepped.
+// Step reads everything added since the last call, and notices deleted recordings. It is for a
+// Store made by NewStepped.
 func (s *Store) Step() {
 	s.tail.listed = time.Time{}
 	s.tail.Step(&s.mu, s.apply)
 	s.readAll()
 }
 
-// begin makes a Store that has read the beginning of a file, or nothing of a Ring.
+// begin returns a Store that has read the beginning of a file, or nothing of a Ring yet.
 func begin(o Options) (*Store, error) {
 	if o.Path == "" {
-		o.Most = cmp.Or(o.Most, mostRows)
+		o.Most = cmp.Or(o.Most, maxRows)
 	}
 	tail, err := NewTail(o)
 	if err != nil {
@@ -98,15 +101,15 @@ func begin(o Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.take(c)
+		s.addCaptures(c)
 	}
 	return s, nil
 }
 
-// readAll reads all that is left.
+// readAll reads until no recording is unread.
 func (s *Store) readAll() {
-	for s.left() {
-		s.older(0)
+	for s.hasUnread() {
+		s.readOlder(0)
 		if s.o.Path != "" {
 			s.tail.Step(&s.mu, s.apply)
 		}
@@ -114,7 +117,8 @@ func (s *Store) readAll() {
 }
 
 func newStore(o Options, tail *Tail) *Store {
-	s := &Store{o: o, tail: tail, kept: kept{most: o.Most, by: map[Key]*entry{}, leftOut: keySet{}}, loading: true}
+	s := &Store{o: o, tail: tail, loading: true}
+	s.kept = kept{limit: o.Most, byKey: map[Key]*entry{}, leftOut: keySet{}}
 	s.talks.all = map[Talk]*talk{}
 	s.talks.leftOut = map[Talk]int{}
 	s.notes.lost = map[string]int{}
@@ -123,23 +127,23 @@ func newStore(o Options, tail *Tail) *Store {
 	return s
 }
 
-// Close ends the reading and all searches.
+// Close stops reading and all searches, and waits for them.
 func (s *Store) Close() {
-	s.mu.Lock() // no search begins any more
+	s.mu.Lock() // so that no search begins after stop
 	s.stop()
 	s.mu.Unlock()
-	s.all.Wait()
+	s.goroutines.Wait()
 	s.tail.Close()
 }
 
-// run reads what there is, the newest first, and what comes. It closes first once the first
-// rows are there.
+// run reads the existing recordings, the newest first, and then follows them until the Store is
+// closed. It closes first when the first rows are read.
 func (s *Store) run(first chan struct{}) {
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	read := 0
-	for s.left() {
-		read += s.older(firstRows - read)
+	for s.hasUnread() {
+		read += s.readOlder(firstRows - read)
 		if (read >= firstRows || s.o.Path != "") && first != nil {
 			close(first)
 			first = nil
@@ -171,9 +175,10 @@ func (s *Store) run(first chan struct{}) {
 	}
 }
 
-// left reports whether recordings are left to read: all of them if rows were left out and there is
-// room for them now, because a newer recording was deleted, or rows are in another part of one.
-func (s *Store) left() bool {
+// hasUnread reports whether recordings are left to read. If left-out rows have room again, it first
+// restarts the reading of all recordings. Room appears when a newer recording is deleted or when two
+// parts of a recording turn out to have the same rows.
+func (s *Store) hasUnread() bool {
 	if s.room {
 		s.room = false
 		if s.tail.Again() == nil {
@@ -187,13 +192,15 @@ func (s *Store) left() bool {
 	return s.tail.Left() > 0 && s.ctx.Err() == nil
 }
 
-// atLeast is how many rows of small recordings are taken up together.
-const atLeast = 500
+// minBatchRows is how many rows of small recordings are added under one lock.
+const minBatchRows = 500
 
-// older reads recordings until they have so many rows, or a few more.
-func (s *Store) older(listed int) (read int) {
+// readOlder reads whole recordings until they have at least wanted rows together, and minBatchRows. It
+// returns the number of rows.
+func (s *Store) readOlder(wanted int) int {
+	read := 0
 	var all []*rows.Capture
-	for read < max(listed, atLeast) && s.ctx.Err() == nil {
+	for read < max(wanted, minBatchRows) && s.ctx.Err() == nil {
 		c, written, err := s.tail.Older()
 		if err != nil {
 			s.mu.Lock()
@@ -204,7 +211,8 @@ func (s *Store) older(listed int) (read int) {
 		if c == nil {
 			break
 		}
-		if entries := s.kept.entries; s.o.Most > 0 && len(entries) >= s.o.Most && written.Before(entries[0].time) { // no row of it has room
+		full := s.o.Most > 0 && len(s.kept.entries) >= s.o.Most
+		if full && written.Before(s.kept.entries[0].time) { // all its rows are too old
 			left := s.tail.Left() + 1
 			s.tail.Skip()
 			s.mu.Lock()
@@ -215,29 +223,30 @@ func (s *Store) older(listed int) (read int) {
 		all = append(all, c)
 		read += len(c.Rows())
 	}
-	s.take(all...)
+	s.addCaptures(all...)
 	return read
 }
 
-// take takes recordings as a whole.
-func (s *Store) take(all ...*rows.Capture) {
+// addCaptures adds all rows and findings of recordings.
+func (s *Store) addCaptures(all ...*rows.Capture) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var listed []*rows.Row
 	for _, c := range all {
 		s.notes.forget(c.Path)
-		s.notes.take(c.Path, leftOut(c))
+		s.notes.addFindings(c.Path, leftOut(c))
 		listed = append(listed, c.Rows()...)
 	}
 	s.applyRows(listed)
 }
 
-// apply takes up what has changed. It is called under the lock.
+// apply applies a change that the Tail found. The caller holds the write lock.
 func (s *Store) apply(c Changed) {
 	if c.Gone != "" {
 		s.notes.forget(c.Gone)
-		s.talks.deleted(c.Run)
-		s.changed(nil, s.kept.deleted(func(k Key) bool { return s.o.Path != "" || k.Run == c.Run }))
+		s.talks.forgetRun(c.Run)
+		removed := s.kept.forgetRecording(func(k Key) bool { return s.o.Path != "" || k.Run == c.Run })
+		s.updateEntries(nil, removed)
 		s.raise()
 		return
 	}
@@ -249,32 +258,33 @@ func (s *Store) apply(c Changed) {
 }
 
 func (s *Store) applyRows(rows []*rows.Row) {
-	s.changed(s.kept.change(rows))
+	s.updateEntries(s.kept.update(rows))
 	s.raise()
 }
 
-// changed tells all that keep entries which have changed, and which are not kept any more.
-func (s *Store) changed(changed, out []*entry) {
+// updateEntries passes changed and removed entries to the marks, conversations and queries.
+func (s *Store) updateEntries(changed, removed []*entry) {
 	s.room = len(s.kept.entries) < s.o.Most && (s.notes.unread > 0 || s.kept.leftOut.count() > 0)
-	s.marks.seen(changed)
-	s.talks.change(&s.kept, changed, out)
-	s.queries.change(s.o.Now(), len(s.kept.entries), changed, out)
+	s.marks.update(changed)
+	s.talks.update(&s.kept, changed, removed)
+	s.queries.update(s.o.Now(), len(s.kept.entries), changed, removed)
 }
 
-// notes are about recordings or lines that cannot be read, by the path of the recording.
+// notes holds warnings about recordings and lines that cannot be read.
 type notes struct {
 	warnings []warning
-	lost     map[string]int
+	// lost counts the frames that recorders left out, by the path of the recording.
+	lost map[string]int
 	// unread is how many older recordings were not read because enough rows are kept.
 	unread int
 }
 
 type warning struct{ path, text string }
 
-// add notes a warning once.
+// add adds a warning unless it exists or there are too many.
 func (n *notes) add(path, text string) {
 	w := warning{path, text}
-	if len(n.warnings) < mostWarnings && !slices.Contains(n.warnings, w) {
+	if len(n.warnings) < maxWarnings && !slices.Contains(n.warnings, w) {
 		n.warnings = append(n.warnings, w)
 	}
 }
@@ -284,20 +294,22 @@ func (n *notes) forget(path string) {
 	delete(n.lost, path)
 }
 
-// take notes the findings about a recording.
-func (n *notes) take(path string, findings []wire.Finding) {
+// addFindings adds the findings about a recording as warnings.
+func (n *notes) addFindings(path string, findings []wire.Finding) {
 	for _, f := range findings {
 		n.add(path, path+": "+f.Text)
 	}
 	n.lost[path] += rows.Lost(findings)
 }
 
-// Status is what is known of the whole.
+// Status returns the state of the Store.
 func (s *Store) Status() Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	st := Status{Seq: s.now(), Rows: len(s.kept.entries), Most: s.kept.most, Dropped: s.kept.leftOut.count(),
-		Loading: s.loading}
+	st := Status{
+		Seq: s.now(), Rows: len(s.kept.entries), Most: s.kept.limit, Dropped: s.kept.leftOut.count(),
+		Loading: s.loading,
+	}
 	for _, lost := range s.notes.lost {
 		st.Lost += lost
 	}
@@ -311,13 +323,14 @@ func (s *Store) Status() Status {
 	s.talks.mu.Lock()
 	defer s.talks.mu.Unlock()
 	for _, t := range s.talks.all {
-		t.count()
-		st.Open, st.Failed = st.Open+t.doc.Open, st.Failed+t.doc.Failed
+		t.refresh()
+		st.Open += t.doc.Open
+		st.Failed += t.doc.Failed
 	}
 	return st
 }
 
-// Raise counts a change that is in no recording: of questions, or held messages.
+// Raise counts a change outside the recordings: of questions or held messages.
 func (s *Store) Raise() { s.raise() }
 
 // A signal counts changes and wakes those that wait for one.
@@ -353,8 +366,8 @@ func (s *signal) next() (seq uint64, changed <-chan struct{}) {
 	return s.seq, s.changed
 }
 
-// Wait waits until Seq is larger than after, and returns it. It also returns when ctx or the
-// Store ends.
+// Wait waits until Seq is greater than after and returns it. It also returns when ctx ends or the
+// Store is closed.
 func (s *Store) Wait(ctx context.Context, after uint64) uint64 {
 	for {
 		seq, changed := s.signal.next()

@@ -10,12 +10,12 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A Key names a row of a Store: the number of its run, 0 in files that are no run, and the
-// number of the row in it, from 1. Unlike capture.Row.Number it does not change as the
-// recording grows, and a row has the same Key if its recording is read again.
+// A Key identifies a row of a Store: the number of its run (0 for a file that is not in the ring)
+// and the number of the row in the run, from 1. Unlike capture.Row.Number it does not change as the
+// recording grows. A row has the same Key when its recording is read again.
 type Key struct{ Run, Index int }
 
-// String is "42.3", in a file "3".
+// String returns "42.3", or "3" if the run is 0.
 func (k Key) String() string {
 	if k.Run == 0 {
 		return strconv.Itoa(k.Index)
@@ -23,7 +23,7 @@ func (k Key) String() string {
 	return strconv.Itoa(k.Run) + "." + strconv.Itoa(k.Index)
 }
 
-// ParseKey reads what String writes.
+// ParseKey parses the output of Key.String. It reports false for any other text.
 func ParseKey(text string) (k Key, ok bool) {
 	run, index, both := strings.Cut(text, ".")
 	if !both {
@@ -34,82 +34,86 @@ func ParseKey(text string) (k Key, ok bool) {
 	return k, k.String() == text
 }
 
-// KeyOf is the key of a row.
+// KeyOf returns the key of a row.
 func KeyOf(r *rows.Row) Key {
 	run, index := r.Numbers()
 	return Key{run, index}
 }
 
-// A Talk names a conversation: the run and the connection in it. In a file that is no run
-// Run counts the heads from 1 downwards: -1, -2.
+// A Talk identifies a conversation by its run and the connection in it. In a file that is not in
+// the ring, Run counts the heads of the file downwards: -1, -2.
 type Talk struct{ Run, Conn int }
 
-// Options say how a Store reads.
+// Options configures a Store.
 type Options struct {
-	// Path is a capture, a bundle or a HAR; "" reads the Ring.
+	// Path is a capture, a bundle or a HAR file. If it is empty, the Store reads the Ring.
 	Path string
 	Ring *capture.Ring
-	// Given is the capture of Path where that is in no file of its own; nil reads the file.
+	// Given is an already opened capture of Path, for input that is not a file. If it is nil, the
+	// Store opens Path.
 	Given *rows.Capture
-	// Open opens a file as a command does.
+	// Open opens a file in the way of the running command.
 	Open func(path string) (*rows.Capture, error)
 	Now  func() time.Time
-	// Judge answers what filters ask of findings.
+	// Judge answers a filter's questions about findings.
 	Judge filter.Judge
-	// Hide is called with each capture that is opened, and with one in which a run began: it
-	// hides what is secret by now. What comes later is hidden by the same secrets.
+	// Hide is called with each capture after it is opened, and again when a new run begins in it. It
+	// hides the secrets found so far; later rows are hidden with the same secrets.
 	Hide func(*rows.Capture)
-	// Most is how many rows of a Ring are kept, the newest; 0 is 50,000.
+	// Most limits the rows kept of a Ring; the newest rows are kept. 0 means 50,000.
 	Most int
-	// Indexes is the folder for indexes of large files, as of capture.BeginIndexed; "" is none.
+	// Indexes is the directory for the indexes of large files, see capture.BeginIndexed. If it is
+	// empty, no index is used.
 	Indexes string
-	// Marks keeps marks and notes; nil keeps them in memory only.
+	// Marks stores marks and notes. If it is nil, they are kept in memory only.
 	Marks MarkFile
 }
 
-// A Query selects rows.
+// A Query selects and orders rows.
 type Query struct {
-	// Filter is in the language of package filter; "" is all.
+	// Filter is an expression in the language of package filter. The empty filter matches all rows.
 	Filter string
-	// Sort is "time", "took", "size", "first", "name", "method", "channel", "server" or
-	// "client", with "-" before it from the greatest; "" is "time".
+	// Sort is "time", "took", "size", "first", "name", "method", "channel", "server" or "client". A
+	// leading "-" reverses the order. Empty means "time".
 	Sort string
-	// Talk selects a conversation; the zero Talk is all.
+	// Talk restricts the query to one conversation. The zero Talk means all.
 	Talk Talk
-	// Only selects rows by key; nil is all.
+	// Only restricts the query to the given keys. Nil means all.
 	Only []Key
 }
 
-// A Found is what a Query found: keys in their order. Pending are the rows whose bodies were
-// not searched yet; the Store goes on searching and a Change follows.
+// A Found is the result of a Query.
 type Found struct {
-	Keys    []Key
+	// Keys are the keys of the matching rows, in the order of the Query.
+	Keys []Key
+	// Pending is the number of rows whose bodies are not searched yet. The search continues, and
+	// the Store raises a change when it finds more.
 	Pending int
-	// Seq is that of the last change that is in it.
+	// Seq is the number of the last change that the result includes.
 	Seq uint64
 }
 
-// A Status is what is known of the whole.
+// A Status describes a Store as a whole.
 type Status struct {
-	// Seq counts the changes.
+	// Seq is the number of changes so far.
 	Seq uint64 `json:"seq"`
-	// Rows are those kept, Dropped the older ones of recordings that were read, left out because
-	// there are too many.
-	Rows    int `json:"rows"`
+	// Rows is the number of rows kept.
+	Rows int `json:"rows"`
+	// Dropped is the number of rows that were read and left out because Most newer rows are kept.
 	Dropped int `json:"dropped,omitempty"`
-	// Most is how many rows are kept; 0 is all.
+	// Most is the largest number of rows kept; 0 means no limit.
 	Most int `json:"most,omitempty"`
-	// Loading is set until all that was there has been read.
+	// Loading is true until the recordings that existed at the start are read.
 	Loading bool `json:"loading,omitempty"`
 	Open    int  `json:"open"`
 	Failed  int  `json:"failed"`
-	// Lost are the frames that recorders left out.
+	// Lost is the number of frames that recorders left out.
 	Lost int `json:"lost,omitempty"`
-	// Warnings are about files that cannot be read, or lines.
+	// Warnings name files and lines that cannot be read.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Conversation is one connection of a client to a server, as a list of them shows it.
+// A Conversation is one connection of a client to a server, as lists of conversations show it.
 type Conversation struct {
 	Talk           Talk
 	Client, Server string
@@ -120,6 +124,7 @@ type Conversation struct {
 	Rows, Open     int
 	Failed         int
 	Over           bool
-	// First marks the one to show first: the newest of another client's, else the newest.
+	// First marks the conversation to show first: the newest of a client other than mcpc, or else
+	// the newest.
 	First bool
 }

@@ -16,26 +16,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Tail reads recordings and reads them on while they grow: the runs of a Ring, or one file.
-// It is used by one goroutine.
+// A Tail reads recordings and follows them while they grow: the runs of a Ring, or one file. Only one
+// goroutine may use it.
 type Tail struct {
 	o Options
-	// older are the runs that were there and are not open yet, the newest last.
+	// older are the recordings that existed at the start and are not open yet, the newest last.
 	older []capture.Run
-	// files are those known, by the number of the run, 0 for one that is no run; growing
-	// are those of which more may come.
+	// files are the known recordings by the number of the run, 0 for a file that is not in the ring.
+	// growing are the recordings among them that may still grow.
 	files, growing map[int]*file
-	// listed is when the folder was read, modified what its time of change was then, and
-	// last the largest number in it.
+	// listed is when the Ring's directory was read, and modified is its modification time then.
 	listed, modified time.Time
-	// compared is when the files that are not read on were compared with what was read of them.
+	// compared is when the finished recordings were last checked for replacement.
 	compared time.Time
-	last     int
+	// last is the largest run number in the directory.
+	last int
 	// steps counts the calls of Step.
 	steps int
-	// gradual is set where a large file is begun by Older, and read on by Step.
+	// gradual makes Older read only the beginning of a large file; Step reads the rest.
 	gradual bool
-	// carried is for Capture.Agree: the newest are opened first.
+	// carried is the state of Capture.Agree. The newest recordings are opened first.
 	carried rows.Carried
 }
 
@@ -43,45 +43,46 @@ type Tail struct {
 type file struct {
 	run  int
 	path string
-	// capture is nil where the head is not written yet, and where nothing more comes.
+	// capture is nil before the head is written, and after the recording is finished.
 	capture *rows.Capture
-	// state is that of the file when it was read last, mark says what was read of a recording to which
-	// nothing is added any more.
+	// state is the file's state when it was last read.
 	state rows.FileState
-	mark  rows.ContentMark
-	// more is set while a part of it is not read yet.
+	// mark describes the content that was read of a finished recording.
+	mark rows.ContentMark
+	// more is true while a part of the file is not read yet.
 	more bool
-	// grew is the step that found it longer, less than 0 for one that is old.
+	// grew is the number of the step that found the file longer. It is negative for recordings that
+	// existed at the start.
 	grew int
-	// told is set once it was reported that it cannot be read; findings is how many were
-	// reported.
-	told     bool
+	// reported is true after a warning that the file cannot be read.
+	reported bool
+	// findings is the number of findings reported.
 	findings int
-	// heads is how many runs it had when what is secret was hidden.
+	// heads is the number of runs in the file when its secrets were hidden.
 	heads int
-	// after is the run from which this one goes on; 0 is none.
+	// after is the run that this one continues; 0 if it begins a recording.
 	after int
 }
 
-// A Changed is what a step of a Tail found.
+// A Changed is a change that a step of a Tail found.
 type Changed struct {
-	// Path is the path of the recording; "" if it was deleted.
+	// Path is the path of the recording. It is empty if the recording was deleted.
 	Path string
-	// Rows are those that are new or have changed, or that were read again.
+	// Rows are the rows that are new, have changed or were read again.
 	Rows []*rows.Row
-	// Gone is the path of a recording that was deleted, Run the number of its run; "" elsewhere.
+	// Gone is the path of a deleted recording, and Run is its run. Gone is empty for other changes.
 	Gone string
 	Run  int
-	// Ended is set if a run came to its end.
+	// Ended is true if a run ended.
 	Ended bool
-	// Warnings are about recordings or lines that cannot be read, Lost is how many frames
-	// recorders left out.
+	// Warnings name recordings and lines that cannot be read.
 	Warnings []string
-	Lost     int
+	// Lost is the number of frames that recorders left out.
+	Lost int
 }
 
-// missing adds what is said of a recording since the last call for its file.
-func (c *Changed) missing(f *file, all *rows.Capture) {
+// addFindings adds the findings about a recording that are new since the last call for its file.
+func (c *Changed) addFindings(f *file, all *rows.Capture) {
 	findings := leftOut(all)
 	findings = findings[min(f.findings, len(findings)):]
 	for _, finding := range findings {
@@ -91,27 +92,30 @@ func (c *Changed) missing(f *file, all *rows.Capture) {
 	f.findings += len(findings)
 }
 
-// leftOut are the findings about lines that were left out. An incomplete last line is of no
-// interest: more may come.
+// leftOut returns the findings about lines that were left out. It ignores an incomplete last line:
+// the rest of the line may follow.
 func leftOut(c *rows.Capture) []wire.Finding {
 	return slices.DeleteFunc(slices.Clone(c.Findings()), func(f wire.Finding) bool { return f.Rule == rows.RuleTorn })
 }
 
 const (
-	// relist is how often the folder is read although its time of change is the same, which
-	// not every file system keeps exactly.
-	relist = 2 * time.Second
-	// mostGrowing is of how many recordings each is looked at in every step. Where more have
-	// no end, of killed recorders, those that have not grown for quietFrom steps are looked
-	// at in every quietEvery-th.
-	mostGrowing, quietFrom, quietEvery = 100, 1200, 20
-	// stepBytes is how much is read under one lock: some 10 ms.
+	// relistInterval is how often the directory is read even if its modification time is unchanged:
+	// not every file system keeps that time exactly.
+	relistInterval = 2 * time.Second
+	// maxGrowing is the number of growing recordings up to which every step checks each of them.
+	// Killed recorders leave recordings without an end.
+	maxGrowing = 100
+	// quietSteps is the number of steps without growth that make a recording quiet. If more than
+	// maxGrowing recordings are growing, a quiet one is checked in every quietEvery-th step only.
+	quietSteps = 1200
+	quietEvery = 20
+	// stepBytes is how much is read under one lock, which takes some 10 ms.
 	stepBytes = 2 << 20
-	// clockSlack is how far a file system's clock may be behind that of the frames.
+	// clockSlack is how far the clock of a file system may lag that of the recorder.
 	clockSlack = time.Second
 )
 
-// NewTail lists what there is; the errors are those of the folder. Nothing is opened yet.
+// NewTail lists the recordings and opens none yet. Errors are those of listing the Ring.
 func NewTail(o Options) (*Tail, error) {
 	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: rows.Carried{}}
 	if o.Path != "" {
@@ -130,16 +134,16 @@ func NewTail(o Options) (*Tail, error) {
 	return t, nil
 }
 
-// Older opens the newest of the recordings that were there and are not open yet; nil where none
-// is left. One that is deleted meanwhile is left out. Errors of runs begin with the path.
-// written is when its last frame was recorded, at the latest.
+// Older opens the newest recording that existed at the start and is not open yet, and returns the
+// latest time at which its last frame can have been recorded. It returns nil if none is left, and
+// skips recordings deleted in the meantime. Errors about runs begin with the path.
 func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 	for len(t.older) > 0 {
 		run := t.older[len(t.older)-1]
 		t.older = t.older[:len(t.older)-1]
-		f := &file{run: run.Number, path: run.Path, grew: -quietFrom}
+		f := &file{run: run.Number, path: run.Path, grew: -quietSteps}
 		if t.o.Path == "" {
-			f.path = t.o.Ring.Path(run.Number) // it may be compressed, or replaced by one that is not
+			f.path = t.o.Ring.Path(run.Number) // compression may have changed the name since the listing
 		}
 		t.files[run.Number] = f
 		c, err = t.open(f)
@@ -148,8 +152,8 @@ func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 			continue
 		}
 		if err != nil {
-			f.told = true
-			t.growing[run.Number] = f // its head may still come
+			f.reported = true
+			t.growing[run.Number] = f // its head may not be written yet
 			if run.Number > 0 {
 				err = fmt.Errorf("%s: %w", run.Path, err)
 			}
@@ -165,7 +169,8 @@ func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 	return nil, time.Time{}, nil
 }
 
-// Left reports how many recordings are not read, those included that Step reads on.
+// Left returns the number of recordings that are not completely read, including those that Step
+// continues.
 func (t *Tail) Left() int {
 	left := len(t.older)
 	for _, f := range t.growing {
@@ -176,7 +181,7 @@ func (t *Tail) Left() int {
 	return left
 }
 
-// Again has Older begin again with the newest recording of the ring.
+// Again makes Older start again with the newest recording of the ring.
 func (t *Tail) Again() error {
 	runs, err := byChange(t.o.Ring)
 	if err != nil {
@@ -187,7 +192,7 @@ func (t *Tail) Again() error {
 	return nil
 }
 
-// byChange returns the runs of a ring by their time of change, the oldest first.
+// byChange returns the runs of a ring in the order of their modification times, the oldest first.
 func byChange(ring *capture.Ring) ([]capture.Run, error) {
 	runs, err := ring.Runs()
 	if err != nil {
@@ -199,7 +204,7 @@ func byChange(ring *capture.Ring) ([]capture.Run, error) {
 	return runs, nil
 }
 
-// Skip leaves the recordings out that Older has not opened. One that changes later is read.
+// Skip skips the recordings that Older has not opened. Step still reads one that changes later.
 func (t *Tail) Skip() {
 	for _, run := range t.older {
 		if f := t.files[run.Number]; f != nil {
@@ -209,7 +214,7 @@ func (t *Tail) Skip() {
 	t.older = nil
 }
 
-// Close gives back what is open.
+// Close closes all open recordings.
 func (t *Tail) Close() {
 	for _, f := range t.growing {
 		if f.capture != nil {
@@ -218,6 +223,7 @@ func (t *Tail) Close() {
 	}
 }
 
+// open opens a recording, hides its secrets and adds it to growing.
 func (t *Tail) open(f *file) (c *rows.Capture, err error) {
 	f.state = rows.StateOf(f.path)
 	switch {
@@ -243,7 +249,7 @@ func (t *Tail) open(f *file) (c *rows.Capture, err error) {
 	return c, nil
 }
 
-// hide hides what is secret in rows that have changed, and in all where a run began.
+// hide hides secrets in changed rows, and first in the whole capture if a run began.
 func (t *Tail) hide(f *file, rows []*rows.Row) {
 	if n := len(f.capture.Heads); t.o.Hide != nil && n != f.heads {
 		f.heads = n
@@ -254,17 +260,20 @@ func (t *Tail) hide(f *file, rows []*rows.Row) {
 	}
 }
 
-// begin reads the beginning of a capture; another file is opened as a whole.
+// begin reads the beginning of a capture. It opens other kinds of files as a whole.
 func (t *Tail) begin(f *file) (*rows.Capture, error) {
-	begin := func() (*rows.Capture, error) { return rows.Begin(f.path) }
-	if t.o.Indexes != "" {
-		begin = func() (*rows.Capture, error) { return rows.BeginIndexed(f.path, t.o.Indexes) }
+	var c *rows.Capture
+	var err error
+	if t.o.Indexes == "" {
+		c, err = rows.Begin(f.path)
+	} else {
+		c, err = rows.BeginIndexed(f.path, t.o.Indexes)
 	}
-	c, err := begin()
 	if err != nil {
 		return nil, err
 	}
-	if _, f.more, err = c.ReadOn(stepBytes); err == nil {
+	_, f.more, err = c.ReadOn(stepBytes)
+	if err == nil {
 		return c, nil
 	}
 	c.Close()
@@ -274,8 +283,8 @@ func (t *Tail) begin(f *file) (*rows.Capture, error) {
 	return nil, err
 }
 
-// release lets go of what is not needed before the next look, and of a recording to which
-// nothing comes any more.
+// release closes a file that is read completely for now, and frees the capture of a recording that
+// cannot grow any more.
 func (t *Tail) release(f *file) {
 	if f.more {
 		return
@@ -288,12 +297,13 @@ func (t *Tail) release(f *file) {
 	}
 }
 
-// Step looks what came since. It calls apply under the lock for each recording that has
-// changed, and changes rows under it alone.
+// Step reads what was added to the recordings since the last call. It changes rows only while it holds
+// lock, and calls apply under lock for each recording that has changed.
 func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 	t.steps++
-	gone := t.list()
-	give := func(read func() Changed) bool {
+	deleted := t.scan()
+	// readLocked calls read and apply under the lock, and reports whether rows changed.
+	readLocked := func(read func() Changed) bool {
 		lock.Lock()
 		defer lock.Unlock()
 		changed := read()
@@ -302,25 +312,26 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		}
 		return changed.Rows != nil
 	}
-	for _, f := range gone {
-		give(func() Changed { return Changed{Gone: f.path, Run: f.run} })
+	for _, f := range deleted {
+		readLocked(func() Changed { return Changed{Gone: f.path, Run: f.run} })
 	}
 	var grew []*rows.Capture
-	for _, f := range t.newestFirst() {
-		if !t.longer(f) {
+	for _, f := range t.dueNewestFirst() {
+		if !t.checkGrown(f) {
 			continue
 		}
-		c, read := f.capture, t.readOn
+		c := f.capture
+		read := t.readOn
 		if c == nil {
-			c, read = t.opened(f)
+			c, read = t.reopen(f)
 		}
 		for more := true; more; more = f.more && t.o.Path == "" {
-			if give(func() Changed { return read(f) }) {
+			if readLocked(func() Changed { return read(f) }) {
 				grew = append(grew, c)
 			}
-			if f.capture == nil && c != nil && t.growing[f.run] == f { // it was replaced
-				c, read = t.opened(f)
-				if give(func() Changed { return read(f) }) {
+			if f.capture == nil && c != nil && t.growing[f.run] == f { // the file was replaced
+				c, read = t.reopen(f)
+				if readLocked(func() Changed { return read(f) }) {
 					grew = append(grew, c)
 				}
 				read = t.readOn
@@ -328,7 +339,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		}
 	}
 	for _, c := range grew {
-		give(func() Changed {
+		readLocked(func() Changed {
 			all := t.agree(c)
 			if t.o.Path == "" && c.Ended() {
 				c.Settle(nil)
@@ -338,11 +349,13 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 	}
 }
 
-// newestFirst are the recordings to look at: of two parts of one the newer has to be read
-// first, see Capture.Agree.
-func (t *Tail) newestFirst() (files []*file) {
+// dueNewestFirst returns the recordings to check in this step. The newer one of two parts of a
+// recording has to be read first, see Capture.Agree.
+func (t *Tail) dueNewestFirst() []*file {
+	var files []*file
 	for _, f := range t.growing {
-		if len(t.growing) <= mostGrowing || t.steps-f.grew < quietFrom || t.steps%quietEvery == f.run%quietEvery {
+		quiet := len(t.growing) > maxGrowing && t.steps-f.grew >= quietSteps
+		if !quiet || t.steps%quietEvery == f.run%quietEvery {
 			files = append(files, f)
 		}
 	}
@@ -350,61 +363,70 @@ func (t *Tail) newestFirst() (files []*file) {
 	return files
 }
 
-// list begins to follow new recordings, and returns those that were deleted. It ignores errors: the
-// next call tries again.
-func (t *Tail) list() (gone []*file) {
+// scan begins to follow new recordings of the ring, and returns the deleted and replaced ones. It
+// ignores errors: the next scan tries again.
+func (t *Tail) scan() []*file {
 	if t.o.Path != "" {
 		return nil
 	}
 	now := t.o.Now()
-	modified := time.Time{} // of a folder that is not there, or not any more
+	var modified time.Time // zero if the directory does not exist
 	info, err := os.Stat(t.o.Ring.Dir())
-	switch {
-	case err == nil:
+	if err == nil {
 		modified = info.ModTime()
-	case !errors.Is(err, fs.ErrNotExist):
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, next := os.Lstat(t.o.Ring.Path(t.last + 1)) // a clock may not tell two changes apart
-	if next != nil && modified.Equal(t.modified) && now.Sub(t.listed) < relist && !now.Before(t.listed) {
+	// Two changes can have the same modification time, so the next recording is looked for by name.
+	_, noNext := os.Lstat(t.o.Ring.Path(t.last + 1))
+	recent := now.Sub(t.listed) < relistInterval && !now.Before(t.listed)
+	if noNext != nil && modified.Equal(t.modified) && recent {
 		return nil
 	}
 	numbers, err := t.o.Ring.Numbers()
 	if err != nil {
 		return nil
 	}
-	compare := now.Sub(t.compared) >= relist || now.Before(t.compared) || t.listed.IsZero()
-	t.modified, t.listed = modified, now
-	there := make(map[int]bool, len(numbers))
+	compare := now.Sub(t.compared) >= relistInterval || now.Before(t.compared) || t.listed.IsZero()
+	t.modified = modified
+	t.listed = now
+	present := make(map[int]bool, len(numbers))
 	for _, n := range numbers {
 		t.last = max(t.last, n)
-		if there[n] = true; t.files[n] == nil {
-			f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
-			t.files[n], t.growing[n] = f, f
+		present[n] = true
+		if t.files[n] == nil {
+			t.follow(n)
 		}
 	}
 	if compare {
 		t.compared = now
 	}
+	var deleted []*file
 	for n, f := range t.files {
-		if there[n] && (!compare || !t.another(f)) {
+		if present[n] && (!compare || !t.checkReplaced(f)) {
 			continue
 		}
 		delete(t.files, n)
 		delete(t.growing, n)
 		t.carried.Forget(n, f.after)
-		gone = append(gone, f)
-		if there[n] {
-			f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
-			t.files[n], t.growing[n] = f, f
+		deleted = append(deleted, f)
+		if present[n] {
+			t.follow(n)
 		}
 	}
-	return gone
+	return deleted
 }
 
-// another reports whether a recording that was read to its end was replaced by another one. If something was added to
-// it instead, it is read once more.
-func (t *Tail) another(f *file) bool {
+// follow begins to follow a recording of the ring. The next steps read it.
+func (t *Tail) follow(n int) {
+	f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
+	t.files[n] = f
+	t.growing[n] = f
+}
+
+// checkReplaced reports whether a finished recording was replaced by a different one. If something was
+// appended instead, it makes the next steps read the file again.
+func (t *Tail) checkReplaced(f *file) bool {
 	if t.growing[f.run] == f || !f.state.Exists() {
 		return false
 	}
@@ -413,7 +435,7 @@ func (t *Tail) another(f *file) bool {
 		return false
 	}
 	same, grown := f.mark.Compare(f.path)
-	if same && !grown { // it was compressed
+	if same && !grown { // the file was compressed
 		f.state = state
 	}
 	if grown {
@@ -423,8 +445,9 @@ func (t *Tail) another(f *file) bool {
 	return !same
 }
 
-// longer reports whether something was added to a recording, or another one is in its place.
-func (t *Tail) longer(f *file) bool {
+// checkGrown reports whether a file has changed since it was last read, or is not completely read. It
+// updates the file's state.
+func (t *Tail) checkGrown(f *file) bool {
 	if f.more {
 		return true
 	}
@@ -437,44 +460,46 @@ func (t *Tail) longer(f *file) bool {
 	return true
 }
 
-// opened opens a recording that was not open, which needs no lock.
-func (t *Tail) opened(f *file) (*rows.Capture, func(*file) Changed) {
+// reopen opens a recording that is not open; it needs no lock. It returns the capture, nil after an
+// error, and a function that returns the change.
+func (t *Tail) reopen(f *file) (*rows.Capture, func(*file) Changed) {
 	changed := Changed{Path: f.path}
 	c, err := t.open(f)
-	switch {
-	case err == nil:
+	if err == nil {
 		changed.Rows = c.Rows()
-		changed.missing(f, c)
-	case !f.told && !errors.Is(err, rows.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
-		f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
+		changed.addFindings(f, c)
+	} else if !f.reported && !errors.Is(err, rows.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist) {
+		f.reported = true
+		changed.Warnings = []string{f.path + ": " + err.Error()}
 	}
 	return c, func(*file) Changed { return changed }
 }
 
-// readOn reads what was added to a recording.
+// readOn reads the next part of a recording.
 func (t *Tail) readOn(f *file) Changed {
 	changed := Changed{Path: f.path}
 	ended := f.capture.Ended()
 	var err error
 	changed.Rows, f.more, err = f.capture.ReadOn(stepBytes)
 	if errors.Is(err, rows.ErrReplaced) {
-		return t.replaced(f)
+		return t.forgetReplaced(f)
 	}
 	if err != nil {
 		f.more = false
-		if !f.told {
-			f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
+		if !f.reported {
+			f.reported = true
+			changed.Warnings = []string{f.path + ": " + err.Error()}
 		}
 	}
 	changed.Ended = f.capture.Ended() && !ended
 	t.hide(f, changed.Rows)
-	changed.missing(f, f.capture)
+	changed.addFindings(f, f.capture)
 	t.release(f)
 	return changed
 }
 
-// replaced forgets what was read of a recording that was replaced by another one, which Step opens next.
-func (t *Tail) replaced(f *file) Changed {
+// forgetReplaced resets a recording whose file was replaced. Step opens the new file next.
+func (t *Tail) forgetReplaced(f *file) Changed {
 	f.capture.Close()
 	t.carried.Forget(f.run, f.after)
 	t.o.Given = nil
@@ -482,9 +507,8 @@ func (t *Tail) replaced(f *file) Changed {
 	return Changed{Gone: f.path, Run: f.run}
 }
 
-// agree settles what two parts of a recording both have while its recorder is between them:
-// of the older one all has been read that was recorded before the newer one. It gives the
-// rows that this may have changed.
+// agree reconciles a recording with the part before it, which may still be open while its recorder
+// changes over. It returns the rows of the older part that this may have changed.
 func (t *Tail) agree(c *rows.Capture) (rows []*rows.Row) {
 	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].After == 0 {
 		return nil

@@ -14,15 +14,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TalkOf is the conversation of a row; it goes on in all parts of a recording. A proxy cannot tell which client sent a request that stands
-// alone, and numbers each as a conversation: those of clients that call themselves the same are one
-// here, with a number below 0. A probe that an older server refused belongs to the session that it led to.
+// TalkOf returns the conversation of a row. All parts of a recording share their conversations. A
+// proxy cannot tell which client sent a stateless request, and records each one as a connection of
+// its own. TalkOf groups these requests by the client's name and the server, with a negative Conn. A
+// probe that an older server refused belongs to the session that followed it.
 func TalkOf(r *rows.Row) Talk {
 	t := Talk{cmp.Or(r.Head().First, r.Run), r.Conn}
 	if r.Run == 0 {
 		t.Run = -1 - r.RunIndex()
 	}
-	if r.Conn == 0 || r.Era != "modern" || r.Channel == exchange.ChannelProbe || r.By != capture.ByProxy && r.By != capture.ByImport {
+	stateless := r.Conn != 0 && r.Era == "modern" && r.Channel != exchange.ChannelProbe
+	if !stateless || r.By != capture.ByProxy && r.By != capture.ByImport {
 		return t
 	}
 	if client := r.Client(); client != "" {
@@ -33,40 +35,40 @@ func TalkOf(r *rows.Row) Talk {
 	return t
 }
 
-// talks are the conversations of a Store.
+// talks holds the conversations of a Store.
 type talks struct {
-	// mu guards what is counted, all else is guarded by that of the Store.
+	// mu guards the summaries of the conversations. The lock of the Store guards everything else.
 	mu  sync.Mutex
 	all map[Talk]*talk
-	// leftOut are the conversations without a kept row, with the run of their last row.
+	// leftOut maps a conversation without a kept row to the run of its last row.
 	leftOut map[Talk]int
 }
 
-// mostTalksLeftOut bounds leftOut.
-const mostTalksLeftOut = 100_000
+// maxTalksLeftOut limits talks.leftOut.
+const maxTalksLeftOut = 100_000
 
 // An Absence says why a conversation has no rows.
 type Absence int
 
 const (
-	// Kept is not absent.
+	// Kept means that the conversation has rows.
 	Kept Absence = iota
-	// LeftOut is older than the rows that are kept.
+	// LeftOut means that all its rows are older than the rows kept.
 	LeftOut
-	// Unread may be in an older recording that was not read.
+	// Unread means that it may be in an older recording that was not read.
 	Unread
-	// Unknown is in no recording, or not any more.
+	// Unknown means that no recording has it, or that its recording was deleted.
 	Unknown
 )
 
-// Absent reports why a conversation has no rows.
+// Absent returns the reason why a conversation has no rows, or Kept.
 func (s *Store) Absent(t Talk) Absence {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.talks.all[t] != nil {
 		return Kept
 	}
-	if _, is := s.talks.leftOut[t]; is {
+	if _, ok := s.talks.leftOut[t]; ok {
 		return LeftOut
 	}
 	if s.loading || s.notes.unread > 0 {
@@ -77,34 +79,36 @@ func (s *Store) Absent(t Talk) Absence {
 
 // A talk is a conversation and its rows.
 type talk struct {
-	// entries are in the order of their times.
+	// entries are the rows in the order of their times.
 	entries []*entry
+	// doc summarizes entries if current is set.
 	doc     Conversation
-	// counted is set while doc is that of the entries, other if it has a request that is no
-	// handshake.
-	counted, other bool
+	current bool
+	// hasWork reports whether a request other than the handshake exists.
+	hasWork bool
 }
 
-// change takes the entries that are new or have changed, and those that are not kept any more.
-func (t *talks) change(k *kept, changed, out []*entry) {
-	less := map[*talk]int{}
-	for _, e := range out {
+// update adds new and changed entries to their conversations and removes entries that are no longer
+// kept.
+func (t *talks) update(k *kept, changed, removed []*entry) {
+	shrunk := map[*talk]int{}
+	for _, e := range removed {
 		if x := t.all[e.talk]; x != nil {
-			less[x]++
+			shrunk[x]++
 		}
 	}
-	for x, removed := range less {
-		x.counted = false
+	for x, count := range shrunk {
+		x.current = false
 		first := slices.IndexFunc(x.entries, k.has)
 		if first < 0 {
 			first = len(x.entries)
 		}
 		x.entries = withoutFirst(x.entries, first)
-		if first < removed { // mostly only the oldest ones are removed
+		if first < count { // usually only the oldest entries are removed
 			x.entries = slices.DeleteFunc(x.entries, func(e *entry) bool { return !k.has(e) })
 		}
 	}
-	more := map[*talk][]*entry{}
+	added := map[*talk][]*entry{}
 	for _, e := range changed {
 		if !k.has(e) {
 			continue
@@ -115,42 +119,45 @@ func (t *talks) change(k *kept, changed, out []*entry) {
 			t.all[e.talk] = x
 			delete(t.leftOut, e.talk)
 		}
-		x.counted = false
-		if _, there := slices.BinarySearchFunc(x.entries, e, byTime); !there {
-			more[x] = append(more[x], e)
+		x.current = false
+		if _, found := slices.BinarySearchFunc(x.entries, e, byTime); !found {
+			added[x] = append(added[x], e)
 		}
 	}
-	for x, in := range more {
-		slices.SortFunc(in, byTime)
-		x.entries = merge(x.entries, slices.Compact(in), byTime)
+	for x, entries := range added {
+		slices.SortFunc(entries, byTime)
+		x.entries = merge(x.entries, slices.Compact(entries), byTime)
 	}
-	for x := range less {
+	for x := range shrunk {
 		if len(x.entries) == 0 {
 			delete(t.all, x.doc.Talk)
 		}
 	}
-	for _, e := range out {
-		if t.all[e.talk] == nil && k.leftOut.has(e.key) && len(t.leftOut) < mostTalksLeftOut {
+	for _, e := range removed {
+		if t.all[e.talk] == nil && k.leftOut.has(e.key) && len(t.leftOut) < maxTalksLeftOut {
 			t.leftOut[e.talk] = e.key.Run
 		}
 	}
 }
 
-// deleted forgets conversations that were left out, if their recording was deleted.
-func (t *talks) deleted(run int) {
+// forgetRun forgets the left-out conversations of a deleted recording.
+func (t *talks) forgetRun(run int) {
 	maps.DeleteFunc(t.leftOut, func(_ Talk, of int) bool { return of == run })
 }
 
-// count brings the document up to date.
-func (x *talk) count() {
-	first, last := x.entries[0].row, x.entries[len(x.entries)-1].row
-	x.doc.Over = last.RunOver() // which changes without a change of a row
-	if x.counted {
+// refresh brings doc up to date.
+func (x *talk) refresh() {
+	first := x.entries[0].row
+	last := x.entries[len(x.entries)-1].row
+	x.doc.Over = last.RunOver() // a run can end without a change of its rows
+	if x.current {
 		return
 	}
-	d := Conversation{Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
-		Began: first.Time, Rows: len(x.entries), Over: x.doc.Over}
-	x.counted, x.other = true, false
+	d := Conversation{
+		Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
+		Began: first.Time, Rows: len(x.entries), Over: x.doc.Over,
+	}
+	x.hasWork = false
 	for _, e := range x.entries {
 		r := e.row
 		if r.Open() {
@@ -159,16 +166,21 @@ func (x *talk) count() {
 		if r.Failed() {
 			d.Failed++
 		}
-		if at := r.LastFrame(); at.After(d.Last) {
-			d.Last = at
+		if t := r.LastFrame(); t.After(d.Last) {
+			d.Last = t
 		}
-		d.Revision, d.Client, d.Server = cmp.Or(r.Revision, d.Revision), cmp.Or(r.Client(), d.Client), cmp.Or(r.Server(), d.Server)
-		x.other = x.other || r.Dir == wire.Sent && !r.Apart && !r.Opens()
+		d.Revision = cmp.Or(r.Revision, d.Revision)
+		d.Client = cmp.Or(r.Client(), d.Client)
+		d.Server = cmp.Or(r.Server(), d.Server)
+		if r.Dir == wire.Sent && !r.Apart && !r.Opens() {
+			x.hasWork = true
+		}
 	}
 	x.doc = d
+	x.current = true
 }
 
-// Conversations are all that there are, the oldest first.
+// Conversations returns all conversations, the oldest first.
 func (s *Store) Conversations() []Conversation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -177,9 +189,9 @@ func (s *Store) Conversations() []Conversation {
 	all := make([]Conversation, 0, len(s.talks.all))
 	watched := map[Talk]bool{}
 	for id, t := range s.talks.all {
-		t.count()
+		t.refresh()
 		all = append(all, t.doc)
-		watched[id] = t.other && t.doc.By != capture.ByCommand
+		watched[id] = t.hasWork && t.doc.By != capture.ByCommand
 	}
 	sliceutil.Sort(all, func(x, y Conversation) int {
 		return cmp.Or(x.Began.Compare(y.Began), x.Talk.Run-y.Talk.Run, x.Talk.Conn-y.Talk.Conn)
