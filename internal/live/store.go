@@ -27,7 +27,8 @@ func (k Key) String() string {
 func ParseKey(text string) (k Key, ok bool) {
 	run, index, both := strings.Cut(text, ".")
 	if !both {
-		run, index = "0", text
+		run = "0"
+		index = text
 	}
 	k.Run, _ = strconv.Atoi(run)
 	k.Index, _ = strconv.Atoi(index)

@@ -37,7 +37,8 @@ func (m *model) askWaiting() tea.Cmd {
 		return nil
 	}
 	return m.ask.refresh(askWaiting, func(context.Context) change {
-		questions, held := actor.Questions(), actor.Held()
+		questions := actor.Questions()
+		held := actor.Held()
 		return func(m *model) tea.Cmd { m.tookWaiting(questions, held); return nil }
 	})
 }
@@ -50,14 +51,17 @@ func (m *model) tookWaiting(questions []view.Question, held []view.Held) {
 	if a.sel < len(a.held) {
 		id = a.held[a.sel].ID
 	}
-	a.questions, a.held = questions, held
+	a.questions = questions
+	a.held = held
 	moved := id != ""
 	for i := range held {
 		if held[i].ID == id {
-			a.sel, moved = i, false
+			a.sel = i
+			moved = false
 		}
 	}
-	if a.sel = max(0, min(a.sel, len(held)-1)); moved && m.focus == paneHeld {
+	a.sel = max(0, min(a.sel, len(held)-1))
+	if moved && m.focus == paneHeld {
 		m.focus = paneMain // another message is selected than the one that the user saw
 	}
 	if a.form == nil || a.asked.ID == "" {
@@ -100,7 +104,8 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	if k.String() == "esc" {
 		m.focus = paneMain
 		if a.gone || a.tool != nil {
-			a.form, a.tool = nil, nil
+			a.form = nil
+			a.tool = nil
 		}
 		return nil
 	}
@@ -108,10 +113,10 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	button := a.form.Key(k.String(), k.Text)
-	switch {
-	case button == "":
+	if button == "" {
 		return nil
-	case a.tool != nil:
+	}
+	if a.tool != nil {
 		return m.callTool(button)
 	}
 	answer := view.Answer{Action: map[string]string{"Accept": "accept", "Decline": "decline", "Cancel": "cancel"}[button]}
@@ -126,8 +131,12 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	id := a.asked.ID
-	a.form, m.focus = nil, paneMain
-	return m.do(button+": sent", func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) })
+	a.form = nil
+	m.focus = paneMain
+	return m.do(
+		button+": sent",
+		func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) },
+	)
 }
 
 // do acts outside of the loop that draws, and says how it ended.
@@ -155,10 +164,9 @@ func (m *model) drawForm(w, h int) (lines []drawn) {
 		return nil
 	}
 	text := ""
-	switch {
-	case a.gone:
+	if a.gone {
 		text = " not asked any more: Esc closes "
-	case !a.asked.Until.IsZero() && a.tool == nil:
+	} else if !a.asked.Until.IsZero() && a.tool == nil {
 		text = " " + timer(a.asked.Until.Sub(m.opt.Now())) + " left "
 	}
 	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
@@ -202,9 +210,11 @@ func (m *model) heldLine(i int) cells.Line {
 	if h.Dir == "received" {
 		sign = "◀ "
 	}
-	role, mark := cells.Bad, "   "
+	role := cells.Bad
+	mark := "   "
 	if m.focus == paneHeld && from+i == m.act.sel {
-		role, mark = cells.Cursor, " › "
+		role = cells.Cursor
+		mark = " › "
 	}
 	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
 	right := ""

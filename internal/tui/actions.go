@@ -50,12 +50,13 @@ func (m *model) target() (key string, row *view.Row) {
 		return m.detail.key, &m.detail.doc.Row
 	}
 	it := m.list().selected()
-	switch {
-	case it == nil:
+	if it == nil {
 		return "", nil
-	case m.view == viewTime:
+	}
+	if m.view == viewTime {
 		return m.list().barKey(), nil
-	case m.view > viewTime:
+	}
+	if m.view > viewTime {
 		return it.key, nil
 	}
 	return it.key, &it.row
@@ -68,10 +69,12 @@ func (m *model) mark() tea.Cmd {
 	if key == "" || row == nil {
 		return m.noTarget()
 	}
-	on, note := !row.Mark, row.Note
+	on := !row.Mark
+	note := row.Note
 	text := "mark taken away"
 	if on {
-		m.act.marked, text = key, "marked; m takes it away, n writes a note"
+		m.act.marked = key
+		text = "marked; m takes it away, n writes a note"
 	}
 	return m.do(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
 }
@@ -156,7 +159,8 @@ func (m *model) sortBy(order string) tea.Cmd {
 		return m.say("this view has its own order; 2 is the table")
 	}
 	if l.sort == order {
-		if order = "-" + order; strings.HasPrefix(l.sort, "-") {
+		order = "-" + order
+		if strings.HasPrefix(l.sort, "-") {
 			order = l.sort[1:]
 		}
 	}
@@ -217,8 +221,12 @@ func (m *model) helpMenu() tea.Cmd {
 		}
 		d.choices = append(d.choices, pick(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
 	}
-	d.choices = append(d.choices, pick("← →", "in the detail: the next tab", "", nil), pick("+ - 0", "in Time: zoom in, out, all", "", nil),
-		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }))
+	d.choices = append(
+		d.choices,
+		pick("← →", "in the detail: the next tab", "", nil),
+		pick("+ - 0", "in Time: zoom in, out, all", "", nil),
+		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }),
+	)
 	m.dialog = d
 	return nil
 }
@@ -260,10 +268,10 @@ func (m *model) compareMenu() tea.Cmd {
 	all := slices.Clone(m.talks.all)
 	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
-		switch {
-		case other(a) == other(b):
+		if other(a) == other(b) {
 			return b.Began.Compare(a.Began)
-		case other(a):
+		}
+		if other(a) {
 			return 1
 		}
 		return -1
@@ -272,9 +280,12 @@ func (m *model) compareMenu() tea.Cmd {
 		if c.ID == from.ID {
 			continue
 		}
-		d.choices = append(d.choices, pick(m.clock().at(c.Began), talkTitle(&c), counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
-			return m.compare(&from, &c)
-		}))
+		d.choices = append(
+			d.choices,
+			pick(m.clock().at(c.Began), talkTitle(&c), counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+				return m.compare(&from, &c)
+			}),
+		)
 	}
 	if len(d.choices) == 0 {
 		return m.say("there is no other conversation to compare with")
@@ -310,7 +321,8 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 	}
 	d := &page{title: "comparing…"}
 	m.dialog = d
-	r, w := m.opt.Reader, max(m.w-4, 20)
+	r := m.opt.Reader
+	w := max(m.w-4, 20)
 	return m.ask.anew(askDialog, func(ctx context.Context) change {
 		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {

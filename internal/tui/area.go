@@ -80,13 +80,16 @@ func (a *area) move(rows int) {
 	row := rowOf(starts, a.lines[a.y].at)
 	column := a.lines[a.y].at - starts[row]
 	for ; rows > 0 && (row < len(starts)-1 || a.y < len(a.lines)-1); rows-- {
-		if row++; row == len(starts) {
-			a.y, row = a.y+1, 0
+		row++
+		if row == len(starts) {
+			a.y = a.y + 1
+			row = 0
 			starts = a.lines[a.y].rows(a.width)
 		}
 	}
 	for ; rows < 0 && (row > 0 || a.y > 0); rows++ {
-		if row--; row < 0 {
+		row--
+		if row < 0 {
 			a.y--
 			starts = a.lines[a.y].rows(a.width)
 			row = len(starts) - 1
@@ -130,7 +133,8 @@ func (a *area) Lines(w, h int) (lines []cells.Line) {
 	a.width = w
 	row := rowOf(a.lines[a.y].rows(w), a.lines[a.y].at)
 	if a.y < a.top || a.y == a.top && row < a.skip {
-		a.top, a.skip = a.y, row
+		a.top = a.y
+		a.skip = row
 	}
 	var all []areaRow
 	cursor := 0
@@ -147,7 +151,8 @@ func (a *area) Lines(w, h int) (lines []cells.Line) {
 		}
 	}
 	all = all[max(0, cursor-h+1):]
-	a.top, a.skip = all[0].line, all[0].row
+	a.top = all[0].line
+	a.skip = all[0].row
 	for _, p := range all[:min(h, len(all))] {
 		lines = append(lines, a.lines[p.line].part(p.from, p.to, p.line == a.y && p.row == row).To(w))
 	}

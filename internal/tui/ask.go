@@ -43,7 +43,9 @@ func (a *asker) anew(about subject, question func(context.Context) change) tea.C
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
 	s.generation++
-	s.busy, s.again, s.cancel = true, false, cancel
+	s.busy = true
+	s.again = false
+	s.cancel = cancel
 	generation := s.generation
 	return func() tea.Msg {
 		defer cancel()

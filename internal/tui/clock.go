@@ -67,10 +67,10 @@ func phases(r *view.Row, seconds float64) (parts []cells.Part) {
 
 // Title is what an exchange asks for.
 func rowTitle(r *view.Row) string {
-	switch {
-	case r.Method == "tools/call" && r.Name != "":
+	if r.Method == "tools/call" && r.Name != "" {
 		return "call " + r.Name
-	case r.Name != "":
+	}
+	if r.Name != "" {
 		return r.Method + " " + r.Name
 	}
 	return r.Method

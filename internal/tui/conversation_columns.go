@@ -19,32 +19,44 @@ const (
 	leastTitle = 12 // what a time leaves of the titles
 )
 
-// conversationColumnsOf lays the list with these titles out in w columns; sum has the counts of all. Without room for names
-// above the columns the counts are narrow. Times tell conversations of the same two sides apart:
-// then titles are cut for them.
-func conversationColumnsOf(all []view.Conversation, titles []string, sum *view.Conversation, w int) (c conversationColumns) {
-	title, revision, same := len("conversations"), len("revision"), false
+// conversationColumnsOf lays the list with these titles out in w columns; sum has the counts of all. Without
+// room for names above the columns the counts are narrow. Times tell conversations of the same two sides
+// apart: then titles are cut for them.
+func conversationColumnsOf(
+	all []view.Conversation,
+	titles []string,
+	sum *view.Conversation,
+	w int,
+) (c conversationColumns) {
+	title := len("conversations")
+	revision := len("revision")
+	same := false
 	seen := map[string]bool{}
 	for i := range all {
 		text := titles[i]
-		same, seen[text] = same || seen[text], true
+		same = same || seen[text]
+		seen[text] = true
 		title = max(title, 2+cells.Of(cells.Plain, text).Width())
 		revision = max(revision, cells.Of(cells.Plain, all[i].Revision).Width())
 	}
-	c.rows, c.failed = 1+len(english.Thousands(sum.Rows)), 0
+	c.rows = 1 + len(english.Thousands(sum.Rows))
+	c.failed = 0
 	if sum.Failed > 0 {
 		c.failed = 2 + len(english.Thousands(sum.Failed))
 	}
-	rows, failed := max(c.rows, 2+len("rows")), max(c.failed, 2+len("failed"))
+	rows := max(c.rows, 2+len("rows"))
+	failed := max(c.failed, 2+len("failed"))
 	if w-rows-failed-timeWidth-1 >= title {
 		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, named: true}
 	}
 	c.title = w - c.time - c.rows - c.failed
 	if room := c.title - timeWidth; !c.named && len(all) > 0 && (room >= title || same && room >= leastTitle) {
-		c.time, c.title = timeWidth, room
+		c.time = timeWidth
+		c.title = room
 	}
 	if room := c.title - revision - 2; c.named && room >= title {
-		c.revision, c.title = revision+2, room
+		c.revision = revision + 2
+		c.title = room
 	}
 	return c
 }
@@ -55,7 +67,13 @@ func (c *conversationColumns) head() cells.Line {
 		w := c.title + c.time + c.failed + c.rows
 		return cells.Between(cells.Of(cells.Faint, "conversations"), cells.Of(cells.Faint, "!failed rows"), w)
 	}
-	return c.line(cells.Fit(cells.Faint, "conversations", c.title), "began", "revision", cells.Right(cells.Faint, "failed", c.failed), cells.Right(cells.Faint, "rows", c.rows))
+	return c.line(
+		cells.Fit(cells.Faint, "conversations", c.title),
+		"began",
+		"revision",
+		cells.Right(cells.Faint, "failed", c.failed),
+		cells.Right(cells.Faint, "rows", c.rows),
+	)
 }
 
 // entry is a conversation: when it began, how many of its rows failed, and how many it has.
@@ -64,7 +82,13 @@ func (c *conversationColumns) entry(title, began string, talk *view.Conversation
 	if talk.Failed > 0 {
 		failed = "!" + english.Thousands(talk.Failed)
 	}
-	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(cells.Bad, failed, c.failed), cells.Right(cells.Faint, english.Thousands(talk.Rows), c.rows))
+	return c.line(
+		cells.Fit(role, title, c.title),
+		began,
+		talk.Revision,
+		cells.Right(cells.Bad, failed, c.failed),
+		cells.Right(cells.Faint, english.Thousands(talk.Rows), c.rows),
+	)
 }
 
 func (c *conversationColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {

@@ -34,7 +34,10 @@ func (t *talks) shown(plain bool) string {
 }
 
 // showAll shows all conversations.
-func (t *talks) showAll() { t.chosen, t.first = "", false }
+func (t *talks) showAll() {
+	t.chosen = ""
+	t.first = false
+}
 
 // find is the conversation with an ID, nil where there is none.
 func (t *talks) find(id string) *view.Conversation {
@@ -57,8 +60,9 @@ func (t *talks) under() *view.Conversation {
 	return &t.all[t.sel-1]
 }
 
-// take takes the conversations, of which the newest stands first. The one to show first is chosen once if choose is set,
-// and anew when a newer one begins if follow is set too. Take reports whether it was chosen now.
+// take takes the conversations, of which the newest stands first. The one to show first is chosen once if
+// choose is set, and anew when a newer one begins if follow is set too. Take reports whether it was chosen
+// now.
 func (t *talks) take(all []view.Conversation, choose, follow bool) bool {
 	key := ""
 	if c := t.under(); c != nil {
@@ -83,7 +87,9 @@ func (t *talks) take(all []view.Conversation, choose, follow bool) bool {
 	t.picked = true
 	for i := range all {
 		if all[i].First && choose && all[i].ID != t.chosen {
-			t.chosen, t.first, t.sel = all[i].ID, true, i+1
+			t.chosen = all[i].ID
+			t.first = true
+			t.sel = i + 1
 			return true
 		}
 	}
@@ -146,7 +152,10 @@ func (t *talks) draw(clock screenClock, active bool, shown string, words []strin
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(lines, drawn{Line: cols.entry(dot+texts[i], clock.at(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)})
+		lines = append(
+			lines,
+			drawn{Line: cols.entry(dot+texts[i], clock.at(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)},
+		)
 	}
 	if n := len(t.all) - room; n > 0 {
 		lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  "+counted(n, "more", "more"))})
@@ -184,7 +193,8 @@ func titles(all []view.Conversation) []string {
 	}
 	var texts []string
 	for i := range all {
-		text, c := talkTitle(&all[i]), &all[i]
+		text := talkTitle(&all[i])
+		c := &all[i]
 		if several[serverName(c)] && c.Server != "" && c.Target != "" {
 			text += " (" + c.Target + ")"
 		}

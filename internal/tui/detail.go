@@ -47,7 +47,8 @@ func (m *model) showDetail(key string, tab int) tea.Cmd {
 
 // askDetail asks for the exchange that is shown; anew is set where it is another one.
 func (m *model) askDetail(anew bool) tea.Cmd {
-	key, r := m.detail.key, m.opt.Reader
+	key := m.detail.key
+	r := m.opt.Reader
 	if key == "" || !anew && m.detail.doc != nil && m.detail.doc.Row.State == "done" {
 		return nil
 	}
@@ -59,12 +60,15 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 	return ask(askDetail, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		var d diff
-		if d.with = other(key, marked, &doc); err == nil && d.with != "" {
+		d.with = other(key, marked, &doc)
+		if err == nil && d.with != "" {
 			d.request, d.response, d.err = r.Diff(ctx, d.with, key)
 		}
 		return func(m *model) tea.Cmd {
 			if m.detail.key == key {
-				m.detail.doc, m.detail.err, m.detail.diff = &doc, err, d
+				m.detail.doc = &doc
+				m.detail.err = err
+				m.detail.diff = d
 			}
 			return nil
 		}
@@ -74,10 +78,10 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 // other is the exchange to compare with: the original of what was sent again, the one that the
 // user marked last, or the previous call of the same.
 func other(key, marked string, doc *view.Detail) string {
-	switch {
-	case doc.Row.Again != "":
+	if doc.Row.Again != "" {
 		return doc.Row.Again
-	case marked != "" && marked != key:
+	}
+	if marked != "" && marked != key {
 		return marked
 	}
 	return doc.Before
@@ -116,9 +120,13 @@ func (m *model) detailKey(name string) bool {
 	d := &m.detail
 	switch name {
 	case "right", "l", "]":
-		d.tab, d.sel, d.top = (d.tab+1)%tabCount, 0, 0
+		d.tab = (d.tab + 1) % tabCount
+		d.sel = 0
+		d.top = 0
 	case "left", "h", "[":
-		d.tab, d.sel, d.top = (d.tab+tabCount-1)%tabCount, 0, 0
+		d.tab = (d.tab + tabCount - 1) % tabCount
+		d.sel = 0
+		d.top = 0
 	case "space", "enter":
 		if d.sel < len(d.lines) && d.lines[d.sel].fold {
 			at := d.lines[d.sel].pointer

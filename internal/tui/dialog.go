@@ -53,8 +53,11 @@ func (d *menu) shown() (all []choice) {
 // key takes a key.
 func (d *menu) key(name, text string) (change, bool) {
 	all := d.shown()
-	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 && d.search == nil && !d.loading {
-		d.sel, name = i, "enter"
+	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 &&
+		d.search == nil &&
+		!d.loading {
+		d.sel = i
+		name = "enter"
 	}
 	switch {
 	case name == "esc" || name == "q" && d.search == nil:
@@ -99,7 +102,8 @@ func (d *menu) draw(w, h int) (lines []drawn) {
 	}
 	lines = append(lines, drawn{})
 	all := d.shown()
-	wide, keys := 0, 1
+	wide := 0
+	keys := 1
 	for _, c := range d.choices {
 		wide = max(wide, cells.Of(cells.Plain, c.text).Width())
 		keys = max(keys, cells.Of(cells.Plain, c.key).Width())
@@ -154,7 +158,11 @@ func (d *prompt) hints() []string { return []string{"Esc leave", "Enter accept"}
 
 // draw draws w columns and at most h lines.
 func (d *prompt) draw(w, h int) []drawn {
-	return []drawn{{Line: cells.Of(cells.Strong, " "+d.title)}, {}, {Line: append(cells.Of(cells.Accent, " › "), d.line.Line(w-4, true, -1)...)}}
+	return []drawn{
+		{Line: cells.Of(cells.Strong, " "+d.title)},
+		{},
+		{Line: append(cells.Of(cells.Accent, " › "), d.line.Line(w-4, true, -1)...)},
+	}
 }
 
 // An editor edits a text of several lines; Check returns what is wrong with it, which the user
@@ -214,7 +222,17 @@ type page struct {
 
 // key takes a key.
 func (d *page) key(name, text string) (change, bool) {
-	step := map[string]int{"j": 1, "down": 1, "k": -1, "up": -1, "pgdown": 10, "pgup": -10, "space": 10, "g": -1 << 20, "G": 1 << 20}
+	step := map[string]int{
+		"j":      1,
+		"down":   1,
+		"k":      -1,
+		"up":     -1,
+		"pgdown": 10,
+		"pgup":   -10,
+		"space":  10,
+		"g":      -1 << 20,
+		"G":      1 << 20,
+	}
 	switch name {
 	case "esc", "q", "enter":
 		return nil, true

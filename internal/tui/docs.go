@@ -12,12 +12,52 @@ import (
 
 // docColumns are the columns of the views of documents: tools, streams, secrets.
 var docColumns = map[string][]cells.Column{
-	"Tools": {{Head: "", Width: 1}, {Head: "tool", Width: 18, Flex: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
-		{Head: "page", Width: 9, Drop: 4}, {Head: "schema", Width: 8, Flex: 1, Drop: 1}, {Head: "called", Width: 6, Right: true}, {Head: "failed", Width: 6, Right: true, Drop: 2},
-		{Head: "p50", Width: 8, Right: true, Drop: 7}, {Head: "p95", Width: 8, Right: true, Drop: 6}, {Head: "size", Width: 7, Right: true, Drop: 8}, {Head: "changed", Width: 8, Flex: 1, Drop: 9}},
-	"Streams": {{Head: "", Width: 1}, {Head: "opened", Width: 8}, {Head: "stream", Width: 16, Flex: 3}, {Head: "client", Width: 10, Flex: 1, Drop: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 3},
-		{Head: "events", Width: 6, Right: true}, {Head: "last id", Width: 8, Flex: 1, Drop: 2}, {Head: "silent", Width: 8, Right: true, Drop: 1}, {Head: "how it went", Width: 18, Flex: 4, Drop: 1}},
-	"Secrets": {{Head: "", Width: 1}, {Head: "hash", Width: 8}, {Head: "kind", Width: 10, Flex: 1}, {Head: "times", Width: 5, Right: true}, {Head: "places", Width: 10, Flex: 2, Drop: 1}, {Head: "servers", Width: 10, Flex: 2}},
+	"Tools": {
+		{Head: "", Width: 1},
+		{Head: "tool", Width: 18, Flex: 4},
+		{Head: "server", Width: 10, Flex: 1, Drop: 5},
+		{Head: "listed", Width: 8, Flex: 2},
+		{
+			Head:  "page",
+			Width: 9,
+			Drop:  4,
+		},
+		{Head: "schema", Width: 8, Flex: 1, Drop: 1},
+		{Head: "called", Width: 6, Right: true},
+		{Head: "failed", Width: 6, Right: true, Drop: 2},
+		{
+			Head:  "p50",
+			Width: 8,
+			Right: true,
+			Drop:  7,
+		},
+		{Head: "p95", Width: 8, Right: true, Drop: 6},
+		{Head: "size", Width: 7, Right: true, Drop: 8},
+		{Head: "changed", Width: 8, Flex: 1, Drop: 9},
+	},
+	"Streams": {
+		{Head: "", Width: 1},
+		{Head: "opened", Width: 8},
+		{Head: "stream", Width: 16, Flex: 3},
+		{Head: "client", Width: 10, Flex: 1, Drop: 4},
+		{Head: "server", Width: 10, Flex: 1, Drop: 3},
+		{
+			Head:  "events",
+			Width: 6,
+			Right: true,
+		},
+		{Head: "last id", Width: 8, Flex: 1, Drop: 2},
+		{Head: "silent", Width: 8, Right: true, Drop: 1},
+		{Head: "how it went", Width: 18, Flex: 4, Drop: 1},
+	},
+	"Secrets": {
+		{Head: "", Width: 1},
+		{Head: "hash", Width: 8},
+		{Head: "kind", Width: 10, Flex: 1},
+		{Head: "times", Width: 5, Right: true},
+		{Head: "places", Width: 10, Flex: 2, Drop: 1},
+		{Head: "servers", Width: 10, Flex: 2},
+	},
 }
 
 // docCell is the text of a column of a document.
@@ -42,10 +82,10 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	}
 	switch head {
 	case "":
-		switch {
-		case t.Reason != "":
+		if t.Reason != "" {
 			return cells.Text(cells.Bad, "!")
-		case t.Failed > 0:
+		}
+		if t.Failed > 0 {
 			return cells.Text(cells.Warn, "⚠")
 		}
 		return cells.Text(cells.Good, "✓")
@@ -86,10 +126,10 @@ func good(text, well string) cells.Span {
 func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	switch head {
 	case "":
-		switch {
-		case s.Problem:
+		if s.Problem {
 			return cells.Text(cells.Bad, "!")
-		case s.Open:
+		}
+		if s.Open {
 			return cells.Text(cells.Accent, "…")
 		}
 		return cells.Text(cells.Good, "✓")

@@ -44,18 +44,19 @@ func (m *model) placeOf() (p place) {
 	p.body = max(0, m.h-p.head-1)
 	p.main, p.mainTall = m.w, p.body
 	if !m.wide() {
-		switch {
-		case m.detail.key != "" && m.focus == paneDetail:
-			p.main, p.detail = 0, m.w
-		case m.focus == paneTalks:
-			p.main, p.left = 0, m.w
+		if m.detail.key != "" && m.focus == paneDetail {
+			p.main = 0
+			p.detail = m.w
+		} else if m.focus == paneTalks {
+			p.main = 0
+			p.left = m.w
 		}
 		return p
 	}
-	switch p.left = talksWide; {
-	case m.w >= besideFrom:
+	p.left = talksWide
+	if m.w >= besideFrom {
 		p.left = talksWider + 6
-	case m.w >= widerFrom:
+	} else if m.w >= widerFrom {
 		p.left = talksWider
 	}
 	p.main -= p.left + 1
@@ -83,12 +84,11 @@ func (m *model) frame() string {
 	for _, l := range m.drawHeader(p) {
 		rows = append(rows, []drawn{{Line: l.To(m.w)}})
 	}
-	switch {
-	case m.dialog != nil:
+	if m.dialog != nil {
 		for _, d := range cells.Fill(m.dialog.draw(m.w, p.body), m.w, p.body) {
 			rows = append(rows, []drawn{d})
 		}
-	default:
+	} else {
 		rows = append(rows, m.drawPanes(p)...)
 	}
 	rows = append(rows, []drawn{{Line: m.drawFooter().To(m.w)}})
@@ -138,7 +138,8 @@ func (m *model) drawPanes(p place) (rows [][]drawn) {
 
 // drawHeader draws the views, the counts, the filter line and what waits for the user.
 func (m *model) drawHeader(p place) (lines []cells.Line) {
-	tabs, counts := m.drawTabs(), m.drawCounts(false) // in words where there is room
+	tabs := m.drawTabs()
+	counts := m.drawCounts(false) // in words where there is room
 	if tabs.Width()+counts.Width() > m.w {
 		counts = m.drawCounts(true)
 	}
@@ -249,13 +250,34 @@ func (m *model) hintsOf() []string {
 	case m.focus == paneTalks:
 		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:
-		return []string{"Esc close", "←→ tabs", "Tab " + paneNames[m.paneAfter(1)], "/ search", "? keys", "y copy", "r resend", "E edit", "x export", "Space fold"}
+		return []string{
+			"Esc close",
+			"←→ tabs",
+			"Tab " + paneNames[m.paneAfter(1)],
+			"/ search",
+			"? keys",
+			"y copy",
+			"r resend",
+			"E edit",
+			"x export",
+			"Space fold",
+		}
 	}
 	switch m.view {
 	case viewTime:
 		return []string{"←→ calls", "+- zoom", "0 all", "Enter detail", "/ filter", "? keys", "q quit"}
 	}
-	hints := []string{"Enter detail", "/ filter", "? keys", "x export", "y copy", "f like this", "s sort", "G newest", "q quit"}
+	hints := []string{
+		"Enter detail",
+		"/ filter",
+		"? keys",
+		"x export",
+		"y copy",
+		"f like this",
+		"s sort",
+		"G newest",
+		"q quit",
+	}
 	switch m.view {
 	case viewTools:
 		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
@@ -266,14 +288,21 @@ func (m *model) hintsOf() []string {
 	if !m.wide() {
 		esc = "Esc conversations"
 	}
-	switch {
-	case m.detail.key != "":
+	if m.detail.key != "" {
 		return slices.Concat([]string{"Tab " + paneNames[m.paneAfter(1)], esc}, hints[1:])
-	case !m.wide():
+	}
+	if !m.wide() {
 		return slices.Insert(hints, 1, esc)
 	}
 	return hints
 }
 
 // paneNames are what the footer calls the panes.
-var paneNames = [...]string{paneTalks: "conversations", paneMain: "list", paneDetail: "detail", paneHeld: "held", paneFilter: "filter", paneForm: "form"}
+var paneNames = [...]string{
+	paneTalks:  "conversations",
+	paneMain:   "list",
+	paneDetail: "detail",
+	paneHeld:   "held",
+	paneFilter: "filter",
+	paneForm:   "form",
+}

@@ -43,7 +43,8 @@ func (m *model) setFilter(text string) tea.Cmd {
 
 func (m *model) tryFilter() tea.Cmd {
 	m.query.tried = strings.TrimSpace(m.query.line.Text())
-	m.query.words, m.query.pick = nil, 0
+	m.query.words = nil
+	m.query.pick = 0
 	if m.focus != paneFilter {
 		return m.changeQuery()
 	}
@@ -52,7 +53,8 @@ func (m *model) tryFilter() tea.Cmd {
 
 // askWords asks for suggestions for the filter line.
 func (m *model) askWords() tea.Cmd {
-	text, r := m.query.line.Text(), m.opt.Reader
+	text := m.query.line.Text()
+	r := m.opt.Reader
 	return m.ask.anew(askSuggest, func(context.Context) change {
 		words := r.Suggest(text)
 		return func(m *model) tea.Cmd { m.query.words = words; return nil }
@@ -140,11 +142,10 @@ func (m *model) drawFilter(w int) cells.Line {
 	}
 	room := w - right.Width() - 4
 	left := cells.Line{cells.Text(cells.Faint, " / ")}
-	switch {
-	case q.line.Text() == "" && m.focus != paneFilter:
+	if q.line.Text() == "" && m.focus != paneFilter {
 		hint := "type / to filter: all of some words, is:error, name:search, a or b"
 		left = append(left, cells.Fit(cells.Faint, hint, room))
-	default:
+	} else {
 		left = append(left, q.line.Line(room, m.focus == paneFilter, mark)...)
 	}
 	return cells.Between(left, right, w)

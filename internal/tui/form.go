@@ -143,8 +143,10 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 	for i := range f.fields {
 		q := &f.fields[i]
 		value, err := q.value()
-		if q.err = ""; err != nil {
-			q.err, ok = err.Error(), false
+		q.err = ""
+		if err != nil {
+			q.err = err.Error()
+			ok = false
 		}
 		values[q.Name] = value
 	}
@@ -168,7 +170,8 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 func (f *form) wrong(name, text string) bool {
 	at := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
 	if at < len(f.fields) && f.fields[at].err == "" {
-		f.fields[at].err, f.at = text, at
+		f.fields[at].err = text
+		f.at = at
 	}
 	return false
 }
@@ -232,7 +235,8 @@ func (f *form) Lines(w, h int, active bool) []cells.Line {
 	for i, b := range f.Buttons {
 		role := cells.Strong
 		if active && f.at == len(f.fields)+i {
-			role, seen = cells.Cursor, len(lines)
+			role = cells.Cursor
+			seen = len(lines)
 		}
 		buttons = append(buttons, cells.Text(role, "[ "+b+" ]"), cells.Blank(2))
 	}
@@ -266,10 +270,9 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	if f.Secret() {
 		hint = "looks like a secret: servers must not ask for these in a form  " + hint
 	}
-	switch {
-	case f.err != "":
+	if f.err != "" {
 		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(cells.Bad, "! "+f.err, room)})
-	case active && hint != "":
+	} else if active && hint != "" {
 		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(cells.Faint, hint, room)})
 	}
 	return lines
@@ -277,12 +280,14 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 
 func (f *field) options(active bool) (line cells.Line) {
 	for i, o := range f.Options {
-		box, on := "( ) ", f.choice == i
+		box := "( ) "
+		on := f.choice == i
 		if on {
 			box = "(•) "
 		}
 		if f.Kind == question.Choices {
-			if box = "[ ] "; f.on[i] {
+			box = "[ ] "
+			if f.on[i] {
 				box = "[x] "
 			}
 		}
@@ -299,20 +304,20 @@ func (f *field) options(active bool) (line cells.Line) {
 func questionForm(q *view.Question) *form {
 	schema := q.Schema
 	text := q.Message
-	switch {
-	case q.URL != "":
+	if q.URL != "" {
 		schema = nil
 		host := q.URL
 		if u, err := url.Parse(q.URL); err == nil && u.Host != "" {
 			host = u.Host
 		}
 		text += "\nasks to open a page of " + host + ", which mcpc does not open:\n" + q.URL
-	case len(schema) == 0 && q.Method != "elicitation/create":
+	} else if len(schema) == 0 && q.Method != "elicitation/create" {
 		text += "\n" + string(q.Params)
 		schema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"object","title":"result","description":"the result to send"}}}`)
 	}
 	f := newForm(schema, nil, "Accept", "Decline", "Cancel")
-	f.Title, f.Text = q.Server+" asks: "+q.Method, text
+	f.Title = q.Server + " asks: " + q.Method
+	f.Text = text
 	return f
 }
 

@@ -76,7 +76,8 @@ func (in *input) Type(text string) {
 }
 
 func (in *input) cut(from, to int) {
-	from, to = max(0, from), min(len(in.text), to)
+	from = max(0, from)
+	to = min(len(in.text), to)
 	if from < to {
 		in.text = append(in.text[:from:from], in.text[to:]...)
 		in.at = from
@@ -92,7 +93,8 @@ func (in *input) Line(width int, active bool, mark int) cells.Line {
 	}
 	var line cells.Line
 	for i := from; i <= len(in.text); i++ {
-		role, text := cells.Plain, " "
+		role := cells.Plain
+		text := " "
 		if i < len(in.text) {
 			text = string(in.text[i])
 		}
@@ -112,14 +114,17 @@ func (in *input) Line(width int, active bool, mark int) cells.Line {
 // rows are the starts of the rows in which a text of any length is drawn in width columns, one of
 // them for the cursor. A width of 0 is one row.
 func (in *input) rows(width int) []int {
-	starts, used := []int{0}, 0
+	starts := []int{0}
+	used := 0
 	for i, r := range in.text {
 		n := 1
 		if r < ' ' || r > '~' {
 			n = cells.Of(cells.Plain, string(r)).Width()
 		}
-		if used += n; width > 0 && used > width-1 && i > starts[len(starts)-1] {
-			starts, used = append(starts, i), n
+		used += n
+		if width > 0 && used > width-1 && i > starts[len(starts)-1] {
+			starts = append(starts, i)
+			used = n
 		}
 	}
 	return starts
@@ -144,5 +149,9 @@ func (in *input) part(from, to int, active bool) cells.Line {
 	if in.at == len(in.text) {
 		return append(line, cells.Text(cells.Cursor, " "))
 	}
-	return append(line, cells.Text(cells.Cursor, string(in.text[in.at])), cells.Text(cells.Plain, string(in.text[in.at+1:to])))
+	return append(
+		line,
+		cells.Text(cells.Cursor, string(in.text[in.at])),
+		cells.Text(cells.Plain, string(in.text[in.at+1:to])),
+	)
 }

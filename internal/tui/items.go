@@ -92,7 +92,11 @@ func (l *list) take(p part) {
 	if it := l.selected(); it != nil {
 		key = it.key
 	}
-	l.items, l.from, l.total, l.loaded, l.absent = p.items, p.from, p.total, true, p.absent
+	l.items = p.items
+	l.from = p.from
+	l.total = p.total
+	l.loaded = true
+	l.absent = p.absent
 	switch it := l.selected(); {
 	case l.follow:
 		l.sel = max(0, l.total-1)
@@ -113,7 +117,10 @@ func (l *list) take(p part) {
 
 // reset goes back to the start of a list that will have other items.
 func (l *list) reset(follow bool) {
-	l.sel, l.top, l.bar, l.follow = 0, 0, 0, follow
+	l.sel = 0
+	l.top = 0
+	l.bar = 0
+	l.follow = follow
 }
 
 // part is which items to ask for: a screen before and after the visible ones.

@@ -85,8 +85,18 @@ func actions() []action {
 	return append([]action{
 		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return m.step(1) }},
 		{"up", []string{"k", "up"}, "line before", func(m *model) tea.Cmd { return m.step(-1) }},
-		{"page-down", []string{"pgdown", "ctrl+f", "ctrl+d"}, "next page", func(m *model) tea.Cmd { return m.step(max(m.h/2, 1)) }},
-		{"page-up", []string{"pgup", "ctrl+b", "ctrl+u"}, "page before", func(m *model) tea.Cmd { return m.step(-max(m.h/2, 1)) }},
+		{
+			"page-down",
+			[]string{"pgdown", "ctrl+f", "ctrl+d"},
+			"next page",
+			func(m *model) tea.Cmd { return m.step(max(m.h/2, 1)) },
+		},
+		{
+			"page-up",
+			[]string{"pgup", "ctrl+b", "ctrl+u"},
+			"page before",
+			func(m *model) tea.Cmd { return m.step(-max(m.h/2, 1)) },
+		},
 		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.step(-1 << 30) }},
 		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.step(1 << 30) }},
 		{"open", []string{"enter"}, "show what is selected", (*model).enter},
@@ -99,7 +109,12 @@ func actions() []action {
 		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return m.show(viewTools) }},
 		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return m.show(viewStreams) }},
 		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return m.show(viewSecrets) }},
-		{"fold", []string{"space"}, "show all lines of a block, or fold it", func(m *model) tea.Cmd { m.list().fold(); return nil }},
+		{
+			"fold",
+			[]string{"space"},
+			"show all lines of a block, or fold it",
+			func(m *model) tea.Cmd { m.list().fold(); return nil },
+		},
 		{"search", []string{"/"}, "filter the list; in the detail, search", (*model).search},
 		{"next", []string{"n"}, "next match of a search, else a note", (*model).noteOrNext},
 		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return m.find(-1) }},
@@ -172,11 +187,15 @@ func (m *model) leave() tea.Cmd {
 	case m.focus == paneDetail && m.bar.search != "":
 		m.bar.search = ""
 	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain && m.wide():
-		m.detail.key, m.detail.doc, m.focus = "", nil, paneMain
+		m.detail.key = ""
+		m.detail.doc = nil
+		m.focus = paneMain
 	case m.focus == paneHeld || m.focus == paneTalks:
 		m.focus = paneMain
 	case m.focus == paneMain:
-		m.detail.key, m.detail.doc, m.focus = "", nil, paneTalks
+		m.detail.key = ""
+		m.detail.doc = nil
+		m.focus = paneTalks
 	}
 	return nil
 }
@@ -219,12 +238,17 @@ func (m *model) search() tea.Cmd {
 	if m.focus != paneDetail {
 		return m.openFilter()
 	}
-	return m.askLine("search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.search, func(m *model, text string) tea.Cmd {
-		if m.bar.search = text; text == "" {
-			return nil
-		}
-		return m.find(1)
-	})
+	return m.askLine(
+		"search in "+strings.ToLower(tabNames[m.detail.tab]),
+		m.bar.search,
+		func(m *model, text string) tea.Cmd {
+			m.bar.search = text
+			if text == "" {
+				return nil
+			}
+			return m.find(1)
+		},
+	)
 }
 
 func (m *model) noteOrNext() tea.Cmd {
@@ -272,7 +296,8 @@ func (m *model) click(at tea.Mouse) tea.Cmd {
 func (m *model) clickTab(x int) tea.Cmd {
 	at := 0
 	for i, s := range m.drawTabs() {
-		if at += (cells.Line{s}).Width(); x < at {
+		at += (cells.Line{s}).Width()
+		if x < at {
 			return m.show(i)
 		}
 	}
@@ -300,7 +325,8 @@ func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	if m.dialog != nil {
 		return nil
 	}
-	p, focus := m.placeOf(), m.focus
+	p := m.placeOf()
+	focus := m.focus
 	if p.left > 0 && at.X < p.left {
 		m.focus = paneTalks
 	} else if p.main == 0 || p.detail > 0 && (p.detTop > 0 && at.Y-p.head >= p.detTop || p.detTop == 0 && at.X > p.left+p.main) {

@@ -54,7 +54,8 @@ func barsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line 
 	used := 0
 	for i := range bars {
 		b := &bars[i]
-		from, to := max(column(b.From), used), min(max(column(b.To), column(b.From)+1), room)
+		from := max(column(b.From), used)
+		to := min(max(column(b.To), column(b.From)+1), room)
 		if to <= from || b.To.Before(first) || b.From.After(last) {
 			continue
 		}
@@ -80,10 +81,10 @@ func barCells(b *view.Bar, n int, picked bool) cells.Line {
 		whole = 1
 	}
 	line := cells.Bar(parts, whole, n)
-	switch {
-	case picked:
+	if picked {
 		return line.Role(cells.Cursor)
-	case b.Failed:
+	}
+	if b.Failed {
 		return line.Role(cells.Bad)
 	}
 	return line
@@ -177,7 +178,8 @@ func (l *list) timeKey(name string) (taken, zoomed bool) {
 
 // zoom shows more or less of the time around the bar that is selected.
 func (l *list) zoom(by float64) bool {
-	s, b := l.window(), l.barAt()
+	s := l.window()
+	b := l.barAt()
 	if b == nil {
 		return false
 	}

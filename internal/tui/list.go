@@ -32,7 +32,9 @@ func (m *model) request() view.Query {
 
 // askList asks for the visible part of the list; anew is set where the query is another one.
 func (m *model) askList(anew bool) tea.Cmd {
-	q, n, r := m.request(), m.view, m.opt.Reader
+	q := m.request()
+	n := m.view
+	r := m.opt.Reader
 	q.From, q.Count = m.list().part(max(m.h, 10))
 	window := m.list().zoomed
 	ask := m.ask.refresh
@@ -48,18 +50,20 @@ func (m *model) askList(anew bool) tea.Cmd {
 // listed takes the part of a list of a view, which may be hidden by now.
 func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow) tea.Cmd {
 	wrong, isFilter := errors.AsType[*filter.Error](err)
-	switch {
-	case isFilter:
+	if isFilter {
 		m.query.wrong, m.query.tried = wrong, m.query.good
 		return nil
-	case errors.Is(err, context.Canceled):
+	}
+	if errors.Is(err, context.Canceled) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return m.fail(err)
 	}
 	m.query.pending = p.pending
 	if q.Filter == strings.TrimSpace(m.query.line.Text()) {
-		m.query.wrong, m.query.good = nil, q.Filter
+		m.query.wrong = nil
+		m.query.good = q.Filter
 	}
 	m.bar.fetched = m.opt.Now()
 	l := &m.lists[n]
@@ -118,31 +122,39 @@ func (m *model) drawMain(w, h int) []drawn {
 	if m.list().total == 0 {
 		return append(words, m.drawEmpty(w)...)
 	}
-	client, server := "CLIENT", "SERVER"
+	client := "CLIENT"
+	server := "SERVER"
 	if t := m.current(); t != nil {
-		client, server = cmp.Or(t.Client, client), cmp.Or(t.Server, t.Target, server)
+		client = cmp.Or(t.Client, client)
+		server = cmp.Or(t.Server, t.Target, server)
 	}
 	return append(words, m.list().draw(m.view, m.clock(), client, server, w, h-len(words))...)
 }
 
 // drawEmpty says why there is nothing, and what to do.
 func (m *model) drawEmpty(w int) (lines []drawn) {
-	head, hint := "", ""
+	head := ""
+	hint := ""
 	switch l := m.list(); {
 	case !l.loaded || m.status.Loading:
 		head = "reading…"
 	case m.query.pending > 0:
 		head = "searching, " + counted(m.query.pending, "row", "rows") + " left"
 	case l.absent != "":
-		head, hint = l.absent, "C shows everything"
+		head = l.absent
+		hint = "C shows everything"
 	case m.shownTalk() != "" && m.current() == nil:
-		head, hint = "no row of this conversation is kept", "C shows everything"
+		head = "no row of this conversation is kept"
+		hint = "C shows everything"
 	case m.query.only != nil:
-		head, hint = "the exchange is not kept any more", "o shows all again"
+		head = "the exchange is not kept any more"
+		hint = "o shows all again"
 	case m.status.Hint != "" && m.query.tried == m.opt.Filter:
-		head, hint = "nothing recorded yet", m.status.Hint
+		head = "nothing recorded yet"
+		hint = m.status.Hint
 	case m.query.tried != "":
-		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
+		head = "nothing matches " + m.query.tried
+		hint = "C shows everything; ? lists the keys"
 		if m.view >= viewTools { // exchanges may match
 			head = "no " + strings.ToLower(viewNames[m.view]) + " match " + m.query.tried
 		}
@@ -153,13 +165,17 @@ func (m *model) drawEmpty(w int) (lines []drawn) {
 			head += " in this conversation"
 		}
 	case m.shownTalk() != "" && m.view >= viewTools:
-		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "C shows everything"
+		head = "no " + strings.ToLower(viewNames[m.view]) + " in this conversation"
+		hint = "C shows everything"
 	case m.view == viewTools:
-		head, hint = "no server listed tools yet", "tools appear when a client sends tools/list"
+		head = "no server listed tools yet"
+		hint = "tools appear when a client sends tools/list"
 	case m.view == viewStreams:
-		head, hint = "no streams yet", "streams appear with Streamable HTTP, and with subscriptions"
+		head = "no streams yet"
+		hint = "streams appear with Streamable HTTP, and with subscriptions"
 	case m.view == viewSecrets:
-		head, hint = "no secrets were hidden", "tokens and passwords that cross are listed here by their hash"
+		head = "no secrets were hidden"
+		hint = "tokens and passwords that cross are listed here by their hash"
 	default:
 		head = "nothing recorded yet"
 		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n  mcpc tap install CLIENT SERVER\n  mcpc proxy --to URL\n  mcpc -s demo list"

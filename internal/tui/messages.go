@@ -116,7 +116,10 @@ func (f *summaryLine) draw(w, wide int) (lines []fact) {
 		lines = append(lines, fact{line: append(cells.Line{cells.Fit(cells.Faint, name, wide+2)}, part...), value: f.text})
 	}
 	if more {
-		lines = append(lines, fact{line: cells.Line{cells.Blank(wide + 2), cells.Text(cells.Faint, "… more in "+f.more)}, value: f.text})
+		lines = append(
+			lines,
+			fact{line: cells.Line{cells.Blank(wide + 2), cells.Text(cells.Faint, "… more in "+f.more)}, value: f.text},
+		)
 	}
 	return lines
 }

@@ -92,7 +92,8 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { ret
 
 // wait waits for a change after the one that is known.
 func (m *model) wait(after uint64) tea.Cmd {
-	r, ctx := m.opt.Reader, m.ask.ctx
+	r := m.opt.Reader
+	ctx := m.ask.ctx
 	return func() tea.Msg {
 		seq := r.Wait(ctx, after)
 		if ctx.Err() != nil {
@@ -106,7 +107,8 @@ func (m *model) wait(after uint64) tea.Cmd {
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.w, m.h = msg.Width, msg.Height
+		m.w = msg.Width
+		m.h = msg.Height
 		return m, m.reload()
 	case tea.BackgroundColorMsg:
 		m.pal = m.pal.For(msg.IsDark())
@@ -205,6 +207,8 @@ func (m *model) fail(err error) tea.Cmd {
 // View draws the screen.
 func (m *model) View() tea.View {
 	v := tea.NewView(m.frame())
-	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "mcpc inspect"
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = "mcpc inspect"
 	return v
 }

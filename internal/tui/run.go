@@ -45,7 +45,8 @@ const framesPerSecond = 30
 // terminal is restored in each case.
 func Run(ctx context.Context, o Options) error {
 	in, ok := o.In.(*os.File)
-	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) || slices.Contains(o.Env, "TERM=dumb") || slices.Contains(o.Env, "TERM=") {
+	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) || slices.Contains(o.Env, "TERM=dumb") ||
+		slices.Contains(o.Env, "TERM=") {
 		return ErrNoTerminal
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)

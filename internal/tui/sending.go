@@ -18,22 +18,33 @@ func (m *model) intercept() tea.Cmd {
 	if !m.act.powers.Intercept {
 		return m.refuse("intercept")
 	}
-	return m.askLine("hold messages that match (a filter; empty holds all)", m.status.Wanted, func(m *model, text string) tea.Cmd {
-		hold := func(m *model) tea.Cmd {
-			return m.do("messages are held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
-		}
-		if m.status.Intercept {
-			return hold(m)
-		}
-		what := "every message"
-		if filter := strings.TrimSpace(text); filter != "" {
-			what = "every message that matches " + filter
-		}
-		// That i opens a prompt is not what a user expects who types a filter.
-		m.dialog = m.confirm("hold messages?", what+" of all running taps and proxies waits then until it is let go here, at most 10 minutes",
-			[3]string{"hold nothing", "nothing is held", "hold them"}, hold)
-		return nil
-	})
+	return m.askLine(
+		"hold messages that match (a filter; empty holds all)",
+		m.status.Wanted,
+		func(m *model, text string) tea.Cmd {
+			hold := func(m *model) tea.Cmd {
+				return m.do(
+					"messages are held",
+					func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) },
+				)
+			}
+			if m.status.Intercept {
+				return hold(m)
+			}
+			what := "every message"
+			if filter := strings.TrimSpace(text); filter != "" {
+				what = "every message that matches " + filter
+			}
+			// That i opens a prompt is not what a user expects who types a filter.
+			m.dialog = m.confirm(
+				"hold messages?",
+				what+" of all running taps and proxies waits then until it is let go here, at most 10 minutes",
+				[3]string{"hold nothing", "nothing is held", "hold them"},
+				hold,
+			)
+			return nil
+		},
+	)
 }
 
 // refuse says which power the view lacks.
@@ -78,7 +89,8 @@ func (m *model) dropHeld() tea.Cmd {
 	return m.do("dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
 }
 
-// heldToShow is the held message that is selected, else the one that the bar would select: to look at it changes nothing.
+// heldToShow is the held message that is selected, else the one that the bar would select: to look at it
+// changes nothing.
 func (m *model) heldToShow() *view.Held {
 	if h := m.heldNow(); h != nil || len(m.act.held) == 0 {
 		return h
@@ -91,13 +103,18 @@ func (m *model) editHeld() tea.Cmd {
 	if h == nil {
 		return m.noHeld()
 	}
-	id, name := h.ID, "held message: "+strings.TrimSpace(h.Method+" "+h.Name)
-	return m.withText(name, func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) }, func(m *model, text string, changed bool) tea.Cmd {
-		if !changed {
-			return m.letGoID(id)
-		}
-		return m.do("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
-	})
+	id := h.ID
+	name := "held message: " + strings.TrimSpace(h.Method+" "+h.Name)
+	return m.withText(
+		name,
+		func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) },
+		func(m *model, text string, changed bool) tea.Cmd {
+			if !changed {
+				return m.letGoID(id)
+			}
+			return m.do("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
+		},
+	)
 }
 
 func (m *model) reveal() tea.Cmd {
@@ -105,7 +122,8 @@ func (m *model) reveal() tea.Cmd {
 	if h == nil {
 		return m.noHeld()
 	}
-	id, d := h.ID, &page{title: "held message, with its secrets"}
+	id := h.ID
+	d := &page{title: "held message, with its secrets"}
 	m.dialog = d
 	w := max(m.w-3, 20)
 	return m.do("", func(ctx context.Context, a view.Actor) error {
@@ -119,7 +137,11 @@ func (m *model) reveal() tea.Cmd {
 
 // withText gets a JSON text and lets the user edit it, indented: in the view, or in an editor of
 // their own. run gets it, and whether the user changed it.
-func (m *model) withText(name string, get func(context.Context, view.Actor) (string, error), run func(m *model, text string, changed bool) tea.Cmd) tea.Cmd {
+func (m *model) withText(
+	name string,
+	get func(context.Context, view.Actor) (string, error),
+	run func(m *model, text string, changed bool) tea.Cmd,
+) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
@@ -132,7 +154,8 @@ func (m *model) withText(name string, get func(context.Context, view.Actor) (str
 			if m.dialog != wait {
 				return nil
 			}
-			if m.dialog = nil; err != nil {
+			m.dialog = nil
+			if err != nil {
 				return m.fail(err)
 			}
 			area := newArea(indented(text, m.w-2))
@@ -188,11 +211,11 @@ type resent struct {
 // cannot be sent again.
 func (m *model) resentOf() (r resent, ok bool) {
 	key, row := m.target()
-	switch {
-	case key == "":
+	if key == "" {
 		m.noTarget()
 		return r, false
-	case !m.act.powers.Resend:
+	}
+	if !m.act.powers.Resend {
 		m.refuse("resend")
 		return r, false
 	}
@@ -208,13 +231,16 @@ func (m *model) editResend() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.withText("edit and send again: "+r.title, func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
+	return m.withText(
+		"edit and send again: "+r.title,
+		func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
 		func(m *model, text string, changed bool) tea.Cmd {
 			if changed {
 				r.message = json.RawMessage(text)
 			}
 			return m.resendIt(r, false)
-		})
+		},
+	)
 }
 
 func (m *model) resend() tea.Cmd {
@@ -242,10 +268,10 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 	return m.ask.apart(func(ctx context.Context) change {
 		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
-			switch {
-			case err != nil:
+			if err != nil {
 				return m.fail(err)
-			case sent.Confirm != "":
+			}
+			if sent.Confirm != "" {
 				m.bar.flash = "" // nothing is sent yet
 				m.dialog = m.confirm(what, sent.Confirm, [3]string{"do not send", "nothing was sent", "send it"}, confirmed)
 				return nil
@@ -262,8 +288,9 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 	})
 }
 
-// confirm asks before something is done. Only Enter on the second entry does it: a letter that was typed before the question
-// came does nothing. The words are the first entry, what is said if it is chosen, and the second entry.
+// confirm asks before something is done. Only Enter on the second entry does it: a letter that was typed
+// before the question came does nothing. The words are the first entry, what is said if it is chosen, and the
+// second entry.
 func (m *model) confirm(what, text string, words [3]string, yes change) *menu {
 	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
 		pick("", words[0], "Esc", func(m *model) tea.Cmd { return m.say(words[1]) }),
@@ -285,7 +312,9 @@ func (m *model) tryTool() tea.Cmd {
 	if key == "" || row == nil || row.Method != "tools/call" {
 		return m.say("select a tool (4) or a call first")
 	}
-	r, name, to := m.opt.Reader, row.Name, row.Target
+	r := m.opt.Reader
+	name := row.Name
+	to := row.Target
 	return m.ask.anew(askDialog, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
@@ -296,7 +325,10 @@ func (m *model) tryTool() tea.Cmd {
 			if doc.Request != nil && !doc.Request.Cut {
 				arguments = member(member(json.RawMessage(doc.Request.Text), "params"), "arguments")
 			}
-			return m.toolForm(&view.Tool{Name: name, Target: to, Server: doc.Row.Server, InputSchema: doc.InputSchema}, arguments)
+			return m.toolForm(
+				&view.Tool{Name: name, Target: to, Server: doc.Row.Server, InputSchema: doc.InputSchema},
+				arguments,
+			)
 		}
 	})
 }
@@ -308,8 +340,12 @@ func member(object json.RawMessage, name string) json.RawMessage {
 
 func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	f := newForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
-	f.Title, f.Text = "try "+t.Name+" at "+cmp.Or(t.Server, t.Target), t.Description
-	m.act.form, m.act.tool, m.act.asked, m.act.gone = f, t, view.Question{}, false
+	f.Title = "try " + t.Name + " at " + cmp.Or(t.Server, t.Target)
+	f.Text = t.Description
+	m.act.form = f
+	m.act.tool = t
+	m.act.asked = view.Question{}
+	m.act.gone = false
 	m.focus = paneForm
 	return nil
 }
@@ -317,7 +353,8 @@ func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 // callTool does what a button of the form of a tool says.
 func (m *model) callTool(button string) tea.Cmd {
 	a := &m.act
-	t, f := a.tool, a.form
+	t := a.tool
+	f := a.form
 	call := func(m *model, arguments json.RawMessage) tea.Cmd {
 		return m.callConfirmed(view.Call{Target: t.Target, Tool: t.Name, Arguments: arguments})
 	}
@@ -327,22 +364,36 @@ func (m *model) callTool(button string) tea.Cmd {
 		if !ok {
 			return nil
 		}
-		a.form, a.tool, m.focus = nil, nil, paneMain
+		a.form = nil
+		a.tool = nil
+		m.focus = paneMain
 		return call(m, content)
 	case "As JSON":
-		a.form, a.tool, m.focus = nil, nil, paneMain
-		m.dialog = &editor{title: "arguments of " + t.Name, area: newArea(indented(string(f.Values()), m.w-2)), check: notJSON,
-			run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
+		a.form = nil
+		a.tool = nil
+		m.focus = paneMain
+		m.dialog = &editor{
+			title: "arguments of " + t.Name,
+			area:  newArea(indented(string(f.Values()), m.w-2)),
+			check: notJSON,
+			run:   func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) },
+		}
 		return nil
 	}
-	a.form, a.tool, m.focus = nil, nil, paneMain
+	a.form = nil
+	a.tool = nil
+	m.focus = paneMain
 	return nil
 }
 
 func (m *model) callConfirmed(c view.Call) tea.Cmd {
 	what := "send call " + c.Tool + " to " + c.Target + "?"
-	return m.send(what, func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) }, func(m *model) tea.Cmd {
-		c.Confirmed = true
-		return m.callConfirmed(c)
-	})
+	return m.send(
+		what,
+		func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) },
+		func(m *model) tea.Cmd {
+			c.Confirmed = true
+			return m.callConfirmed(c)
+		},
+	)
 }

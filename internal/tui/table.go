@@ -153,11 +153,13 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lin
 	for n := l.top; n < l.total && h > 0; n++ {
 		it := l.at(n)
 		if it == nil {
-			lines, h = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1}), h-1
+			lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1})
+			h = h - 1
 			continue
 		}
 		for i, line := range blockLines(&it.row, it.lines, l.open[it.key], c) {
-			if h--; h < 0 {
+			h--
+			if h < 0 {
 				break
 			}
 			lines = append(lines, drawn{Line: talkLine(clock, &it.row, line, i, c, whole), Selected: n == l.sel, Item: n + 1})
@@ -186,7 +188,11 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 		if it == nil {
 			continue
 		}
-		line := cells.Row(columns, widths, func(i, _ int) cells.Line { return cells.Line{docCell(clock, it.doc, columns[i].Head)} })
+		line := cells.Row(
+			columns,
+			widths,
+			func(i, _ int) cells.Line { return cells.Line{docCell(clock, it.doc, columns[i].Head)} },
+		)
 		lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 	}
 	for len(foot) > 0 && len(lines) < h-len(foot)-1 {
@@ -226,7 +232,8 @@ func (l *list) sight(height int, high func(n int) int) {
 	l.top = max(0, min(l.top, l.sel))
 	used := 0
 	for n := l.sel; n >= l.top; n-- {
-		if used += high(n); used > height && n < l.sel {
+		used += high(n)
+		if used > height && n < l.sel {
 			l.top = n + 1
 			return
 		}
@@ -235,7 +242,8 @@ func (l *list) sight(height int, high func(n int) int) {
 		used += high(n)
 	}
 	for l.top > 0 {
-		if used += high(l.top - 1); used > height {
+		used += high(l.top - 1)
+		if used > height {
 			return
 		}
 		l.top--

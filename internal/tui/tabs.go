@@ -58,7 +58,8 @@ func summaryLines(doc *view.Detail, w int) (lines []fact) {
 	if len(lines) > 0 {
 		lines = append(lines, fact{})
 	}
-	facts, wide := messageFacts(doc), 0
+	facts := messageFacts(doc)
+	wide := 0
 	for _, f := range doc.Facts {
 		facts = append(facts, summaryLine{name: f[0], text: f[1]})
 	}
@@ -94,7 +95,10 @@ func eventLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 			if i > 0 {
 				after = ""
 			}
-			lines = append(lines, fact{line: append(cells.Line{cells.Right(cells.Faint, after, 9), cells.Blank(2)}, part...), value: l.Text})
+			lines = append(
+				lines,
+				fact{line: append(cells.Line{cells.Right(cells.Faint, after, 9), cells.Blank(2)}, part...), value: l.Text},
+			)
 		}
 	}
 	return lines
@@ -105,7 +109,10 @@ func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
 		sign := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
-		head := cells.Line{cells.Text(cells.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)), cells.Text(cells.Faint, "  "+f.Time.In(clock.now.Location()).Format("15:04:05.000"))}
+		head := cells.Line{
+			cells.Text(cells.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)),
+			cells.Text(cells.Faint, "  "+f.Time.In(clock.now.Location()).Format("15:04:05.000")),
+		}
 		for _, more := range [][2]string{{"event", f.Event}, {"id", f.ID}} {
 			if more[1] != "" {
 				head = append(head, cells.Text(cells.Faint, "  "+more[0]+": "+more[1]))
@@ -114,7 +121,10 @@ func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 		lines = append(lines, fact{line: head})
 		for _, h := range f.Head {
 			for _, part := range cells.Wrap(cells.Plain, h[1], w-4-len(h[0])) {
-				lines = append(lines, fact{line: append(cells.Line{cells.Text(cells.Accent, "  "+h[0]+": ")}, part...), value: h[1]})
+				lines = append(
+					lines,
+					fact{line: append(cells.Line{cells.Text(cells.Accent, "  "+h[0]+": ")}, part...), value: h[1]},
+				)
 			}
 		}
 		if f.Note != "" {
@@ -174,7 +184,11 @@ func findingLines(doc *view.Detail, w int) (lines []fact) {
 		if f.Severity == "error" {
 			role = cells.Bad
 		}
-		head := cells.Line{cells.Text(role, f.Severity), cells.Text(cells.Strong, "  "+f.Rule), cells.Text(cells.Faint, "  "+f.Pointer)}
+		head := cells.Line{
+			cells.Text(role, f.Severity),
+			cells.Text(cells.Strong, "  "+f.Rule),
+			cells.Text(cells.Faint, "  "+f.Pointer),
+		}
 		lines = append(lines, fact{line: head, value: f.Rule})
 		lines = append(lines, wrapped(cells.Plain, f.Text, w)...)
 		if f.Fix != "" {
@@ -249,8 +263,16 @@ const (
 var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
 
 // emptyTab is what a tab says that has no lines.
-var emptyTab = [tabCount]string{"nothing is known", "the request was not recorded", "no response yet", "no events", "no frames",
-	"no times", "no findings: no rule of mcpc check is broken here", "there is no earlier call of the same to compare with; mark one with m"}
+var emptyTab = [tabCount]string{
+	"nothing is known",
+	"the request was not recorded",
+	"no response yet",
+	"no events",
+	"no frames",
+	"no times",
+	"no findings: no rule of mcpc check is broken here",
+	"there is no earlier call of the same to compare with; mark one with m",
+}
 
 // title says which exchange it is, and how it ended.
 func (d *detail) title(clock screenClock) cells.Line {
@@ -260,8 +282,15 @@ func (d *detail) title(clock screenClock) cells.Line {
 	}
 	r := &d.doc.Row
 	role, mark := stateMark(r)
-	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+strings.ReplaceAll(r.Channel, "_", " "))), cells.Blank(2), cells.Text(cells.Strong, rowTitle(r)),
-		cells.Blank(2), key, cells.Blank(2), clock.took(r)}
+	return cells.Line{
+		cells.Text(role, " "+strings.TrimSpace(mark+" "+strings.ReplaceAll(r.Channel, "_", " "))),
+		cells.Blank(2),
+		cells.Text(cells.Strong, rowTitle(r)),
+		cells.Blank(2),
+		key,
+		cells.Blank(2),
+		clock.took(r),
+	}
 }
 
 // tabs are the names of the tabs in w columns, as many as fit around the open one.
@@ -273,7 +302,8 @@ func (d *detail) tabs(w int, active bool) (line cells.Line) {
 		}
 		return " " + text + " "
 	}
-	from, used := 0, 0
+	from := 0
+	used := 0
 	for i := range d.tab + 1 {
 		used += len(name(i))
 	}
@@ -283,7 +313,8 @@ func (d *detail) tabs(w int, active bool) (line cells.Line) {
 	for i := from; i < tabCount; i++ {
 		role := cells.Faint
 		if i == d.tab {
-			if role = cells.Strong; active {
+			role = cells.Strong
+			if active {
 				role = cells.Cursor
 			}
 		}

@@ -14,7 +14,8 @@ import (
 func (m *model) copyMenu() tea.Cmd {
 	d := &menu{title: "copy"}
 	if f := m.cursorFact(); f != nil {
-		pointer, value := f.pointer, f.value
+		pointer := f.pointer
+		value := f.value
 		if pointer != "" {
 			d.choices = append(d.choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return m.clip(pointer) }))
 		}
@@ -25,7 +26,10 @@ func (m *model) copyMenu() tea.Cmd {
 	if key, _ := m.target(); key != "" {
 		d.choices = append(d.choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return m.clip(key) }))
 		for _, form := range [][3]string{{"m", "mcpc", "as a command of mcpc"}, {"c", "curl", "as a command of curl"}, {"d", "markdown", "for an issue"}, {"j", "json", "the exchange"}, {"r", "request", "the message"}} {
-			d.choices = append(d.choices, pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }))
+			d.choices = append(
+				d.choices,
+				pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }),
+			)
 		}
 	}
 	if len(d.choices) == 0 {
@@ -59,8 +63,14 @@ func (m *model) copyAs(key, form string) tea.Cmd {
 }
 
 // exportForms are what can be written.
-var exportForms = [][3]string{{"b", "bundle", "for a colleague: a double click opens it in a browser"}, {"h", "har", "HTTP archive"}, {"m", "markdown", "for an issue"},
-	{"j", "jsonl", "one exchange a line"}, {"s", "saved", "saved calls for mcpc run"}, {"w", "html", "one page"}}
+var exportForms = [][3]string{
+	{"b", "bundle", "for a colleague: a double click opens it in a browser"},
+	{"h", "har", "HTTP archive"},
+	{"m", "markdown", "for an issue"},
+	{"j", "jsonl", "one exchange a line"},
+	{"s", "saved", "saved calls for mcpc run"},
+	{"w", "html", "one page"},
+}
 
 // exportMenu offers to write what the list shows.
 func (m *model) exportMenu() tea.Cmd {
@@ -94,9 +104,13 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 			d.choices = m.exportChoices(e)
 			if title != "" {
 				d.title = "export only " + title
-				d.choices = append(d.choices[:len(d.choices)-1], pick("o", "all of the list", "not only this exchange", (*model).exportMenu))
+				d.choices = append(
+					d.choices[:len(d.choices)-1],
+					pick("o", "all of the list", "not only this exchange", (*model).exportMenu),
+				)
 			} else if key, row := m.target(); key != "" && row != nil {
-				one, name := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}, key+" "+rowTitle(row)
+				one := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}
+				name := key + " " + rowTitle(row)
 				d.choices = append(d.choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return m.exportOf(one, name) }))
 			}
 			return nil
@@ -112,7 +126,8 @@ func (m *model) exportChoices(e view.Export) (all []choice) {
 		}))
 	}
 	return append(all, pick("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
-		e.Form, e.Marked = "bundle", true
+		e.Form = "bundle"
+		e.Marked = true
 		return m.export(e)
 	}))
 }
@@ -126,7 +141,17 @@ func (m *model) export(e view.Export) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
-			return m.say("wrote " + done.File + ": " + counted(done.Rows, "exchange", "exchanges") + ", " + counted(done.Hidden, "secret hidden", "secrets hidden"))
+			return m.say(
+				"wrote " + done.File + ": " + counted(
+					done.Rows,
+					"exchange",
+					"exchanges",
+				) + ", " + counted(
+					done.Hidden,
+					"secret hidden",
+					"secrets hidden",
+				),
+			)
 		}
 	})
 }

@@ -45,7 +45,12 @@ func talkHead(c talkColumns, client, server string, w int) cells.Line {
 		line = append(line, cells.Fit(cells.Faint, "time", c.time+2))
 	}
 	if c.answer > 0 {
-		line = append(line, cells.Fit(cells.Strong, client, c.lane), cells.Blank(1), cells.Fit(cells.Strong, server, c.answer))
+		line = append(
+			line,
+			cells.Fit(cells.Strong, client, c.lane),
+			cells.Blank(1),
+			cells.Fit(cells.Strong, server, c.answer),
+		)
 	} else {
 		line = append(line, cells.Fit(cells.Strong, client+" → "+server, c.lane))
 	}
@@ -136,7 +141,11 @@ func arrowLine(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line
 		return cells.Line{cells.Fit(role, "◀ "+text, width)}
 	case a.Dir == "received" && a.Kind == "response" && c.answer > 0:
 		answer := min(max(c.answer, cells.Of(role, text).Width()), width-6)
-		head := cells.Line{cells.Blank(2), cells.Text(cells.Faint, "◀"+strings.Repeat("─", max(width-answer-4, 0))), cells.Blank(1)}
+		head := cells.Line{
+			cells.Blank(2),
+			cells.Text(cells.Faint, "◀"+strings.Repeat("─", max(width-answer-4, 0))),
+			cells.Blank(1),
+		}
 		return append(head, cells.Fit(role, text, answer))
 	case a.Dir == "received":
 		return cells.Line{cells.Fit(role, "  ◀ "+text, width)}
@@ -159,12 +168,13 @@ func leader(text string, width int, role cells.Role, arrow bool) cells.Line {
 
 // levelRole is how a line of a block is drawn.
 func levelRole(level, kind string) cells.Role {
-	switch {
-	case level == "error":
+	if level == "error" {
 		return cells.Bad
-	case level == "warning" || kind == "question":
+	}
+	if level == "warning" || kind == "question" {
 		return cells.Warn
-	case kind == "progress" || kind == "log" || kind == "remark" || kind == "notification":
+	}
+	if kind == "progress" || kind == "log" || kind == "remark" || kind == "notification" {
 		return cells.Faint
 	}
 	return cells.Plain

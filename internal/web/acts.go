@@ -81,8 +81,18 @@ var acts = sync.OnceValue(func() map[string]act {
 				made, err := a.Copy(ctx, p.Key, p.Form)
 				return text{made}, err
 			}},
-		"preview": {export, "", false, func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Preview(ctx, p.Export) }},
-		"export":  {export, "", false, func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Export(ctx, p.Export) }},
+		"preview": {
+			export,
+			"",
+			false,
+			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Preview(ctx, p.Export) },
+		},
+		"export": {
+			export,
+			"",
+			false,
+			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Export(ctx, p.Export) },
+		},
 	}
 })
 

@@ -64,7 +64,8 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 	case errors.As(err, &refused):
 		status = refused.status
 	case errors.As(err, &wrong):
-		status, said.Column = http.StatusBadRequest, wrong.Column()
+		status = http.StatusBadRequest
+		said.Column = wrong.Column()
 	case errors.Is(err, view.ErrSort):
 		status = http.StatusBadRequest
 	case errors.Is(err, view.ErrGone):

@@ -20,8 +20,14 @@ func assets() fs.FS {
 }
 
 // mediaTypes are those of the page's files.
-var mediaTypes = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+var mediaTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".mjs":  "text/javascript; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".txt":  "text/plain; charset=utf-8",
+}
 
 // asset gives a file of the page by the path of its address; nil for any other path.
 func (s *Server) asset(address string) (kind string, data []byte) {
@@ -29,7 +35,8 @@ func (s *Server) asset(address string) (kind string, data []byte) {
 	if name == "" {
 		name = "index.html"
 	}
-	if kind = mediaTypes[path.Ext(name)]; kind == "" {
+	kind = mediaTypes[path.Ext(name)]
+	if kind == "" {
 		return "", nil
 	}
 	data, err := fs.ReadFile(s.Assets, name)

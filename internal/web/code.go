@@ -48,7 +48,8 @@ func joined(files fs.FS, first string) (string, error) {
 		return "", err
 	}
 	j.out.WriteString("})();\n")
-	if script := j.out.String(); !strings.Contains(strings.ToLower(script), "</script") && !strings.Contains(script, "<!--") {
+	if script := j.out.String(); !strings.Contains(strings.ToLower(script), "</script") &&
+		!strings.Contains(script, "<!--") {
 		return script, nil
 	}
 	return "", fmt.Errorf("the page's script has what ends a script")
@@ -91,7 +92,14 @@ func (j *joiner) module(name string, first bool) (string, error) {
 		return "", nil
 	}
 	j.ended[name] = true
-	fmt.Fprintf(&j.out, "const %s = (() => {\n%s%s\nreturn {%s};\n})();\n", constant, head.String(), strings.TrimSpace(text), exports)
+	fmt.Fprintf(
+		&j.out,
+		"const %s = (() => {\n%s%s\nreturn {%s};\n})();\n",
+		constant,
+		head.String(),
+		strings.TrimSpace(text),
+		exports,
+	)
 	return constant, nil
 }
 

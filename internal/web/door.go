@@ -39,7 +39,9 @@ type page struct {
 }
 
 var (
-	errToken = errors.New("this address was used, or is older than a minute: Enter at the terminal of mcpc prints a new one")
+	errToken = errors.New(
+		"this address was used, or is older than a minute: Enter at the terminal of mcpc prints a new one",
+	)
 	errPages = errors.New("16 pages are open: close one first")
 )
 
@@ -71,10 +73,12 @@ func (d *door) enter(token string) (key string, err error) {
 		return "", errToken
 	}
 	if len(d.pages) >= mostPages {
-		oldest, found := digest{}, false
+		oldest := digest{}
+		found := false
 		for k, p := range d.pages {
 			if p.streams == 0 && (!found || p.seen.Before(d.pages[oldest].seen)) {
-				oldest, found = k, true
+				oldest = k
+				found = true
 			}
 		}
 		if !found {

@@ -39,7 +39,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) erro
 			if err != nil {
 				return nil
 			}
-			text, after = "data: "+string(raw)+"\n\n", max(after, status.Seq)
+			text = "data: " + string(raw) + "\n\n"
+			after = max(after, status.Seq)
 		}
 		if !send(text) || pause.For(ctx, status.Gap()) != nil {
 			return nil
@@ -50,6 +51,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) erro
 		if ctx.Err() != nil {
 			return nil
 		}
-		changed, after = seq > after, max(after, seq)
+		changed = seq > after
+		after = max(after, seq)
 	}
 }

@@ -85,7 +85,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	}
 	key := r.Header.Get("X-Mcpc")
 	if !s.admitted(r) || !s.door.know(key) {
-		return refusal{http.StatusUnauthorized, "this page was not let in: Enter at the terminal of mcpc prints a new address"}
+		return refusal{
+			http.StatusUnauthorized,
+			"this page was not let in: Enter at the terminal of mcpc prints a new address",
+		}
 	}
 	s.busy()
 	name, found := strings.CutPrefix(r.URL.Path, "/api/")
@@ -122,7 +125,12 @@ func (s *Server) admitted(r *http.Request) bool {
 }
 
 // limited answers a request when fewer than the most of its kind are under way.
-func (s *Server) limited(slots chan struct{}, w http.ResponseWriter, r *http.Request, next func(http.ResponseWriter, *http.Request) error) error {
+func (s *Server) limited(
+	slots chan struct{},
+	w http.ResponseWriter,
+	r *http.Request,
+	next func(http.ResponseWriter, *http.Request) error,
+) error {
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
@@ -141,10 +149,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	key, err := s.door.enter(asked.Token)
-	switch {
-	case errors.Is(err, errPages):
+	if errors.Is(err, errPages) {
 		return refusal{http.StatusTooManyRequests, err.Error()}
-	case err != nil:
+	}
+	if err != nil {
 		return refusal{http.StatusUnauthorized, err.Error()}
 	}
 	s.busy()

@@ -32,7 +32,8 @@ func (a asked) number(name string, usual int) (int, error) {
 // time reads a parameter as in "2026-01-02T15:04:05.123Z"; the zero time without one.
 func (a asked) time(name string) (t time.Time, err error) {
 	if text := a.Get(name); text != "" {
-		if t, err = time.Parse(time.RFC3339, text); err != nil {
+		t, err = time.Parse(time.RFC3339, text)
+		if err != nil {
 			err = refusal{http.StatusBadRequest, name + " is not a time"}
 		}
 	}
@@ -55,7 +56,8 @@ func (a asked) query() view.Query {
 // part reads which rows are asked for, and which part of them.
 func (a asked) part() (q view.Query, err error) {
 	q = a.query()
-	if q.From, err = a.number("from", 0); err == nil {
+	q.From, err = a.number("from", 0)
+	if err == nil {
 		q.Count, err = a.number("count", mostRows)
 	}
 	q.Count = max(0, min(q.Count, mostRows))

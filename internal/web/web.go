@@ -76,12 +76,24 @@ func New(o Options) (*Server, error) {
 	if o.Assets == nil {
 		o.Assets = assets()
 	}
-	s := &Server{Options: o, reads: make(chan struct{}, mostReads), calls: make(chan struct{}, mostCalls), bodies: make(chan struct{}, mostBodies), last: o.Now()}
+	s := &Server{
+		Options: o,
+		reads:   make(chan struct{}, mostReads),
+		calls:   make(chan struct{}, mostCalls),
+		bodies:  make(chan struct{}, mostBodies),
+		last:    o.Now(),
+	}
 	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
 		s.hosts = append(s.hosts, net.JoinHostPort(host, fmt.Sprint(addr.Port)))
 	}
 	s.door = &door{now: o.Now, rand: o.Rand, pages: map[digest]*page{}}
-	s.cookie = http.Cookie{Name: fmt.Sprint("mcpc-", addr.Port), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Value: s.door.secret()}
+	s.cookie = http.Cookie{
+		Name:     fmt.Sprint("mcpc-", addr.Port),
+		Path:     "/",
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+		Value:    s.door.secret(),
+	}
 	return s, nil
 }
 
@@ -102,8 +114,14 @@ func (s *Server) URL() string {
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: mostHeaders,
-		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    mostHeaders,
+		ErrorLog:          log.New(io.Discard, "", 0),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -116,10 +134,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	err := server.Serve(netutil.LimitListener(s.Listener, mostConnections))
 	stop(nil)
 	<-ended
-	switch {
-	case errors.Is(context.Cause(ctx), ErrIdle):
+	if errors.Is(context.Cause(ctx), ErrIdle) {
 		return ErrIdle
-	case errors.Is(err, http.ErrServerClosed):
+	}
+	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err

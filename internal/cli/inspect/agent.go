@@ -52,10 +52,10 @@ func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters st
 	f.Talking.Store(true)
 	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
 		Instructions: a.instructions(), Tools: a.tools()})
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
-	case err != nil:
+	}
+	if err != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.BadResponse, Text: "the client: " + err.Error(), Err: err})
 	}
 	return nil
@@ -92,23 +92,29 @@ type reply func(ctx context.Context, q asked) (string, json.RawMessage, error)
 
 func (a *reading) tools() []demo.Reading {
 	add := func(name, title, description, input string, do reply) demo.Reading {
-		return demo.Reading{Name: name, Title: title, Description: description, Input: input, Call: func(ctx context.Context, raw json.RawMessage) (string, json.RawMessage, error) {
-			var q asked
-			if err := json.Unmarshal(raw, &q); err != nil {
-				return "", nil, err
-			}
-			limited, cancel := context.WithTimeout(ctx, a.limit)
-			defer cancel()
-			a.loaded(limited)
-			text, structured, err := do(limited, q)
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return "", nil, told(err)
-			}
-			return text, structured, nil
-		}}
+		return demo.Reading{
+			Name:        name,
+			Title:       title,
+			Description: description,
+			Input:       input,
+			Call: func(ctx context.Context, raw json.RawMessage) (string, json.RawMessage, error) {
+				var q asked
+				if err := json.Unmarshal(raw, &q); err != nil {
+					return "", nil, err
+				}
+				limited, cancel := context.WithTimeout(ctx, a.limit)
+				defer cancel()
+				a.loaded(limited)
+				text, structured, err := do(limited, q)
+				if ctx.Err() != nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return "", nil, told(err)
+				}
+				return text, structured, nil
+			},
+		}
 	}
 	pages := func(do func(ctx context.Context, q asked) (*page, error)) reply {
 		return func(ctx context.Context, q asked) (string, json.RawMessage, error) {
@@ -124,16 +130,51 @@ func (a *reading) tools() []demo.Reading {
 		}
 	}
 	return []demo.Reading{
-		add("find", "Find exchanges", "Lists recorded exchanges that fit a filter, the newest first: key, time, client and server, method, name, how it ended, how long it took.",
-			input(filterInput+","+talkInput+`,"sort":{"type":"string","enum":["-time","time","-took","took","-size","size"],"default":"-time","description":"the order; - is from the greatest"},`+partInput), pages(a.find)),
-		add("show", "Show an exchange", "Shows one exchange by its key: facts, why it failed or took long, request, response, events, findings. The part \"request\", \"response\" or \"frames\" continues long ones: from and count are bytes of it.",
+		add(
+			"find",
+			"Find exchanges",
+			"Lists recorded exchanges that fit a filter, the newest first: key, time, client and server, method, name, how it ended, how long it took.",
+			input(
+				filterInput+","+talkInput+`,"sort":{"type":"string","enum":["-time","time","-took","took","-size","size"],"default":"-time","description":"the order; - is from the greatest"},`+partInput,
+			),
+			pages(a.find),
+		),
+		add(
+			"show",
+			"Show an exchange",
+			"Shows one exchange by its key: facts, why it failed or took long, request, response, events, findings. The part \"request\", \"response\" or \"frames\" continues long ones: from and count are bytes of it.",
 			`{"type":"object","properties":{"key":{"type":"string","description":"the key, as find has it"},"part":{"type":"string","enum":["all","request","response","frames"],"default":"all","description":"all in brief, or a part whole"},`+
-				`"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"where to begin in the part, in bytes"},"count":{"type":"integer","minimum":1,"maximum":16384,"default":8192,"description":"how many bytes of it"}},"required":["key"],"additionalProperties":false}`, a.show),
-		add("conversations", "List conversations", "Lists the conversations of clients with servers, the newest first.", input(partInput), pages(a.conversations)),
-		add("tools", "Why a client does not see a tool", "Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is usable, how often called and failed, and what keeps a client from seeing or calling it.",
-			input(filterInput+","+talkInput+","+partInput), pages(a.listTools)),
-		add("stats", "Count exchanges", "Counts exchanges by server, method and name: calls, failures, and durations (median, 95 %, longest).", input(filterInput+","+talkInput+","+partInput), pages(a.stats)),
-		add("findings", "List broken rules", "Lists exchanges that break a rule of the protocol, with the rules and how to mend them.", input(filterInput+","+talkInput+","+partInput), pages(a.findings)),
+				`"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"where to begin in the part, in bytes"},"count":{"type":"integer","minimum":1,"maximum":16384,"default":8192,"description":"how many bytes of it"}},"required":["key"],"additionalProperties":false}`,
+			a.show,
+		),
+		add(
+			"conversations",
+			"List conversations",
+			"Lists the conversations of clients with servers, the newest first.",
+			input(partInput),
+			pages(a.conversations),
+		),
+		add(
+			"tools",
+			"Why a client does not see a tool",
+			"Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is usable, how often called and failed, and what keeps a client from seeing or calling it.",
+			input(filterInput+","+talkInput+","+partInput),
+			pages(a.listTools),
+		),
+		add(
+			"stats",
+			"Count exchanges",
+			"Counts exchanges by server, method and name: calls, failures, and durations (median, 95 %, longest).",
+			input(filterInput+","+talkInput+","+partInput),
+			pages(a.stats),
+		),
+		add(
+			"findings",
+			"List broken rules",
+			"Lists exchanges that break a rule of the protocol, with the rules and how to mend them.",
+			input(filterInput+","+talkInput+","+partInput),
+			pages(a.findings),
+		),
 	}
 }
 
@@ -195,7 +236,13 @@ func (a *reading) query(q asked, more ...string) (view.Query, error) {
 		}
 		filters = append(filters, "("+text+")")
 	}
-	return view.Query{Filter: strings.Join(filters, " "), Sort: q.Sort, Talk: q.Conversation, From: q.From, Count: q.Count}, nil
+	return view.Query{
+		Filter: strings.Join(filters, " "),
+		Sort:   q.Sort,
+		Talk:   q.Conversation,
+		From:   q.From,
+		Count:  q.Count,
+	}, nil
 }
 
 // A page is a result: lines, and the entries behind them. What does not fit is left out whole.
@@ -219,9 +266,11 @@ func (p *page) add(line string, item any) bool {
 	raw, err := safe(item, nil)
 	line = term.Block(line)
 	if len(raw) > mostItem || len(line) > mostItem {
-		raw, line = brief(raw), term.Shortened(line, mostItem/4)
+		raw = brief(raw)
+		line = term.Shortened(line, mostItem/4)
 	}
-	if p.full = p.full || err != nil || p.lines.Len()+len(line) > mostText || p.size+len(raw) > mostText; p.full {
+	p.full = p.full || err != nil || p.lines.Len()+len(line) > mostText || p.size+len(raw) > mostText
+	if p.full {
 		return false
 	}
 	p.lines.WriteString(line + "\n")
@@ -265,7 +314,8 @@ func (p *page) end() (string, json.RawMessage, error) {
 func (p *page) incomplete(out map[string]any) string {
 	text := fmt.Sprintf("NOT COMPLETE: %d %s so far", p.total, p.name)
 	if p.pending > 0 {
-		out["searched"], out["of"] = max(p.rows-p.pending, 0), p.rows
+		out["searched"] = max(p.rows-p.pending, 0)
+		out["of"] = p.rows
 		text += fmt.Sprintf(", %d of %s searched", max(p.rows-p.pending, 0), english.Plural(p.rows, "exchange"))
 	}
 	if p.loading {
@@ -325,7 +375,8 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 }
 
 func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
-	all, pending := a.v.Conversations(), 0
+	all := a.v.Conversations()
+	pending := 0
 	if a.filter != "" {
 		within := map[string]bool{}
 		var err error
@@ -341,8 +392,25 @@ func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 		if c.Live {
 			state = "live"
 		}
-		return term.Line(fmt.Sprintf("%s  %s → %s (%s)  %s  %s  %s, %d open, %d failed  %s to %s", c.ID, c.Client, cmp.Or(c.Server, c.Target), c.Target, c.Revision, state,
-			english.Plural(c.Rows, "exchange"), c.Open, c.Failed, c.Began.Format("2006-01-02 15:04:05"), c.Last.Format("15:04:05")))
+		return term.Line(
+			fmt.Sprintf(
+				"%s  %s → %s (%s)  %s  %s  %s, %d open, %d failed  %s to %s",
+				c.ID,
+				c.Client,
+				cmp.Or(c.Server, c.Target),
+				c.Target,
+				c.Revision,
+				state,
+				english.Plural(
+					c.Rows,
+					"exchange",
+				),
+				c.Open,
+				c.Failed,
+				c.Began.Format("2006-01-02 15:04:05"),
+				c.Last.Format("15:04:05"),
+			),
+		)
 	}), pending), nil
 }
 
@@ -351,7 +419,8 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	query.From, query.Count = 0, 0
+	query.From = 0
+	query.Count = 0
 	found, err := view.Searched(ctx, a.v, query) // Tools waits for this search without a limit
 	if err != nil {
 		return nil, err
@@ -368,7 +437,16 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 		all[i].Description = term.Shortened(all[i].Description, 200)
 	}
 	return some("tools", all, q, func(t view.Tool) string {
-		line := fmt.Sprintf("%s  %s  listed: %s  page: %s  schema: %s  called %d, failed %d", cmp.Or(t.Server, t.Target), t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Failed)
+		line := fmt.Sprintf(
+			"%s  %s  listed: %s  page: %s  schema: %s  called %d, failed %d",
+			cmp.Or(t.Server, t.Target),
+			t.Name,
+			t.Listed,
+			t.Page,
+			t.Schema,
+			t.Called,
+			t.Failed,
+		)
 		for _, more := range []struct{ name, text string }{{"why not", t.Reason}, {"changed", t.Changed}, {"last error", term.Shortened(t.LastError, 160)}, {"last", t.LastRow}} {
 			if more.text != "" {
 				line += "  " + more.name + ": " + more.text
@@ -416,8 +494,10 @@ func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 		if r.Failed {
 			c.Failed++
 		}
-		if c.seconds = append(c.seconds, r.Seconds); r.Seconds >= c.Longest {
-			c.Longest, c.Key = r.Seconds, r.Key
+		c.seconds = append(c.seconds, r.Seconds)
+		if r.Seconds >= c.Longest {
+			c.Longest = r.Seconds
+			c.Key = r.Key
 		}
 	})
 	if err != nil {
@@ -436,7 +516,19 @@ func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 		return strings.Compare(x.Server+"\n"+x.Method+"\n"+x.Name, y.Server+"\n"+y.Method+"\n"+y.Name)
 	})
 	return a.unsearched(some("groups", all, q, func(c *count) string {
-		return term.Line(fmt.Sprintf("%s  %s  %d, %d failed  p50 %.3f s  p95 %.3f s  longest %.3f s (%s)", c.Server, strings.TrimSpace(c.Method+" "+c.Name), c.Count, c.Failed, c.P50, c.P95, c.Longest, c.Key))
+		return term.Line(
+			fmt.Sprintf(
+				"%s  %s  %d, %d failed  p50 %.3f s  p95 %.3f s  longest %.3f s (%s)",
+				c.Server,
+				strings.TrimSpace(c.Method+" "+c.Name),
+				c.Count,
+				c.Failed,
+				c.P50,
+				c.P95,
+				c.Longest,
+				c.Key,
+			),
+		)
 	}), pending), nil
 }
 
@@ -470,7 +562,10 @@ func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
 		lines := sliceutil.Map(d.Findings, func(f view.Finding) string {
 			return term.Line(fmt.Sprintf("    %s %s: %s %s", f.Severity, f.Rule, f.Text, f.Fix))
 		})
-		if !p.add(strings.Join(append([]string{liveview.RowLine(row)}, lines...), "\n"), broken{row.Key, row.Method, row.Name, append([]view.Finding{}, d.Findings...)}) {
+		if !p.add(
+			strings.Join(append([]string{liveview.RowLine(row)}, lines...), "\n"),
+			broken{row.Key, row.Method, row.Name, append([]view.Finding{}, d.Findings...)},
+		) {
 			break
 		}
 	}

@@ -98,9 +98,11 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 		}
 	}
 	if len(args) > 0 && recorded.NamesFile(args[0]) {
-		o.file, args = args[0], args[1:]
+		o.file = args[0]
+		args = args[1:]
 	}
-	if o.words = args; o.filter != "" {
+	o.words = args
+	if o.filter != "" {
 		o.words = append([]string{o.filter}, args...)
 	}
 	if _, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{}); err != nil {
@@ -132,25 +134,44 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 // mistaken returns the error for words that name a server and no recording or filter, nil for other words.
 func mistaken(f *cmdutil.Factory, words []string) error {
 	if argv := meant.ServerCommand(words); argv != nil {
-		return usage.New("inspect takes a recording and a filter, and a server's command after --", "did you mean "+meant.CommandStarting(f, "inspect", argv)+"?")
+		return usage.New(
+			"inspect takes a recording and a filter, and a server's command after --",
+			"did you mean "+meant.CommandStarting(f, "inspect", argv)+"?",
+		)
 	}
 	if len(words) == 0 || !cmdutil.IsURL(words[0]) {
 		return nil
 	}
 	url := shellwords.Quote(words[0])
-	return usage.New("inspect takes a recording and a filter, and no URL",
-		wire.Run("proxy --to "+url+" --tui")+" shows what other clients send there, "+wire.Run("inspect 'target:\""+words[0]+"\"'")+" what is recorded of it")
+	return usage.New(
+		"inspect takes a recording and a filter, and no URL",
+		wire.Run(
+			"proxy --to "+url+" --tui",
+		)+" shows what other clients send there, "+wire.Run(
+			"inspect 'target:\""+words[0]+"\"'",
+		)+" what is recorded of it",
+	)
 }
 
 // power reads --allow.
 func (o *options) power() error {
 	for _, word := range o.allow {
 		if !slices.Contains(Allowed, word) {
-			return usage.New(fmt.Sprintf("unknown value %q for --allow", word), suggest.DidYouMean("--allow %s", word, Allowed, wire.Hint("it is one or more of "+strings.Join(Allowed, ", "))))
+			return usage.New(
+				fmt.Sprintf("unknown value %q for --allow", word),
+				suggest.DidYouMean("--allow %s", word, Allowed, wire.Hint("it is one or more of "+strings.Join(Allowed, ", "))),
+			)
 		}
 	}
 	allows := func(word string) bool { return !o.web || slices.Contains(o.allow, word) }
-	o.allowed = view.Powers{Resend: allows("resend"), Call: allows("call"), Intercept: allows("intercept"), Mark: true, Export: true, Files: !o.web}
+	o.allowed = view.Powers{
+		Resend:    allows("resend"),
+		Call:      allows("call"),
+		Intercept: allows("intercept"),
+		Mark:      true,
+		Export:    true,
+		Files:     !o.web,
+	}
 	return nil
 }
 
@@ -165,25 +186,31 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if hidden && o.file == "" {
 		return noTerminal(wire.Run("log --follow") + " prints lines")
 	}
-	v, out := liveview.Open(f, liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")})
+	v, out := liveview.Open(
+		f,
+		liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")},
+	)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	f.Talking.Store(true)
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
-	switch {
-	case hidden:
+	if hidden {
 		return noTerminal(wire.Run("log "+shellwords.Quote(o.file)) + " prints lines")
-	case v.Status().File && (slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")):
-		return usage.New("--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent", wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it")
+	}
+	if v.Status().File && (slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")) {
+		return usage.New(
+			"--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent",
+			wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",
+		)
 	}
 	if o.argv != nil && o.filter == "" { // the user asks for this server, not for what was before
 		o.filter = liveview.FromNow(f)
 	}
-	switch {
-	case o.mcp:
+	if o.mcp {
 		return agent(ctx, f, v, o.filter)
-	case o.web:
+	}
+	if o.web {
 		if o.argv != nil {
 			if out := v.Actor.Start(ctx, o.argv); !out.Good() {
 				return cmdutil.Exit(out)
@@ -198,8 +225,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	return terminalOf(ctx, f, v, o)
 }
 
-// terminalOf shows the view at the terminal while it starts the server of the command, which may take long: what is typed
-// meanwhile belongs to the view. A server that cannot be started ends it.
+// terminalOf shows the view at the terminal while it starts the server of the command, which may take long:
+// what is typed meanwhile belongs to the view. A server that cannot be started ends it.
 func terminalOf(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

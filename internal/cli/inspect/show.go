@@ -78,7 +78,8 @@ func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, e
 		out.Response, err = a.body(ctx, q, d.Response)
 	case "frames":
 		raw, failed := jsonraw.Marshal(d.Frames)
-		out.Frames, err = pieceOf(string(raw), q.From, min(q.Count, mostText/2)), failed
+		out.Frames = pieceOf(string(raw), q.From, min(q.Count, mostText/2))
+		err = failed
 	default:
 		out, err = a.whole(d)
 	}
@@ -95,10 +96,10 @@ func (a *reading) within(ctx context.Context, key string) error {
 		return nil
 	}
 	found, err := view.Searched(ctx, a.v, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
-	switch {
-	case err != nil || found.Total > 0:
+	if err != nil || found.Total > 0 {
 		return err
-	case found.Pending > 0:
+	}
+	if found.Pending > 0 {
 		return errUnsearched
 	}
 	return errBeside
@@ -131,7 +132,8 @@ func (a *reading) whole(d view.Detail) (shown, error) {
 			return nil
 		}
 		p := pieceOf(b.Text, 0, briefBody)
-		if p.Bytes = b.Bytes; len(p.Text) < b.Bytes {
+		p.Bytes = b.Bytes
+		if len(p.Text) < b.Bytes {
 			p.Next = len(p.Text)
 		}
 		return p

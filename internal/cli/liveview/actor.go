@@ -76,8 +76,8 @@ func NewActor(o ActorOptions) *Actor {
 	return a
 }
 
-// Start starts the server of a command, whose tools can be tried from then on; the views may run meanwhile. What it is asked is
-// recorded as what the command of f asks.
+// Start starts the server of a command, whose tools can be tried from then on; the views may run meanwhile.
+// What it is asked is recorded as what the command of f asks.
 func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	f := a.Factory.Invocation()
 	f.Record.Many = true
@@ -88,7 +88,8 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 		return out
 	}
 	a.own.Store(c)
-	if _, out = c.Listed(ctx, connect.ToolKind, nil); out.Kind == wire.Signal {
+	_, out = c.Listed(ctx, connect.ToolKind, nil)
+	if out.Kind == wire.Signal {
 		return out
 	}
 	return wire.Outcome{} // a server without tools can be looked at
@@ -134,7 +135,10 @@ func (a *Actor) apart() *cmdutil.Factory {
 		}
 		return a.Factory.Getenv(name)
 	}
-	g.Headers, g.HeaderFiles, g.Auth.TokenFile, g.Auth.Account = nil, nil, "", ""
+	g.Headers = nil
+	g.HeaderFiles = nil
+	g.Auth.TokenFile = ""
+	g.Auth.Account = ""
 	g.Record.Quiet.Store(true)
 	a.settle(g)
 	return g
@@ -142,8 +146,14 @@ func (a *Actor) apart() *cmdutil.Factory {
 
 // settle keeps an invocation from the terminal, which is the view's, and has the view ask.
 func (a *Actor) settle(g *cmdutil.Factory) {
-	g.JSON, g.Wire, g.Jq, g.Output, g.Explain, g.Verbose = false, false, "", "", false, 0
-	g.OutStyle, g.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
+	g.JSON = false
+	g.Wire = false
+	g.Jq = ""
+	g.Output = ""
+	g.Explain = false
+	g.Verbose = 0
+	g.OutStyle = term.Style{Width: 80}
+	g.ErrStyle = term.Style{Width: 80}
 	g.Typist = &console.Typist{In: strings.NewReader("")}
 	g.Progress = term.NewProgress(io.Discard, g.ErrStyle, g.Now)
 	g.UI = a.user

@@ -47,16 +47,27 @@ func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check
 	if err != nil {
 		return elicit.NoForm(err)
 	}
-	answer := u.a.ask(ctx, &asking{Question: view.Question{Server: from, Method: q.Method, Message: form.Message, Schema: form.Schema, Params: q.Params},
-		check: func(is view.Answer) error {
-			if is.Action != "accept" {
+	answer := u.a.ask(
+		ctx,
+		&asking{
+			Question: view.Question{
+				Server:  from,
+				Method:  q.Method,
+				Message: form.Message,
+				Schema:  form.Schema,
+				Params:  q.Params,
+			},
+			check: func(is view.Answer) error {
+				if is.Action != "accept" {
+					return nil
+				}
+				for _, f := range append(form.Check(is.Content), check(form.Schema, is.Content)...) {
+					return errors.New(f.Where + " " + f.Text)
+				}
 				return nil
-			}
-			for _, f := range append(form.Check(is.Content), check(form.Schema, is.Content)...) {
-				return errors.New(f.Where + " " + f.Text)
-			}
-			return nil
-		}})
+			},
+		},
+	)
 	return answered(answer)
 }
 
@@ -77,7 +88,12 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 	if err != nil {
 		return elicit.Refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
 	}
-	answer := u.a.ask(ctx, &asking{Question: view.Question{Server: from, Method: q.Method, Message: page.Message, URL: page.URL, Params: q.Params}})
+	answer := u.a.ask(
+		ctx,
+		&asking{
+			Question: view.Question{Server: from, Method: q.Method, Message: page.Message, URL: page.URL, Params: q.Params},
+		},
+	)
 	answer.Content = nil
 	return answered(answer)
 }
@@ -85,13 +101,23 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 // WriteMessage has the user be the model. The content of an answer is a text, or the whole
 // message.
 func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
-	answer := u.a.ask(ctx, &asking{Question: view.Question{Server: from, Method: q.Method, Message: "The server requests a model's answer.", Params: q.Params},
-		check: func(is view.Answer) (err error) {
-			if is.Action == "accept" {
-				_, err = sampled(q.Params, is.Content)
-			}
-			return err
-		}})
+	answer := u.a.ask(
+		ctx,
+		&asking{
+			Question: view.Question{
+				Server:  from,
+				Method:  q.Method,
+				Message: "The server requests a model's answer.",
+				Params:  q.Params,
+			},
+			check: func(is view.Answer) (err error) {
+				if is.Action == "accept" {
+					_, err = sampled(q.Params, is.Content)
+				}
+				return err
+			},
+		},
+	)
 	if answer.Action != "accept" {
 		return client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
 	}
@@ -110,7 +136,8 @@ func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
 
 // ask waits for the user's answer; it is cancelled with the call, or the view.
 func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
-	q.Since, q.answer = a.Factory.Now(), make(chan view.Answer, 1)
+	q.Since = a.Factory.Now()
+	q.answer = make(chan view.Answer, 1)
 	a.mu.Lock()
 	a.asked++
 	q.ID = strconv.Itoa(a.asked)
@@ -157,12 +184,13 @@ var errAnswered = errors.New("the question was answered or cancelled")
 
 // Answer answers a question. An answer that does not fit is an error, and the question waits on.
 func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
-	switch {
-	case !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action):
+	if !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action) {
 		return errors.New("an answer is accept, decline or cancel, not " + is.Action)
-	case is.Content != nil && jsonraw.Valid(is.Content) != nil:
+	}
+	if is.Content != nil && jsonraw.Valid(is.Content) != nil {
 		return errors.New("the answer is not JSON")
-	case strings.Contains(id, ":"): // of a command that passes messages on
+	}
+	if strings.Contains(id, ":") { // of a command that passes messages on
 		return a.answerHeld(ctx, id, is)
 	}
 	a.mu.Lock()

@@ -38,7 +38,8 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 		err = share.As(g, form, &b, c, []*rows.Row{row})
 	case "json", "request":
 		var x *wire.Exchange
-		if x, err = row.Exchange(); err == nil && form == "json" {
+		x, err = row.Exchange()
+		if err == nil && form == "json" {
 			err = recorded.WriteExchange(&b, row, x, nil)
 		} else if err == nil && x != nil {
 			_, err = b.Write(x.Request.Raw)
@@ -76,8 +77,20 @@ type form struct {
 
 // A bundle is named so that a double click opens it in a browser.
 var forms = []form{
-	{"bundle", "", ".mcpcz.html", "application/octet-stream", true}, {"html", "", ".html", "text/html", true}, {"har", "har", ".har", "application/json", false},
-	{"markdown", "markdown", ".md", "text/markdown", false}, {"jsonl", "jsonl", ".jsonl", "application/jsonl", false}, {"saved", "mcpc-yaml", ".mcpc.yaml", "application/yaml", false},
+	{
+		"bundle",
+		"",
+		".mcpcz.html",
+		"application/octet-stream",
+		true,
+	}, {"html", "", ".html", "text/html", true}, {"har", "har", ".har", "application/json", false},
+	{
+		"markdown",
+		"markdown",
+		".md",
+		"text/markdown",
+		false,
+	}, {"jsonl", "jsonl", ".jsonl", "application/jsonl", false}, {"saved", "mcpc-yaml", ".mcpc.yaml", "application/yaml", false},
 }
 
 // Preview says what an export would have.
@@ -134,7 +147,11 @@ func (a *Actor) newFile(f form) (*os.File, error) {
 }
 
 // export copies the exchanges that are meant, and has them written.
-func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Exported, f form, write func(io.Writer) error) error) (out view.Exported, err error) {
+func (a *Actor) export(
+	ctx context.Context,
+	e view.Export,
+	use func(out *view.Exported, f form, write func(io.Writer) error) error,
+) (out view.Exported, err error) {
 	i := slices.IndexFunc(forms, func(f form) bool { return f.name == e.Form })
 	if i < 0 {
 		return out, errors.New("no such form: " + e.Form)
@@ -145,7 +162,8 @@ func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Ex
 	if err != nil {
 		return out, err
 	}
-	if out.Rows = len(keys); out.Rows == 0 {
+	out.Rows = len(keys)
+	if out.Rows == 0 {
 		return out, errors.New("no exchange to export")
 	}
 	g := a.apart()
@@ -161,7 +179,8 @@ func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Ex
 		if as := forms[i].as; as != "jsonl" && as != "markdown" {
 			rows = share.Crossing(rows)
 		}
-		if out.Hidden, err = share.HiddenIn(c); err == nil {
+		out.Hidden, err = share.HiddenIn(c)
+		if err == nil {
 			err = use(&out, forms[i], func(w io.Writer) error { return share.As(g, forms[i].as, w, c, rows) })
 		}
 	}
@@ -172,14 +191,27 @@ func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Ex
 }
 
 // exportBundle makes a bundle, which hides more.
-func exportBundle(ctx context.Context, g *cmdutil.Factory, c *rows.Capture, o share.BundleOptions, f form, out *view.Exported,
-	use func(out *view.Exported, f form, write func(io.Writer) error) error) error {
-	b, err := share.NewBundle(ctx, g, o, func() (*rows.Capture, []*rows.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} })
+func exportBundle(
+	ctx context.Context,
+	g *cmdutil.Factory,
+	c *rows.Capture,
+	o share.BundleOptions,
+	f form,
+	out *view.Exported,
+	use func(out *view.Exported, f form, write func(io.Writer) error) error,
+) error {
+	b, err := share.NewBundle(
+		ctx,
+		g,
+		o,
+		func() (*rows.Capture, []*rows.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} },
+	)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	if out.Doubts, err = b.Doubts(); err != nil {
+	out.Doubts, err = b.Doubts()
+	if err != nil {
 		return err
 	}
 	out.Hidden = b.Manifest.Hidden
@@ -206,7 +238,12 @@ func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, note
 
 // copied is a capture of its own with the exchanges of these keys, and with context those without which
 // they cannot be understood; added is how many these are. A caller closes it.
-func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key, context bool) (c *rows.Capture, added int, err error) {
+func (a *Actor) copied(
+	ctx context.Context,
+	g *cmdutil.Factory,
+	keys []live.Key,
+	context bool,
+) (c *rows.Capture, added int, err error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, 0, err
@@ -219,10 +256,12 @@ func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key,
 		}
 		var more int
 		more, err = a.copyRun(g, file, rest[:n], context)
-		added, rest = added+more, rest[n:]
+		added = added + more
+		rest = rest[n:]
 	}
 	if err == nil {
-		if c, err = rows.OpenFrom("export", file); err == nil {
+		c, err = rows.OpenFrom("export", file)
+		if err == nil {
 			return c, added, nil
 		}
 	}
@@ -245,7 +284,8 @@ func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, conte
 	all := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !meant[live.KeyOf(r)] })
 	if context {
 		more := share.WithContext(c, all)
-		added, all = len(more)-len(all), more
+		added = len(more) - len(all)
+		all = more
 	}
 	return added, c.Copy(to, all)
 }

@@ -43,17 +43,24 @@ func (p paged) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
 func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)))
 	if err != nil {
-		return cmdutil.Exit(wire.Outcome{Kind: wire.LocalIO, Text: "listening for the page: " + err.Error(), Err: err, Hint: "--port 0 takes a free port"})
+		return cmdutil.Exit(
+			wire.Outcome{
+				Kind: wire.LocalIO,
+				Text: "listening for the page: " + err.Error(),
+				Err:  err,
+				Hint: "--port 0 takes a free port",
+			},
+		)
 	}
 	s, err := web.New(web.Options{Reader: paged{v}, Actor: v.Actor, Listener: listener, Now: f.Now})
 	if err == nil {
 		err = p.serve(ctx, f, s)
 	}
-	switch {
-	case errors.Is(err, web.ErrIdle):
+	if errors.Is(err, web.ErrIdle) {
 		f.Note("no page was open for half an hour")
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving the page", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
@@ -84,7 +91,8 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 
 // print prints a new address of the page and returns it. The one before it ends.
 func (p Page) print(f *cmdutil.Factory, s *web.Server) (url string) {
-	if url = s.URL(); p.Filter != "" {
+	url = s.URL()
+	if p.Filter != "" {
 		url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
 	}
 	fmt.Fprintln(f.Stdout(), url)
@@ -101,7 +109,15 @@ func (p Page) open(f *cmdutil.Factory, url string) {
 
 // Terminal shows the view at the terminal until the user leaves it.
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
-	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: tty.File(f.Out), NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
+	o := tui.Options{
+		Reader:  v,
+		Actor:   v.Actor,
+		In:      f.In,
+		Out:     tty.File(f.Out),
+		NoColor: !f.OutStyle.Color,
+		Now:     f.Now,
+		Filter:  filter,
+	}
 	if f.HasEditor() {
 		o.Edit = func(text string) (string, error) { return f.EditText(ctx, text) }
 	}
@@ -109,10 +125,10 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 		o.Env = f.Environ()
 	}
 	err := tui.Run(ctx, o)
-	switch {
-	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
-	case err != nil:
+	}
+	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("showing the view", err))
 	}
 	return nil
@@ -121,7 +137,8 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 // Quieten keeps what f prints from the screen until restore is called, which prints the end of it.
 // Nothing else may use f meanwhile that began before.
 func Quieten(f *cmdutil.Factory) (restore func()) {
-	was, kept := f.Progress, &lastBytes{}
+	was := f.Progress
+	kept := &lastBytes{}
 	f.Progress = term.NewProgress(kept, f.ErrStyle, f.Now)
 	return func() {
 		f.Progress = was

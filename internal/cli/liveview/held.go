@@ -30,8 +30,21 @@ func (a *Actor) Held() []view.Held {
 	a.eachHeld(func(h control.Held) {
 		text, masked := a.Factory.Secrets.Bytes(h.Message)
 		safe := a.Factory.Secrets.Text
-		all = append(all, view.Held{ID: h.ID, Client: safe(h.Client), Server: safe(firstOf(h.Server, h.Target)), Dir: h.Dir, Method: safe(h.Method), Name: safe(h.Name),
-			Text: strings.ToValidUTF8(string(text), "\uFFFD"), Masked: masked, Since: h.Since, Until: h.Until})
+		all = append(
+			all,
+			view.Held{
+				ID:     h.ID,
+				Client: safe(h.Client),
+				Server: safe(firstOf(h.Server, h.Target)),
+				Dir:    h.Dir,
+				Method: safe(h.Method),
+				Name:   safe(h.Name),
+				Text:   strings.ToValidUTF8(string(text), "\uFFFD"),
+				Masked: masked,
+				Since:  h.Since,
+				Until:  h.Until,
+			},
+		)
 	})
 	return all
 }
@@ -62,13 +75,23 @@ func (a *Actor) heldQuestions() (all []view.Question) {
 }
 
 func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
-	if h.Kind != "request" || h.Dir != wire.Received.String() || !slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, h.Method) {
+	if h.Kind != "request" || h.Dir != wire.Received.String() ||
+		!slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, h.Method) {
 		return q, false
 	}
 	safe, _ := a.Factory.Secrets.Bytes(h.Message)
 	params := wire.ParseMessage(safe).Params
 	members, _ := jsonraw.Object(params)
-	q = view.Question{ID: h.ID, Server: a.Factory.Secrets.Text(firstOf(h.Server, h.Target)), Method: h.Method, Message: members.Text("message"), Params: params, Since: h.Since, Until: h.Until, Watched: true}
+	q = view.Question{
+		ID:      h.ID,
+		Server:  a.Factory.Secrets.Text(firstOf(h.Server, h.Target)),
+		Method:  h.Method,
+		Message: members.Text("message"),
+		Params:  params,
+		Since:   h.Since,
+		Until:   h.Until,
+		Watched: true,
+	}
 	if members.Text("mode") == "url" {
 		q.URL = members.Text("url")
 	} else {
@@ -189,7 +212,8 @@ func (a *Actor) Reveal(_ context.Context, id string) (text string, err error) {
 	err = control.ErrGone
 	a.eachHeld(func(h control.Held) {
 		if h.ID == id {
-			text, err = string(h.Message), nil
+			text = string(h.Message)
+			err = nil
 		}
 	})
 	return text, err

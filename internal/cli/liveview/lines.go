@@ -43,7 +43,15 @@ func RowLine(r view.Row) string {
 	if state == "done" || state == "" {
 		state = r.Channel
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s  %s  %.3f s", r.Key, r.Time.Format("2006-01-02 15:04:05.000"), who, strings.TrimSpace(r.Method+" "+r.Name), state, r.Seconds)
+	line := fmt.Sprintf(
+		"%s  %s  %s  %s  %s  %.3f s",
+		r.Key,
+		r.Time.Format("2006-01-02 15:04:05.000"),
+		who,
+		strings.TrimSpace(r.Method+" "+r.Name),
+		state,
+		r.Seconds,
+	)
 	for _, more := range []string{r.Text, r.Notes} {
 		if more != "" {
 			line += "  " + term.Shortened(term.Line(more), 120)

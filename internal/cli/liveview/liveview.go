@@ -49,10 +49,12 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*rows.Capture, error) { return recorded.OpenFile(f, path) },
 		Hide: func(c *rows.Capture) { f.HideIn(c) }}
-	title, file := "all recordings", false
+	title := "all recordings"
+	file := false
 	var out wire.Outcome
 	if o.Path != "" {
-		if file, out = opened(f, &how); !out.Good() {
+		file, out = opened(f, &how)
+		if !out.Good() {
 			return nil, out
 		}
 		title = filepath.Base(o.Path)
@@ -68,19 +70,33 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	if st, failed := state.Open(f.State); failed == nil {
 		how.Marks = st.Private("marks")
 	}
-	if v.store, err = live.New(how); err != nil {
+	v.store, err = live.New(how)
+	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	v.Actor = NewActor(ActorOptions{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.store.Raise,
-		Open: func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) }})
-	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
-		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: func(text string) (bool, string) {
-			key, ok := live.ParseKey(text)
-			if !ok {
-				return false, ""
-			}
-			return v.store.MarkOf(key)
-		}})
+	v.Actor = NewActor(
+		ActorOptions{
+			Factory:   f,
+			Reader:    v,
+			Marks:     v.store,
+			Powers:    o.Powers,
+			Exec:      o.Exec,
+			Elsewhere: o.Path != "",
+			Changed:   v.store.Raise,
+			Open:      func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) },
+		},
+	)
+	v.Views = view.New(
+		v.store,
+		view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
+			Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: func(text string) (bool, string) {
+				key, ok := live.ParseKey(text)
+				if !ok {
+					return false, ""
+				}
+				return v.store.MarkOf(key)
+			}},
+	)
 	return v, out
 }
 
@@ -99,7 +115,9 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 	}
 	again := how.Open
 	how.Open = func(path string) (c *rows.Capture, err error) {
-		if c, first = first, nil; c != nil {
+		c = first
+		first = nil
+		if c != nil {
 			return c, nil
 		}
 		return again(path)

@@ -23,7 +23,8 @@ func (a *Actor) Describe(tools []view.Tool) {
 		s, known := servers[t.Target]
 		if !known {
 			s = server{before: "mcpc call ", after: " -- " + t.Target}
-			if address := addressOf(t.Target); address == connect.DemoEndpoint || recorded.IsAddress(address) || named(g, address) {
+			if address := addressOf(t.Target); address == connect.DemoEndpoint || recorded.IsAddress(address) ||
+				named(g, address) {
 				s = server{before: "mcpc -s " + shellwords.Quote(address) + " call "}
 			}
 			if _, err := a.reach(g, t.Target); err != nil {
@@ -31,7 +32,8 @@ func (a *Actor) Describe(tools []view.Tool) {
 			}
 			servers[t.Target] = s
 		}
-		t.Command, t.Refused = []string{s.before + shellwords.Quote(t.Name) + " ", s.after}, s.refused
+		t.Command = []string{s.before + shellwords.Quote(t.Name) + " ", s.after}
+		t.Refused = s.refused
 	}
 }
 
@@ -41,12 +43,13 @@ func (a *Actor) reach(g *cmdutil.Factory, recordedTarget string) (string, error)
 		return "", nil
 	}
 	address := addressOf(recordedTarget)
-	switch {
-	case !a.ActorOptions.Powers.Call:
+	if !a.ActorOptions.Powers.Call {
 		return "", notAllowed("call")
-	case a.reachable(g, address):
+	}
+	if a.reachable(g, address) {
 		return address, nil
-	case recorded.IsAddress(address):
+	}
+	if recorded.IsAddress(address) {
 		return "", errors.New("the address of this server has a secret, which is not recorded: mcpc -s URL call TOOL")
 	}
 	return "", errors.New("a view starts no recorded command: mcpc inspect -- " + address)

@@ -76,7 +76,8 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	}
 	call := client.Call{Method: row.Method, Params: found.Params(), Progress: true}
 	if message != nil {
-		if call.Method, call.Params, err = edited(message); err != nil {
+		call.Method, call.Params, err = edited(message)
+		if err != nil {
 			return view.Sent{}, err
 		}
 	}
@@ -84,7 +85,8 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 		return view.Sent{}, failed(g, out)
 	}
 	r := request{method: call.Method, resent: recorded.NameOf(row), about: string(call.Params)}
-	if r.server, err = a.serverOf(g, found); err != nil {
+	r.server, err = a.serverOf(g, found)
+	if err != nil {
 		return view.Sent{}, err
 	}
 	r.do = func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent) {
@@ -96,10 +98,10 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 
 // lacking is the consent without which a call was not sent.
 func lacking(out wire.Outcome, tool bool) consent {
-	switch {
-	case tool && out.Kind == wire.Refused && out.Phase == "arguments":
+	if tool && out.Kind == wire.Refused && out.Phase == "arguments" {
 		return destructive
-	case tool && out.Kind == wire.InvalidArguments:
+	}
+	if tool && out.Kind == wire.InvalidArguments {
 		return unfitting
 	}
 	return 0
@@ -122,7 +124,8 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	g := a.apart()
 	r := request{method: "tools/call", about: call.Tool + "\n" + string(call.Arguments)}
 	var err error
-	if r.server, err = a.reach(g, call.Target); err != nil {
+	r.server, err = a.reach(g, call.Target)
+	if err != nil {
 		return view.Sent{}, err
 	}
 	given, err := arguments.Parse(&g.Env, []string{string(jsonraw.OrEmpty(call.Arguments))}, "", false)
@@ -130,7 +133,11 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 		return view.Sent{}, asError(g, err)
 	}
 	r.do = func(ctx context.Context, c *connect.Conn, agreed consent) (wire.Outcome, consent) {
-		out, _ := toolcall.CallTool(ctx, c, &toolcall.Request{Name: call.Tool, Given: given, NoValidate: agreed&unfitting != 0, Yes: agreed&destructive != 0})
+		out, _ := toolcall.CallTool(
+			ctx,
+			c,
+			&toolcall.Request{Name: call.Tool, Given: given, NoValidate: agreed&unfitting != 0, Yes: agreed&destructive != 0},
+		)
 		return out, lacking(out, true)
 	}
 	return a.send(ctx, g, r, call.Confirmed)
@@ -145,7 +152,9 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 	again := "resend " + shellwords.Quote(recorded.NameOf(found.Row))
 	address := found.Address()
 	if found.Capture.Bundled() || address == "" || !a.reachable(g, address) {
-		return "", errors.New("a view starts no recorded command, and sends nothing from a bundle: mcpc " + again + " --to TARGET")
+		return "", errors.New(
+			"a view starts no recorded command, and sends nothing from a bundle: mcpc " + again + " --to TARGET",
+		)
 	}
 	return address, nil
 }
@@ -163,7 +172,9 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 		out, lacks := r.do(ctx, a.own.Load(), given)
 		return a.sent(a.Factory, r, about, out, lacks)
 	}
-	g.Server, g.ServerGiven, g.Record.Resent = r.server, true, r.resent
+	g.Server = r.server
+	g.ServerGiven = true
+	g.Record.Resent = r.resent
 	c, out := connect.Dial(ctx, &g.Env, connect.Options{})
 	var lacks consent
 	if out.Good() {

@@ -74,7 +74,10 @@ func Dial(o Options) *Group {
 
 // dirs are the directories in which no other user can have put a socket.
 func (g *Group) dirs() []string {
-	return slices.DeleteFunc(slices.Clone(g.o.Dirs), func(dir string) bool { return state.CheckHeld(filepath.Join(dir, "any")) != nil })
+	return slices.DeleteFunc(
+		slices.Clone(g.o.Dirs),
+		func(dir string) bool { return state.CheckHeld(filepath.Join(dir, "any")) != nil },
+	)
 }
 
 // Close releases all that is held for the Group.
@@ -157,12 +160,16 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 		}
 	}
 	g.mu.Lock()
-	g.on, g.wanted = on, text
+	g.on = on
+	g.wanted = text
 	peers := g.livingLocked()
 	g.mu.Unlock()
 	var orders []func()
 	for _, p := range peers {
-		orders = append(orders, func() { _, _ = p.ask(g.ctx, Order{Do: "intercept", On: on, Filter: text}) }) // one that has just ended holds nothing
+		orders = append(
+			orders,
+			func() { _, _ = p.ask(g.ctx, Order{Do: "intercept", On: on, Filter: text}) },
+		) // one that has just ended holds nothing
 	}
 	atOnce(ctx, orders)
 	g.look(ctx) // one that has just begun
@@ -191,7 +198,8 @@ func (g *Group) Decide(ctx context.Context, id string, order Order) error {
 	}
 	g.mu.Unlock()
 	var err error
-	if order.Number, err = strconv.Atoi(number); err != nil || to == nil {
+	order.Number, err = strconv.Atoi(number)
+	if err != nil || to == nil {
 		return ErrGone
 	}
 	_, err = to.ask(ctx, order)

@@ -97,18 +97,19 @@ func (g *Group) join(path string) {
 		p.hello = *reply.Hello
 	}
 	g.mu.Lock()
-	switch {
-	case p.over || err != nil:
+	if p.over || err != nil {
 		g.mu.Unlock()
 		conn.Close()
 		g.forget(path)
 		return
-	case !fits || g.ctx.Err() != nil:
+	}
+	if !fits || g.ctx.Err() != nil {
 		conn.Close()
 		p = &peer{}
 	}
 	g.peers[path] = p
-	on, text := g.on, g.wanted
+	on := g.on
+	text := g.wanted
 	g.mu.Unlock()
 	if p.conn != nil {
 		_, _ = p.ask(ctx, Order{Do: "watch"})
@@ -141,12 +142,13 @@ func (p *peer) ask(ctx context.Context, order Order) (Reply, error) {
 	defer cancel()
 	select {
 	case reply, ok := <-p.replies:
-		switch {
-		case !ok:
+		if !ok {
 			return reply, ErrGone
-		case reply.Error == ErrGone.Error():
+		}
+		if reply.Error == ErrGone.Error() {
 			return reply, ErrGone
-		case reply.Error != "":
+		}
+		if reply.Error != "" {
 			return reply, errors.New(reply.Error)
 		}
 		return reply, nil
@@ -176,7 +178,8 @@ func (p *peer) read(path string) {
 	close(p.replies)
 	p.conn.Close()
 	p.g.mu.Lock()
-	if p.over = true; p.g.peers[path] == p {
+	p.over = true
+	if p.g.peers[path] == p {
 		delete(p.g.peers, path)
 	}
 	p.g.mu.Unlock()

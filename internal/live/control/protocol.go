@@ -78,7 +78,8 @@ func Send(ctx context.Context, now time.Time, socket string, order Order) (reply
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(now.Add(orderTime))
-	if err = json.NewEncoder(conn).Encode(order); err == nil {
+	err = json.NewEncoder(conn).Encode(order)
+	if err == nil {
 		err = json.NewDecoder(io.LimitReader(conn, longestLine)).Decode(&reply)
 	}
 	return reply, err

@@ -58,7 +58,8 @@ func (s *Server) Listen(path string) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = os.Chmod(path+unreadyExt, 0o600); err == nil {
+	err = os.Chmod(path+unreadyExt, 0o600)
+	if err == nil {
 		err = os.Rename(path+unreadyExt, path)
 	}
 	if err != nil {
@@ -148,7 +149,8 @@ func (c *client) obey(order Order) (Reply, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		hello := s.Hello()
-		hello.Protocol, hello.Label = Version, s.label
+		hello.Protocol = Version
+		hello.Label = s.label
 		return Reply{Hello: &hello}, nil
 	case "label":
 		s.mu.Lock()
@@ -174,7 +176,8 @@ func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 			return reply, err
 		}
 	case "remove":
-		if reply.Removed = s.Desk.Remove(order.Number); reply.Removed == 0 && order.Number > 0 {
+		reply.Removed = s.Desk.Remove(order.Number)
+		if reply.Removed == 0 && order.Number > 0 {
 			return reply, errors.New("there is no rule with this number")
 		}
 	}
@@ -217,7 +220,8 @@ func (c *client) obeyHold(order Order) error {
 func (c *client) tell(over <-chan struct{}) {
 	changed, end := c.s.Desk.Changes()
 	defer end()
-	told, passed := map[int]bool{}, 0
+	told := map[int]bool{}
+	passed := 0
 	for {
 		held, now := c.s.Desk.List()
 		var events []Event

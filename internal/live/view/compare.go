@@ -53,7 +53,8 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 	a.compareTools(b, &out)
 	said := map[[2]string]bool{}
 	for _, key := range a.order {
-		was, is := a.calls[key], b.calls[key]
+		was := a.calls[key]
+		is := b.calls[key]
 		if is.title != "" && (was.channel != is.channel || was.text != is.text) {
 			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", was.title, is.text, was.text))
 			said[[2]string{was.method, was.name}] = true
@@ -74,7 +75,8 @@ func (v *Views) side(talk string) (*side, error) {
 		if r.Dir != wire.Sent || r.Apart {
 			return true
 		}
-		if s.stats.Add(r); !r.Open() {
+		s.stats.Add(r)
+		if !r.Open() {
 			keys = append(keys, live.KeyOf(r))
 		}
 		return true
@@ -222,7 +224,8 @@ func shifted(was, is []*rows.Group) (texts []string) {
 		if b == nil || a.Timed() == 0 || b.Timed() == 0 {
 			continue
 		}
-		before, after := a.Percentile(50), b.Percentile(50)
+		before := a.Percentile(50)
+		after := b.Percentile(50)
 		if max(before, after)-min(before, after) < leastShift || max(before, after) <= 2*min(before, after) {
 			continue
 		}
@@ -230,7 +233,16 @@ func shifted(was, is []*rows.Group) (texts []string) {
 		if after < before {
 			word = "faster"
 		}
-		texts = append(texts, fmt.Sprintf("%s is %s: p50 %s, was %s", strings.TrimSpace(a.Method+" "+a.Name), word, term.Duration(after), term.Duration(before)))
+		texts = append(
+			texts,
+			fmt.Sprintf(
+				"%s is %s: p50 %s, was %s",
+				strings.TrimSpace(a.Method+" "+a.Name),
+				word,
+				term.Duration(after),
+				term.Duration(before),
+			),
+		)
 	}
 	return texts
 }

@@ -59,18 +59,26 @@ func (m maker) detail(r *rows.Row) (Detail, error) {
 		return d, err
 	}
 	d.Row.Phases = phasesOf(x, m.endOf(r))
-	if d.Lines = linesOf(r, x, v.waits(r)); isLarge {
+	d.Lines = linesOf(r, x, v.waits(r))
+	if isLarge {
 		d.Lines = append(d.Lines, Line{Kind: "remark", Time: r.Time, Text: large.Error(), Times: 1})
 	}
 	d.Cut = storyOf(x).Text(r.Apart, v.waits(r))
-	if d.Why = whyItTook(d.Row.Phases, x); d.Row.State != stateDone {
+	d.Why = whyItTook(d.Row.Phases, x)
+	if d.Row.State != stateDone {
 		d.Why = whyOpen(d.Row)
 	}
 	d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
 	if was, sent := editedRequest(x); was.Raw != nil {
 		d.Request = bodyIn(frames, sent)
 		d.Request.Was = bodyIn(frames, was)
-		d.Facts = append(d.Facts, [2]string{"edited", "by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, mostName)})
+		d.Facts = append(
+			d.Facts,
+			[2]string{
+				"edited",
+				"by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, mostName),
+			},
+		)
 		x.Request.Raw = sent.Raw
 	}
 	v.addSchemas(&d, r, x)
@@ -158,7 +166,8 @@ func edited(all []Frame, f wire.Frame) {
 	switch {
 	case f.Held == nil || f.Held.How != "edited":
 	case f.Dir == wire.Received:
-		last.Was, last.Body = last.Body, nil
+		last.Was = last.Body
+		last.Body = nil
 	default:
 		for _, before := range slices.Backward(all[:len(all)-1]) {
 			if before.Body != nil && before.Dir == last.Dir {
@@ -234,7 +243,8 @@ func bodyOf(n int, raw []byte, size, most int) *Body {
 		b.Hex, b.Cut, b.Text = true, len(raw) > most, hex.Dump(raw[:min(len(raw), most)])
 		return b
 	}
-	if b.Cut = len(raw) > most; b.Cut {
+	b.Cut = len(raw) > most
+	if b.Cut {
 		raw = raw[:jsonraw.RuneStart(raw, most)]
 	}
 	b.Text = string(raw)
@@ -246,7 +256,8 @@ func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err 
 	n := 0
 	err = v.one(key, func(r *rows.Row) error {
 		return r.EachFrame(func(f wire.Frame) error {
-			if n++; n == frame {
+			n++
+			if n == frame {
 				raw = f.Raw
 			}
 			return nil
@@ -268,7 +279,8 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	if tool == nil {
 		return
 	}
-	d.InputSchema, d.OutputSchema = tool.InputSchema, tool.OutputSchema
+	d.InputSchema = tool.InputSchema
+	d.OutputSchema = tool.OutputSchema
 	schema, _, err := validate.Compile(tool.InputSchema)
 	if err != nil || x.Request.Raw == nil {
 		return
@@ -284,7 +296,8 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 // has them.
 func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 	for _, other := range r.Capture().Rows() {
-		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) || other.Time.After(end) || len(lines) >= mostStderr {
+		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) || other.Time.After(end) ||
+			len(lines) >= mostStderr {
 			continue
 		}
 		_ = other.EachFrame(func(f wire.Frame) error {

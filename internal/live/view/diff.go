@@ -26,7 +26,8 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 			return nil, nil, err
 		}
 	}
-	if request, err = changesIn(asked[0], asked[1]); err == nil {
+	request, err = changesIn(asked[0], asked[1])
+	if err == nil {
 		response, err = changesIn(answered[0], answered[1])
 	}
 	return request, response, err
@@ -59,10 +60,10 @@ func parts(r *rows.Row) (asked, answered json.RawMessage, err error) {
 // changesIn are the differences of two JSON values; nil is no value.
 func changesIn(a, b json.RawMessage) (changes []Change, err error) {
 	changes = []Change{}
-	switch {
-	case a == nil && b == nil:
+	if a == nil && b == nil {
 		return changes, nil
-	case a == nil || b == nil:
+	}
+	if a == nil || b == nil {
 		return append(changes, Change{Was: a, Is: b}), nil
 	}
 	was, err := jsonvalue.Parse(a)
@@ -85,7 +86,8 @@ func differ(at string, was, is *jsonvalue.Node, changes *[]Change) {
 	case is == nil:
 		*changes = append(*changes, Change{Pointer: at, Was: was.Raw})
 	case was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object:
-		a, b := was.Kids, is.Kids // sorted
+		a := was.Kids
+		b := is.Kids // sorted
 		for len(a)+len(b) > 0 {
 			switch {
 			case len(b) == 0 || len(a) > 0 && jsonvalue.CompareNames(a[0].Name, b[0].Name) < 0:
@@ -96,7 +98,8 @@ func differ(at string, was, is *jsonvalue.Node, changes *[]Change) {
 				b = b[1:]
 			default:
 				differ(jsonraw.Pointer(at, a[0].Name), a[0], b[0], changes)
-				a, b = a[1:], b[1:]
+				a = a[1:]
+				b = b[1:]
 			}
 		}
 	case was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array:

@@ -39,7 +39,8 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 			lanes[i].Title = laneTitle(r)
 		}
 		lanes[i].Bars = append(lanes[i].Bars, bar)
-		if count++; count == 1 || bar.From.Before(first) {
+		count++
+		if count == 1 || bar.From.Before(first) {
 			first = bar.From
 		}
 		ended := bar.To

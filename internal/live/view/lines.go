@@ -84,7 +84,14 @@ func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 		case f.Kind == wire.Held:
 			l.held(f)
 		case f.Kind == wire.Noise:
-			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
+			l.add(
+				Line{
+					Time:  f.Time,
+					Kind:  lineRemark,
+					Level: levelWarning,
+					Text:  "not JSON-RPC: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort),
+				},
+			)
 		case len(bytes.TrimSpace(f.Raw)) == 0: // an event that only has an id
 		default:
 			l.message(f)
@@ -134,7 +141,8 @@ func (l *liner) add(line Line) {
 func (l *liner) message(f wire.Frame) {
 	m := wire.ParseMessage(f.Raw)
 	line := Line{Dir: f.Dir.String(), Time: f.Time}
-	own, reply := f.Dir == l.x.Request.Dir, m.Traits().Reply
+	own := f.Dir == l.x.Request.Dir
+	reply := m.Traits().Reply
 	switch {
 	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
 		line.Kind, line.Text = lineRequest, requestText(f)
@@ -164,7 +172,10 @@ func (l *liner) message(f wire.Frame) {
 	case reply:
 		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+responseWords(l.r.Method, f)
 	default:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+cutText(
+			string(f.Raw[:min(len(f.Raw), 4*mostShort)]),
+			mostShort,
+		)
 	}
 	if l.x.Guessed(f) {
 		line.Text += " (perhaps of another request)"
@@ -176,11 +187,13 @@ func (l *liner) message(f wire.Frame) {
 func (l *liner) again(line *Line, m *wire.Message) {
 	since, asked := l.asked[""]
 	if !asked {
-		line.Kind, line.Text = lineRemark, "sent again"
+		line.Kind = lineRemark
+		line.Text = "sent again"
 		return
 	}
 	delete(l.asked, "")
-	line.Kind, line.Text = lineRound, "answered"
+	line.Kind = lineRound
+	line.Text = "answered"
 	params, _ := m.ParamMembers()
 	if responses := params.Value("inputResponses"); responses != nil {
 		line.Text += " " + cutJSON(responses, mostShort)
@@ -200,10 +213,10 @@ func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
 		line.Text += " after " + term.Duration(f.Time.Sub(since))
 		delete(l.asked, m.Traits().ID)
 	}
-	switch {
-	case m.Error != nil:
-		line.Text, line.Level = line.Text+": "+responseWords("", f), levelWarning
-	default:
+	if m.Error != nil {
+		line.Text = line.Text + ": " + responseWords("", f)
+		line.Level = levelWarning
+	} else {
 		result, _ := m.ResultMembers()
 		text := result.Text("action")
 		if content := result.Value("content"); content != nil {
@@ -240,7 +253,8 @@ func (l *liner) notification(line Line, m *wire.Message) {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 		line.Text = strings.TrimPrefix(m.Method, "notifications/")
 		if list := strings.TrimSuffix(line.Text, "_changed"); !listFollows(l.r, list, line.Time) {
-			line.Text, line.Level = line.Text+": no "+list+" followed", levelWarning
+			line.Text = line.Text + ": no " + list + " followed"
+			line.Level = levelWarning
 		}
 	default:
 		line.Text = strings.TrimPrefix(cutText(m.Method, mostShort), "notifications/")
@@ -252,11 +266,18 @@ func (l *liner) notification(line Line, m *wire.Message) {
 }
 
 // levels are those of a Line for the levels of log messages.
-var levels = map[string]string{"warning": levelWarning, "error": levelError, "critical": levelError, "alert": levelError, "emergency": levelError}
+var levels = map[string]string{
+	"warning":   levelWarning,
+	"error":     levelError,
+	"critical":  levelError,
+	"alert":     levelError,
+	"emergency": levelError,
+}
 
 // progressed writes all progress as one line, where the last came.
 func (l *liner) progressed(line Line, params jsonraw.Members) {
-	line.Kind, line.Times = lineProgress, 1
+	line.Kind = lineProgress
+	line.Times = 1
 	line.Text = cutText(string(params.Value("progress")), 40)
 	if phaseTotals := params.Value("total"); phaseTotals != nil {
 		line.Text += "/" + cutText(string(phaseTotals), 40)
@@ -276,7 +297,9 @@ func (l *liner) progressed(line Line, params jsonraw.Members) {
 // stand alone it is of another conversation.
 func listFollows(r *rows.Row, method string, after time.Time) bool {
 	for _, other := range r.Capture().Rows() {
-		if other.Method == method && other.Dir == wire.Sent && other.Target == r.Target && other.ClientName() == r.ClientName() && other.Time.After(after) {
+		if other.Method == method && other.Dir == wire.Sent && other.Target == r.Target &&
+			other.ClientName() == r.ClientName() &&
+			other.Time.After(after) {
 			return true
 		}
 	}
@@ -345,7 +368,8 @@ func (l *liner) ending(waits bool) {
 	case l.x.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
 		return
 	case r.Open():
-		line.Level, line.Text = levelWarning, "no answer was recorded"
+		line.Level = levelWarning
+		line.Text = "no answer was recorded"
 	case l.cutFor(r.Text):
 		return // a line says it
 	default:
@@ -360,7 +384,8 @@ func (l *liner) ending(waits bool) {
 // cutFor makes an error of the line of a cut that has a text, and reports whether there is one.
 func (l *liner) cutFor(text string) bool {
 	for i := range l.lines {
-		if line := &l.lines[i]; line.Kind == lineCut && text != "" && strings.HasSuffix(line.Text, ": "+cutText(text, mostShort)) {
+		if line := &l.lines[i]; line.Kind == lineCut && text != "" &&
+			strings.HasSuffix(line.Text, ": "+cutText(text, mostShort)) {
 			line.Level = levelError
 			return true
 		}
@@ -414,7 +439,9 @@ func requestText(f wire.Frame) string {
 func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	id := wire.ParseMessage(x.Request.Raw).ID
 	for _, f := range x.Beside {
-		if h := f.Held; h == nil || h.How != "edited" || h.Kind != "request" || f.Dir != x.Request.Dir || h.ID != string(id) || f.Raw == nil {
+		if h := f.Held; h == nil || h.How != "edited" || h.Kind != "request" || f.Dir != x.Request.Dir ||
+			h.ID != string(id) ||
+			f.Raw == nil {
 			continue
 		}
 		if f.Dir == wire.Received {
@@ -433,7 +460,12 @@ func (l *liner) held(f wire.Frame) {
 		if n > 0 && l.lines[n-1].Kind == lineHeld && l.lines[n-1].Text == line.Text {
 			l.lines = l.lines[:n-1] // that it began to be
 		}
-		line.Text = "held for " + term.Duration(time.Duration(h.Milliseconds)*time.Millisecond) + ", then " + cutText(h.How, 40)
+		line.Text = "held for " + term.Duration(
+			time.Duration(h.Milliseconds)*time.Millisecond,
+		) + ", then " + cutText(
+			h.How,
+			40,
+		)
 		if h.Why != "" {
 			line.Text += ": " + cutText(h.Why, mostShort)
 		}

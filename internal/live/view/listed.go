@@ -65,7 +65,8 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	if err != nil || x.Response.Raw == nil {
 		return nil
 	}
-	asked, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+	asked := wire.ParseMessage(x.Request.Raw)
+	answer := wire.ParseMessage(x.Response.Raw)
 	result, _ := answer.ResultMembers()
 	items, bad := answer.ResultItems("tools")
 	if answer.Result == nil || bad != nil {
@@ -98,7 +99,12 @@ func (l *Lists) define(raw json.RawMessage) *Definition {
 	d.Tool = tool
 	if problem != nil {
 		members, _ := jsonraw.Object(own)
-		d.Tool = mcp.Tool{Raw: own, Name: members.Text("name"), Description: members.Text("description"), InputSchema: members.Value("inputSchema")}
+		d.Tool = mcp.Tool{
+			Raw:         own,
+			Name:        members.Text("name"),
+			Description: members.Text("description"),
+			InputSchema: members.Value("inputSchema"),
+		}
 		d.Schema = problem.Text
 	} else if _, _, err := validate.Compile(tool.InputSchema); err != nil {
 		d.Schema = err.Error()
@@ -132,7 +138,8 @@ func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 		if p := l.Page(r); p != nil {
 			for _, t := range p.Tools {
 				if t.Name == call.Name {
-					best, rank = t, own
+					best = t
+					rank = own
 				}
 			}
 		}

@@ -67,7 +67,8 @@ func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
 			at = to
 		}
 	}
-	head, message := firstHead(x), firstMessage(x)
+	head := firstHead(x)
+	message := firstMessage(x)
 	if head != nil {
 		if t := head.HTTP.Timing; t != nil && at.Add(t.DNS+t.Connect+t.TLS).Before(head.Time) {
 			add(phaseConnect, at.Add(t.DNS+t.Connect))
@@ -114,8 +115,8 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// specialTimes are the times in which messages were held, and those in which the server waited for an answer to a request of
-// its own, or between two rounds.
+// specialTimes are the times in which messages were held, and those in which the server waited for an answer
+// to a request of its own, or between two rounds.
 func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 	for _, f := range x.Beside {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
@@ -138,7 +139,8 @@ func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 				all[i].to = f.Time
 			}
 		case f.Dir == x.Request.Dir && t.Kind == wire.Request && round >= 0:
-			all[round].to, round = f.Time, -1
+			all[round].to = f.Time
+			round = -1
 		}
 	}
 	return all
@@ -152,7 +154,8 @@ func phaseTotals(parts, special []stretch) (phases []Phase) {
 		for _, s := range special {
 			var rest []stretch
 			for _, l := range left {
-				from, to := later(l.from, s.from), earlier(l.to, s.to)
+				from := later(l.from, s.from)
+				to := earlier(l.to, s.to)
 				if !to.After(from) {
 					rest = append(rest, l)
 					continue
@@ -214,10 +217,10 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 	case phaseTLS:
 		return text + "in the TLS handshake"
 	case phaseWait:
-		switch {
-		case x.Request.Dir == wire.Received:
+		if x.Request.Dir == wire.Received {
 			return text + "waiting for the client's answer"
-		case pipe:
+		}
+		if pipe {
 			return text + "waiting for the server's first message"
 		}
 		return text + "waiting for the server's first byte"

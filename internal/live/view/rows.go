@@ -57,7 +57,8 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 	if count <= 0 {
 		count = someRows
 	}
-	total, from := len(found.Keys), q.From
+	total := len(found.Keys)
+	from := q.From
 	if from < 0 {
 		from = max(0, total+from)
 	}
@@ -106,10 +107,36 @@ func (m maker) row(key live.Key, r *rows.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
 	}
-	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(live.TalkOf(r)), Client: bounded(r.Client()), Server: bounded(r.Server()), Target: bounded(r.Target),
-		Method: bounded(r.Method), Name: bounded(r.Name), ID: bounded(r.ID), Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
-		Status: r.Status, Code: r.Code, Seconds: r.Duration.Seconds(), First: r.First.Seconds(), Sent: r.Sent, Received: r.Received,
-		Tokens: r.Size() / 4, Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: bounded(r.Text), Again: r.Again, Edited: r.Edited}
+	out := Row{
+		Key:    key.String(),
+		Time:   r.Time,
+		Talk:   talkID(live.TalkOf(r)),
+		Client: bounded(r.Client()),
+		Server: bounded(r.Server()),
+		Target: bounded(r.Target),
+		Method: bounded(
+			r.Method,
+		),
+		Name:     bounded(r.Name),
+		ID:       bounded(r.ID),
+		Dir:      r.Dir.String(),
+		State:    stateDone,
+		Channel:  r.Channel,
+		Failed:   r.Failed(),
+		Status:   r.Status,
+		Code:     r.Code,
+		Seconds:  r.Duration.Seconds(),
+		First:    r.First.Seconds(),
+		Sent:     r.Sent,
+		Received: r.Received,
+		Tokens:   r.Size() / 4,
+		Guess:    r.Guess,
+		Notes:    notes(r),
+		Findings: len(r.Findings),
+		Text:     bounded(r.Text),
+		Again:    r.Again,
+		Edited:   r.Edited,
+	}
 	if r.Within != nil {
 		out.Parent = live.KeyOf(r.Within).String()
 	}
@@ -191,7 +218,8 @@ func questions(r *rows.Row) (all []*rows.Row) {
 	}
 	for _, other := range rows[max(i, 0):] {
 		if other.Within == r && other.Dir == wire.Received {
-			if all = append(all, other); len(all) == r.Notes.Questions+r.Notes.Guessed {
+			all = append(all, other)
+			if len(all) == r.Notes.Questions+r.Notes.Guessed {
 				break
 			}
 		}

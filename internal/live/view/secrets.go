@@ -24,10 +24,14 @@ const (
 
 // Secrets returns the values that were hidden in the rows that a query selects.
 func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
-	if q.Filter = strings.TrimSpace(q.Filter); q.Filter != "" {
+	q.Filter = strings.TrimSpace(q.Filter)
+	if q.Filter != "" {
 		q.Filter = "(" + q.Filter + ") "
 	}
-	q.Filter, q.Sort, q.From, q.Count = q.Filter+"secret:*", "", -mostSearched, mostSearched
+	q.Filter = q.Filter + "secret:*"
+	q.Sort = ""
+	q.From = -mostSearched
+	q.Count = mostSearched
 	page, keys, err := v.page(ctx, q, mostSearched)
 	for err == nil && page.Pending > 0 && ctx.Err() == nil { // a list of some would say that there are no others
 		v.store.Wait(ctx, page.Seq)

@@ -88,13 +88,14 @@ func (s *story) add(f wire.Frame, x *wire.Exchange) {
 
 // breaks reports the end of a stream that did not have all that was to come on it.
 func breaks(f wire.Frame, x *wire.Exchange) bool {
-	switch {
-	case f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq:
+	if f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq {
 		return false
-	case f.Close.How == "end":
-		return x.Request.Raw != nil && f.Close.By == wire.Received && !isWholeBody(f, x) && !slices.ContainsFunc(x.Between, func(m wire.Frame) bool {
-			return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().Reply // of a round
-		})
+	}
+	if f.Close.How == "end" {
+		return x.Request.Raw != nil && f.Close.By == wire.Received && !isWholeBody(f, x) &&
+			!slices.ContainsFunc(x.Between, func(m wire.Frame) bool {
+				return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().Reply // of a round
+			})
 	}
 	return true
 }
@@ -155,10 +156,10 @@ func (c *cutting) Lossless() bool { return !c.resumed.IsZero() && c.from == c.la
 
 // lost says what did not come.
 func (c *cutting) lost() string {
-	switch {
-	case c.Lossless():
+	if c.Lossless() {
 		return "nothing lost"
-	case c.from == "":
+	}
+	if c.from == "" {
 		return "it did not name the last event, so events may be lost"
 	}
 	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.from, 60))
@@ -219,16 +220,22 @@ var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens
 
 // stream writes the line of a stream that broke or was taken up again.
 func (l *liner) stream(f wire.Frame) {
-	switch {
-	case f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "":
+	if f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "" {
 		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)
 		l.add(Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineRequest, Text: text})
 		return
-	case refused(f):
+	}
+	if refused(f) {
 		l.add(Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: notOpened(f.Close.Text)})
 		return
-	case f.Kind == wire.Head:
-		line := Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineResumed, Text: "resumed from " + cutText(f.HTTP.Field(lastEventID), 60)}
+	}
+	if f.Kind == wire.Head {
+		line := Line{
+			Dir:  wire.Sent.String(),
+			Time: f.Time,
+			Kind: lineResumed,
+			Text: "resumed from " + cutText(f.HTTP.Field(lastEventID), 60),
+		}
 		for _, c := range l.story.Cuts {
 			if c.resumed.Equal(f.Time) {
 				line.Text += ", " + term.Duration(f.Time.Sub(c.at)) + " later"

@@ -36,7 +36,8 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 			return
 		}
 		var s Stream
-		if s, err = m.stream(keys[i], r); err == nil {
+		s, err = m.stream(keys[i], r)
+		if err == nil {
 			out = append(out, s)
 		}
 	})
@@ -44,12 +45,13 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 }
 
 func isStream(r *rows.Row) bool {
-	switch {
-	case r.Dir == wire.Received && !r.Apart:
+	if r.Dir == wire.Received && !r.Apart {
 		return false
-	case r.Method == rows.MethodStream, r.LostAnswer(), isSubscription(r):
+	}
+	if r.Method == rows.MethodStream || r.LostAnswer() || isSubscription(r) {
 		return true
-	case r.Notes.Cuts+r.Notes.Resumed > 0: // the server of some was not reached
+	}
+	if r.Notes.Cuts+r.Notes.Resumed > 0 { // the server of some was not reached
 		return r.Status > 0 || !strings.HasPrefix(r.Text, "dial ")
 	}
 	return r.Open() && r.Kinds.Has(wire.Event)
@@ -60,10 +62,9 @@ func isSubscription(r *rows.Row) bool { return strings.HasPrefix(r.Method, "subs
 // stream is a row as a Stream.
 func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
-	switch {
-	case isSubscription(r):
+	if isSubscription(r) {
 		out.What = "subscription"
-	case !r.Apart:
+	} else if !r.Apart {
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
 	x, err := readExchange(r, mostBytes)
@@ -76,7 +77,9 @@ func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	story := storyOf(x)
 	waits := m.v.waits(r)
 	out.Open = waits
-	out.Events, out.LastID, out.Problem = story.Events, story.Last, len(story.Cuts) > 0
+	out.Events = story.Events
+	out.LastID = story.Last
+	out.Problem = len(story.Cuts) > 0
 	if r.Apart {
 		out.Open = !m.v.File && !r.RunOver() && !story.Ended
 	}
@@ -92,7 +95,8 @@ func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	case out.Open:
 		out.Text = "open"
 	case r.Failed():
-		out.Text, out.Problem = outcomeWords(r), true
+		out.Text = outcomeWords(r)
+		out.Problem = true
 	default:
 		out.Text = "ended"
 	}

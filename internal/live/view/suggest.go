@@ -43,7 +43,8 @@ func (v *Views) Suggest(text string) []Suggestion {
 	word := text[strings.LastIndexAny(text, " (")+1:]
 	sign := ""
 	if strings.HasPrefix(word, "-") {
-		sign, word = "-", word[1:]
+		sign = "-"
+		word = word[1:]
 	}
 	field, begun, both := strings.Cut(word, ":")
 	out := []Suggestion{}
@@ -58,7 +59,8 @@ func (v *Views) Suggest(text string) []Suggestion {
 	field = strings.ToLower(field)
 	before := field + ":"
 	if i := strings.LastIndexByte(begun, ','); i >= 0 {
-		before, begun = before+begun[:i+1], begun[i+1:]
+		before = before + begun[:i+1]
+		begun = begun[i+1:]
 	}
 	begun = strings.TrimPrefix(begun, `"`)
 	values := slices.DeleteFunc(v.values(field), func(s Suggestion) bool { return place(s, begun) < 0 })
@@ -117,7 +119,8 @@ func (v *Views) values(field string) []Suggestion {
 func (v *Views) eachNewest(look func(r *rows.Row)) {
 	skip := max(0, v.store.Status().Rows-mostCounted)
 	_ = v.each(Query{}, func(r *rows.Row) bool {
-		if skip--; skip < 0 {
+		skip--
+		if skip < 0 {
 			look(r)
 		}
 		return true

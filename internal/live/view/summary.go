@@ -72,7 +72,9 @@ func requestWords(m *wire.Message) string {
 		return m.Method + " " + cutText(params.Text("uri"), mostShort)
 	case "initialize":
 		client, _ := jsonraw.Object(params.Value("clientInfo"))
-		return strings.TrimSpace("initialize " + cutText(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
+		return strings.TrimSpace(
+			"initialize " + cutText(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort),
+		)
 	}
 	if cursor := params.Text("cursor"); cursor != "" {
 		return cutText(m.Method, mostShort) + " from " + cutText(cursor, mostCursor)
@@ -115,10 +117,10 @@ func responseWords(method string, f wire.Frame) string {
 		return fmt.Sprintf("error %d: %s", m.Error.Code, cutText(m.Error.Message, mostLong))
 	}
 	result, err := m.ResultMembers()
-	switch {
-	case m.Result == nil:
+	if m.Result == nil {
 		return "no JSON-RPC response: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
-	case err != nil:
+	}
+	if err != nil {
 		return "result " + cutJSON(m.Result, mostShort)
 	}
 	if m.Traits().More {
@@ -142,10 +144,14 @@ func responseWords(method string, f wire.Frame) string {
 	case "initialize", "server/discover":
 		return serverText(result)
 	case "elicitation/create":
-		return strings.TrimSpace(cutText(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort))
+		return strings.TrimSpace(
+			cutText(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort),
+		)
 	case "sampling/createMessage":
 		content, _ := jsonraw.Object(result.Value("content"))
-		return strings.TrimSpace(cutText(result.Text("model"), mostShort) + ` "` + cutText(content.Text("text"), mostShort) + `"`)
+		return strings.TrimSpace(
+			cutText(result.Text("model"), mostShort) + ` "` + cutText(content.Text("text"), mostShort) + `"`,
+		)
 	case "ping":
 		return "ok"
 	}
@@ -169,7 +175,8 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	first := ""
 	for _, raw := range blocks {
 		block, _ := jsonraw.Object(raw)
-		if first = block.Text("text"); first != "" {
+		first = block.Text("text")
+		if first != "" {
 			break
 		}
 	}
@@ -179,10 +186,10 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	if items := itemsOf(result, first); items >= 0 {
 		return "ok, " + english.Plural(items, "item") + ", " + sizeText(bytes)
 	}
-	switch {
-	case len(blocks) > 1:
+	if len(blocks) > 1 {
 		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeText(bytes)
-	case len(first) > 0 && len(first) <= mostShort:
+	}
+	if len(first) > 0 && len(first) <= mostShort {
 		return "ok: " + cutText(first, mostShort)
 	}
 	return "ok, " + sizeText(bytes)

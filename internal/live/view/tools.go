@@ -36,10 +36,9 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	}
 	if err == nil {
 		err = v.each(Query{Talk: q.Talk}, func(r *rows.Row) bool {
-			switch {
-			case r.Method == ToolsList && r.Dir == wire.Sent && !r.Open():
+			if r.Method == ToolsList && r.Dir == wire.Sent && !r.Open() {
 				lists = append(lists, live.KeyOf(r))
-			case r.Apart || r.Notes.Notifications > 0:
+			} else if r.Apart || r.Notes.Notifications > 0 {
 				heard = append(heard, live.KeyOf(r))
 			}
 			if !asks || talks[live.TalkOf(r)] {
@@ -172,20 +171,22 @@ func (t *toolTable) list(r *rows.Row) {
 	if p == nil {
 		return
 	}
-	s, client := t.server(r), clientOf(r)
+	s := t.server(r)
+	client := clientOf(r)
 	c := s.clients[client]
 	if c == nil {
 		c = &fetched{}
 		s.clients[client] = c
 	}
-	switch {
-	case p.Cursor == "":
+	if p.Cursor == "" {
 		c.last = &listing{}
 		s.lists = append(s.lists, c.last)
-	case c.last == nil || c.last.complete() || c.last.next() != p.Cursor: // of a list that was not seen to begin
+	} else if c.last == nil || c.last.complete() || c.last.next() != p.Cursor { // of a list that was not seen to begin
 		c.last = &listing{}
 	}
-	c.last.pages, c.last.at, c.changed = append(c.last.pages, p), r.Time, time.Time{}
+	c.last.pages = append(c.last.pages, p)
+	c.last.at = r.Time
+	c.changed = time.Time{}
 	if c.last.complete() {
 		c.whole = c.last
 	}
@@ -305,7 +306,10 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 		out.LastRow = f.lastRow.String()
 	}
 	if d := f.last; d != nil {
-		out.Listed, out.Description, out.InputSchema, out.Schema = "yes", d.Description, d.InputSchema, d.Schema
+		out.Listed = "yes"
+		out.Description = d.Description
+		out.InputSchema = d.InputSchema
+		out.Schema = d.Schema
 		out.Bytes = len(d.Raw)
 		_, out.Page = s.page(name)
 		if f.first != d {
@@ -346,7 +350,8 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 		if c.last.has(name) > 0 || c.list().has(name) > 0 {
 			continue
 		}
-		fetched, complete := len(c.list().pages), c.list().complete()
+		fetched := len(c.list().pages)
+		complete := c.list().complete()
 		switch {
 		case !complete && f.last != nil:
 			page := max(page, fetched+1)
@@ -402,8 +407,16 @@ func (s *serverTools) unseen() []Tool {
 		return nil
 	}
 	clients := strings.Join(slices.Sorted(maps.Keys(s.clients)), " and ")
-	return []Tool{{Server: s.name, Target: s.target, Name: fmt.Sprintf("(tools on page %d)", deepest+1), Listed: "no", Page: fmt.Sprintf("%d", deepest+1),
-		Reason: fmt.Sprintf("the list has a page %d, which was not fetched by %s", deepest+1, clients)}}
+	return []Tool{
+		{
+			Server: s.name,
+			Target: s.target,
+			Name:   fmt.Sprintf("(tools on page %d)", deepest+1),
+			Listed: "no",
+			Page:   fmt.Sprintf("%d", deepest+1),
+			Reason: fmt.Sprintf("the list has a page %d, which was not fetched by %s", deepest+1, clients),
+		},
+	}
 }
 
 // addErrors adds the last error of each tool, for which the answers are read.
@@ -412,7 +425,8 @@ func (t *toolTable) addErrors(tools []Tool) {
 	var at []int
 	for i, tool := range tools {
 		if s := t.servers[tool.Target]; s.tools[tool.Name] != nil && s.tools[tool.Name].lastFailed != nil {
-			keys, at = append(keys, *s.tools[tool.Name].lastFailed), append(at, i)
+			keys = append(keys, *s.tools[tool.Name].lastFailed)
+			at = append(at, i)
 		}
 	}
 	t.v.store.Look(keys, func(i int, r *rows.Row) {

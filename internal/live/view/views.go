@@ -71,8 +71,21 @@ func (v *Views) Conversations() []Conversation {
 	out := make([]Conversation, len(all))
 	few := v.File && v.store.Status().Rows <= fewRows
 	for i, c := range all {
-		out[i] = Conversation{ID: talkID(c.Talk), Client: bounded(c.Client), Server: bounded(c.Server), Target: bounded(c.Target), By: c.By, Revision: c.Revision,
-			Began: c.Began, Last: c.Last, Rows: c.Rows, Open: c.Open, Failed: c.Failed, Live: !c.Over && !v.File, First: c.First && !few}
+		out[i] = Conversation{
+			ID:       talkID(c.Talk),
+			Client:   bounded(c.Client),
+			Server:   bounded(c.Server),
+			Target:   bounded(c.Target),
+			By:       c.By,
+			Revision: c.Revision,
+			Began:    c.Began,
+			Last:     c.Last,
+			Rows:     c.Rows,
+			Open:     c.Open,
+			Failed:   c.Failed,
+			Live:     !c.Over && !v.File,
+			First:    c.First && !few,
+		}
 	}
 	return out
 }
@@ -142,7 +155,8 @@ func Searched(ctx context.Context, r Reader, q Query) (Page, error) {
 // EachRow calls look with all rows of a query, as far as they are searched when ctx ends. It returns how
 // many exchanges are not searched.
 func EachRow(ctx context.Context, r Reader, q Query, look func(Row)) (pending int, err error) {
-	q.From, q.Count = 0, mostRows
+	q.From = 0
+	q.Count = mostRows
 	for {
 		page, err := Searched(ctx, r, q)
 		if err != nil {

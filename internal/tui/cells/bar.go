@@ -33,17 +33,20 @@ func Bar(parts []Part, whole float64, width int) (line Line) {
 	if whole <= 0 || width <= 0 {
 		return Line{Blank(width)}
 	}
-	at, used := 0.0, 0
+	at := 0.0
+	used := 0
 	for _, p := range parts {
 		at += p.Size
 		to := min(int(at/whole*float64(width)+0.5), width)
 		if n := to - used; n > 0 {
 			m := Mark(p.Name)
-			line, used = append(line, Span{strings.Repeat(m.text, n), m.role}), to
+			line = append(line, Span{strings.Repeat(m.text, n), m.role})
+			used = to
 		}
 	}
 	if used == 0 {
-		line, used = append(line, Span{"▏", Accent}), 1
+		line = append(line, Span{"▏", Accent})
+		used = 1
 	}
 	return append(line, Blank(width-used))
 }

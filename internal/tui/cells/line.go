@@ -98,7 +98,8 @@ func (l Line) To(width int) Line {
 
 // Between puts left and right at the ends of width columns; the right gives way.
 func Between(left, right Line, width int) Line {
-	l, r := left.Width(), right.Width()
+	l := left.Width()
+	r := right.Width()
 	if l+r+1 > width {
 		return left.To(width)
 	}
@@ -143,7 +144,8 @@ func hard(r Role, text string, width int) (lines []Line) {
 		if head == "" {
 			break
 		}
-		lines, text = append(lines, Line{{head, r}}), text[len(head):]
+		lines = append(lines, Line{{head, r}})
+		text = text[len(head):]
 	}
 	return append(lines, Line{{text, r}})
 }

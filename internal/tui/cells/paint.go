@@ -27,7 +27,16 @@ type Palette struct {
 	Shade string
 }
 
-var coloured = [...]string{Strong: "1", Faint: "2", Good: "32", Warn: "33", Bad: "31", Accent: "36", Cursor: "7", Alarm: "1;7;31"}
+var coloured = [...]string{
+	Strong: "1",
+	Faint:  "2",
+	Good:   "32",
+	Warn:   "33",
+	Bad:    "31",
+	Accent: "36",
+	Cursor: "7",
+	Alarm:  "1;7;31",
+}
 
 var plain = [...]string{Strong: "1", Warn: "1", Bad: "1", Cursor: "7", Alarm: "1;7"}
 
@@ -57,7 +66,8 @@ func (p Palette) SGR(r Role, selected bool) string {
 	}
 	mark := p.Shade
 	if mark == "" {
-		if mark = "7"; r == Faint || r == Good || r == Warn || r == Bad || r == Accent {
+		mark = "7"
+		if r == Faint || r == Good || r == Warn || r == Bad || r == Accent {
 			code = "" // colours in reverse video are hard to read
 		}
 		if r == Cursor {

@@ -18,7 +18,8 @@ type Column struct {
 // Widths lays columns out with one gap of two blanks between them; a width of 0 leaves a
 // column out.
 func Widths(columns []Column, width int) []int {
-	widths, used := make([]int, len(columns)), 0
+	widths := make([]int, len(columns))
+	used := 0
 	for i, c := range columns {
 		widths[i] = c.Width
 		used += c.Width + 2
@@ -36,7 +37,8 @@ func Widths(columns []Column, width int) []int {
 		used -= widths[worst] + 2
 		widths[worst] = 0
 	}
-	left, shares := max(width-used, 0), 0
+	left := max(width-used, 0)
+	shares := 0
 	for i, c := range columns {
 		if widths[i] > 0 {
 			shares += c.Flex
@@ -45,7 +47,9 @@ func Widths(columns []Column, width int) []int {
 	for i, c := range columns {
 		if widths[i] > 0 && c.Flex > 0 {
 			more := left * c.Flex / shares
-			widths[i], left, shares = widths[i]+more, left-more, shares-c.Flex
+			widths[i] = widths[i] + more
+			left = left - more
+			shares = shares - c.Flex
 		}
 	}
 	return widths
