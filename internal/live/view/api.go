@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/live"
 )
 
-// A Row is an exchange in a list. Its members are those of a line of mcpc log --jsonl, and
-// what a view needs beside them.
+// A Row is an exchange in a list. It has the members of a line of mcpc log --jsonl and some more
+// for views.
 type Row struct {
 	Key    string    `json:"key"` // of live.Key
 	Time   time.Time `json:"time"`
@@ -29,11 +29,12 @@ type Row struct {
 	Failed  bool   `json:"failed,omitempty"`
 	Status  int    `json:"http,omitempty"`
 	Code    int64  `json:"code,omitempty"`
-	// Seconds is how long it took, of an open one until now; Quiet is since its last frame.
+	// Seconds is the duration in seconds, until now for an open exchange. Quiet is the time since
+	// the last frame of an open exchange.
 	Seconds float64 `json:"seconds"`
 	Quiet   float64 `json:"quiet,omitempty"`
 	First   float64 `json:"firstByte,omitempty"`
-	// Phases are the parts of the waterfall, in seconds, in their order.
+	// Phases are the parts of the waterfall in their order.
 	Phases   []Phase `json:"phases,omitempty"`
 	Sent     int64   `json:"sent"`
 	Received int64   `json:"received"`
@@ -55,9 +56,9 @@ type Query struct {
 	Filter string `json:"filter,omitempty"`
 	Sort   string `json:"sort,omitempty"`
 	Talk   string `json:"talk,omitempty"`
-	// Only are keys, to show those alone.
+	// Only restricts the query to the given keys.
 	Only []string `json:"only,omitempty"`
-	// From is the first row of the part, negative from the end; Count is how many.
+	// From is the index of the first row, negative from the end; Count is the number of rows.
 	From  int `json:"from"`
 	Count int `json:"count"`
 }
@@ -69,7 +70,7 @@ type Page struct {
 	Total   int    `json:"total"`
 	Pending int    `json:"pending,omitempty"`
 	Seq     uint64 `json:"seq"`
-	// Absent says why the conversation of the query has no rows; "" if it has some.
+	// Absent is the reason why the conversation of the query has no rows; "" if it has some.
 	Absent string `json:"absent,omitempty"`
 }
 
@@ -90,13 +91,13 @@ type Conversation struct {
 	First    bool      `json:"first,omitempty"`
 }
 
-// A Block is an exchange as the Talk view draws it: its row, and lines between client and server.
+// A Block is an exchange in the Talk view: its row, and lines between client and server.
 type Block struct {
 	Row   Row    `json:"row"`
 	Lines []Line `json:"lines"`
 }
 
-// A Detail is all about one exchange but for the bodies' bytes beyond mostBody.
+// A Detail has everything about one exchange except bytes of bodies beyond maxBody.
 type Detail struct {
 	Row      Row         `json:"row"`
 	Facts    [][2]string `json:"facts"`
@@ -107,32 +108,32 @@ type Detail struct {
 	Response *Body       `json:"response,omitempty"`
 	Frames   []Frame     `json:"frames"`
 	Findings []Finding   `json:"findings,omitempty"`
-	// Schemas are those of the tool, where the conversation listed it.
+	// InputSchema and OutputSchema are the schemas of the tool, if the conversation listed it.
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	// Wrong are the members of the arguments that the input schema does not allow, by
-	// JSON pointer.
+	// Wrong are the arguments that the input schema does not allow.
 	Wrong []Wrong `json:"wrong,omitempty"`
-	// Before is the key of the previous exchange that asked for the same.
+	// Before is the key of the previous exchange with the same request.
 	Before string `json:"before,omitempty"`
-	// Group says how its duration stands among those that asked for the same.
+	// Group compares the duration with that of exchanges with the same request.
 	Group string `json:"group,omitempty"`
-	// Stderr are the server's lines on stderr meanwhile.
+	// Stderr are the lines that the server wrote to stderr during the exchange.
 	Stderr []string `json:"stderr,omitempty"`
 }
 
-// A Body is text of Bytes bytes, cut where it is long. Hex is set where the bytes are no text.
+// A Body is the text of a message, cut if it is long. Bytes is its full size. Hex is true if Text
+// is a hex dump.
 type Body struct {
 	Frame int    `json:"frame"`
 	Text  string `json:"text"`
 	Bytes int    `json:"bytes"`
 	Cut   bool   `json:"cut,omitempty"`
 	Hex   bool   `json:"hex,omitempty"`
-	// Was is what the user edited, where this is the request that was sent; nil elsewhere.
+	// Was is the request before the user edited it; nil if it was not edited.
 	Was *Body `json:"was,omitempty"`
 }
 
-// A Frame is a message, a head or an end, in the order in which they were recorded.
+// A Frame is a message, an HTTP head or the end of a stream, in recorded order.
 type Frame struct {
 	N     int         `json:"n"`
 	Dir   string      `json:"dir"`
@@ -144,7 +145,7 @@ type Frame struct {
 	ID    string      `json:"id,omitempty"`
 	Note  string      `json:"note,omitempty"`
 	Body  *Body       `json:"body,omitempty"`
-	// Was is what was sent before it was edited.
+	// Was is the message before it was edited.
 	Was *Body `json:"was,omitempty"`
 }
 
@@ -182,8 +183,9 @@ type Tool struct {
 	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it; "" where nothing speaks against it
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Target      string          `json:"target"`
-	// Command is how a shell calls the tool: what is before its arguments, and what is after them.
-	// Refused says why the view cannot call it. Both are for a page that may call tools.
+	// Command is the shell command that calls the tool: the part before the arguments and the part
+	// after them. Refused is the reason why the view cannot call it. Both are only set for a page
+	// that may call tools.
 	Command []string `json:"command,omitempty"`
 	Refused string   `json:"refused,omitempty"`
 }
@@ -203,7 +205,7 @@ type Stream struct {
 	Problem bool      `json:"problem,omitempty"`
 }
 
-// A Secret is a value that was hidden, by the hash that replaced it.
+// A Secret is a hidden value, identified by the hash that replaced it.
 type Secret struct {
 	Hash    string   `json:"hash"`
 	Kind    string   `json:"kind"`
@@ -217,13 +219,13 @@ type Secret struct {
 type Lane struct {
 	Talk  string `json:"talk"`
 	Title string `json:"title"`
-	// Hint says what to do while nothing is shown yet.
+	// Hint tells the user what to do while there are no rows.
 	Hint string `json:"hint,omitempty"`
-	// Bars are the exchanges of the window; where there are too many some stand for several.
+	// Bars are the exchanges of the time window. If there are too many, a bar represents several.
 	Bars []Bar `json:"bars"`
 }
 
-// A Bar is an exchange in a Lane; Level counts those that ran beside it.
+// A Bar is an exchange in a Lane. Level separates bars that overlap in time.
 type Bar struct {
 	Key     string    `json:"key"`
 	From    time.Time `json:"from"`
@@ -232,21 +234,21 @@ type Bar struct {
 	Label   string    `json:"label"`
 	Channel string    `json:"channel"`
 	State   string    `json:"state"`
-	// Failed is set if an exchange of the bar ended otherwise than well.
+	// Failed is true if an exchange of the bar failed.
 	Failed bool    `json:"failed,omitempty"`
 	Phases []Phase `json:"phases,omitempty"`
 	Times  int     `json:"times,omitempty"`
 }
 
-// A Change is a difference of two values at a JSON pointer; one of Was and Is is nil where a
-// member was added or removed.
+// A Change is a difference of two values at a JSON pointer. Was is nil for an added member, Is for
+// a removed one.
 type Change struct {
 	Pointer string          `json:"pointer"`
 	Was     json.RawMessage `json:"was,omitempty"`
 	Is      json.RawMessage `json:"is,omitempty"`
 }
 
-// A Comparison is what differs between two conversations.
+// A Comparison has the differences between two conversations.
 type Comparison struct {
 	A       string   `json:"a"`
 	B       string   `json:"b"`
@@ -256,14 +258,14 @@ type Comparison struct {
 	Timing  []string `json:"timing"`
 }
 
-// A Suggestion is a word that could stand in a filter, and how many rows have it.
+// A Suggestion is a word to insert into a filter, and the number of rows that match it.
 type Suggestion struct {
 	Text  string `json:"text"`
 	Count int    `json:"count,omitempty"`
 }
 
-// A Reader is what the views read; a *Views is one. Keys and ids are those of the documents;
-// a key that is not there any more is ErrGone. Errors about a filter are *filter.Error.
+// A Reader answers the queries of views; *Views implements it. Methods return ErrGone for a key
+// that is no longer kept, and *filter.Error for an invalid filter.
 type Reader interface {
 	Status() Status
 	Wait(ctx context.Context, after uint64) uint64
@@ -281,41 +283,41 @@ type Reader interface {
 	// Diff compares the responses and requests of two exchanges.
 	Diff(ctx context.Context, a, b string) (request, response []Change, err error)
 	Compare(ctx context.Context, talkA, talkB string) (Comparison, error)
-	// Suggest completes the last word of a filter: fields, and values that were seen.
+	// Suggest completes the last word of a filter with fields and with values seen in rows.
 	Suggest(filter string) []Suggestion
 }
 
-// ErrGone is the error for a row that is not kept any more.
+// ErrGone is returned for a row that is no longer kept.
 var ErrGone = live.ErrGone
 
-// ErrSort is the error for an order that there is not.
+// ErrSort is returned for an unknown sort key.
 var ErrSort = live.ErrSort
 
-// A Status is that of the store, and what waits for the user.
+// A Status is the status of the store and of what waits for the user.
 type Status struct {
 	live.Status
-	// Title names what is shown: "all recordings", a file.
+	// Title names the source: "all recordings", or a file.
 	Title string `json:"title"`
-	// Hint says what to do while nothing is shown yet.
+	// Hint tells the user what to do while there are no rows.
 	Hint string `json:"hint,omitempty"`
-	// Questions and Held are how many wait for an answer, or are held.
+	// Questions and Held are the numbers of open questions and held messages.
 	Questions int  `json:"questions,omitempty"`
 	Held      int  `json:"held,omitempty"`
 	Intercept bool `json:"intercept,omitempty"`
-	// Wanted is the filter of the messages that are held; "" is every message.
+	// Wanted is the filter for messages to hold; "" matches every message.
 	Wanted string `json:"wanted,omitempty"`
-	// File is set where nothing more comes.
+	// File is true if the source cannot grow.
 	File bool `json:"file,omitempty"`
 }
 
-// How long a view waits after a change before it asks again: longer while recordings are read,
-// when every answer has other rows and reading is what the user waits for.
+// How long a view waits after a change before it reads again. It waits longer while recordings load,
+// because each answer differs then and loading has priority.
 const (
 	changeGap  = time.Second / 30
 	loadingGap = time.Second / 5
 )
 
-// Gap is how long to wait before the next question.
+// Gap returns how long to wait before the next query.
 func (s Status) Gap() time.Duration {
 	if s.Loading {
 		return loadingGap

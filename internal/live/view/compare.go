@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// mostCompared is how many calls of a conversation are read to be compared.
-	mostCompared = 500
-	// leastShift is how much slower or faster on average is worth a line.
-	leastShift = 10 * time.Millisecond
+	// maxCompared limits the calls of a conversation that are compared.
+	maxCompared = 500
+	// minShift is the smallest change of a median that is worth a line.
+	minShift = 10 * time.Millisecond
 )
 
-// A side is one of the conversations that are compared.
+// A side is one of two compared conversations.
 type side struct {
 	tools map[string]*Definition
-	// more is set where the list had a page that was not fetched.
+	// more is true if the client did not fetch the last page of the list.
 	more bool
-	// calls are the last exchanges with the same request, order what was asked first.
+	// calls maps a request to its last exchange. order has the requests in the order of their first.
 	calls map[string]call
 	order []string
 	stats rows.Stats
@@ -38,8 +38,8 @@ type side struct {
 
 type call struct{ method, name, title, channel, text string }
 
-// Compare returns what differs between two conversations: their tools, what both called and only one
-// did, how that ended, and how long it took where both did.
+// Compare returns the differences between two conversations: in their tools, in the requests that
+// they sent, in the outcomes, and in the durations.
 func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, error) {
 	out := Comparison{A: talkA, B: talkB, Tools: []string{}, Schemas: []string{}, Calls: []string{}, Timing: []string{}}
 	a, err := v.side(talkA)
@@ -51,27 +51,27 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 		return out, err
 	}
 	a.compareTools(b, &out)
-	said := map[[2]string]bool{}
+	listed := map[[2]string]bool{}
 	for _, key := range a.order {
 		was := a.calls[key]
 		is := b.calls[key]
 		if is.title != "" && (was.channel != is.channel || was.text != is.text) {
 			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", was.title, is.text, was.text))
-			said[[2]string{was.method, was.name}] = true
+			listed[[2]string{was.method, was.name}] = true
 		}
 	}
-	out.Calls = append(out.Calls, ended(a.stats.Groups(), b.stats.Groups(), said)...)
-	out.Timing = append(out.Timing, shifted(a.stats.Groups(), b.stats.Groups())...)
+	out.Calls = append(out.Calls, outcomeChanges(a.stats.Groups(), b.stats.Groups(), listed)...)
+	out.Timing = append(out.Timing, timingChanges(a.stats.Groups(), b.stats.Groups())...)
 	return out, nil
 }
 
-// side gathers a conversation.
+// side reads a conversation. It returns ErrGone if it has no rows.
 func (v *Views) side(talk string) (*side, error) {
 	s := &side{tools: map[string]*Definition{}, calls: map[string]call{}}
 	var keys []live.Key
-	some := false
+	found := false
 	err := v.each(Query{Talk: talk}, func(r *rows.Row) bool {
-		some = true
+		found = true
 		if r.Dir != wire.Sent || r.Apart {
 			return true
 		}
@@ -81,24 +81,24 @@ func (v *Views) side(talk string) (*side, error) {
 		}
 		return true
 	})
-	if err == nil && (!some || talk == "") {
+	if err == nil && (!found || talk == "") {
 		err = ErrGone
 	}
 	if err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(keys[:min(len(keys), mostCompared)], someRows) {
+	for part := range slices.Chunk(keys[:min(len(keys), maxCompared)], defaultRows) {
 		v.store.Look(part, func(_ int, r *rows.Row) {
 			if r != nil {
-				v.compared(s, r)
+				v.addTo(s, r)
 			}
 		})
 	}
 	return s, nil
 }
 
-// compared notes one exchange of a side.
-func (v *Views) compared(s *side, r *rows.Row) {
+// addTo adds an exchange to a side.
+func (v *Views) addTo(s *side, r *rows.Row) {
 	if r.Method == ToolsList {
 		if p := v.lists.Page(r); p != nil {
 			if p.Cursor == "" {
@@ -106,20 +106,20 @@ func (v *Views) compared(s *side, r *rows.Row) {
 			}
 			s.more = p.Next != ""
 			for _, d := range p.Tools {
-				if s.tools[d.Name] == nil { // else it is another tool of that name
+				if s.tools[d.Name] == nil { // the first of several tools with the same name counts
 					s.tools[d.Name] = d
 				}
 			}
 		}
 		return
 	}
-	x, err := readExchange(r, mostBytes)
+	x, err := readExchange(r, maxBytes)
 	if err != nil {
 		return
 	}
 	title := requestWords(wire.ParseMessage(x.Request.Raw))
 	if r.Method == "initialize" {
-		title = r.Method // of any client
+		title = r.Method // without the name of the client
 	}
 	key := r.Method + " " + r.Name
 	if asked, _, err := parts(r); err == nil && r.Method == "tools/call" {
@@ -131,7 +131,7 @@ func (v *Views) compared(s *side, r *rows.Row) {
 	s.calls[key] = call{r.Method, r.Name, title, r.Channel, outcomeWords(r)}
 }
 
-// compareTools adds the tools that differ.
+// compareTools adds the differences between the tool lists of two sides.
 func (a *side) compareTools(b *side, out *Comparison) {
 	if len(a.tools) == 0 || len(b.tools) == 0 {
 		if len(a.tools)+len(b.tools) > 0 {
@@ -169,16 +169,22 @@ func (a *side) compareTools(b *side, out *Comparison) {
 	onlyIn(b, a, " is in the list of the second only; the first did not fetch all pages of its list", " is new")
 }
 
-// ended are the methods and names that only one side has, and those that ended in ways that the other
-// side does not have, but for those that are said already.
-func ended(was, is []*rows.Group, said map[[2]string]bool) (texts []string) {
+// outcomeChanges describes the groups that only one side has, and the groups with an outcome that the
+// other side does not have. It skips the listed groups.
+func outcomeChanges(was, is []*rows.Group, listed map[[2]string]bool) (texts []string) {
 	name := func(g *rows.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
 	for _, a := range was {
 		b := groupLike(a, is)
 		if b == nil {
 			texts = append(texts, fmt.Sprintf("%s: %s, only in the first", name(a), times(a.Count)))
-		} else if x, y := endings(a), endings(b); !said[[2]string{a.Method, a.Name}] && !maps.EqualFunc(x, y, func(n, m int) bool { return true }) {
-			texts = append(texts, fmt.Sprintf("%s: %s, was %s", name(a), endingsText(y, b.Count), endingsText(x, a.Count)))
+			continue
+		}
+		before := failures(a)
+		after := failures(b)
+		sameOutcomes := maps.EqualFunc(before, after, func(int, int) bool { return true })
+		if !listed[[2]string{a.Method, a.Name}] && !sameOutcomes {
+			texts = append(texts,
+				fmt.Sprintf("%s: %s, was %s", name(a), failuresText(after, b.Count), failuresText(before, a.Count)))
 		}
 	}
 	for _, b := range is {
@@ -199,8 +205,8 @@ func groupLike(g *rows.Group, all []*rows.Group) *rows.Group {
 
 func times(n int) string { return english.Plural(n, "time") }
 
-// endings are how often a group ended in each way that is not good.
-func endings(g *rows.Group) map[string]int {
+// failures returns how often the exchanges of a group failed, were cancelled or are open, by channel.
+func failures(g *rows.Group) map[string]int {
 	all := map[string]int{exchange.ChannelCancelled: g.Cancelled, exchange.ChannelOpen: g.Open}
 	for _, f := range g.Failures() {
 		all[f.Channel] = f.Count
@@ -209,7 +215,7 @@ func endings(g *rows.Group) map[string]int {
 	return all
 }
 
-func endingsText(all map[string]int, of int) string {
+func failuresText(all map[string]int, of int) string {
 	var texts []string
 	for _, channel := range slices.Sorted(maps.Keys(all)) {
 		texts = append(texts, fmt.Sprintf("%d %s", all[channel], channel))
@@ -217,8 +223,8 @@ func endingsText(all map[string]int, of int) string {
 	return fmt.Sprintf("%s of %d", cmp.Or(strings.Join(texts, ", "), "no failure"), of)
 }
 
-// shifted are the methods and names that take more than twice or less than half as long.
-func shifted(was, is []*rows.Group) (texts []string) {
+// timingChanges describes the groups with a median that more than doubled or halved.
+func timingChanges(was, is []*rows.Group) (texts []string) {
 	for _, a := range was {
 		b := groupLike(a, is)
 		if b == nil || a.Timed() == 0 || b.Timed() == 0 {
@@ -226,23 +232,16 @@ func shifted(was, is []*rows.Group) (texts []string) {
 		}
 		before := a.Percentile(50)
 		after := b.Percentile(50)
-		if max(before, after)-min(before, after) < leastShift || max(before, after) <= 2*min(before, after) {
+		if max(before, after)-min(before, after) < minShift || max(before, after) <= 2*min(before, after) {
 			continue
 		}
 		word := "slower"
 		if after < before {
 			word = "faster"
 		}
-		texts = append(
-			texts,
-			fmt.Sprintf(
-				"%s is %s: p50 %s, was %s",
-				strings.TrimSpace(a.Method+" "+a.Name),
-				word,
-				term.Duration(after),
-				term.Duration(before),
-			),
-		)
+		name := strings.TrimSpace(a.Method + " " + a.Name)
+		texts = append(texts,
+			fmt.Sprintf("%s is %s: p50 %s, was %s", name, word, term.Duration(after), term.Duration(before)))
 	}
 	return texts
 }

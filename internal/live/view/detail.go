@@ -23,18 +23,18 @@ import (
 
 // What a Detail has at most; Body returns the rest.
 const (
-	mostBody      = 256 << 10 // bytes of the request and of the response
-	mostFrameBody = 4 << 10   // bytes of each frame
-	mostFrames    = 2000
-	mostStderr    = 200
-	mostHex       = 4 << 10
+	maxBody      = 256 << 10 // bytes of the request and of the response
+	maxFrameBody = 4 << 10   // bytes of each frame
+	maxFrames    = 2000
+	maxStderr    = 200
+	maxHex       = 4 << 10
 )
 
-// Detail returns all about one exchange.
+// Detail returns the details of one exchange.
 func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	var d Detail
 	var same asked
-	m := v.maker() // which asks the Actor, and must not while the store calls back
+	m := v.maker() // calls the Actor, which is not allowed in a callback of the store
 	err := v.one(key, func(r *rows.Row) (err error) {
 		d, err = m.detail(r)
 		same = asked{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
@@ -49,7 +49,7 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 func (m maker) detail(r *rows.Row) (Detail, error) {
 	v := m.v
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
-	x, err := readExchange(r, mostBytes)
+	x, err := readExchange(r, maxBytes)
 	large, isLarge := errors.AsType[*largeError](err)
 	if err != nil && !isLarge {
 		return d, err
@@ -72,13 +72,8 @@ func (m maker) detail(r *rows.Row) (Detail, error) {
 	if was, sent := editedRequest(x); was.Raw != nil {
 		d.Request = bodyIn(frames, sent)
 		d.Request.Was = bodyIn(frames, was)
-		d.Facts = append(
-			d.Facts,
-			[2]string{
-				"edited",
-				"by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, mostName),
-			},
-		)
+		text := "by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, maxName)
+		d.Facts = append(d.Facts, [2]string{"edited", text})
 		x.Request.Raw = sent.Raw
 	}
 	v.addSchemas(&d, r, x)
@@ -91,8 +86,8 @@ func (m maker) detail(r *rows.Row) (Detail, error) {
 	return d, err
 }
 
-// explain says in the row and the facts why an exchange failed, where the recording has no text: a
-// tap or a proxy sees only the answer.
+// explain adds the reason of a failure to the row and the facts if the recording has none: a tap or
+// a proxy records only the response.
 func explain(d *Detail) {
 	for _, l := range d.Lines {
 		if d.Row.Failed && d.Row.Text == "" && l.Kind == "response" {
@@ -105,7 +100,7 @@ func explain(d *Detail) {
 	}
 }
 
-// facts are what is known of a row beside its bytes.
+// facts returns the properties of a row as names and texts.
 func facts(r *rows.Row) (all [][2]string) {
 	add := func(name, text string) {
 		if text != "" {
@@ -145,23 +140,22 @@ func facts(r *rows.Row) (all [][2]string) {
 	return all
 }
 
-// framesOf puts the frames of a row into a document, and returns them without their bytes.
+// framesOf adds the frames of a row to d, and returns them without their bytes.
 func framesOf(r *rows.Row, d *Detail) (frames []wire.Frame, err error) {
 	err = r.EachFrame(func(f wire.Frame) error {
 		frames = append(frames, wire.Frame{Seq: f.Seq, Kind: f.Kind, Conn: f.Conn})
-		if n := len(frames); n <= mostFrames {
+		if n := len(frames); n <= maxFrames {
 			d.Frames = append(d.Frames, frameOf(n, f))
-			edited(d.Frames, f)
+			addOriginal(d.Frames, f)
 		}
 		return nil
 	})
 	return frames, err
 }
 
-// edited puts beside the last of the frames what its message was before it was edited. The capture
-// has what the side said that sent it, and what a view made of it in a frame of its own: of a
-// request that is the one that passed.
-func edited(all []Frame, f wire.Frame) {
+// addOriginal sets Was of the last frame if a user edited its message. The capture has the message of
+// its sender, and the edited message in a separate frame.
+func addOriginal(all []Frame, f wire.Frame) {
 	last := &all[len(all)-1]
 	switch {
 	case f.Held == nil || f.Held.How != "edited":
@@ -220,12 +214,12 @@ func frameOf(n int, f wire.Frame) Frame {
 		out.Note = strconv.Itoa(f.Hidden) + " hidden"
 	}
 	if len(f.Raw) > 0 {
-		out.Body = bodyOf(n, f.Raw, f.Bytes(), mostFrameBody)
+		out.Body = bodyOf(n, f.Raw, f.Bytes(), maxFrameBody)
 	}
 	return out
 }
 
-// bodyIn is the body of a message of an exchange; of a batch it is the message alone.
+// bodyIn returns the body of a message of an exchange. For a batch it is only the one message.
 func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
 	if message.Raw == nil {
 		return nil
@@ -233,13 +227,13 @@ func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
 	n := 1 + slices.IndexFunc(frames, func(f wire.Frame) bool {
 		return f.Seq == message.Seq && f.Kind == message.Kind && f.Conn == message.Conn
 	})
-	return bodyOf(n, message.Raw, message.Bytes(), mostBody)
+	return bodyOf(n, message.Raw, message.Bytes(), maxBody)
 }
 
 func bodyOf(n int, raw []byte, size, most int) *Body {
 	b := &Body{Frame: n, Bytes: size}
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
-		most = min(most, mostHex)
+		most = min(most, maxHex)
 		b.Hex, b.Cut, b.Text = true, len(raw) > most, hex.Dump(raw[:min(len(raw), most)])
 		return b
 	}
@@ -251,7 +245,7 @@ func bodyOf(n int, raw []byte, size, most int) *Body {
 	return b
 }
 
-// Body returns the bytes of a frame of an exchange, as they were recorded.
+// Body returns the recorded bytes of a frame of an exchange.
 func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err error) {
 	n := 0
 	err = v.one(key, func(r *rows.Row) error {
@@ -269,8 +263,7 @@ func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err 
 	return raw, err
 }
 
-// addSchemas adds the schemas of the tool that was called, and what of the arguments they do not
-// allow.
+// addSchemas adds the schemas of the called tool, and the arguments that they do not allow.
 func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	if r.Method != "tools/call" || r.Dir != wire.Sent {
 		return
@@ -292,16 +285,16 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	}
 }
 
-// stderrOf are the lines that the server wrote on stderr during an exchange, whichever exchange
-// has them.
+// stderrOf returns the lines that the server wrote to stderr during an exchange, even if they are
+// recorded with another exchange.
 func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 	for _, other := range r.Capture().Rows() {
 		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) || other.Time.After(end) ||
-			len(lines) >= mostStderr {
+			len(lines) >= maxStderr {
 			continue
 		}
 		_ = other.EachFrame(func(f wire.Frame) error {
-			if f.Kind == wire.Stderr && !f.Time.Before(r.Time) && !f.Time.After(end) && len(lines) < mostStderr {
+			if f.Kind == wire.Stderr && !f.Time.Before(r.Time) && !f.Time.After(end) && len(lines) < maxStderr {
 				lines = append(lines, string(f.Raw))
 			}
 			return nil
@@ -310,7 +303,7 @@ func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 	return lines
 }
 
-// asked is what rows have in common that ask for the same.
+// An asked is the request of a row, to be compared with the same request in other rows.
 type asked struct {
 	target, method, name string
 	key                  live.Key
@@ -319,7 +312,8 @@ type asked struct {
 	settled              bool
 }
 
-// compareWithOthers says how an exchange stands among those that asked for the same.
+// compareWithOthers adds to d how the duration compares with that of the same requests, and the
+// previous one of them.
 func (v *Views) compareWithOthers(d *Detail, one asked) error {
 	if one.method == "" || one.method == rows.MethodStream || one.method == rows.MethodPipe {
 		return nil
@@ -339,7 +333,7 @@ func (v *Views) compareWithOthers(d *Detail, one asked) error {
 		return true
 	})
 	if one.settled {
-		d.Group = groupText(one, others)
+		d.Group = compareDuration(one, others)
 	}
 	return err
 }

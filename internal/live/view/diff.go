@@ -11,10 +11,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostChanges is how many differences of two values are listed.
-const mostChanges = 1000
+// maxChanges limits the differences listed between two values.
+const maxChanges = 1000
 
-// Diff compares the params and the answers of two exchanges.
+// Diff compares the params and the responses of two exchanges.
 func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change, err error) {
 	var asked, answered [2]json.RawMessage
 	for i, key := range []string{a, b} {
@@ -33,10 +33,10 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 	return request, response, err
 }
 
-// parts are what an exchange asked, without its progress token, and the result or error that
-// came.
+// parts returns the params of an exchange without its progress token, and its result or error. The
+// response is nil if none was recorded.
 func parts(r *rows.Row) (asked, answered json.RawMessage, err error) {
-	x, err := readExchange(r, mostBytes)
+	x, err := readExchange(r, maxBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +57,7 @@ func parts(r *rows.Row) (asked, answered json.RawMessage, err error) {
 	return asked, answered, nil
 }
 
-// changesIn are the differences of two JSON values; nil is no value.
+// changesIn returns the differences of two JSON values; nil means that a value is absent.
 func changesIn(a, b json.RawMessage) (changes []Change, err error) {
 	changes = []Change{}
 	if a == nil && b == nil {
@@ -77,10 +77,10 @@ func changesIn(a, b json.RawMessage) (changes []Change, err error) {
 	return changes, err
 }
 
-// differ appends the differences of two values at a pointer.
+// differ appends the differences of two values at a JSON pointer to changes.
 func differ(at string, was, is *jsonvalue.Node, changes *[]Change) {
 	switch {
-	case len(*changes) >= mostChanges || was != nil && is != nil && was.Is(is):
+	case len(*changes) >= maxChanges || was != nil && is != nil && was.Is(is):
 	case was == nil:
 		*changes = append(*changes, Change{Pointer: at, Is: is.Raw})
 	case is == nil:

@@ -11,12 +11,12 @@ import (
 	"mcpc/internal/live"
 )
 
-// mostBars is how many bars all lanes have together; where there are more, those that begin
-// close to each other become one.
-const mostBars = 2000
+// maxBars limits the bars of all lanes together. Beyond it, bars that begin close to each other
+// are merged.
+const maxBars = 2000
 
-// Lanes returns the exchanges that a query selects and that ran between two times, by
-// conversation; a zero time is no limit.
+// Lanes returns the exchanges that a query selects and that overlap a time window, grouped by
+// conversation. A zero time means no limit.
 func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, error) {
 	var lanes []Lane
 	index := map[live.Talk]int{}
@@ -44,7 +44,7 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 			first = bar.From
 		}
 		ended := bar.To
-		if bar.State != stateDone { // for hours perhaps
+		if bar.State != stateDone { // an open exchange can last for hours
 			ended = bar.From
 		}
 		last = later(last, ended)
@@ -58,8 +58,8 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 		last = earlier(last, to)
 	}
 	for i := range lanes {
-		if count > mostBars {
-			lanes[i].Bars = merged(lanes[i].Bars, max(last.Sub(first)/mostBars*time.Duration(min(len(lanes), mostBars)), 1))
+		if count > maxBars {
+			lanes[i].Bars = merged(lanes[i].Bars, max(last.Sub(first)/maxBars*time.Duration(min(len(lanes), maxBars)), 1))
 		}
 		stack(lanes[i].Bars)
 	}
@@ -74,14 +74,14 @@ func laneTitle(r *rows.Row) string {
 	return bounded(cmp.Or(r.ClientName(), r.By)) + " → " + bounded(cmp.Or(r.ServerName(), r.Target))
 }
 
-// bar is a row as a Bar of its own.
+// bar returns a row as a single Bar.
 func (m maker) bar(r *rows.Row) Bar {
 	row := m.row(live.KeyOf(r), r)
 	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
 		Channel: r.Channel, State: row.State, Failed: row.Failed, Phases: row.Phases, Times: 1}
 }
 
-// titleOf is what a row asked for, in as few words as say it.
+// titleOf returns the shortest name of a request: the tool, or the method and name.
 func titleOf(r *rows.Row) string {
 	if r.Method == "tools/call" && r.Name != "" {
 		return bounded(r.Name)
@@ -89,8 +89,8 @@ func titleOf(r *rows.Row) string {
 	return bounded(strings.TrimSpace(r.Method + " " + r.Name))
 }
 
-// merged joins bars that begin within one step of each other. The worst of them gives its
-// outcome.
+// merged merges bars that begin within step of each other. A merged bar has the worst outcome of
+// its bars.
 func merged(bars []Bar, step time.Duration) (out []Bar) {
 	for _, b := range bars {
 		n := len(out)
@@ -116,7 +116,7 @@ func merged(bars []Bar, step time.Duration) (out []Bar) {
 	return out
 }
 
-// stack gives bars that run at the same time different levels, each the lowest that is free.
+// stack gives bars that overlap in time different levels, each the lowest free one.
 func stack(bars []Bar) {
 	var free []time.Time // when the last bar of each level ends
 	for i := range bars {

@@ -16,9 +16,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Line is one arrow between a client and a server, or a remark.
+// A Line is an arrow between a client and a server, or a remark.
 type Line struct {
-	// Dir is "sent" for an arrow to the server, "received" for one to the client, "" for a remark.
+	// Dir is "sent" for an arrow to the server, "received" for an arrow to the client, and "" for a
+	// remark.
 	Dir  string    `json:"dir"`
 	Time time.Time `json:"time"`
 	// Kind is "request", "response", "progress", "log", "question", "answer", "notification",
@@ -26,7 +27,7 @@ type Line struct {
 	Kind  string `json:"kind"`
 	Text  string `json:"text"`
 	Level string `json:"level,omitempty"` // "", "warning", "error"
-	// Times is how many such lines this one stands for, 1 or more.
+	// Times is the number of equal lines that this line represents, at least 1.
 	Times int `json:"times,omitempty"`
 }
 
@@ -52,26 +53,26 @@ const (
 	levelError   = "error"
 )
 
-// mostLines is how many lines a Block has.
-const mostLines = 200
+// maxLines limits the lines of a Block.
+const maxLines = 200
 
-// mostLine is how many characters a line has.
-const mostLine = 1000
+// maxLine limits the characters of a line.
+const maxLine = 1000
 
-// A liner writes the lines of an exchange.
+// A liner makes the lines of an exchange.
 type liner struct {
 	r     *rows.Row
 	x     *wire.Exchange
 	lines []Line
-	// progress is the index of the line of all progress notifications, -1 where there is none.
+	// progress is the index of the line that combines all progress notifications; -1 if none exists.
 	progress int
 	rounds   int
 	asked    map[string]time.Time
 	story    *story
 }
 
-// linesOf are the lines of an exchange in the order in which its frames crossed. waits is set
-// where an answer may still come.
+// linesOf returns the lines of an exchange in the order of its frames. waits is true if a response
+// can still follow.
 func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
 	for _, f := range inOrder(x) {
@@ -84,28 +85,22 @@ func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 		case f.Kind == wire.Held:
 			l.held(f)
 		case f.Kind == wire.Noise:
-			l.add(
-				Line{
-					Time:  f.Time,
-					Kind:  lineRemark,
-					Level: levelWarning,
-					Text:  "not JSON-RPC: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort),
-				},
-			)
-		case len(bytes.TrimSpace(f.Raw)) == 0: // an event that only has an id
+			text := "not JSON-RPC: " + cutText(string(f.Raw[:min(len(f.Raw), 4*maxShort)]), maxShort)
+			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: text})
+		case len(bytes.TrimSpace(f.Raw)) == 0: // an event with only an id
 		default:
 			l.message(f)
 		}
 	}
-	l.ending(waits)
-	if more := len(l.lines) - mostLines; more > 0 {
-		remark := Line{Kind: lineRemark, Time: l.lines[mostLines/2].Time, Text: "more lines are left out", Times: more}
-		l.lines = slices.Concat(l.lines[:mostLines/2], []Line{remark}, l.lines[len(l.lines)-mostLines/2:])
+	l.outcome(waits)
+	if more := len(l.lines) - maxLines; more > 0 {
+		remark := Line{Kind: lineRemark, Time: l.lines[maxLines/2].Time, Text: "more lines are left out", Times: more}
+		l.lines = slices.Concat(l.lines[:maxLines/2], []Line{remark}, l.lines[len(l.lines)-maxLines/2:])
 	}
 	return l.lines
 }
 
-// inOrder are the frames of an exchange that a reader wants to see, as they crossed.
+// inOrder returns the frames of an exchange that make lines, by time.
 func inOrder(x *wire.Exchange) []wire.Frame {
 	all := slices.Concat([]wire.Frame{x.Request}, x.Between, x.Beside, []wire.Frame{x.Response})
 	for _, h := range x.Heads {
@@ -124,7 +119,7 @@ func inOrder(x *wire.Exchange) []wire.Frame {
 }
 
 func (l *liner) add(line Line) {
-	line.Text = shortened(line.Text, mostLine)
+	line.Text = shortened(line.Text, maxLine)
 	if line.Times == 0 {
 		line.Times = 1
 	}
@@ -137,7 +132,7 @@ func (l *liner) add(line Line) {
 	l.lines = append(l.lines, line)
 }
 
-// message writes the line of a message.
+// message adds the line of a message.
 func (l *liner) message(f wire.Frame) {
 	m := wire.ParseMessage(f.Raw)
 	line := Line{Dir: f.Dir.String(), Time: f.Time}
@@ -170,12 +165,13 @@ func (l *liner) message(f wire.Frame) {
 		line.Kind, line.Text = lineRound, responseWords(l.r.Method, f)
 		l.asked[""] = f.Time
 	case reply:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+responseWords(l.r.Method, f)
+		line.Kind = lineRemark
+		line.Level = levelWarning
+		line.Text = "a second answer: " + responseWords(l.r.Method, f)
 	default:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+cutText(
-			string(f.Raw[:min(len(f.Raw), 4*mostShort)]),
-			mostShort,
-		)
+		line.Kind = lineRemark
+		line.Level = levelWarning
+		line.Text = m.Kind.String() + ": " + cutText(string(f.Raw[:min(len(f.Raw), 4*maxShort)]), maxShort)
 	}
 	if l.x.Guessed(f) {
 		line.Text += " (perhaps of another request)"
@@ -183,7 +179,7 @@ func (l *liner) message(f wire.Frame) {
 	l.add(line)
 }
 
-// again writes a request that was sent once more: of the next round, or as it was.
+// again fills in the line of a repeated request: the next round, or a resend.
 func (l *liner) again(line *Line, m *wire.Message) {
 	since, asked := l.asked[""]
 	if !asked {
@@ -196,12 +192,12 @@ func (l *liner) again(line *Line, m *wire.Message) {
 	line.Text = "answered"
 	params, _ := m.ParamMembers()
 	if responses := params.Value("inputResponses"); responses != nil {
-		line.Text += " " + cutJSON(responses, mostShort)
+		line.Text += " " + cutJSON(responses, maxShort)
 	}
 	line.Text += " after " + term.Duration(line.Time.Sub(since))
 }
 
-// answer writes an answer to what the server asked.
+// answer fills in the line of a response to a request of the server.
 func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
 	line.Kind = lineAnswer
 	who := "the client"
@@ -220,16 +216,16 @@ func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
 		result, _ := m.ResultMembers()
 		text := result.Text("action")
 		if content := result.Value("content"); content != nil {
-			text = strings.TrimSpace(text + " " + cutJSON(content, mostShort))
+			text = strings.TrimSpace(text + " " + cutJSON(content, maxShort))
 		}
 		if text == "" {
-			text = cutJSON(m.Result, mostShort)
+			text = cutJSON(m.Result, maxShort)
 		}
 		line.Text += ": " + text
 	}
 }
 
-// notification writes what one side told the other.
+// notification adds the line of a notification.
 func (l *liner) notification(line Line, m *wire.Message) {
 	params, _ := m.ParamMembers()
 	line.Kind = lineNotification
@@ -242,9 +238,9 @@ func (l *liner) notification(line Line, m *wire.Message) {
 	case "notifications/message":
 		data, _ := params.Get("data")
 		level := params.Text("level")
-		line.Kind, line.Text = lineLog, cutText(term.LogText(data), mostLong)
+		line.Kind, line.Text = lineLog, cutText(term.LogText(data), maxLong)
 		if logger := params.Text("logger"); logger != "" {
-			line.Text = cutText(logger, mostShort) + ": " + line.Text
+			line.Text = cutText(logger, maxShort) + ": " + line.Text
 		}
 		if level != "" {
 			line.Text = "[" + cutText(level, 40) + "] " + line.Text
@@ -257,15 +253,15 @@ func (l *liner) notification(line Line, m *wire.Message) {
 			line.Level = levelWarning
 		}
 	default:
-		line.Text = strings.TrimPrefix(cutText(m.Method, mostShort), "notifications/")
+		line.Text = strings.TrimPrefix(cutText(m.Method, maxShort), "notifications/")
 		if uri := params.Text("uri"); uri != "" {
-			line.Text += " " + cutText(uri, mostShort)
+			line.Text += " " + cutText(uri, maxShort)
 		}
 	}
 	l.add(line)
 }
 
-// levels are those of a Line for the levels of log messages.
+// levels maps the levels of log messages to the level of a Line.
 var levels = map[string]string{
 	"warning":   levelWarning,
 	"error":     levelError,
@@ -274,16 +270,16 @@ var levels = map[string]string{
 	"emergency": levelError,
 }
 
-// progressed writes all progress as one line, where the last came.
+// progressed combines all progress notifications in one line at the place of the last.
 func (l *liner) progressed(line Line, params jsonraw.Members) {
 	line.Kind = lineProgress
 	line.Times = 1
 	line.Text = cutText(string(params.Value("progress")), 40)
-	if phaseTotals := params.Value("total"); phaseTotals != nil {
-		line.Text += "/" + cutText(string(phaseTotals), 40)
+	if total := params.Value("total"); total != nil {
+		line.Text += "/" + cutText(string(total), 40)
 	}
 	if message := params.Text("message"); message != "" {
-		line.Text += ` "` + cutText(message, mostShort) + `"`
+		line.Text += ` "` + cutText(message, maxShort) + `"`
 	}
 	if l.progress >= 0 {
 		line.Times += l.lines[l.progress].Times
@@ -293,20 +289,20 @@ func (l *liner) progressed(line Line, params jsonraw.Members) {
 	l.lines = append(l.lines, line)
 }
 
-// listFollows reports a request for a list by the client of a row after a time. Where requests
-// stand alone it is of another conversation.
+// listFollows reports whether the client of a row requested a list after a time. It looks at all
+// conversations of the client, because each stateless request may be one of its own.
 func listFollows(r *rows.Row, method string, after time.Time) bool {
 	for _, other := range r.Capture().Rows() {
-		if other.Method == method && other.Dir == wire.Sent && other.Target == r.Target &&
-			other.ClientName() == r.ClientName() &&
-			other.Time.After(after) {
+		sameClient := other.Target == r.Target && other.ClientName() == r.ClientName()
+		if sameClient && other.Method == method && other.Dir == wire.Sent && other.Time.After(after) {
 			return true
 		}
 	}
 	return false
 }
 
-// cancelWords says which side cancelled a request, why, when, and whether an answer came after all.
+// cancelWords says which side cancelled a request, when and why, and whether a response was
+// received anyway.
 func cancelWords(r *rows.Row) string {
 	c := r.Cancel
 	if c == nil {
@@ -314,7 +310,7 @@ func cancelWords(r *rows.Row) string {
 	}
 	text := "cancelled by the " + c.Who() + " after " + term.Duration(c.After)
 	if c.Why != "" {
-		text += ": " + cutText(c.Why, mostLong)
+		text += ": " + cutText(c.Why, maxLong)
 	}
 	if c.Late {
 		text += "; the answer came too late"
@@ -322,70 +318,73 @@ func cancelWords(r *rows.Row) string {
 	return text
 }
 
-// fault writes what a fault rule did to a message.
+// fault adds the line of a fault rule that affected a message.
 func (l *liner) fault(f wire.Frame) {
 	line := Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "a fault rule took effect"}
 	if f.Fault != nil {
-		line.Text = "fault: " + cutText(f.Fault.Action, mostShort)
+		line.Text = "fault: " + cutText(f.Fault.Action, maxShort)
 		if f.Fault.Text != "" {
-			line.Text += ": " + cutText(f.Fault.Text, mostShort)
+			line.Text += ": " + cutText(f.Fault.Text, maxShort)
 		}
 	}
 	l.add(line)
 }
 
-// rowResponse is Response for a row; an error that a probe expects of an older server is called that.
+// rowResponse describes the response of a row. It marks the error that an older server returns to a
+// probe as expected.
 func rowResponse(r *rows.Row, f wire.Frame) string {
 	text := responseWords(r.Method, f)
-	if r.Channel == exchange.ChannelProbe && strings.HasPrefix(text, "error ") {
+	if r.Channel == exchange.ChannelProbe && wire.ParseMessage(f.Raw).Error != nil {
 		return "probe, the server is older: " + text
 	}
 	return text
 }
 
-// wrongText says what is wrong with an answer that is none.
+// wrongText says what is wrong with an invalid response. It returns "" for other outcomes.
 func wrongText(r *rows.Row) string {
 	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
 		return ""
 	}
 	text := ", " + strings.ReplaceAll(r.Channel, "_", " ")
 	for _, f := range r.Findings {
-		return text + ": " + cutText(failure.Finding(term.Style{}, f), mostShort)
+		return text + ": " + cutText(failure.Finding(term.Style{}, f), maxShort)
 	}
 	return text
 }
 
-// ending writes how a row without an answer ended.
-func (l *liner) ending(waits bool) {
+// outcome adds the outcome of a row without a response, unless a line has it.
+func (l *liner) outcome(waits bool) {
 	r := l.r
-	said := func(kind string) bool {
-		return slices.ContainsFunc(l.lines, func(x Line) bool { return x.Kind == kind })
-	}
+	cancelShown := slices.ContainsFunc(l.lines, func(x Line) bool { return x.Kind == lineCancelled })
 	line := Line{Time: r.LastFrame(), Kind: lineRemark, Level: levelError}
 	switch {
-	case r.Cancel != nil && !said(lineCancelled):
-		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), cancelWords(r)
+	case r.Cancel != nil && !cancelShown:
+		line.Kind = lineCancelled
+		line.Level = levelWarning
+		line.Time = r.Time.Add(r.Cancel.After)
+		line.Text = cancelWords(r)
 	case l.x.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
 		return
 	case r.Open():
 		line.Level = levelWarning
 		line.Text = "no answer was recorded"
 	case l.cutFor(r.Text):
-		return // a line says it
+		return // the line of the cut has the error
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
 		if r.Text != "" {
-			line.Text += ": " + cutText(r.Text, mostLong)
+			line.Text += ": " + cutText(r.Text, maxLong)
 		}
 	}
 	l.add(line)
 }
 
-// cutFor makes an error of the line of a cut that has a text, and reports whether there is one.
+// cutFor gives the line of the cut with an error text the level error. It reports whether such a
+// line exists.
 func (l *liner) cutFor(text string) bool {
 	for i := range l.lines {
 		if line := &l.lines[i]; line.Kind == lineCut && text != "" &&
-			strings.HasSuffix(line.Text, ": "+cutText(text, mostShort)) {
+			strings.HasSuffix(line.Text, ": "+cutText(text, maxShort)) {
 			line.Level = levelError
 			return true
 		}
@@ -393,8 +392,8 @@ func (l *liner) cutFor(text string) bool {
 	return false
 }
 
-// readExchange reads the exchange of a row; one without frames where nothing crossed. One with more
-// than most bytes is *LargeError.
+// readExchange reads the exchange of a row. The exchange has no frames if none were recorded. If
+// the row has more than most bytes, the error is a *largeError.
 func readExchange(r *rows.Row, most int64) (*wire.Exchange, error) {
 	if r.Size() > most {
 		return &wire.Exchange{}, &largeError{r.Size()}
@@ -406,25 +405,26 @@ func readExchange(r *rows.Row, most int64) (*wire.Exchange, error) {
 	return x, err
 }
 
-// A largeError is that of an exchange which is not read as a whole.
+// A largeError is returned for an exchange that is too large to be read as a whole.
 type largeError struct{ Bytes int64 }
 
 func (e *largeError) Error() string {
 	return "the messages have " + term.Size(e.Bytes) + " together, too many to be shown here"
 }
 
-// mostBytes is how many bytes of one exchange are read where there is no narrower limit.
-const mostBytes = 64 << 20
+// maxBytes is the largest size in bytes of an exchange that is read, unless a smaller limit
+// applies.
+const maxBytes = 64 << 20
 
-// outcomeWords is the answer of a row in a few words, or how else it ended.
+// outcomeWords describes the response of a row in a few words, or its outcome without one.
 func outcomeWords(r *rows.Row) string {
-	if x, err := readExchange(r, mostBytes); err == nil && x.Response.Raw != nil {
+	if x, err := readExchange(r, maxBytes); err == nil && x.Response.Raw != nil {
 		return rowResponse(r, x.Response)
 	}
 	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
 }
 
-// requestText is a request of either side in a few words.
+// requestText describes a request of either side in a few words.
 func requestText(f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if f.Dir == wire.Received {
@@ -433,17 +433,18 @@ func requestText(f wire.Frame) string {
 	return requestWords(m)
 }
 
-// editedRequest are the request of an exchange that a user edited and what was sent in its place; their
-// Raw is nil where no user did. The capture has what the side said that sent it, and beside it what
-// passed; of a request of the server it is the other way round.
+// editedRequest returns the request of an exchange as it was before a user edited it, and as it was
+// sent. Raw is nil in both if no user edited it.
 func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	id := wire.ParseMessage(x.Request.Raw).ID
 	for _, f := range x.Beside {
-		if h := f.Held; h == nil || h.How != "edited" || h.Kind != "request" || f.Dir != x.Request.Dir ||
-			h.ID != string(id) ||
-			f.Raw == nil {
+		h := f.Held
+		edited := h != nil && h.How == "edited" && h.Kind == "request" && h.ID == string(id)
+		if !edited || f.Dir != x.Request.Dir || f.Raw == nil {
 			continue
 		}
+		// x.Request is the message that mcpc received: of the client before the edit, of the server
+		// after it.
 		if f.Dir == wire.Received {
 			return f, x.Request
 		}
@@ -452,22 +453,18 @@ func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	return was, sent
 }
 
-// held writes that a message is held, and what became of it.
+// held adds the line of a held message and what became of it.
 func (l *liner) held(f wire.Frame) {
 	line := Line{Dir: f.Dir.String(), Time: f.Time, Kind: lineHeld, Text: "held"}
 	if h := f.Held; h != nil && h.Milliseconds > 0 {
 		n := len(l.lines)
 		if n > 0 && l.lines[n-1].Kind == lineHeld && l.lines[n-1].Text == line.Text {
-			l.lines = l.lines[:n-1] // that it began to be
+			l.lines = l.lines[:n-1] // the line for the beginning of the hold
 		}
-		line.Text = "held for " + term.Duration(
-			time.Duration(h.Milliseconds)*time.Millisecond,
-		) + ", then " + cutText(
-			h.How,
-			40,
-		)
+		held := time.Duration(h.Milliseconds) * time.Millisecond
+		line.Text = "held for " + term.Duration(held) + ", then " + cutText(h.How, 40)
 		if h.Why != "" {
-			line.Text += ": " + cutText(h.Why, mostShort)
+			line.Text += ": " + cutText(h.Why, maxShort)
 		}
 		if h.How != "released" {
 			line.Level = levelWarning

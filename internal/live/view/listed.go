@@ -17,43 +17,43 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Lists keep what servers listed: each definition once, however often it was listed.
+// Lists caches the tool lists of servers. Equal definitions are stored once.
 type Lists struct {
 	mu    sync.Mutex
 	pages map[live.Key]*ListPage
 	tools map[string]*Definition
 	heard recent.Map[live.Key, heard]
-	// latest are the definitions by target and name.
+	// latest maps target and name to the last definition.
 	latest map[[2]string]*Definition
 }
 
-// A ListPage is one page of tools.
+// A ListPage is one page of a tool list.
 type ListPage struct {
-	// Cursor is that of the request, Next that of the page behind it.
+	// Cursor is the cursor of the request, and Next the cursor of the next page.
 	Cursor, Next string
 	Tools        []*Definition
 	settled      bool
 }
 
-// A Definition is an entry of a tools/list.
+// A Definition is a tool of a tools/list.
 type Definition struct {
 	mcp.Tool
-	// Schema is Usable, or why the input schema is not.
+	// Schema is usable, or the reason why the input schema is not.
 	Schema string
 }
 
-// usable is what a Tool says of a schema that clients can use.
+// usable is the Schema of a tool with an input schema that clients can use.
 const usable = "usable"
 
-// mostPages is how many pages and definitions are remembered.
-const mostPages = 20_000
+// maxPages limits the pages and definitions in the cache.
+const maxPages = 20_000
 
-// NewLists keeps nothing yet.
+// NewLists returns an empty cache.
 func NewLists() *Lists {
 	return &Lists{pages: map[live.Key]*ListPage{}, tools: map[string]*Definition{}, latest: map[[2]string]*Definition{}}
 }
 
-// Page is what a tools/list returned; nil where it returned no list.
+// Page returns the page that a tools/list row returned, or nil if it returned no list.
 func (l *Lists) Page(r *rows.Row) *ListPage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	if p := l.pages[key]; p != nil && p.settled {
 		return p
 	}
-	x, err := readExchange(r, mostBytes)
+	x, err := readExchange(r, maxBytes)
 	if err != nil || x.Response.Raw == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 		p.Tools = append(p.Tools, d)
 		l.latest[[2]string{r.Target, d.Name}] = d
 	}
-	if max(len(l.pages), len(l.tools)) >= mostPages {
+	if max(len(l.pages), len(l.tools)) >= maxPages {
 		clear(l.pages)
 		clear(l.tools)
 		clear(l.latest)
@@ -88,7 +88,7 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	return p
 }
 
-// define is the definition of an entry.
+// define returns the definition of a list entry.
 func (l *Lists) define(raw json.RawMessage) *Definition {
 	if d := l.tools[string(raw)]; d != nil {
 		return d
@@ -115,9 +115,9 @@ func (l *Lists) define(raw json.RawMessage) *Definition {
 	return d
 }
 
-// Tool is the definition that the conversation of a call had when it was called, else a later
-// one, else that of another conversation with the same target, of another recording where a
-// view read that; nil where none is known.
+// Tool returns the definition of a called tool, or nil if none is known. It prefers the last
+// definition that the call's conversation listed before the call, then a later one, then one of
+// another conversation with the same target, and at last one of another recording.
 func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 	rank := 0
 	for _, r := range call.Capture().Rows() {
@@ -152,17 +152,17 @@ func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 	return best
 }
 
-// ToolsList is the method whose answers are kept.
+// ToolsList is the method of requests for tool lists.
 const ToolsList = "tools/list"
 
-// A heard is when a row's server said last that its tools changed, and how much of the row was
-// searched for that.
+// A heard is the time of a row's last notification that the tools changed, and the size of the row
+// when it was searched.
 type heard struct {
 	size int64
 	at   time.Time
 }
 
-// ChangedAt is when the messages of a row said last that the tools changed; zero where none did.
+// ChangedAt returns when the messages of a row last announced changed tools; zero if they did not.
 func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Phase is a part of the time of an exchange, by one of the names below: Wait is from sent to the
-// first byte, First from there to the first event, Person the time in which the server waited for
-// an answer.
+// A Phase is a part of the duration of an exchange. "wait" lasts from the request to the first
+// byte, "first" from there to the first event, and "person" while the server waits for a response
+// to a request of its own.
 type Phase struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -31,14 +31,14 @@ const (
 
 var phaseOrder = []string{phaseConnect, phaseTLS, phaseWait, phaseFirst, phaseEvents, phasePerson, phaseHeld, phaseRead}
 
-// A stretch is a part of an exchange with a name.
+// A stretch is a named period of an exchange.
 type stretch struct {
 	name     string
 	from, to time.Time
 }
 
-// phasesOf are the phases of an exchange by the times of its frames. end is where an exchange
-// without an answer ends.
+// phasesOf returns the phases of an exchange, computed from the times of its frames. end is the end
+// of an exchange without a response.
 func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 	from := x.Request.Time
 	for _, h := range x.Heads {
@@ -55,7 +55,7 @@ func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 	return phaseTotals(stretches(x, from, end), specialTimes(x, end))
 }
 
-// stretches are the parts of an exchange, one behind the other, as HTTP or a pipe has them.
+// stretches returns the periods of an exchange in their order, as HTTP or a pipe defines them.
 func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
 	at := from
 	add := func(name string, to time.Time) {
@@ -92,7 +92,7 @@ func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
 	return all
 }
 
-// firstHead is the head of the first answer; that of a 202 is none.
+// firstHead returns the head of the first response other than 202, or nil.
 func firstHead(x *wire.Exchange) *wire.Frame {
 	for i, h := range x.Heads {
 		if h.Dir == wire.Received && h.HTTP != nil && h.HTTP.Status != http.StatusAccepted {
@@ -102,7 +102,7 @@ func firstHead(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// firstMessage is the first message that came for the request.
+// firstMessage returns the first message received for the request, or nil.
 func firstMessage(x *wire.Exchange) *wire.Frame {
 	for i, f := range x.Between {
 		if f.Dir != x.Request.Dir && f.Raw != nil && !x.Guessed(f) {
@@ -115,8 +115,8 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// specialTimes are the times in which messages were held, and those in which the server waited for an answer
-// to a request of its own, or between two rounds.
+// specialTimes returns the periods in which messages were held, and the periods in which the server
+// waited for a response to a request of its own or for the next round.
 func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 	for _, f := range x.Beside {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
@@ -146,7 +146,8 @@ func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 	return all
 }
 
-// phaseTotals adds the stretches of each name; where one of special is at the same time, that counts.
+// phaseTotals adds up the stretches of each name. A period that overlaps one of special counts as
+// the special one.
 func phaseTotals(parts, special []stretch) (phases []Phase) {
 	sums := map[string]time.Duration{}
 	for _, p := range parts {
@@ -177,7 +178,7 @@ func phaseTotals(parts, special []stretch) (phases []Phase) {
 	return phases
 }
 
-// later is the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -185,7 +186,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier is the earlier of two times.
+// earlier returns the earlier of two times.
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -193,10 +194,10 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// leastExplained is how many seconds an exchange takes whose time is worth a sentence.
-const leastExplained = 0.001
+// minExplained is the smallest duration in seconds that whyItTook explains.
+const minExplained = 0.001
 
-// whyItTook says in one sentence where most of the time went.
+// whyItTook explains in one sentence what took most of the time.
 func whyItTook(phases []Phase, x *wire.Exchange) string {
 	var largest Phase
 	sum := 0.0
@@ -206,7 +207,7 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 			largest = p
 		}
 	}
-	if sum < leastExplained {
+	if sum < minExplained {
 		return ""
 	}
 	text := term.Duration(seconds(largest.Seconds)) + " of " + term.Duration(seconds(sum)) + " "

@@ -12,17 +12,18 @@ import (
 	"mcpc/internal/wire"
 )
 
-// How many rows a page has where the query does not say, and at most. A page of Talk has fewer:
-// the bodies of its rows are read.
 const (
-	someRows  = 200
-	mostRows  = 5000
-	mostTalks = 200
-	// mostTalked is how many bytes of a row Talk reads.
-	mostTalked = 4 << 20
+	// defaultRows is the number of rows on a page if the query gives none.
+	defaultRows = 200
+	// maxRows limits the rows on a page.
+	maxRows = 5000
+	// maxTalks limits the rows on a page of Talk, which reads their bodies.
+	maxTalks = 200
+	// maxTalked limits the bytes that Talk reads of a row.
+	maxTalked = 4 << 20
 )
 
-// The states of a Row. One that waits for nothing any more is done, also without an answer.
+// The states of a Row. A row without a response is done too if none can follow.
 const (
 	stateOpen   = "open"
 	stateAsking = "asking"
@@ -30,10 +31,10 @@ const (
 	stateDone   = "done"
 )
 
-// Rows returns a part of the rows that a query selects. It reads no bodies: the phases of a row
-// are those that the listing knows: "wait", "read" and "held".
+// Rows returns a part of the rows that a query selects. It reads no bodies, so a row has only the
+// phases that the list knows: "wait", "read" and "held".
 func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
-	page, keys, err := v.page(ctx, q, mostRows)
+	page, keys, err := v.page(ctx, q, maxRows)
 	if err != nil {
 		return page, err
 	}
@@ -43,7 +44,7 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
-// page is a page without its rows, and their keys.
+// page returns a page without its rows, and the keys of the rows.
 func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, error) {
 	in, ok := q.query()
 	if !ok {
@@ -55,7 +56,7 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 	}
 	count := q.Count
 	if count <= 0 {
-		count = someRows
+		count = defaultRows
 	}
 	total := len(found.Keys)
 	from := q.From
@@ -71,7 +72,7 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 	return page, found.Keys[from:to], nil
 }
 
-// absent says why a conversation has no rows, "" if it has some.
+// absent returns the reason why a conversation has no rows, or "" if it has some.
 func (v *Views) absent(t live.Talk) string {
 	older := "older than the " + english.Thousands(v.store.Status().Most) + " rows kept"
 	switch v.store.Absent(t) {
@@ -85,7 +86,7 @@ func (v *Views) absent(t live.Talk) string {
 	return ""
 }
 
-// A maker makes Rows at one moment.
+// A maker makes Rows as of one moment.
 type maker struct {
 	v    *Views
 	now  time.Time
@@ -102,21 +103,19 @@ func (v *Views) maker() maker {
 	return m
 }
 
-// row is a row as a document; r is nil where it is not kept any more.
+// row returns a row as a document; r is nil if the row is not kept any more.
 func (m maker) row(key live.Key, r *rows.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
 	}
 	out := Row{
-		Key:    key.String(),
-		Time:   r.Time,
-		Talk:   talkID(live.TalkOf(r)),
-		Client: bounded(r.Client()),
-		Server: bounded(r.Server()),
-		Target: bounded(r.Target),
-		Method: bounded(
-			r.Method,
-		),
+		Key:      key.String(),
+		Time:     r.Time,
+		Talk:     talkID(live.TalkOf(r)),
+		Client:   bounded(r.Client()),
+		Server:   bounded(r.Server()),
+		Target:   bounded(r.Target),
+		Method:   bounded(r.Method),
 		Name:     bounded(r.Name),
 		ID:       bounded(r.ID),
 		Dir:      r.Dir.String(),
@@ -158,18 +157,17 @@ func (m maker) row(key live.Key, r *rows.Row) Row {
 	return out
 }
 
-// mostName is how many characters of a name documents have that repeat it: one of a megabyte may be
-// that of each row.
-const mostName = 1000
+// maxName limits the characters of a name in documents that repeat it for each row.
+const maxName = 1000
 
-func bounded(text string) string { return shortened(text, mostName) }
+func bounded(text string) string { return shortened(text, maxName) }
 
-// waits reports that an answer may still come, or more on a stream.
+// waits reports whether a response or more of a stream can still follow.
 func (v *Views) waits(r *rows.Row) bool {
 	return !v.File && r.Waits()
 }
 
-// notes are the Notes of a row as a text.
+// notes returns the Notes of a row as text.
 func notes(r *rows.Row) string {
 	text := r.Notes.String()
 	if r.Cancel != nil && r.Cancel.Late {
@@ -181,7 +179,7 @@ func notes(r *rows.Row) string {
 	return text
 }
 
-// roughPhases are those that need no frames.
+// roughPhases returns the phases that can be computed without frames.
 func roughPhases(r Row, held float64) (phases []Phase) {
 	add := func(name string, seconds float64) {
 		if seconds > 0 {
@@ -201,12 +199,12 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 	return phases
 }
 
-// asks reports that the server waits for an answer to a request of its own.
+// asks reports whether the server waits for a response to a request of its own.
 func asks(r *rows.Row) bool {
 	return slices.ContainsFunc(questions(r), (*rows.Row).Open)
 }
 
-// questions are the requests of the server that belong to a row, or may.
+// questions returns the requests of the server that belong to a row, including guesses.
 func questions(r *rows.Row) (all []*rows.Row) {
 	if r.Notes.Questions+r.Notes.Guessed == 0 {
 		return nil
@@ -227,10 +225,10 @@ func questions(r *rows.Row) (all []*rows.Row) {
 	return all
 }
 
-// Talk returns a part of the rows that a query selects with the lines of each. It reads their
-// bodies, so a part has at most 200.
+// Talk returns a part of the rows that a query selects, each with its lines. It reads bodies, so a
+// part has at most 200 rows.
 func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
-	page, keys, err := v.page(ctx, q, mostTalks)
+	page, keys, err := v.page(ctx, q, maxTalks)
 	if err != nil {
 		return nil, page, err
 	}
@@ -240,7 +238,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	v.store.Look(keys, func(i int, r *rows.Row) {
 		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
 		if r != nil {
-			if x, err := readExchange(r, mostTalked); err != nil {
+			if x, err := readExchange(r, maxTalked); err != nil {
 				blocks[i].Lines = []Line{{Dir: r.Dir.String(), Time: r.Time, Kind: "request", Text: titleOf(r), Times: 1},
 					{Time: r.Time, Kind: "remark", Text: err.Error(), Times: 1}}
 			} else {
@@ -253,7 +251,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	return blocks, page, nil
 }
 
-// endOf is where a row without an answer ends: now, while it waits.
+// endOf returns the end of a row without a response: now if it waits, else its last frame.
 func (m maker) endOf(r *rows.Row) time.Time {
 	if m.v.waits(r) {
 		return later(m.now, r.LastFrame())

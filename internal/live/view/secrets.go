@@ -15,14 +15,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a list of secrets has at most: rows whose frames are searched, the newest, and rows and
-// places of one secret.
 const (
-	mostSearched = 2000
-	mostOfSecret = 50
+	// maxSearched limits the rows searched for secrets to the newest.
+	maxSearched = 2000
+	// maxOfSecret limits the rows and the places listed for a secret.
+	maxOfSecret = 50
 )
 
-// Secrets returns the values that were hidden in the rows that a query selects.
+// Secrets returns the secrets that were hidden in the rows that a query selects.
 func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	q.Filter = strings.TrimSpace(q.Filter)
 	if q.Filter != "" {
@@ -30,12 +30,12 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	}
 	q.Filter = q.Filter + "secret:*"
 	q.Sort = ""
-	q.From = -mostSearched
-	q.Count = mostSearched
-	page, keys, err := v.page(ctx, q, mostSearched)
-	for err == nil && page.Pending > 0 && ctx.Err() == nil { // a list of some would say that there are no others
+	q.From = -maxSearched
+	q.Count = maxSearched
+	page, keys, err := v.page(ctx, q, maxSearched)
+	for err == nil && page.Pending > 0 && ctx.Err() == nil { // a partial list would look complete
 		v.store.Wait(ctx, page.Seq)
-		page, keys, err = v.page(ctx, q, mostSearched)
+		page, keys, err = v.page(ctx, q, maxSearched)
 	}
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 		return nil, ctx.Err()
 	}
 	f := &secretFinder{found: map[string]*Secret{}}
-	for part := range slices.Chunk(keys, someRows) {
+	for part := range slices.Chunk(keys, defaultRows) {
 		v.store.Look(part, func(i int, r *rows.Row) {
 			if r != nil && err == nil {
 				f.row = r
@@ -58,7 +58,7 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	}
 	sliceutil.Sort(out, func(a, b Secret) int {
 		if n := len(b.Servers) - len(a.Servers); n != 0 {
-			return n // one that went to two servers first
+			return n // secrets sent to several servers come first
 		}
 		if a.Times != b.Times {
 			return b.Times - a.Times
@@ -68,11 +68,13 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	return out, err
 }
 
+// A secretFinder collects the hidden secrets of frames by their hash.
 type secretFinder struct {
 	found map[string]*Secret
 	row   *rows.Row
 }
 
+// frame collects the secrets of a frame's head and message.
 func (f *secretFinder) frame(frame wire.Frame) error {
 	if h := frame.HTTP; h != nil {
 		f.text(h.URL, "URL", "url")
@@ -90,7 +92,7 @@ func (f *secretFinder) frame(frame wire.Frame) error {
 	return nil
 }
 
-// message finds the secrets of a message by the members that have them.
+// message collects the secrets of a message by the member that contains them.
 func (f *secretFinder) message(frame wire.Frame) {
 	m := wire.ParseMessage(frame.Raw)
 	before := len(redact.HashesIn(string(frame.Raw)))
@@ -105,7 +107,8 @@ func (f *secretFinder) message(frame wire.Frame) {
 	}
 }
 
-// value finds the secrets in a JSON value, and counts them. name is the path of members.
+// value collects the secrets in a JSON value and returns their number. name is the dotted path of
+// the value.
 func (f *secretFinder) value(raw json.RawMessage, where, name string) (n int) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || len(redact.HiddenIn(string(raw))) == 0 {
@@ -128,7 +131,7 @@ func (f *secretFinder) value(raw json.RawMessage, where, name string) (n int) {
 	return n
 }
 
-// text finds the secrets in a text.
+// text collects the secrets in a text and returns their number.
 func (f *secretFinder) text(text, place, kind string) int {
 	hashes := redact.HashesIn(text)
 	for _, hash := range hashes {
@@ -138,15 +141,15 @@ func (f *secretFinder) text(text, place, kind string) int {
 			f.found[hash] = s
 		}
 		s.Times++
-		s.Places = addOnce(s.Places, place)
-		s.Servers = addOnce(s.Servers, f.row.Target)
-		s.Rows = addOnce(s.Rows, live.KeyOf(f.row).String())
+		s.Places = appendOnce(s.Places, place)
+		s.Servers = appendOnce(s.Servers, f.row.Target)
+		s.Rows = appendOnce(s.Rows, live.KeyOf(f.row).String())
 	}
 	return len(hashes)
 }
 
-func addOnce(all []string, text string) []string {
-	if len(all) >= mostOfSecret || slices.Contains(all, text) {
+func appendOnce(all []string, text string) []string {
+	if len(all) >= maxOfSecret || slices.Contains(all, text) {
 		return all
 	}
 	return append(all, text)

@@ -14,40 +14,43 @@ import (
 	"mcpc/internal/wire"
 )
 
-// lastEventID is the header field with which a client takes up a stream again.
+// lastEventID is the header field with which a client resumes a stream.
 const lastEventID = "Last-Event-ID"
 
-// A cutting is a stream of an exchange that broke before its end, and how it went on.
+// A cutting is a stream of an exchange that broke before its end, and its resumption.
 type cutting struct {
 	at time.Time
-	// by is who ended it, why its error; last the id of the last event before, "" for none.
-	by, why, last string
-	// resumed is when the client took it up again, zero where it did not, and from the id that
-	// it named. events are those that came then.
+	// by names the side that ended the stream, and why is the error.
+	by, why string
+	// last is the id of the last event before the cut; "" if no event had one.
+	last string
+	// resumed is when the client resumed the stream; zero if it did not.
 	resumed time.Time
-	from    string
-	events  int
-	// refused is set where there was no connection, so that nothing was sent, and tries counts
-	// the attempts to take up the stream again for which there was none.
+	// from is the id from which the client resumed it, and events counts the events after that.
+	from   string
+	events int
+	// refused is true if the connection failed, so that nothing was sent.
 	refused bool
-	tries   int
+	// tries counts attempts to resume the stream that got no connection.
+	tries int
 }
 
-// A story is what became of the streams of an exchange.
+// A story describes the course of the streams of an exchange.
 type story struct {
 	Cuts []*cutting
-	// Complete is set where the answer came, Ended where the last stream ended. Events counts
-	// all events, Last is the id of the last.
+	// Complete is true if the response was received.
 	Complete bool
-	Ended    bool
-	Events   int
-	Last     string
-	// dropped is set where a user dropped the request or the response: the stream is not at
-	// fault for the missing response.
+	// Ended is true if the last stream ended.
+	Ended bool
+	// Events counts all events, and Last is the id of the last one.
+	Events int
+	Last   string
+	// dropped is true if a user dropped the request or the response. A missing response is then not
+	// the fault of the stream.
 	dropped bool
 }
 
-// storyOf follows the streams of an exchange.
+// storyOf returns the story of an exchange's streams.
 func storyOf(x *wire.Exchange) *story {
 	s := &story{Complete: x.Response.Raw != nil}
 	for _, f := range inOrder(x) {
@@ -86,7 +89,7 @@ func (s *story) add(f wire.Frame, x *wire.Exchange) {
 	}
 }
 
-// breaks reports the end of a stream that did not have all that was to come on it.
+// breaks reports whether a frame ends a stream before everything expected on it was received.
 func breaks(f wire.Frame, x *wire.Exchange) bool {
 	if f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq {
 		return false
@@ -100,8 +103,8 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 	return true
 }
 
-// isWholeBody reports whether the stream that a frame closes was an HTTP response of another type than events, a
-// failure, or 202, which says that the response comes on another stream: its end is the end of its body.
+// isWholeBody reports whether the stream that a frame closes was an HTTP response that is not a
+// stream of events: another media type, a failure, or 202. Its end is the end of its body.
 func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
 	return slices.ContainsFunc(x.Heads, func(h wire.Frame) bool {
 		if h.Stream != f.Stream || h.HTTP == nil || h.HTTP.Status == 0 {
@@ -112,15 +115,15 @@ func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
 	})
 }
 
-// refused reports the end of a stream for which there was no connection.
+// refused reports whether a frame ends a stream that never got a connection.
 func refused(f wire.Frame) bool {
 	return f.Close != nil && f.Close.How == "cut" && strings.HasPrefix(f.Close.Text, "dial ")
 }
 
-// notOpened says that there was no connection, and why.
-func notOpened(why string) string { return "could not be opened: " + cutText(why, mostShort) }
+// notOpened says that a connection could not be opened, and why.
+func notOpened(why string) string { return "could not be opened: " + cutText(why, maxShort) }
 
-// closingWords says how a stream ended.
+// closingWords describes the end of a stream.
 func closingWords(f wire.Frame) string {
 	if refused(f) {
 		return notOpened(f.Close.Text)
@@ -132,7 +135,7 @@ func closingWords(f wire.Frame) string {
 	return text
 }
 
-// closedBy says which side ended a stream.
+// closedBy names the side that ended a stream.
 func closedBy(f wire.Frame) string {
 	if f.Close.How == "exit" || f.Close.How == "signal" {
 		return "by the exit of the server"
@@ -143,7 +146,7 @@ func closedBy(f wire.Frame) string {
 	return "by the server"
 }
 
-// where is the event after which a stream broke.
+// where names the event after which a stream broke.
 func (c *cutting) where() string {
 	if c.last == "" {
 		return ""
@@ -151,10 +154,10 @@ func (c *cutting) where() string {
 	return " after event " + cutText(c.last, 60)
 }
 
-// Lossless reports that a stream was taken up where it broke.
+// Lossless reports whether a stream was resumed at the point where it broke.
 func (c *cutting) Lossless() bool { return !c.resumed.IsZero() && c.from == c.last && c.last != "" }
 
-// lost says what did not come.
+// lost describes what may be missing after a resumption.
 func (c *cutting) lost() string {
 	if c.Lossless() {
 		return "nothing lost"
@@ -165,8 +168,8 @@ func (c *cutting) lost() string {
 	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.from, 60))
 }
 
-// Text is one sentence about the cuts of an exchange or of a stream of its own, "" where there
-// were none. waits is set where the client may still take up the stream again.
+// Text describes the cuts of an exchange or of a separate stream in one sentence; "" if there are
+// none. waits is true if the client may still resume the stream.
 func (s *story) Text(stream, waits bool) string {
 	if len(s.Cuts) == 0 {
 		return ""
@@ -199,7 +202,7 @@ func (s *story) Text(stream, waits bool) string {
 	return text + "; never resumed: " + s.never(c, stream)
 }
 
-// never says what a stream that was not resumed lacks.
+// never describes what is missing because a stream was not resumed.
 func (s *story) never(c *cutting, stream bool) string {
 	after := "anything after " + cutText(c.last, 60)
 	switch {
@@ -215,10 +218,10 @@ func (s *story) never(c *cutting, stream bool) string {
 	return "the answer and " + after + " are lost"
 }
 
-// bareRequests are what requests without a message do, by their method.
+// bareRequests describes HTTP requests without a message, by their method.
 var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
 
-// stream writes the line of a stream that broke or was taken up again.
+// stream adds the line of a stream that broke or was resumed.
 func (l *liner) stream(f wire.Frame) {
 	if f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "" {
 		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)
@@ -250,7 +253,7 @@ func (l *liner) stream(f wire.Frame) {
 		}
 		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.where()}
 		if c.why != "" {
-			line.Text += ": " + cutText(c.why, mostShort)
+			line.Text += ": " + cutText(c.why, maxShort)
 		}
 		l.add(line)
 		return

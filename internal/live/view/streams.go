@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostStreams is how many streams a list has, the newest: their frames are read.
-const mostStreams = 200
+// maxStreams limits a list of streams to the newest: listing reads their frames.
+const maxStreams = 200
 
-// Streams returns the streams of their own and the subscriptions among the rows that a query
-// selects, and the responses that were cut, taken up again, or are still open.
+// Streams returns the streams, subscriptions and interrupted responses among the rows that a query
+// selects, the newest first. A response is interrupted if it was cut, resumed or is still open.
 func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	var keys []live.Key
 	err := v.each(q, func(r *rows.Row) bool {
@@ -27,7 +27,7 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys = keys[max(0, len(keys)-mostStreams):]
+	keys = keys[max(0, len(keys)-maxStreams):]
 	slices.Reverse(keys)
 	out := []Stream{}
 	m := v.maker()
@@ -51,7 +51,7 @@ func isStream(r *rows.Row) bool {
 	if r.Method == rows.MethodStream || r.LostAnswer() || isSubscription(r) {
 		return true
 	}
-	if r.Notes.Cuts+r.Notes.Resumed > 0 { // the server of some was not reached
+	if r.Notes.Cuts+r.Notes.Resumed > 0 { // no stream began if the server was not reached
 		return r.Status > 0 || !strings.HasPrefix(r.Text, "dial ")
 	}
 	return r.Open() && r.Kinds.Has(wire.Event)
@@ -59,7 +59,7 @@ func isStream(r *rows.Row) bool {
 
 func isSubscription(r *rows.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }
 
-// stream is a row as a Stream.
+// stream returns a row as a Stream.
 func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
 	if isSubscription(r) {
@@ -67,7 +67,7 @@ func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	} else if !r.Apart {
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
-	x, err := readExchange(r, mostBytes)
+	x, err := readExchange(r, maxBytes)
 	if large, ok := errors.AsType[*largeError](err); ok {
 		out.Open, out.Text = m.v.waits(r), large.Error()
 		return out, nil

@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	mostSuggested = 30
-	// mostCounted is how many of the newest rows are counted.
-	mostCounted = 20_000
+	maxSuggested = 30
+	// maxCounted limits counting to the newest rows.
+	maxCounted = 20_000
 )
 
-// seen are the fields of which the values that were seen are suggested.
+// seen maps filter fields to functions that return the field's value of a row. Values seen in rows
+// are suggested for these fields.
 var seen = map[string]func(*rows.Row) string{
 	"method": func(r *rows.Row) string { return r.Method }, "name": func(r *rows.Row) string { return r.Name },
 	"target": func(r *rows.Row) string { return r.Target }, "channel": func(r *rows.Row) string { return r.Channel },
@@ -37,8 +38,7 @@ func digits(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Suggest completes the last word of a filter. Each suggestion is a whole word, to stand in the
-// place of that one.
+// Suggest completes the last word of a filter. Each suggestion replaces the whole word.
 func (v *Views) Suggest(text string) []Suggestion {
 	word := text[strings.LastIndexAny(text, " (")+1:]
 	sign := ""
@@ -65,18 +65,19 @@ func (v *Views) Suggest(text string) []Suggestion {
 	begun = strings.TrimPrefix(begun, `"`)
 	values := slices.DeleteFunc(v.values(field), func(s Suggestion) bool { return place(s, begun) < 0 })
 	sliceutil.Sort(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
-	for _, s := range values[:min(len(values), mostSuggested)] {
+	for _, s := range values[:min(len(values), maxSuggested)] {
 		out = append(out, Suggestion{sign + before + filter.Quote(s.Text), s.Count})
 	}
 	return out
 }
 
-// place is where in a suggestion stands what the user typed of it.
+// place returns the index in a suggestion of the typed text, ignoring case, or -1.
 func place(s Suggestion, typed string) int {
 	return strings.Index(strings.ToLower(s.Text), strings.ToLower(typed))
 }
 
-// values are those that a field can have, with how many rows have them, the most frequent first.
+// values returns the possible values of a field with the number of rows that have them, the most
+// frequent first.
 func (v *Views) values(field string) []Suggestion {
 	counts := map[string]int{}
 	for _, value := range v.known(field) {
@@ -117,7 +118,7 @@ func (v *Views) values(field string) []Suggestion {
 
 // eachNewest calls look with the newest rows.
 func (v *Views) eachNewest(look func(r *rows.Row)) {
-	skip := max(0, v.store.Status().Rows-mostCounted)
+	skip := max(0, v.store.Status().Rows-maxCounted)
 	_ = v.each(Query{}, func(r *rows.Row) bool {
 		skip--
 		if skip < 0 {
@@ -127,7 +128,7 @@ func (v *Views) eachNewest(look func(r *rows.Row)) {
 	})
 }
 
-// known are the values that the language knows of a field.
+// known returns the values that the filter language defines for a field.
 func (v *Views) known(field string) []string {
 	switch field {
 	case "finding":

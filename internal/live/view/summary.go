@@ -15,15 +15,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// How many bytes of a message a Line has.
+// The largest numbers of bytes of a message in a Line.
 const (
-	mostShort = 160 // of arguments and answers of a few words
-	mostLong  = 400 // of a log message or an error
-	// mostCursor is that of a cursor: longer ones would look like a secret.
-	mostCursor = 24
+	maxShort = 160 // for arguments and short responses
+	maxLong  = 400 // for log messages and errors
+	// maxCursor is for cursors: longer ones would look like a secret.
+	maxCursor = 24
 )
 
-// shortened is a text as it is, unless it is longer: then it is Cut.
+// shortened returns a text unchanged if it has at most most bytes, else cut by cutText.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -31,7 +31,8 @@ func shortened(text string, most int) string {
 	return cutText(strings.ToValidUTF8(text[:min(len(text), 2*most)], ""), most)
 }
 
-// cutText is the beginning of a text on one line, with a mark where it was longer.
+// cutText returns the beginning of a text on one line, with "…" if it was longer than most bytes.
+// It cuts no hidden secret in two.
 func cutText(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= most {
@@ -39,7 +40,7 @@ func cutText(text string, most int) string {
 	}
 	for _, hidden := range redact.HiddenIn(text) {
 		if hidden[0] < most && most < hidden[1] {
-			most = hidden[0] // a part of it would be taken for a secret
+			most = hidden[0] // a part of the replacement would be taken for a secret
 		}
 	}
 	for most > 0 && !utf8.RuneStart(text[most]) {
@@ -48,44 +49,44 @@ func cutText(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// cutJSON is JSON on one line, cut as a text is.
+// cutJSON returns JSON on one line, cut like a text.
 func cutJSON(raw []byte, most int) string {
 	const enough = 8
-	if len(raw) > enough*most { // blanks are left out of the beginning only
+	if len(raw) > enough*most { // compacting all of it would take too long
 		raw = raw[:enough*most]
 		return cutText(string(raw), most)
 	}
 	return cutText(string(jsonraw.Compact(raw)), most)
 }
 
-// requestWords is a request in a few words: "call echo {"message":"hi"}", "tools/list".
+// requestWords describes a request in a few words: `call echo {"message":"hi"}`, "tools/list".
 func requestWords(m *wire.Message) string {
 	params, _ := m.ParamMembers()
 	switch m.Method {
 	case "tools/call", "prompts/get":
-		text := strings.TrimPrefix(m.Method, "tools/") + " " + cutText(params.Text("name"), mostShort)
+		text := strings.TrimPrefix(m.Method, "tools/") + " " + cutText(params.Text("name"), maxShort)
 		if arguments := params.Value("arguments"); arguments != nil {
-			text += " " + cutJSON(arguments, mostShort)
+			text += " " + cutJSON(arguments, maxShort)
 		}
 		return text
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return m.Method + " " + cutText(params.Text("uri"), mostShort)
+		return m.Method + " " + cutText(params.Text("uri"), maxShort)
 	case "initialize":
 		client, _ := jsonraw.Object(params.Value("clientInfo"))
 		return strings.TrimSpace(
-			"initialize " + cutText(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort),
+			"initialize " + cutText(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), maxShort),
 		)
 	}
 	if cursor := params.Text("cursor"); cursor != "" {
-		return cutText(m.Method, mostShort) + " from " + cutText(cursor, mostCursor)
+		return cutText(m.Method, maxShort) + " from " + cutText(cursor, maxCursor)
 	}
-	return cutText(m.Method, mostShort)
+	return cutText(m.Method, maxShort)
 }
 
-// questionText is what the server asks: `elicitation/create "Which repo?"`.
+// questionText describes a request of the server: `elicitation/create "Which repo?"`.
 func questionText(method string, params json.RawMessage) string {
 	members, _ := jsonraw.Object(params)
-	text := cutText(method, mostShort)
+	text := cutText(method, maxShort)
 	message := members.Text("message")
 	if message == "" {
 		messages, _ := jsonraw.Array(members.Value("messages"))
@@ -96,10 +97,10 @@ func questionText(method string, params json.RawMessage) string {
 		}
 	}
 	if message != "" {
-		text += ` "` + cutText(message, mostShort) + `"`
+		text += ` "` + cutText(message, maxShort) + `"`
 	}
 	if url := members.Text("url"); url != "" {
-		text += " " + cutText(url, mostShort)
+		text += " " + cutText(url, maxShort)
 	}
 	return text
 }
@@ -110,18 +111,19 @@ var entryNouns = map[string]string{
 	"resources/list": "resource", "resources/templates/list": "template", "roots/list": "root",
 }
 
-// responseWords is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
+// responseWords describes a response in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool
+// error: text".
 func responseWords(method string, f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if m.Error != nil {
-		return fmt.Sprintf("error %d: %s", m.Error.Code, cutText(m.Error.Message, mostLong))
+		return fmt.Sprintf("error %d: %s", m.Error.Code, cutText(m.Error.Message, maxLong))
 	}
 	result, err := m.ResultMembers()
 	if m.Result == nil {
-		return "no JSON-RPC response: " + cutText(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+		return "no JSON-RPC response: " + cutText(string(f.Raw[:min(len(f.Raw), 4*maxShort)]), maxShort)
 	}
 	if err != nil {
-		return "result " + cutJSON(m.Result, mostShort)
+		return "result " + cutJSON(m.Result, maxShort)
 	}
 	if m.Traits().More {
 		return "asks: " + inputRequests(result)
@@ -145,12 +147,12 @@ func responseWords(method string, f wire.Frame) string {
 		return serverText(result)
 	case "elicitation/create":
 		return strings.TrimSpace(
-			cutText(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort),
+			cutText(result.Text("action"), maxShort) + " " + cutJSON(result.Value("content"), maxShort),
 		)
 	case "sampling/createMessage":
 		content, _ := jsonraw.Object(result.Value("content"))
 		return strings.TrimSpace(
-			cutText(result.Text("model"), mostShort) + ` "` + cutText(content.Text("text"), mostShort) + `"`,
+			cutText(result.Text("model"), maxShort) + ` "` + cutText(content.Text("text"), maxShort) + `"`,
 		)
 	case "ping":
 		return "ok"
@@ -158,7 +160,7 @@ func responseWords(method string, f wire.Frame) string {
 	return "ok, " + sizeText(f.Bytes())
 }
 
-// inputRequests are what a result of a round asks for.
+// inputRequests describes the input that a result asks for.
 func inputRequests(result jsonraw.Members) string {
 	requests, _ := jsonraw.Object(result.Value("inputRequests"))
 	var texts []string
@@ -169,7 +171,7 @@ func inputRequests(result jsonraw.Members) string {
 	return cmp.Or(strings.Join(texts, ", "), "for input")
 }
 
-// toolResultText is the result of a tool in a few words.
+// toolResultText describes the result of a tool call in a few words.
 func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	blocks, _ := m.ResultItems("content")
 	first := ""
@@ -181,7 +183,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 		}
 	}
 	if isError, _ := wire.ParseIsError(result.Value("isError")); isError {
-		return "tool error: " + cutText(first, mostLong)
+		return "tool error: " + cutText(first, maxLong)
 	}
 	if items := itemsOf(result, first); items >= 0 {
 		return "ok, " + english.Plural(items, "item") + ", " + sizeText(bytes)
@@ -189,13 +191,14 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	if len(blocks) > 1 {
 		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeText(bytes)
 	}
-	if len(first) > 0 && len(first) <= mostShort {
-		return "ok: " + cutText(first, mostShort)
+	if len(first) > 0 && len(first) <= maxShort {
+		return "ok: " + cutText(first, maxShort)
 	}
 	return "ok, " + sizeText(bytes)
 }
 
-// itemsOf counts the items where a result is one list, or an object with one; -1 elsewhere.
+// itemsOf counts the items of a result that is a list or an object with exactly one list. It
+// returns -1 for other results.
 func itemsOf(result jsonraw.Members, text string) int {
 	const most = 1 << 20
 	value := result.Value("structuredContent")
@@ -221,10 +224,10 @@ func itemsOf(result jsonraw.Members, text string) int {
 	return count
 }
 
-// serverText is what a server says of itself.
+// serverText describes a server from the result of its handshake.
 func serverText(result jsonraw.Members) string {
 	server, _ := jsonraw.Object(mcp.ServerInfo(result))
-	parts := []string{strings.TrimSpace("ok " + cutText(server.Text("name")+" "+server.Text("version"), mostShort))}
+	parts := []string{strings.TrimSpace("ok " + cutText(server.Text("name")+" "+server.Text("version"), maxShort))}
 	if revision := result.Text("protocolVersion"); revision != "" {
 		parts = append(parts, "protocol "+cutText(revision, 40))
 	}
@@ -235,7 +238,7 @@ func serverText(result jsonraw.Members) string {
 	return strings.Join(parts, ", ")
 }
 
-// sizeText is "123 bytes", of more than a kilobyte "31 kB ~8k tokens".
+// sizeText returns "123 bytes", or from a kilobyte on "31 kB ~8k tokens".
 func sizeText(n int) string {
 	text := term.Size(n)
 	if n >= 1000 {

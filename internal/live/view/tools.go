@@ -17,19 +17,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Tools returns the tools that the servers of some rows listed, and those that were called
-// without that. A filter selects the tools of the servers that it finds, or the called ones if it
-// finds calls alone, and of the calls those of the conversations in which it finds something.
+// Tools returns the tools that servers listed or that were called. A filter restricts them to the
+// servers of the matching rows, or to the called tools if all matching rows are calls. Calls are
+// counted in the conversations with a matching row.
 func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	t := &toolTable{v: v, servers: map[string]*serverTools{}}
 	var lists, heard []live.Key
-	asks := q.Filter != "" || q.Only != nil
-	asked := selection{onlyCalls: true, servers: map[string]bool{}, calls: map[toolOf]bool{}}
+	filtered := q.Filter != "" || q.Only != nil
+	selected := selection{onlyCalls: true, servers: map[string]bool{}, calls: map[toolOf]bool{}}
 	talks := map[live.Talk]bool{}
 	var err error
-	if asks {
+	if filtered {
 		err = v.each(q, func(r *rows.Row) bool {
-			asked.add(r)
+			selected.add(r)
 			talks[live.TalkOf(r)] = true
 			return true
 		})
@@ -41,8 +41,8 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 			} else if r.Apart || r.Notes.Notifications > 0 {
 				heard = append(heard, live.KeyOf(r))
 			}
-			if !asks || talks[live.TalkOf(r)] {
-				t.called(r)
+			if !filtered || talks[live.TalkOf(r)] {
+				t.addCall(r)
 			}
 			return true
 		})
@@ -52,30 +52,31 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	}
 	v.store.Look(lists, func(_ int, r *rows.Row) {
 		if r != nil {
-			t.list(r)
+			t.addPage(r)
 		}
 	})
-	v.store.Look(heard[max(0, len(heard)-mostHeard):], func(_ int, r *rows.Row) {
+	v.store.Look(heard[max(0, len(heard)-maxHeard):], func(_ int, r *rows.Row) {
 		if r != nil {
-			t.heard(r)
+			t.addListChange(r)
 		}
 	})
 	out := t.documents()
-	if asks {
-		out = slices.DeleteFunc(out, func(tool Tool) bool { return !asked.has(tool) })
+	if filtered {
+		out = slices.DeleteFunc(out, func(tool Tool) bool { return !selected.has(tool) })
 	}
 	t.addErrors(out)
 	return out, nil
 }
 
-// A selection is what a filter is about: some calls, or the servers of its rows.
+// A selection is the set of tools that a filter selects: those of the calls it matches, or of the
+// servers of its rows.
 type selection struct {
 	onlyCalls bool
 	servers   map[string]bool
 	calls     map[toolOf]bool
 }
 
-// toolOf is a tool of a server.
+// A toolOf identifies a tool of a server.
 type toolOf struct{ target, name string }
 
 func (s *selection) add(r *rows.Row) {
@@ -88,10 +89,10 @@ func (s *selection) has(t Tool) bool {
 	return s.servers[t.Target] && (!s.onlyCalls || s.calls[toolOf{t.Target, t.Name}])
 }
 
-// mostHeard is how many rows are searched for changes of a list.
-const mostHeard = 500
+// maxHeard limits the rows searched for changes of a list.
+const maxHeard = 500
 
-// A toolTable gathers what is known of tools, by the target of their server.
+// A toolTable collects facts about tools by the target of their server.
 type toolTable struct {
 	v       *Views
 	servers map[string]*serverTools
@@ -99,28 +100,28 @@ type toolTable struct {
 
 type serverTools struct {
 	target, name string
-	// clients are what each client fetched last, lists all that was fetched.
+	// clients maps a client to its last lists, and lists has all lists.
 	clients map[string]*fetched
 	lists   []*listing
 	tools   map[string]*toolFacts
 	stats   rows.Stats
 }
 
-// fetched are the last list of a client, and the last of which it fetched all pages; nil where
-// there is none.
+// A fetched has the last list that a client fetched, and the last one that it fetched completely, or
+// nil.
 type fetched struct {
 	last, whole *listing
-	// changed is when the server said after the last that its tools changed.
+	// changed is when the server announced changed tools after the last list; zero if it did not.
 	changed time.Time
 }
 
-// A listing is the pages of one list, in the order in which a client fetched them.
+// A listing has the pages of one list in the order in which a client fetched them.
 type listing struct {
 	at    time.Time
 	pages []*ListPage
 }
 
-// toolFacts are what is known of one tool.
+// A toolFacts has the facts about one tool.
 type toolFacts struct {
 	first, last    *Definition
 	called, failed int
@@ -145,9 +146,9 @@ func (s *serverTools) tool(name string) *toolFacts {
 	return s.tools[name]
 }
 
-// called notes a call.
-func (t *toolTable) called(r *rows.Row) {
-	if r.Method != "tools/call" || r.Dir != wire.Sent || r.Kinds == 0 { // which was not sent
+// addCall counts a tool call. It ignores other rows, and calls that were not sent.
+func (t *toolTable) addCall(r *rows.Row) {
+	if r.Method != "tools/call" || r.Dir != wire.Sent || r.Kinds == 0 {
 		return
 	}
 	s := t.server(r)
@@ -162,11 +163,11 @@ func (t *toolTable) called(r *rows.Row) {
 	s.stats.Add(r)
 }
 
-// clientOf is how a client is named in a sentence.
+// clientOf names a client in a sentence.
 func clientOf(r *rows.Row) string { return cmp.Or(r.ClientName(), "the client") }
 
-// list notes a page of tools.
-func (t *toolTable) list(r *rows.Row) {
+// addPage adds a page of a tool list.
+func (t *toolTable) addPage(r *rows.Row) {
 	p := t.v.lists.Page(r)
 	if p == nil {
 		return
@@ -181,7 +182,7 @@ func (t *toolTable) list(r *rows.Row) {
 	if p.Cursor == "" {
 		c.last = &listing{}
 		s.lists = append(s.lists, c.last)
-	} else if c.last == nil || c.last.complete() || c.last.next() != p.Cursor { // of a list that was not seen to begin
+	} else if c.last == nil || c.last.complete() || c.last.next() != p.Cursor { // its first page is not recorded
 		c.last = &listing{}
 	}
 	c.last.pages = append(c.last.pages, p)
@@ -190,10 +191,10 @@ func (t *toolTable) list(r *rows.Row) {
 	if c.last.complete() {
 		c.whole = c.last
 	}
-	of := map[string]bool{} // listed once
+	listed := map[string]bool{}
 	for _, before := range c.last.pages[:len(c.last.pages)-1] {
 		for _, d := range before.Tools {
-			of[d.Name] = true
+			listed[d.Name] = true
 		}
 	}
 	for _, d := range p.Tools {
@@ -201,15 +202,15 @@ func (t *toolTable) list(r *rows.Row) {
 		if f.first == nil {
 			f.first = d
 		}
-		if !of[d.Name] { // else it is another tool of that name
+		if !listed[d.Name] { // the first of several tools with the same name counts
 			f.last = d
 		}
-		of[d.Name] = true
+		listed[d.Name] = true
 	}
 }
 
-// heard notes that a server said that its tools changed.
-func (t *toolTable) heard(r *rows.Row) {
+// addListChange records that a server announced changed tools after a client's last list.
+func (t *toolTable) addListChange(r *rows.Row) {
 	s := t.servers[r.Target]
 	if s == nil {
 		return
@@ -221,7 +222,7 @@ func (t *toolTable) heard(r *rows.Row) {
 	}
 }
 
-// list is what counts of a client: who once fetched all pages knows how.
+// list returns the list to judge a client by: the last complete one, else the last one.
 func (c *fetched) list() *listing {
 	if c.whole != nil {
 		return c.whole
@@ -229,8 +230,8 @@ func (c *fetched) list() *listing {
 	return c.last
 }
 
-// page is where in the list of a server a tool is, and how many pages that has, as far as
-// they were fetched.
+// page returns the page of the server's list that has a tool, or 0, and the page in words: "1 of 2
+// or more".
 func (s *serverTools) page(name string) (page int, of string) {
 	var best *listing
 	for _, l := range s.lists {
@@ -249,7 +250,7 @@ func (s *serverTools) page(name string) (page int, of string) {
 	return page, of
 }
 
-// has reports the page of a listing that has a tool, 0 for none.
+// has returns the number of the page that has a tool, or 0.
 func (l *listing) has(name string) int {
 	for i, p := range l.pages {
 		if slices.ContainsFunc(p.Tools, func(d *Definition) bool { return d.Name == name }) {
@@ -259,7 +260,7 @@ func (l *listing) has(name string) int {
 	return 0
 }
 
-// times is how often a listing has a tool of this name.
+// times returns how many tools of a listing have a name.
 func (l *listing) times(name string) (n int) {
 	for _, p := range l.pages {
 		for _, d := range p.Tools {
@@ -271,10 +272,10 @@ func (l *listing) times(name string) (n int) {
 	return n
 }
 
-// complete reports that the client fetched all pages.
+// complete reports whether the client fetched all pages.
 func (l *listing) complete() bool { return l.next() == "" }
 
-// next is the cursor of the page behind the last.
+// next returns the cursor of the page after the last one.
 func (l *listing) next() string { return l.pages[len(l.pages)-1].Next }
 
 func (t *toolTable) documents() []Tool {
@@ -294,12 +295,12 @@ func (t *toolTable) documents() []Tool {
 		}
 		out = append(out, s.unseen()...)
 	}
-	// Those that a client may not see or call stand first.
+	// Tools that a client may not see or call come first.
 	slices.SortStableFunc(out, func(a, b Tool) int { return min(len(b.Reason), 1) - min(len(a.Reason), 1) })
 	return out
 }
 
-// document is a tool without its last error and its times.
+// document returns a tool without its last error and its durations.
 func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 	out := Tool{Server: bounded(s.name), Target: s.target, Name: name, Listed: "no", Called: f.called, Failed: f.failed}
 	if f.lastRow != nil {
@@ -320,7 +321,7 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 	return out
 }
 
-// changes says what changed in the definition of a tool since it was first seen.
+// changes describes how the definition of a tool changed since it was first listed.
 func changes(was, is *Definition) string {
 	const most = 3
 	all := diff.CompareTool(was.Raw, is.Raw, diff.Options{})
@@ -334,7 +335,7 @@ func changes(was, is *Definition) string {
 	return cmp.Or(strings.Join(texts, "; "), "its text changed")
 }
 
-// reason says whether a tool was listed for each client, and why one may not see or call it.
+// reason says whether a tool was listed for each client, and why a client may not see or call it.
 func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) (yes, reason string) {
 	yes = out.Listed
 	page, _ := s.page(name)
@@ -379,7 +380,7 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	return yes, reason
 }
 
-// faults are why a client may not call a tool that it sees.
+// faults returns the reasons why a client may not call a tool that it sees.
 func faults(name, schema string, times int) string {
 	var texts []string
 	if schema != usable {
@@ -394,7 +395,7 @@ func faults(name, schema string, times int) string {
 	return strings.Join(texts, "; ")
 }
 
-// unseen is an entry for the page that no client fetched, whose tools were not seen.
+// unseen returns an entry for the first page that no client fetched, if any.
 func (s *serverTools) unseen() []Tool {
 	deepest := 0
 	for _, c := range s.clients {
@@ -419,7 +420,7 @@ func (s *serverTools) unseen() []Tool {
 	}
 }
 
-// addErrors adds the last error of each tool, for which the answers are read.
+// addErrors adds the last error of each tool, for which it reads the responses.
 func (t *toolTable) addErrors(tools []Tool) {
 	var keys []live.Key
 	var at []int

@@ -11,40 +11,40 @@ import (
 	"mcpc/internal/live"
 )
 
-// Options are what Views need beside a Store. All but Now may be left out.
+// Options configures Views. All fields but Now are optional.
 type Options struct {
 	Now func() time.Time
-	// Title names what is shown: "all recordings", a file.
+	// Title names the source: "all recordings", or a file.
 	Title string
-	// Hint says what to do while nothing is shown yet.
+	// Hint tells the user what to do while there are no rows.
 	Hint string
-	// File is set where nothing more comes.
+	// File is true if the source cannot grow.
 	File bool
-	// Findings judges the conversation of an exchange by the rules of mcpc check. It is called
-	// while the Store calls back.
+	// Findings checks the conversation of an exchange with the rules of mcpc check. It is called
+	// from callbacks of the Store.
 	Findings func(*rows.Row) ([]Finding, error)
-	// Words are those that a filter may ask for with "finding:".
+	// Words are the rule names that a filter may use with "finding:".
 	Words []string
-	// Held and Questions are those of the Actor, Intercepting whether it holds messages,
-	// and which.
-	Held         func() []Held
-	Questions    func() []Question
+	// Held and Questions return the held messages and open questions of the Actor.
+	Held      func() []Held
+	Questions func() []Question
+	// Intercepting reports whether the Actor holds messages, and returns its filter.
 	Intercepting func() (on bool, filter string)
-	// Marked reports the mark and the note that the user gave a row.
+	// Marked reports whether the user marked a row, and returns the row's note.
 	Marked func(key string) (marked bool, note string)
 }
 
-// Views make documents of the rows of a Store. Several goroutines may use them.
+// Views makes documents from the rows of a Store. Several goroutines may use it.
 type Views struct {
 	store *live.Store
 	Options
 	lists *Lists
 }
 
-// New makes Views over a Store.
+// New returns Views of a Store.
 func New(s *live.Store, o Options) *Views { return &Views{store: s, Options: o, lists: NewLists()} }
 
-// Status is that of the store, and what waits for the user.
+// Status returns the status of the store and what waits for the user.
 func (v *Views) Status() Status {
 	s := Status{Status: v.store.Status(), Title: v.Title, Hint: v.Hint, File: v.File}
 	if v.Held != nil {
@@ -59,13 +59,14 @@ func (v *Views) Status() Status {
 	return s
 }
 
-// Wait waits until there is a change after one, and returns the number of the last.
+// Wait waits for a change after the given one, and returns the number of the last change.
 func (v *Views) Wait(ctx context.Context, after uint64) uint64 { return v.store.Wait(ctx, after) }
 
-// fewRows is how many rows of a file are shown together, whatever conversations they are of.
+// fewRows is the number of rows up to which a file is shown as a whole instead of by conversation.
 const fewRows = 200
 
-// Conversations returns those of the store. Of a file with few rows none is to be shown first.
+// Conversations returns the conversations of the store. In a file with few rows, none has First
+// set.
 func (v *Views) Conversations() []Conversation {
 	all := v.store.Conversations()
 	out := make([]Conversation, len(all))
@@ -90,10 +91,11 @@ func (v *Views) Conversations() []Conversation {
 	return out
 }
 
-// talkID is the id of a conversation in documents: "42.1", in a file "-1.1".
+// talkID returns the id of a conversation in documents: "42.1", or "-1.1" in a file.
 func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
 
-// query is that of the store. ok is false where it names a conversation or rows that cannot be.
+// query returns the store's form of the query. It reports false if the id of the conversation is
+// malformed.
 func (q Query) query() (out live.Query, ok bool) {
 	out = live.Query{Filter: q.Filter, Sort: q.Sort}
 	if q.Talk != "" {
@@ -115,7 +117,7 @@ func (q Query) query() (out live.Query, ok bool) {
 	return out, true
 }
 
-// each calls look with all rows of a query, oldest first.
+// each calls look with all rows of a query, the oldest first.
 func (v *Views) each(q Query, look func(r *rows.Row) bool) error {
 	in, ok := q.query()
 	if !ok {
@@ -125,7 +127,8 @@ func (v *Views) each(q Query, look func(r *rows.Row) bool) error {
 	return v.store.Each(in, look)
 }
 
-// one calls look with the row of a key.
+// one calls look with the row of a key, and returns its error. It returns ErrGone if the row is not
+// kept.
 func (v *Views) one(text string, look func(r *rows.Row) error) error {
 	key, ok := live.ParseKey(text)
 	if !ok {
@@ -140,8 +143,8 @@ func (v *Views) one(text string, look func(r *rows.Row) error) error {
 	return err
 }
 
-// Searched returns what Rows returns once all bodies are searched. If ctx ends before, it returns the
-// rows that were found so far, and Pending says how many exchanges are not searched.
+// Searched calls Rows until all bodies are searched. If ctx ends earlier, it returns the rows found
+// so far, and Pending is the number of exchanges not searched.
 func Searched(ctx context.Context, r Reader, q Query) (Page, error) {
 	for {
 		page, err := r.Rows(ctx, q)
@@ -152,11 +155,11 @@ func Searched(ctx context.Context, r Reader, q Query) (Page, error) {
 	}
 }
 
-// EachRow calls look with all rows of a query, as far as they are searched when ctx ends. It returns how
-// many exchanges are not searched.
+// EachRow calls look with all rows of a query that are found before ctx ends. It returns the number
+// of exchanges not searched.
 func EachRow(ctx context.Context, r Reader, q Query, look func(Row)) (pending int, err error) {
 	q.From = 0
-	q.Count = mostRows
+	q.Count = maxRows
 	for {
 		page, err := Searched(ctx, r, q)
 		if err != nil {

@@ -9,13 +9,13 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// fewOthers is how many others a duration is compared with at least.
-const fewOthers = 4
+// minOthers is the smallest number of other durations that a duration is compared with.
+const minOthers = 4
 
-// groupText says how a duration stands among others: "slower than 97 % of tools/call echo (p50
-// 44 ms)".
-func groupText(one asked, others []time.Duration) string {
-	if len(others) < fewOthers {
+// compareDuration compares a duration with the durations of similar exchanges: "slower than 97 % of
+// tools/call echo (p50 44 ms)". It returns "" if there are too few.
+func compareDuration(one asked, others []time.Duration) string {
+	if len(others) < minOthers {
 		return ""
 	}
 	slices.Sort(others)
@@ -32,7 +32,7 @@ func groupText(one asked, others []time.Duration) string {
 	return fmt.Sprintf("quicker than %d %% of %s (p50 %s)", (len(others)-notSlower)*100/len(others), what, middle)
 }
 
-// whyOpen says since when an open exchange waits.
+// whyOpen describes how long an open exchange has been waiting, and for what.
 func whyOpen(r Row) string {
 	text := "open for " + term.Duration(seconds(r.Seconds)) + "; "
 	if r.State == stateAsking {
