@@ -105,7 +105,7 @@ func questionText(method string, params json.RawMessage) string {
 	return text
 }
 
-// entryNouns are what one entry of a list is called, by the list's method.
+// entryNouns maps list methods to the noun for one entry.
 var entryNouns = map[string]string{
 	"tools/list": "tool", "prompts/list": "prompt",
 	"resources/list": "resource", "resources/templates/list": "template", "roots/list": "root",
