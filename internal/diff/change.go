@@ -149,8 +149,8 @@ func AsModel(changes []Change) []Change {
 // path of what changed in the result, and note what the rule adds. The rule must be in the table.
 func CallChange(rule, name, pointer, place, note string, was, is json.RawMessage) Change {
 	c := &comparison{}
-	c.add(Subject{Call, name}, rule, pointer, was, is, detail{place: safe(place), note: note})
-	return c.all[0]
+	c.add(Subject{Call, name}, rule, pointer, was, is, detail{place: displayText(place), note: note})
+	return c.changes[0]
 }
 
 // Sorted brings changes into the order of a report: the gravest first, then by subject and
@@ -170,10 +170,10 @@ func Sorted(changes []Change) []Change {
 	})
 }
 
-// shown is a value in a sentence.
-func shown(raw json.RawMessage, none string) string {
+// displayValue is a value in a sentence.
+func displayValue(raw json.RawMessage, absent string) string {
 	if raw == nil {
-		return none
+		return absent
 	}
 	text := string(raw)
 	if word, ok := jsonraw.Text(raw); ok && word != "" && !strings.ContainsAny(word, " \t\r\n") {

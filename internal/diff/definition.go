@@ -11,20 +11,20 @@ import (
 	"mcpc/internal/schema"
 )
 
-// definition compares two definitions of one subject, member by member.
-func (c *comparison) definition(s Subject, a, b entry) {
+// compareDefinition compares two definitions of one subject, member by member.
+func (c *comparison) compareDefinition(s Subject, a, b entry) {
 	a.raw = withoutNulls(a.raw)
 	b.raw = withoutNulls(b.raw)
-	if same(a.raw, b.raw) {
+	if isSameJSON(a.raw, b.raw) {
 		return
 	}
-	c.eachMember(a.raw, b.raw, func(name string, was, is json.RawMessage) {
+	c.eachChangedMember(a.raw, b.raw, func(name string, was, is json.RawMessage) {
 		pointer := jsonraw.Pointer("", name)
 		list := s.Kind == Resource || s.Kind == Template
 		switch {
-		case name == keyOf(s.Kind) && a.name != b.name: // a rename says it
+		case name == identifyingMember(s.Kind) && a.name != b.name: // a rename says it
 		case name == "description":
-			c.text(s, "description", pointer, was, is, "")
+			c.compareText(s, "description", pointer, was, is, "")
 		case name == "title" || name == "name" && list:
 			c.add(s, "title-changed", pointer, was, is, detail{})
 		case name == "icons":
@@ -36,20 +36,20 @@ func (c *comparison) definition(s Subject, a, b entry) {
 		case (name == "size" || name == "annotations") && list:
 			c.add(s, "resource-note-changed", pointer, was, is, detail{note: name})
 		case name == "inputSchema" && s.Kind == Tool:
-			c.inputSchema(s, was, is)
+			c.compareInputSchema(s, was, is)
 		case name == "outputSchema" && s.Kind == Tool:
-			c.outputSchema(s, was, is)
+			c.compareOutputSchema(s, was, is)
 		case name == "annotations" && s.Kind == Tool:
-			c.annotations(s, was, is)
+			c.compareAnnotations(s, was, is)
 		case name == "execution" && s.Kind == Tool:
-			c.execution(s, was, is)
+			c.compareExecution(s, was, is)
 		case name == "arguments" && s.Kind == Prompt:
-			c.arguments(s, was, is)
+			c.compareArguments(s, was, is)
 		default:
-			c.add(s, "definition-changed", pointer, was, is, detail{note: safe(name)})
+			c.add(s, "definition-changed", pointer, was, is, detail{note: displayText(name)})
 		}
 	})
-	c.poison(s, a.raw, b.raw)
+	c.addPoison(s, a.raw, b.raw)
 }
 
 // withoutNulls returns a definition without the members that are null, which servers write for absent. In schemas and
@@ -85,21 +85,21 @@ func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 
 const wholeInput = "the object of arguments"
 
-func (c *comparison) inputSchema(s Subject, a, b json.RawMessage) {
+func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 	if a == nil || b == nil {
 		c.add(s, "input-undecided", "/inputSchema", a, b, detail{place: wholeInput})
 		return
 	}
-	for _, d := range schema.Compare(a, b, schema.Options{Compile: c.o.Compile, Budget: &c.budget}) {
+	for _, d := range schema.Compare(a, b, schema.Options{Compile: c.options.Compile, Budget: &c.budget}) {
 		place := wholeInput
 		if d.Name != "" {
-			place = "argument " + safe(d.Name)
+			place = "argument " + displayText(d.Name)
 		}
-		c.difference(s, in, "/inputSchema", place, d)
+		c.addDifference(s, in, "/inputSchema", place, d)
 	}
 }
 
-func (c *comparison) outputSchema(s Subject, a, b json.RawMessage) {
+func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
 	switch {
 	case a == nil:
 		c.add(s, "output-schema-added", "/outputSchema", nil, b, detail{})
@@ -108,26 +108,26 @@ func (c *comparison) outputSchema(s Subject, a, b json.RawMessage) {
 		c.add(s, "output-schema-removed", "/outputSchema", a, nil, detail{})
 		return
 	}
-	for _, d := range schema.Compare(a, b, schema.Options{Compile: c.o.Compile, Budget: &c.budget}) {
+	for _, d := range schema.Compare(a, b, schema.Options{Compile: c.options.Compile, Budget: &c.budget}) {
 		place := "the result"
 		if strings.HasPrefix(d.Name, "[") {
-			place = "result" + safe(d.Name)
+			place = "result" + displayText(d.Name)
 		} else if d.Name != "" {
-			place = "output member " + safe(d.Name)
+			place = "output member " + displayText(d.Name)
 		}
-		c.difference(s, out, "/outputSchema", place, d)
+		c.addDifference(s, out, "/outputSchema", place, d)
 	}
 }
 
-// bothWays are the kinds of differences whose rule does not depend on the direction.
-var bothWays = map[string]string{"equivalent-form": "equivalent-form", "note-changed": "schema-note-changed"}
+// undirectedRules are the kinds of differences whose rule does not depend on the direction.
+var undirectedRules = map[string]string{"equivalent-form": "equivalent-form", "note-changed": "schema-note-changed"}
 
-// inOnly are kinds of differences that mean something for arguments only; in an outputSchema
+// inputOnlyKinds are kinds of differences that mean something for arguments only; in an outputSchema
 // they are notes.
-var inOnly = []string{"default-added", "default-removed", "default-changed", "header-added", "header-removed", "header-changed"}
+var inputOnlyKinds = []string{"default-added", "default-removed", "default-changed", "header-added", "header-removed", "header-changed"}
 
-// members are the rules for what was added to an object and removed from it.
-var members = map[string]string{
+// memberRules are the rules for what was added to an object and removed from it.
+var memberRules = map[string]string{
 	in + "member-added": "argument-added", in + "member-added-closed": "argument-added",
 	in + "member-required-added": "argument-required-added", in + "member-required-added-closed": "argument-required-added",
 	in + "member-removed": "argument-removed", in + "member-removed-closed": "argument-removed-closed",
@@ -138,75 +138,75 @@ var members = map[string]string{
 	out + "member-required": "output-member-required", out + "member-optional": "output-member-optional",
 }
 
-// difference adds the change that a difference between two schemas is in one direction.
-func (c *comparison) difference(s Subject, direction, at, place string, d schema.Difference) {
+// addDifference adds the change that a difference between two schemas is in one direction.
+func (c *comparison) addDifference(s Subject, direction, at, place string, d schema.Difference) {
 	pointer := at + d.Pointer
 	rule := direction + "-" + d.Kind
 	switch {
 	case d.Kind == "description-changed":
-		c.text(s, "description", pointer, d.Was, d.Is, " of "+place)
+		c.compareText(s, "description", pointer, d.Was, d.Is, " of "+place)
 		return
 	case d.Kind == "dialect-changed":
 		rule = "dialect-changed"
 		if word, _ := jsonraw.Text(d.Is); d.Is == nil || strings.HasSuffix(strings.TrimSuffix(word, "#"), "/2020-12/schema") {
 			rule = "dialect-standard"
 		}
-	case bothWays[d.Kind] != "":
-		rule = bothWays[d.Kind]
-	case slices.Contains(inOnly, d.Kind):
+	case undirectedRules[d.Kind] != "":
+		rule = undirectedRules[d.Kind]
+	case slices.Contains(inputOnlyKinds, d.Kind):
 		rule = d.Kind
 		if direction == out {
 			rule = "schema-note-changed"
 		}
-	case members[direction+d.Kind] != "":
-		rule = members[direction+d.Kind]
+	case memberRules[direction+d.Kind] != "":
+		rule = memberRules[direction+d.Kind]
 	}
-	note := safe(d.Note)
+	note := displayText(d.Note)
 	if d.Kind == "undecided" && note != "" {
 		note = "; " + note
 	}
 	was, is := d.Was, d.Is
 	if strings.HasPrefix(d.Kind, "type-") {
-		was, is = typeWord(was), typeWord(is)
+		was, is = typeOrAny(was), typeOrAny(is)
 	}
 	c.add(s, rule, pointer, was, is, detail{place: place, note: note})
 }
 
-// typeWord is the keyword type, or "any" where all types are right.
-func typeWord(raw json.RawMessage) json.RawMessage {
+// typeOrAny is the keyword type, or "any" where all types are right.
+func typeOrAny(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage(`"any"`)
 	}
 	return raw
 }
 
-// hints are a tool's annotations: their defaults, the value that promises less, and whether a
+// annotationHints are a tool's annotations: their defaults, the value that promises less, and whether a
 // tool that only reads has no use for them (server/tools, "ToolAnnotations").
-var hints = map[string]struct{ byDefault, safe, unlessReadOnly bool }{
+var annotationHints = map[string]struct{ byDefault, safe, unlessReadOnly bool }{
 	"readOnlyHint":    {false, true, false},
 	"destructiveHint": {true, false, true},
 	"idempotentHint":  {false, true, true},
 	"openWorldHint":   {true, false, false},
 }
 
-func hint(annotations json.RawMessage, name string) bool {
+func hintValue(annotations json.RawMessage, name string) bool {
 	switch string(jsonraw.First(annotations, name)) {
 	case "true":
 		return true
 	case "false":
 		return false
 	}
-	return hints[name].byDefault
+	return annotationHints[name].byDefault
 }
 
-func (c *comparison) annotations(s Subject, a, b json.RawMessage) {
-	reads := hint(a, "readOnlyHint") || hint(b, "readOnlyHint")
-	before := len(c.all)
-	c.eachMember(a, b, func(name string, was, is json.RawMessage) {
+func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
+	reads := hintValue(a, "readOnlyHint") || hintValue(b, "readOnlyHint")
+	before := len(c.changes)
+	c.eachChangedMember(a, b, func(name string, was, is json.RawMessage) {
 		pointer := jsonraw.Pointer("/annotations", name)
-		h, known := hints[name]
-		yesWas, yesIs := hint(a, name), hint(b, name)
-		d := detail{note: safe(name)}
+		h, known := annotationHints[name]
+		yesWas, yesIs := hintValue(a, name), hintValue(b, name)
+		d := detail{note: displayText(name)}
 		switch {
 		case name == "title":
 			c.add(s, "title-changed", pointer, was, is, d)
@@ -218,14 +218,14 @@ func (c *comparison) annotations(s Subject, a, b json.RawMessage) {
 			c.add(s, "annotation-riskier", pointer, json.RawMessage(strconv.FormatBool(yesWas)), json.RawMessage(strconv.FormatBool(yesIs)), d)
 		}
 	})
-	if len(c.all) == before { // {} in place of none
+	if len(c.changes) == before { // {} in place of none
 		c.add(s, "annotation-changed", "/annotations", a, b, detail{note: "annotations"})
 	}
 }
 
-// execution compares taskSupport, which is "forbidden" where it is not declared (2025-11-25
+// compareExecution compares taskSupport, which is "forbidden" where it is not declared (2025-11-25
 // basic/utilities/tasks).
-func (c *comparison) execution(s Subject, a, b json.RawMessage) {
+func (c *comparison) compareExecution(s Subject, a, b json.RawMessage) {
 	support := func(execution json.RawMessage) json.RawMessage {
 		if value := jsonraw.First(execution, "taskSupport"); value != nil {
 			return value
@@ -233,32 +233,32 @@ func (c *comparison) execution(s Subject, a, b json.RawMessage) {
 		return json.RawMessage(`"forbidden"`)
 	}
 	was, is := support(a), support(b)
-	before := len(c.all)
-	c.eachMember(a, b, func(name string, from, to json.RawMessage) {
+	before := len(c.changes)
+	c.eachChangedMember(a, b, func(name string, from, to json.RawMessage) {
 		pointer := jsonraw.Pointer("/execution", name)
 		switch {
 		case name != "taskSupport":
-			c.add(s, "definition-changed", pointer, from, to, detail{note: safe("execution." + name)})
-		case same(was, is):
+			c.add(s, "definition-changed", pointer, from, to, detail{note: displayText("execution." + name)})
+		case isSameJSON(was, is):
 		case string(is) == `"required"`:
 			c.add(s, "task-support-required", pointer, was, is, detail{})
 		default:
 			c.add(s, "task-support-changed", pointer, was, is, detail{})
 		}
 	})
-	if len(c.all) == before {
+	if len(c.changes) == before {
 		c.add(s, "meta-changed", "/execution", a, b, detail{})
 	}
 }
 
-// arguments compares those of a prompt, by their names. The pointer has the index that an
-// argument has now, or had if it is gone.
-func (c *comparison) arguments(s Subject, a, b json.RawMessage) {
+// compareArguments compares those of a prompt, by their names. The pointer has the index that an
+// compareArgument has now, or had if it is gone.
+func (c *comparison) compareArguments(s Subject, a, b json.RawMessage) {
 	itemsA, _ := jsonraw.Array(a)
 	itemsB, _ := jsonraw.Array(b)
-	was, unnamedWas := entries(Prompt, itemsA)
-	is, unnamedIs := entries(Prompt, itemsB)
-	before := len(c.all)
+	was, unnamedWas := parseEntries(Prompt, itemsA)
+	is, unnamedIs := parseEntries(Prompt, itemsB)
+	before := len(c.changes)
 	byKey := func(all []entry) map[string]entry {
 		keys := map[string]entry{}
 		for _, e := range all {
@@ -268,12 +268,12 @@ func (c *comparison) arguments(s Subject, a, b json.RawMessage) {
 	}
 	old, now := byKey(was), byKey(is)
 	at := func(e entry) (string, detail) {
-		return "/arguments/" + strconv.Itoa(e.index), detail{place: "argument " + safe(e.name), key: "/arguments/" + e.key}
+		return "/arguments/" + strconv.Itoa(e.index), detail{place: "argument " + displayText(e.name), key: "/arguments/" + e.key}
 	}
 	for _, e := range was {
 		if other, there := now[e.key]; there {
 			pointer, d := at(other)
-			c.argument(s, pointer, d, e, other)
+			c.compareArgument(s, pointer, d, e, other)
 		} else {
 			pointer, d := at(e)
 			c.add(s, "argument-removed", pointer, e.raw, nil, d)
@@ -284,42 +284,42 @@ func (c *comparison) arguments(s Subject, a, b json.RawMessage) {
 			continue
 		}
 		pointer, d := at(e)
-		if required(e) {
+		if isRequired(e) {
 			c.add(s, "argument-required-added", pointer, nil, e.raw, d)
 		} else {
 			c.add(s, "argument-added", pointer, nil, e.raw, d)
 		}
 	}
 	switch {
-	case !slices.EqualFunc(unnamedWas, unnamedIs, same):
+	case !slices.EqualFunc(unnamedWas, unnamedIs, isSameJSON):
 		c.add(s, "definition-changed", "/arguments", a, b, detail{note: "arguments"})
-	case len(c.all) == before && string(jsonraw.Canonical(a)) != string(jsonraw.Canonical(b)):
+	case len(c.changes) == before && string(jsonraw.Canonical(a)) != string(jsonraw.Canonical(b)):
 		c.add(s, "order-changed", "/arguments", a, b, detail{})
 	}
 }
 
-func required(e entry) bool { return string(e.members.Value("required")) == "true" }
+func isRequired(e entry) bool { return string(e.members.Value("required")) == "true" }
 
-// argument compares one argument of a prompt.
-func (c *comparison) argument(s Subject, pointer string, d detail, a, b entry) {
-	if required(a) != required(b) {
-		rule := map[bool]string{true: "argument-required", false: "argument-optional"}[required(b)]
+// compareArgument compares one argument of a prompt.
+func (c *comparison) compareArgument(s Subject, pointer string, d detail, a, b entry) {
+	if isRequired(a) != isRequired(b) {
+		rule := map[bool]string{true: "argument-required", false: "argument-optional"}[isRequired(b)]
 		c.add(s, rule, pointer, a.members.Value("required"), b.members.Value("required"), d)
 	}
-	c.eachMember(a.raw, b.raw, func(name string, was, is json.RawMessage) {
+	c.eachChangedMember(a.raw, b.raw, func(name string, was, is json.RawMessage) {
 		key := detail{place: d.place, key: d.key + "/" + name}
 		switch name {
 		case "name":
 		case "required":
-			if required(a) == required(b) {
+			if isRequired(a) == isRequired(b) {
 				c.add(s, "meta-changed", pointer+"/required", was, is, key)
 			}
 		case "description":
-			c.text(s, "description", pointer+"/description", was, is, " of "+d.place)
+			c.compareText(s, "description", pointer+"/description", was, is, " of "+d.place)
 		case "title":
 			c.add(s, "title-changed", pointer+"/title", was, is, key)
 		default:
-			key.note = safe(name)
+			key.note = displayText(name)
 			c.add(s, "definition-changed", jsonraw.Pointer(pointer, name), was, is, key)
 		}
 	})

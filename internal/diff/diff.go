@@ -53,8 +53,8 @@ type Options struct {
 
 // Limits of one comparison.
 const (
-	mostBytes = 256 << 20 // of schemas, a byte once at each depth
-	mostForms = 300       // forms that are tried with generated values
+	maxSchemaBytes = 256 << 20 // of schemas, a byte once at each depth
+	maxTriedForms  = 300       // forms that are tried with generated values
 )
 
 // Compare gives what changed from a to b, the gravest first.
@@ -62,8 +62,8 @@ func Compare(a, b Snapshot, o Options) []Change {
 	if o.Signs == nil {
 		o.Signs = func(string) []string { return nil }
 	}
-	c := &comparison{o: o, budget: schema.Budget{Bytes: mostBytes, Forms: mostForms}, sorted: a.Sorted || b.Sorted}
-	c.server(a, b)
+	c := &comparison{options: o, budget: schema.Budget{Bytes: maxSchemaBytes, Forms: maxTriedForms}, sorted: a.Sorted || b.Sorted}
+	c.compareServer(a, b)
 	for _, l := range []struct {
 		kind, member string
 		a, b         []json.RawMessage
@@ -74,10 +74,10 @@ func Compare(a, b Snapshot, o Options) []Change {
 		{Template, "resourceTemplates", a.Templates, b.Templates},
 	} {
 		if l.a != nil && l.b != nil {
-			c.list(l.kind, l.member, l.a, l.b)
+			c.compareList(l.kind, l.member, l.a, l.b)
 		}
 	}
-	return Sorted(c.all)
+	return Sorted(c.changes)
 }
 
 // CompareTool gives what changed in one tool: a and b are entries of tools/list.
@@ -86,11 +86,11 @@ func CompareTool(a, b json.RawMessage, o Options) []Change {
 }
 
 type comparison struct {
-	o      Options
-	budget schema.Budget
-	sorted bool
-	cells  int // of the word tables for renames
-	all    []Change
+	options Options
+	budget  schema.Budget
+	sorted  bool
+	cells   int // of the word tables for renames
+	changes []Change
 }
 
 // detail is what a change has beside its subject and its values.
@@ -107,21 +107,21 @@ func (c *comparison) add(s Subject, rule, pointer string, was, is json.RawMessag
 		r = Rule{ID: rule, Level: Risky, Sentence: rule}
 	}
 	change := Change{Rule: r.ID, Level: r.Level, Subject: s, Pointer: pointer, Was: was, Is: is}
-	change.Text = strings.NewReplacer("{place}", d.place, "{note}", d.note, "{was}", shown(was, "none"), "{is}", shown(is, "none")).Replace(r.Sentence)
+	change.Text = strings.NewReplacer("{place}", d.place, "{note}", d.note, "{was}", displayValue(was, "none"), "{is}", displayValue(is, "none")).Replace(r.Sentence)
 	if d.key == "" {
 		d.key = pointer
 	}
 	change.identify(d.key)
-	c.all = append(c.all, change)
+	c.changes = append(c.changes, change)
 }
 
-// safe is a text of the server in a sentence.
-func safe(text string) string {
+// displayText is a text of the server in a sentence.
+func displayText(text string) string {
 	return sanitize.Line(jsonraw.Excerpt([]byte(text), 120), sanitize.Signs)
 }
 
-// textOf makes a JSON string, and nil of "".
-func textOf(text string) json.RawMessage {
+// quoteOrNil makes a JSON string, and nil of "".
+func quoteOrNil(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}

@@ -61,7 +61,7 @@ func Grown(a, b Snapshot) (tools []Growth, sum Growth) {
 	byName := map[string]*Growth{}
 	var names []string
 	count := func(items []json.RawMessage, in func(g *Growth) *Cost) {
-		named, _ := entries(Tool, items)
+		named, _ := parseEntries(Tool, items)
 		for _, e := range named {
 			if byName[e.name] == nil {
 				byName[e.name] = &Growth{Tool: e.name}

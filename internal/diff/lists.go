@@ -20,17 +20,17 @@ type entry struct {
 	index     int // in the list
 }
 
-// keyOf is the member that identifies a definition.
-func keyOf(kind string) string {
+// identifyingMember is the member that identifies a definition.
+func identifyingMember(kind string) string {
 	return map[string]string{Tool: "name", Prompt: "name", Resource: "uri", Template: "uriTemplate"}[kind]
 }
 
-// entries reads a list. What has no name is in unnamed.
-func entries(kind string, items []json.RawMessage) (named []entry, unnamed []json.RawMessage) {
+// parseEntries reads a list. What has no name is in unnamed.
+func parseEntries(kind string, items []json.RawMessage) (named []entry, unnamed []json.RawMessage) {
 	count := map[string]int{}
 	for i, raw := range items {
 		members, _ := jsonraw.Object(raw)
-		name := members.Text(keyOf(kind))
+		name := members.Text(identifyingMember(kind))
 		if name == "" {
 			unnamed = append(unnamed, raw)
 			continue
@@ -41,11 +41,11 @@ func entries(kind string, items []json.RawMessage) (named []entry, unnamed []jso
 	return named, unnamed
 }
 
-// list compares two lists of one kind: first those of one name, then what is left over.
-func (c *comparison) list(kind, member string, a, b []json.RawMessage) {
-	was, unnamedWas := entries(kind, a)
-	is, unnamedIs := entries(kind, b)
-	c.unnamed(kind, unnamedWas, unnamedIs)
+// compareList compares two lists of one kind: first those of one name, then what is left over.
+func (c *comparison) compareList(kind, member string, a, b []json.RawMessage) {
+	was, unnamedWas := parseEntries(kind, a)
+	is, unnamedIs := parseEntries(kind, b)
+	c.compareUnnamed(kind, unnamedWas, unnamedIs)
 	place := map[string]int{}
 	for i, e := range is {
 		place[e.key] = i
@@ -60,7 +60,7 @@ func (c *comparison) list(kind, member string, a, b []json.RawMessage) {
 		}
 		taken[i] = true
 		order = append(order, i)
-		c.definition(Subject{kind, e.name}, e, is[i])
+		c.compareDefinition(Subject{kind, e.name}, e, is[i])
 	}
 	var added []entry
 	for i, e := range is {
@@ -68,18 +68,18 @@ func (c *comparison) list(kind, member string, a, b []json.RawMessage) {
 			added = append(added, e)
 		}
 	}
-	c.rest(kind, removed, added)
+	c.compareUnmatched(kind, removed, added)
 	if !c.sorted && !slices.IsSorted(order) {
-		c.add(Subject{List, member}, "order-changed", "", nameList(was), nameList(is), detail{})
+		c.add(Subject{List, member}, "order-changed", "", listNames(was), listNames(is), detail{})
 	}
 }
 
-func nameList(all []entry) json.RawMessage {
+func listNames(all []entry) json.RawMessage {
 	return jsonraw.ListOf(all, func(e entry) []byte { return jsonraw.Quote(e.name) })
 }
 
-// unnamed compares the entries that no client can use.
-func (c *comparison) unnamed(kind string, a, b []json.RawMessage) {
+// compareUnnamed compares the entries that no client can use.
+func (c *comparison) compareUnnamed(kind string, a, b []json.RawMessage) {
 	count := map[string]int{}
 	for _, raw := range a {
 		count[string(jsonraw.Canonical(raw))]++
@@ -99,10 +99,10 @@ func (c *comparison) unnamed(kind string, a, b []json.RawMessage) {
 	}
 }
 
-// rest reports what was removed and added, and proposes which of them is the same under a new
+// compareUnmatched reports what was removed and added, and proposes which of them is the same under a new
 // name.
-func (c *comparison) rest(kind string, removed, added []entry) {
-	renamed, taken := c.renames(kind, removed, added), map[int]bool{}
+func (c *comparison) compareUnmatched(kind string, removed, added []entry) {
+	renamed, taken := c.findRenames(kind, removed, added), map[int]bool{}
 	for i, e := range removed {
 		j, found := renamed[i]
 		if !found {
@@ -110,34 +110,34 @@ func (c *comparison) rest(kind string, removed, added []entry) {
 			continue
 		}
 		taken[j] = true
-		pointer := jsonraw.Pointer("", keyOf(kind))
+		pointer := jsonraw.Pointer("", identifyingMember(kind))
 		c.add(Subject{kind, e.name}, kind+"-renamed", pointer, jsonraw.Quote(e.name), jsonraw.Quote(added[j].name), detail{})
-		c.definition(Subject{kind, added[j].name}, e, added[j])
+		c.compareDefinition(Subject{kind, added[j].name}, e, added[j])
 	}
 	for j, e := range added {
 		if taken[j] {
 			continue
 		}
 		c.add(Subject{kind, e.name}, kind+"-added", "", nil, e.raw, detail{})
-		c.poison(Subject{kind, e.name}, nil, e.raw)
+		c.addPoison(Subject{kind, e.name}, nil, e.raw)
 	}
 }
 
 // Limits of looking for renames.
 const (
-	mostAlike = 0.8      // the similarity above which two descriptions are nearly the same (D3)
-	mostCells = 20 << 20 // of the word tables of all comparisons
-	mostNames = 50       // that are as near to one that was removed
+	minSimilarity = 0.8      // the similarity above which two descriptions are nearly the same (D3)
+	maxCells      = 20 << 20 // of the word tables of all comparisons
+	maxTies       = 50       // that are as near to one that was removed
 )
 
-// renames gives for indexes of removed the index of what it probably became: the same schema,
+// findRenames gives for indexes of removed the index of what it probably became: the same schema,
 // and a description that is more than mostAlike similar. Those whose names are near each other
 // too come first; without descriptions only they do.
-func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
+func (c *comparison) findRenames(kind string, removed, added []entry) map[int]int {
 	forms := map[string][]int{}
 	if len(removed) > 0 {
 		for j, e := range added {
-			form := formOf(kind, e)
+			form := renameKey(kind, e)
 			forms[form] = append(forms[form], j)
 		}
 	}
@@ -147,7 +147,7 @@ func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
 			if _, done := renamed[i]; done || !near && e.members.Text("description") == "" {
 				continue
 			}
-			if j, found := c.likest(e, added, forms[formOf(kind, e)], taken, near); found {
+			if j, found := c.mostSimilar(e, added, forms[renameKey(kind, e)], taken, near); found {
 				renamed[i], taken[j] = j, true
 			}
 		}
@@ -155,22 +155,22 @@ func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
 	return renamed
 }
 
-// likest is the one of some entries whose description is most similar to that of e; of several
+// mostSimilar is the one of some entries whose description is most similar to that of e; of several
 // the one with the nearest name, or without near the first.
-func (c *comparison) likest(e entry, added []entry, some []int, taken map[int]bool, near bool) (int, bool) {
-	best, names, at := mostAlike, []string{}, map[string]int{}
+func (c *comparison) mostSimilar(e entry, added []entry, some []int, taken map[int]bool, near bool) (int, bool) {
+	best, names, at := minSimilarity, []string{}, map[string]int{}
 	for _, j := range some {
-		if c.cells++; c.cells > mostCells {
+		if c.cells++; c.cells > maxCells {
 			break
 		}
 		if taken[j] {
 			continue
 		}
-		alike := c.alike(e, added[j])
+		alike := c.similarity(e, added[j])
 		if alike > best {
 			best, names, at = alike, nil, map[string]int{}
 		}
-		if alike == best && alike > mostAlike && len(names) < mostNames {
+		if alike == best && alike > minSimilarity && len(names) < maxTies {
 			names, at[added[j].name] = append(names, added[j].name), j
 		}
 	}
@@ -185,23 +185,23 @@ func (c *comparison) likest(e entry, added []entry, some []int, taken map[int]bo
 	return j, found
 }
 
-// alike is how similar two descriptions are, from 0 to 1; 0 where comparing them would be too
+// similarity is how similar two descriptions are, from 0 to 1; 0 where comparing them would be too
 // much work.
-func (c *comparison) alike(a, b entry) float64 {
+func (c *comparison) similarity(a, b entry) float64 {
 	was, is := a.members.Text("description"), b.members.Text("description")
 	if was == is {
 		return 1
 	}
 	c.cells += (len(was)/4 + 1) * (len(is)/4 + 1)
-	if c.cells > mostCells {
+	if c.cells > maxCells {
 		return 0
 	}
 	share, _ := words.Changed(was, is)
 	return 1 - share
 }
 
-// formOf is what has to be the same of two definitions for one to be the other renamed.
-func formOf(kind string, e entry) string {
+// renameKey is what has to be the same of two definitions for one to be the other renamed.
+func renameKey(kind string, e entry) string {
 	members := map[string][]string{Tool: {"inputSchema", "outputSchema"}, Prompt: {"arguments"}}[kind]
 	if members == nil {
 		members = []string{"name", "mimeType"}

@@ -12,37 +12,37 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// server compares what is about the server as a whole.
-func (c *comparison) server(a, b Snapshot) {
+// compareServer compares what is about the server as a whole.
+func (c *comparison) compareServer(a, b Snapshot) {
 	if a.Implementation != nil && b.Implementation != nil {
 		was := withoutNulls(a.Implementation)
 		is := withoutNulls(b.Implementation)
-		c.eachMember(was, is, func(name string, was, is json.RawMessage) {
-			c.add(Subject{Server, ""}, "server-changed", jsonraw.Pointer("", name), was, is, detail{note: safe(name)})
+		c.eachChangedMember(was, is, func(name string, was, is json.RawMessage) {
+			c.add(Subject{Server, ""}, "server-changed", jsonraw.Pointer("", name), was, is, detail{note: displayText(name)})
 		})
 	}
 	if a.Revisions != nil && b.Revisions != nil {
-		c.revisions(a.Revisions, b.Revisions)
+		c.compareRevisions(a.Revisions, b.Revisions)
 	}
 	if a.Authorization != nil && b.Authorization != nil && *a.Authorization != *b.Authorization {
 		rule := map[bool]string{true: "authorization-added", false: "authorization-removed"}[*b.Authorization]
 		c.add(Subject{Authorization, ""}, rule, "", json.RawMessage(strconv.FormatBool(*a.Authorization)), json.RawMessage(strconv.FormatBool(*b.Authorization)), detail{})
 	}
 	if a.Capabilities != nil && b.Capabilities != nil {
-		c.capabilities(a.Capabilities, b.Capabilities, nil)
+		c.compareCapabilities(a.Capabilities, b.Capabilities, nil)
 	}
 	if a.Instructions != nil && b.Instructions != nil {
-		c.text(Subject{Instructions, ""}, "instructions", "", a.Instructions, b.Instructions, "")
-		c.poison(Subject{Instructions, ""}, a.Instructions, b.Instructions)
+		c.compareText(Subject{Instructions, ""}, "instructions", "", a.Instructions, b.Instructions, "")
+		c.addPoison(Subject{Instructions, ""}, a.Instructions, b.Instructions)
 	}
 	if a.TTL != nil && b.TTL != nil {
-		c.ttl(a, b)
+		c.compareTTL(a, b)
 	}
 }
 
-// eachMember tells of each member of two objects whose values differ, sorted by name. What is
+// eachChangedMember tells of each member of two objects whose values differ, sorted by name. What is
 // not an object has no members.
-func (c *comparison) eachMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
+func (c *comparison) eachChangedMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
 	was, _ := jsonraw.Object(a)
 	is, _ := jsonraw.Object(b)
 	// Peers differ in which of two members of one name counts: a second one is a part of the
@@ -57,14 +57,14 @@ func (c *comparison) eachMember(a, b json.RawMessage, f func(name string, was, i
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if x, y := values[name][0], values[name][1]; !slices.EqualFunc(x, y, same) {
-			f(name, first(x), first(y))
+		if x, y := values[name][0], values[name][1]; !slices.EqualFunc(x, y, isSameJSON) {
+			f(name, joinValues(x), joinValues(y))
 		}
 	}
 }
 
-// first is the only value, or a list of several; nil of none.
-func first(values []json.RawMessage) json.RawMessage {
+// joinValues is the only value, or a list of several; nil of none.
+func joinValues(values []json.RawMessage) json.RawMessage {
 	switch len(values) {
 	case 0:
 		return nil
@@ -74,11 +74,11 @@ func first(values []json.RawMessage) json.RawMessage {
 	return jsonraw.List(values)
 }
 
-func same(a, b json.RawMessage) bool {
+func isSameJSON(a, b json.RawMessage) bool {
 	return string(a) == string(b) || string(jsonraw.Canonical(a)) == string(jsonraw.Canonical(b))
 }
 
-func set(texts []string) map[string]bool {
+func toSet(texts []string) map[string]bool {
 	all := map[string]bool{}
 	for _, text := range texts {
 		all[text] = true
@@ -86,28 +86,28 @@ func set(texts []string) map[string]bool {
 	return all
 }
 
-func (c *comparison) revisions(a, b []string) {
-	was, is := set(a), set(b)
+func (c *comparison) compareRevisions(a, b []string) {
+	was, is := toSet(a), toSet(b)
 	for _, r := range a {
 		if !is[r] {
-			c.add(Subject{Revision, r}, "revision-removed", "", textOf(r), nil, detail{})
+			c.add(Subject{Revision, r}, "revision-removed", "", quoteOrNil(r), nil, detail{})
 		}
 	}
 	for _, r := range b {
 		if !was[r] {
-			c.add(Subject{Revision, r}, "revision-added", "", nil, textOf(r), detail{})
+			c.add(Subject{Revision, r}, "revision-added", "", nil, quoteOrNil(r), detail{})
 		}
 	}
 }
 
-// capabilities compares two objects of capabilities. The presence of a member is the
+// compareCapabilities compares two objects of capabilities. The presence of a member is the
 // capability, and false is its absence; what is below an extension or an experimental
 // capability are its settings.
-func (c *comparison) capabilities(a, b json.RawMessage, path []string) {
-	c.eachMember(a, b, func(name string, was, is json.RawMessage) {
+func (c *comparison) compareCapabilities(a, b json.RawMessage, path []string) {
+	c.eachChangedMember(a, b, func(name string, was, is json.RawMessage) {
 		path := append(slices.Clone(path), name)
 		s, pointer := Subject{Capability, strings.Join(path, ".")}, jsonraw.Pointer("", path...)
-		wasThere, isThere := declared(was), declared(is)
+		wasThere, isThere := isDeclared(was), isDeclared(is)
 		free := path[0] == "extensions" || path[0] == "experimental"
 		switch {
 		case !wasThere && !isThere:
@@ -118,19 +118,19 @@ func (c *comparison) capabilities(a, b json.RawMessage, path []string) {
 		case !isThere:
 			c.add(s, "capability-removed", pointer, was, is, detail{})
 		case was[0] == '{' && is[0] == '{' && len(path) < 4 && (!free || len(path) < 2):
-			c.capabilities(was, is, path)
+			c.compareCapabilities(was, is, path)
 		default:
 			c.add(s, "capability-changed", pointer, was, is, detail{})
 		}
 	})
 }
 
-func declared(value json.RawMessage) bool {
+func isDeclared(value json.RawMessage) bool {
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-// ttl compares the ttlMs of the lists, but for those that one side alone knows.
-func (c *comparison) ttl(a, b Snapshot) {
+// compareTTL compares the ttlMs of the lists, but for those that one side alone knows.
+func (c *comparison) compareTTL(a, b Snapshot) {
 	known := func(s Snapshot) map[string]bool {
 		return map[string]bool{"tools": s.Tools != nil, "prompts": s.Prompts != nil, "resources": s.Resources != nil, "resourceTemplates": s.Templates != nil}
 	}
@@ -149,42 +149,42 @@ func (c *comparison) ttl(a, b Snapshot) {
 	}
 }
 
-// mostChanged is the share of words that may change without being a risk, and mostAdded how many bytes new words may
+// maxChangedShare is the share of words that may change without being a risk, and mostAdded how many bytes new words may
 // have: an order to a model fits into a small part of a long text, and into one word of a language without blanks.
 const (
-	mostChanged = 0.2
-	mostAdded   = 100
+	maxChangedShare = 0.2
+	maxAddedBytes   = 100
 )
 
-// text compares two texts that a model reads. what is the begin of the two rules, and place
+// compareText compares two texts that a model reads. what is the begin of the two rules, and place
 // says which text it is.
-func (c *comparison) text(s Subject, what, pointer string, was, is json.RawMessage, place string) {
-	if same(was, is) {
+func (c *comparison) compareText(s Subject, what, pointer string, was, is json.RawMessage, place string) {
+	if isSameJSON(was, is) {
 		return
 	}
 	a, okA := jsonraw.Text(was)
 	b, okB := jsonraw.Text(is)
-	if !okA && declared(was) || !okB && declared(is) {
+	if !okA && isDeclared(was) || !okB && isDeclared(is) {
 		c.add(s, "definition-changed", pointer, was, is, detail{note: what})
 		return
 	}
 	share, added := words.Changed(a, b)
 	d := detail{place: place, note: fmt.Sprintf("%.0f %% of the words differ", 100*share)}
 	switch {
-	case !declared(was):
+	case !isDeclared(was):
 		d.note = "there was none"
-	case !declared(is):
+	case !isDeclared(is):
 		d.note = "there is none any more"
 	case words.IsMoved(a, b):
 		d.note = "only the order of words or their punctuation differs"
 	case share == 0:
 		d.note = "only blanks differ"
-	case share > mostChanged:
-		d.note += fmt.Sprintf(" (more than %.0f %%)", 100*mostChanged)
-	case added > mostAdded:
-		d.note += fmt.Sprintf(", and the new ones have %d bytes (more than %d)", added, mostAdded)
+	case share > maxChangedShare:
+		d.note += fmt.Sprintf(" (more than %.0f %%)", 100*maxChangedShare)
+	case added > maxAddedBytes:
+		d.note += fmt.Sprintf(", and the new ones have %d bytes (more than %d)", added, maxAddedBytes)
 	}
-	if share > mostChanged || added > mostAdded {
+	if share > maxChangedShare || added > maxAddedBytes {
 		c.add(s, what+"-rewritten", pointer, was, is, d)
 	} else {
 		c.add(s, what+"-reworded", pointer, was, is, d)

@@ -30,10 +30,10 @@ var parts = []struct {
 	{"calls", "calls", func(s *side) bool { return len(s.calls) > 0 }},
 }
 
-// shared compares the calls of two recordings, and says what is not compared because one side
+// compareShared compares the calls of two recordings, and says what is not compared because one side
 // alone has it; then compared are the parts that were. Where there is nothing that both have, a
 // comparison would be no judgement.
-func shared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, compared []string, err error) {
+func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, compared []string, err error) {
 	calls, pairs, err := compareCalls(a.calls, b.calls)
 	if err != nil {
 		return nil, nil, cmdutil.Exit(usage.LocalIO("reading the recordings", err))
@@ -62,7 +62,7 @@ func shared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, 
 		}
 	}
 	if compared == nil {
-		text := fmt.Sprintf("nothing to compare: %s has %s, and %s has %s", a.name, listed(has[0]), b.name, listed(has[1]))
+		text := fmt.Sprintf("nothing to compare: %s has %s, and %s has %s", a.name, joinNames(has[0]), b.name, joinNames(has[1]))
 		if len(only) > 0 {
 			text += "; --only selects " + strings.Join(only, ", ")
 		}
@@ -83,15 +83,15 @@ func shared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, 
 	return calls, compared, nil
 }
 
-func listed(names []string) string {
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "nothing that describes a server"
 	}
 	return strings.Join(names, ", ")
 }
 
-// mostOfCall bounds the differences of one result that are listed.
-const mostOfCall = 20
+// maxPerCall bounds the differences of one result that are listed.
+const maxPerCall = 20
 
 // compareCalls compares the answers to the requests that both recordings have: the first one
 // with the first, and so on. pairs is how many there are.
@@ -128,21 +128,21 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 
 // compareAnswers compares two answers to the same request.
 func compareAnswers(was, is answeredCall) (changes []diff.Change) {
-	name := callName(is.Method, is.Params)
+	name := describeCall(is.Method, is.Params)
 	switch {
-	case was.failed == "" && is.failed != "":
-		return []diff.Change{diff.CallChange("call-fails", name, "", "", "", nil, jsonraw.Quote(is.failed))}
-	case was.failed != "" && is.failed == "":
-		return []diff.Change{diff.CallChange("call-works", name, "", "", "", jsonraw.Quote(was.failed), nil)}
-	case was.failed != is.failed:
-		return []diff.Change{diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failed), jsonraw.Quote(is.failed))}
+	case was.failure == "" && is.failure != "":
+		return []diff.Change{diff.CallChange("call-fails", name, "", "", "", nil, jsonraw.Quote(is.failure))}
+	case was.failure != "" && is.failure == "":
+		return []diff.Change{diff.CallChange("call-works", name, "", "", "", jsonraw.Quote(was.failure), nil)}
+	case was.failure != is.failure:
+		return []diff.Change{diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failure), jsonraw.Quote(is.failure))}
 	case was.result == nil:
 		return nil
 	}
 	found := match.Compare(was.result, is.result, match.Comparison{Part: match.Result, Method: is.Method,
 		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision, HiddenUnknown: true})
 	for i, d := range found.Differences {
-		if i == mostOfCall {
+		if i == maxPerCall {
 			more := len(found.Differences) - i + found.More
 			note := english.Plural(more, "place")
 			changes = append(changes, diff.CallChange("call-result-differs", name, "", "", note, nil, nil))

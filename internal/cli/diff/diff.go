@@ -134,11 +134,11 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 }
 
 func (o *judgeOptions) check() error {
-	if err := oneOf("--fail-on", o.failOn, failWords); err != nil {
+	if err := checkWord("--fail-on", o.failOn, failWords); err != nil {
 		return err
 	}
 	for _, section := range o.only {
-		if err := oneOf("--only", section, diff.Sections); err != nil {
+		if err := checkWord("--only", section, diff.Sections); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (o *judgeOptions) check() error {
 	return nil
 }
 
-func oneOf(flag, word string, words []string) error {
+func checkWord(flag, word string, words []string) error {
 	for _, w := range words {
 		if w == word {
 			return nil
@@ -162,8 +162,8 @@ func oneOf(flag, word string, words []string) error {
 	return usage.New(fmt.Sprintf("%s takes %s, not %q", flag, strings.Join(words, ", "), word), suggest.DidYouMean(wire.Hint(flag+" %s"), word, words, ""))
 }
 
-// level is the lowest one that fails; false where none does.
-func (o *judgeOptions) level() (diff.Level, bool) {
+// failLevel is the lowest one that fails; false where none does.
+func (o *judgeOptions) failLevel() (diff.Level, bool) {
 	if o.failOn == anyLevel {
 		return diff.Harmless, true
 	}
@@ -172,7 +172,7 @@ func (o *judgeOptions) level() (diff.Level, bool) {
 
 // runDiff loads both sides, compares them, and prints the report.
 func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
-	if err := o.writable(f); err != nil {
+	if err := o.checkWritable(f); err != nil {
 		return err
 	}
 	accepted, err := readAccepted(f, o.judge)
@@ -180,13 +180,13 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		return err
 	}
 	l := &loader{f}
-	a, b, err := l.both(ctx, o.words, o.argv)
+	a, b, err := l.loadBoth(ctx, o.words, o.argv)
 	if err != nil {
 		return err
 	}
 	agreeOnRevisions(&a, &b)
 	alignHidden(&a, &b)
-	calls, compared, err := shared(f, a, b, o.judge.only)
+	calls, compared, err := compareShared(f, a, b, o.judge.only)
 	if err != nil {
 		return err
 	}
@@ -200,13 +200,13 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		return err
 	}
 	err = o.finish(ctx, f, r, cmp.Or(b.file, a.file))
-	return cmdutil.Join(a.failed, b.failed, err)
+	return cmdutil.Join(a.listErr, b.listErr, err)
 }
 
-// both loads the two sides. B is the second word, the command after --, or else the server that
+// loadBoth loads the two sides. B is the second word, the command after --, or else the server that
 // is selected as in every command.
-func (l *loader) both(ctx context.Context, words, argv []string) (a, b side, err error) {
-	first, second := l.classify(words[0]), word{server: true, argv: argv}
+func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side, err error) {
+	first, second := l.classify(words[0]), source{server: true, argv: argv}
 	if len(words) == 2 {
 		second = l.classify(words[1])
 	}

@@ -61,7 +61,7 @@ func call(arguments, result string) recordedCall {
 	if strings.HasPrefix(result, "{") {
 		c.result = json.RawMessage(result)
 	} else {
-		c.failed = result
+		c.failure = result
 	}
 	return func() (answeredCall, error) { return c, nil }
 }
@@ -110,7 +110,7 @@ func TestManyDifferencesOfOneCall(t *testing.T) {
 		fmt.Fprintf(&b, `,"m%d":2`, i)
 	}
 	changes, _, err := compareCalls([]recordedCall{call(`{}`, `{"x":0`+a.String()+`}`)}, []recordedCall{call(`{}`, `{"x":0`+b.String()+`}`)})
-	if n := len(changes); err != nil || n != mostOfCall+1 || changes[n-1].Rule != "call-result-differs" || !strings.Contains(changes[n-1].Text, "80 places") {
+	if n := len(changes); err != nil || n != maxPerCall+1 || changes[n-1].Rule != "call-result-differs" || !strings.Contains(changes[n-1].Text, "80 places") {
 		t.Errorf("%d changes, the last %+v", n, changes[n-1])
 	}
 }
@@ -119,7 +119,7 @@ func TestManyDifferencesOfOneCall(t *testing.T) {
 func TestColumns(t *testing.T) {
 	line := func(text string) report.Line { return report.Line{{Role: report.Removed, Text: text}} }
 	var b bytes.Buffer
-	columns(&b, term.Style{Width: 67}, []report.Pair{
+	writeColumns(&b, term.Style{Width: 67}, []report.Pair{
 		{Left: line(strings.Repeat("界", 20)), Right: line("b")},
 		{Left: line("same"), Right: line("same"), Same: true},
 		{Right: line(strings.Repeat("x", 61))},

@@ -17,11 +17,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostAccepted bounds a file of accepted changes, in bytes.
-const mostAccepted = 16 << 20
+// maxAcceptFile bounds a file of accepted changes, in bytes.
+const maxAcceptFile = 16 << 20
 
-// acceptedFor is how long a change is accepted that --write-accept adds.
-const acceptedFor = 90 * 24 * time.Hour
+// acceptDuration is how long a change is accepted that --write-accept adds.
+const acceptDuration = 90 * 24 * time.Hour
 
 // accepted is what the files of --accept and --write-accept have.
 type accepted struct {
@@ -33,7 +33,7 @@ type accepted struct {
 // readAccepted reads the files before any server is asked.
 func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if o.accept != "" {
-		raw, err := f.Env.ReadFile(o.accept, mostAccepted)
+		raw, err := f.Env.ReadFile(o.accept, maxAcceptFile)
 		if err != nil {
 			return a, usage.NotRead("--accept "+o.accept, err, "--write-accept FILE writes one")
 		}
@@ -47,7 +47,7 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if out := cmdutil.AppendableAs("--write-accept", o.writeAccept); !out.Good() {
 		return a, cmdutil.Exit(out)
 	}
-	if a.text, err = f.Env.ReadFile(o.writeAccept, mostAccepted); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if a.text, err = f.Env.ReadFile(o.writeAccept, maxAcceptFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return a, usage.NotRead("--write-accept "+o.writeAccept, err, "")
 	}
 	entries, err := parseAccepted(o.writeAccept, a.text)
@@ -60,10 +60,10 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 // parseAccepted reads a file; its problems are the error, each with its line and column.
 func parseAccepted(name string, raw []byte) ([]accept.Entry, error) {
 	entries, problems := accept.Parse(raw)
-	return entries, problemsIn(name, problems)
+	return entries, problemsError(name, problems)
 }
 
-func problemsIn(name string, problems []accept.Problem) error {
+func problemsError(name string, problems []accept.Problem) error {
 	switch len(problems) {
 	case 0:
 		return nil
@@ -85,7 +85,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	}
 	today := f.Now().UTC()
 	result := accept.Apply(r.Changes, a.entries, today.Format(time.DateOnly))
-	if err := problemsIn(file, result.Problems); err != nil {
+	if err := problemsError(file, result.Problems); err != nil {
 		return err
 	}
 	r.Changes, r.Expired, r.Stale, r.AcceptFile = result.Changes, result.Expired, result.Stale, file
@@ -95,12 +95,12 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	if o.writeAccept == "" {
 		return nil
 	}
-	level, fails := o.level()
+	level, fails := o.failLevel()
 	if !fails {
 		level = diff.Risky
 	}
 	failing := slices.DeleteFunc(slices.Clone(r.Changes), func(c diff.Change) bool { return c.Level < level || c.Accepted != "" })
-	until := today.Add(acceptedFor).Format(time.DateOnly)
+	until := today.Add(acceptDuration).Format(time.DateOnly)
 	const reason = "accepted with --write-accept, no reason given yet"
 	more, err := accept.Append(a.text, failing, reason, until)
 	if err != nil {
@@ -126,7 +126,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 // verdict is how the command ends by its report.
 func (o *judgeOptions) verdict(r report.Report) wire.Outcome {
 	var why []string
-	if level, fails := o.level(); fails {
+	if level, fails := o.failLevel(); fails {
 		counts := map[diff.Level]int{}
 		for _, c := range r.Changes {
 			if c.Accepted == "" && c.Level >= level {

@@ -18,43 +18,43 @@ import (
 	"mcpc/internal/wire"
 )
 
-// live asks a server for all that it declares, in an invocation of its own. The connection is
+// loadServer asks a server for all that it declares, in an invocation of its own. The connection is
 // a new one, since what a remembered session knows may be out of date; a kept server is asked
 // as it runs.
-func (l *loader) live(ctx context.Context, w word) (side, error) {
+func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
 	f := l.f.Invocation()
 	if w.text != "" {
 		f.Server, f.ServerGiven = w.text, true
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
-	s := side{name: cmp.Or(shownName(w.text), c.Where), probed: true, live: true}
+	s := side{name: cmp.Or(displayName(w.text), c.Where), probed: true, live: true}
 	if out.Good() {
-		opening(&s.Snapshot, out.Result)
-		describe(&s.Snapshot, c)
+		readOpening(&s.Snapshot, out.Result)
+		readConnection(&s.Snapshot, c)
 		var failed []wire.Outcome
-		failed, out = listAll(ctx, c, &s.Snapshot)
+		failed, out = fetchLists(ctx, c, &s.Snapshot)
 		for i, o := range failed {
 			if i == 0 {
-				s.failed = cmdutil.Exit(connect.Explain(&f.Env, o))
+				s.listErr = cmdutil.Exit(connect.Explain(&f.Env, o))
 			} else {
 				f.Warn(o.Method + " failed: " + failure.Headline(o))
 			}
 		}
 	}
 	if out.Good() {
-		f.Record.Many = s.failed == nil
+		f.Record.Many = s.listErr == nil
 	} else {
 		out = connect.Explain(&f.Env, out)
 	}
 	return s, cmdutil.Join(cmdutil.Exit(out), f.Close(ctx, c))
 }
 
-// listAll fetches every list that a description has. A list that failed alone is not known. It returns the outcomes of
+// fetchLists fetches every list that a description has. A list that failed alone is not known. It returns the outcomes of
 // these lists; the last outcome is bad if the others are not known either, or if they are all empty.
-func listAll(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed []wire.Outcome, out wire.Outcome) {
+func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed []wire.Outcome, out wire.Outcome) {
 	entries := 0
 	for _, k := range lists {
-		out := listInto(ctx, c, s, k)
+		out := fetchList(ctx, c, s, k)
 		switch {
 		case out.Good():
 			entries += len(*k.in(s))
@@ -71,8 +71,8 @@ func listAll(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed []w
 	return failed, wire.Outcome{}
 }
 
-// describe takes what the server said of itself when the connection was opened.
-func describe(s *diff.Snapshot, c *connect.Conn) {
+// readConnection takes what the server said of itself when the connection was opened.
+func readConnection(s *diff.Snapshot, c *connect.Conn) {
 	info := c.Info()
 	s.Implementation, s.Capabilities = info.ServerInfo, info.Capabilities
 	s.Instructions = json.RawMessage("null")
@@ -84,9 +84,9 @@ func describe(s *diff.Snapshot, c *connect.Conn) {
 	}
 }
 
-// listInto fetches one list. A kind that the server does not declare, and one whose method it
+// fetchList fetches one list. A kind that the server does not declare, and one whose method it
 // does not know, is empty.
-func listInto(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind) wire.Outcome {
+func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind) wire.Outcome {
 	to := k.in(s)
 	*to = []json.RawMessage{}
 	if declared, known := c.Declares(k.Capability); known && !declared {
@@ -103,8 +103,8 @@ func listInto(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind
 	return out
 }
 
-// opening takes the result of initialize or of server/discover.
-func opening(s *diff.Snapshot, result json.RawMessage) {
+// readOpening takes the result of initialize or of server/discover.
+func readOpening(s *diff.Snapshot, result json.RawMessage) {
 	members, err := jsonraw.Object(result)
 	if err != nil {
 		return
@@ -130,17 +130,17 @@ func opening(s *diff.Snapshot, result json.RawMessage) {
 // agreeOnRevisions adds to each side the revisions of the other one that it may speak as well, for all that is known of
 // it: no change is reported of these.
 func agreeOnRevisions(a, b *side) {
-	ofA, ofB := a.mayAlsoSpeak(b.Revisions), b.mayAlsoSpeak(a.Revisions)
+	ofA, ofB := a.possibleRevisions(b.Revisions), b.possibleRevisions(a.Revisions)
 	if len(a.Revisions) > 0 && len(b.Revisions) > 0 {
 		a.Revisions = slices.Concat(a.Revisions, ofA)
 		b.Revisions = slices.Concat(b.Revisions, ofB)
 	}
 }
 
-// mayAlsoSpeak returns the revisions of a list about which the side says nothing. What initialize agreed on is the newest
+// possibleRevisions returns the revisions of a list about which the side says nothing. What initialize agreed on is the newest
 // one with a handshake: the server may speak older ones, and ones without a handshake if no client looked for them. A list
 // of revisions without a handshake need not have the one that initialize agreed on before.
-func (s *side) mayAlsoSpeak(revisions []string) (all []string) {
+func (s *side) possibleRevisions(revisions []string) (all []string) {
 	agreed := len(s.Revisions) == 1 && !client.Stateless(s.Revisions[0])
 	for _, r := range revisions {
 		var unknown bool

@@ -32,11 +32,11 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if out := cmdutil.WritableAs("-o", name); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	before, err := existingLock(f, name)
+	before, err := readExistingLock(f, name)
 	if err != nil {
 		return err
 	}
-	w := word{server: true, argv: o.argv}
+	w := source{server: true, argv: o.argv}
 	if len(o.words) == 1 {
 		w = l.classify(o.words[0])
 	}
@@ -47,7 +47,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if s.Tools == nil && s.Prompts == nil && s.Resources == nil {
 		return usage.New(s.name+" has no list of tools, prompts or resources to lock", "name a server, or a recording of mcpc list all")
 	}
-	keepLists(f, &s, before, name)
+	keepFailedLists(f, &s, before, name)
 	hidden, out := hideSecrets(f, &s, name)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -55,12 +55,12 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	raw := lockfile.Write(s.Snapshot)
 	r := report.Report{A: name, B: s.name}
 	if before != nil {
-		if err := sameServer(name, before.Snapshot, s); err != nil {
+		if err := checkSameServer(name, before.Snapshot, s); err != nil {
 			return err
 		}
 		if bytes.Equal(before.raw, raw) {
 			f.Note(name + " is up to date")
-			return s.failed
+			return s.listErr
 		}
 		agreeOnRevisions(before, &s)
 		alignHidden(before, &s)
@@ -74,17 +74,17 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		f.Warn("secrets are hidden in " + english.Plural(hidden, "place") + " of " + name + ", which is not compared there")
 	}
 	if before == nil {
-		f.Note("wrote " + name + ": " + counted(s.Snapshot))
-		return s.failed
+		f.Note("wrote " + name + ": " + describeCounts(s.Snapshot))
+		return s.listErr
 	}
 	f.Note("replaced " + name + ": " + r.Summary())
 	err = o.finish(ctx, f, r, name)
-	return cmdutil.Join(s.failed, err)
+	return cmdutil.Join(s.listErr, err)
 }
 
-// keepLists takes the lists that failed from the lock file that is replaced, and says what becomes of each.
-func keepLists(f *cmdutil.Factory, s, before *side, name string) {
-	if s.failed == nil {
+// keepFailedLists takes the lists that failed from the lock file that is replaced, and says what becomes of each.
+func keepFailedLists(f *cmdutil.Factory, s, before *side, name string) {
+	if s.listErr == nil {
 		return
 	}
 	for _, k := range lists {
@@ -141,13 +141,13 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 	return hidden, out
 }
 
-// existingLock reads the lock file that would be replaced; nil where there is none. A file that
+// readExistingLock reads the lock file that would be replaced; nil where there is none. A file that
 // is something else is an error.
-func existingLock(f *cmdutil.Factory, name string) (*side, error) {
+func readExistingLock(f *cmdutil.Factory, name string) (*side, error) {
 	if !cmdutil.IsFile(name) {
 		return nil, nil
 	}
-	raw, err := f.Env.ReadFile(name, mostGit)
+	raw, err := f.Env.ReadFile(name, maxLockFile)
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("reading "+name, usage.Bare(err)))
 	}
@@ -162,8 +162,8 @@ func existingLock(f *cmdutil.Factory, name string) (*side, error) {
 	return &side{name: name, Snapshot: snapshot, probed: true, raw: raw}, nil
 }
 
-// sameServer refuses to replace the lock file of another server.
-func sameServer(name string, before diff.Snapshot, now side) error {
+// checkSameServer refuses to replace the lock file of another server.
+func checkSameServer(name string, before diff.Snapshot, now side) error {
 	was, _ := jsonraw.Text(jsonraw.First(before.Implementation, "name"))
 	is, _ := jsonraw.Text(jsonraw.First(now.Implementation, "name"))
 	if was == "" || is == "" || was == is {
@@ -173,8 +173,8 @@ func sameServer(name string, before diff.Snapshot, now side) error {
 		"-o FILE writes to another file; rm "+wire.Hint(shellwords.Quote(name))+" removes this one")
 }
 
-// counted says how much a lock file has.
-func counted(s diff.Snapshot) string {
+// describeCounts says how much a lock file has.
+func describeCounts(s diff.Snapshot) string {
 	var all []string
 	for _, k := range lists {
 		if n := len(*k.in(&s)); n > 0 {

@@ -21,8 +21,8 @@ import (
 // What a recording says of a server: the last answer to each request that describes it. A list
 // of several pages is known if all of them are there.
 
-// recording reads the run or the file that a word means, or the one exchange.
-func (l *loader) recording(w word) (side, error) {
+// loadRecording reads the run or the file that a word means, or the one exchange.
+func (l *loader) loadRecording(w source) (side, error) {
 	c, row, out := recorded.Pick(l.f, w.text)
 	if !out.Good() {
 		return side{}, cmdutil.Exit(out)
@@ -31,23 +31,23 @@ func (l *loader) recording(w word) (side, error) {
 	recorded.Warn(l.f, c)
 	l.f.HideIn(c)
 	all := []*rows.Row{row}
-	switch parts := numbered().FindStringSubmatch(w.text); {
+	switch parts := ringWord().FindStringSubmatch(w.text); {
 	case c.Path == w.text:
 		all = c.Rows()
 	case parts != nil && parts[2] == "":
 		all = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return r.RunID() != row.RunID() })
 	}
-	r := reading{s: side{name: cmdutil.ShownFile(w.text)}, begun: map[pageKey]*pages{}}
+	r := recordingReader{s: side{name: cmdutil.ShownFile(w.text)}, lists: map[pageKey]*pages{}}
 	for _, row := range all {
 		if rows.ByServer(row) || row.Elsewhere {
 			continue
 		}
-		if err := r.row(row); err != nil {
+		if err := r.addRow(row); err != nil {
 			return side{}, cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 		}
 	}
 	r.s.partial = map[string]bool{}
-	for key, list := range r.begun {
+	for key, list := range r.lists {
 		at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == key.method })
 		if part := lists[at].part; list.next != "" && *lists[at].in(&r.s.Snapshot) == nil && !r.s.partial[part] {
 			r.s.partial[part] = true
@@ -85,15 +85,15 @@ type recordedCall func() (answeredCall, error)
 // An answeredCall is one request and its answer.
 type answeredCall struct {
 	match.Request
-	// failed says how it failed, "" where it has a result.
-	failed string
+	// failure says how it failed, "" where it has a result.
+	failure string
 	result json.RawMessage
 }
 
 // A reading is a recording while it is read.
-type reading struct {
+type recordingReader struct {
 	s     side
-	begun map[pageKey]*pages
+	lists map[pageKey]*pages
 }
 
 // A pageKey tells the lists apart that are fetched at the same time.
@@ -109,8 +109,8 @@ type pages struct {
 	next  string
 }
 
-// row takes what one exchange says of the server.
-func (r *reading) row(row *rows.Row) error {
+// addRow takes what one exchange says of the server.
+func (r *recordingReader) addRow(row *rows.Row) error {
 	if row.Status == http.StatusUnauthorized {
 		r.s.Authorization = new(true)
 	}
@@ -120,25 +120,25 @@ func (r *reading) row(row *rows.Row) error {
 	if !opens && at < 0 && !slices.Contains(callMethods, row.Method) {
 		return nil
 	}
-	request, response, err := messages(row)
+	request, response, err := readMessages(row)
 	switch {
 	case err != nil || response == nil:
 		return err
 	case !opens && at < 0:
-		if _, ok := callOf(row, request, response); ok {
+		if _, ok := parseCall(row, request, response); ok {
 			r.s.calls = append(r.s.calls, func() (answeredCall, error) { return readCall(row) })
 		}
 	case response.Kind != wire.Response:
 	case opens:
-		opening(&r.s.Snapshot, response.Result)
+		readOpening(&r.s.Snapshot, response.Result)
 	default:
-		r.page(row, lists[at], request.Params, response.Result)
+		r.addPage(row, lists[at], request.Params, response.Result)
 	}
 	return nil
 }
 
-// messages reads the request and the response of a row; they are nil where there is no response.
-func messages(row *rows.Row) (request, response *wire.Message, err error) {
+// readMessages reads the request and the response of a row; they are nil where there is no response.
+func readMessages(row *rows.Row) (request, response *wire.Message, err error) {
 	x, err := row.Exchange()
 	if err != nil || x == nil || x.Response.Raw == nil {
 		return nil, nil, err
@@ -148,31 +148,31 @@ func messages(row *rows.Row) (request, response *wire.Message, err error) {
 
 // readCall reads a call of which callOf has said that it can be compared.
 func readCall(row *rows.Row) (answeredCall, error) {
-	request, response, err := messages(row)
+	request, response, err := readMessages(row)
 	if err != nil {
 		return answeredCall{}, err
 	}
-	c, _ := callOf(row, request, response)
+	c, _ := parseCall(row, request, response)
 	return c, nil
 }
 
-// callOf gives the call of a row; not ok where the response is none.
-func callOf(row *rows.Row, request, response *wire.Message) (c answeredCall, ok bool) {
+// parseCall gives the call of a row; not ok where the response is none.
+func parseCall(row *rows.Row, request, response *wire.Message) (c answeredCall, ok bool) {
 	c.Request = match.Request{Revision: row.Revision, Method: row.Method, Params: request.Params}
 	switch {
 	case response.Kind == wire.ErrorResponse && response.Error != nil:
-		c.failed = "error " + strconv.FormatInt(response.Error.Code, 10) + ": " + response.Error.Message
+		c.failure = "error " + strconv.FormatInt(response.Error.Code, 10) + ": " + response.Error.Message
 	case response.Kind != wire.Response:
 		return c, false
 	case wire.IsToolError(response.Result):
-		c.failed = "tool error"
+		c.failure = "tool error"
 	}
 	c.result = response.Result
 	return c, true
 }
 
-// callName names a call in the report.
-func callName(method string, params json.RawMessage) string {
+// describeCall names a call in the report.
+func describeCall(method string, params json.RawMessage) string {
 	name := match.NameOf(method, params)
 	if arguments := jsonraw.First(params, "arguments"); arguments != nil {
 		name += " " + jsonraw.Excerpt(jsonraw.Compact(arguments), 80)
@@ -180,15 +180,15 @@ func callName(method string, params json.RawMessage) string {
 	return name
 }
 
-// page adds one page to its list, which is known once it has no next one.
-func (r *reading) page(row *rows.Row, k listKind, params, result json.RawMessage) {
+// addPage adds one page to its list, which is known once it has no next one.
+func (r *recordingReader) addPage(row *rows.Row, k listKind, params, result json.RawMessage) {
 	items, err := jsonraw.Array(jsonraw.First(result, k.member()))
 	key := pageKey{row.RunID(), row.Conn, row.Method}
 	cursor, _ := jsonraw.Text(jsonraw.First(params, "cursor"))
-	list := r.begun[key]
+	list := r.lists[key]
 	if cursor == "" {
 		list = &pages{items: []json.RawMessage{}}
-		r.begun[key] = list
+		r.lists[key] = list
 	}
 	if err != nil || list == nil || list.next != cursor {
 		return // of another list

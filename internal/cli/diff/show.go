@@ -21,8 +21,8 @@ type showOptions struct {
 	markdown           string
 }
 
-// writable refuses files that cannot be written, before anything is compared.
-func (o *diffOptions) writable(f *cmdutil.Factory) error {
+// checkWritable refuses files that cannot be written, before anything is compared.
+func (o *diffOptions) checkWritable(f *cmdutil.Factory) error {
 	if o.show.markdown == "-" {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.R
 		case o.show.markdown == "-":
 			b.Write(report.Markdown(r))
 		default:
-			o.show.text(&b, st, r)
+			o.show.writeText(&b, st, r)
 		}
 		_, err := w.Write(b.Bytes())
 		return err
@@ -57,8 +57,8 @@ func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.R
 	return cmdutil.Show(ctx, f, out, ans)
 }
 
-// text writes the report for a person.
-func (o showOptions) text(b *bytes.Buffer, st term.Style, r report.Report) {
+// writeText writes the report for a person.
+func (o showOptions) writeText(b *bytes.Buffer, st term.Style, r report.Report) {
 	if !o.side {
 		_ = cmdutil.WriteLines(b, st, report.Text(r, o.long))
 		return
@@ -77,7 +77,7 @@ func (o showOptions) text(b *bytes.Buffer, st term.Style, r report.Report) {
 			continue
 		}
 		_ = cmdutil.WriteLines(b, st, lines[:1])
-		columns(b, st, pairs)
+		writeColumns(b, st, pairs)
 		_ = cmdutil.WriteLines(b, st, lines[1+len(report.Unified(c)):])
 	}
 	lines := report.Text(rest, false)
@@ -85,12 +85,12 @@ func (o showOptions) text(b *bytes.Buffer, st term.Style, r report.Report) {
 	_ = cmdutil.WriteLines(b, st, []report.Line{{{Role: report.Plain, Text: r.Summary()}}})
 }
 
-// narrowest is the narrowest column of a comparison side by side.
-const narrowest = 30
+// minColumn is the narrowest column of a comparison side by side.
+const minColumn = 30
 
-// columns writes two columns, each in half of the width.
-func columns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
-	width := max(narrowest, (st.Columns()-7)/2)
+// writeColumns writes two columns, each in half of the width.
+func writeColumns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
+	width := max(minColumn, (st.Columns()-7)/2)
 	for _, p := range pairs {
 		mark := " | "
 		if p.Same {
@@ -98,8 +98,8 @@ func columns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
 		}
 		for left, right := p.Left, p.Right; ; mark = "   " {
 			var head, side report.Line
-			head, left = cut(left, width)
-			side, right = cut(right, width)
+			head, left = cutLine(left, width)
+			side, right = cutLine(right, width)
 			used := term.Width(head.String())
 			row := append(report.Line{{Role: report.Plain, Text: "    "}}, head...)
 			row = append(row, report.Span{Role: report.Dim, Text: strings.Repeat(" ", max(0, width-used)) + mark})
@@ -111,8 +111,8 @@ func columns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
 	}
 }
 
-// cut parts a line at a width in columns.
-func cut(l report.Line, width int) (head, rest report.Line) {
+// cutLine parts a line at a width in columns.
+func cutLine(l report.Line, width int) (head, rest report.Line) {
 	for i, s := range l {
 		n := term.Width(s.Text)
 		if n <= width {

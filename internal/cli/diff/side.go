@@ -42,15 +42,15 @@ type side struct {
 	partial map[string]bool
 	// calls are those of a recording.
 	calls []recordedCall
-	// failed is the error of the first list of a server that failed, or nil. Such a list is nil.
-	failed error
+	// listErr is the error of the first list of a server that failed, or nil. Such a list is nil.
+	listErr error
 	// raw are the bytes of a lock file that is to be replaced.
 	raw []byte
 }
 
 // A word says where a side comes from. At most one member besides text and argv is set; none
 // is for the server that is selected as in every command.
-type word struct {
+type source struct {
 	text string
 	// argv is the command of a server.
 	argv []string
@@ -65,10 +65,10 @@ type loader struct {
 	f *cmdutil.Factory
 }
 
-// numbered matches the words of the ring, and ofFile a file with the number of an exchange.
+// ringWord matches the words of the ring, and ofFile a file with the number of an exchange.
 var (
-	numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) })
-	ofFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
+	ringWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) })
+	fileExchange   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
 )
 
 // gitPrefix begins a word for a file in a commit.
@@ -76,10 +76,10 @@ const gitPrefix = "git:"
 
 // classify says what a word means. A file is one that is there; a name that a session has as
 // well is ambiguous.
-func (l *loader) classify(text string) word {
-	w := word{text: text}
+func (l *loader) classify(text string) source {
+	w := source{text: text}
 	path := text
-	if parts := ofFile().FindStringSubmatch(text); parts != nil {
+	if parts := fileExchange().FindStringSubmatch(text); parts != nil {
 		path = parts[1]
 	}
 	info, err := os.Stat(path)
@@ -89,7 +89,7 @@ func (l *loader) classify(text string) word {
 		w.stdin = true
 	case strings.HasPrefix(text, gitPrefix):
 		w.git = true
-	case numbered().MatchString(text):
+	case ringWord().MatchString(text):
 		w.recording = true
 	case cmdutil.IsURL(text):
 		w.server = true
@@ -118,51 +118,51 @@ func isName(f *cmdutil.Factory, text string) bool {
 }
 
 // load loads one side.
-func (l *loader) load(ctx context.Context, w word) (side, error) {
+func (l *loader) load(ctx context.Context, w source) (side, error) {
 	switch {
 	case w.err != nil:
 		return side{}, w.err
 	case w.server:
-		return l.live(ctx, w)
+		return l.loadServer(ctx, w)
 	case w.recording:
-		return l.recording(w)
+		return l.loadRecording(w)
 	case w.stdin:
 		in := bufio.NewReader(l.f.In)
 		l.f.In = in
 		if recorded.Begins(in) {
-			return l.recording(w)
+			return l.loadRecording(w)
 		}
 	case w.file:
 		if info, err := os.Stat(w.text); err != nil || info.Mode().IsRegular() {
-			return l.recordingOrFile(ctx, w)
+			return l.loadFile(ctx, w)
 		}
 	}
-	return l.bytes(ctx, w)
+	return l.loadBytes(ctx, w)
 }
 
-// recordingOrFile reads a file, which says by its first line whether it is a recording.
-func (l *loader) recordingOrFile(ctx context.Context, w word) (side, error) {
+// loadFile reads a file, which says by its first line whether it is a recording.
+func (l *loader) loadFile(ctx context.Context, w source) (side, error) {
 	if cmdutil.IsFile(w.text) { // else it has the number of an exchange
 		c, err := recorded.OpenFile(l.f, w.text)
 		if errors.Is(err, rows.ErrNoCapture) {
-			return l.bytes(ctx, w)
+			return l.loadBytes(ctx, w)
 		}
 		if err != nil {
 			return side{}, cmdutil.Exit(recorded.Unreadable(w.text, err))
 		}
 		c.Close()
 	}
-	return l.recording(w)
+	return l.loadRecording(w)
 }
 
-// bytes reads a lock file or a list of tools: from a file, a pipe, or a commit.
-func (l *loader) bytes(ctx context.Context, w word) (side, error) {
+// loadBytes reads a lock file or a list of tools: from a file, a pipe, or a commit.
+func (l *loader) loadBytes(ctx context.Context, w source) (side, error) {
 	var raw []byte
 	var err error
 	s := side{name: w.text, file: w.text, probed: true}
 	switch {
 	case w.git:
-		if s.file, raw, err = fromGit(ctx, w.text); err != nil {
+		if s.file, raw, err = readGit(ctx, w.text); err != nil {
 			return side{}, err
 		}
 	case w.stdin:
@@ -186,12 +186,12 @@ func (l *loader) bytes(ctx context.Context, w word) (side, error) {
 	return s, nil
 }
 
-// mostGit bounds a file from a commit, in bytes.
-const mostGit = 64 << 20
+// maxLockFile bounds a file from a commit, in bytes.
+const maxLockFile = 64 << 20
 
-// fromGit reads git:REV:PATH by git itself. PATH counts from the top of the repository, or
+// readGit reads git:REV:PATH by git itself. PATH counts from the top of the repository, or
 // from here where it begins with ./ (gitrevisions, "<rev>:<path>").
-func fromGit(ctx context.Context, text string) (path string, raw []byte, err error) {
+func readGit(ctx context.Context, text string) (path string, raw []byte, err error) {
 	object := strings.TrimPrefix(text, gitPrefix)
 	rev, path, ok := strings.Cut(object, ":")
 	if !ok || rev == "" || path == "" || strings.HasPrefix(rev, "-") {
@@ -210,7 +210,7 @@ func fromGit(ctx context.Context, text string) (path string, raw []byte, err err
 	if err != nil {
 		return "", nil, err
 	}
-	raw, err = host.ReadUpTo(out, mostGit)
+	raw, err = host.ReadUpTo(out, maxLockFile)
 	if err != nil {
 		_ = cmd.Process.Kill() // it may wait for the rest to be read
 		_ = cmd.Wait()
@@ -245,8 +245,8 @@ func alignHidden(a, b *side) {
 	}
 }
 
-// shownName is how a server is named in the report.
-func shownName(text string) string {
+// displayName is how a server is named in the report.
+func displayName(text string) string {
 	if cmdutil.IsURL(text) {
 		return redact.RedactURL(text)
 	}

@@ -36,8 +36,8 @@ type Entry struct {
 	// Until is the last day of it, as 2006-01-02 in UTC.
 	Until string
 	Place yaml.Place
-	// at is where the fingerprint stands, and ruleAt the rule.
-	at, ruleAt yaml.Place
+	// fingerprintPlace is where the fingerprint stands, and ruleAt the rule.
+	fingerprintPlace, rulePlace yaml.Place
 }
 
 // A Problem is what is wrong with a file, and where.
@@ -61,7 +61,7 @@ func Parse(text []byte) ([]Entry, []Problem) {
 	for _, p := range doc.Problems {
 		r.problems = append(r.problems, Problem{p.Place, p.Text})
 	}
-	r.file()
+	r.readFile()
 	sliceutil.Sort(r.problems, func(x, y Problem) int {
 		if x.Line != y.Line {
 			return x.Line - y.Line
@@ -77,50 +77,50 @@ type reader struct {
 	problems []Problem
 }
 
-func (r *reader) bad(at yaml.Place, format string, args ...any) {
+func (r *reader) report(at yaml.Place, format string, args ...any) {
 	r.problems = append(r.problems, Problem{at, fmt.Sprintf(format, args...)})
 }
 
-// object gives the members of a mapping, and refuses names that are not known.
-func (r *reader) object(raw json.RawMessage, at string, known []string) jsonraw.Members {
+// readMapping gives the members of a mapping, and refuses names that are not known.
+func (r *reader) readMapping(raw json.RawMessage, at string, known []string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		r.bad(r.doc.Place(at), "a mapping with %s is needed, got %s", strings.Join(known, ", "), jsonraw.Excerpt(raw, 40))
+		r.report(r.doc.Place(at), "a mapping with %s is needed, got %s", strings.Join(known, ", "), jsonraw.Excerpt(raw, 40))
 		return nil
 	}
 	for _, m := range members {
 		if !slices.Contains(known, m.Name) {
-			r.bad(r.doc.NamePlace(jsonraw.Pointer(at, m.Name)), "%s", suggest.OrMeant(fmt.Sprintf("the name %q is not known", m.Name), m.Name, known))
+			r.report(r.doc.NamePlace(jsonraw.Pointer(at, m.Name)), "%s", suggest.OrMeant(fmt.Sprintf("the name %q is not known", m.Name), m.Name, known))
 		}
 	}
 	return members
 }
 
-func (r *reader) file() {
+func (r *reader) readFile() {
 	if string(r.doc.JSON) == "null" {
 		return // an empty file accepts nothing
 	}
-	members := r.object(r.doc.JSON, "", []string{"accept"})
+	members := r.readMapping(r.doc.JSON, "", []string{"accept"})
 	list, there := members.Get("accept")
 	if !there || string(list) == "null" {
 		return
 	}
 	items, err := jsonraw.Array(list)
 	if err != nil {
-		r.bad(r.doc.Place("/accept"), "accept is a list, got %s", jsonraw.Excerpt(list, 40))
+		r.report(r.doc.Place("/accept"), "accept is a list, got %s", jsonraw.Excerpt(list, 40))
 	}
 	for i, item := range items {
-		r.entry(item, "/accept/"+strconv.Itoa(i))
+		r.readEntry(item, "/accept/"+strconv.Itoa(i))
 	}
 }
 
-func (r *reader) entry(raw json.RawMessage, at string) {
+func (r *reader) readEntry(raw json.RawMessage, at string) {
 	known := []string{"fingerprint", "rule", "subject", "reason", "until"}
-	members := r.object(raw, at, known)
+	members := r.readMapping(raw, at, known)
 	if members == nil {
 		return
 	}
-	e := Entry{Place: r.doc.Place(at), at: r.doc.Place(at + "/fingerprint"), ruleAt: r.doc.Place(at + "/rule")}
+	e := Entry{Place: r.doc.Place(at), fingerprintPlace: r.doc.Place(at + "/fingerprint"), rulePlace: r.doc.Place(at + "/rule")}
 	for i, to := range []*string{&e.Fingerprint, &e.Rule, &e.Subject, &e.Reason, &e.Until} {
 		name := known[i]
 		value, there := members.Get(name)
@@ -128,27 +128,27 @@ func (r *reader) entry(raw json.RawMessage, at string) {
 		*to = text
 		switch needed := name == "fingerprint" || name == "reason" || name == "until"; {
 		case there && !ok:
-			r.bad(r.doc.Place(at+"/"+name), "%s is a text, got %s", name, jsonraw.Excerpt(value, 40))
+			r.report(r.doc.Place(at+"/"+name), "%s is a text, got %s", name, jsonraw.Excerpt(value, 40))
 		case needed && strings.TrimSpace(text) == "":
-			r.bad(r.doc.Place(at+"/"+name), "the entry has no %s", name)
+			r.report(r.doc.Place(at+"/"+name), "the entry has no %s", name)
 		}
 	}
 	if e.Rule != "" && !slices.Contains(diff.RuleIDs(), e.Rule) {
-		r.bad(e.ruleAt, "%s", suggest.OrMeant(fmt.Sprintf("the rule %q is not known", e.Rule), e.Rule, diff.RuleIDs()))
+		r.report(e.rulePlace, "%s", suggest.OrMeant(fmt.Sprintf("the rule %q is not known", e.Rule), e.Rule, diff.RuleIDs()))
 	}
 	if _, err := time.Parse(time.DateOnly, e.Until); err != nil && e.Until != "" {
-		r.bad(r.doc.Place(at+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
+		r.report(r.doc.Place(at+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
 	}
 	if e.Fingerprint != "" && !isFingerprint(e.Fingerprint) {
-		r.bad(e.at, "%q is not a fingerprint: those have a c and %d hexadecimal digits", e.Fingerprint, digits)
+		r.report(e.fingerprintPlace, "%q is not a fingerprint: those have a c and %d hexadecimal digits", e.Fingerprint, fingerprintDigits)
 	}
 	r.entries = append(r.entries, e)
 }
 
-const digits = 15
+const fingerprintDigits = 15
 
 func isFingerprint(text string) bool {
-	return len(text) == 1+digits && text[0] == 'c' && strings.Trim(text, "0123456789abcdef") == ""
+	return len(text) == 1+fingerprintDigits && text[0] == 'c' && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // A Result is what a file of accepted changes did.
@@ -175,13 +175,13 @@ func Apply(changes []diff.Change, entries []Entry, today string) Result {
 		i := slices.Index(prints, e.Fingerprint)
 		switch {
 		case i < 0:
-			if near := nearest(e.Fingerprint, prints); near != "" {
-				result.Problems = append(result.Problems, Problem{e.at, fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near)})
+			if near := findMistyped(e.Fingerprint, prints); near != "" {
+				result.Problems = append(result.Problems, Problem{e.fingerprintPlace, fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near)})
 			} else {
 				result.Stale = append(result.Stale, e)
 			}
 		case e.Rule != "" && e.Rule != changes[i].Rule:
-			result.Problems = append(result.Problems, Problem{e.ruleAt, fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule)})
+			result.Problems = append(result.Problems, Problem{e.rulePlace, fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule)})
 		case today > e.Until:
 			result.Expired = append(result.Expired, e)
 		default:
@@ -191,10 +191,10 @@ func Apply(changes []diff.Change, entries []Entry, today string) Result {
 	return result
 }
 
-// mostMistyped is how many digits of a fingerprint may be wrong for it to be taken for another.
-const mostMistyped = 3
+// maxMistyped is how many digits of a fingerprint may be wrong for it to be taken for another.
+const maxMistyped = 3
 
-func nearest(print string, known []string) string {
+func findMistyped(print string, known []string) string {
 	for _, k := range known {
 		wrong := 0
 		for i := range min(len(k), len(print)) {
@@ -202,7 +202,7 @@ func nearest(print string, known []string) string {
 				wrong++
 			}
 		}
-		if len(k) == len(print) && wrong <= mostMistyped {
+		if len(k) == len(print) && wrong <= maxMistyped {
 			return k
 		}
 	}

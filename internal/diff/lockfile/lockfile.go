@@ -5,7 +5,7 @@
 // A lock file is one JSON object. mcpcLock is the version of the format, and stands first. The
 // other members are those of diff.Snapshot; one that is not known is left out. A definition is
 // an object {"definition": …, "sha256": "…"} with the hash of its canonical form; lists are
-// sorted by name and members by theirs, so that the same server gives the same bytes.
+// sortByName by name and members by theirs, so that the same server gives the same bytes.
 package lockfile
 
 import (
@@ -60,11 +60,11 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-func fail(reason Reason, pointer, hint, format string, args ...any) *Error {
+func newError(reason Reason, pointer, hint, format string, args ...any) *Error {
 	return &Error{reason, pointer, fmt.Sprintf(format, args...), hint}
 }
 
-const again = "write the file again with mcpc diff --lock"
+const rewriteHint = "write the file again with mcpc diff --lock"
 
 // lists are the members that hold definitions, with the member that identifies one.
 var lists = []struct {
@@ -107,7 +107,7 @@ func Write(s diff.Snapshot) []byte {
 	}
 	for _, l := range lists {
 		if items := *l.in(&s); items != nil {
-			add(l.name, jsonraw.ListOf(sorted(items, l.key), locked))
+			add(l.name, jsonraw.ListOf(sortByName(items, l.key), withHash))
 		}
 	}
 	text := jsonraw.Indent(sanitize.Bytes(jsonraw.Append(json.RawMessage("{}"), members...), sanitize.JSON))
@@ -118,17 +118,17 @@ func Write(s diff.Snapshot) []byte {
 	return slices.Concat([]byte(head+","), text[1:], []byte("\n"))
 }
 
-// locked is a definition with its hash. Characters that a reader would not see are written as
+// withHash is a definition with its hash. Characters that a reader would not see are written as
 // \u escapes, so that a review of the file sees them.
-func locked(definition json.RawMessage) json.RawMessage {
+func withHash(definition json.RawMessage) json.RawMessage {
 	definition = sanitize.Bytes(definition, sanitize.JSON)
 	return jsonraw.Append(json.RawMessage("{}"), jsonraw.Member{Name: "definition", Value: definition},
 		jsonraw.Member{Name: "sha256", Value: jsonraw.Quote(Hash(definition))})
 }
 
-// sorted gives definitions by their names. Those of one name keep their order, since a client
+// sortByName gives definitions by their names. Those of one name keep their order, since a client
 // uses the first.
-func sorted(items []json.RawMessage, key string) []json.RawMessage {
+func sortByName(items []json.RawMessage, key string) []json.RawMessage {
 	items = slices.Clone(items)
 	name := func(raw json.RawMessage) string {
 		text, _ := jsonraw.Text(jsonraw.First(raw, key))
@@ -145,61 +145,61 @@ func sorted(items []json.RawMessage, key string) []json.RawMessage {
 
 // Parse reads a lock file. An error is always an *Error.
 func Parse(raw []byte) (diff.Snapshot, error) {
-	members, err := object(raw)
+	members, err := parseObject(raw)
 	if err != nil {
 		return diff.Snapshot{}, err
 	}
-	if err := version(members); err != nil {
+	if err := checkVersion(members); err != nil {
 		return diff.Snapshot{}, err
 	}
 	s := diff.Snapshot{Sorted: true, Implementation: members.Value("serverInfo"), Capabilities: members.Value("capabilities"), Instructions: members.Value("instructions")}
 	if value, ok := members.Get("authorization"); ok {
 		s.Authorization = new(string(value) == "true")
 	}
-	if s.Revisions, err = revisions(members.Value("revisions")); err != nil {
+	if s.Revisions, err = parseRevisions(members.Value("revisions")); err != nil {
 		return diff.Snapshot{}, err
 	}
-	if s.TTL, err = ttl(members.Value("ttlMs")); err != nil {
+	if s.TTL, err = parseTTL(members.Value("ttlMs")); err != nil {
 		return diff.Snapshot{}, err
 	}
 	for _, l := range lists {
-		if *l.in(&s), err = definitions(members.Value(l.name), l.name, l.key); err != nil {
+		if *l.in(&s), err = parseDefinitions(members.Value(l.name), l.name, l.key); err != nil {
 			return diff.Snapshot{}, err
 		}
 	}
 	return s, nil
 }
 
-func object(raw []byte) (jsonraw.Members, error) {
+func parseObject(raw []byte) (jsonraw.Members, error) {
 	if err := jsonraw.Valid(raw); err != nil {
-		hint := "fix the JSON, or " + again
+		hint := "fix the JSON, or " + rewriteHint
 		if bytes.Contains(raw, []byte("<<<<<<<")) {
-			hint = "resolve the merge conflict: take either side, then " + again
+			hint = "resolve the merge conflict: take either side, then " + rewriteHint
 		}
-		return nil, fail(NotJSON, "", hint, "the file is not JSON: %v at byte %d", err.Text, err.Offset)
+		return nil, newError(NotJSON, "", hint, "the file is not JSON: %v at byte %d", err.Text, err.Offset)
 	}
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		return nil, fail(NotALock, "", again, "the file is not a lock file: it has no JSON object")
+		return nil, newError(NotALock, "", rewriteHint, "the file is not a lock file: it has no JSON object")
 	}
 	return members, nil
 }
 
-func version(members jsonraw.Members) error {
+func checkVersion(members jsonraw.Members) error {
 	value, there := members.Get(versionMember)
 	n, err := strconv.Atoi(string(value))
 	switch {
 	case !there:
-		return fail(NotALock, "", again, "the file is not a lock file: it has no %s", versionMember)
+		return newError(NotALock, "", rewriteHint, "the file is not a lock file: it has no %s", versionMember)
 	case err != nil || n < 1:
-		return fail(Damaged, "/"+versionMember, again, "%s is not a version: %s", versionMember, jsonraw.Excerpt(value, 40))
+		return newError(Damaged, "/"+versionMember, rewriteHint, "%s is not a version: %s", versionMember, jsonraw.Excerpt(value, 40))
 	case n > Version:
-		return fail(Newer, "/"+versionMember, "use a newer mcpc, or "+again, "the lock file has version %d, and this mcpc reads versions up to %d", n, Version)
+		return newError(Newer, "/"+versionMember, "use a newer mcpc, or "+rewriteHint, "the lock file has version %d, and this mcpc reads versions up to %d", n, Version)
 	}
 	return nil
 }
 
-func revisions(raw json.RawMessage) ([]string, error) {
+func parseRevisions(raw json.RawMessage) ([]string, error) {
 	if raw == nil {
 		return nil, nil
 	}
@@ -208,54 +208,54 @@ func revisions(raw json.RawMessage) ([]string, error) {
 	for _, item := range items {
 		text, ok := jsonraw.Text(item)
 		if !ok {
-			return nil, fail(Damaged, "/revisions", again, "a revision is not a text: %s", jsonraw.Excerpt(item, 40))
+			return nil, newError(Damaged, "/revisions", rewriteHint, "a revision is not a text: %s", jsonraw.Excerpt(item, 40))
 		}
 		all = append(all, text)
 	}
 	if err != nil {
-		return nil, fail(Damaged, "/revisions", again, "revisions is not a list: %s", jsonraw.Excerpt(raw, 40))
+		return nil, newError(Damaged, "/revisions", rewriteHint, "revisions is not a list: %s", jsonraw.Excerpt(raw, 40))
 	}
 	return all, nil
 }
 
-func ttl(raw json.RawMessage) (map[string]int64, error) {
+func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 	if raw == nil {
 		return nil, nil
 	}
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		return nil, fail(Damaged, "/ttlMs", again, "ttlMs is not an object: %s", jsonraw.Excerpt(raw, 40))
+		return nil, newError(Damaged, "/ttlMs", rewriteHint, "ttlMs is not an object: %s", jsonraw.Excerpt(raw, 40))
 	}
 	all := map[string]int64{}
 	for _, m := range members {
 		n, err := strconv.ParseInt(string(m.Value), 10, 64)
 		if err != nil {
-			return nil, fail(Damaged, jsonraw.Pointer("/ttlMs", m.Name), again, "the ttlMs of %s is not a whole number: %s", m.Name, jsonraw.Excerpt(m.Value, 40))
+			return nil, newError(Damaged, jsonraw.Pointer("/ttlMs", m.Name), rewriteHint, "the ttlMs of %s is not a whole number: %s", m.Name, jsonraw.Excerpt(m.Value, 40))
 		}
 		all[m.Name] = n
 	}
 	return all, nil
 }
 
-// definitions reads one list, and compares each definition with its hash.
-func definitions(raw json.RawMessage, list, key string) ([]json.RawMessage, error) {
+// parseDefinitions reads one list, and compares each definition with its hash.
+func parseDefinitions(raw json.RawMessage, list, key string) ([]json.RawMessage, error) {
 	if raw == nil {
 		return nil, nil
 	}
 	items, err := jsonraw.Array(raw)
 	if err != nil {
-		return nil, fail(Damaged, "/"+list, again, "%s is not a list: %s", list, jsonraw.Excerpt(raw, 40))
+		return nil, newError(Damaged, "/"+list, rewriteHint, "%s is not a list: %s", list, jsonraw.Excerpt(raw, 40))
 	}
 	all := make([]json.RawMessage, 0, len(items))
 	for i, item := range items {
 		pointer := "/" + list + "/" + strconv.Itoa(i)
 		definition, hash := jsonraw.First(item, "definition"), jsonraw.First(item, "sha256")
 		if definition == nil || hash == nil {
-			return nil, fail(Damaged, pointer, again, "entry %d of %s has no definition with its sha256", i, list)
+			return nil, newError(Damaged, pointer, rewriteHint, "entry %d of %s has no definition with its sha256", i, list)
 		}
 		if text, _ := jsonraw.Text(hash); !strings.EqualFold(text, Hash(definition)) {
 			name, _ := jsonraw.Text(jsonraw.First(definition, key))
-			return nil, fail(Damaged, pointer+"/sha256", again, "entry %d of %s (%s) does not have its sha256: it was edited", i, list, jsonraw.Excerpt([]byte(name), 60))
+			return nil, newError(Damaged, pointer+"/sha256", rewriteHint, "entry %d of %s (%s) does not have its sha256: it was edited", i, list, jsonraw.Excerpt([]byte(name), 60))
 		}
 		all = append(all, definition)
 	}

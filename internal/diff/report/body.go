@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// short is the length up to which a value stands whole in the sentence of a change.
-	short = 50
-	// context is how many equal lines are shown on each side of a difference.
-	context = 2
-	// mostLines bounds the lines of one value, of which lastLines are its last.
-	mostLines, lastLines = 60, 20
-	// mostMarked bounds two lines, in bytes, whose words are compared, and mostPairs how many
+	// maxInSentence is the length up to which a value stands whole in the sentence of a change.
+	maxInSentence = 50
+	// contextLines is how many equal lines are shown on each side of a difference.
+	contextLines = 2
+	// maxLines bounds the lines of one value, of which lastLines are its last.
+	maxLines, lastLines = 60, 20
+	// maxMarkedBytes bounds two lines, in bytes, whose words are compared, and mostPairs how many
 	// are.
-	mostMarked, mostPairs = 16 << 10, 1000
+	maxMarkedBytes, maxMarkedPairs = 16 << 10, 1000
 )
 
 // valueLines gives a value as lines: a text as it is, anything else as indented JSON.
@@ -35,14 +35,14 @@ func valueLines(raw json.RawMessage) []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n")
 }
 
-// told reports a change whose sentence has all of its value.
-func told(c diff.Change) bool {
+// isInSentence reports a change whose sentence has all of its value.
+func isInSentence(c diff.Change) bool {
 	text := strings.HasPrefix(c.Rule, "description-") || strings.HasPrefix(c.Rule, "instructions-")
 	if c.Was == nil || c.Is == nil {
 		return !text
 	}
 	named := strings.Contains(c.Rule, "-enum-") || strings.Contains(c.Rule, "-type-")
-	return !text && (named || len(c.Was) <= short && len(c.Is) <= short && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
+	return !text && (named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
 }
 
 // A Pair is a line of two columns, of which either may be empty. Same is set where both have
@@ -56,34 +56,34 @@ type Pair struct {
 // marked, and a few equal lines around each difference; none where the sentence of the change has
 // the value. The caller cuts and pads the columns.
 func Sides(c diff.Change) []Pair {
-	if told(c) {
+	if isInSentence(c) {
 		return nil
 	}
-	all := collapsed(aligned(valueLines(c.Was), valueLines(c.Is)))
-	if len(all) > mostLines { // the end is shown as well: a text may say there what it is about
-		more := line(Dim, "… %d more lines", len(all)-mostLines)
-		all = slices.Concat(all[:mostLines-lastLines], []Pair{{Left: more, Right: more, Same: true}}, all[len(all)-lastLines:])
+	all := collapseEqual(alignLines(valueLines(c.Was), valueLines(c.Is)))
+	if len(all) > maxLines { // the end is shown as well: a text may say there what it is about
+		more := formatLine(Dim, "… %d more lines", len(all)-maxLines)
+		all = slices.Concat(all[:maxLines-lastLines], []Pair{{Left: more, Right: more, Same: true}}, all[len(all)-lastLines:])
 	}
 	return all
 }
 
-// aligned pairs the lines of two texts: equal ones, and of a difference the first removed with
+// alignLines pairs the lines of two texts: equal ones, and of a difference the first removed with
 // the first added.
-func aligned(a, b []string) (all []Pair) {
+func alignLines(a, b []string) (all []Pair) {
 	var removed, added []string
 	pairs := 0
 	flush := func() {
 		for i := range max(len(removed), len(added)) {
 			switch {
 			case i >= len(removed):
-				all = append(all, Pair{Right: Line{{Added, safe(added[i])}}})
+				all = append(all, Pair{Right: Line{{Added, displayText(added[i])}}})
 			case i >= len(added):
-				all = append(all, Pair{Left: Line{{Removed, safe(removed[i])}}})
-			case pairs == mostPairs || len(removed[i])+len(added[i]) > mostMarked:
-				all = append(all, Pair{Left: Line{{Removed, safe(removed[i])}}, Right: Line{{Added, safe(added[i])}}})
+				all = append(all, Pair{Left: Line{{Removed, displayText(removed[i])}}})
+			case pairs == maxMarkedPairs || len(removed[i])+len(added[i]) > maxMarkedBytes:
+				all = append(all, Pair{Left: Line{{Removed, displayText(removed[i])}}, Right: Line{{Added, displayText(added[i])}}})
 			default:
 				pairs++
-				left, right := marked(removed[i], added[i])
+				left, right := markWords(removed[i], added[i])
 				all = append(all, Pair{Left: left, Right: right})
 			}
 		}
@@ -93,7 +93,7 @@ func aligned(a, b []string) (all []Pair) {
 		switch {
 		case p.InA && p.InB:
 			flush()
-			same := Line{{Plain, safe(p.Text)}}
+			same := Line{{Plain, displayText(p.Text)}}
 			all = append(all, Pair{Left: same, Right: same, Same: true})
 		case p.InA:
 			removed = append(removed, p.Text)
@@ -105,24 +105,24 @@ func aligned(a, b []string) (all []Pair) {
 	return all
 }
 
-// marked gives two lines with the words marked that differ.
-func marked(a, b string) (left, right Line) {
+// markWords gives two lines with the words marked that differ.
+func markWords(a, b string) (left, right Line) {
 	for _, p := range words.Pieces(words.Split(a), words.Split(b)) {
-		text := safe(p.Text)
+		text := displayText(p.Text)
 		switch {
 		case p.InA && p.InB:
-			left, right = joined(left, Span{Removed, text}), joined(right, Span{Added, text})
+			left, right = appendSpan(left, Span{Removed, text}), appendSpan(right, Span{Added, text})
 		case p.InA:
-			left = joined(left, Span{RemovedWord, text})
+			left = appendSpan(left, Span{RemovedWord, text})
 		default:
-			right = joined(right, Span{AddedWord, text})
+			right = appendSpan(right, Span{AddedWord, text})
 		}
 	}
 	return left, right
 }
 
-// joined appends a span to a line, in the last one where that has the same role.
-func joined(l Line, s Span) Line {
+// appendSpan appends a span to a line, in the last one where that has the same role.
+func appendSpan(l Line, s Span) Line {
 	if n := len(l); n > 0 && l[n-1].Role == s.Role {
 		l[n-1].Text += s.Text
 		return l
@@ -130,15 +130,15 @@ func joined(l Line, s Span) Line {
 	return append(l, s)
 }
 
-// collapsed leaves out equal lines that are far from a difference.
-func collapsed(all []Pair) (kept []Pair) {
+// collapseEqual leaves out equal lines that are far from a difference.
+func collapseEqual(all []Pair) (kept []Pair) {
 	for i := 0; i < len(all); {
 		end := i
 		for end < len(all) && all[end].Same == all[i].Same {
 			end++
 		}
 		if all[i].Same {
-			kept = append(kept, run(all[i:end], i == 0, end == len(all))...)
+			kept = append(kept, collapseRun(all[i:end], i == 0, end == len(all))...)
 		} else {
 			kept = append(kept, all[i:end]...)
 		}
@@ -147,10 +147,10 @@ func collapsed(all []Pair) (kept []Pair) {
 	return kept
 }
 
-// run is one run of equal lines, of which those in the middle are left out. There is no
+// collapseRun is one run of equal lines, of which those in the middle are left out. There is no
 // difference before the first run, and none behind the last.
-func run(equal []Pair, first, last bool) (kept []Pair) {
-	begin, end := context, len(equal)-context
+func collapseRun(equal []Pair, first, last bool) (kept []Pair) {
+	begin, end := contextLines, len(equal)-contextLines
 	if first {
 		begin = 0
 	}
@@ -160,7 +160,7 @@ func run(equal []Pair, first, last bool) (kept []Pair) {
 	if end-begin <= 1 {
 		return equal
 	}
-	more := line(Dim, "… %d lines", end-begin)
+	more := formatLine(Dim, "… %d lines", end-begin)
 	kept = append(kept, equal[:begin]...)
 	return append(append(kept, Pair{Left: more, Right: more, Same: true}), equal[end:]...)
 }

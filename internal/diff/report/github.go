@@ -13,14 +13,14 @@ import (
 func GitHub(r Report, file string) []byte {
 	var b strings.Builder
 	command := func(kind, title, text string) {
-		properties := "title=" + property(title)
+		properties := "title=" + escapeProperty(title)
 		if file != "" {
-			properties = "file=" + property(file) + "," + properties
+			properties = "file=" + escapeProperty(file) + "," + properties
 		}
-		fmt.Fprintf(&b, "::%s %s::%s\n", kind, properties, data(text))
+		fmt.Fprintf(&b, "::%s %s::%s\n", kind, properties, escapeData(text))
 	}
 	for _, c := range r.Changes {
-		reason := acceptance(c)
+		reason := acceptanceText(c)
 		switch {
 		case c.Level == diff.Harmless:
 		case reason != "":
@@ -38,12 +38,12 @@ func GitHub(r Report, file string) []byte {
 	return []byte(b.String())
 }
 
-// data is a text behind ::, and property one before it, as GitHub's workflow commands escape
+// escapeData is a text behind ::, and property one before it, as GitHub's workflow commands escape
 // them.
-func data(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(safe(text))
+func escapeData(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(displayText(text))
 }
 
-func property(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(text))
+func escapeProperty(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
 }

@@ -61,7 +61,7 @@ func JSON(r Report) json.RawMessage {
 	out := jsonReport{A: r.A, B: r.B, Summary: r.Count(), Changes: []jsonChange{}, Expired: jsonEntries(r.Expired), Stale: jsonEntries(r.Stale)}
 	for _, c := range r.Changes {
 		rule, _ := diff.RuleOf(c.Rule)
-		out.Changes = append(out.Changes, jsonChange{c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, value(c.Was), value(c.Is),
+		out.Changes = append(out.Changes, jsonChange{c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, asJSON(c.Was), asJSON(c.Is),
 			rule.Fix, c.Fingerprint, c.Accepted, c.Until})
 	}
 	if r.Sum.Was != r.Sum.Is || len(r.Tools) > 0 {
@@ -77,8 +77,8 @@ func JSON(r Report) json.RawMessage {
 	return sanitize.Bytes(raw, sanitize.JSON)
 }
 
-// value is JSON of a server as a part of the report; what is not JSON is a string.
-func value(raw json.RawMessage) json.RawMessage {
+// asJSON is JSON of a server as a part of the report; what is not JSON is a string.
+func asJSON(raw json.RawMessage) json.RawMessage {
 	if raw != nil && jsonraw.Valid(raw) != nil {
 		return jsonraw.Quote(string(raw))
 	}

@@ -28,7 +28,7 @@ func Markdown(r Report) []byte {
 				fmt.Fprintf(&b, "\n### %s\n\n| subject | change | rule |\n| --- | --- | --- |\n", strings.ToUpper(name[:1])+name[1:])
 			}
 			text := sanitize.Markdown(c.Text)
-			if reason := acceptance(c); reason != "" {
+			if reason := acceptanceText(c); reason != "" {
 				text = "~~" + text + "~~ " + sanitize.Markdown(reason)
 			}
 			fmt.Fprintf(&b, "| %s | %s | `%s` `%s` |\n", sanitize.MarkdownCell(c.Subject.String()), text, c.Rule, c.Fingerprint)
@@ -41,11 +41,11 @@ func Markdown(r Report) []byte {
 				text.WriteString(l.String() + "\n")
 			}
 			fence := sanitize.MarkdownFence(text.String())
-			fmt.Fprintf(&b, "\n<details><summary><code>%s</code></summary>\n\n%sdiff\n", html.EscapeString(safe(c.Subject.String()+" "+c.Pointer)), fence)
+			fmt.Fprintf(&b, "\n<details><summary><code>%s</code></summary>\n\n%sdiff\n", html.EscapeString(displayText(c.Subject.String()+" "+c.Pointer)), fence)
 			b.WriteString(text.String() + fence + "\n\n</details>\n")
 		}
 	}
-	if growth := r.growth(); growth != "" {
+	if growth := r.growthLine(); growth != "" {
 		fmt.Fprintf(&b, "\n%s.\n", sanitize.Markdown(strings.ToUpper(growth[:1])+growth[1:]))
 	}
 	for _, note := range r.notes() {

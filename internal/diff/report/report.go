@@ -78,8 +78,8 @@ func (r Report) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// growth is the line about the cost of the tools; "" where it did not change.
-func (r Report) growth() string {
+// growthLine is the line about the cost of the tools; "" where it did not change.
+func (r Report) growthLine() string {
 	if r.Sum.Was == r.Sum.Is {
 		return ""
 	}
@@ -89,8 +89,8 @@ func (r Report) growth() string {
 // sentence is a change with its subject.
 func sentence(c diff.Change) string { return c.Subject.String() + ": " + c.Text }
 
-// acceptance says why a change was accepted and until when; "" where it was not.
-func acceptance(c diff.Change) string {
+// acceptanceText says why a change was accepted and until when; "" where it was not.
+func acceptanceText(c diff.Change) string {
 	if c.Accepted == "" {
 		return ""
 	}

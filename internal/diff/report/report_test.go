@@ -197,7 +197,7 @@ func TestLongValuesAreCut(t *testing.T) {
 		return string(jsonraw.Quote(b.String()))
 	}
 	r := reportOf(tools(`{"name":"a","description":`+long("x")+`,"inputSchema":{}}`), tools(`{"name":"a","description":`+long("y")+`,"inputSchema":{}}`))
-	if lines := Text(r, true); len(lines) > 3*mostLines {
+	if lines := Text(r, true); len(lines) > 3*maxLines {
 		t.Errorf("%d lines", len(lines))
 	}
 	equal := make([]string, 100)
@@ -216,7 +216,7 @@ func TestLongValuesAreCut(t *testing.T) {
 
 // A value is shown below its sentence where that has not all of it.
 func TestWhatIsToldTwice(t *testing.T) {
-	long := strings.Repeat("x", short)
+	long := strings.Repeat("x", maxInSentence)
 	for _, p := range []struct {
 		a, b  string
 		lines int

@@ -43,13 +43,13 @@ func (l Line) String() string {
 	return b.String()
 }
 
-func line(role Role, format string, args ...any) Line {
-	return Line{{role, safe(fmt.Sprintf(format, args...))}}
+func formatLine(role Role, format string, args ...any) Line {
+	return Line{{role, displayText(fmt.Sprintf(format, args...))}}
 }
 
-func safe(text string) string { return sanitize.Line(text, sanitize.Signs) }
+func displayText(text string) string { return sanitize.Line(text, sanitize.Signs) }
 
-func roleOf(c diff.Change) Role {
+func changeRole(c diff.Change) Role {
 	if c.Accepted != "" {
 		return AcceptedRole
 	}
@@ -71,19 +71,19 @@ func Text(r Report, all bool) (lines []Line) {
 		lines = append(lines, Show(c)...)
 	}
 	for _, s := range subjects {
-		lines = append(lines, Line{{HarmlessRole, "harmless"}, {Plain, "  " + s.String() + ": " + changesOf(r, s, harmless[s])}})
+		lines = append(lines, Line{{HarmlessRole, "harmless"}, {Plain, "  " + s.String() + ": " + describeHarmless(r, s, harmless[s])}})
 	}
-	if growth := r.growth(); growth != "" {
-		lines = append(lines, line(Plain, "%s", growth))
+	if growth := r.growthLine(); growth != "" {
+		lines = append(lines, formatLine(Plain, "%s", growth))
 	}
 	for _, note := range r.notes() {
-		lines = append(lines, line(RiskyRole, "%s", note))
+		lines = append(lines, formatLine(RiskyRole, "%s", note))
 	}
-	return append(lines, line(Plain, "%s", r.Summary()))
+	return append(lines, formatLine(Plain, "%s", r.Summary()))
 }
 
-// changesOf says what n harmless changes of a subject are: the only one, or their rules.
-func changesOf(r Report, s diff.Subject, n int) string {
+// describeHarmless says what n harmless changes of a subject are: the only one, or their rules.
+func describeHarmless(r Report, s diff.Subject, n int) string {
 	count, rules := map[string]int{}, []string{}
 	for _, c := range r.Changes {
 		if c.Level != diff.Harmless || c.Subject != s {
@@ -105,19 +105,19 @@ func changesOf(r Report, s diff.Subject, n int) string {
 }
 
 // LevelOf gives the level of a change, as wide as the widest.
-func LevelOf(c diff.Change) Span { return Span{roleOf(c), fmt.Sprintf("%-8s", c.Level)} }
+func LevelOf(c diff.Change) Span { return Span{changeRole(c), fmt.Sprintf("%-8s", c.Level)} }
 
 // Show gives one change: its sentence, its value as a unified diff, and what can be done.
 func Show(c diff.Change) (lines []Line) {
-	lines = append(lines, Line{LevelOf(c), {Plain, "  " + safe(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}})
+	lines = append(lines, Line{LevelOf(c), {Plain, "  " + displayText(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}})
 	for _, l := range Unified(c) {
 		lines = append(lines, append(Line{{Plain, "    "}}, l...))
 	}
-	if reason := acceptance(c); reason != "" {
-		return append(lines, line(AcceptedRole, "    %s", reason))
+	if reason := acceptanceText(c); reason != "" {
+		return append(lines, formatLine(AcceptedRole, "    %s", reason))
 	}
 	if rule, _ := diff.RuleOf(c.Rule); rule.Fix != "" {
-		lines = append(lines, line(Dim, "    %s", rule.Fix))
+		lines = append(lines, formatLine(Dim, "    %s", rule.Fix))
 	}
 	return lines
 }

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// mostWork bounds the table of one comparison, in cells. Where two texts need more, all that
+// maxCells bounds the table of one comparison, in cells. Where two texts need more, all that
 // lies between their equal begin and their equal end counts as changed.
-const mostWork = 1 << 20
+const maxCells = 1 << 20
 
 // A Piece is a part of two texts: InA and InB say in which of them it is.
 type Piece struct {
@@ -21,7 +21,7 @@ type Piece struct {
 // other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
 // has. A comma, a semicolon and a bar separate words as a space does; a full stop after a word is not part of it.
 func Changed(a, b string) (share float64, added int) {
-	before, after := fields(a), fields(b)
+	before, after := splitWords(a), splitWords(b)
 	longer := max(len(before), len(after))
 	if longer == 0 {
 		return 0, 0
@@ -42,8 +42,8 @@ func Changed(a, b string) (share float64, added int) {
 	return 1 - float64(common)/float64(longer), added
 }
 
-// fields returns the words of a text without the marks between them.
-func fields(text string) []string {
+// splitWords returns the words of a text without the marks between them.
+func splitWords(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
 	for i, word := range all {
 		all[i] = strings.TrimRight(word, ".")
@@ -68,19 +68,19 @@ func Pieces(a, b []string) (all []Piece) {
 	for end < len(a)-begin && end < len(b)-begin && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
-	all = append(all, middle(a[begin:len(a)-end], b[begin:len(b)-end])...)
+	all = append(all, alignByLCS(a[begin:len(a)-end], b[begin:len(b)-end])...)
 	for _, text := range a[len(a)-end:] {
 		all = append(all, Piece{text, true, true})
 	}
 	return all
 }
 
-// middle aligns by the longest common subsequence. Where there is a choice, items of a come
+// alignByLCS aligns by the longest common subsequence. Where there is a choice, items of a come
 // before those of b.
-func middle(a, b []string) (all []Piece) {
+func alignByLCS(a, b []string) (all []Piece) {
 	i, j := 0, 0
-	if len(a)*len(b) <= mostWork {
-		length := lengths(a, b)
+	if len(a)*len(b) <= maxCells {
+		length := lcsLengths(a, b)
 		for i < len(a) && j < len(b) {
 			switch {
 			case a[i] == b[j]:
@@ -104,8 +104,8 @@ func middle(a, b []string) (all []Piece) {
 	return all
 }
 
-// lengths are those of the longest common subsequence of a[i:] and b[j:].
-func lengths(a, b []string) [][]int32 {
+// lcsLengths are those of the longest common subsequence of a[i:] and b[j:].
+func lcsLengths(a, b []string) [][]int32 {
 	length := make([][]int32, len(a)+1)
 	cells := make([]int32, (len(a)+1)*(len(b)+1))
 	for i := range length {
