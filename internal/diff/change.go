@@ -15,11 +15,12 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A Level says what a change does to those who use the server.
+// A Level is the severity of a change for the users of the server.
 type Level int
 
-// The levels, lightest first. Harmless needs no attention; Risky may change what a model or a
-// client does; with Breaking a call that was right fails, or a result surprises its reader.
+// The levels, lowest first. A Harmless change needs no attention. A Risky change may alter what a
+// model or a client does. A Breaking change makes a valid call fail, or a result have a form that
+// its reader does not expect.
 const (
 	Harmless Level = iota
 	Risky
@@ -31,17 +32,16 @@ var Levels = []string{"harmless", "risky", "breaking"}
 
 func (l Level) String() string { return Levels[l] }
 
-// MarshalText is the level by its name.
+// MarshalText encodes the level as its name.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// ParseLevel reads what String writes; false for any other word.
+// ParseLevel returns the level with a name. It reports false if there is no such level.
 func ParseLevel(word string) (Level, bool) {
 	i := slices.Index(Levels, word)
 	return Level(i), i >= 0
 }
 
-// The kinds of subjects, in the order in which changes are listed. Call is for the comparison
-// of recorded calls, which another package adds.
+// The kinds of subjects, in the order in which changes are listed. Only CallChange uses Call.
 const (
 	Server        = "server"
 	Revision      = "revision"
@@ -56,13 +56,17 @@ const (
 	Call          = "call"
 )
 
-var kinds = []string{Server, Revision, Authorization, Capability, Instructions, List, Tool, Prompt, Resource, Template, Call}
+// kinds orders the changes of a report.
+var kinds = []string{
+	Server, Revision, Authorization, Capability, Instructions, List,
+	Tool, Prompt, Resource, Template, Call,
+}
 
-// Sections are the words of --only.
+// Sections are the values of the flag --only.
 var Sections = []string{"tools", "prompts", "resources", "caps", "instructions", "calls"}
 
-// A Subject is what changed: a tool by its name, a resource by its URI, a capability by its
-// path ("tools.listChanged"), a list by the member that has it ("tools").
+// A Subject names what changed: a tool by its name, a resource by its URI, a capability by its
+// path ("tools.listChanged"), a list by its member name ("tools").
 type Subject struct{ Kind, Name string }
 
 func (s Subject) String() string {
@@ -72,7 +76,7 @@ func (s Subject) String() string {
 	return s.Kind + " " + sanitize.Line(s.Name, sanitize.Signs)
 }
 
-// Section is the word of --only that selects the subject.
+// Section returns the value of --only that selects the subject.
 func (s Subject) Section() string {
 	switch s.Kind {
 	case Tool, Prompt, Resource, Call:
@@ -92,34 +96,44 @@ type Change struct {
 	Rule    string
 	Level   Level
 	Subject Subject
-	// Pointer is a JSON pointer into the definition of the subject, "" for all of it; a place
-	// behind a $ref has the pointer of the place that refers to it.
+	// Pointer is a JSON pointer into the definition of the subject; "" is the whole definition.
+	// A schema reached through a $ref has the pointer of the referring place.
 	Pointer string
-	// Was and Is are the values there; nil where there is none.
+	// Was and Is are the values before and after; nil if the value is missing.
 	Was, Is json.RawMessage
 	// Text is one sentence without the subject, safe to show.
 	Text string
-	// Fingerprint identifies the change: the same change of the same subject has it in each
-	// comparison, whatever else changed. It is a c and 15 hexadecimal digits: never a number, as
-	// YAML has them.
+	// Fingerprint identifies the change. The same change of the same subject has the same
+	// fingerprint in every comparison, independent of other changes. It is a c and 15 hexadecimal
+	// digits, so that YAML never reads it as a number.
 	Fingerprint string
-	// Accepted is the reason for which the change was accepted, and Until the last day of that
-	// (2006-01-02); both are "" where it was not. Compare does not set them.
+	// Accepted is the reason why the change was accepted, and Until the last day of the
+	// acceptance (2006-01-02). Both are "" if the change was not accepted. Compare does not set
+	// them.
 	Accepted, Until string
 }
 
-// identify sets the fingerprint. key stands for the pointer where that depends on other changes.
+// identify sets the fingerprint. key is the pointer, or a replacement for a pointer that depends
+// on other changes.
 func (c *Change) identify(key string) {
 	hash := sha256.New()
-	for _, part := range [][]byte{[]byte(c.Rule), []byte(c.Subject.Kind), []byte(c.Subject.Name), []byte(key), jsonraw.Canonical(c.Was), jsonraw.Canonical(c.Is)} {
+	for _, part := range [][]byte{
+		[]byte(c.Rule),
+		[]byte(c.Subject.Kind),
+		[]byte(c.Subject.Name),
+		[]byte(key),
+		jsonraw.Canonical(c.Was),
+		jsonraw.Canonical(c.Is),
+	} {
 		fmt.Fprintf(hash, "%d:", len(part))
 		hash.Write(part)
 	}
 	c.Fingerprint = "c" + hex.EncodeToString(hash.Sum(nil))[:15]
 }
 
-// Failing counts the changes at or above a level that were not accepted.
-func Failing(changes []Change, from Level) (n int) {
+// Failing returns the number of changes at or above a level that were not accepted.
+func Failing(changes []Change, from Level) int {
+	n := 0
 	for _, c := range changes {
 		if c.Level >= from && c.Accepted == "" {
 			n++
@@ -128,49 +142,65 @@ func Failing(changes []Change, from Level) (n int) {
 	return n
 }
 
-// Only gives the changes of some sections; all where none is named.
+// Only returns the changes of the given sections, or all changes if sections is empty.
 func Only(changes []Change, sections []string) []Change {
 	if len(sections) == 0 {
 		return changes
 	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !slices.Contains(sections, c.Subject.Section()) })
-}
-
-// AsModel gives the changes of what a client hands to a model: names, descriptions and
-// inputSchemas of tools, and the instructions.
-func AsModel(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		seen := c.Pointer == "" || strings.HasPrefix(c.Pointer, "/description") || strings.HasPrefix(c.Pointer, "/inputSchema")
-		return c.Subject.Kind != Instructions && (c.Subject.Kind != Tool || !seen)
+		return !slices.Contains(sections, c.Subject.Section())
 	})
 }
 
-// CallChange gives a change of a recorded call: name says which request it is, place is the jq
-// path of what changed in the result, and note what the rule adds. The rule must be in the table.
+// AsModel returns the changes of the parts that a client passes to a model: the instructions, and
+// the names, descriptions and inputSchemas of tools.
+func AsModel(changes []Change) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		switch c.Subject.Kind {
+		case Instructions:
+			return false
+		case Tool:
+			return c.Pointer != "" &&
+				!strings.HasPrefix(c.Pointer, "/description") &&
+				!strings.HasPrefix(c.Pointer, "/inputSchema")
+		}
+		return true
+	})
+}
+
+// CallChange returns a change of a recorded call. name identifies the request, place is the jq
+// path of the changed value in the result, and note completes the rule's sentence. The rule must
+// be in Rules.
 func CallChange(rule, name, pointer, place, note string, was, is json.RawMessage) Change {
 	c := &comparison{}
 	c.add(Subject{Call, name}, rule, pointer, was, is, detail{place: displayText(place), note: note})
 	return c.changes[0]
 }
 
-// Sorted brings changes into the order of a report: the gravest first, then by subject and
-// place. Of two that are the same one is kept. The argument is changed.
+// Sorted sorts changes for a report, the most severe first, then by subject and place. It removes
+// duplicates. It modifies the argument.
 func Sorted(changes []Change) []Change {
 	sliceutil.Sort(changes, func(x, y Change) int {
-		return cmp.Or(cmp.Compare(y.Level, x.Level),
+		return cmp.Or(
+			cmp.Compare(y.Level, x.Level),
 			cmp.Compare(slices.Index(kinds, x.Subject.Kind), slices.Index(kinds, y.Subject.Kind)),
-			cmp.Compare(x.Subject.Name, y.Subject.Name), cmp.Compare(x.Pointer, y.Pointer), cmp.Compare(x.Rule, y.Rule),
-			bytes.Compare(x.Was, y.Was), bytes.Compare(x.Is, y.Is), cmp.Compare(x.Fingerprint, y.Fingerprint))
+			cmp.Compare(x.Subject.Name, y.Subject.Name),
+			cmp.Compare(x.Pointer, y.Pointer),
+			cmp.Compare(x.Rule, y.Rule),
+			bytes.Compare(x.Was, y.Was),
+			bytes.Compare(x.Is, y.Is),
+			cmp.Compare(x.Fingerprint, y.Fingerprint))
 	})
 	seen := map[string]bool{}
 	return slices.DeleteFunc(changes, func(c Change) bool {
-		twice := seen[c.Fingerprint]
+		isDuplicate := seen[c.Fingerprint]
 		seen[c.Fingerprint] = true
-		return twice
+		return isDuplicate
 	})
 }
 
-// displayValue is a value in a sentence.
+// displayValue returns a JSON value as one short line that is safe to show, or absent if raw is
+// nil. A string that is a single word loses its quotes.
 func displayValue(raw json.RawMessage, absent string) string {
 	if raw == nil {
 		return absent

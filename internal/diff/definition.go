@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/schema"
 )
 
-// compareDefinition compares two definitions of one subject, member by member.
+// compareDefinition compares two definitions of one subject member by member.
 func (c *comparison) compareDefinition(s Subject, a, b entry) {
 	a.raw = withoutNulls(a.raw)
 	b.raw = withoutNulls(b.raw)
@@ -22,7 +22,8 @@ func (c *comparison) compareDefinition(s Subject, a, b entry) {
 		pointer := jsonraw.Pointer("", name)
 		list := s.Kind == Resource || s.Kind == Template
 		switch {
-		case name == identifyingMember(s.Kind) && a.name != b.name: // a rename says it
+		case name == identifyingMember(s.Kind) && a.name != b.name:
+			// The change about the rename covers it.
 		case name == "description":
 			c.compareText(s, "description", pointer, was, is, "")
 		case name == "title" || name == "name" && list:
@@ -52,13 +53,15 @@ func (c *comparison) compareDefinition(s Subject, a, b entry) {
 	c.addPoison(s, a.raw, b.raw)
 }
 
-// withoutNulls returns a definition without the members that are null, which servers write for absent. In schemas and
-// _meta null is a value and stays.
+// withoutNulls returns a definition without its null members, which servers write for absent
+// values. Schemas and _meta keep their nulls.
 func withoutNulls(definition json.RawMessage) json.RawMessage {
-	const levels = 4 // an argument of a prompt is an object of the third
+	const levels = 4 // deep enough for the arguments of a prompt, which are on the third level
 	return dropNulls(definition, levels)
 }
 
+// dropNulls removes the null members of a value and of the values below it, for a number of
+// levels.
 func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 	if levels == 0 || !bytes.Contains(raw, []byte("null")) {
 		return raw
@@ -83,6 +86,7 @@ func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 	return jsonraw.Append(json.RawMessage("{}"), kept...)
 }
 
+// wholeInput names the root of an inputSchema in sentences.
 const wholeInput = "the object of arguments"
 
 func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
@@ -100,11 +104,11 @@ func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 }
 
 func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
-	switch {
-	case a == nil:
+	if a == nil {
 		c.add(s, "output-schema-added", "/outputSchema", nil, b, detail{})
 		return
-	case b == nil:
+	}
+	if b == nil {
 		c.add(s, "output-schema-removed", "/outputSchema", a, nil, detail{})
 		return
 	}
@@ -119,14 +123,20 @@ func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
 	}
 }
 
-// undirectedRules are the kinds of differences whose rule does not depend on the direction.
-var undirectedRules = map[string]string{"equivalent-form": "equivalent-form", "note-changed": "schema-note-changed"}
+// undirectedRules maps the kinds of differences that have one rule for input and output.
+var undirectedRules = map[string]string{
+	"equivalent-form": "equivalent-form",
+	"note-changed":    "schema-note-changed",
+}
 
-// inputOnlyKinds are kinds of differences that mean something for arguments only; in an outputSchema
-// they are notes.
-var inputOnlyKinds = []string{"default-added", "default-removed", "default-changed", "header-added", "header-removed", "header-changed"}
+// inputOnlyKinds are the kinds of differences that have an effect in an inputSchema only. In an
+// outputSchema they are notes.
+var inputOnlyKinds = []string{
+	"default-added", "default-removed", "default-changed",
+	"header-added", "header-removed", "header-changed",
+}
 
-// memberRules are the rules for what was added to an object and removed from it.
+// memberRules maps a direction and a kind of difference to the rule about a member of an object.
 var memberRules = map[string]string{
 	in + "member-added": "argument-added", in + "member-added-closed": "argument-added",
 	in + "member-required-added": "argument-required-added", in + "member-required-added-closed": "argument-required-added",
@@ -138,9 +148,10 @@ var memberRules = map[string]string{
 	out + "member-required": "output-member-required", out + "member-optional": "output-member-optional",
 }
 
-// addDifference adds the change that a difference between two schemas is in one direction.
-func (c *comparison) addDifference(s Subject, direction, at, place string, d schema.Difference) {
-	pointer := at + d.Pointer
+// addDifference adds the change for a difference between two schemas. direction is in or out,
+// base is the pointer of the schema, and place completes the sentence.
+func (c *comparison) addDifference(s Subject, direction, base, place string, d schema.Difference) {
+	pointer := base + d.Pointer
 	rule := direction + "-" + d.Kind
 	switch {
 	case d.Kind == "description-changed":
@@ -165,14 +176,16 @@ func (c *comparison) addDifference(s Subject, direction, at, place string, d sch
 	if d.Kind == "undecided" && note != "" {
 		note = "; " + note
 	}
-	was, is := d.Was, d.Is
+	was := d.Was
+	is := d.Is
 	if strings.HasPrefix(d.Kind, "type-") {
-		was, is = typeOrAny(was), typeOrAny(is)
+		was = typeOrAny(was)
+		is = typeOrAny(is)
 	}
 	c.add(s, rule, pointer, was, is, detail{place: place, note: note})
 }
 
-// typeOrAny is the keyword type, or "any" where all types are right.
+// typeOrAny returns the value of the keyword type, or "any" if the schema has none.
 func typeOrAny(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage(`"any"`)
@@ -180,8 +193,8 @@ func typeOrAny(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// annotationHints are a tool's annotations: their defaults, the value that promises less, and whether a
-// tool that only reads has no use for them (server/tools, "ToolAnnotations").
+// annotationHints are the annotations of a tool ("ToolAnnotations" in the specification): the
+// default, the value that promises less harm, and whether readOnlyHint makes it meaningless.
 var annotationHints = map[string]struct{ byDefault, safe, unlessReadOnly bool }{
 	"readOnlyHint":    {false, true, false},
 	"destructiveHint": {true, false, true},
@@ -189,6 +202,7 @@ var annotationHints = map[string]struct{ byDefault, safe, unlessReadOnly bool }{
 	"openWorldHint":   {true, false, false},
 }
 
+// hintValue returns the value of an annotation, or its default.
 func hintValue(annotations json.RawMessage, name string) bool {
 	switch string(jsonraw.First(annotations, name)) {
 	case "true":
@@ -200,31 +214,37 @@ func hintValue(annotations json.RawMessage, name string) bool {
 }
 
 func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
-	reads := hintValue(a, "readOnlyHint") || hintValue(b, "readOnlyHint")
+	isReadOnly := hintValue(a, "readOnlyHint") || hintValue(b, "readOnlyHint")
 	before := len(c.changes)
 	c.eachChangedMember(a, b, func(name string, was, is json.RawMessage) {
 		pointer := jsonraw.Pointer("/annotations", name)
 		h, known := annotationHints[name]
-		yesWas, yesIs := hintValue(a, name), hintValue(b, name)
+		hintWas := hintValue(a, name)
+		hintIs := hintValue(b, name)
 		d := detail{note: displayText(name)}
-		switch {
-		case name == "title":
+		if name == "title" {
 			c.add(s, "title-changed", pointer, was, is, d)
-		case !known || yesWas == yesIs || h.unlessReadOnly && reads:
-			c.add(s, "annotation-changed", pointer, was, is, d)
-		case yesIs == h.safe:
-			c.add(s, "annotation-safer", pointer, json.RawMessage(strconv.FormatBool(yesWas)), json.RawMessage(strconv.FormatBool(yesIs)), d)
-		default:
-			c.add(s, "annotation-riskier", pointer, json.RawMessage(strconv.FormatBool(yesWas)), json.RawMessage(strconv.FormatBool(yesIs)), d)
+			return
 		}
+		if !known || hintWas == hintIs || h.unlessReadOnly && isReadOnly {
+			c.add(s, "annotation-changed", pointer, was, is, d)
+			return
+		}
+		rule := "annotation-riskier"
+		if hintIs == h.safe {
+			rule = "annotation-safer"
+		}
+		was = json.RawMessage(strconv.FormatBool(hintWas))
+		is = json.RawMessage(strconv.FormatBool(hintIs))
+		c.add(s, rule, pointer, was, is, d)
 	})
-	if len(c.changes) == before { // {} in place of none
+	if len(c.changes) == before { // no member differs: {} replaced absent annotations, or the reverse
 		c.add(s, "annotation-changed", "/annotations", a, b, detail{note: "annotations"})
 	}
 }
 
-// compareExecution compares taskSupport, which is "forbidden" where it is not declared (2025-11-25
-// basic/utilities/tasks).
+// compareExecution compares the members of execution. taskSupport is "forbidden" by default
+// (2025-11-25 basic/utilities/tasks).
 func (c *comparison) compareExecution(s Subject, a, b json.RawMessage) {
 	support := func(execution json.RawMessage) json.RawMessage {
 		if value := jsonraw.First(execution, "taskSupport"); value != nil {
@@ -232,19 +252,23 @@ func (c *comparison) compareExecution(s Subject, a, b json.RawMessage) {
 		}
 		return json.RawMessage(`"forbidden"`)
 	}
-	was, is := support(a), support(b)
+	was := support(a)
+	is := support(b)
 	before := len(c.changes)
 	c.eachChangedMember(a, b, func(name string, from, to json.RawMessage) {
 		pointer := jsonraw.Pointer("/execution", name)
-		switch {
-		case name != "taskSupport":
+		if name != "taskSupport" {
 			c.add(s, "definition-changed", pointer, from, to, detail{note: displayText("execution." + name)})
-		case isSameJSON(was, is):
-		case string(is) == `"required"`:
-			c.add(s, "task-support-required", pointer, was, is, detail{})
-		default:
-			c.add(s, "task-support-changed", pointer, was, is, detail{})
+			return
 		}
+		if isSameJSON(was, is) {
+			return
+		}
+		rule := "task-support-changed"
+		if string(is) == `"required"` {
+			rule = "task-support-required"
+		}
+		c.add(s, rule, pointer, was, is, detail{})
 	})
 	if len(c.changes) == before {
 		c.add(s, "meta-changed", "/execution", a, b, detail{})
@@ -266,61 +290,66 @@ func (c *comparison) compareArguments(s Subject, a, b json.RawMessage) {
 		}
 		return keys
 	}
-	old, now := byKey(was), byKey(is)
-	at := func(e entry) (string, detail) {
-		return "/arguments/" + strconv.Itoa(e.index), detail{place: "argument " + displayText(e.name), key: "/arguments/" + e.key}
+	old := byKey(was)
+	current := byKey(is)
+	locate := func(e entry) (pointer string, d detail) {
+		pointer = "/arguments/" + strconv.Itoa(e.index)
+		return pointer, detail{place: "argument " + displayText(e.name), key: "/arguments/" + e.key}
 	}
 	for _, e := range was {
-		if other, there := now[e.key]; there {
-			pointer, d := at(other)
+		if other, found := current[e.key]; found {
+			pointer, d := locate(other)
 			c.compareArgument(s, pointer, d, e, other)
 		} else {
-			pointer, d := at(e)
+			pointer, d := locate(e)
 			c.add(s, "argument-removed", pointer, e.raw, nil, d)
 		}
 	}
 	for _, e := range is {
-		if _, there := old[e.key]; there {
+		if _, found := old[e.key]; found {
 			continue
 		}
-		pointer, d := at(e)
+		pointer, d := locate(e)
 		if isRequired(e) {
 			c.add(s, "argument-required-added", pointer, nil, e.raw, d)
 		} else {
 			c.add(s, "argument-added", pointer, nil, e.raw, d)
 		}
 	}
-	switch {
-	case !slices.EqualFunc(unnamedWas, unnamedIs, isSameJSON):
+	if !slices.EqualFunc(unnamedWas, unnamedIs, isSameJSON) {
 		c.add(s, "definition-changed", "/arguments", a, b, detail{note: "arguments"})
-	case len(c.changes) == before && string(jsonraw.Canonical(a)) != string(jsonraw.Canonical(b)):
+	} else if len(c.changes) == before && !isSameJSON(a, b) {
 		c.add(s, "order-changed", "/arguments", a, b, detail{})
 	}
 }
 
 func isRequired(e entry) bool { return string(e.members.Value("required")) == "true" }
 
-// compareArgument compares one argument of a prompt.
+// compareArgument compares one argument of a prompt. pointer and d locate the argument.
 func (c *comparison) compareArgument(s Subject, pointer string, d detail, a, b entry) {
 	if isRequired(a) != isRequired(b) {
-		rule := map[bool]string{true: "argument-required", false: "argument-optional"}[isRequired(b)]
+		rule := "argument-optional"
+		if isRequired(b) {
+			rule = "argument-required"
+		}
 		c.add(s, rule, pointer, a.members.Value("required"), b.members.Value("required"), d)
 	}
 	c.eachChangedMember(a.raw, b.raw, func(name string, was, is json.RawMessage) {
-		key := detail{place: d.place, key: d.key + "/" + name}
+		member := detail{place: d.place, key: d.key + "/" + name}
 		switch name {
 		case "name":
+			// The arguments were paired by name.
 		case "required":
-			if isRequired(a) == isRequired(b) {
-				c.add(s, "meta-changed", pointer+"/required", was, is, key)
+			if isRequired(a) == isRequired(b) { // false replaced an absent value, or the reverse
+				c.add(s, "meta-changed", pointer+"/required", was, is, member)
 			}
 		case "description":
 			c.compareText(s, "description", pointer+"/description", was, is, " of "+d.place)
 		case "title":
-			c.add(s, "title-changed", pointer+"/title", was, is, key)
+			c.add(s, "title-changed", pointer+"/title", was, is, member)
 		default:
-			key.note = displayText(name)
-			c.add(s, "definition-changed", jsonraw.Pointer(pointer, name), was, is, key)
+			member.note = displayText(name)
+			c.add(s, "definition-changed", jsonraw.Pointer(pointer, name), was, is, member)
 		}
 	})
 }

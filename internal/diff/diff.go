@@ -1,12 +1,12 @@
-// Package diff says what changed between two descriptions of an MCP server: one Change for each
-// difference, with a rule and a level. Direction matters: what a server accepts may grow, and
-// what it sends may not.
+// Package diff compares two descriptions of an MCP server. It returns one Change per difference,
+// with a rule and a level. Direction matters: a server may accept more than before, but it must
+// not send more than before.
 //
-// It compares what a server declares. Recorded calls are compared by another package, whose
-// changes have the subject kind Call.
+// The package compares declarations only. Package cli/diff compares recorded calls; their changes
+// have the subject kind Call.
 //
-// A description comes from a stranger: nothing is fetched, the work is bounded, and what cannot
-// be decided is Risky, never Breaking. The same two snapshots give the same changes.
+// Descriptions are untrusted: nothing is fetched, the work is bounded, and an undecidable
+// difference is Risky, never Breaking. The same two snapshots always give the same changes.
 package diff
 
 import (
@@ -18,36 +18,36 @@ import (
 	"mcpc/internal/schema"
 )
 
-// A Snapshot is what a server declares, as it crossed. What is nil is not known, and is not
-// compared; an empty list is known to be empty.
+// A Snapshot holds what a server declares, in the server's own JSON. A nil field is unknown and
+// not compared; an empty list is known to be empty.
 type Snapshot struct {
-	// Implementation is the server's name and version ("Implementation").
+	// Implementation is the server's name and version (the specification's "Implementation").
 	Implementation json.RawMessage
-	// Revisions are those that the server speaks, as opaque texts.
+	// Revisions are the protocol revisions that the server supports. Their order has no meaning.
 	Revisions    []string
 	Capabilities json.RawMessage
-	// Instructions is a JSON string, or null where the server is known to have none.
+	// Instructions is a JSON string, or null if the server is known to have no instructions.
 	Instructions json.RawMessage
-	// Authorization is whether the server asks for it.
+	// Authorization reports whether the server requires authorization.
 	Authorization *bool
 
-	// The entries of the server's lists.
+	// Tools, Prompts, Resources and Templates are the entries of the server's lists.
 	Tools, Prompts, Resources, Templates []json.RawMessage
-	// TTL is ttlMs of each list by the member that has it ("tools", "prompts", "resources",
-	// "resourceTemplates"), in milliseconds; a list without one has 0.
+	// TTL maps the member name of a list ("tools", "prompts", "resources", "resourceTemplates")
+	// to the ttlMs of its result, in milliseconds. A list without ttlMs has 0.
 	TTL map[string]int64
-	// Sorted is set where the lists are not in the server's order.
+	// Sorted is set if the lists are not in the server's order.
 	Sorted bool
 }
 
-// Options are what a comparison may use. The zero Options are ready for use.
+// Options configure a comparison. The zero value is ready for use.
 type Options struct {
-	// Compile makes a function of a schema that reports whether it accepts a value. Without it
-	// two forms of a schema that accept the same are not found to be equivalent.
+	// Compile compiles a schema to a function that reports whether the schema accepts a value.
+	// If Compile is nil, differently written schemas are never found to be equivalent.
 	Compile schema.Compile
-	// Signs gives the signs of poisoning in a text: a kind and what was found, as in
-	// "url https://example.com". The kinds are hidden, instruction, secret and url; any other
-	// is reported by the rule poison-text.
+	// Signs returns the signs of poisoning in a text. A sign is a kind, a space and the suspicious
+	// text, such as "url https://example.com". The kinds are hidden, instruction, secret and url;
+	// the rule poison-text reports all other kinds.
 	Signs func(text string) []string
 }
 
@@ -57,12 +57,16 @@ const (
 	maxTriedForms  = 300       // forms that are tried with generated values
 )
 
-// Compare gives what changed from a to b, the gravest first.
+// Compare returns the changes from a to b, the most severe first.
 func Compare(a, b Snapshot, o Options) []Change {
 	if o.Signs == nil {
 		o.Signs = func(string) []string { return nil }
 	}
-	c := &comparison{options: o, budget: schema.Budget{Bytes: maxSchemaBytes, Forms: maxTriedForms}, sorted: a.Sorted || b.Sorted}
+	c := &comparison{
+		options: o,
+		budget:  schema.Budget{Bytes: maxSchemaBytes, Forms: maxTriedForms},
+		sorted:  a.Sorted || b.Sorted,
+	}
 	c.compareServer(a, b)
 	for _, l := range []struct {
 		kind, member string
@@ -80,34 +84,42 @@ func Compare(a, b Snapshot, o Options) []Change {
 	return Sorted(c.changes)
 }
 
-// CompareTool gives what changed in one tool: a and b are entries of tools/list.
+// CompareTool returns the changes of one tool. a and b are entries of tools/list.
 func CompareTool(a, b json.RawMessage, o Options) []Change {
 	return Compare(Snapshot{Tools: []json.RawMessage{a}}, Snapshot{Tools: []json.RawMessage{b}}, o)
 }
 
+// A comparison collects the changes between two snapshots.
 type comparison struct {
 	options Options
 	budget  schema.Budget
-	sorted  bool
-	cells   int // of the word tables for renames
+	sorted  bool // at least one snapshot is not in the server's order
+	// cells counts the work spent on finding renames, in cells of the word tables.
+	cells   int
 	changes []Change
 }
 
-// detail is what a change has beside its subject and its values.
+// A detail completes the sentence and the fingerprint of a change.
 type detail struct {
-	place, note string
-	// key stands for the pointer in the fingerprint.
+	place, note string // replace {place} and {note} in the sentence
+	// key replaces the pointer in the fingerprint, unless it is empty.
 	key string
 }
 
-// add appends a change; its rule must be in the table.
+// add appends a change. A rule that is not in Rules becomes a Risky change whose text is the
+// rule's id.
 func (c *comparison) add(s Subject, rule, pointer string, was, is json.RawMessage, d detail) {
 	r, known := RuleOf(rule)
 	if !known {
 		r = Rule{ID: rule, Level: Risky, Sentence: rule}
 	}
 	change := Change{Rule: r.ID, Level: r.Level, Subject: s, Pointer: pointer, Was: was, Is: is}
-	change.Text = strings.NewReplacer("{place}", d.place, "{note}", d.note, "{was}", displayValue(was, "none"), "{is}", displayValue(is, "none")).Replace(r.Sentence)
+	change.Text = strings.NewReplacer(
+		"{place}", d.place,
+		"{note}", d.note,
+		"{was}", displayValue(was, "none"),
+		"{is}", displayValue(is, "none"),
+	).Replace(r.Sentence)
 	if d.key == "" {
 		d.key = pointer
 	}
@@ -115,12 +127,12 @@ func (c *comparison) add(s Subject, rule, pointer string, was, is json.RawMessag
 	c.changes = append(c.changes, change)
 }
 
-// displayText is a text of the server in a sentence.
+// displayText returns a text of the server as one short line that is safe to show.
 func displayText(text string) string {
 	return sanitize.Line(jsonraw.Excerpt([]byte(text), 120), sanitize.Signs)
 }
 
-// quoteOrNil makes a JSON string, and nil of "".
+// quoteOrNil returns text as a JSON string, or nil if text is empty.
 func quoteOrNil(text string) json.RawMessage {
 	if text == "" {
 		return nil

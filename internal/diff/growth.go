@@ -10,18 +10,19 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// bytesPerToken is what a token is taken for, as in "list --bill": near for English prose.
+// bytesPerToken is the estimated size of a token, also in "list --bill". It is close for English
+// prose.
 const bytesPerToken = 4
 
-// A Cost is what a tool takes of a model's context: the bytes of its name, description and
-// inputSchema as JSON without blanks, and an estimate of tokens, 4 bytes each.
+// A Cost is the share of a tool in a model's context: the bytes of its name, description and
+// inputSchema as compact JSON, and the estimated number of tokens.
 type Cost struct {
 	Bytes  int `json:"bytes"`
 	Tokens int `json:"tokens"`
 }
 
-// CostOf measures one entry of tools/list. A tool that only its own page may call (MCP Apps)
-// costs a model nothing.
+// CostOf returns the cost of one entry of tools/list. A tool that only an MCP App may call costs
+// nothing, since models never see it.
 func CostOf(raw json.RawMessage) Cost {
 	members, err := jsonraw.Object(raw)
 	if err != nil || mcp.AppOnly(members.Value("_meta")) {
@@ -36,15 +37,15 @@ func CostOf(raw json.RawMessage) Cost {
 	return Cost{len(handed), (len(handed) + bytesPerToken - 1) / bytesPerToken}
 }
 
-// A Growth is how the cost of a tool changed; Tool is "" for all of them together. A tool that
-// was added or removed has no cost on the other side.
+// A Growth is the cost of a tool before and after. Tool is "" for the sum of all tools. The cost
+// is zero where the tool does not exist.
 type Growth struct {
 	Tool    string
 	Was, Is Cost
 }
 
-// Percent is by how much the tokens grew, in percent with one decimal; a negative number says
-// that they shrank. What had no cost before and has one now grew by 100.
+// Percent returns the growth of the tokens in percent with one decimal, negative if they shrank.
+// It returns 100 if the cost was zero before and is not now.
 func (g Growth) Percent() float64 {
 	if g.Was.Tokens == 0 {
 		return float64(100 * min(1, g.Is.Tokens))
@@ -52,15 +53,15 @@ func (g Growth) Percent() float64 {
 	return math.Round(1000*float64(g.Is.Tokens-g.Was.Tokens)/float64(g.Was.Tokens)) / 10
 }
 
-// Grown gives the tools whose cost changed, what grew most first, and the sum of all tools; none
-// where the tools of a snapshot are not known.
+// Grown returns the tools whose cost changed, the largest growth first, and the sum of all tools.
+// It returns nothing if the tools of a snapshot are unknown.
 func Grown(a, b Snapshot) (tools []Growth, sum Growth) {
 	if a.Tools == nil || b.Tools == nil {
 		return nil, sum
 	}
 	byName := map[string]*Growth{}
 	var names []string
-	count := func(items []json.RawMessage, in func(g *Growth) *Cost) {
+	addCosts := func(items []json.RawMessage, field func(g *Growth) *Cost) {
 		named, _ := parseEntries(Tool, items)
 		for _, e := range named {
 			if byName[e.name] == nil {
@@ -68,14 +69,14 @@ func Grown(a, b Snapshot) (tools []Growth, sum Growth) {
 				names = append(names, e.name)
 			}
 			cost := CostOf(e.raw)
-			for _, to := range []*Cost{in(byName[e.name]), in(&sum)} {
-				to.Bytes += cost.Bytes
-				to.Tokens += cost.Tokens
+			for _, total := range []*Cost{field(byName[e.name]), field(&sum)} {
+				total.Bytes += cost.Bytes
+				total.Tokens += cost.Tokens
 			}
 		}
 	}
-	count(a.Tools, func(g *Growth) *Cost { return &g.Was })
-	count(b.Tools, func(g *Growth) *Cost { return &g.Is })
+	addCosts(a.Tools, func(g *Growth) *Cost { return &g.Was })
+	addCosts(b.Tools, func(g *Growth) *Cost { return &g.Is })
 	for _, name := range names {
 		if g := *byName[name]; g.Was != g.Is {
 			tools = append(tools, g)

@@ -15,17 +15,17 @@ import (
 type entry struct {
 	raw     json.RawMessage
 	members jsonraw.Members
-	// name is that of the subject, and key tells several of one name apart.
-	name, key string
-	index     int // in the list
+	name    string
+	key     string // the name and a number, unique in the list
+	index   int    // in the list
 }
 
-// identifyingMember is the member that identifies a definition.
+// identifyingMember returns the name of the member that identifies a definition.
 func identifyingMember(kind string) string {
 	return map[string]string{Tool: "name", Prompt: "name", Resource: "uri", Template: "uriTemplate"}[kind]
 }
 
-// parseEntries reads a list. What has no name is in unnamed.
+// parseEntries parses the definitions of a list. It returns definitions without a name separately.
 func parseEntries(kind string, items []json.RawMessage) (named []entry, unnamed []json.RawMessage) {
 	count := map[string]int{}
 	for i, raw := range items {
@@ -41,30 +41,32 @@ func parseEntries(kind string, items []json.RawMessage) (named []entry, unnamed 
 	return named, unnamed
 }
 
-// compareList compares two lists of one kind: first those of one name, then what is left over.
+// compareList compares two lists of one kind. It pairs entries by name first, and then looks for
+// renames among the rest.
 func (c *comparison) compareList(kind, member string, a, b []json.RawMessage) {
 	was, unnamedWas := parseEntries(kind, a)
 	is, unnamedIs := parseEntries(kind, b)
 	c.compareUnnamed(kind, unnamedWas, unnamedIs)
-	place := map[string]int{}
+	indexes := map[string]int{}
 	for i, e := range is {
-		place[e.key] = i
+		indexes[e.key] = i
 	}
 	var removed []entry
-	taken, order := make([]bool, len(is)), []int{}
+	matched := make([]bool, len(is))
+	var order []int
 	for _, e := range was {
-		i, there := place[e.key]
-		if !there {
+		i, found := indexes[e.key]
+		if !found {
 			removed = append(removed, e)
 			continue
 		}
-		taken[i] = true
+		matched[i] = true
 		order = append(order, i)
 		c.compareDefinition(Subject{kind, e.name}, e, is[i])
 	}
 	var added []entry
 	for i, e := range is {
-		if !taken[i] {
+		if !matched[i] {
 			added = append(added, e)
 		}
 	}
@@ -74,11 +76,12 @@ func (c *comparison) compareList(kind, member string, a, b []json.RawMessage) {
 	}
 }
 
+// listNames returns the names of entries as a JSON list.
 func listNames(all []entry) json.RawMessage {
 	return jsonraw.ListOf(all, func(e entry) []byte { return jsonraw.Quote(e.name) })
 }
 
-// compareUnnamed compares the entries that no client can use.
+// compareUnnamed compares the entries without a name, which no client can use.
 func (c *comparison) compareUnnamed(kind string, a, b []json.RawMessage) {
 	count := map[string]int{}
 	for _, raw := range a {
@@ -99,10 +102,10 @@ func (c *comparison) compareUnnamed(kind string, a, b []json.RawMessage) {
 	}
 }
 
-// compareUnmatched reports what was removed and added, and proposes which of them is the same under a new
-// name.
+// compareUnmatched reports removed, added and probably renamed entries.
 func (c *comparison) compareUnmatched(kind string, removed, added []entry) {
-	renamed, taken := c.findRenames(kind, removed, added), map[int]bool{}
+	renamed := c.findRenames(kind, removed, added)
+	taken := map[int]bool{}
 	for i, e := range removed {
 		j, found := renamed[i]
 		if !found {
@@ -111,7 +114,9 @@ func (c *comparison) compareUnmatched(kind string, removed, added []entry) {
 		}
 		taken[j] = true
 		pointer := jsonraw.Pointer("", identifyingMember(kind))
-		c.add(Subject{kind, e.name}, kind+"-renamed", pointer, jsonraw.Quote(e.name), jsonraw.Quote(added[j].name), detail{})
+		was := jsonraw.Quote(e.name)
+		is := jsonraw.Quote(added[j].name)
+		c.add(Subject{kind, e.name}, kind+"-renamed", pointer, was, is, detail{})
 		c.compareDefinition(Subject{kind, added[j].name}, e, added[j])
 	}
 	for j, e := range added {
@@ -123,16 +128,17 @@ func (c *comparison) compareUnmatched(kind string, removed, added []entry) {
 	}
 }
 
-// Limits of looking for renames.
+// Limits of the search for renames.
 const (
-	minSimilarity = 0.8      // the similarity above which two descriptions are nearly the same (D3)
+	minSimilarity = 0.8      // descriptions of a renamed definition are more similar than this
 	maxCells      = 20 << 20 // of the word tables of all comparisons
-	maxTies       = 50       // that are as near to one that was removed
+	maxTies       = 50       // equally similar candidates for one removed definition
 )
 
-// findRenames gives for indexes of removed the index of what it probably became: the same schema,
-// and a description that is more than mostAlike similar. Those whose names are near each other
-// too come first; without descriptions only they do.
+// findRenames maps indexes of removed to the indexes of added that are probably the same
+// definition under a new name: they have the same schema, and descriptions whose similarity is
+// above minSimilarity. Pairs with similar names have precedence, and definitions without a
+// description need similar names.
 func (c *comparison) findRenames(kind string, removed, added []entry) map[int]int {
 	forms := map[string][]int{}
 	if len(removed) > 0 {
@@ -141,54 +147,67 @@ func (c *comparison) findRenames(kind string, removed, added []entry) map[int]in
 			forms[form] = append(forms[form], j)
 		}
 	}
-	renamed, taken := map[int]int{}, map[int]bool{}
-	for _, near := range []bool{true, false} {
+	renamed := map[int]int{}
+	taken := map[int]bool{}
+	for _, byName := range []bool{true, false} {
 		for i, e := range removed {
-			if _, done := renamed[i]; done || !near && e.members.Text("description") == "" {
+			if _, done := renamed[i]; done || !byName && e.members.Text("description") == "" {
 				continue
 			}
-			if j, found := c.mostSimilar(e, added, forms[renameKey(kind, e)], taken, near); found {
-				renamed[i], taken[j] = j, true
+			j, found := c.mostSimilar(e, added, forms[renameKey(kind, e)], taken, byName)
+			if found {
+				renamed[i] = j
+				taken[j] = true
 			}
 		}
 	}
 	return renamed
 }
 
-// mostSimilar is the one of some entries whose description is most similar to that of e; of several
-// the one with the nearest name, or without near the first.
-func (c *comparison) mostSimilar(e entry, added []entry, some []int, taken map[int]bool, near bool) (int, bool) {
-	best, names, at := minSimilarity, []string{}, map[string]int{}
-	for _, j := range some {
-		if c.cells++; c.cells > maxCells {
+// mostSimilar returns the candidate, an index of added, whose description is most similar to e's.
+// It ignores candidates in taken. It breaks ties by the most similar name if byName is set, else
+// by position. It reports false if no description, or with byName no name, is similar enough.
+func (c *comparison) mostSimilar(
+	e entry, added []entry, candidates []int, taken map[int]bool, byName bool,
+) (index int, found bool) {
+	best := minSimilarity
+	var names []string // of the best candidates
+	indexes := map[string]int{}
+	for _, j := range candidates {
+		c.cells++
+		if c.cells > maxCells {
 			break
 		}
 		if taken[j] {
 			continue
 		}
-		alike := c.similarity(e, added[j])
-		if alike > best {
-			best, names, at = alike, nil, map[string]int{}
+		similarity := c.similarity(e, added[j])
+		if similarity > best {
+			best = similarity
+			names = nil
+			clear(indexes)
 		}
-		if alike == best && alike > minSimilarity && len(names) < maxTies {
-			names, at[added[j].name] = append(names, added[j].name), j
+		if similarity == best && similarity > minSimilarity && len(names) < maxTies {
+			names = append(names, added[j].name)
+			indexes[added[j].name] = j
 		}
 	}
 	if len(names) == 0 {
 		return 0, false
 	}
 	name := names[0]
-	if near {
+	if byName {
 		name = suggest.Nearest(e.name, names)
 	}
-	j, found := at[name]
-	return j, found
+	index, found = indexes[name]
+	return index, found
 }
 
-// similarity is how similar two descriptions are, from 0 to 1; 0 where comparing them would be too
-// much work.
+// similarity returns the similarity of two descriptions, from 0 to 1. It returns 0 if the
+// comparison would exceed maxCells.
 func (c *comparison) similarity(a, b entry) float64 {
-	was, is := a.members.Text("description"), b.members.Text("description")
+	was := a.members.Text("description")
+	is := b.members.Text("description")
 	if was == is {
 		return 1
 	}
@@ -200,16 +219,21 @@ func (c *comparison) similarity(a, b entry) float64 {
 	return 1 - share
 }
 
-// renameKey is what has to be the same of two definitions for one to be the other renamed.
+// renameKey returns the members that a rename does not change, in canonical form.
 func renameKey(kind string, e entry) string {
-	members := map[string][]string{Tool: {"inputSchema", "outputSchema"}, Prompt: {"arguments"}}[kind]
-	if members == nil {
+	var members []string
+	switch kind {
+	case Tool:
+		members = []string{"inputSchema", "outputSchema"}
+	case Prompt:
+		members = []string{"arguments"}
+	default:
 		members = []string{"name", "mimeType"}
 	}
-	var form strings.Builder
+	var key strings.Builder
 	for _, name := range members {
-		form.Write(jsonraw.Canonical(e.members.Value(name)))
-		form.WriteByte(0)
+		key.Write(jsonraw.Canonical(e.members.Value(name)))
+		key.WriteByte(0)
 	}
-	return form.String()
+	return key.String()
 }

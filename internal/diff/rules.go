@@ -1,15 +1,16 @@
 package diff
 
-// A Rule is one kind of change, and what it weighs.
+// A Rule is one kind of change, with its level.
 type Rule struct {
 	ID    string
 	Level Level
-	// Direction is "input" for what a server accepts, "output" for what it sends, else "".
+	// Direction is "input" for rules about what a server accepts, "output" for rules about what
+	// it sends, else "".
 	Direction string
-	// Sentence is the text of a change, in which {place} is the argument or output member,
-	// {was} and {is} are the values, and {note} is what a comparison adds.
+	// Sentence is the text of a change. {place} is replaced by the argument or output member,
+	// {was} and {is} by the values, and {note} by a text of the comparison.
 	Sentence string
-	// Fix says what the author of the server can do; "" for a harmless change.
+	// Fix is advice for the author of the server; "" for harmless changes.
 	Fix string
 }
 
@@ -26,29 +27,68 @@ const (
 	fixText   = "take it out of the text, or accept it once it was read"
 )
 
-// Rules are all rules, by what they are about. A change has exactly one, so that its id is also
-// its level.
+// Rules are all rules, grouped by subject. Each change has exactly one rule, which determines its
+// level.
 var Rules = []Rule{
 	{"tool-removed", Breaking, "", "the tool was removed", fixKeep},
-	{"tool-renamed", Breaking, "", "the tool was probably renamed to {is}: that one has the same schema and nearly the same description", fixKeep},
+	{
+		"tool-renamed", Breaking, "",
+		"the tool was probably renamed to {is}: that one has the same schema and nearly the same description",
+		fixKeep,
+	},
 	{"tool-added", Harmless, "", "the tool is new", ""},
 	{"prompt-removed", Breaking, "", "the prompt was removed", fixKeep},
-	{"prompt-renamed", Breaking, "", "the prompt was probably renamed to {is}: that one has the same arguments and nearly the same description", fixKeep},
+	{
+		"prompt-renamed", Breaking, "",
+		"the prompt was probably renamed to {is}: that one has the same arguments and nearly the same " +
+			"description",
+		fixKeep,
+	},
 	{"prompt-added", Harmless, "", "the prompt is new", ""},
 	{"resource-removed", Breaking, "", "the resource was removed", fixKeep},
-	{"resource-renamed", Breaking, "", "the resource probably has the new URI {is}: that one has the same name and type and nearly the same description", fixKeep},
+	{
+		"resource-renamed", Breaking, "",
+		"the resource probably has the new URI {is}: that one has the same name and type and nearly the " +
+			"same description",
+		fixKeep,
+	},
 	{"resource-added", Harmless, "", "the resource is new", ""},
 	{"template-removed", Breaking, "", "the resource template was removed", fixKeep},
-	{"template-renamed", Breaking, "", "the resource template probably became {is}: that one has the same name and type and nearly the same description", fixKeep},
+	{
+		"template-renamed", Breaking, "",
+		"the resource template probably became {is}: that one has the same name and type and nearly the " +
+			"same description",
+		fixKeep,
+	},
 	{"template-added", Harmless, "", "the resource template is new", ""},
-	{"entry-unreadable", Risky, "", "an entry of the list has no name, so that no client can use it: {is}", "give the entry its name"},
+	{
+		"entry-unreadable", Risky, "",
+		"an entry of the list has no name, so that no client can use it: {is}",
+		"give the entry its name",
+	},
 	{"entry-dropped", Harmless, "", "an entry without a name is gone: {was}", ""},
 
-	{"argument-required-added", Breaking, in, "{place} is new and required", "make it optional, with a default that does what was done before"},
+	{
+		"argument-required-added", Breaking, in,
+		"{place} is new and required",
+		"make it optional, with a default that does what was done before",
+	},
 	{"argument-added", Harmless, in, "{place} is new and optional", ""},
-	{"argument-removed-closed", Breaking, in, "{place} was removed, and additionalProperties is false: a call that has it is rejected", fixAccept},
-	{"argument-removed", Risky, in, "{place} was removed: a call that has it may be rejected, or does something else", fixAccept},
-	{"argument-required", Breaking, in, "{place} is now required", "leave it optional, with a default that does what was done before"},
+	{
+		"argument-removed-closed", Breaking, in,
+		"{place} was removed, and additionalProperties is false: a call that has it is rejected",
+		fixAccept,
+	},
+	{
+		"argument-removed", Risky, in,
+		"{place} was removed: a call that has it may be rejected, or does something else",
+		fixAccept,
+	},
+	{
+		"argument-required", Breaking, in,
+		"{place} is now required",
+		"leave it optional, with a default that does what was done before",
+	},
 	{"argument-optional", Harmless, in, "{place} is no longer required", ""},
 	{"input-type-narrowed", Breaking, in, "{place} accepts fewer types: {is} in place of {was}", fixAccept},
 	{"input-type-widened", Harmless, in, "{place} accepts more types: {is} in place of {was}", ""},
@@ -72,22 +112,60 @@ var Rules = []Rule{
 	{"input-format-changed", Risky, in, "the format of {place} changed from {was} to {is}", fixLook},
 	{"input-closed", Breaking, in, "{place} no longer accepts members that the schema does not list", fixAccept},
 	{"input-opened", Harmless, in, "{place} now accepts members that the schema does not list", ""},
-	{"input-alternative-removed", Breaking, in, "{place} no longer accepts one of its alternatives: {was}", fixAccept},
+	{
+		"input-alternative-removed", Breaking, in,
+		"{place} no longer accepts one of its alternatives: {was}",
+		fixAccept,
+	},
 	{"input-alternative-added", Harmless, in, "{place} accepts one more alternative: {is}", ""},
-	{"input-undecided", Risky, in, "the schema of {place} changed in a way that could not be derived: look at it{note}", fixLook},
-	{"input-too-complex", Risky, in, "the schema of {place} is too complex to compare: look at it", "make the schema smaller"},
+	{
+		"input-undecided", Risky, in,
+		"the schema of {place} changed in a way that could not be derived: look at it{note}",
+		fixLook,
+	},
+	{
+		"input-too-complex", Risky, in,
+		"the schema of {place} is too complex to compare: look at it",
+		"make the schema smaller",
+	},
 	{"default-added", Harmless, in, "{place} has the default {is}", ""},
-	{"default-removed", Risky, in, "{place} no longer has the default {was}", "restore the default, or tell the users what is done without the argument"},
-	{"default-changed", Risky, in, "the default of {place} changed from {was} to {is}", "restore the default, or tell the users what is done without the argument"},
-	{"header-added", Risky, in, "{place} is now also sent as the HTTP header Mcp-Param-{is}: a client with the old definition does not send it", "keep the old definition until clients have fetched the new one"},
+	{
+		"default-removed", Risky, in,
+		"{place} no longer has the default {was}",
+		"restore the default, or tell the users what is done without the argument",
+	},
+	{
+		"default-changed", Risky, in,
+		"the default of {place} changed from {was} to {is}",
+		"restore the default, or tell the users what is done without the argument",
+	},
+	{
+		"header-added", Risky, in,
+		"{place} is now also sent as the HTTP header Mcp-Param-{is}: a client with the old definition does " +
+			"not send it",
+		"keep the old definition until clients have fetched the new one",
+	},
 	{"header-removed", Harmless, in, "{place} is no longer sent as the HTTP header Mcp-Param-{was}", ""},
-	{"header-changed", Risky, in, "the HTTP header of {place} changed from Mcp-Param-{was} to Mcp-Param-{is}", "keep the old definition until clients have fetched the new one"},
+	{
+		"header-changed", Risky, in,
+		"the HTTP header of {place} changed from Mcp-Param-{was} to Mcp-Param-{is}",
+		"keep the old definition until clients have fetched the new one",
+	},
 
-	{"output-schema-added", Risky, out, "the tool has an outputSchema now: a client validates results against it", "make sure that each result matches it"},
+	{
+		"output-schema-added", Risky, out,
+		"the tool has an outputSchema now: a client validates results against it",
+		"make sure that each result matches it",
+	},
 	{"output-schema-removed", Breaking, out, "the outputSchema was removed: results may have any form", fixResult},
 	{"output-member-removed", Breaking, out, "{place} was removed", fixResult},
 	{"output-member-added", Harmless, out, "{place} is new", ""},
-	{"output-member-added-closed", Risky, out, "{place} is new, and additionalProperties was false: a client that kept the old schema rejects the result", fixResult},
+	{
+		"output-member-added-closed", Risky, out,
+		"{place} is new, and additionalProperties was false: a client that kept the old schema rejects the " +
+			"result",
+		fixResult,
+	},
 	{"output-member-optional", Breaking, out, "{place} may be missing now", fixResult},
 	{"output-member-required", Harmless, out, "{place} is always there now", ""},
 	{"output-type-widened", Breaking, out, "{place} may have more types: {is} in place of {was}", fixResult},
@@ -114,11 +192,23 @@ var Rules = []Rule{
 	{"output-closed", Harmless, out, "{place} has no members beside those that the schema lists", ""},
 	{"output-alternative-added", Breaking, out, "{place} may have one more form: {is}", fixResult},
 	{"output-alternative-removed", Harmless, out, "{place} has one form less: {was}", ""},
-	{"output-undecided", Risky, out, "the schema of {place} changed in a way that could not be derived: look at it{note}", fixLook},
-	{"output-too-complex", Risky, out, "the schema of {place} is too complex to compare: look at it", "make the schema smaller"},
+	{
+		"output-undecided", Risky, out,
+		"the schema of {place} changed in a way that could not be derived: look at it{note}",
+		fixLook,
+	},
+	{
+		"output-too-complex", Risky, out,
+		"the schema of {place} is too complex to compare: look at it",
+		"make the schema smaller",
+	},
 	{"equivalent-form", Harmless, "", "the schema of {place} is written in another form that accepts the same", ""},
 	{"schema-note-changed", Harmless, "", "a note in the schema of {place} changed", ""},
-	{"dialect-changed", Risky, "", "the dialect of the schema changed from {was} to {is}, which some clients do not know", "use 2020-12, which clients have to know"},
+	{
+		"dialect-changed", Risky, "",
+		"the dialect of the schema changed from {was} to {is}, which some clients do not know",
+		"use 2020-12, which clients have to know",
+	},
 	{"dialect-standard", Harmless, "", "the dialect of the schema is now 2020-12, which clients have to know", ""},
 
 	{"description-rewritten", Risky, "", "the description{place} changed: {note}", fixRead},
@@ -126,24 +216,56 @@ var Rules = []Rule{
 	{"title-changed", Harmless, "", "the title changed from {was} to {is}", ""},
 	{"icons-changed", Harmless, "", "the icons changed", ""},
 	{"meta-changed", Harmless, "", "_meta changed", ""},
-	{"definition-changed", Risky, "", "the member {note} of the definition changed: look at it", "look at both definitions: what this member does is not known here"},
-	{"annotation-riskier", Risky, "", "the annotation {note} changed from {was} to {is}: the tool declares that it does more", fixTell},
-	{"annotation-safer", Harmless, "", "the annotation {note} changed from {was} to {is}: the tool declares that it does less", ""},
+	{
+		"definition-changed", Risky, "",
+		"the member {note} of the definition changed: look at it",
+		"look at both definitions: what this member does is not known here",
+	},
+	{
+		"annotation-riskier", Risky, "",
+		"the annotation {note} changed from {was} to {is}: the tool declares that it does more",
+		fixTell,
+	},
+	{
+		"annotation-safer", Harmless, "",
+		"the annotation {note} changed from {was} to {is}: the tool declares that it does less",
+		"",
+	},
 	{"annotation-changed", Harmless, "", "the annotation {note} changed, with no effect", ""},
-	{"task-support-required", Breaking, "", "the tool can now be called as a task only (taskSupport was {was})", "leave taskSupport optional"},
-	{"task-support-changed", Risky, "", "taskSupport changed from {was} to {is}", "leave taskSupport as it was, or tell the users"},
+	{
+		"task-support-required", Breaking, "",
+		"the tool can now be called as a task only (taskSupport was {was})",
+		"leave taskSupport optional",
+	},
+	{
+		"task-support-changed", Risky, "",
+		"taskSupport changed from {was} to {is}",
+		"leave taskSupport as it was, or tell the users",
+	},
 	{"mime-type-changed", Risky, "", "the MIME type changed from {was} to {is}", fixKeep},
 	{"resource-note-changed", Harmless, "", "{note} changed from {was} to {is}", ""},
 
 	{"server-changed", Harmless, "", "{note} changed from {was} to {is}", ""},
 	{"revision-removed", Breaking, "", "the server no longer speaks the revision", fixKeep},
 	{"revision-added", Harmless, "", "the server also speaks the revision", ""},
-	{"authorization-added", Breaking, "", "the server now asks for authorization", "announce it, and say how to log in"},
-	{"authorization-removed", Risky, "", "the server no longer asks for authorization", "make sure that this is meant"},
+	{
+		"authorization-added", Breaking, "",
+		"the server now asks for authorization",
+		"announce it, and say how to log in",
+	},
+	{
+		"authorization-removed", Risky, "",
+		"the server no longer asks for authorization",
+		"make sure that this is meant",
+	},
 	{"capability-removed", Breaking, "", "the capability is no longer declared", fixKeep},
 	{"capability-experimental-removed", Risky, "", "the experimental capability is no longer declared", fixKeep},
 	{"capability-added", Harmless, "", "the capability is new", ""},
-	{"capability-changed", Risky, "", "the settings of the capability changed from {was} to {is}", "tell the users of the capability"},
+	{
+		"capability-changed", Risky, "",
+		"the settings of the capability changed from {was} to {is}",
+		"tell the users of the capability",
+	},
 	{"instructions-rewritten", Risky, "", "the instructions changed: {note}", fixRead},
 	{"instructions-reworded", Harmless, "", "the instructions changed a little: {note}", ""},
 	{"order-changed", Harmless, "", "the order changed", ""},
@@ -151,9 +273,17 @@ var Rules = []Rule{
 	{"ttl-lengthened", Harmless, "", "ttlMs is longer: {is} in place of {was}", ""},
 
 	{"call-fails", Breaking, "", "the call had a result, and now fails: {is}", "let the call have its result again"},
-	{"call-fails-otherwise", Risky, "", "the call fails in another way: {is} in place of {was}", "make sure that this is meant"},
+	{
+		"call-fails-otherwise", Risky, "",
+		"the call fails in another way: {is} in place of {was}",
+		"make sure that this is meant",
+	},
 	{"call-works", Harmless, "", "the call failed ({was}), and now has a result", ""},
-	{"call-result-changed", Risky, "", "{place} in the result changed from {was} to {is}", "make sure that this is meant"},
+	{
+		"call-result-changed", Risky, "",
+		"{place} in the result changed from {was} to {is}",
+		"make sure that this is meant",
+	},
 	{"call-result-differs", Risky, "", "the result differs in {note} more", "make sure that this is meant"},
 
 	{"poison-hidden", Risky, "", "the text has hidden characters: {note}", fixText},
@@ -163,7 +293,7 @@ var Rules = []Rule{
 	{"poison-text", Risky, "", "the text has a sign of poisoning: {note}", fixText},
 }
 
-// RuleOf gives the rule with an id; false where there is none.
+// RuleOf returns the rule with an id, and reports whether it exists.
 func RuleOf(id string) (Rule, bool) {
 	for _, r := range Rules {
 		if r.ID == id {
@@ -173,7 +303,7 @@ func RuleOf(id string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// RuleIDs are the ids of all rules, in the order of the table.
+// RuleIDs returns the ids of all rules, in the order of Rules.
 func RuleIDs() []string {
 	ids := make([]string, len(Rules))
 	for i, r := range Rules {

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// compareServer compares what is about the server as a whole.
+// compareServer compares everything but the lists. It skips parts that one snapshot lacks.
 func (c *comparison) compareServer(a, b Snapshot) {
 	if a.Implementation != nil && b.Implementation != nil {
 		was := withoutNulls(a.Implementation)
@@ -25,8 +25,13 @@ func (c *comparison) compareServer(a, b Snapshot) {
 		c.compareRevisions(a.Revisions, b.Revisions)
 	}
 	if a.Authorization != nil && b.Authorization != nil && *a.Authorization != *b.Authorization {
-		rule := map[bool]string{true: "authorization-added", false: "authorization-removed"}[*b.Authorization]
-		c.add(Subject{Authorization, ""}, rule, "", json.RawMessage(strconv.FormatBool(*a.Authorization)), json.RawMessage(strconv.FormatBool(*b.Authorization)), detail{})
+		rule := "authorization-removed"
+		if *b.Authorization {
+			rule = "authorization-added"
+		}
+		was := json.RawMessage(strconv.FormatBool(*a.Authorization))
+		is := json.RawMessage(strconv.FormatBool(*b.Authorization))
+		c.add(Subject{Authorization, ""}, rule, "", was, is, detail{})
 	}
 	if a.Capabilities != nil && b.Capabilities != nil {
 		c.compareCapabilities(a.Capabilities, b.Capabilities, nil)
@@ -40,13 +45,12 @@ func (c *comparison) compareServer(a, b Snapshot) {
 	}
 }
 
-// eachChangedMember tells of each member of two objects whose values differ, sorted by name. What is
-// not an object has no members.
+// eachChangedMember calls f for each member name whose values differ between two objects, sorted
+// by name. A value that is not an object has no members.
 func (c *comparison) eachChangedMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
 	was, _ := jsonraw.Object(a)
 	is, _ := jsonraw.Object(b)
-	// Peers differ in which of two members of one name counts: a second one is a part of the
-	// definition.
+	// Implementations disagree which of two members with one name counts, so all are compared.
 	values := map[string]*[2][]json.RawMessage{}
 	for i, members := range []jsonraw.Members{was, is} {
 		for _, m := range members {
@@ -57,13 +61,15 @@ func (c *comparison) eachChangedMember(a, b json.RawMessage, f func(name string,
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if x, y := values[name][0], values[name][1]; !slices.EqualFunc(x, y, isSameJSON) {
-			f(name, joinValues(x), joinValues(y))
+		before := values[name][0]
+		after := values[name][1]
+		if !slices.EqualFunc(before, after, isSameJSON) {
+			f(name, joinValues(before), joinValues(after))
 		}
 	}
 }
 
-// joinValues is the only value, or a list of several; nil of none.
+// joinValues returns nil for no values, the only value, or a JSON list of several.
 func joinValues(values []json.RawMessage) json.RawMessage {
 	switch len(values) {
 	case 0:
@@ -74,6 +80,7 @@ func joinValues(values []json.RawMessage) json.RawMessage {
 	return jsonraw.List(values)
 }
 
+// isSameJSON reports whether two values have the same canonical form.
 func isSameJSON(a, b json.RawMessage) bool {
 	return string(a) == string(b) || string(jsonraw.Canonical(a)) == string(jsonraw.Canonical(b))
 }
@@ -87,7 +94,8 @@ func toSet(texts []string) map[string]bool {
 }
 
 func (c *comparison) compareRevisions(a, b []string) {
-	was, is := toSet(a), toSet(b)
+	was := toSet(a)
+	is := toSet(b)
 	for _, r := range a {
 		if !is[r] {
 			c.add(Subject{Revision, r}, "revision-removed", "", quoteOrNil(r), nil, detail{})
@@ -100,24 +108,28 @@ func (c *comparison) compareRevisions(a, b []string) {
 	}
 }
 
-// compareCapabilities compares two objects of capabilities. The presence of a member is the
-// capability, and false is its absence; what is below an extension or an experimental
-// capability are its settings.
+// compareCapabilities compares two capability objects. A capability is declared by its member,
+// unless the value is false or null. Below an extension or an experimental capability all members
+// are settings.
 func (c *comparison) compareCapabilities(a, b json.RawMessage, path []string) {
 	c.eachChangedMember(a, b, func(name string, was, is json.RawMessage) {
 		path := append(slices.Clone(path), name)
-		s, pointer := Subject{Capability, strings.Join(path, ".")}, jsonraw.Pointer("", path...)
-		wasThere, isThere := isDeclared(was), isDeclared(is)
-		free := path[0] == "extensions" || path[0] == "experimental"
+		s := Subject{Capability, strings.Join(path, ".")}
+		pointer := jsonraw.Pointer("", path...)
+		maxDepth := 4
+		if path[0] == "extensions" || path[0] == "experimental" {
+			maxDepth = 2
+		}
 		switch {
-		case !wasThere && !isThere:
-		case !wasThere:
+		case !isDeclared(was) && !isDeclared(is):
+			// null and false both mean that the capability is missing.
+		case !isDeclared(was):
 			c.add(s, "capability-added", pointer, was, is, detail{})
-		case !isThere && path[0] == "experimental":
+		case !isDeclared(is) && path[0] == "experimental":
 			c.add(s, "capability-experimental-removed", pointer, was, is, detail{})
-		case !isThere:
+		case !isDeclared(is):
 			c.add(s, "capability-removed", pointer, was, is, detail{})
-		case was[0] == '{' && is[0] == '{' && len(path) < 4 && (!free || len(path) < 2):
+		case was[0] == '{' && is[0] == '{' && len(path) < maxDepth:
 			c.compareCapabilities(was, is, path)
 		default:
 			c.add(s, "capability-changed", pointer, was, is, detail{})
@@ -125,39 +137,49 @@ func (c *comparison) compareCapabilities(a, b json.RawMessage, path []string) {
 	})
 }
 
+// isDeclared reports whether a value is present and neither false nor null.
 func isDeclared(value json.RawMessage) bool {
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-// compareTTL compares the ttlMs of the lists, but for those that one side alone knows.
+// compareTTL compares the ttlMs of the lists. It skips lists that only one snapshot has.
 func (c *comparison) compareTTL(a, b Snapshot) {
-	known := func(s Snapshot) map[string]bool {
-		return map[string]bool{"tools": s.Tools != nil, "prompts": s.Prompts != nil, "resources": s.Resources != nil, "resourceTemplates": s.Templates != nil}
+	knownLists := func(s Snapshot) map[string]bool {
+		return map[string]bool{
+			"tools":             s.Tools != nil,
+			"prompts":           s.Prompts != nil,
+			"resources":         s.Resources != nil,
+			"resourceTemplates": s.Templates != nil,
+		}
 	}
-	inA, inB := known(a), known(b)
+	inA := knownLists(a)
+	inB := knownLists(b)
 	names := maps.Clone(a.TTL)
 	maps.Copy(names, b.TTL)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := strconv.AppendInt(nil, a.TTL[name], 10), strconv.AppendInt(nil, b.TTL[name], 10)
-		switch {
-		case inA[name] != inB[name]:
-		case b.TTL[name] < a.TTL[name]:
-			c.add(Subject{List, name}, "ttl-shortened", "/ttlMs", was, is, detail{})
-		case b.TTL[name] > a.TTL[name]:
-			c.add(Subject{List, name}, "ttl-lengthened", "/ttlMs", was, is, detail{})
+		if inA[name] != inB[name] || a.TTL[name] == b.TTL[name] {
+			continue
 		}
+		rule := "ttl-lengthened"
+		if b.TTL[name] < a.TTL[name] {
+			rule = "ttl-shortened"
+		}
+		was := strconv.AppendInt(nil, a.TTL[name], 10)
+		is := strconv.AppendInt(nil, b.TTL[name], 10)
+		c.add(Subject{List, name}, rule, "/ttlMs", was, is, detail{})
 	}
 }
 
-// maxChangedShare is the share of words that may change without being a risk, and mostAdded how many bytes new words may
-// have: an order to a model fits into a small part of a long text, and into one word of a language without blanks.
+// Limits up to which a change of a text is harmless. The limit in bytes is needed as well: an
+// instruction for a model can be a small share of a long text, or one word of a language without
+// spaces.
 const (
-	maxChangedShare = 0.2
-	maxAddedBytes   = 100
+	maxChangedShare = 0.2 // of the words
+	maxAddedBytes   = 100 // of all new words
 )
 
-// compareText compares two texts that a model reads. what is the begin of the two rules, and place
-// says which text it is.
+// compareText compares two texts that a model reads. It adds what+"-rewritten" for a change above
+// the limits, else what+"-reworded". place completes the sentence of the change.
 func (c *comparison) compareText(s Subject, what, pointer string, was, is json.RawMessage, place string) {
 	if isSameJSON(was, is) {
 		return

@@ -9,29 +9,32 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Limits of looking for signs of poisoning in one definition.
+// Limits of the search for signs of poisoning in one definition.
 const (
 	maxSigns     = 20
 	maxTexts     = 20_000
 	maxTextDepth = 64
 )
 
-// identifierMembers are members whose texts are identifiers, or of another program: a new URL in them is no sign.
-var identifierMembers = map[string]bool{"$schema": true, "$id": true, "$ref": true, "icons": true, "uri": true,
-	"uriTemplate": true, "mimeType": true, "pattern": true, "format": true, "_meta": true}
+// identifierMembers are members that hold identifiers or data of other programs. A new URL below
+// them is not suspicious.
+var identifierMembers = map[string]bool{
+	"$schema": true, "$id": true, "$ref": true, "icons": true, "uri": true,
+	"uriTemplate": true, "mimeType": true, "pattern": true, "format": true, "_meta": true,
+}
 
-// A text is a string of a definition, or the name of a member.
+// A text is a string in a definition, or the name of a member.
 type text struct {
 	pointer, words string
-	// isIdentifier is set below a member of identifiers.
+	// isIdentifier is set below one of the identifierMembers.
 	isIdentifier bool
 }
 
-// A sign is one sign of poisoning: its kind, and what was found.
-type sign struct{ kind, found string }
+// A sign is a kind of poisoning, and the suspicious text.
+type sign struct{ kind, words string }
 
-// addPoison reports the signs of poisoning in a definition that were not in it before. Only texts
-// that are new are looked at, and the old ones only if there is a sign in those.
+// addPoison adds a change for each sign of poisoning that b has and a does not have. It checks new
+// texts only, and the old ones only after the first sign.
 func (c *comparison) addPoison(s Subject, a, b json.RawMessage) {
 	old := map[string]text{}
 	walkTexts(a, text{}, 0, func(t text) bool {
@@ -39,32 +42,33 @@ func (c *comparison) addPoison(s Subject, a, b json.RawMessage) {
 		return len(old) < maxTexts
 	})
 	var known map[sign]bool
-	texts, found := 0, 0
+	texts := 0
+	added := 0
 	walkTexts(b, text{}, 0, func(t text) bool {
 		texts++
 		if _, isOld := old[t.words]; isOld {
 			return texts < maxTexts
 		}
-		for _, is := range c.findSigns(t) {
+		for _, found := range c.findSigns(t) {
 			if known == nil {
 				known = c.collectSigns(old)
 			}
-			if known[is] || found == maxSigns {
+			if known[found] || added == maxSigns {
 				continue
 			}
-			known[is] = true
-			found++
-			rule := "poison-" + is.kind
-			if _, there := RuleOf(rule); !there {
+			known[found] = true
+			added++
+			rule := "poison-" + found.kind
+			if _, exists := RuleOf(rule); !exists {
 				rule = "poison-text"
 			}
-			c.add(s, rule, t.pointer, nil, quoteOrNil(is.found), detail{note: displayText(is.found)})
+			c.add(s, rule, t.pointer, nil, quoteOrNil(found.words), detail{note: displayText(found.words)})
 		}
-		return texts < maxTexts && found < maxSigns
+		return texts < maxTexts && added < maxSigns
 	})
 }
 
-// collectSigns returns the signs in some texts.
+// collectSigns returns the signs in several texts.
 func (c *comparison) collectSigns(texts map[string]text) map[sign]bool {
 	all := map[sign]bool{}
 	for _, t := range texts {
@@ -86,25 +90,26 @@ func (c *comparison) findSigns(t text) (all []sign) {
 	return all
 }
 
-// walkTexts calls f for each text of a value, with its JSON pointer below that of at, until f returns false.
-func walkTexts(raw json.RawMessage, at text, depth int, f func(text) bool) bool {
+// walkTexts calls f for each text in a value until f returns false, and reports whether f never
+// did. parent holds the pointer of the value, and whether the value is an identifier.
+func walkTexts(raw json.RawMessage, parent text, depth int, f func(text) bool) bool {
 	if len(raw) == 0 || depth > maxTextDepth {
 		return true
 	}
 	if words, ok := jsonraw.Text(raw); ok {
-		at.words = words
-		return f(at)
+		parent.words = words
+		return f(parent)
 	}
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
-		below := text{jsonraw.Pointer(at.pointer, m.Name), m.Name, at.isIdentifier || identifierMembers[m.Name]}
+		below := text{jsonraw.Pointer(parent.pointer, m.Name), m.Name, parent.isIdentifier || identifierMembers[m.Name]}
 		if !f(below) || !walkTexts(m.Value, below, depth+1, f) {
 			return false
 		}
 	}
 	items, _ := jsonraw.Array(raw)
 	for i, item := range items {
-		below := text{pointer: at.pointer + "/" + strconv.Itoa(i), isIdentifier: at.isIdentifier}
+		below := text{pointer: parent.pointer + "/" + strconv.Itoa(i), isIdentifier: parent.isIdentifier}
 		if !walkTexts(item, below, depth+1, f) {
 			return false
 		}
@@ -112,18 +117,18 @@ func walkTexts(raw json.RawMessage, at text, depth int, f func(text) bool) bool 
 	return true
 }
 
-// NewText returns how many bytes the words have that only the new value has: what a model may read that it did not
-// read before. Types are no text, nor are the names of keywords.
+// NewText returns the size in bytes of the words that only the new value has, which are new to a
+// model. It does not count types and names of keywords.
 func (c Change) NewText() int {
 	_, added := words.Changed(joinTexts(c.Was), joinTexts(c.Is))
 	return added
 }
 
-// joinTexts returns the texts of a value.
+// joinTexts returns the texts in a value, separated by spaces, without types and member names.
 func joinTexts(raw json.RawMessage) string {
 	var all []string
 	walkTexts(raw, text{}, 0, func(t text) bool {
-		place := strings.TrimRight(t.pointer, "/0123456789") // of an item, that of its list
+		place := strings.TrimRight(t.pointer, "/0123456789") // an item has the place of its list
 		name := place[strings.LastIndexByte(place, '/')+1:]
 		if name != "type" && name != t.words {
 			all = append(all, t.words)

@@ -87,7 +87,7 @@ type answeredCall struct {
 	match.Request
 	// failure says how it failed, "" where it has a result.
 	failure string
-	result json.RawMessage
+	result  json.RawMessage
 }
 
 // A reading is a recording while it is read.

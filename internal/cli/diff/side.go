@@ -67,8 +67,8 @@ type loader struct {
 
 // ringWord matches the words of the ring, and ofFile a file with the number of an exchange.
 var (
-	ringWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) })
-	fileExchange   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
+	ringWord     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) })
+	fileExchange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
 )
 
 // gitPrefix begins a word for a file in a commit.
