@@ -38,10 +38,13 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	}
 	value = OrNull(value)
 	var out json.RawMessage
-	members, taken := 0, 0 // of object, the first so many bytes are in out
+	members := 0
+	taken := 0 // of object, the first so many bytes are in out
 	err := EachMember(object, func(i int, is string, from, to int) bool {
-		if members = i + 1; is == name {
-			out, taken = append(append(out, object[taken:from]...), value...), to
+		members = i + 1
+		if is == name {
+			out = append(append(out, object[taken:from]...), value...)
+			taken = to
 		}
 		return true
 	})
@@ -63,7 +66,8 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 // stood there stays. The caller has seen that it is an object in which none of the
 // names stands: unlike With it reads nothing.
 func Append(object json.RawMessage, more ...Member) json.RawMessage {
-	end, inner := bytes.LastIndexByte(object, '}'), bytes.Trim(object, WhiteSpace)
+	end := bytes.LastIndexByte(object, '}')
+	inner := bytes.Trim(object, WhiteSpace)
 	if len(more) == 0 || len(inner) < 2 {
 		return object
 	}

@@ -13,7 +13,8 @@ func EscapedCharacter(raw []byte) (r rune, size int) {
 		return r, 6
 	}
 	if low, paired := EscapedRune(raw[min(6, len(raw)):]); ok && paired {
-		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+		r = utf16.DecodeRune(r, low)
+		if r != utf8.RuneError {
 			return r, 12
 		}
 	}
@@ -32,16 +33,17 @@ func EscapedRune(raw []byte) (rune, bool) {
 
 // HexByte reads two digits.
 func HexByte(raw []byte) (byte, bool) {
-	high, low := hexDigit(raw[0]), hexDigit(raw[1])
+	high := hexDigit(raw[0])
+	low := hexDigit(raw[1])
 	return high<<4 | low, high < 16 && low < 16
 }
 
 // hexDigit is the value of a digit, 255 of any other character.
 func hexDigit(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
+	if '0' <= c && c <= '9' {
 		return c - '0'
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
+	}
+	if 'a' <= c|0x20 && c|0x20 <= 'f' {
 		return c | 0x20 - 'a' + 10
 	}
 	return 255
@@ -70,7 +72,11 @@ var escaped = func() (to [256]byte) {
 	for c := range 0x20 {
 		to[c] = 'u'
 	}
-	to['"'], to['\\'], to['\n'], to['\r'], to['\t'] = '"', '\\', 'n', 'r', 't'
+	to['"'] = '"'
+	to['\\'] = '\\'
+	to['\n'] = 'n'
+	to['\r'] = 'r'
+	to['\t'] = 't'
 	return to
 }()
 

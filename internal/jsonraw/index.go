@@ -46,7 +46,8 @@ func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bo
 		if payload {
 			asked++
 		}
-		from, fine := s.at, false
+		from := s.at
+		fine := false
 		if payload && asked == 1 && s.is('{') {
 			in.Known, in.Members = true, in.few[:0]
 			fine = s.object(func(name string) bool { return in.read(&s, name) })
@@ -68,20 +69,23 @@ func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bo
 		*in = Index{}
 		return nil, false, err
 	}
-	in.Known, in.Single = in.Known && asked == 1, !s.twice
+	in.Known = in.Known && asked == 1
+	in.Single = !s.twice
 	return members, s.unpaired, nil
 }
 
 // read reads one member under params or result.
 func (n *Index) read(s *scanner, name string) bool {
-	from, fine := s.at, false
+	from := s.at
+	fine := false
 	var items []json.RawMessage
 	whole := s.is('[')
 	if whole {
 		fine = s.array(func() bool {
 			start := s.at
 			fine := s.value()
-			if whole = whole && len(items) < MaxNoted; whole {
+			whole = whole && len(items) < MaxNoted
+			if whole {
 				items = append(items, s.raw[start:s.at:s.at])
 			}
 			return fine
@@ -96,8 +100,11 @@ func (n *Index) read(s *scanner, name string) bool {
 // add notes one member; its items where they are whole. It forgets all where there are
 // too many.
 func (n *Index) add(member Member, items []json.RawMessage, whole bool) {
-	if n.Known = n.Known && len(n.Members) < MaxNoted; !n.Known {
-		n.Members, n.Lists, n.At = nil, nil, nil
+	n.Known = n.Known && len(n.Members) < MaxNoted
+	if !n.Known {
+		n.Members = nil
+		n.Lists = nil
+		n.At = nil
 		return
 	}
 	if whole {

@@ -166,7 +166,8 @@ func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *Synt
 	if s.next() != '{' {
 		return notA(raw, "not_object", "not a JSON object")
 	}
-	i, enough := 0, false
+	i := 0
+	enough := false
 	whole := s.object(func(name string) bool {
 		from := s.at
 		if !s.value() {
@@ -176,10 +177,10 @@ func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *Synt
 		i++
 		return !enough
 	})
-	switch {
-	case enough:
+	if enough {
 		return nil
-	case !whole:
+	}
+	if !whole {
 		return s.failed()
 	}
 	return s.ended()
@@ -203,10 +204,10 @@ func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError)
 		items = append(items, raw[from:s.at:s.at])
 		return len(items) <= most
 	})
-	switch {
-	case len(items) > most:
+	if len(items) > most {
 		return items, &SyntaxError{Rule: "too_many", Text: "more messages than any batch has"}
-	case !whole:
+	}
+	if !whole {
 		return items, s.failed()
 	}
 	return items, s.ended()

@@ -29,17 +29,18 @@ func plainAny(number string) string {
 	power := int64(0)
 	if exponent != "" {
 		var err error
-		if power, err = strconv.ParseInt(exponent, 10, 32); err != nil {
+		power, err = strconv.ParseInt(exponent, 10, 32)
+		if err != nil {
 			return number // too large an exponent for a real id; it equals only itself
 		}
 	}
 	power -= int64(len(fraction))
 	trimmed := strings.TrimRight(digits, "0")
 	power += int64(len(digits) - len(trimmed))
-	switch {
-	case trimmed == "":
+	if trimmed == "" {
 		return "0e0"
-	case negative:
+	}
+	if negative {
 		trimmed = "-" + trimmed
 	}
 	return trimmed + "e" + strconv.FormatInt(power, 10)

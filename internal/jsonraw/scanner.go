@@ -63,13 +63,18 @@ func (s *scanner) failed() *SyntaxError {
 
 // isCut reports whether raw is the beginning of a JSON value, which may end within a character.
 func (s *scanner) isCut() bool {
-	err := jsontext.NewDecoder(bytes.NewBuffer(s.raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)).SkipValue()
+	err := jsontext.NewDecoder(
+		bytes.NewBuffer(s.raw),
+		jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true),
+	).SkipValue()
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // ended reports that nothing but white space follows.
 func (s *scanner) ended() *SyntaxError {
-	if s.next(); s.at < len(s.raw) {
+	s.next()
+	if s.at < len(s.raw) {
 		return &SyntaxError{Offset: int64(s.at), Rule: "trailing", Text: "more bytes follow the JSON value"}
 	}
 	return nil
@@ -82,7 +87,8 @@ func (s *scanner) member(name string, from int) Member {
 
 // open reads the bracket at which an object or an array begins.
 func (s *scanner) open() bool {
-	if s.tooDeep = s.depth == MaxDepth; s.tooDeep {
+	s.tooDeep = s.depth == MaxDepth
+	if s.tooDeep {
 		return false
 	}
 	s.at++
@@ -152,7 +158,8 @@ func (s *scanner) name(outer, from, to int) {
 			return
 		}
 	}
-	if s.twice = s.named == MostNames; !s.twice {
+	s.twice = s.named == MostNames
+	if !s.twice {
 		s.names[s.named] = place{from, to}
 		s.named++
 	}
@@ -239,7 +246,9 @@ func (s *scanner) text() (escaped, ok bool) {
 		if !ok {
 			return false, false
 		}
-		if at, ended = at+n, end; ended {
+		at += n
+		ended = end
+		if ended {
 			break
 		}
 		if known, ok := spool.Noted(raw[s.at:]).(longText); ok && pieces == 0 && s.at+known.length <= len(raw) {
@@ -285,12 +294,14 @@ func (s *scanner) number() bool {
 		return false
 	}
 	if s.is('.') {
-		if s.at++; !s.digits() {
+		s.at++
+		if !s.digits() {
 			return false
 		}
 	}
 	if s.is('e') || s.is('E') {
-		if s.at++; s.is('+') || s.is('-') {
+		s.at++
+		if s.is('+') || s.is('-') {
 			s.at++
 		}
 		return s.digits()

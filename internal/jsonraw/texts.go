@@ -14,7 +14,8 @@ type textReader struct{ escaped, unpaired bool }
 // then, or else to the end of p. Unless p is the last piece, it stops before a character or an
 // escape that may go on behind p. ok is false where p is not the inside of a string.
 func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
-	quote, escape := -1, -1
+	quote := -1
+	escape := -1
 	for {
 		quote = nextByte(p, n, quote, '"')
 		escape = nextByte(p[:quote], n, escape, '\\')
@@ -34,17 +35,22 @@ func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 		}
 		size := 2
 		if n+1 == len(p) || unescapes[p[n+1]] == 0 {
-			if ok = !last && len(p)-n < longestEscape; ok {
+			ok = !last && len(p)-n < longestEscape
+			if ok {
 				break
 			}
-			if _, size = EscapedCharacter(p[n:]); size == 0 {
-				if _, ok = EscapedRune(p[n:]); !ok {
+			_, size = EscapedCharacter(p[n:])
+			if size == 0 {
+				_, ok = EscapedRune(p[n:])
+				if !ok {
 					break
 				}
-				size, t.unpaired = 6, true
+				size = 6
+				t.unpaired = true
 			}
 		}
-		n, t.escaped = n+size, true
+		n += size
+		t.escaped = true
 	}
 	if ok {
 		if n == len(p) {

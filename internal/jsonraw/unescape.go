@@ -22,7 +22,8 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 			if plain < 0 {
 				plain = len(near)
 			}
-			piece, rest = append(piece, near[:plain]...), rest[plain:]
+			piece = append(piece, near[:plain]...)
+			rest = rest[plain:]
 			if plain < len(near) {
 				piece, rest = appendUnescaped(piece, rest)
 			}
@@ -37,14 +38,16 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 // the piece before; the goroutine has ended when the loop has. Both pieces are in room.
 func ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		free, full := make(chan []byte, 2), make(chan []byte, 2)
+		free := make(chan []byte, 2)
+		full := make(chan []byte, 2)
 		half := len(room) / 2
 		free <- room[:0:half]
 		free <- room[half:half:len(room)]
 		go func() {
 			defer close(full)
 			for p := range free {
-				if p = fill(p); len(p) == 0 {
+				p = fill(p)
+				if len(p) == 0 {
 					return
 				}
 				full <- p
@@ -71,7 +74,8 @@ func appendUnescaped(dst, raw []byte) (text, rest []byte) {
 	}
 	r, size := EscapedCharacter(raw)
 	if size == 0 {
-		r, size = utf8.RuneError, 6
+		r = utf8.RuneError
+		size = 6
 	}
 	return utf8.AppendRune(dst, r), raw[size:]
 }

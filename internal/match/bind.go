@@ -125,7 +125,8 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 			continue
 		}
 		for _, pointer := range binding.Select(was) {
-			from, to := wasNode.Find(pointer), isNode.Find(pointer)
+			from := wasNode.Find(pointer)
+			to := isNode.Find(pointer)
 			switch {
 			case from == nil:
 			case to == nil || !to.IsLeaf():
@@ -149,12 +150,11 @@ func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
 		return
 	}
 	for i, kid := range was.Kids {
-		switch {
-		case was.Kind == jsonvalue.Object:
+		if was.Kind == jsonvalue.Object {
 			if other := is.Member(kid.Name); other != nil {
 				b.learnFrom(kid, other, on.member(kid.Name))
 			}
-		case i < len(is.Kids):
+		} else if i < len(is.Kids) {
 			b.learnFrom(kid, is.Kids[i], on.item(i, i))
 		}
 	}
@@ -303,7 +303,8 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	}
 	to, known := r.of[[2]string{kind, token(n)}]
 	known = known && isBound
-	value, kinds := to.value, []string{kind}
+	value := to.value
+	kinds := []string{kind}
 	if !known && r.bound[n] != "" { // the user says that it is there
 		value = asType(n, r.of[[2]string{kind, retyped(n)}].value)
 		known = value != nil
@@ -317,7 +318,8 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	}
 	if !known && n.Kind == jsonvalue.String {
 		to, known = r.any[n.Text]
-		value, kinds = to.value, nil
+		value = to.value
+		kinds = nil
 	}
 	if known && !bytes.Equal(value, n.Raw) {
 		r.edits = append(r.edits, replacement{n, value})

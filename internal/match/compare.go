@@ -42,10 +42,10 @@ type Comparison struct {
 
 // least returns the least fit of a hidden value that matches.
 func (c Comparison) least() hidden.Fit {
-	switch {
-	case c.HiddenUnknown:
+	if c.HiddenUnknown {
 		return hidden.ByPlace
-	case c.LengthOnly:
+	}
+	if c.LengthOnly {
 		return hidden.ByLength
 	}
 	return hidden.ByHash
@@ -114,13 +114,13 @@ func Compare(was, is json.RawMessage, c Comparison) Report {
 	}
 	a, wasErr := jsonvalue.Parse(was)
 	b, isErr := jsonvalue.Parse(is)
-	switch {
-	case wasErr != nil || isErr != nil:
+	if wasErr != nil || isErr != nil {
 		if bytes.Equal(was, is) {
 			return Report{}
 		}
 		return single(Difference{Path: ".", Was: was, Is: is, How: Incomparable})
-	case c.Bytes:
+	}
+	if c.Bytes {
 		return compareBytes(was, is, a, b)
 	}
 	name := c.Name
@@ -132,10 +132,10 @@ func Compare(was, is json.RawMessage, c Comparison) Report {
 
 // absent compares parts of which at least one is missing.
 func absent(was, is json.RawMessage) Report {
-	switch {
-	case was != nil:
+	if was != nil {
 		return single(Difference{Path: ".", Was: was, How: Removed})
-	case is != nil:
+	}
+	if is != nil {
 		return single(Difference{Path: ".", Is: is, How: Added})
 	}
 	return Report{}
@@ -148,7 +148,8 @@ func compareBytes(was, is json.RawMessage, a, b *jsonvalue.Node) Report {
 		return Report{}
 	}
 	r := compareNodes(a, b, nil, hidden.ByHash)
-	r.Counts, r.Notes = nil, nil
+	r.Counts = nil
+	r.Notes = nil
 	if r.Same() {
 		r.Differences = []Difference{{Path: ".", Was: was, Is: is, How: Spelled}}
 	}
@@ -302,11 +303,13 @@ func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
 }
 
 func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
-	left, right := was.Kids, is.Kids
+	left := was.Kids
+	right := is.Kids
 	if c.least == hidden.ByPlace {
 		left, right = hidden.Names(left, right)
 	}
-	i, j := 0, 0
+	i := 0
+	j := 0
 	for i < len(left) || j < len(right) {
 		order := 0
 		switch {
@@ -327,16 +330,19 @@ func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
 		default:
 			name := left[i].Name
 			c.pair(left[i], right[j], &frame{up: at, name: name}, on.member(name))
-			i, j = i+1, j+1
+			i++
+			j++
 		}
 	}
 }
 
 // lone judges a member that one side alone has; on is about the object.
 func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
-	n, how := was, Removed
+	n := was
+	how := Removed
 	if was == nil {
-		n, how = is, Added
+		n = is
+		how = Added
 	}
 	on = on.member(n.Name)
 	c.meet(on.rule())

@@ -97,7 +97,8 @@ func (r *ruleReader) badAt(place yaml.Place, err error) {
 	if !ok {
 		return
 	}
-	if line := []rune(r.lines[place.Line-1]); place.Column <= len(line) && strings.ContainsRune(`'"`, line[place.Column-1]) {
+	if line := []rune(r.lines[place.Line-1]); place.Column <= len(line) &&
+		strings.ContainsRune(`'"`, line[place.Column-1]) {
 		place.Column++
 	}
 	place.Column += e.Offset
@@ -129,7 +130,10 @@ func (r *ruleReader) section(m jsonraw.Member) (s Section, ok bool) {
 				s.Rules = r.rule(s.Rules, Part(m.Name), inner, jsonraw.Pointer(pointer, inner.Name))
 			}
 		default:
-			text := fmt.Sprintf(`unknown part %q; a section has paths, which begin with ".", and the parts params, result and error`, m.Name)
+			text := fmt.Sprintf(
+				`unknown part %q; a section has paths, which begin with ".", and the parts params, result and error`,
+				m.Name,
+			)
 			r.badName(pointer, "%s", suggest.OrMeant(text, m.Name, parts))
 		}
 	}

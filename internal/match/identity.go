@@ -71,7 +71,8 @@ func (x *Index) identify(r Request) identity {
 		if key := m.hash(n, on); x.options.Level != Exact {
 			jsonvalue.WriteUint(&h, key)
 		}
-		id.handles, id.ruled = m.handles.Sum64(), m.ruled
+		id.handles = m.handles.Sum64()
+		id.ruled = m.ruled
 		if id.ruled {
 			id.plain = masked(n, compile(nil, Params, r.Method, id.name, r.Revision, r.Revision))
 		}

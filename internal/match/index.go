@@ -203,7 +203,8 @@ func (s *search) sameKey() {
 	var hits []int32
 	for i, candidate := range candidates {
 		if len(hits) == 0 || s.id.ruled {
-			if s.Partial = i >= mostRuled; s.Partial {
+			s.Partial = i >= mostRuled
+			if s.Partial {
 				break
 			}
 			if report, _ := s.compare(candidate); !report.Same() {
@@ -277,7 +278,8 @@ func (s *search) nearest() {
 			hits = append(hits, int32(near.Candidate))
 		}
 	}
-	if s.hit(hits); len(s.Hits) == 0 {
+	s.hit(hits)
+	if len(s.Hits) == 0 {
 		s.Near = all[:min(len(all), mostNear)]
 	}
 }
@@ -315,12 +317,11 @@ func (s *search) near(candidate int32) (Near, int) {
 	if !report.Same() {
 		near.First = report.Differences[0]
 	}
-	switch {
-	case of.method != s.live.Method:
+	if of.method != s.live.Method {
 		near.First = Difference{Path: "method", Was: jsonraw.Quote(of.method), Is: jsonraw.Quote(s.live.Method), How: Changed}
 		near.Differences++
 		near.Distance += 2
-	case of.name != s.id.name:
+	} else if of.name != s.id.name {
 		near.Distance++
 	}
 	return near, size

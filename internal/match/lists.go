@@ -5,9 +5,11 @@ import "mcpc/internal/match/jsonvalue"
 // items compares lists in their order. Where one has more items, those that are equal at
 // both ends are paired first, so that an item more in front is one difference.
 func (c *comparer) items(was, is *jsonvalue.Node, at *frame, on branches) {
-	a, b := was.Kids, is.Kids
+	a := was.Kids
+	b := is.Kids
 	shorter := min(len(a), len(b))
-	from, to := 0, 0
+	from := 0
+	to := 0
 	if len(a) != len(b) {
 		same := func(i, j int) bool { return masked(a[i], on.item(i, j)) == masked(b[j], on.item(i, j)) }
 		for from < shorter && same(from, from) {
@@ -36,7 +38,8 @@ func (c *comparer) items(was, is *jsonvalue.Node, at *frame, on branches) {
 
 // unordered pairs items that have the same key, those of one key in their order.
 func (c *comparer) unordered(was, is *jsonvalue.Node, at *frame, on branches, rule *Rule) {
-	a, b := was.Kids, is.Kids
+	a := was.Kids
+	b := is.Kids
 	inner := on.item(-1, -1)
 	places := map[uint64][]int{}
 	for j, item := range b {
@@ -52,7 +55,8 @@ func (c *comparer) unordered(was, is *jsonvalue.Node, at *frame, on branches, ru
 			continue
 		}
 		j := places[key][0]
-		places[key], paired[j] = places[key][1:], true
+		places[key] = places[key][1:]
+		paired[j] = true
 		moved = moved || i != j
 		c.pair(item, b[j], &frame{up: at, was: i, is: j, item: true}, inner)
 	}

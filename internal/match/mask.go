@@ -64,7 +64,8 @@ func (m *mask) parts(n *jsonvalue.Node, on branches, unordered bool) uint64 {
 			}
 			hashes[i] = m.hash(kid, on.item(at, at))
 		}
-		if m.ruled = m.ruled || unordered; unordered {
+		m.ruled = m.ruled || unordered
+		if unordered {
 			slices.Sort(hashes)
 		}
 		for _, hash := range hashes {

@@ -39,7 +39,15 @@ const (
 )
 
 // matcherWords are the words with which the text of a matcher begins.
-var matcherWords = []string{string(Ignore), string(Type), string(Regex), string(Number), string(Time), string(UUID), string(Unordered)}
+var matcherWords = []string{
+	string(Ignore),
+	string(Type),
+	string(Regex),
+	string(Number),
+	string(Time),
+	string(UUID),
+	string(Unordered),
+}
 
 // longestExpression is how many bytes a regular expression of a matcher may have.
 const longestExpression = 1000
@@ -83,23 +91,40 @@ func ParseMatcher(text string) (Matcher, error) {
 		if arg == "" {
 			return m, nil
 		}
-		if m = numberMatcher(strings.TrimSpace(tolerance)); !signed || m.Kind == "" {
+		m = numberMatcher(strings.TrimSpace(tolerance))
+		if !signed || m.Kind == "" {
 			return bad(at, "number is followed by +- and a number from 0 on, as in number +-0.5; got %q", arg)
 		}
 		return m, nil
 	case Unordered:
 		key, by := strings.CutPrefix(arg, "by ")
-		if m.Arg = strings.TrimSpace(key); arg != "" && (!by || !strings.HasPrefix(m.Arg, "/")) {
-			return bad(at, "unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got %q", arg)
+		m.Arg = strings.TrimSpace(key)
+		if arg != "" && (!by || !strings.HasPrefix(m.Arg, "/")) {
+			return bad(
+				at,
+				"unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got %q",
+				arg,
+			)
 		}
 		return m, nil
 	}
-	return bad(0, "%s", suggest.OrMeant(fmt.Sprintf("unknown matcher %q; the matchers are %s", word, strings.Join(matcherWords, ", ")), word, matcherWords))
+	return bad(
+		0,
+		"%s",
+		suggest.OrMeant(
+			fmt.Sprintf("unknown matcher %q; the matchers are %s", word, strings.Join(matcherWords, ", ")),
+			word,
+			matcherWords,
+		),
+	)
 }
 
 func regexMatcher(text string, at int) (Matcher, error) {
 	if text == "" || len(text) > longestExpression {
-		return Matcher{}, &jsonvalue.SyntaxError{Offset: at, Text: fmt.Sprintf("regex is followed by an expression of at most %d bytes", longestExpression)}
+		return Matcher{}, &jsonvalue.SyntaxError{
+			Offset: at,
+			Text:   fmt.Sprintf("regex is followed by an expression of at most %d bytes", longestExpression),
+		}
 	}
 	expression, err := regexp.Compile(text)
 	if err != nil {
@@ -123,12 +148,13 @@ func numberMatcher(text string) Matcher {
 
 // String writes the matcher as ParseMatcher reads it.
 func (m Matcher) String() string {
-	switch {
-	case m.Arg == "":
+	if m.Arg == "" {
 		return string(m.Kind)
-	case m.Kind == Number:
+	}
+	if m.Kind == Number {
 		return "number +-" + m.Arg
-	case m.Kind == Unordered:
+	}
+	if m.Kind == Unordered {
 		return "unordered by " + m.Arg
 	}
 	return string(m.Kind) + " " + m.Arg
@@ -191,14 +217,13 @@ const (
 
 // timeForm is the form in which a value is a time, from 1 on; 0 where it is none.
 func timeForm(n *jsonvalue.Node) int {
-	switch {
-	case n.Kind == jsonvalue.String && len(n.Text) <= longestTime:
+	if n.Kind == jsonvalue.String && len(n.Text) <= longestTime {
 		for i, form := range timeForms {
 			if _, err := time.Parse(form, n.Text); err == nil {
 				return i + 1
 			}
 		}
-	case n.Kind == jsonvalue.Number:
+	} else if n.Kind == jsonvalue.Number {
 		return epochForm(n.Text)
 	}
 	return 0
@@ -227,12 +252,11 @@ func isUUID(n *jsonvalue.Node) bool {
 	}
 	for i := range len(n.Text) {
 		c := n.Text[i] | 0x20
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
+		if i == 8 || i == 13 || i == 18 || i == 23 {
 			if n.Text[i] != '-' {
 				return false
 			}
-		case (n.Text[i] < '0' || n.Text[i] > '9') && (c < 'a' || c > 'f'):
+		} else if (n.Text[i] < '0' || n.Text[i] > '9') && (c < 'a' || c > 'f') {
 			return false
 		}
 	}

@@ -17,7 +17,8 @@ func Merge(proposals ...[]Rule) []Rule {
 	for set, rules := range proposals {
 		for _, rule := range rules {
 			rule.Path = slices.Clone(rule.Path)
-			all, of = append(all, rule), append(of, set)
+			all = append(all, rule)
+			of = append(of, set)
 		}
 	}
 	// What has parts in one message may have none in another, or items in their order that
@@ -41,7 +42,8 @@ func Merge(proposals ...[]Rule) []Rule {
 	for i, rule := range all {
 		for _, other := range all {
 			// Of two paths to one value, that counts which the other covers.
-			if other.Part == rule.Part && other.Path.Overlaps(rule.Path) && (other.Path.Covers(rule.Path) || !rule.Path.Covers(other.Path)) {
+			if other.Part == rule.Part && other.Path.Overlaps(rule.Path) &&
+				(other.Path.Covers(rule.Path) || !rule.Path.Covers(other.Path)) {
 				all[i].Matcher = wider(all[i].Matcher, other.Matcher)
 			}
 		}
@@ -61,7 +63,8 @@ func isBelow(whole, rule Rule) bool {
 // staysAbove reports that a matcher lets pass what it did before where a rule of another
 // message is below it: one for lists, if the rule is for their items and their key is equal.
 func staysAbove(whole, rule Rule) bool {
-	first, rest := rule.Path[len(whole.Path)], rule.Path[len(whole.Path)+1:]
+	first := rule.Path[len(whole.Path)]
+	rest := rule.Path[len(whole.Path)+1:]
 	if whole.Matcher.Kind != Unordered {
 		return whole.Matcher.Kind == Ignore
 	}

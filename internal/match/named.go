@@ -69,10 +69,10 @@ func (b *Binder) lacks(kind, token string) bool {
 
 // retyped returns the token of the number that a string is, or of the string that a number is; "" if there is none.
 func retyped(n *jsonvalue.Node) string {
-	switch {
-	case n.Kind == jsonvalue.Number:
+	if n.Kind == jsonvalue.Number {
 		return string(jsonvalue.String) + string(n.Raw)
-	case n.Kind == jsonvalue.String && isNumber(n.Text):
+	}
+	if n.Kind == jsonvalue.String && isNumber(n.Text) {
 		return string(jsonvalue.Number) + jsonvalue.Decimal(n.Text)
 	}
 	return ""
@@ -148,12 +148,11 @@ func (b *Binder) recorded(was, is *jsonvalue.Node, edits []replacement) []replac
 		return edits
 	}
 	for i, kid := range was.Kids {
-		switch {
-		case was.Kind == jsonvalue.Object:
+		if was.Kind == jsonvalue.Object {
 			if other := is.Member(kid.Name); other != nil {
 				edits = b.recorded(kid, other, edits)
 			}
-		case i < len(is.Kids):
+		} else if i < len(is.Kids) {
 			edits = b.recorded(kid, is.Kids[i], edits)
 		}
 	}

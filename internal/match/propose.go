@@ -29,7 +29,8 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	nodes := make([]*jsonvalue.Node, len(values))
 	for i, raw := range values {
 		var err error
-		if nodes[i], err = jsonvalue.Parse(raw); err != nil {
+		nodes[i], err = jsonvalue.Parse(raw)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -203,12 +204,13 @@ func (p *proposer) inOrder(all []*jsonvalue.Node, on branches, depth int) []prop
 
 // wider is the narrowest matcher that accepts what any of two proposed ones does.
 func wider(a, b Matcher) Matcher {
-	switch {
-	case a.Kind == Ignore || b.Kind == Ignore:
+	if a.Kind == Ignore || b.Kind == Ignore {
 		return Matcher{Kind: Ignore}
-	case a.Kind != b.Kind || a.Kind == Unordered && a.Arg != b.Arg:
+	}
+	if a.Kind != b.Kind || a.Kind == Unordered && a.Arg != b.Arg {
 		return Matcher{Kind: Type}
-	case a.Kind != Number || a.tolerance == nil || b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0:
+	}
+	if a.Kind != Number || a.tolerance == nil || b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0 {
 		return a
 	}
 	return b
@@ -271,7 +273,8 @@ func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, mo
 			if !found {
 				return nil, false
 			}
-			place[i], moved = j, moved || i != j
+			place[i] = j
+			moved = moved || i != j
 		}
 		places = append(places, place)
 	}

@@ -51,13 +51,13 @@ type branch struct {
 }
 
 func (b *branch) next(step jsonvalue.Step) *branch {
-	switch {
-	case step.All:
+	if step.All {
 		if b.each == nil {
 			b.each = &branch{}
 		}
 		return b.each
-	case step.Item:
+	}
+	if step.Item {
 		if b.items == nil {
 			b.items = map[int]*branch{}
 		}
@@ -178,7 +178,8 @@ func protocolOf(part Part, method, was, is string) branches {
 	var on branches
 	root := &branch{}
 	for _, v := range t.rows {
-		inWas, inIs := v.in(was), v.in(is)
+		inWas := v.in(was)
+		inIs := v.in(is)
 		if v.about(part, method) && (inWas || inIs) {
 			root.protocol(v, inWas && inIs && (key.was == "") == (key.is == ""))
 			on = branches{root}
@@ -200,7 +201,8 @@ func (b *branch) protocol(v volatile, both bool) {
 	case action == "name" || (action == "since" || action == "was") && both:
 		return // compared as any other member
 	case action == "was":
-		matcher.pair, of = strings.Split(of, ","), ""
+		matcher.pair = strings.Split(of, ",")
+		of = ""
 	case action == "time":
 		matcher.Kind = Time
 	case action == "bind":

@@ -49,11 +49,13 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 		for from += skip; to < len(raw) && base64Values[raw[to]] < 64; {
 			to++
 		}
-		begin, end := from, to
+		begin := from
+		end := to
 		found(uncoded(nil, raw[from:to], width), func(from, to int) (int, int) {
 			return begin + from*8/width, min(begin+(to*8+width-1)/width, end)
 		})
-		done, i = to, to+shortestRun
+		done = to
+		i = to + shortestRun
 	}
 }
 
@@ -121,7 +123,8 @@ func uncoded(text, run []byte, width int) []byte {
 		if v == 255 {
 			break
 		}
-		bits, n = bits<<width|uint(v), n+uint(width)
+		bits = bits<<width | uint(v)
+		n += uint(width)
 		if n >= 8 {
 			n -= 8
 			text = append(text, byte(bits>>n))

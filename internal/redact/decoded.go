@@ -48,11 +48,13 @@ func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 		}
 		v.copy(done, i)
 		text, size := undone(v.text, raw, i)
-		if done = i + size; size == 0 {
+		done = i + size
+		if size == 0 {
 			i++
 			continue
 		}
-		v.text, ok = text, true
+		v.text = text
+		ok = true
 		i += size
 	}
 	if ok {
@@ -102,7 +104,8 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 			text, size = undone(text, v.raw, i)
 		}
 		if size == 0 {
-			text, size = append(text, v.raw[i]), 1
+			text = append(text, v.raw[i])
+			size = 1
 		}
 		if rawFrom < 0 && skipped+len(text) > from {
 			rawFrom = i
@@ -158,7 +161,17 @@ func isWrapped(text []byte) bool {
 
 // stringEscapes are the characters behind a backslash, and what they stand for in a
 // string of JSON or of a programming language.
-var stringEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', '\'': '\'', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var stringEscapes = [256]byte{
+	'"':  '"',
+	'\\': '\\',
+	'/':  '/',
+	'\'': '\'',
+	'b':  '\b',
+	'f':  '\f',
+	'n':  '\n',
+	'r':  '\r',
+	't':  '\t',
+}
 
 func undoneInString(text, raw []byte) (_ []byte, size int) {
 	if len(raw) < 2 {

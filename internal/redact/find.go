@@ -58,12 +58,15 @@ func joined(each []Found) (all []Found) {
 	for _, i := range order {
 		last := len(all) - 1
 		if last < 0 || each[i].From >= all[last].To {
-			all, first = append(all, each[i]), i
+			all = append(all, each[i])
+			first = i
 			continue
 		}
 		all[last].To = max(all[last].To, each[i].To)
 		if i < first {
-			all[last].Kind, all[last].Secret, first = each[i].Kind, each[i].Secret, i
+			all[last].Kind = each[i].Kind
+			all[last].Secret = each[i].Secret
+			first = i
 		}
 	}
 	return all

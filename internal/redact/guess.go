@@ -39,7 +39,12 @@ var guessPatterns = sync.OnceValue(func() []guessPattern {
 	return []guessPattern{
 		{FoundMail, GuessStrict, "@", regexp.MustCompile(`[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)},
 		{FoundHome, GuessStrict, "", regexp.MustCompile(`(?:/home/|/Users/|\\Users\\)[^/\\\s"':,;]+`)},
-		{FoundIP, GuessStrict, ".", regexp.MustCompile(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`)},
+		{
+			FoundIP,
+			GuessStrict,
+			".",
+			regexp.MustCompile(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`),
+		},
 	}
 })
 
@@ -93,7 +98,8 @@ func eachRun(raw []byte, found func(from, to int)) {
 		if !isRunByte(raw[i]) {
 			continue
 		}
-		from, to := i, i+1
+		from := i
+		to := i + 1
 		for from > 0 && i-from < longestRandom && isRunByte(raw[from-1]) {
 			from--
 		}
@@ -133,19 +139,64 @@ func isEscapeBefore(raw []byte, from int) bool {
 }
 
 func isRunByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '+' || c == '/'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '+' ||
+		c == '/'
 }
 
 // openRuns are the beginnings of what is random and no secret: digests with their name, and
 // files in base64 by their first bytes.
-var openRuns = []string{"sha1-", "sha256-", "sha384-", "sha512-", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "H4sI", "AAAAIGZ0eX"}
+var openRuns = []string{
+	"sha1-",
+	"sha256-",
+	"sha384-",
+	"sha512-",
+	"iVBORw0KGgo",
+	"/9j/",
+	"R0lGOD",
+	"UklGR",
+	"JVBERi0",
+	"UEsDB",
+	"H4sI",
+	"AAAAIGZ0eX",
+}
 
 // openIDs are the names of members that tell things apart, and suspicious are parts of names
 // that secrets have.
 var (
-	openIDs = map[string]bool{"id": true, "requestid": true, "progresstoken": true, "taskid": true, "cursor": true, "nextcursor": true, "digest": true,
-		"hash": true, "sha": true, "etag": true, "checksum": true, "integrity": true, "commit": true, "traceparent": true, "tracestate": true}
-	suspicious = []string{"secret", "token", "passw", "passphrase", "credential", "private", "bearer", "access", "webhook", "license", "seed", "salt", "signing", "pin", "otp"}
+	openIDs = map[string]bool{
+		"id":            true,
+		"requestid":     true,
+		"progresstoken": true,
+		"taskid":        true,
+		"cursor":        true,
+		"nextcursor":    true,
+		"digest":        true,
+		"hash":          true,
+		"sha":           true,
+		"etag":          true,
+		"checksum":      true,
+		"integrity":     true,
+		"commit":        true,
+		"traceparent":   true,
+		"tracestate":    true,
+	}
+	suspicious = []string{
+		"secret",
+		"token",
+		"passw",
+		"passphrase",
+		"credential",
+		"private",
+		"bearer",
+		"access",
+		"webhook",
+		"license",
+		"seed",
+		"salt",
+		"signing",
+		"pin",
+		"otp",
+	}
 )
 
 // looksSecret reports a run that looks random and has no name of what tells things apart.
@@ -192,10 +243,10 @@ func isRandom(run []byte) bool {
 			borders++
 		}
 	}
-	switch {
-	case len(run) < shortestRandom:
+	if len(run) < shortestRandom {
 		return borders >= 2 && k.digit >= 2 && k.lower+k.upper >= 4
-	case k.upper == 0:
+	}
+	if k.upper == 0 {
 		return k.other == 0 && beyondHex && borders >= 8 && entropy(run) >= 3.9
 	}
 	return k.upper >= 4 && k.lower >= 4 && k.digit >= 2 && borders >= 3 && entropy(run) >= 4

@@ -30,7 +30,8 @@ func secretMember(word []byte) bool {
 	var letters [64]byte
 	n := 0
 	for _, c := range word {
-		if c |= 'a' - 'A'; 'a' <= c && c <= 'z' { // which no other byte of a word becomes
+		c |= 'a' - 'A'
+		if 'a' <= c && c <= 'z' { // which no other byte of a word becomes
 			letters[n] = c
 			n++
 		}
@@ -106,7 +107,10 @@ func (e *edit) write(p []byte) {
 
 // hideNamed hides the values that stand behind a secret name and ":" or "=".
 func hideNamed(raw []byte, variables bool) edit {
-	e, colon, equals, kept := edit{raw: raw}, -1, -1, 0
+	e := edit{raw: raw}
+	colon := -1
+	equals := -1
+	kept := 0
 	var defaults map[int]bool // where the defaults of schemas begin that describe a secret
 	for at := 0; ; {
 		if colon < at {
@@ -116,7 +120,8 @@ func hideNamed(raw []byte, variables bool) edit {
 			equals = spool.Index(raw, "=", at)
 		}
 		kept = spool.Passed(raw, kept, at)
-		if at = min(colon, equals) + 1; at > len(raw) {
+		at = min(colon, equals) + 1
+		if at > len(raw) {
 			return e
 		}
 		if at-1 < e.done {
@@ -202,7 +207,9 @@ func namesThings(name []byte) bool {
 // variable is a value that is a variable of the environment, in a shell or in a file of
 // saved calls, which is no secret itself.
 var variable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?i:(?:bearer|basic|token) )?['"\\]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\\\s,;)}\]]|$)`)
+	return regexp.MustCompile(
+		`^\s*(?i:(?:bearer|basic|token) )?['"\\]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\\\s,;)}\]]|$)`,
+	)
 })
 
 // wordBefore is the last word of text, in quotes or not.
@@ -294,7 +301,8 @@ func quotedAt(raw []byte, at int) (v span, ok bool) {
 	if open == len(raw) || raw[open] != '"' && raw[open] != '\'' {
 		return span{}, false
 	}
-	slashes, quote := open-at, raw[open]
+	slashes := open - at
+	quote := raw[open]
 	from := open + 1
 	for i := from; i < len(raw); i++ {
 		next := bytes.IndexByte(raw[i:], quote)
@@ -347,12 +355,13 @@ func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {
 		return wordAt(raw, end+1, true, "")
 	}
-	switch {
-	case word == "" || word == "…" || word == "true" || word == "false" || word == "null":
+	if word == "" || word == "…" || word == "true" || word == "false" || word == "null" {
 		return nil
-	case jsonraw.IsNumber([]byte(word)) && jsonraw.Valid([]byte(word)) == nil && !assigned:
+	}
+	if jsonraw.IsNumber([]byte(word)) && jsonraw.Valid([]byte(word)) == nil && !assigned {
 		return []span{{from: at, to: end, quote: quote}}
-	case assigned || len(word) >= 20 || len(word) >= 6 && strings.ContainsAny(word, "0123456789"):
+	}
+	if assigned || len(word) >= 20 || len(word) >= 6 && strings.ContainsAny(word, "0123456789") {
 		return []span{{from: at, to: end}}
 	}
 	return nil
@@ -366,7 +375,8 @@ func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 		case c == '[' || c == '{':
 			depth++
 		case c == ']' || c == '}':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return values, i
 			}
 		case c == '"' || c == '\\':
@@ -439,13 +449,16 @@ func isSchema(raw []byte) bool {
 
 // hideURLs hides what RedactURL does in the URLs that stand in a text.
 func hideURLs(raw []byte, _ bool) edit {
-	e, kept := edit{raw: raw}, 0
+	e := edit{raw: raw}
+	kept := 0
 	for at := 0; ; {
-		if at = spool.Index(raw, "://", at); at == len(raw) {
+		at = spool.Index(raw, "://", at)
+		if at == len(raw) {
 			return e
 		}
 		kept = spool.Passed(raw, kept, at)
-		from, to := at, at
+		from := at
+		to := at
 		for from > e.done && isNameByte(raw[from-1]) {
 			from--
 		}

@@ -35,7 +35,8 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		if n > 0 && more > 0 {
 			spool.Free(safe)
 		}
-		safe, n = text, n+more
+		safe = text
+		n += more
 		return more
 	}
 	// What is known goes first, as a whole: a look for names may end within a value. A private key has its
@@ -89,7 +90,8 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	e := edit{raw: raw}
 	for _, p := range all {
 		from, to, quote := numberAround(raw, p.from, p.to)
-		if from = max(e.done, escapeBefore(raw, e.done, from)); from >= to {
+		from = max(e.done, escapeBefore(raw, e.done, from))
+		if from >= to {
 			continue // within the number before
 		}
 		shown := quote + Redacted(p.secret) + quote
@@ -109,13 +111,15 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 		to, end, _ := s.windowAt(raw, from)
 		l := lookout{s: s, learn: learn, left: mostWork * (end - from + shortestWork)}
 		for _, p := range l.look(raw[from:end], mostLevels) {
-			if p.from += from; p.from < to {
+			p.from += from
+			if p.from < to {
 				p.to += from
 				all = append(all, p)
 			}
 		}
 		if l.left < 0 {
-			all, beyond = append(all, sighting{from, to, string(raw[from:to]), FoundKnown}), true
+			all = append(all, sighting{from, to, string(raw[from:to]), FoundKnown})
+			beyond = true
 		}
 		spool.Release(raw[from:to])
 		from = to
@@ -142,7 +146,8 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, apart bool) {
 	if len(raw)-from <= 2*window {
 		return len(raw), len(raw), true
 	}
-	to, end = from+window, from+window+window/16
+	to = from + window
+	end = from + window + window/16
 	if s != nil {
 		end = min(len(raw), to+s.values.overlap())
 	}
@@ -229,16 +234,22 @@ func (s *Secrets) learnEdit(e edit) {
 // merged joins sightings that overlap, in the order in which they stand. The longest of
 // them says whose they are.
 func merged(each []sighting) (all []sighting) {
-	slices.SortStableFunc(each, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	slices.SortStableFunc(
+		each,
+		func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) },
+	)
 	length := 0 // that of the longest in the last one
 	for _, p := range each {
 		last := len(all) - 1
 		if last < 0 || p.from >= all[last].to {
-			all, length = append(all, p), p.to-p.from
+			all = append(all, p)
+			length = p.to - p.from
 			continue
 		}
 		if p.to-p.from > length {
-			all[last].secret, all[last].kind, length = p.secret, p.kind, p.to-p.from
+			all[last].secret = p.secret
+			all[last].kind = p.kind
+			length = p.to - p.from
 		}
 		all[last].to = max(all[last].to, p.to)
 	}
@@ -268,7 +279,8 @@ func escapeBefore(raw []byte, done, at int) int {
 // what replaces it must stand; elsewhere the place itself.
 func numberAround(raw []byte, from, to int) (int, int, string) {
 	digits := func(c byte) bool { return '0' <= c && c <= '9' || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
-	begin, end := to, from
+	begin := to
+	end := from
 	for begin > 0 && digits(raw[begin-1]) {
 		begin--
 	}
@@ -278,7 +290,8 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 	if begin > from || end < to {
 		return from, to, ""
 	}
-	before, after := bytes.TrimRight(raw[:begin], jsonraw.WhiteSpace), bytes.TrimLeft(raw[end:], jsonraw.WhiteSpace)
+	before := bytes.TrimRight(raw[:begin], jsonraw.WhiteSpace)
+	after := bytes.TrimLeft(raw[end:], jsonraw.WhiteSpace)
 	if len(before) == 0 || len(after) == 0 || !bytes.Contains([]byte(":[,"), before[len(before)-1:]) ||
 		!bytes.Contains([]byte(",]}"), after[:1]) || jsonraw.Valid(raw[begin:end]) != nil {
 		return from, to, ""

@@ -99,7 +99,8 @@ func isWord(value string) bool {
 	if len(letters) < 3 || len(value)-len(letters) > 2 || len(value) > longestWord {
 		return false
 	}
-	vowels, cluster := 0, 0
+	vowels := 0
+	cluster := 0
 	for i, c := range []byte(letters) {
 		switch {
 		case !isLetter(c), i > 0 && isUpper(c) != isUpper(letters[1]), i > 0 && isUpper(c) && !isUpper(letters[0]):

@@ -73,7 +73,10 @@ const (
 // add notes a value that is not there yet.
 func (k *known) add(value string) {
 	if k.is == nil {
-		k.is, k.marked, k.quads, k.marks = map[string]bool{}, map[uint64]chain{}, make([]uint64, 1<<9), make([]uint64, 1<<9)
+		k.is = map[string]bool{}
+		k.marked = map[uint64]chain{}
+		k.quads = make([]uint64, 1<<9)
+		k.marks = make([]uint64, 1<<9)
 	}
 	value = strings.Clone(value)
 	k.is[value] = true
@@ -128,7 +131,8 @@ func (k *known) addText(text, value string, plain, coded bool) {
 // one service begin alike.
 func (k *known) addPattern(text string, how spelling) {
 	last := how.length(text) - shortestKnown
-	best, fewest := 0, int32(-1)
+	best := 0
+	fewest := int32(-1)
 	for i := range mostPlaces {
 		at := last * i / (mostPlaces - 1)
 		mark, other := how.marks(text, at)
@@ -137,7 +141,8 @@ func (k *known) addPattern(text string, how spelling) {
 			n++
 		}
 		if fewest < 0 || n < fewest {
-			best, fewest = at, n
+			best = at
+			fewest = n
 		}
 		if n == 0 || last == 0 {
 			break
@@ -184,7 +189,8 @@ func (k *known) scan(text []byte, found func(from, to int, value string)) {
 	if k.is == nil {
 		return
 	}
-	shift, quads := k.shift(), k.quads
+	shift := k.shift()
+	quads := k.quads
 	for i := 0; i+quadLength <= len(text); i += stride {
 		place := uint64(binary.LittleEndian.Uint32(text[i:])) * spread >> shift
 		if quads[place/64]&(1<<(place%64)) == 0 {
@@ -212,7 +218,9 @@ func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value
 		known := k.texts[p.text]
 		begin, end := p.how.match(text, at-int(p.at), known.text)
 		if end-begin > to-from {
-			from, to, value = begin, end, known.value
+			from = begin
+			to = end
+			value = known.value
 		}
 	}
 	return from, to, value
@@ -279,7 +287,8 @@ func (how spelling) match(in []byte, at int, text string) (from, to int) {
 
 // withShared adds the characters that a text in base64 shares with its neighbours.
 func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
-	from, to = at, at+how.length(text)
+	from = at
+	to = at + how.length(text)
 	if how.firstBit() > 0 && from > 0 && base64Values[in[from-1]] < 64 {
 		from--
 	}
@@ -315,13 +324,16 @@ var (
 // base64Values and hexValues are what a character stands for; 255 where for nothing.
 var base64Values, hexValues = func() (base64, hex [256]byte) {
 	for i := range 256 {
-		base64[i], hex[i] = 255, 255
+		base64[i] = 255
+		hex[i] = 255
 	}
 	for i := range byte(64) {
-		base64[base64Letters[i]], base64[base64URLLetters[i]] = i, i
+		base64[base64Letters[i]] = i
+		base64[base64URLLetters[i]] = i
 	}
 	for i := range byte(16) {
-		hex["0123456789abcdef"[i]], hex["0123456789ABCDEF"[i]] = i, i
+		hex["0123456789abcdef"[i]] = i
+		hex["0123456789ABCDEF"[i]] = i
 	}
 	return base64, hex
 }()

@@ -67,9 +67,38 @@ func hide(secret string) string {
 // the name alone: X-Api-Key, api_key and apiKey[0] are one name.
 var (
 	secretNames   = []string{"code", "dpop", "pass", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
-	secretEndings = []string{"assertion", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "jwt", "key",
-		"passcode", "passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "sessid", "sessionid", "signature", "token", "verifier",
-		"adminpass", "dbpass", "mailpass", "redispass", "rootpass", "smtppass", "sqlpass", "userpass"}
+	secretEndings = []string{
+		"assertion",
+		"auth",
+		"authorization",
+		"cookie",
+		"cookies",
+		"credential",
+		"credentials",
+		"jwt",
+		"key",
+		"passcode",
+		"passphrase",
+		"passwd",
+		"password",
+		"passwords",
+		"pwd",
+		"secret",
+		"secrets",
+		"sessid",
+		"sessionid",
+		"signature",
+		"token",
+		"verifier",
+		"adminpass",
+		"dbpass",
+		"mailpass",
+		"redispass",
+		"rootpass",
+		"smtppass",
+		"sqlpass",
+		"userpass",
+	}
 	// openNames end like secrets and are none.
 	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
 )
@@ -137,27 +166,28 @@ func RedactCommand(argv []string) []string {
 func isTextWord(word string) bool {
 	head, rest, _ := strings.Cut(word, ":")
 	head, _, _ = strings.Cut(head, "//")
-	return strings.ContainsAny(head, "{["+jsonraw.WhiteSpace) || rest != "" && strings.ContainsAny(rest[:1], "="+jsonraw.WhiteSpace)
+	return strings.ContainsAny(head, "{["+jsonraw.WhiteSpace) ||
+		rest != "" && strings.ContainsAny(rest[:1], "="+jsonraw.WhiteSpace)
 }
 
 // secretWord gives the secret in a word of a command, and what stands before it there.
 func secretWord(argv []string, i int) (before, secret string, found bool) {
 	name, value, assigned := strings.Cut(argv[i], "=")
-	switch {
-	case i > 0 && !strings.HasPrefix(argv[i], "-") && strings.HasPrefix(argv[i-1], "-") &&
-		!strings.Contains(argv[i-1], "=") && secretName(argv[i-1]):
+	if i > 0 && !strings.HasPrefix(argv[i], "-") && strings.HasPrefix(argv[i-1], "-") &&
+		!strings.Contains(argv[i-1], "=") && secretName(argv[i-1]) {
 		return "", argv[i], true
-	case assigned && secretName(name) && !strings.Contains(name, "://"):
+	}
+	if assigned && secretName(name) && !strings.Contains(name, "://") {
 		return name + "=", value, true
 	}
 	return "", "", false
 }
 
 func lettersOnly(r rune) rune {
-	switch {
-	case r >= 'A' && r <= 'Z':
+	if r >= 'A' && r <= 'Z' {
 		return r + 'a' - 'A'
-	case r >= 'a' && r <= 'z':
+	}
+	if r >= 'a' && r <= 'z' {
 		return r
 	}
 	return -1
@@ -192,8 +222,20 @@ func RedactField(f wire.Field) wire.Field {
 
 // plainFields are fields that nearly all requests and responses have, with values that are neither
 // secrets nor URLs: telling that by their names costs more than the rest of a recorded head.
-var plainFields = map[string]bool{"Accept": true, "Accept-Encoding": true, "Cache-Control": true, "Connection": true, "Content-Length": true,
-	"Content-Type": true, "Date": true, "Mcp-Method": true, "Mcp-Name": true, "Mcp-Protocol-Version": true, "User-Agent": true, "Vary": true}
+var plainFields = map[string]bool{
+	"Accept":               true,
+	"Accept-Encoding":      true,
+	"Cache-Control":        true,
+	"Connection":           true,
+	"Content-Length":       true,
+	"Content-Type":         true,
+	"Date":                 true,
+	"Mcp-Method":           true,
+	"Mcp-Name":             true,
+	"Mcp-Protocol-Version": true,
+	"User-Agent":           true,
+	"Vary":                 true,
+}
 
 func isURLField(name string) bool {
 	if plainFields[name] {
@@ -304,7 +346,8 @@ func redactParam(name, rest string, levels int) (value, safe string) {
 		value = rest[:at]
 	}
 	text := unescaped(value)
-	if safe = redactURL(text, levels-1); safe != text {
+	safe = redactURL(text, levels-1)
+	if safe != text {
 		return value, url.QueryEscape(safe)
 	}
 	return value, value
@@ -385,7 +428,8 @@ func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
 func HashesIn(text string) (all []string) {
 	for _, at := range HiddenIn(text) {
 		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")
-		if hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":"); ok && len(hash) >= 4 {
+		hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":")
+		if ok && len(hash) >= 4 {
 			all = append(all, hash[:4])
 		}
 	}

@@ -49,7 +49,8 @@ func (s *Secrets) Learn(values ...string) {
 			continue
 		}
 		for line := range strings.Lines(value) { // as those of a key, which are frames of their own on stderr
-			if line = strings.TrimSpace(line); len(line) >= shortestLine && !strings.ContainsAny(line, jsonraw.WhiteSpace) {
+			line = strings.TrimSpace(line)
+			if len(line) >= shortestLine && !strings.ContainsAny(line, jsonraw.WhiteSpace) {
 				s.learn(line)
 			}
 		}
@@ -146,7 +147,8 @@ func (s *Secrets) hideCut(text string) string {
 		at += cut
 		if value, n := s.values.begunIn(text[max(0, at-longestCut):at]); n > 0 {
 			safe := text[:at-n] + Redacted(value)
-			text, at = safe+text[at:], len(safe)
+			text = safe + text[at:]
+			at = len(safe)
 		}
 		at += len(jsonraw.CutMark)
 	}
@@ -155,7 +157,8 @@ func (s *Secrets) hideCut(text string) string {
 // Frame is f without its secrets. Where it has any the bytes are new ones; f's
 // own are not written to.
 func (s *Secrets) Frame(f wire.Frame) wire.Frame {
-	if f = s.frame(f); s.Withholds() {
+	f = s.frame(f)
+	if s.Withholds() {
 		return withheld(f)
 	}
 	return f
@@ -192,7 +195,8 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 	}
 	if f.SSE != nil && (f.SSE.Event != "" || f.SSE.ID != nil) {
 		facts := *f.SSE
-		if facts.Event = s.text(facts.Event); facts.ID != nil {
+		facts.Event = s.text(facts.Event)
+		if facts.ID != nil {
 			id := s.text(*facts.ID)
 			facts.ID = &id
 		}
@@ -204,7 +208,8 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 // head returns a head without its secrets.
 func (s *Secrets) head(h *wire.HTTPHead) *wire.HTTPHead {
 	safe := *h
-	if safe.URL = RedactURL(s.text(h.URL)); strings.Contains(safe.URL, marks[0]) {
+	safe.URL = RedactURL(s.text(h.URL))
+	if strings.Contains(safe.URL, marks[0]) {
 		safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, inURL)
 	}
 	safe.Fields = slices.Clone(h.Fields)

@@ -21,12 +21,13 @@ const (
 // isApart reports a place at which a word begins: behind what is a part of none, behind
 // a "=", and behind what is escaped in JSON or in a URL.
 func isApart(raw []byte, at int) bool {
-	switch {
-	case at == 0 || !isTokenByte(raw[at-1]) || raw[at-1] == '=':
+	if at == 0 || !isTokenByte(raw[at-1]) || raw[at-1] == '=' {
 		return true
-	case at > 1 && raw[at-2] == '\\' && strings.IndexByte("nrtbf", raw[at-1]) >= 0:
+	}
+	if at > 1 && raw[at-2] == '\\' && strings.IndexByte("nrtbf", raw[at-1]) >= 0 {
 		return true
-	case at > 5 && raw[at-6] == '\\' && raw[at-5] == 'u':
+	}
+	if at > 5 && raw[at-6] == '\\' && raw[at-5] == 'u' {
 		return areHex(raw[at-4 : at])
 	}
 	return at > 2 && raw[at-3] == '%' && areHex(raw[at-2:at])
@@ -41,7 +42,8 @@ func areHex(digits []byte) bool {
 func (f tokenForm) mayBeGlued(raw []byte, at int, body []byte) bool {
 	before := 0
 	for at-before > 0 && isTokenByte(raw[at-before-1]) {
-		if before++; before > mostGlued {
+		before++
+		if before > mostGlued {
 			return false
 		}
 	}
@@ -69,7 +71,8 @@ func (f tokenForm) mayBeGlued(raw []byte, at int, body []byte) bool {
 // isPlainKey: many words end in a vowel and "sk".
 func isPlainKey(before byte, body []byte, k makeup) bool {
 	if strings.IndexByte("aeiouAEIOU", before) >= 0 {
-		named := bytes.HasPrefix(body, []byte("proj-")) || bytes.HasPrefix(body, []byte("ant-")) || bytes.HasPrefix(body, []byte("svcacct-"))
+		named := bytes.HasPrefix(body, []byte("proj-")) || bytes.HasPrefix(body, []byte("ant-")) ||
+			bytes.HasPrefix(body, []byte("svcacct-"))
 		return k.mixed() && (named || bytes.Contains(body, []byte("T3BlbkFJ")))
 	}
 	return k.mixed() || makeupOf(body[:shortestToken]).other == 0 && !areHex(body)

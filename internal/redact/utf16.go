@@ -12,7 +12,8 @@ import (
 // the order says that they may be: JSON-RPC is UTF-8, and what is not may still have a
 // secret in it. Zeros are left out, so that UTF-32 can be read as well.
 func Wide(raw []byte) (texts [][]byte) {
-	if spool.Index(raw, "\x00", 0) == len(raw) && !bytes.HasPrefix(raw, []byte("\xFF\xFE")) && !bytes.HasPrefix(raw, []byte("\xFE\xFF")) {
+	if spool.Index(raw, "\x00", 0) == len(raw) && !bytes.HasPrefix(raw, []byte("\xFF\xFE")) &&
+		!bytes.HasPrefix(raw, []byte("\xFE\xFF")) {
 		return nil
 	}
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {

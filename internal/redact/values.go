@@ -89,7 +89,8 @@ func (k *knownValues) begunIn(text string) (longest string, most int) {
 				continue
 			}
 			if n := len(text) - from; n > most || n == most && value < longest {
-				longest, most = value, n
+				longest = value
+				most = n
 			}
 			break
 		}

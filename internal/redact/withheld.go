@@ -18,8 +18,24 @@ import (
 func (s *Secrets) Withholds() bool { return s != nil && s.full.Load() }
 
 // openFields are header fields whose values are no secret.
-var openFields = []string{"accept", "accept-encoding", "allow", "cache-control", "connection", "content-encoding", "content-length",
-	"content-type", "date", "host", "mcp-method", "mcp-protocol-version", "server", "transfer-encoding", "user-agent", "vary"}
+var openFields = []string{
+	"accept",
+	"accept-encoding",
+	"allow",
+	"cache-control",
+	"connection",
+	"content-encoding",
+	"content-length",
+	"content-type",
+	"date",
+	"host",
+	"mcp-method",
+	"mcp-protocol-version",
+	"server",
+	"transfer-encoding",
+	"user-agent",
+	"vary",
+}
 
 // withheld is a frame without its text.
 func withheld(f wire.Frame) wire.Frame {

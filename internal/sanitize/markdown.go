@@ -4,8 +4,40 @@ import "strings"
 
 // markup are the characters that mean something to Markdown or GitHub, which turns @name into a mention, #1 into a link
 // and a URL into another: an empty comment behind them ends that.
-var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;",
-	"|", "\\|", "~", "\\~", "!", "\\!", "@", "@<!-- -->", "#", "#<!-- -->", "://", ":<!-- -->//", "www.", "www<!-- -->.")
+var markup = strings.NewReplacer(
+	"\\",
+	"\\\\",
+	"`",
+	"\\`",
+	"*",
+	"\\*",
+	"_",
+	"\\_",
+	"[",
+	"\\[",
+	"]",
+	"\\]",
+	"<",
+	"&lt;",
+	">",
+	"&gt;",
+	"&",
+	"&amp;",
+	"|",
+	"\\|",
+	"~",
+	"\\~",
+	"!",
+	"\\!",
+	"@",
+	"@<!-- -->",
+	"#",
+	"#<!-- -->",
+	"://",
+	":<!-- -->//",
+	"www.",
+	"www<!-- -->.",
+)
 
 // Markdown returns a text on one line of Markdown that means nothing there: no markup, no link and no mention.
 func Markdown(text string) string { return markup.Replace(Line(text, Signs)) }
@@ -17,7 +49,8 @@ func MarkdownCode(text string) string {
 	}
 	text = Line(text, Signs)
 	mark := strings.Repeat("`", longestTicks(text)+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") || strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") ||
+		strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
 		text = " " + text + " "
 	}
 	return mark + text + mark

@@ -18,12 +18,13 @@ type Picture func(b []byte, r rune, raw string) []byte
 
 // Signs are the pictures for a reader: ␛, ␊, \x9b for an invalid byte, ⟨U+202E⟩.
 func Signs(b []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
+	if r == utf8.RuneError && len(raw) == 1 {
 		return fmt.Appendf(b, `\x%02x`, raw[0])
-	case r < 0x20:
+	}
+	if r < 0x20 {
 		return utf8.AppendRune(b, 0x2400+r)
-	case r == 0x7f:
+	}
+	if r == 0x7f {
 		return append(b, "␡"...)
 	}
 	return fmt.Appendf(b, "⟨U+%04X⟩", r)
@@ -31,10 +32,10 @@ func Signs(b []byte, r rune, raw string) []byte {
 
 // ASCII are Signs in plain ASCII: ^[, <U+202E>.
 func ASCII(b []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
+	if r == utf8.RuneError && len(raw) == 1 {
 		return fmt.Appendf(b, `\x%02x`, raw[0])
-	case r < 0x20 || r == 0x7f:
+	}
+	if r < 0x20 || r == 0x7f {
 		return append(b, '^', byte(r)^0x40)
 	}
 	return fmt.Appendf(b, "<U+%04X>", r)
@@ -42,12 +43,13 @@ func ASCII(b []byte, r rune, raw string) []byte {
 
 // JSON are the pictures in the strings of JSON: \u escapes.
 func JSON(b []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
+	if r == utf8.RuneError && len(raw) == 1 {
 		return append(b, `\ufffd`...)
-	case r == '\r':
+	}
+	if r == '\r' {
 		return append(b, ' ') // between tokens: strings hold no raw controls
-	case r > 0xffff:
+	}
+	if r > 0xffff {
 		high, low := utf16.EncodeRune(r)
 		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
 	}
@@ -190,7 +192,9 @@ func (c *cleaner) clean(b []byte, s string, final bool) (out []byte, used int) {
 			c.follow(r)
 		} else {
 			b = c.show(b, r, rest[:n])
-			c.prev, c.emoji, c.chosen = 0, false, false
+			c.prev = 0
+			c.emoji = false
+			c.chosen = false
 		}
 		used += n
 	}
@@ -229,9 +233,11 @@ func (c *cleaner) follow(r rune) {
 	case r == emojiSelector:
 		c.chosen = true
 	case r == joiner:
-		c.emoji, c.chosen = false, false
+		c.emoji = false
+		c.chosen = false
 	default:
-		c.emoji, c.chosen = pictographic(r), false
+		c.emoji = pictographic(r)
+		c.chosen = false
 	}
 	c.prev = r
 }

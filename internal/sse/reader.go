@@ -90,7 +90,8 @@ func (r *Reader) Next() (Event, error) {
 		r.size, r.from, r.past = 0, r.start, r.past[:0]
 		if r.seen || r.ev.Dropped != nil {
 			ev := r.ev
-			r.ev, r.seen = Event{}, false
+			r.ev = Event{}
+			r.seen = false
 			r.held++
 			return ev, nil
 		}
@@ -113,7 +114,8 @@ func (r *Reader) field(line []byte) error {
 	if r.ev.HasData && string(name) == "data" {
 		r.size++
 	}
-	if r.size += len(value); r.limit > 0 && int64(r.size) > r.limit {
+	r.size += len(value)
+	if r.limit > 0 && int64(r.size) > r.limit {
 		return TooLargeError{r.limit}
 	}
 	switch string(name) {
@@ -140,7 +142,8 @@ func (r *Reader) field(line []byte) error {
 		r.ev.Dropped = append(append(r.ev.Dropped, line...), '\n')
 		return nil
 	}
-	r.ev.Comment, r.seen = false, true
+	r.ev.Comment = false
+	r.seen = true
 	return nil
 }
 
@@ -205,16 +208,18 @@ func (r *Reader) buffered() ([]byte, bool) {
 	end := r.start + r.scanned + i
 	line := r.buf[r.start:end]
 	r.skipLF = r.buf[end] == '\r'
-	r.start, r.scanned = end+1, 0
+	r.start = end + 1
+	r.scanned = 0
 	if !r.began {
-		line, r.began = bytes.TrimPrefix(line, []byte(ByteOrderMark)), true
+		line = bytes.TrimPrefix(line, []byte(ByteOrderMark))
+		r.began = true
 	}
 	return line, true
 }
 
-// Sizes of the buffer: a block of it holds many short events, and is read into
-// where it has room for a fair piece. The first is smaller: most streams have one event. Comments may go on for ever, so that no more
-// than mostPast is kept of lines that may have to be shown as dropped.
+// Sizes of the buffer: a block of it holds many short events, and is read into where it has room for a fair
+// piece. The first is smaller: most streams have one event. Comments may go on for ever, so that no more than
+// mostPast is kept of lines that may have to be shown as dropped.
 const (
 	firstBlock = 4 << 10
 	eventBlock = 64 << 10
@@ -238,10 +243,14 @@ func (r *Reader) fill() {
 		if size := r.blockFor(len(rest)); r.held > 0 || r.ev.HasData || cap(block) != size {
 			block = make([]byte, 0, size)
 		}
-		r.buf, r.start, r.from, r.held = append(block, rest...), 0, 0, 0
+		r.buf = append(block, rest...)
+		r.start = 0
+		r.from = 0
+		r.held = 0
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
-	r.buf, r.err = r.buf[:len(r.buf)+n], err
+	r.buf = r.buf[:len(r.buf)+n]
+	r.err = err
 }
 
 // fillSpool reads to the end of a long line, which begins with rest, into a file.
@@ -261,7 +270,9 @@ func (r *Reader) fillSpool(rest []byte) {
 	r.start, r.from, r.held, r.scanned = 0, 0, 1, len(rest)+from.passed // a block in a file is not used again
 	if err != nil {
 		line.Close()
-		r.buf, r.scanned, r.err = nil, 0, err
+		r.buf = nil
+		r.scanned = 0
+		r.err = err
 	}
 }
 
@@ -279,7 +290,8 @@ func (l *lineReader) Read(p []byte) (n int, err error) {
 		return 0, io.EOF // the reader returns its own error later
 	}
 	n, l.r.err = l.r.src.Read(p)
-	l.passed, l.last = l.passed+l.last, n
+	l.passed += l.last
+	l.last = n
 	l.left -= int64(n)
 	l.ended = lineEnd(p[:n]) >= 0
 	return n, nil

@@ -17,7 +17,9 @@ var (
 	coreDecimal = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^([-+]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][-+]?[0-9]+)?$`)
 	})
-	coreNoNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`) })
+	coreNoNumber = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`) },
+	)
 )
 
 // mostDigits bounds an integer that is converted, whose cost grows faster than its length.

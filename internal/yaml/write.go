@@ -71,10 +71,9 @@ func flat(n *yaml.Node) *yaml.Node {
 // text is a string, quoted where it would read as something else.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	switch {
-	case strings.ContainsFunc(s, hides):
+	if strings.ContainsFunc(s, hides) {
 		n.Style = yaml.DoubleQuotedStyle
-	case strings.Contains(s, "\n") && !strings.ContainsAny(s, "\r\t\x00\x1b"):
+	} else if strings.Contains(s, "\n") && !strings.ContainsAny(s, "\r\t\x00\x1b") {
 		n.Style = yaml.LiteralStyle
 	}
 	return n

@@ -97,7 +97,10 @@ func parse(text []byte, core bool) (Document, error) {
 	}
 	switch err := d.Decode(&more); {
 	case err == nil:
-		return Document{}, &Error{Place{max(more.Line, 1), max(more.Column, 1)}, "a second document begins here; only one is allowed"}
+		return Document{}, &Error{
+			Place{max(more.Line, 1), max(more.Column, 1)},
+			"a second document begins here; only one is allowed",
+		}
 	case err != io.EOF:
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
@@ -117,7 +120,8 @@ func parse(text []byte, core bool) (Document, error) {
 // first line with which the text has this error, and its first character. read is the
 // number of lines that were read until the error was found.
 func syntaxError(text string, read int, err error) error {
-	said, named := strings.TrimPrefix(err.Error(), "yaml: "), 0
+	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	named := 0
 	if rest, ok := strings.CutPrefix(said, "line "); ok {
 		number, rest, _ := strings.Cut(rest, ": ")
 		named, _ = strconv.Atoi(number)
@@ -223,15 +227,17 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 	seen := map[string]bool{}
 	r.b = append(r.b, '{')
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, at := n.Content[i], Place{n.Content[i].Line, n.Content[i].Column}
-		switch {
-		case name.Kind != yaml.ScalarNode:
+		name := n.Content[i]
+		at := Place{n.Content[i].Line, n.Content[i].Column}
+		if name.Kind != yaml.ScalarNode {
 			r.bad(at, pointer, "a name must be a text")
 			continue
-		case name.Tag == "!!merge" && !r.core:
+		}
+		if name.Tag == "!!merge" && !r.core {
 			r.bad(at, pointer, "<< is not supported: write out the members")
 			continue
-		case seen[name.Value]:
+		}
+		if seen[name.Value] {
 			r.bad(at, pointer, fmt.Sprintf("the name %q is duplicated", name.Value))
 			continue
 		}
@@ -271,7 +277,10 @@ func (r *reader) scalar(n *yaml.Node) (json.RawMessage, string) {
 		if jsonraw.Valid([]byte(n.Value)) == nil {
 			return json.RawMessage(n.Value), ""
 		}
-		return nil, fmt.Sprintf("%s is not a JSON number, and other programs read it differently: quote it as a string, '%s'", n.Value, n.Value)
+		return nil, fmt.Sprintf(
+			"%s is not a JSON number, and other programs read it differently: quote it as a string, '%s'",
+			n.Value, n.Value,
+		)
 	case "!!str", "!!timestamp": // a date is a text to JSON, and 1e400 no text
 		if n.Style == 0 && n.Tag == "!!str" && isNumber(n.Value) {
 			return json.RawMessage(n.Value), ""

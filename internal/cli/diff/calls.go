@@ -41,7 +41,8 @@ func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.C
 	var has, alone [2][]string
 	left := false
 	for _, p := range parts {
-		inA, inB := p.known(&a), p.known(&b)
+		inA := p.known(&a)
+		inB := p.known(&b)
 		for i, there := range []bool{inA, inB} {
 			if there {
 				has[i] = append(has[i], p.name)
@@ -62,7 +63,10 @@ func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.C
 		}
 	}
 	if compared == nil {
-		text := fmt.Sprintf("nothing to compare: %s has %s, and %s has %s", a.name, joinNames(has[0]), b.name, joinNames(has[1]))
+		text := fmt.Sprintf(
+			"nothing to compare: %s has %s, and %s has %s", a.name, joinNames(has[0]), b.name,
+			joinNames(has[1]),
+		)
 		if len(only) > 0 {
 			text += "; --only selects " + strings.Join(only, ", ")
 		}
@@ -135,7 +139,9 @@ func compareAnswers(was, is answeredCall) (changes []diff.Change) {
 	case was.failure != "" && is.failure == "":
 		return []diff.Change{diff.CallChange("call-works", name, "", "", "", jsonraw.Quote(was.failure), nil)}
 	case was.failure != is.failure:
-		return []diff.Change{diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failure), jsonraw.Quote(is.failure))}
+		return []diff.Change{
+			diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failure), jsonraw.Quote(is.failure)),
+		}
 	case was.result == nil:
 		return nil
 	}

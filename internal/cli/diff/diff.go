@@ -111,9 +111,11 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 	if err := o.judge.check(); err != nil {
 		return err
 	}
-	what, most := "two descriptions", 2
+	what := "two descriptions"
+	most := 2
 	if o.lock {
-		what, most = "one server", 1
+		what = "one server"
+		most = 1
 	}
 	if len(o.argv) > 0 || f.ServerGiven {
 		most--
@@ -122,11 +124,17 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 	case len(o.argv) > 0 && f.ServerGiven:
 		return usage.New("two servers are given: one with -s, one after --", "use only one of them")
 	case len(o.words) > most:
-		return usage.New(fmt.Sprintf("diff takes %s, and this is one too many: %s", what, o.words[most]), wire.Run("diff --help"))
+		return usage.New(
+			fmt.Sprintf("diff takes %s, and this is one too many: %s", what, o.words[most]),
+			wire.Run("diff --help"),
+		)
 	case len(o.words) == 0 && !o.lock:
 		return usage.New("diff needs two descriptions of a server", wire.Run("diff --help")+" shows what they can be")
 	case o.show.github && (o.show.markdown == "-" || f.JSON || f.Jq != ""):
-		return usage.New("stdout can have one report: --github, --json, --jq or --markdown -", "--markdown FILE writes a second one")
+		return usage.New(
+			"stdout can have one report: --github, --json, --jq or --markdown -",
+			"--markdown FILE writes a second one",
+		)
 	case f.Wire:
 		return usage.New("--wire prints messages of a server, and a comparison has none", "use --json")
 	}
@@ -159,7 +167,10 @@ func checkWord(flag, word string, words []string) error {
 			return nil
 		}
 	}
-	return usage.New(fmt.Sprintf("%s takes %s, not %q", flag, strings.Join(words, ", "), word), suggest.DidYouMean(wire.Hint(flag+" %s"), word, words, ""))
+	return usage.New(
+		fmt.Sprintf("%s takes %s, not %q", flag, strings.Join(words, ", "), word),
+		suggest.DidYouMean(wire.Hint(flag+" %s"), word, words, ""),
+	)
 }
 
 // failLevel is the lowest one that fails; false where none does.
@@ -193,7 +204,8 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	changes := append(diff.Compare(a.Snapshot, b.Snapshot, pin.Options()), calls...)
 	changes = diff.Only(diff.Sorted(changes), o.judge.only)
 	r := report.Report{A: a.name, B: b.name, Changes: changes, Compared: compared}
-	if r.Tools, r.Sum = diff.Grown(a.Snapshot, b.Snapshot); o.judge.asModel {
+	r.Tools, r.Sum = diff.Grown(a.Snapshot, b.Snapshot)
+	if o.judge.asModel {
 		r.Changes = diff.AsModel(changes)
 	}
 	if err := o.judge.apply(f, &r, accepted); err != nil {
@@ -206,7 +218,8 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 // loadBoth loads the two sides. B is the second word, the command after --, or else the server that
 // is selected as in every command.
 func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side, err error) {
-	first, second := l.classify(words[0]), source{server: true, argv: argv}
+	first := l.classify(words[0])
+	second := source{server: true, argv: argv}
 	if len(words) == 2 {
 		second = l.classify(words[1])
 	}
@@ -218,7 +231,8 @@ func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side,
 	if err := cmp.Or(first.err, second.err); err != nil {
 		return a, b, err
 	}
-	if a, err = l.load(ctx, first); err == nil {
+	a, err = l.load(ctx, first)
+	if err == nil {
 		b, err = l.load(ctx, second)
 	}
 	return a, b, err

@@ -37,7 +37,8 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 		if err != nil {
 			return a, usage.NotRead("--accept "+o.accept, err, "--write-accept FILE writes one")
 		}
-		if a.entries, err = parseAccepted(o.accept, raw); err != nil {
+		a.entries, err = parseAccepted(o.accept, raw)
+		if err != nil {
 			return a, err
 		}
 	}
@@ -47,7 +48,8 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if out := cmdutil.AppendableAs("--write-accept", o.writeAccept); !out.Good() {
 		return a, cmdutil.Exit(out)
 	}
-	if a.text, err = f.Env.ReadFile(o.writeAccept, maxAcceptFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	a.text, err = f.Env.ReadFile(o.writeAccept, maxAcceptFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return a, usage.NotRead("--write-accept "+o.writeAccept, err, "")
 	}
 	entries, err := parseAccepted(o.writeAccept, a.text)
@@ -68,11 +70,17 @@ func problemsError(name string, problems []accept.Problem) error {
 	case 0:
 		return nil
 	case 1:
-		return usage.New(name+":"+problems[0].String(), wire.Run("diff --write-accept FILE")+" writes entries as they have to be")
+		return usage.New(
+			name+":"+problems[0].String(),
+			wire.Run("diff --write-accept FILE")+" writes entries as they have to be",
+		)
 	}
 	e := &usage.Errors{Text: english.Plural(len(problems), "problem") + " in " + name}
 	for _, p := range problems {
-		e.Findings = append(e.Findings, wire.Finding{Rule: "accept", Level: wire.Error, Where: name + ":" + p.Place.String() + ":", Text: p.Text})
+		e.Findings = append(
+			e.Findings,
+			wire.Finding{Rule: "accept", Level: wire.Error, Where: name + ":" + p.Place.String() + ":", Text: p.Text},
+		)
 	}
 	return e
 }
@@ -88,7 +96,10 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	if err := problemsError(file, result.Problems); err != nil {
 		return err
 	}
-	r.Changes, r.Expired, r.Stale, r.AcceptFile = result.Changes, result.Expired, result.Stale, file
+	r.Changes = result.Changes
+	r.Expired = result.Expired
+	r.Stale = result.Stale
+	r.AcceptFile = file
 	if len(o.only) > 0 || o.asModel {
 		r.Stale = nil // what was left out may have them
 	}
@@ -99,7 +110,10 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	if !fails {
 		level = diff.Risky
 	}
-	failing := slices.DeleteFunc(slices.Clone(r.Changes), func(c diff.Change) bool { return c.Level < level || c.Accepted != "" })
+	failing := slices.DeleteFunc(
+		slices.Clone(r.Changes),
+		func(c diff.Change) bool { return c.Level < level || c.Accepted != "" },
+	)
 	until := today.Add(acceptDuration).Format(time.DateOnly)
 	const reason = "accepted with --write-accept, no reason given yet"
 	more, err := accept.Append(a.text, failing, reason, until)
@@ -113,10 +127,14 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	if err := cmdutil.AppendTo(o.writeAccept, more); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+o.writeAccept, usage.Bare(err)))
 	}
-	f.Note(fmt.Sprintf("%s accepted in %s until %s: write the reason for each", english.Plural(len(failing), "change"), o.writeAccept, until))
+	f.Note(fmt.Sprintf(
+		"%s accepted in %s until %s: write the reason for each",
+		english.Plural(len(failing), "change"), o.writeAccept, until,
+	))
 	for i, c := range r.Changes {
 		if c.Level >= level && c.Accepted == "" {
-			r.Changes[i].Accepted, r.Changes[i].Until = reason, until
+			r.Changes[i].Accepted = reason
+			r.Changes[i].Until = until
 		}
 	}
 	r.Expired = nil

@@ -24,7 +24,8 @@ import (
 func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
 	f := l.f.Invocation()
 	if w.text != "" {
-		f.Server, f.ServerGiven = w.text, true
+		f.Server = w.text
+		f.ServerGiven = true
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
 	s := side{name: cmp.Or(displayName(w.text), c.Where), probed: true, live: true}
@@ -49,8 +50,9 @@ func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
 	return s, cmdutil.Join(cmdutil.Exit(out), f.Close(ctx, c))
 }
 
-// fetchLists fetches every list that a description has. A list that failed alone is not known. It returns the outcomes of
-// these lists; the last outcome is bad if the others are not known either, or if they are all empty.
+// fetchLists fetches every list that a description has. A list that failed alone is not known. It returns the
+// outcomes of these lists; the last outcome is bad if the others are not known either, or if they are all
+// empty.
 func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed []wire.Outcome, out wire.Outcome) {
 	entries := 0
 	for _, k := range lists {
@@ -74,7 +76,8 @@ func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed 
 // readConnection takes what the server said of itself when the connection was opened.
 func readConnection(s *diff.Snapshot, c *connect.Conn) {
 	info := c.Info()
-	s.Implementation, s.Capabilities = info.ServerInfo, info.Capabilities
+	s.Implementation = info.ServerInfo
+	s.Capabilities = info.Capabilities
 	s.Instructions = json.RawMessage("null")
 	if info.Instructions != "" {
 		s.Instructions = jsonraw.Quote(info.Instructions)
@@ -111,7 +114,8 @@ func readOpening(s *diff.Snapshot, result json.RawMessage) {
 	}
 	s.Capabilities = members.Value("capabilities")
 	s.Implementation = mcp.ServerInfo(members)
-	if s.Instructions = members.Value("instructions"); s.Instructions == nil {
+	s.Instructions = members.Value("instructions")
+	if s.Instructions == nil {
 		s.Instructions = json.RawMessage("null")
 	}
 	s.Revisions = nil
@@ -130,16 +134,18 @@ func readOpening(s *diff.Snapshot, result json.RawMessage) {
 // agreeOnRevisions adds to each side the revisions of the other one that it may speak as well, for all that is known of
 // it: no change is reported of these.
 func agreeOnRevisions(a, b *side) {
-	ofA, ofB := a.possibleRevisions(b.Revisions), b.possibleRevisions(a.Revisions)
+	ofA := a.possibleRevisions(b.Revisions)
+	ofB := b.possibleRevisions(a.Revisions)
 	if len(a.Revisions) > 0 && len(b.Revisions) > 0 {
 		a.Revisions = slices.Concat(a.Revisions, ofA)
 		b.Revisions = slices.Concat(b.Revisions, ofB)
 	}
 }
 
-// possibleRevisions returns the revisions of a list about which the side says nothing. What initialize agreed on is the newest
-// one with a handshake: the server may speak older ones, and ones without a handshake if no client looked for them. A list
-// of revisions without a handshake need not have the one that initialize agreed on before.
+// possibleRevisions returns the revisions of a list about which the side says nothing. What initialize agreed
+// on is the newest one with a handshake: the server may speak older ones, and ones without a handshake if no
+// client looked for them. A list of revisions without a handshake need not have the one that initialize
+// agreed on before.
 func (s *side) possibleRevisions(revisions []string) (all []string) {
 	agreed := len(s.Revisions) == 1 && !client.Stateless(s.Revisions[0])
 	for _, r := range revisions {
@@ -151,7 +157,8 @@ func (s *side) possibleRevisions(revisions []string) (all []string) {
 		case agreed:
 			unknown = r < s.Revisions[0]
 		default:
-			unknown = len(revisions) == 1 && !slices.ContainsFunc(s.Revisions, func(revision string) bool { return !client.Stateless(revision) })
+			unknown = len(revisions) == 1 &&
+				!slices.ContainsFunc(s.Revisions, func(revision string) bool { return !client.Stateless(revision) })
 		}
 		if unknown {
 			all = append(all, r)
@@ -163,9 +170,13 @@ func (s *side) possibleRevisions(revisions []string) (all []string) {
 // refuseCredentials refuses what would be sent to both of two servers.
 func (l *loader) refuseCredentials() error {
 	f := l.f
-	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" || f.Auth.Account != "" || f.Getenv("MCPC_TOKEN") != "" {
-		return usage.New("header fields and tokens would be sent to both servers",
-			"compare with a lock file: "+wire.Run("diff --lock TARGET")+"; or use sessions ("+wire.Run("init")+"), which have their own")
+	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" || f.Auth.Account != "" ||
+		f.Getenv("MCPC_TOKEN") != "" {
+		return usage.New(
+			"header fields and tokens would be sent to both servers",
+			"compare with a lock file: "+wire.Run("diff --lock TARGET")+
+				"; or use sessions ("+wire.Run("init")+"), which have their own",
+		)
 	}
 	return nil
 }

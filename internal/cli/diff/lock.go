@@ -45,7 +45,10 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		return err
 	}
 	if s.Tools == nil && s.Prompts == nil && s.Resources == nil {
-		return usage.New(s.name+" has no list of tools, prompts or resources to lock", "name a server, or a recording of mcpc list all")
+		return usage.New(
+			s.name+" has no list of tools, prompts or resources to lock",
+			"name a server, or a recording of mcpc list all",
+		)
 	}
 	keepFailedLists(f, &s, before, name)
 	hidden, out := hideSecrets(f, &s, name)
@@ -121,7 +124,8 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 			out = refused("the server's definitions have text like a hidden secret")
 		}
 		safe, n := f.Secrets.Bytes(*raw)
-		if hidden += n; n > 0 && jsonraw.Valid(safe) != nil {
+		hidden += n
+		if n > 0 && jsonraw.Valid(safe) != nil {
 			out = refused("the server's definitions contain a secret that cannot be hidden in JSON")
 		}
 		*raw = safe

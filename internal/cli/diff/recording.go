@@ -194,7 +194,8 @@ func (r *recordingReader) addPage(row *rows.Row, k listKind, params, result json
 		return // of another list
 	}
 	list.items = append(list.items, items...)
-	if list.next, _ = jsonraw.Text(jsonraw.First(result, "nextCursor")); list.next == "" {
+	list.next, _ = jsonraw.Text(jsonraw.First(result, "nextCursor"))
+	if list.next == "" {
 		*k.in(&r.s.Snapshot) = list.items
 		setTTL(&r.s.Snapshot, k.member(), jsonraw.First(result, "ttlMs"))
 	}

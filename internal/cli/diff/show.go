@@ -116,12 +116,15 @@ func cutLine(l report.Line, width int) (head, rest report.Line) {
 	for i, s := range l {
 		n := term.Width(s.Text)
 		if n <= width {
-			head, width = append(head, s), width-n
+			head = append(head, s)
+			width -= n
 			continue
 		}
-		at, used := 0, 0
+		at := 0
+		used := 0
 		for j, r := range s.Text {
-			if used += term.Width(string(r)); used > width {
+			used += term.Width(string(r))
+			if used > width {
 				break
 			}
 			at = j + len(string(r))

@@ -67,7 +67,9 @@ type loader struct {
 
 // ringWord matches the words of the ring, and ofFile a file with the number of an exchange.
 var (
-	ringWord     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) })
+	ringWord = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) },
+	)
 	fileExchange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
 )
 
@@ -100,7 +102,10 @@ func (l *loader) classify(text string) source {
 	case err == nil:
 		w.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
 	case path != text || strings.HasSuffix(text, ".json") || capture.NamesRecording(text):
-		w.err = usage.New("no such file: "+path, wire.Run("diff --lock TARGET")+" writes a lock file; "+wire.Run("log")+" lists recordings")
+		w.err = usage.New(
+			"no such file: "+path,
+			wire.Run("diff --lock TARGET")+" writes a lock file; "+wire.Run("log")+" lists recordings",
+		)
 	default:
 		w.server = true
 	}
@@ -162,11 +167,13 @@ func (l *loader) loadBytes(ctx context.Context, w source) (side, error) {
 	s := side{name: w.text, file: w.text, probed: true}
 	switch {
 	case w.git:
-		if s.file, raw, err = readGit(ctx, w.text); err != nil {
+		s.file, raw, err = readGit(ctx, w.text)
+		if err != nil {
 			return side{}, err
 		}
 	case w.stdin:
-		s.name, s.file = "stdin", ""
+		s.name = "stdin"
+		s.file = ""
 		raw, err = host.ReadUpTo(l.f.In, host.MostInput)
 	default:
 		raw, err = l.f.Env.ReadFile(w.text, host.MostInput)
@@ -195,7 +202,10 @@ func readGit(ctx context.Context, text string) (path string, raw []byte, err err
 	object := strings.TrimPrefix(text, gitPrefix)
 	rev, path, ok := strings.Cut(object, ":")
 	if !ok || rev == "" || path == "" || strings.HasPrefix(rev, "-") {
-		return "", nil, usage.New(fmt.Sprintf("%q is not git:REV:PATH", text), "git:HEAD:"+lockfile.Name+" is the committed lock file")
+		return "", nil, usage.New(
+			fmt.Sprintf("%q is not git:REV:PATH", text),
+			"git:HEAD:"+lockfile.Name+" is the committed lock file",
+		)
 	}
 	cmd := exec.CommandContext(ctx, "git", "cat-file", "blob", object)
 	var said bytes.Buffer
@@ -218,7 +228,10 @@ func readGit(ctx context.Context, text string) (path string, raw []byte, err err
 	}
 	if err := cmd.Wait(); err != nil {
 		reason, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return "", nil, usage.New("git has no "+object+": "+strings.TrimPrefix(reason, "fatal: "), "git log -- "+wire.Hint(path)+" shows its commits")
+		return "", nil, usage.New(
+			"git has no "+object+": "+strings.TrimPrefix(reason, "fatal: "),
+			"git log -- "+wire.Hint(path)+" shows its commits",
+		)
 	}
 	return path, raw, nil
 }
@@ -230,7 +243,8 @@ func alignHidden(a, b *side) {
 		return
 	}
 	for _, k := range lists {
-		was, is := k.in(&a.Snapshot), k.in(&b.Snapshot)
+		was := k.in(&a.Snapshot)
+		is := k.in(&b.Snapshot)
 		if *was != nil && *is != nil {
 			*was, *is = hidden.Lists(*was, *is, k.Key)
 		}
@@ -240,7 +254,8 @@ func alignHidden(a, b *side) {
 		func(s *diff.Snapshot) *json.RawMessage { return &s.Capabilities },
 		func(s *diff.Snapshot) *json.RawMessage { return &s.Instructions },
 	} {
-		was, is := of(&a.Snapshot), of(&b.Snapshot)
+		was := of(&a.Snapshot)
+		is := of(&b.Snapshot)
 		*was, *is = hidden.Align(*was, *is)
 	}
 }

@@ -47,8 +47,18 @@ type BundleOptions struct {
 
 // Add declares the flags.
 func (o *BundleOptions) Add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.Redact, "redact", nil, "bundle: hide what a `jq` expression gives or a /regular expression/ matches; repeatable")
-	flags.BoolVar(&o.Strict, "strict", false, "bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses")
+	flags.StringArrayVar(
+		&o.Redact,
+		"redact",
+		nil,
+		"bundle: hide what a `jq` expression gives or a /regular expression/ matches; repeatable",
+	)
+	flags.BoolVar(
+		&o.Strict,
+		"strict",
+		false,
+		"bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses",
+	)
 	flags.StringVar(&o.Note, "note", "", "bundle: add a `text` for the reader")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without a confirmation")
 }
@@ -76,7 +86,12 @@ type Bundle struct {
 
 // NewBundle makes a bundle of the exchanges that pick picks, and closes their capture. A caller
 // closes the bundle.
-func NewBundle(ctx context.Context, f *cmdutil.Factory, o BundleOptions, pick func() (*rows.Capture, []*rows.Row, wire.Outcome)) (*Bundle, error) {
+func NewBundle(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	o BundleOptions,
+	pick func() (*rows.Capture, []*rows.Row, wire.Outcome),
+) (*Bundle, error) {
 	rules, err := ReadRules(o.Redact)
 	if err != nil {
 		return nil, err
@@ -104,7 +119,13 @@ func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
 // copied makes the capture of the bundle.
-func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, pick func() (*rows.Capture, []*rows.Row, wire.Outcome)) (*Bundle, error) {
+func copied(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	o BundleOptions,
+	h *Hider,
+	pick func() (*rows.Capture, []*rows.Row, wire.Outcome),
+) (*Bundle, error) {
 	known := &checker{a: f, from: map[string]string{}}
 	known.environment()
 	if err := known.state(); err != nil {
@@ -131,13 +152,15 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 
 // complete makes the other members of the capture, which has no secrets any more.
 func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
-	if b.capture, err = rows.OpenFrom(bundle.CaptureName, b.Content.Capture); err != nil {
+	b.capture, err = rows.OpenFrom(bundle.CaptureName, b.Content.Capture)
+	if err != nil {
 		return err
 	}
 	c := b.capture
 	m := &b.Manifest
 	m.Mcpc, m.Filter = f.Version, f.Secrets.Command(o.Words)
-	versions, protocols := map[string]bool{}, map[string]bool{}
+	versions := map[string]bool{}
+	protocols := map[string]bool{}
 	for _, h := range c.Heads {
 		versions[cmp.Or(h.Mcpc, "unknown")] = true
 	}
@@ -151,12 +174,17 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	m.Recorded, m.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
 	m.Exchanges = len(c.Rows())
 	if b.added > 0 {
-		m.Notes = append(m.Notes, english.Plural(b.added, "exchange")+" added to those that were chosen: handshakes and lists of tools of their conversations")
+		m.Notes = append(
+			m.Notes,
+			english.Plural(b.added, "exchange")+" added to those that were chosen: handshakes and lists of tools of their conversations",
+		)
 	}
-	if now := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows && !slices.Equal(now, b.numbers) {
+	if now := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows &&
+		!slices.Equal(now, b.numbers) {
 		m.Was = b.numbers
 	}
-	if b.Tools, err = listsOf(c); err != nil {
+	b.Tools, err = listsOf(c)
+	if err != nil {
 		return err
 	}
 	var report bytes.Buffer
@@ -173,7 +201,8 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 		b.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.Note), "\n") + "\n")
 	}
 	page := Page{Title: "MCP recording", Manifest: *m, Report: string(b.Report), Notes: string(b.Notes)}
-	if b.Data, err = page.Of(c, b.Modified); err == nil {
+	b.Data, err = page.Of(c, b.Modified)
+	if err == nil {
 		b.Script, b.Style, err = web.Code()
 	}
 	return err
@@ -208,7 +237,8 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 		i := slices.IndexFunc(all, func(l *listing) bool { return l.Server == row.Target })
 		if i < 0 {
 			none := []json.RawMessage{}
-			i, all = len(all), append(all, &listing{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
+			i = len(all)
+			all = append(all, &listing{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
 		}
 		if opens {
 			all[i].Info = jsonraw.OrNull(recorded.DescribedBy(x.Response.Raw))
@@ -233,7 +263,10 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 // Confirmed shows what leaves the machine, and asks.
 func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wire.Outcome {
 	m := b.Manifest
-	hidden := fmt.Sprintf("%s, %s hidden in %s", english.Plural(m.Exchanges, "exchange"), english.Plural(m.Values, "value"), english.Plural(m.Hidden, "place"))
+	hidden := fmt.Sprintf(
+		"%s, %s hidden in %s", english.Plural(m.Exchanges, "exchange"),
+		english.Plural(m.Values, "value"), english.Plural(m.Hidden, "place"),
+	)
 	if m.Hidden == 0 {
 		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
 	}
@@ -245,7 +278,12 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 		}
 		return wire.Outcome{}
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not written: a bundle leaves this machine, and was not confirmed", Hint: "--yes writes it without asking"}
+	refused := wire.Outcome{
+		Kind:  wire.Refused,
+		Phase: "arguments",
+		Text:  "not written: a bundle leaves this machine, and was not confirmed",
+		Hint:  "--yes writes it without asking",
+	}
 	if !f.Interactive() {
 		return refused
 	}
@@ -266,10 +304,10 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	if err := b.tellLeft(f); err != nil {
 		return usage.LocalIO("making the bundle", usage.Bare(err))
 	}
-	switch {
-	case f.Ask(ctx, "Write this bundle?"):
+	if f.Ask(ctx, "Write this bundle?") {
 		return wire.Outcome{}
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	refused.Hint += "; --redact hides more, and a filter picks fewer exchanges"

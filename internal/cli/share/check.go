@@ -64,7 +64,9 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	}
 	name = cmdutil.ShownFile(name)
 	if f.Secrets.Withholds() {
-		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
+		return cmdutil.Exit(
+			wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"},
+		)
 	}
 	if err := f.WriteOut(func(w io.Writer) error { return writeLeaks(w, f.JSON, name, leaks) }); err != nil {
 		return f.Unwritten("writing what was found", usage.Bare(err))
@@ -73,8 +75,14 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	case 0:
 		f.Note("no secret was found in " + term.Line(name))
 	default:
-		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
-			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
+		return cmdutil.Exit(
+			wire.Outcome{
+				Kind:  wire.CheckFailed,
+				Phase: "result",
+				Text:  fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
+				Hint:  "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)",
+			},
+		)
 	}
 	return nil
 }
@@ -160,18 +168,20 @@ func (c *checker) leaksByLine(r io.Reader, longest int) (all []leak, err error) 
 	for before := 0; ; {
 		line, err := in.ReadSlice('\n')
 		part = append(part, line...)
-		long, atEnd := errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF)
-		switch {
-		case err != nil && !long && !atEnd:
+		long := errors.Is(err, bufio.ErrBufferFull)
+		atEnd := errors.Is(err, io.EOF)
+		if err != nil && !long && !atEnd {
 			return nil, err
-		case long && len(part) < longest, err == nil && len(part) < checkedAtOnce:
+		}
+		if long && len(part) < longest || err == nil && len(part) < checkedAtOnce {
 			continue
 		}
 		for _, l := range c.leaks(part) {
 			l.Line += before
 			all = append(all, l)
 		}
-		if before += bytes.Count(part, []byte{'\n'}); atEnd {
+		before += bytes.Count(part, []byte{'\n'})
+		if atEnd {
 			return all, nil
 		}
 		if long {
@@ -250,7 +260,9 @@ func (c *checker) state() error {
 		open("a client of "+redact.RedactURL(client.Issuer), client.Secret)
 	}
 	if closed > 0 {
-		c.a.UI.Warn(fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(closed, "secret")))
+		c.a.UI.Warn(
+			fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(closed, "secret")),
+		)
 	}
 	return nil
 }
@@ -267,12 +279,17 @@ func (c *checker) leaks(raw []byte) []leak {
 
 func (c *checker) leaksIn(raw []byte) []leak {
 	all := []leak{}
-	line, begin, at := 1, 0, 0
+	line := 1
+	begin := 0
+	at := 0
 	for _, f := range c.a.Secrets.Find(raw) {
 		line += bytes.Count(raw[at:f.From], []byte{'\n'})
 		at = f.From
 		begin = bytes.LastIndexByte(raw[:at], '\n') + 1
-		all = append(all, leak{"", line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f), string(raw[f.From:f.To])})
+		all = append(
+			all,
+			leak{"", line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f), string(raw[f.From:f.To])},
+		)
 	}
 	return all
 }

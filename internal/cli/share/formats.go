@@ -81,7 +81,9 @@ func commands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row
 // Failed is the ending where an exchange could not be written.
 func Failed(err error) wire.Outcome {
 	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {
-		return usage.Outcome(usage.New("not exported: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
+		return usage.Outcome(
+			usage.New("not exported: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"),
+		)
 	}
 	return usage.LocalIO("exporting", usage.Bare(err))
 }
@@ -102,8 +104,10 @@ func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row)
 		if server := recorded.ServerIn(c, row); server != "" {
 			facts = append(facts, []string{"server version", server})
 		}
-		report := traffic.IssueReport{View: traffic.View{Title: recorded.Title(row), Exchange: exchange, Findings: row.Findings,
-			Facts: append(facts, recorded.Facts(row, f.Now())...)}}
+		report := traffic.IssueReport{
+			View: traffic.View{Title: recorded.Title(row), Exchange: exchange, Findings: row.Findings,
+				Facts: append(facts, recorded.Facts(row, f.Now())...)},
+		}
 		if exchange != nil {
 			var s traffic.Script
 			if recorded.AddLine(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {

@@ -122,8 +122,13 @@ func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 				case len(text) >= shortestRedacted:
 					h.Factory.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
 				case text != "":
-					return usage.New(fmt.Sprintf("--redact %s gives a value of fewer than %d characters, which stands within other texts", r.text, shortestRedacted),
-						"--redact '/regular expression/' tells where it is meant")
+					return usage.New(
+						fmt.Sprintf(
+							"--redact %s gives a value of fewer than %d characters, which stands within other texts",
+							r.text, shortestRedacted,
+						),
+						"--redact '/regular expression/' tells where it is meant",
+					)
 				}
 			}
 		}
@@ -169,10 +174,14 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 		return nil, err
 	}
 	d := &bundle.Content{Capture: file}
-	d.Manifest.Hidden, d.Manifest.Values, d.Manifest.Now = left.hidden, len(left.values), h.counts
-	d.Manifest.Rules = []string{"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
+	d.Manifest.Hidden = left.hidden
+	d.Manifest.Values = len(left.values)
+	d.Manifest.Now = h.counts
+	d.Manifest.Rules = []string{
+		"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
 		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",
-		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures"}
+		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures",
+	}
 	if h.Level == redact.GuessStrict {
 		d.Manifest.Rules = append(d.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IPv4 addresses")
 	}
@@ -180,7 +189,10 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 		d.Manifest.Rules = append(d.Manifest.Rules, "--redact "+s.Text(r.text))
 	}
 	if s.Withholds() {
-		d.Manifest.Notes = append(d.Manifest.Notes, "there were more secrets than mcpc can track: message texts are hidden from some place on")
+		d.Manifest.Notes = append(
+			d.Manifest.Notes,
+			"there were more secrets than mcpc can track: message texts are hidden from some place on",
+		)
 	}
 	return d, nil
 }

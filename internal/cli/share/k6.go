@@ -44,10 +44,10 @@ func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	}
 	l.plan.Headers = l.headers()
 	secrets, err := k6.Write(f.Output, l.plan)
-	switch {
-	case errors.Is(err, k6.ErrNotEmpty):
+	if errors.Is(err, k6.ErrNotEmpty) {
 		return usage.New("-o: "+f.Output+" is not empty", "name a directory that does not exist yet")
-	case err != nil:
+	}
+	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err)))
 	}
 	f.Note(fmt.Sprintf("%s saved to %s; run them with: k6 run %s", english.Plural(len(l.plan.Calls), "call"), f.Output,
@@ -80,8 +80,14 @@ const (
 
 // refused says why there is no load test, and what to do instead.
 var refused = map[string][2]string{
-	overStdio: {"k6 sends HTTP only, and these exchanges were sent over stdio, to a process of their own", "run the server with Streamable HTTP, and record a client there: mcpc proxy --record FILE --to URL"},
-	overSSE:   {"the responses came on another stream (HTTP+SSE), which k6 cannot read while it sends", "record a client of the server's Streamable HTTP endpoint"},
+	overStdio: {
+		"k6 sends HTTP only, and these exchanges were sent over stdio, to a process of their own",
+		"run the server with Streamable HTTP, and record a client there: mcpc proxy --record FILE --to URL",
+	},
+	overSSE: {
+		"the responses came on another stream (HTTP+SSE), which k6 cannot read while it sends",
+		"record a client of the server's Streamable HTTP endpoint",
+	},
 }
 
 // leftOut lists what is left out, with the reasons.
@@ -142,7 +148,8 @@ var traceFields = []string{"traceparent", "tracestate", "baggage"}
 
 // begin takes what all calls have in common from the first one.
 func (l *load) begin(g recorded.Request) {
-	l.address, l.fields = g.Address(), map[string][]wire.Field{}
+	l.address = g.Address()
+	l.fields = map[string][]wire.Field{}
 	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(g), Duration: loadTime}
 	l.plan.Stateless = client.Stateless(l.plan.Revision)
 	if g.Capture.Bundled() {

@@ -23,8 +23,26 @@ const (
 
 // protocols are the members of messages whose values are the protocol's or a schema's, and
 // names that a server gives.
-var protocols = []string{"_meta", "jsonrpc", "id", "method", "name", "type", "mimeType", "protocolVersion", "inputSchema", "outputSchema", "lastModified",
-	"createdAt", "lastUpdatedAt", "uri", "uriTemplate", "supportedVersions", "cursor", "nextCursor"}
+var protocols = []string{
+	"_meta",
+	"jsonrpc",
+	"id",
+	"method",
+	"name",
+	"type",
+	"mimeType",
+	"protocolVersion",
+	"inputSchema",
+	"outputSchema",
+	"lastModified",
+	"createdAt",
+	"lastUpdatedAt",
+	"uri",
+	"uriTemplate",
+	"supportedVersions",
+	"cursor",
+	"nextCursor",
+}
 
 // Longest gives the longest words of a capture that a person may want to hide: in the values of
 // messages, the words of commands, and stderr.
@@ -37,10 +55,9 @@ func Longest(c *rows.Capture) (words []string, err error) {
 	}
 	for _, row := range c.Rows() {
 		err := row.EachFrame(func(f wire.Frame) error {
-			switch {
-			case f.Kind == wire.Stderr:
+			if f.Kind == wire.Stderr {
 				l.text(f.Raw)
-			case f.Kind == wire.Body || f.Kind == wire.Event:
+			} else if f.Kind == wire.Body || f.Kind == wire.Event {
 				l.message(f.Raw)
 			}
 			return nil
@@ -99,7 +116,8 @@ func Doubts(c *rows.Capture) ([]string, error) {
 	for _, word := range words {
 		letters := strings.ContainsFunc(word, unicode.IsLetter)
 		digits := strings.ContainsAny(word, "0123456789")
-		if len(word) >= shortestDoubt && letters && digits && !strings.ContainsAny(word, "/:") && len(redact.HiddenIn(word)) == 0 {
+		if len(word) >= shortestDoubt && letters && digits && !strings.ContainsAny(word, "/:") &&
+			len(redact.HiddenIn(word)) == 0 {
 			doubts = append(doubts, term.Shortened(term.Line(word), 60))
 		}
 	}

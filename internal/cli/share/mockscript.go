@@ -214,7 +214,8 @@ func (s *script) comment(row *rows.Row, text string) {
 
 // isWord reports a text that a script can have as one word.
 func isWord(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) && text[0] != '#'
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) &&
+		text[0] != '#'
 }
 
 func isObject(raw []byte) bool {

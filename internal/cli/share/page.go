@@ -44,7 +44,8 @@ const (
 // Of is the data with the exchanges of a capture, as they were at a time.
 func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
-	now, judge := func() time.Time { return at }, &recorded.RowFindings{}
+	now := func() time.Time { return at }
+	judge := &recorded.RowFindings{}
 	store, err := live.New(live.Options{Path: c.Path, Given: c, Now: now, Judge: judge})
 	if err != nil {
 		return nil, err
@@ -59,16 +60,20 @@ func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 
 // fill adds the exchanges and all else that the views show.
 func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
-	d.Rows, d.Blocks, d.Details = []view.Row{}, map[string][]view.Line{}, map[string]view.Detail{}
+	d.Rows = []view.Row{}
+	d.Blocks = map[string][]view.Line{}
+	d.Details = map[string]view.Detail{}
 	for q := (view.Query{Count: rowsAtOnce}); len(d.Rows) < MostRows; {
 		blocks, page, err := v.Talk(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, b := range blocks {
-			d.Rows, d.Blocks[b.Row.Key] = append(d.Rows, b.Row), b.Lines
+			d.Rows = append(d.Rows, b.Row)
+			d.Blocks[b.Row.Key] = b.Lines
 		}
-		if q.From += len(blocks); len(blocks) == 0 || q.From >= page.Total {
+		q.From += len(blocks)
+		if len(blocks) == 0 || q.From >= page.Total {
 			break
 		}
 		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc inspect FILE shows all.", MostRows, page.Total)
@@ -82,7 +87,8 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 			return
 		}
 		if most := min(mostPageBody, room); len(b.Text) > most {
-			b.Text, b.Cut = b.Text[:jsonraw.RuneStart([]byte(b.Text), most)], true
+			b.Text = b.Text[:jsonraw.RuneStart([]byte(b.Text), most)]
+			b.Cut = true
 		}
 		room -= len(b.Text)
 	}
@@ -101,10 +107,12 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 		d.Details[row.Key] = detail
 	}
 	d.Conversations = v.Conversations()
-	if d.Tools, err = v.Tools(ctx, view.Query{}); err != nil {
+	d.Tools, err = v.Tools(ctx, view.Query{})
+	if err != nil {
 		return err
 	}
-	if d.Streams, err = v.Streams(ctx, view.Query{}); err != nil {
+	d.Streams, err = v.Streams(ctx, view.Query{})
+	if err != nil {
 		return err
 	}
 	d.Secrets, err = v.Secrets(ctx, view.Query{})

@@ -90,7 +90,10 @@ func (r *reader) readMapping(raw json.RawMessage, at string, known []string) jso
 	}
 	for _, m := range members {
 		if !slices.Contains(known, m.Name) {
-			r.report(r.doc.NamePlace(jsonraw.Pointer(at, m.Name)), "%s", suggest.OrMeant(fmt.Sprintf("the name %q is not known", m.Name), m.Name, known))
+			r.report(
+				r.doc.NamePlace(jsonraw.Pointer(at, m.Name)), "%s",
+				suggest.OrMeant(fmt.Sprintf("the name %q is not known", m.Name), m.Name, known),
+			)
 		}
 	}
 	return members
@@ -120,7 +123,11 @@ func (r *reader) readEntry(raw json.RawMessage, at string) {
 	if members == nil {
 		return
 	}
-	e := Entry{Place: r.doc.Place(at), fingerprintPlace: r.doc.Place(at + "/fingerprint"), rulePlace: r.doc.Place(at + "/rule")}
+	e := Entry{
+		Place:            r.doc.Place(at),
+		fingerprintPlace: r.doc.Place(at + "/fingerprint"),
+		rulePlace:        r.doc.Place(at + "/rule"),
+	}
 	for i, to := range []*string{&e.Fingerprint, &e.Rule, &e.Subject, &e.Reason, &e.Until} {
 		name := known[i]
 		value, there := members.Get(name)
@@ -140,7 +147,11 @@ func (r *reader) readEntry(raw json.RawMessage, at string) {
 		r.report(r.doc.Place(at+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
 	}
 	if e.Fingerprint != "" && !isFingerprint(e.Fingerprint) {
-		r.report(e.fingerprintPlace, "%q is not a fingerprint: those have a c and %d hexadecimal digits", e.Fingerprint, fingerprintDigits)
+		r.report(
+			e.fingerprintPlace,
+			"%q is not a fingerprint: those have a c and %d hexadecimal digits",
+			e.Fingerprint, fingerprintDigits,
+		)
 	}
 	r.entries = append(r.entries, e)
 }
@@ -176,16 +187,29 @@ func Apply(changes []diff.Change, entries []Entry, today string) Result {
 		switch {
 		case i < 0:
 			if near := findMistyped(e.Fingerprint, prints); near != "" {
-				result.Problems = append(result.Problems, Problem{e.fingerprintPlace, fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near)})
+				result.Problems = append(
+					result.Problems,
+					Problem{
+						e.fingerprintPlace,
+						fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near),
+					},
+				)
 			} else {
 				result.Stale = append(result.Stale, e)
 			}
 		case e.Rule != "" && e.Rule != changes[i].Rule:
-			result.Problems = append(result.Problems, Problem{e.rulePlace, fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule)})
+			result.Problems = append(
+				result.Problems,
+				Problem{
+					e.rulePlace,
+					fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule),
+				},
+			)
 		case today > e.Until:
 			result.Expired = append(result.Expired, e)
 		default:
-			result.Changes[i].Accepted, result.Changes[i].Until = e.Reason, e.Until
+			result.Changes[i].Accepted = e.Reason
+			result.Changes[i].Until = e.Until
 		}
 	}
 	return result

@@ -152,18 +152,26 @@ func Parse(raw []byte) (diff.Snapshot, error) {
 	if err := checkVersion(members); err != nil {
 		return diff.Snapshot{}, err
 	}
-	s := diff.Snapshot{Sorted: true, Implementation: members.Value("serverInfo"), Capabilities: members.Value("capabilities"), Instructions: members.Value("instructions")}
+	s := diff.Snapshot{
+		Sorted:         true,
+		Implementation: members.Value("serverInfo"),
+		Capabilities:   members.Value("capabilities"),
+		Instructions:   members.Value("instructions"),
+	}
 	if value, ok := members.Get("authorization"); ok {
 		s.Authorization = new(string(value) == "true")
 	}
-	if s.Revisions, err = parseRevisions(members.Value("revisions")); err != nil {
+	s.Revisions, err = parseRevisions(members.Value("revisions"))
+	if err != nil {
 		return diff.Snapshot{}, err
 	}
-	if s.TTL, err = parseTTL(members.Value("ttlMs")); err != nil {
+	s.TTL, err = parseTTL(members.Value("ttlMs"))
+	if err != nil {
 		return diff.Snapshot{}, err
 	}
 	for _, l := range lists {
-		if *l.in(&s), err = parseDefinitions(members.Value(l.name), l.name, l.key); err != nil {
+		*l.in(&s), err = parseDefinitions(members.Value(l.name), l.name, l.key)
+		if err != nil {
 			return diff.Snapshot{}, err
 		}
 	}
@@ -188,13 +196,21 @@ func parseObject(raw []byte) (jsonraw.Members, error) {
 func checkVersion(members jsonraw.Members) error {
 	value, there := members.Get(versionMember)
 	n, err := strconv.Atoi(string(value))
-	switch {
-	case !there:
+	if !there {
 		return newError(NotALock, "", rewriteHint, "the file is not a lock file: it has no %s", versionMember)
-	case err != nil || n < 1:
-		return newError(Damaged, "/"+versionMember, rewriteHint, "%s is not a version: %s", versionMember, jsonraw.Excerpt(value, 40))
-	case n > Version:
-		return newError(Newer, "/"+versionMember, "use a newer mcpc, or "+rewriteHint, "the lock file has version %d, and this mcpc reads versions up to %d", n, Version)
+	}
+	if err != nil || n < 1 {
+		return newError(
+			Damaged, "/"+versionMember, rewriteHint, "%s is not a version: %s", versionMember,
+			jsonraw.Excerpt(value, 40),
+		)
+	}
+	if n > Version {
+		return newError(
+			Newer, "/"+versionMember, "use a newer mcpc, or "+rewriteHint,
+			"the lock file has version %d, and this mcpc reads versions up to %d",
+			n, Version,
+		)
 	}
 	return nil
 }
@@ -230,7 +246,10 @@ func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 	for _, m := range members {
 		n, err := strconv.ParseInt(string(m.Value), 10, 64)
 		if err != nil {
-			return nil, newError(Damaged, jsonraw.Pointer("/ttlMs", m.Name), rewriteHint, "the ttlMs of %s is not a whole number: %s", m.Name, jsonraw.Excerpt(m.Value, 40))
+			return nil, newError(
+				Damaged, jsonraw.Pointer("/ttlMs", m.Name), rewriteHint,
+				"the ttlMs of %s is not a whole number: %s", m.Name, jsonraw.Excerpt(m.Value, 40),
+			)
 		}
 		all[m.Name] = n
 	}
@@ -249,13 +268,18 @@ func parseDefinitions(raw json.RawMessage, list, key string) ([]json.RawMessage,
 	all := make([]json.RawMessage, 0, len(items))
 	for i, item := range items {
 		pointer := "/" + list + "/" + strconv.Itoa(i)
-		definition, hash := jsonraw.First(item, "definition"), jsonraw.First(item, "sha256")
+		definition := jsonraw.First(item, "definition")
+		hash := jsonraw.First(item, "sha256")
 		if definition == nil || hash == nil {
 			return nil, newError(Damaged, pointer, rewriteHint, "entry %d of %s has no definition with its sha256", i, list)
 		}
 		if text, _ := jsonraw.Text(hash); !strings.EqualFold(text, Hash(definition)) {
 			name, _ := jsonraw.Text(jsonraw.First(definition, key))
-			return nil, newError(Damaged, pointer+"/sha256", rewriteHint, "entry %d of %s (%s) does not have its sha256: it was edited", i, list, jsonraw.Excerpt([]byte(name), 60))
+			return nil, newError(
+				Damaged, pointer+"/sha256", rewriteHint,
+				"entry %d of %s (%s) does not have its sha256: it was edited",
+				i, list, jsonraw.Excerpt([]byte(name), 60),
+			)
 		}
 		all = append(all, definition)
 	}

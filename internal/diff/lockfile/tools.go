@@ -23,9 +23,12 @@ const toolsHint = `a list of tools is [TOOL, ...], {"tools": [TOOL, ...]} or the
 // their ttlMs, is known of the server then. An error is always an *Error.
 func ParseTools(raw []byte) (diff.Snapshot, error) {
 	if err := jsonraw.Valid(raw); err != nil {
-		return diff.Snapshot{}, newError(NotJSON, "", "fix the JSON", "the file is not JSON: %v at byte %d", err.Text, err.Offset)
+		return diff.Snapshot{}, newError(
+			NotJSON, "", "fix the JSON", "the file is not JSON: %v at byte %d", err.Text, err.Offset,
+		)
 	}
-	pointer, list := "", json.RawMessage(raw)
+	pointer := ""
+	list := json.RawMessage(raw)
 	s := diff.Snapshot{}
 	if members, err := jsonraw.Object(raw); err == nil {
 		if result, ok := members.Get("result"); ok && members.Value("tools") == nil {
@@ -33,15 +36,23 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 			members, _ = jsonraw.Object(result)
 		}
 		if message := members.Value("error"); message != nil {
-			return s, newError(NotALock, pointer+"/error", toolsHint, "the file has an error in place of a list of tools: %s", jsonraw.Excerpt(message, 80))
+			return s, newError(
+				NotALock, pointer+"/error", toolsHint,
+				"the file has an error in place of a list of tools: %s", jsonraw.Excerpt(message, 80),
+			)
 		}
 		var there bool
-		if list, there = members.Get("tools"); !there {
+		list, there = members.Get("tools")
+		if !there {
 			return s, newError(NotALock, pointer, toolsHint, "the file has no list of tools")
 		}
 		pointer += "/tools"
 		if next := members.Value("nextCursor"); next != nil && string(next) != "null" {
-			return s, newError(Partial, pointer[:len(pointer)-len("tools")]+"nextCursor", "fetch all pages: mcpc list tools --json", "the list of tools goes on: it has a nextCursor")
+			return s, newError(
+				Partial, pointer[:len(pointer)-len("tools")]+"nextCursor",
+				"fetch all pages: mcpc list tools --json",
+				"the list of tools goes on: it has a nextCursor",
+			)
 		}
 		if n, err := strconv.ParseInt(string(members.Value("ttlMs")), 10, 64); err == nil {
 			s.TTL = map[string]int64{"tools": n}
@@ -49,12 +60,17 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 	}
 	items, err := jsonraw.Array(list)
 	if err != nil {
-		return diff.Snapshot{}, newError(NotALock, pointer, toolsHint, "the tools are not a list: %s", jsonraw.Excerpt(list, 60))
+		return diff.Snapshot{}, newError(
+			NotALock, pointer, toolsHint, "the tools are not a list: %s", jsonraw.Excerpt(list, 60),
+		)
 	}
 	s.Tools = []json.RawMessage{}
 	for i, item := range items {
 		if item[0] != '{' {
-			return diff.Snapshot{}, newError(NotALock, pointer+"/"+strconv.Itoa(i), toolsHint, "entry %d of the tools is not an object: %s", i, jsonraw.Excerpt(item, 60))
+			return diff.Snapshot{}, newError(
+				NotALock, pointer+"/"+strconv.Itoa(i), toolsHint,
+				"entry %d of the tools is not an object: %s", i, jsonraw.Excerpt(item, 60),
+			)
 		}
 		s.Tools = append(s.Tools, item)
 	}

@@ -42,7 +42,8 @@ func isInSentence(c diff.Change) bool {
 		return !text
 	}
 	named := strings.Contains(c.Rule, "-enum-") || strings.Contains(c.Rule, "-type-")
-	return !text && (named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
+	return !text &&
+		(named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
 }
 
 // A Pair is a line of two columns, of which either may be empty. Same is set where both have
@@ -87,7 +88,8 @@ func alignLines(a, b []string) (all []Pair) {
 				all = append(all, Pair{Left: left, Right: right})
 			}
 		}
-		removed, added = nil, nil
+		removed = nil
+		added = nil
 	}
 	for _, p := range words.Pieces(a, b) {
 		switch {
@@ -111,7 +113,8 @@ func markWords(a, b string) (left, right Line) {
 		text := displayText(p.Text)
 		switch {
 		case p.InA && p.InB:
-			left, right = appendSpan(left, Span{Removed, text}), appendSpan(right, Span{Added, text})
+			left = appendSpan(left, Span{Removed, text})
+			right = appendSpan(right, Span{Added, text})
 		case p.InA:
 			left = appendSpan(left, Span{RemovedWord, text})
 		default:
@@ -150,7 +153,8 @@ func collapseEqual(all []Pair) (kept []Pair) {
 // collapseRun is one run of equal lines, of which those in the middle are left out. There is no
 // difference before the first run, and none behind the last.
 func collapseRun(equal []Pair, first, last bool) (kept []Pair) {
-	begin, end := contextLines, len(equal)-contextLines
+	begin := contextLines
+	end := len(equal) - contextLines
 	if first {
 		begin = 0
 	}

@@ -58,11 +58,21 @@ type jsonEntry struct {
 // JSON gives the report as one JSON object, without a line end. The same report is the same
 // bytes. Characters that a reader would not see are \u escapes.
 func JSON(r Report) json.RawMessage {
-	out := jsonReport{A: r.A, B: r.B, Summary: r.Count(), Changes: []jsonChange{}, Expired: jsonEntries(r.Expired), Stale: jsonEntries(r.Stale)}
+	out := jsonReport{
+		A:       r.A,
+		B:       r.B,
+		Summary: r.Count(),
+		Changes: []jsonChange{},
+		Expired: jsonEntries(r.Expired),
+		Stale:   jsonEntries(r.Stale),
+	}
 	for _, c := range r.Changes {
 		rule, _ := diff.RuleOf(c.Rule)
-		out.Changes = append(out.Changes, jsonChange{c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, asJSON(c.Was), asJSON(c.Is),
-			rule.Fix, c.Fingerprint, c.Accepted, c.Until})
+		out.Changes = append(
+			out.Changes,
+			jsonChange{c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, asJSON(c.Was), asJSON(c.Is),
+				rule.Fix, c.Fingerprint, c.Accepted, c.Until},
+		)
 	}
 	if r.Sum.Was != r.Sum.Is || len(r.Tools) > 0 {
 		out.Growth = &jsonGrowth{Was: r.Sum.Was, Is: r.Sum.Is, Percent: r.Sum.Percent(), Tools: []jsonTool{}}

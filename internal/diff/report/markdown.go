@@ -23,9 +23,14 @@ func Markdown(r Report) []byte {
 			if c.Level != level {
 				continue
 			}
-			if n++; n == 1 {
+			n++
+			if n == 1 {
 				name := level.String()
-				fmt.Fprintf(&b, "\n### %s\n\n| subject | change | rule |\n| --- | --- | --- |\n", strings.ToUpper(name[:1])+name[1:])
+				fmt.Fprintf(
+					&b,
+					"\n### %s\n\n| subject | change | rule |\n| --- | --- | --- |\n",
+					strings.ToUpper(name[:1])+name[1:],
+				)
 			}
 			text := sanitize.Markdown(c.Text)
 			if reason := acceptanceText(c); reason != "" {
@@ -41,7 +46,12 @@ func Markdown(r Report) []byte {
 				text.WriteString(l.String() + "\n")
 			}
 			fence := sanitize.MarkdownFence(text.String())
-			fmt.Fprintf(&b, "\n<details><summary><code>%s</code></summary>\n\n%sdiff\n", html.EscapeString(displayText(c.Subject.String()+" "+c.Pointer)), fence)
+			fmt.Fprintf(
+				&b,
+				"\n<details><summary><code>%s</code></summary>\n\n%sdiff\n",
+				html.EscapeString(displayText(c.Subject.String()+" "+c.Pointer)),
+				fence,
+			)
 			b.WriteString(text.String() + fence + "\n\n</details>\n")
 		}
 	}

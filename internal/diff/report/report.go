@@ -65,7 +65,11 @@ func (r Report) Summary() string {
 		}
 		return "nothing changed"
 	}
-	parts := []string{fmt.Sprintf("%d breaking", n.Breaking), fmt.Sprintf("%d risky", n.Risky), fmt.Sprintf("%d harmless", n.Harmless)}
+	parts := []string{
+		fmt.Sprintf("%d breaking", n.Breaking),
+		fmt.Sprintf("%d risky", n.Risky),
+		fmt.Sprintf("%d harmless", n.Harmless),
+	}
 	if n.Accepted > 0 {
 		parts = append(parts, fmt.Sprintf("%d accepted", n.Accepted))
 	}
@@ -83,7 +87,10 @@ func (r Report) growthLine() string {
 	if r.Sum.Was == r.Sum.Is {
 		return ""
 	}
-	return fmt.Sprintf("the tools take %d tokens of a model's context, before %d (%+.0f %%)", r.Sum.Is.Tokens, r.Sum.Was.Tokens, r.Sum.Percent())
+	return fmt.Sprintf(
+		"the tools take %d tokens of a model's context, before %d (%+.0f %%)",
+		r.Sum.Is.Tokens, r.Sum.Was.Tokens, r.Sum.Percent(),
+	)
 }
 
 // sentence is a change with its subject.
@@ -100,10 +107,19 @@ func acceptanceText(c diff.Change) string {
 // notes are the sentences about entries that accept nothing, each with its place.
 func (r Report) notes() (all []string) {
 	for _, e := range r.Expired {
-		all = append(all, fmt.Sprintf("%s:%s: the acceptance of %s ended on %s", r.AcceptFile, e.Place, e.Fingerprint, e.Until))
+		all = append(
+			all,
+			fmt.Sprintf("%s:%s: the acceptance of %s ended on %s", r.AcceptFile, e.Place, e.Fingerprint, e.Until),
+		)
 	}
 	for _, e := range r.Stale {
-		all = append(all, fmt.Sprintf("%s:%s: the acceptance of %s is stale: the change is not there any more", r.AcceptFile, e.Place, e.Fingerprint))
+		all = append(
+			all,
+			fmt.Sprintf(
+				"%s:%s: the acceptance of %s is stale: the change is not there any more",
+				r.AcceptFile, e.Place, e.Fingerprint,
+			),
+		)
 	}
 	return all
 }

@@ -63,7 +63,8 @@ func Text(r Report, all bool) (lines []Line) {
 	var subjects []diff.Subject
 	for _, c := range r.Changes {
 		if c.Level == diff.Harmless && !all {
-			if harmless[c.Subject]++; harmless[c.Subject] == 1 {
+			harmless[c.Subject]++
+			if harmless[c.Subject] == 1 {
 				subjects = append(subjects, c.Subject)
 			}
 			continue
@@ -71,7 +72,10 @@ func Text(r Report, all bool) (lines []Line) {
 		lines = append(lines, Show(c)...)
 	}
 	for _, s := range subjects {
-		lines = append(lines, Line{{HarmlessRole, "harmless"}, {Plain, "  " + s.String() + ": " + describeHarmless(r, s, harmless[s])}})
+		lines = append(
+			lines,
+			Line{{HarmlessRole, "harmless"}, {Plain, "  " + s.String() + ": " + describeHarmless(r, s, harmless[s])}},
+		)
 	}
 	if growth := r.growthLine(); growth != "" {
 		lines = append(lines, formatLine(Plain, "%s", growth))
@@ -84,7 +88,8 @@ func Text(r Report, all bool) (lines []Line) {
 
 // describeHarmless says what n harmless changes of a subject are: the only one, or their rules.
 func describeHarmless(r Report, s diff.Subject, n int) string {
-	count, rules := map[string]int{}, []string{}
+	count := map[string]int{}
+	rules := []string{}
 	for _, c := range r.Changes {
 		if c.Level != diff.Harmless || c.Subject != s {
 			continue
@@ -92,7 +97,8 @@ func describeHarmless(r Report, s diff.Subject, n int) string {
 		if n == 1 {
 			return c.Text
 		}
-		if count[c.Rule]++; count[c.Rule] == 1 {
+		count[c.Rule]++
+		if count[c.Rule] == 1 {
 			rules = append(rules, c.Rule)
 		}
 	}
@@ -109,7 +115,10 @@ func LevelOf(c diff.Change) Span { return Span{changeRole(c), fmt.Sprintf("%-8s"
 
 // Show gives one change: its sentence, its value as a unified diff, and what can be done.
 func Show(c diff.Change) (lines []Line) {
-	lines = append(lines, Line{LevelOf(c), {Plain, "  " + displayText(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}})
+	lines = append(
+		lines,
+		Line{LevelOf(c), {Plain, "  " + displayText(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}},
+	)
 	for _, l := range Unified(c) {
 		lines = append(lines, append(Line{{Plain, "    "}}, l...))
 	}

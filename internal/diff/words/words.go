@@ -21,7 +21,8 @@ type Piece struct {
 // other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
 // has. A comma, a semicolon and a bar separate words as a space does; a full stop after a word is not part of it.
 func Changed(a, b string) (share float64, added int) {
-	before, after := splitWords(a), splitWords(b)
+	before := splitWords(a)
+	after := splitWords(b)
 	longer := max(len(before), len(after))
 	if longer == 0 {
 		return 0, 0
@@ -78,14 +79,16 @@ func Pieces(a, b []string) (all []Piece) {
 // alignByLCS aligns by the longest common subsequence. Where there is a choice, items of a come
 // before those of b.
 func alignByLCS(a, b []string) (all []Piece) {
-	i, j := 0, 0
+	i := 0
+	j := 0
 	if len(a)*len(b) <= maxCells {
 		length := lcsLengths(a, b)
 		for i < len(a) && j < len(b) {
 			switch {
 			case a[i] == b[j]:
 				all = append(all, Piece{a[i], true, true})
-				i, j = i+1, j+1
+				i++
+				j++
 			case length[i+1][j] >= length[i][j+1]:
 				all = append(all, Piece{a[i], true, false})
 				i++
@@ -125,11 +128,13 @@ func lcsLengths(a, b []string) [][]int32 {
 
 // Split gives the words of a text, each with the blanks behind it: joined they are the text.
 func Split(text string) (all []string) {
-	begin, blank := 0, false
+	begin := 0
+	blank := false
 	for i, r := range text {
 		if is := r == ' ' || r == '\t' || r == '\n'; is != blank {
 			if blank {
-				all, begin = append(all, text[begin:i]), i
+				all = append(all, text[begin:i])
+				begin = i
 			}
 			blank = is
 		}

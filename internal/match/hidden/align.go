@@ -47,7 +47,8 @@ func alignMembers(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 	add := func(to *jsonraw.Members, name string, value json.RawMessage) {
 		*to = append(*to, jsonraw.Member{Name: name, Value: value})
 	}
-	i, j := 0, 0
+	i := 0
+	j := 0
 	for i < len(was) || j < len(is) {
 		switch {
 		case j == len(is) || i < len(was) && jsonvalue.CompareNames(was[i].Name, is[j].Name) < 0:
@@ -110,7 +111,8 @@ func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	}
 	before := slices.Clone(was)
 	after := slices.Clone(is)
-	left, right := namesOf(before, key), namesOf(after, key)
+	left := namesOf(before, key)
+	right := namesOf(after, key)
 	used := map[int]bool{}
 	for name := range left.first {
 		if at, there := right.first[name]; there {

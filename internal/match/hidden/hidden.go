@@ -62,13 +62,15 @@ func fitHidden(hidden, text string) Fit {
 	for _, place := range redact.UnknownIn(text) {
 		marks[place[0]] = place[1]
 	}
-	at, worst := len(begin), ByHash
+	at := len(begin)
+	worst := ByHash
 	for i, place := range places {
 		end := len(hidden)
 		if i+1 < len(places) {
 			end = places[i+1][0]
 		}
-		m, after := markOf(hidden[place[0]:place[1]]), hidden[place[1]:end]
+		m := markOf(hidden[place[0]:place[1]])
+		after := hidden[place[1]:end]
 		length := m.lengthIn(text[at:], marks[at]-at, after, i+1 == len(places))
 		if length < 0 {
 			return None
@@ -126,10 +128,10 @@ func (m mark) fits(text string) Fit {
 }
 
 func (m mark) like(other mark) Fit {
-	switch {
-	case m == other:
+	if m == other {
 		return ByHash
-	case m.length == other.length:
+	}
+	if m.length == other.length {
 		return ByLength
 	}
 	return ByPlace

@@ -28,17 +28,18 @@ func Decimal(token string) string {
 	}
 	digits, power, _ := strings.Cut(jsonraw.PlainNumber(token[:at]), "e")
 	exponent, negative := strings.CutPrefix(strings.TrimPrefix(token[at+1:], "+"), "-")
-	if exponent = strings.TrimLeft(exponent, "0"); exponent == "" {
+	exponent = strings.TrimLeft(exponent, "0")
+	if exponent == "" {
 		exponent = "0"
 	}
 	sign := ""
 	if negative {
 		sign = "-"
 	}
-	switch {
-	case digits == "0":
+	if digits == "0" {
 		return "0e0"
-	case len(exponent) > mostExponent:
+	}
+	if len(exponent) > mostExponent {
 		return digits + "e" + power + "e" + sign + exponent
 	}
 	sum, _ := new(big.Int).SetString(sign+exponent, 10)
@@ -62,7 +63,8 @@ func Rational(text string) *big.Rat {
 
 // Apart is how far two decimal texts are from each other; nil where that cannot be computed.
 func Apart(a, b string) *big.Rat {
-	x, y := Rational(a), Rational(b)
+	x := Rational(a)
+	y := Rational(b)
 	if x == nil || y == nil {
 		return nil
 	}
@@ -107,7 +109,8 @@ func Rising(all []*Node) bool {
 		if n.Kind != Number || all[i].Kind != Number {
 			return false
 		}
-		was, is := Rational(all[i].Text), Rational(n.Text)
+		was := Rational(all[i].Text)
+		is := Rational(n.Text)
 		if was == nil || is == nil || was.Cmp(is) >= 0 {
 			return false
 		}

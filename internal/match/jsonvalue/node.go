@@ -210,7 +210,11 @@ func (n *Node) Member(name string) *Node {
 	if n.Kind != Object {
 		return nil
 	}
-	at, found := slices.BinarySearchFunc(n.Kids, name, func(kid *Node, name string) int { return CompareNames(kid.Name, name) })
+	at, found := slices.BinarySearchFunc(
+		n.Kids,
+		name,
+		func(kid *Node, name string) int { return CompareNames(kid.Name, name) },
+	)
 	if !found {
 		return nil
 	}
@@ -284,8 +288,10 @@ func appendText(b []byte, text string) []byte {
 
 // Alike is the share of two texts that they have in common at both ends.
 func Alike(a, b string) float64 {
-	longer, shorter := max(len(a), len(b)), min(len(a), len(b))
-	from, to := 0, 0
+	longer := max(len(a), len(b))
+	shorter := min(len(a), len(b))
+	from := 0
+	to := 0
 	for from < shorter && a[from] == b[from] {
 		from++
 	}

@@ -93,12 +93,13 @@ func parseBrackets(text string) (step Step, length int, problem string) {
 	}
 	inner, _, closed := strings.Cut(text[1:], "]")
 	index, err := strconv.Atoi(inner)
-	switch {
-	case !closed:
+	if !closed {
 		return Step{}, 0, `"]" is missing`
-	case err != nil || index < 0 || strings.HasPrefix(inner, "+") || inner[0] == '-':
+	}
+	if err != nil || index < 0 || strings.HasPrefix(inner, "+") || inner[0] == '-' {
 		return Step{}, 0, `brackets hold an index from 0 on, a name in quotes, or nothing: [0], ["a-b"], []`
-	case index > mostIndex:
+	}
+	if index > mostIndex {
 		return Step{}, 0, fmt.Sprintf("the index is larger than %d", mostIndex)
 	}
 	return Step{Index: index, Item: true}, len(inner) + 2, ""
@@ -213,7 +214,8 @@ func (n *Node) Find(pointer string) *Node {
 			}
 			n = n.Kids[i]
 		default:
-			if n = n.Member(name); n == nil {
+			n = n.Member(name)
+			if n == nil {
 				return nil
 			}
 		}
