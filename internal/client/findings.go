@@ -162,12 +162,3 @@ func (c *connection) orphan(id json.RawMessage) {
 		c.Repeated(f, "received responses to no open request")
 	}
 }
-
-// noteAsked remembers a request, or that it was given up.
-func (c *connection) noteAsked(out *outgoing, givenUp bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if out.ID != nil {
-		c.asked.Put(string(out.ID), givenUp)
-	}
-}

@@ -94,6 +94,20 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	return marks
 }
 
+// withExtensions adds extensions that are not among the capabilities yet.
+func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage {
+	if len(ids) == 0 {
+		return capabilities
+	}
+	extensions := jsonraw.First(capabilities, "extensions")
+	for _, id := range ids {
+		if jsonraw.First(extensions, id) == nil {
+			extensions = jsonraw.With(extensions, id, json.RawMessage("{}"))
+		}
+	}
+	return jsonraw.With(capabilities, "extensions", extensions)
+}
+
 // settle reads resultType: absent means complete; what was not declared, or may
 // not stand here, is an invalid result (2026-07-28 basic/index, "Result types").
 func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) {

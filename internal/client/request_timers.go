@@ -91,6 +91,15 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	return r
 }
 
+// noteAsked remembers a request, or that it was given up.
+func (c *connection) noteAsked(out *outgoing, givenUp bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if out.ID != nil {
+		c.asked.Put(string(out.ID), givenUp)
+	}
+}
+
 // lookBack says of a request that got no answer in time what the server said instead.
 func lookBack(line transport.Transport, f *transport.Fault, m transport.Diagnostic) {
 	if child, ok := line.(transport.StderrSource); ok {

@@ -22,20 +22,6 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	return offer
 }
 
-// withExtensions adds extensions that are not among the capabilities yet.
-func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage {
-	if len(ids) == 0 {
-		return capabilities
-	}
-	extensions := jsonraw.First(capabilities, "extensions")
-	for _, id := range ids {
-		if jsonraw.First(extensions, id) == nil {
-			extensions = jsonraw.With(extensions, id, json.RawMessage("{}"))
-		}
-	}
-	return jsonraw.With(capabilities, "extensions", extensions)
-}
-
 // taskIn: a result of the type "task" is one, flat, and so is every result of
 // tasks/get, whatever its type. The extension's own examples do not agree there.
 func (e *modern) taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {

@@ -9,16 +9,6 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Bytes is raw without its secrets, and how many there were. Raw itself is not
-// written to, and comes back where there were none. In UTF-16 a text with a secret is
-// hidden as a whole.
-func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
-	if s.isPlain(raw) {
-		return raw, 0
-	}
-	return s.slowBytes(raw)
-}
-
 // slowBytes is Bytes for what is not plain.
 func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 	for _, text := range Wide(raw) {

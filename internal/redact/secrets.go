@@ -205,6 +205,16 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 	return f
 }
 
+// Bytes is raw without its secrets, and how many there were. Raw itself is not
+// written to, and comes back where there were none. In UTF-16 a text with a secret is
+// hidden as a whole.
+func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
+	if s.isPlain(raw) {
+		return raw, 0
+	}
+	return s.slowBytes(raw)
+}
+
 // head returns a head without its secrets.
 func (s *Secrets) head(h *wire.HTTPHead) *wire.HTTPHead {
 	safe := *h

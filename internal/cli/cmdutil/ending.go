@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"syscall"
 	"time"
 
-	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/tty"
@@ -206,26 +204,6 @@ func (f *Factory) StdoutClosed() error {
 
 // UnreadEvery is how often a command that waits looks whether it is still read.
 const UnreadEvery = 200 * time.Millisecond
-
-// answerWriter writes the answer, once the recording has the frames that it was made of. It notes that the answer could
-// not be written: a full disk must not look like success, and a reader that went away ends the command quietly.
-type answerWriter struct {
-	f *Factory
-	w io.Writer
-}
-
-func (w *answerWriter) Write(b []byte) (int, error) {
-	w.f.Record.WriteWaiting()
-	n, err := w.w.Write(b)
-	switch {
-	case err == nil:
-	case console.IsBrokenPipe(err):
-		_ = w.f.lose(unread)
-	default:
-		_ = w.f.lose(w.f.Afterwards(usage.LocalIO("writing the result", err)))
-	}
-	return n, err
-}
 
 // Unwritten returns the error of a command that could not write its answer.
 func (f *Factory) Unwritten(doing string, err error) error {

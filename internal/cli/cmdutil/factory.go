@@ -134,9 +134,6 @@ func (f *Factory) AsksJSON(args []string) bool {
 // MeantByPath returns what -s names if that is no server but something on this machine, and the hint for it.
 func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) { return f.PathMeant(f, text) }
 
-// Stdout is where a command writes its answer, as Stderr is for the rest.
-func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }
-
 // MostRecorded is how many bytes a batch takes of the ring in which every command is
 // recorded: what two thousand small calls are. Its lines have the rest.
 const MostRecorded = 2 << 20

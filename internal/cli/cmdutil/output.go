@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"mcpc/internal/cli/console"
 	"mcpc/internal/render"
 	"mcpc/internal/render/jq"
 	"mcpc/internal/render/term"
@@ -291,6 +292,29 @@ func (f *Factory) LineError(err error) error {
 		return Exit(usage.Outcome(err))
 	}
 	return f.Unwritten("writing the result", err)
+}
+
+// Stdout is where a command writes its answer, as Stderr is for the rest.
+func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }
+
+// answerWriter writes the answer, once the recording has the frames that it was made of. It notes that the answer could
+// not be written: a full disk must not look like success, and a reader that went away ends the command quietly.
+type answerWriter struct {
+	f *Factory
+	w io.Writer
+}
+
+func (w *answerWriter) Write(b []byte) (int, error) {
+	w.f.Record.WriteWaiting()
+	n, err := w.w.Write(b)
+	switch {
+	case err == nil:
+	case console.IsBrokenPipe(err):
+		_ = w.f.lose(unread)
+	default:
+		_ = w.f.lose(w.f.Afterwards(usage.LocalIO("writing the result", err)))
+	}
+	return n, err
 }
 
 // WritePaged writes a text to standard output, through a pager if it is longer than the screen.

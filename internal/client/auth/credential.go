@@ -2,7 +2,6 @@ package auth
 
 import (
 	"crypto/ecdsa"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -26,56 +25,6 @@ func (c credential) authorization() string {
 // prover proves what the credential's key is for, on the way to base.
 func (g *Transport) prover(c credential) prover {
 	return prover{base: g.Base, key: c.key, now: g.Now, nonces: &g.nonces, access: c.secret}
-}
-
-// send sends a request with a credential, and where it was sent before with its body
-// from the start.
-func (g *Transport) send(req *http.Request, c credential, before bool) (*http.Response, error) {
-	if !before && c.secret == "" && c.key == nil {
-		return g.Base.RoundTrip(req)
-	}
-	again, err := fromStart(req)
-	if err != nil {
-		return nil, err
-	}
-	if c.secret != "" {
-		again.Header.Set("Authorization", c.authorization())
-	}
-	if c.key != nil {
-		return g.prover(c).RoundTrip(again)
-	}
-	return g.Base.RoundTrip(again)
-}
-
-// fromStart is a request that may be sent once more.
-func fromStart(req *http.Request) (*http.Request, error) {
-	again := req.Clone(req.Context())
-	if req.GetBody != nil {
-		body, err := req.GetBody()
-		if err != nil {
-			return nil, err
-		}
-		again.Body = body
-	}
-	return again, nil
-}
-
-// drop lets go of a response, so that its connection can be used again.
-func drop(resp *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-	resp.Body.Close()
-}
-
-// Extensions are the ids of the extensions of the grant of the token that would be
-// sent now.
-func (g *Transport) Extensions() []string {
-	if g.Fixed != "" || g.Store == nil {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t, _ := g.storedLocked()
-	return extensions[t.Grant]
 }
 
 // Held returns the header fields that authorize a POST to the endpoint now; nil without a

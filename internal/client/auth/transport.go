@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -127,6 +128,44 @@ func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+// send sends a request with a credential, and where it was sent before with its body
+// from the start.
+func (g *Transport) send(req *http.Request, c credential, before bool) (*http.Response, error) {
+	if !before && c.secret == "" && c.key == nil {
+		return g.Base.RoundTrip(req)
+	}
+	again, err := fromStart(req)
+	if err != nil {
+		return nil, err
+	}
+	if c.secret != "" {
+		again.Header.Set("Authorization", c.authorization())
+	}
+	if c.key != nil {
+		return g.prover(c).RoundTrip(again)
+	}
+	return g.Base.RoundTrip(again)
+}
+
+// fromStart is a request that may be sent once more.
+func fromStart(req *http.Request) (*http.Request, error) {
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		again.Body = body
+	}
+	return again, nil
+}
+
+// drop lets go of a response, so that its connection can be used again.
+func drop(resp *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	resp.Body.Close()
+}
+
 // token is the one that may be sent to u, renewed where it is about to end. What
 // cannot be read is not there: perhaps the server asks for none.
 func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credential) {
@@ -160,6 +199,18 @@ func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credentia
 func (g *Transport) ours(u *url.URL) bool {
 	at, err := url.Parse(g.Endpoint)
 	return err == nil && sameOrigin(at, u)
+}
+
+// Extensions are the ids of the extensions of the grant of the token that would be
+// sent now.
+func (g *Transport) Extensions() []string {
+	if g.Fixed != "" || g.Store == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t, _ := g.storedLocked()
+	return extensions[t.Grant]
 }
 
 func (g *Transport) storedLocked() (Token, bool) {

@@ -2,8 +2,10 @@
 package arguments
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,6 +69,80 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 		wrong = append(wrong, usage.New("not NAME=VALUE: "+strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`))
 	}
 	return g, allWrong(wrong)
+}
+
+// isDocument tells JSON, and what is read as JSON (-, @FILE), from a word.
+func isDocument(text string) bool {
+	return text == "-" || strings.HasPrefix(text, "@") || firstOf(text) == "" || strings.Contains("{[\"", firstOf(text)) ||
+		jsonraw.Valid([]byte(text)) == nil
+}
+
+// IsScalar tells a number, true, false and null from other JSON.
+func IsScalar(text string) bool {
+	return !strings.Contains("{[\"", firstOf(text)) && jsonraw.Valid([]byte(text)) == nil
+}
+
+// IsUnnamed tells a value that has no name from a word and from JSON.
+func IsUnnamed(text string) bool {
+	at, _ := Operator(text)
+	return at < 0 && (!isDocument(text) || IsScalar(text))
+}
+
+func firstOf(text string) string {
+	text = strings.TrimSpace(text)
+	return text[:min(1, len(text))]
+}
+
+// Operator finds where the path ends and where the value begins; at is -1 in
+// what is no word.
+func Operator(text string) (at, value int) {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case text[i] == '=':
+			return i, i + 1
+		case text[i] == ':' && strings.HasPrefix(text[i:], ":="):
+			return i, i + 2
+		}
+	}
+	return -1, -1
+}
+
+// Arguments reads the JSON object that stands on the command line, in a file or
+// on standard input. Its bytes are what will be sent.
+func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
+	raw, from, err := e.UI.Input(arg)
+	if err != nil {
+		return nil, err
+	}
+	if limit := e.Limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
+		return nil, usage.New(fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
+			"--max-message-size SIZE raises the limit, 0 removes it")
+	}
+	if bad := jsonraw.Valid(raw); bad != nil {
+		err := NotJSON(raw, from, bad)
+		if notJSON, ok := errors.AsType[*usage.JSONError](err); ok && from == FromArgv {
+			notJSON.Hint = cmp.Or(meantByArgs(arg), notJSON.Hint)
+		}
+		return nil, err
+	}
+	members, bad := jsonraw.Object(raw)
+	if bad != nil {
+		return nil, usage.New(from+" must be a JSON object, got "+jsonraw.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
+	}
+	if err := EachOnce(members, from); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(raw), nil
+}
+
+// EachOnce refuses arguments of which each server would take another value.
+func EachOnce(members jsonraw.Members, from string) error {
+	if name, twice := members.Duplicate(); twice {
+		return fmt.Errorf("%s has the member %q twice", from, name)
+	}
+	return nil
 }
 
 // allWrong is one error for several, with the first hint among them.

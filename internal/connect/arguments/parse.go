@@ -43,44 +43,6 @@ func (w Word) Key() string {
 	return w.Typed[:at]
 }
 
-// Operator finds where the path ends and where the value begins; at is -1 in
-// what is no word.
-func Operator(text string) (at, value int) {
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\\':
-			i++
-		case text[i] == '=':
-			return i, i + 1
-		case text[i] == ':' && strings.HasPrefix(text[i:], ":="):
-			return i, i + 2
-		}
-	}
-	return -1, -1
-}
-
-// isDocument tells JSON, and what is read as JSON (-, @FILE), from a word.
-func isDocument(text string) bool {
-	return text == "-" || strings.HasPrefix(text, "@") || firstOf(text) == "" || strings.Contains("{[\"", firstOf(text)) ||
-		jsonraw.Valid([]byte(text)) == nil
-}
-
-// IsScalar tells a number, true, false and null from other JSON.
-func IsScalar(text string) bool {
-	return !strings.Contains("{[\"", firstOf(text)) && jsonraw.Valid([]byte(text)) == nil
-}
-
-// IsUnnamed tells a value that has no name from a word and from JSON.
-func IsUnnamed(text string) bool {
-	at, _ := Operator(text)
-	return at < 0 && (!isDocument(text) || IsScalar(text))
-}
-
-func firstOf(text string) string {
-	text = strings.TrimSpace(text)
-	return text[:min(1, len(text))]
-}
-
 // ParseWord reads one. A flat one has a name in the place of a path.
 func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	w := Word{Typed: typed}

@@ -23,6 +23,7 @@ import (
 	"mcpc/internal/redact"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
+	"mcpc/internal/telemetry"
 	"mcpc/internal/wire"
 )
 
@@ -161,6 +162,42 @@ func (e *Env) Executable() (string, error) {
 		return e.Program, nil
 	}
 	return os.Executable()
+}
+
+// TraceMeta returns what puts each request into a distributed trace: a span of its own where the
+// process makes spans, otherwise the context in TRACEPARENT, TRACESTATE and BAGGAGE; nil where
+// there is none.
+func TraceMeta(e *Env) func() []jsonraw.Member {
+	if e.Trace.Meta != nil || e.Getenv == nil {
+		return e.Trace.Meta
+	}
+	parent, ok := telemetry.ParseContext(e.Getenv("TRACEPARENT"), e.Getenv("TRACESTATE"))
+	if !ok {
+		return nil
+	}
+	members := parent.Meta(e.Getenv("BAGGAGE"))
+	return func() []jsonraw.Member { return members }
+}
+
+func (e *Env) LoadState() (*state.Store, state.State, error) {
+	store, err := state.Open(e.State)
+	if err != nil {
+		return nil, state.State{}, err
+	}
+	st, err := store.Load()
+	return store, st, err
+}
+
+// TokensName is the file of the tokens within the state's directory.
+const TokensName = "auth.json"
+
+// Tokens opens the store of the tokens. The login settles where new ones are kept.
+func (e *Env) Tokens() (*auth.Store, error) {
+	store, err := state.Open(e.State)
+	if err != nil {
+		return nil, err
+	}
+	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: e.Getenv}}, nil
 }
 
 func EnvName(flag string) string {
