@@ -28,17 +28,16 @@ const (
 // codeURLElicitation is URLElicitationRequired of 2025-11-25.
 const codeURLElicitation = -32042
 
-// rounds goes on with a request that came back with questions, until there is an
-// answer to it, one stays unanswered or maxRounds is reached. The hard limit is for
-// all rounds.
+// rounds answers the questions in o and sends the request again, until the server has answered it, a question stays
+// unanswered, or maxRounds is reached. The hard limit is for all rounds.
 func (r *round) rounds(ctx context.Context, o wire.Outcome) wire.Outcome {
-	if !r.isQuestion(o) || !r.mayGoOn() {
+	if !r.mayGoOn() {
 		return o
 	}
 	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: r.s.opt.Limits.Hard}, o.Took)
 	defer stop()
 	began, first := r.s.opt.Now(), o.Took
-	for n := 1; r.isQuestion(o); n++ {
+	for n := 1; r.s.asksBack(o); n++ {
 		if n == maxRounds {
 			o = ended(o, wire.BadResponse, fmt.Sprintf("the server still requests input after %d rounds", maxRounds))
 			break
@@ -76,13 +75,6 @@ type round struct {
 	// round before.
 	refused json.RawMessage
 	no      *unanswered
-}
-
-func (r *round) isQuestion(o wire.Outcome) bool {
-	if o.Kind == wire.InputRequired {
-		return o.Message != nil && o.Message.Kind == wire.Response
-	}
-	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && r.s.opt.Asker != nil && !Stateless(r.s.Revision())
 }
 
 // answer makes the next round's call. ok is false where there is none, and o

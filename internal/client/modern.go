@@ -94,7 +94,7 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	return marks
 }
 
-// withExtensions adds extensions that are not among the capabilities yet.
+// withExtensions returns capabilities with the extensions that they lack.
 func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage {
 	if len(ids) == 0 {
 		return capabilities
@@ -117,12 +117,16 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	}
 	raw, ok := members.Get("resultType")
 	kind, _ := jsonraw.Text(raw)
-	_, problem, isTask := e.taskIn(call, members)
+	if kind == "task" || call.Method == "tasks/get" {
+		_, problem, isTask := e.taskIn(call, members)
+		switch {
+		case problem != "":
+			return wire.BadResponse, problem
+		case isTask:
+			return wire.OK, ""
+		}
+	}
 	switch {
-	case problem != "":
-		return wire.BadResponse, problem
-	case isTask:
-		return wire.OK, ""
 	case !ok || kind == "complete":
 		return settleResult(call.Method, members)
 	case wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method):

@@ -16,10 +16,13 @@ const maxAgain = 2
 // do is Do. renewed is set where the conversation was opened anew.
 func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
 	c := s.connection()
-	c.settleRoots(ctx)
+	now := c.now()
+	if now.takingRoots != nil {
+		c.settleRoots(ctx, now.takingRoots)
+	}
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if pause.IsOver(c.line().Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
+	if pause.IsOver(now.line.Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
 		if c, o = s.reconnect(ctx, c, c.revision()); !o.Good() {
 			return o.As(wire.Before), false
 		}
@@ -28,7 +31,9 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	left := false
 	var again json.RawMessage
 	for sent := 1; ; sent++ {
-		e, untried := c.era(), c.now().untried
+		now = c.now()
+		e := now.era
+		untried := now.untried
 		r := c.requestAgain(ctx, e, call, s.opt.Limits.Idle, again)
 		again = r.id
 		left = left || r.Fault == nil || r.Fault.Reached != wire.Unsent
@@ -44,10 +49,11 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 			if next == reconnect {
 				c.forget()
 			}
-			if !c.now().untried {
+			if c.now().untried {
+				c.tried(r)
+			} else {
 				r.Fault.NoteReachable()
 			}
-			c.tried(r)
 			return partOf(call, c.outcome(e, call, r), left), renewed
 		case next == reconnect:
 			was := c

@@ -18,13 +18,9 @@ func (c *connection) rootsAsked() (sent func()) {
 	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
 }
 
-// settleRoots waits until the roots that the server asked for can be taken in: the
-// next request may need them.
-func (c *connection) settleRoots(ctx context.Context) {
-	taken := c.now().takingRoots
-	if taken == nil {
-		return
-	}
+// settleRoots waits until the server has had time to take in the roots that it asked for: the next request may need
+// them. taken is closed then.
+func (c *connection) settleRoots(ctx context.Context, taken <-chan struct{}) {
 	select {
 	case <-taken:
 	case <-ctx.Done():

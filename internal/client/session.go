@@ -329,8 +329,22 @@ func (s *Session) install(c *connection) bool {
 // opened, and the request is sent again if that cannot do anything twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	o, _ := s.do(ctx, &call)
-	s.via.SuggestLoopback(ctx, s.opt.Server.URL, &o)
-	return (&round{s: s, call: call}).rounds(ctx, o)
+	if o.Kind == wire.Transport {
+		s.via.SuggestLoopback(ctx, s.opt.Server.URL, &o)
+	}
+	if !s.asksBack(o) {
+		return o
+	}
+	r := &round{s: s, call: call}
+	return r.rounds(ctx, o)
+}
+
+// asksBack reports whether an outcome has questions of the server, so that the request takes another round.
+func (s *Session) asksBack(o wire.Outcome) bool {
+	if o.Kind == wire.InputRequired {
+		return o.Message != nil && o.Message.Kind == wire.Response
+	}
+	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && s.opt.Asker != nil && !Stateless(s.Revision())
 }
 
 // Notify sends a notification with the session's stamps.

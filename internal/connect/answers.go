@@ -61,15 +61,13 @@ func (c *Conn) respondTo(opt *client.Options, how Options) error {
 		return nil
 	}
 	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
-	asker, err := c.Env.Asker(c.Env, c, flags, person)
-	if err != nil {
-		return err
+	opt.Capabilities = offer(flags, person)
+	c.Answering = flags
+	c.Promised = opt.Capabilities
+	if client.MayAsk(opt.Capabilities) {
+		opt.Asker, err = c.Env.Asker(c.Env, c, flags, person)
 	}
-	if opt.Capabilities = offer(flags, person); client.MayAsk(opt.Capabilities) {
-		opt.Asker = asker
-	}
-	c.Answering, c.Promised = flags, opt.Capabilities
-	return nil
+	return err
 }
 
 // standBeside opens a conversation of its own where the remembered one offers the

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/shape"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -227,7 +228,10 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {
-			return c.checkShape(e, revision, method, m)
+			if c.tellsLeftOut.Load() && !e.Strict {
+				return checkListShape(revision, method, m)
+			}
+			return shape.Check(revision, method, m)
 		}
 	}
 	c.SetServer(&opt)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -166,12 +165,9 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, tells bool) {
 	}
 }
 
-// checkShape holds a message against its shape. Of an entry that is told to be left out nothing
-// more is said.
-func (c *Conn) checkShape(e *host.Env, revision, method string, m *wire.Message) []wire.Finding {
-	if !c.tellsLeftOut.Load() || e.Strict {
-		return shape.Check(revision, method, m)
-	}
+// checkListShape compares a message with its shape. It reports nothing about the entries of a list that cannot be used:
+// each of them is reported as left out.
+func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
 	return shape.CheckBut(func(raw []byte) bool {
 		var bad *wire.Finding
 		switch method {

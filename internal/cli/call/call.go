@@ -3,6 +3,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -85,8 +86,11 @@ sent, and structuredContent against the outputSchema.`,
 			if o.dryRun || o.curl {
 				return dryRun(cmd.Context(), f, o)
 			}
-			if o.saving, err = recorded.NewSaving(o.save, o.expectResult); err != nil {
-				return err
+			if o.save != "" || o.expectResult {
+				o.saving, err = recorded.NewSaving(o.save, o.expectResult)
+				if err != nil {
+					return err
+				}
 			}
 			return runCall(cmd.Context(), f, o)
 		},
@@ -126,8 +130,10 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 			return cmdutil.Exit(out)
 		}
 	}
-	if err := o.trace.Command(f, "call"); err != nil {
-		return err
+	if o.trace.Given() {
+		if err := o.trace.Command(f, "call"); err != nil {
+			return err
+		}
 	}
 	var stream *events
 	if o.events {
@@ -136,9 +142,13 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 			return err
 		}
 	}
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
-	if hint := c.SuggestServer(o.Name); hint != "" && out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
-		out.Hint = hint
+	how := connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0}
+	if o.saving != nil {
+		how.Fits = o.saving.Fits
+	}
+	c, out := f.Open(ctx, how)
+	if out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
+		out.Hint = cmp.Or(c.SuggestServer(o.Name), out.Hint)
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -148,7 +158,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		f.Record.About(out)
 		stream.result(out)
 		cmdutil.Explained(ctx, f, "tools/call")
-		return cmdutil.Join(f.StdoutError(), cmdutil.Exit(out), o.saving.Add(f, c, o.Request, out))
+		return cmdutil.Join(f.StdoutError(), cmdutil.Exit(out), o.saveCall(f, c, out))
 	}
 	ans := cmdutil.AnswerOf(out)
 	if begun != nil {
@@ -158,7 +168,17 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		}
 	}
 	shown := cmdutil.Show(ctx, f, out, ans)
-	kept := o.saving.Add(f, c, o.Request, out)
-	cmdutil.Explained(ctx, f, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+	kept := o.saveCall(f, c, out)
+	if f.Explain {
+		cmdutil.Explained(ctx, f, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+	}
 	return cmdutil.Join(shown, kept)
+}
+
+// saveCall adds the call to the file that --save names, if it names one.
+func (o *callOptions) saveCall(f *cmdutil.Factory, c *connect.Conn, out wire.Outcome) error {
+	if o.saving == nil {
+		return nil
+	}
+	return o.saving.Add(f, c, o.Request, out)
 }

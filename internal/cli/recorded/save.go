@@ -36,14 +36,11 @@ type CallSaver struct {
 	expectResult bool
 }
 
-// NewSaving reads the file and refuses one that nothing can be added to: before a call
-// is made, and not when it is over. It is nil for no file.
+// NewSaving reads the file of --save before the call is sent. It returns an error if nothing can be added to the file,
+// or if path is "".
 func NewSaving(path string, expectResult bool) (*CallSaver, error) {
-	switch {
-	case path == "" && expectResult:
+	if path == "" {
 		return nil, usage.New("--expect-result needs --save", "use --save FILE")
-	case path == "":
-		return nil, nil
 	}
 	s := &CallSaver{path: path, expectResult: expectResult}
 	bad := func(why string) error {

@@ -260,13 +260,17 @@ func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Tok
 // judge says whether a response is a refusal that a token could change, and keeps
 // it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
 func (g *Transport) judge(resp *http.Response, t Token, own bool) *Refusal {
-	fields := resp.Header["Www-Authenticate"]
-	c, challenged := Wanted(ParseChallenges(fields))
-	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
-	if resp.StatusCode != http.StatusUnauthorized && !short {
+	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		if resp.StatusCode/100 == 2 && t.Access != "" {
 			g.renewed.Store(false)
 		}
+		return nil
+	}
+	fields := resp.Header["Www-Authenticate"]
+	c, challenged := Wanted(ParseChallenges(fields))
+	isForbidden := resp.StatusCode == http.StatusForbidden
+	short := isForbidden && challenged && c.Params["error"] == "insufficient_scope"
+	if isForbidden && !short {
 		return nil
 	}
 	g.mu.Lock()

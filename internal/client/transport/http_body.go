@@ -232,6 +232,9 @@ func notKept(err error) *Fault {
 // decoded undoes the codings of a response. None is asked for, but there are servers and proxies that compress all the
 // same.
 func decoded(resp *http.Response) (io.Reader, *Fault) {
+	if len(resp.Header["Content-Encoding"]) == 0 {
+		return resp.Body, nil
+	}
 	codings := compress.Codings(resp.Header)
 	if err := compress.Check(codings); err != nil {
 		return nil, badContent("the response has the encoding "+strings.Join(codings, ", ")+", which mcpc cannot decode", nil)

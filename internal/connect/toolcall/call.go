@@ -276,13 +276,16 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 		describes(&out, "describe "+shellwords.Quote(o.Name))
 	}
 	c.WarnUndeclared(out, connect.ToolKind.Capability)
-	switch task, ok := c.TaskIn(call, out); {
-	case ok:
-		if out = became(ctx, c, task, out, o); o.Task != 0 {
-			return out, &task
+	if call.Task != nil || o.Params != nil { // any other call cannot become a task
+		task, isTask := c.TaskIn(call, out)
+		switch {
+		case isTask && o.Task != 0:
+			return became(ctx, c, task, out, o), &task
+		case isTask:
+			out = became(ctx, c, task, out, o)
+		case o.Task != 0 && out.Good():
+			c.Env.UI.Note("the server returned the result at once, without a task")
 		}
-	case o.Task != 0 && out.Good():
-		c.Env.UI.Note("the server returned the result at once, without a task")
 	}
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed && !client.DeniesTool(out) {
 		c.Doubt(ctx, tool) // the server may have changed, and some report unknown tools in this way

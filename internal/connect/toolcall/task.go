@@ -14,9 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// askForTask lets a call become a task: where the user asks for one, where the tool
-// runs in no other way, and where the server alone decides. What cannot be is
-// refused before anything is sent.
+// askForTask lets a call become a task if the user asks for one, if the tool runs in no other way, or if the server alone
+// decides. It returns an outcome that is not good if the call cannot become the task that the user asks for.
 func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o Request) wire.Outcome {
 	support := ""
 	if tool != nil {
