@@ -11,7 +11,7 @@ import (
 // groups compares several anyOf and oneOf, or some with none, as they are written.
 func (c *comparison) groups(was, is *view, at place) []Difference {
 	a, b := c.identities(was.groups), c.identities(is.groups)
-	if equal(a, b) {
+	if equalJSON(a, b) {
 		return nil
 	}
 	return []Difference{{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: a, Is: b}}
@@ -31,7 +31,7 @@ func (c *comparison) identities(all []group) json.RawMessage {
 
 // identity is what an alternative says, or how it is written where its references have no end.
 func (c *comparison) identity(alternative []part) json.RawMessage {
-	if one, ok := inline(alternative, &c.left); ok {
+	if one, ok := inline(alternative, &c.bytesLeft); ok {
 		return one
 	}
 	return jsonraw.Canonical(joined(alternative))
@@ -53,24 +53,24 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		}
 		return next
 	}
-	pairs, restA, restB := pair(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
+	pairs, restA, restB := pairEqual(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
 	// Alternatives that are a reference are named by their definition, then by the title that they or it have.
 	definition := func(alternative []part) json.RawMessage {
 		if len(alternative) != 1 {
 			return nil
 		}
-		_, name := c.meant(alternative[0])
+		_, name := c.resolveAlias(alternative[0])
 		return json.RawMessage(name)
 	}
 	title := func(alternative []part) json.RawMessage {
 		if len(alternative) != 1 {
 			return nil
 		}
-		to, _ := c.meant(alternative[0])
+		to, _ := c.resolveAlias(alternative[0])
 		return jsonraw.First(to.raw, "title")
 	}
 	for _, key := range []func([]part) json.RawMessage{definition, title} {
-		more, leftA, leftB := pairRest(restA, restB, c.keys(a, key), c.keys(b, key))
+		more, leftA, leftB := pairByKey(restA, restB, c.keys(a, key), c.keys(b, key))
 		pairs = append(pairs, more...)
 		restA, restB = leftA, leftB
 	}
@@ -84,7 +84,7 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		c.walk(a[p[0]], b[p[1]], to(p[0], p[1]))
 	}
 	if len(restA) > 0 && len(restB) > 0 && !disjoint {
-		return append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: raws(a, restA), Is: raws(b, restB)})
+		return append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: joinedAt(a, restA), Is: joinedAt(b, restB)})
 	}
 	for _, i := range restA {
 		pointer := jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path
@@ -96,14 +96,14 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 	return local
 }
 
-func raws(all [][]part, at []int) json.RawMessage {
+func joinedAt(all [][]part, at []int) json.RawMessage {
 	return jsonraw.ListOf(at, func(i int) json.RawMessage { return joined(all[i]) })
 }
 
 // meant follows a part that consists of a reference, apart from notes. It also returns the name of the definition,
 // "" if there is no reference.
-func (c *comparison) meant(p part) (to part, name string) {
-	for range mostVisits {
+func (c *comparison) resolveAlias(p part) (to part, name string) {
+	for range maxVisits {
 		members, _ := jsonraw.Object(p.raw)
 		all := conjuncts(p, members)
 		if len(all) != 1 || constrains(members) {
@@ -126,17 +126,17 @@ func (c *comparison) meant(p part) (to part, name string) {
 // constrains reports whether an object has a keyword that says which values are right, beside $ref and allOf.
 func constrains(members jsonraw.Members) bool {
 	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
-		return m.Name != "$ref" && m.Name != "allOf" && !notes()[m.Name] && compared()[m.Name]
+		return m.Name != "$ref" && m.Name != "allOf" && !noteKeywords()[m.Name] && comparedKeywords()[m.Name]
 	})
 }
 
 // mostTypePairs bounds the pairs of alternatives whose types are compared.
-const mostTypePairs = 10_000
+const maxTypePairs = 10_000
 
 // pairTypes pairs alternatives that have a type in common with exactly one of the other side, as the object in
 // [object, null] and in [object]. It reports whether those that are left have no type in common.
 func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, restA, restB []int, disjoint bool) {
-	if len(inA)*len(inB) == 0 || len(inA)*len(inB) > mostTypePairs {
+	if len(inA)*len(inB) == 0 || len(inA)*len(inB) > maxTypePairs {
 		return nil, inA, inB, false
 	}
 	typesA, typesB := c.typesOf(a, inA), c.typesOf(b, inB)
@@ -185,7 +185,7 @@ func (c *comparison) typesOf(all [][]part, some []int) []Types {
 	found := make([]Types, len(some))
 	for i, at := range some {
 		found[i] = AllTypes
-		if v, ok := c.look(all[at]); ok {
+		if v, ok := c.readView(all[at]); ok {
 			found[i] = v.types
 		}
 	}
@@ -201,17 +201,17 @@ func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []stri
 }
 
 // pair brings together the indexes of equal keys, in order. The empty key equals nothing.
-func pair(n, m int, a, b []string) (pairs [][2]int, restA, restB []int) {
+func pairEqual(n, m int, a, b []string) (pairs [][2]int, restA, restB []int) {
 	all := func(n int) (is []int) {
 		for i := range n {
 			is = append(is, i)
 		}
 		return is
 	}
-	return pairRest(all(n), all(m), a, b)
+	return pairByKey(all(n), all(m), a, b)
 }
 
-func pairRest(inA, inB []int, a, b []string) (pairs [][2]int, restA, restB []int) {
+func pairByKey(inA, inB []int, a, b []string) (pairs [][2]int, restA, restB []int) {
 	free := map[string][]int{}
 	for _, j := range inB {
 		free[b[j]] = append(free[b[j]], j)

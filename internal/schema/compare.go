@@ -45,21 +45,21 @@ type Options struct {
 
 // Limits of one pair of schemas.
 const (
-	mostBytes = 16 << 20
-	deepest   = 64
+	maxCompareBytes = 16 << 20
+	maxCompareDepth = 64
 )
 
 type comparison struct {
-	o       Options
-	left    int             // bytes
-	open    map[string]bool // pairs of places that are being compared
-	visits  map[string]int  // how often each was
-	stopped bool
+	options   Options
+	bytesLeft int             // bytes
+	open      map[string]bool // pairs of places that are being compared
+	visits    map[string]int  // how often each was
+	stopped   bool
 	// hashes are those of whole documents.
 	hashes map[*Document]json.RawMessage
 	// sameDefs is set where both schemas have the same definitions.
-	sameDefs bool
-	all      []Difference
+	sameDefs    bool
+	differences []Difference
 }
 
 // place is where the comparison is. silent leaves out the notes of this place.
@@ -78,30 +78,30 @@ func (at place) to(pointer, name string) place {
 // Compare gives the differences between two schemas; none where they are the same JSON. Where
 // two that are not the same have none, the only one is "equivalent-form".
 func Compare(a, b json.RawMessage, o Options) []Difference {
-	if equal(a, b) {
+	if equalJSON(a, b) {
 		return nil
 	}
-	c := &comparison{o: o, left: min(mostBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{},
+	c := &comparison{options: o, bytesLeft: min(maxCompareBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{},
 		hashes: map[*Document]json.RawMessage{}}
-	start := c.left
+	start := c.bytesLeft
 	c.sameDefs = true
 	for _, name := range []string{"$defs", "definitions"} {
 		was := jsonraw.First(a, name)
 		all, local := references(was)
-		c.sameDefs = c.sameDefs && all == local && equal(was, jsonraw.First(b, name))
+		c.sameDefs = c.sameDefs && all == local && equalJSON(was, jsonraw.First(b, name))
 	}
-	c.walk([]part{{in: WithBudget(a, &c.left), raw: a}}, []part{{in: WithBudget(b, &c.left), raw: b}}, place{})
-	o.Budget.Bytes -= start - c.left
-	if len(c.all) == 0 {
+	c.walk([]part{{in: WithBudget(a, &c.bytesLeft), raw: a}}, []part{{in: WithBudget(b, &c.bytesLeft), raw: b}}, place{})
+	o.Budget.Bytes -= start - c.bytesLeft
+	if len(c.differences) == 0 {
 		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
 	}
-	return c.all
+	return c.differences
 }
 
 // spend takes bytes from the budget; false where it is used up.
 func (c *comparison) spend(n int) bool {
-	c.left -= n + 16
-	return c.left > 0
+	c.bytesLeft -= n + 16
+	return c.bytesLeft > 0
 }
 
 func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage) {
@@ -109,12 +109,12 @@ func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage
 	if keyword != "" {
 		d.Pointer = at.keyword(keyword)
 	}
-	c.all = append(c.all, d)
+	c.differences = append(c.differences, d)
 }
 
 // mostVisits is at how many places the difference between two schemas that many references
 // lead to is reported.
-const mostVisits = 8
+const maxVisits = 8
 
 // walk compares what holds at one place, and then what is below it. A pair of schemas within
 // itself is not compared again, which ends cycles.
@@ -123,39 +123,39 @@ func (c *comparison) walk(a, b []part, at place) {
 		return
 	}
 	writtenA, writtenB := a, b
-	a, b = c.settled(a), c.settled(b)
+	a, b = c.replaceAliases(a), c.replaceAliases(b)
 	key := paths(a) + "|" + paths(b)
-	if c.stopped || c.open[key] || c.visits[key] == mostVisits {
+	if c.stopped || c.open[key] || c.visits[key] == maxVisits {
 		return
 	}
 	c.visits[key]++
 	c.open[key] = true
 	defer delete(c.open, key)
-	was, okA := c.look(a)
-	is, okB := c.look(b)
-	if !okA || !okB || at.depth > deepest {
+	was, okA := c.readView(a)
+	is, okB := c.readView(b)
+	if !okA || !okB || at.depth > maxCompareDepth {
 		if !c.stopped {
-			c.all = append(c.all, Difference{Kind: "too-complex", Pointer: at.pointer, Name: at.name})
+			c.differences = append(c.differences, Difference{Kind: "too-complex", Pointer: at.pointer, Name: at.name})
 		}
 		c.stopped = true
 		return
 	}
-	alone, other := lone(was, writtenA, is, writtenB)
+	alone, other := alternativeAgainstPlain(was, writtenA, is, writtenB)
 	if alone {
-		c.inherit(was)
-		c.inherit(is)
+		c.inheritNotes(was)
+		c.inheritNotes(is)
 	}
 	if !at.silent {
 		c.notes(was, is, at)
 	}
 	if alone {
-		c.judge(c.alternatives(other[0], other[1], at), a, b, at)
+		c.addLocal(c.alternatives(other[0], other[1], at), a, b, at)
 		return
 	}
 	local := values(was, is, at)
-	for _, name := range either(was.opaque, is.opaque) { // the keywords whose effect is not derived
-		if a, b := was.opaque[name], is.opaque[name]; !same(a, b) {
-			local = append(local, Difference{Kind: "undecided", Pointer: at.keyword(name), Name: at.name, Was: one(a), Is: one(b)})
+	for _, name := range sortedNames(was.opaque, is.opaque) { // the keywords whose effect is not derived
+		if a, b := was.opaque[name], is.opaque[name]; !equalLists(a, b) {
+			local = append(local, Difference{Kind: "undecided", Pointer: at.keyword(name), Name: at.name, Was: singleOrList(a), Is: singleOrList(b)})
 		}
 	}
 	if len(was.groups) == 1 && len(is.groups) == 1 {
@@ -163,7 +163,7 @@ func (c *comparison) walk(a, b []part, at place) {
 	} else {
 		local = append(local, c.groups(was, is, at)...)
 	}
-	c.judge(local, a, b, at)
+	c.addLocal(local, a, b, at)
 	c.sets(was, is, at)
 	if was.types&is.types&Object != 0 {
 		c.members(was, is, at)
@@ -193,10 +193,10 @@ func references(raw json.RawMessage) (all, local int) {
 }
 
 // settled replaces parts that are a reference and nothing else by what they lead to.
-func (c *comparison) settled(all []part) []part {
+func (c *comparison) replaceAliases(all []part) []part {
 	all = slices.Clone(all)
 	for i := range all {
-		for range mostVisits {
+		for range maxVisits {
 			members, err := jsonraw.Object(all[i].raw)
 			if err != nil || len(members) != 1 || members[0].Name != "$ref" {
 				break
@@ -222,7 +222,7 @@ func paths(all []part) string {
 
 // lone reports that one side is nothing but anyOf or oneOf, and the other has neither: then
 // the other is compared as if it were the one alternative.
-func lone(was *view, a []part, is *view, b []part) (bool, [2]group) {
+func alternativeAgainstPlain(was *view, a []part, is *view, b []part) (bool, [2]group) {
 	switch {
 	case len(was.groups) == 1 && len(is.groups) == 0 && was.plain():
 		return true, [2]group{was.groups[0], {"", [][]part{b}}}
@@ -233,13 +233,13 @@ func lone(was *view, a []part, is *view, b []part) (bool, [2]group) {
 }
 
 // inherit takes the notes of the only alternative that is not null: [a schema, null] has the notes of that schema.
-func (c *comparison) inherit(v *view) {
+func (c *comparison) inheritNotes(v *view) {
 	if len(v.groups) == 0 {
 		return
 	}
 	var only *view
 	for _, alternative := range v.groups[0].alternatives {
-		one, ok := c.look(alternative)
+		one, ok := c.readView(alternative)
 		if !ok || only != nil && one.types != Null {
 			return
 		}
@@ -264,11 +264,11 @@ func (v *view) plain() bool {
 }
 
 // judge adds the differences of one place, or that they are but one of form.
-func (c *comparison) judge(local []Difference, a, b []part, at place) {
+func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	if len(local) == 0 {
 		return
 	}
-	tried := c.try(a, b)
+	tried := c.trySamples(a, b)
 	if tried.same {
 		was, is := joined(a), joined(b)
 		c.add(at, "equivalent-form", "", was, is)
@@ -283,7 +283,7 @@ func (c *comparison) judge(local []Difference, a, b []part, at place) {
 		if d.Kind == "undecided" {
 			d.Note = cmp.Or(tried.lost, tried.gained)
 		}
-		c.all = append(c.all, d)
+		c.differences = append(c.differences, d)
 	}
 }
 
@@ -304,9 +304,9 @@ func joined(all []part) json.RawMessage {
 
 // notes compares what does not say which values are right.
 func (c *comparison) notes(was, is *view, at place) {
-	for _, name := range either(was.notes, is.notes) {
+	for _, name := range sortedNames(was.notes, is.notes) {
 		a, b := was.notes[name], is.notes[name]
-		if equal(a, b) {
+		if equalJSON(a, b) {
 			continue
 		}
 		kind := "note-changed"
@@ -316,13 +316,13 @@ func (c *comparison) notes(was, is *view, at place) {
 		case "$schema":
 			kind = "dialect-changed"
 		case "default", "x-mcp-header":
-			kind = strings.TrimPrefix(name, "x-mcp-") + turn(a, b)
+			kind = strings.TrimPrefix(name, "x-mcp-") + changeSuffix(a, b)
 		}
 		c.add(at, kind, name, a, b)
 	}
 }
 
-func turn(a, b json.RawMessage) string {
+func changeSuffix(a, b json.RawMessage) string {
 	switch {
 	case a == nil:
 		return "-added"
@@ -332,6 +332,6 @@ func turn(a, b json.RawMessage) string {
 	return "-changed"
 }
 
-func same(a, b []json.RawMessage) bool {
+func equalLists(a, b []json.RawMessage) bool {
 	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }

@@ -34,14 +34,14 @@ func (p part) refer(ref string) (part, bool) {
 
 var (
 	// asSet are the arrays whose order means nothing.
-	asSet = words("required type enum")
+	unorderedKeywords = wordSet("required type enum")
 	// notes are keywords that do not say which values are right.
-	notes = words("title description default examples deprecated readOnly writeOnly $comment $schema $id id $anchor $vocabulary " +
+	noteKeywords = wordSet("title description default examples deprecated readOnly writeOnly $comment $schema $id id $anchor $vocabulary " +
 		"$defs definitions format")
 )
 
 // words returns a set of words, which is made when it is first used.
-func words(text string) func() map[string]bool {
+func wordSet(text string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		all := map[string]bool{}
 		for word := range strings.FieldsSeq(text) {
@@ -52,7 +52,7 @@ func words(text string) func() map[string]bool {
 }
 
 // mostInlined bounds the bytes of a schema whose references were replaced by what they lead to.
-const mostInlined = 64 << 10
+const maxInlinedBytes = 64 << 10
 
 // inline writes the conjunction of some parts as one schema of its own, in canonical form,
 // without notes and with each reference replaced by its target. false where that has no end,
@@ -87,7 +87,7 @@ func (w *inliner) comma(i int) {
 
 func (w *inliner) schema(p part) {
 	*w.budget -= len(p.raw)
-	if w.failed = w.failed || len(w.b) > mostInlined || *w.budget < 0; w.failed {
+	if w.failed = w.failed || len(w.b) > maxInlinedBytes || *w.budget < 0; w.failed {
 		w.b = append(w.b, "true"...)
 		return
 	}
@@ -109,7 +109,7 @@ func (w *inliner) schema(p part) {
 		w.b = append(append(w.b, jsonraw.Quote(name)...), ':')
 	}
 	for _, m := range members {
-		if m.Name == "$ref" || m.Name == "allOf" || notes()[m.Name] || !compared()[m.Name] {
+		if m.Name == "$ref" || m.Name == "allOf" || noteKeywords()[m.Name] || !comparedKeywords()[m.Name] {
 			continue
 		}
 		name(m.Name)
@@ -161,7 +161,7 @@ func (w *inliner) keyword(p part, name string) {
 	members, _ := jsonraw.Object(p.raw)
 	items, notArray := jsonraw.Array(p.raw)
 	switch {
-	case asSet()[name] && notArray == nil:
+	case unorderedKeywords()[name] && notArray == nil:
 		w.b = append(w.b, jsonraw.List(sorted(items))...)
 	case slices.Contains(HoldMap, name) && len(members) > 0:
 		w.b = append(w.b, '{')
@@ -194,4 +194,6 @@ func sorted(items []json.RawMessage) []json.RawMessage {
 	return sortUnique(all)
 }
 
-func equal(a, b json.RawMessage) bool { return bytes.Equal(jsonraw.Canonical(a), jsonraw.Canonical(b)) }
+func equalJSON(a, b json.RawMessage) bool {
+	return bytes.Equal(jsonraw.Canonical(a), jsonraw.Canonical(b))
+}

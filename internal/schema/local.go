@@ -37,10 +37,10 @@ func values(was, is *view, at place) (all []Difference) {
 	}
 	divisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
 	if was.unique != is.unique && shared&Array != 0 {
-		add("count"+tightened(is.unique), "uniqueItems", yes(was.unique), yes(is.unique), "uniqueItems "+string(yes(is.unique)))
+		add("count"+tightenedSuffix(is.unique), "uniqueItems", boolJSON(was.unique), boolJSON(is.unique), "uniqueItems "+string(boolJSON(is.unique)))
 	}
 	if was.closed != is.closed && shared&Object != 0 {
-		add(map[bool]string{true: "closed", false: "opened"}[is.closed], "additionalProperties", yes(!was.closed), yes(!is.closed), "")
+		add(map[bool]string{true: "closed", false: "opened"}[is.closed], "additionalProperties", boolJSON(!was.closed), boolJSON(!is.closed), "")
 	}
 	return all
 }
@@ -57,14 +57,14 @@ func rawTypes(t Types) json.RawMessage {
 	return jsonraw.ListOf(names, func(name string) json.RawMessage { return jsonraw.Quote(name) })
 }
 
-func yes(is bool) json.RawMessage {
+func boolJSON(is bool) json.RawMessage {
 	if is {
 		return json.RawMessage("true")
 	}
 	return json.RawMessage("false")
 }
 
-func tightened(is bool) string {
+func tightenedSuffix(is bool) string {
 	if is {
 		return "-tightened"
 	}
@@ -82,7 +82,7 @@ func enums(a, b []json.RawMessage, add adder) {
 		return jsonraw.ListOf(values, plainNumber)
 	}
 	without := func(all, values []json.RawMessage) []json.RawMessage {
-		return slices.DeleteFunc(slices.Clone(all), func(v json.RawMessage) bool { return has(values, v) })
+		return slices.DeleteFunc(slices.Clone(all), func(v json.RawMessage) bool { return containsSorted(values, v) })
 	}
 	switch {
 	case a == nil && b == nil:
@@ -151,13 +151,13 @@ func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	case !inB:
 		n = -1
 	default:
-		n, ok = order(was, is, about.upper)
+		n, ok = compareLimits(was, is, about.upper)
 	}
 	switch {
-	case !ok && !equal(was.raw, is.raw):
+	case !ok && !equalJSON(was.raw, is.raw):
 		add("undecided", keyword, was.raw, is.raw, "")
 	case n != 0:
-		add(about.kind+tightened(n > 0), keyword, was.raw, is.raw, is.String()+", was "+was.String())
+		add(about.kind+tightenedSuffix(n > 0), keyword, was.raw, is.raw, is.String()+", was "+was.String())
 	}
 }
 
@@ -186,10 +186,10 @@ func (l limit) String() string {
 
 // divisors compares multipleOf.
 func divisors(a, b []json.RawMessage, shared Types, add adder) {
-	if same(a, b) || shared&Number == 0 {
+	if equalLists(a, b) || shared&Number == 0 {
 		return
 	}
-	was, is := one(a), one(b)
+	was, is := singleOrList(a), singleOrList(b)
 	switch {
 	case len(a) == 0:
 		add("multiple-tightened", "multipleOf", was, is, "")
@@ -213,7 +213,7 @@ func divisors(a, b []json.RawMessage, shared Types, add adder) {
 }
 
 // one is the only value of a list, or the list.
-func one(all []json.RawMessage) json.RawMessage {
+func singleOrList(all []json.RawMessage) json.RawMessage {
 	switch len(all) {
 	case 0:
 		return nil
@@ -227,14 +227,14 @@ func one(all []json.RawMessage) json.RawMessage {
 // derived, nor tried: generated values rarely match a pattern.
 func (c *comparison) sets(was, is *view, at place) {
 	for _, name := range []string{"pattern", "format"} {
-		if a, b := was.sets[name], is.sets[name]; !same(a, b) && was.types&is.types&String != 0 {
-			c.add(at, name+turn(one(a), one(b)), name, one(a), one(b))
+		if a, b := was.sets[name], is.sets[name]; !equalLists(a, b) && was.types&is.types&String != 0 {
+			c.add(at, name+changeSuffix(singleOrList(a), singleOrList(b)), name, singleOrList(a), singleOrList(b))
 		}
 	}
 }
 
 // either gives the names of two maps, sorted.
-func either[T any](a, b map[string]T) []string {
+func sortedNames[T any](a, b map[string]T) []string {
 	names := map[string]bool{}
 	for name := range a {
 		names[name] = true
@@ -247,18 +247,18 @@ func either[T any](a, b map[string]T) []string {
 
 // members compares the members of an object, in the order of their names.
 func (c *comparison) members(was, is *view, at place) {
-	for _, name := range either(listed(was), listed(is)) {
+	for _, name := range sortedNames(memberNames(was), memberNames(is)) {
 		a, inA := was.members[name]
 		b, inB := is.members[name]
 		inA, inB = inA || was.required[name], inB || is.required[name]
 		to := at.to(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
 		switch {
 		case !inA && is.required[name]:
-			c.add(to, "member-required-added"+closing(was), "", nil, orTrue(b))
+			c.add(to, "member-required-added"+closedSuffix(was), "", nil, orTrue(b))
 		case !inA:
-			c.add(to, "member-added"+closing(was), "", nil, orTrue(b))
+			c.add(to, "member-added"+closedSuffix(was), "", nil, orTrue(b))
 		case !inB:
-			c.add(to, "member-removed"+closing(is), "", orTrue(a), nil)
+			c.add(to, "member-removed"+closedSuffix(is), "", orTrue(a), nil)
 		case is.required[name] && !was.required[name]:
 			c.add(to, "member-required", "", nil, nil)
 		case was.required[name] && !is.required[name]:
@@ -279,7 +279,7 @@ func (c *comparison) members(was, is *view, at place) {
 	}
 }
 
-func closing(v *view) string {
+func closedSuffix(v *view) string {
 	if v.closed {
 		return "-closed"
 	}
@@ -295,7 +295,7 @@ func orTrue(all []part) json.RawMessage {
 }
 
 // listed are the members that a view names.
-func listed(v *view) map[string]bool {
+func memberNames(v *view) map[string]bool {
 	names := map[string]bool{}
 	for name := range v.members {
 		names[name] = true

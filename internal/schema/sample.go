@@ -9,7 +9,7 @@ import (
 )
 
 // mostSamples is how many values two forms are tried with at most.
-const mostSamples = 200
+const maxSamples = 200
 
 // A trial is what trying two forms found.
 type trial struct {
@@ -22,25 +22,25 @@ type trial struct {
 
 // try gives both conjunctions the same generated values. They are the same where both answer
 // alike to all of them and accept at least one. Where it could not be tried, they are not.
-func (c *comparison) try(a, b []part) (t trial) {
-	if c.o.Compile == nil || c.o.Budget.Forms <= 0 {
+func (c *comparison) trySamples(a, b []part) (t trial) {
+	if c.options.Compile == nil || c.options.Budget.Forms <= 0 {
 		return t
 	}
-	c.o.Budget.Forms--
-	was, okA := inline(a, &c.left)
-	is, okB := inline(b, &c.left)
+	c.options.Budget.Forms--
+	was, okA := inline(a, &c.bytesLeft)
+	is, okB := inline(b, &c.bytesLeft)
 	if !okA || !okB {
 		return t
 	}
 	values, all, work := samples(was, is)
 	// A validator looks at no more than each part of a schema for each value.
 	cost := work + (len(was)+len(is))*(len(values)+20)
-	if cost > c.left/2 {
+	if cost > c.bytesLeft/2 {
 		return t
 	}
-	c.left -= cost
-	before, errA := c.o.Compile(inDialect(was, a))
-	after, errB := c.o.Compile(inDialect(is, b))
+	c.bytesLeft -= cost
+	before, errA := c.options.Compile(inDialect(was, a))
+	after, errB := c.options.Compile(inDialect(is, b))
 	if errA != nil || errB != nil {
 		return t
 	}
@@ -60,23 +60,23 @@ func (c *comparison) try(a, b []part) (t trial) {
 			t.gained = jsonraw.Excerpt(v, 60) + " is accepted and was not before"
 		}
 	}
-	t.tried = all && accepted > 0 && string(untried(was)) == string(untried(is))
+	t.tried = all && accepted > 0 && string(rarelyMatchedParts(was)) == string(rarelyMatchedParts(is))
 	t.same = t.tried && t.lost+t.gained == ""
 	return t
 }
 
 // rarely are keywords that generated values meet by chance only.
-var rarely = words("pattern patternProperties propertyNames contains minContains maxContains dependentSchemas unevaluatedItems " +
+var rarelyMatched = wordSet("pattern patternProperties propertyNames contains minContains maxContains dependentSchemas unevaluatedItems " +
 	"unevaluatedProperties contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef")
 
 // untried gives what a schema says with such keywords, at any depth.
-func untried(schema json.RawMessage) json.RawMessage {
+func rarelyMatchedParts(schema json.RawMessage) json.RawMessage {
 	var all []json.RawMessage
 	var walk func(raw json.RawMessage)
 	walk = func(raw json.RawMessage) {
 		members, _ := jsonraw.Object(raw)
 		for _, m := range members {
-			if rarely()[m.Name] {
+			if rarelyMatched()[m.Name] {
 				all = append(all, jsonraw.List([]json.RawMessage{jsonraw.Quote(m.Name), m.Value}))
 			} else {
 				walk(m.Value)
@@ -111,7 +111,7 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, wo
 	add := func(v json.RawMessage) {
 		if key := string(jsonraw.Canonical(v)); !seen[key] {
 			seen[key] = true
-			if len(values) < mostSamples {
+			if len(values) < maxSamples {
 				values = append(values, v)
 			} else {
 				all = false
@@ -123,7 +123,7 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, wo
 	}
 	for _, s := range schemas {
 		g := sampler{}
-		for _, v := range g.near(s, 0) {
+		for _, v := range g.valuesNear(s, 0) {
 			add(v)
 		}
 		all = all && !g.cut
@@ -144,17 +144,17 @@ type sampler struct {
 
 // How large generated values get.
 const (
-	deepestSample  = 4
-	longestSample  = 2000 // characters, items
-	mostOfOne      = 24   // values of one member or item that are tried within its holder
-	mostNearValues = 400
-	mostWork       = 1 << 20
+	maxSampleDepth   = 4
+	maxSampleLength  = 2000 // characters, items
+	maxValuesPerPart = 24   // values of one member or item that are tried within its holder
+	maxNearValues    = 400
+	maxSampleWork    = 1 << 20
 )
 
 // near gives values near the border of a schema, the most typical first.
-func (g *sampler) near(schema json.RawMessage, depth int) (values []json.RawMessage) {
+func (g *sampler) valuesNear(schema json.RawMessage, depth int) (values []json.RawMessage) {
 	m, err := jsonraw.Object(schema)
-	if g.work += len(schema) + 64; err != nil || depth > deepestSample || g.work > mostWork {
+	if g.work += len(schema) + 64; err != nil || depth > maxSampleDepth || g.work > maxSampleWork {
 		g.cut = g.cut || err == nil
 		return []json.RawMessage{json.RawMessage(`"a"`)}
 	}
@@ -168,11 +168,11 @@ func (g *sampler) near(schema json.RawMessage, depth int) (values []json.RawMess
 	values = append(values, g.arrays(m, depth)...)
 	values = append(values, g.objects(m, depth)...)
 	for _, s := range branches(m) {
-		values = append(values, g.near(s, depth+1)...)
+		values = append(values, g.valuesNear(s, depth+1)...)
 	}
-	if len(values) > mostNearValues {
+	if len(values) > maxNearValues {
 		g.cut = true
-		values = values[:mostNearValues]
+		values = values[:maxNearValues]
 	}
 	return values
 }
@@ -196,7 +196,7 @@ func branches(m jsonraw.Members) (all []json.RawMessage) {
 }
 
 // small is a keyword that is a small number; otherwise is what stands for one that is not there.
-func small(m jsonraw.Members, name string, otherwise int) int {
+func smallNumber(m jsonraw.Members, name string, otherwise int) int {
 	n, err := strconv.ParseFloat(string(m.Value(name)), 64)
 	if err != nil || n < 0 {
 		return otherwise
@@ -205,8 +205,8 @@ func small(m jsonraw.Members, name string, otherwise int) int {
 }
 
 // text is a text of n different characters.
-func (g *sampler) text(n int) json.RawMessage {
-	if n > longestSample {
+func (g *sampler) textOfLength(n int) json.RawMessage {
+	if n > maxSampleLength {
 		g.cut = true
 		return json.RawMessage(`""`)
 	}
@@ -215,8 +215,8 @@ func (g *sampler) text(n int) json.RawMessage {
 
 func (g *sampler) texts(m jsonraw.Members) (values []json.RawMessage) {
 	for _, name := range []string{"minLength", "maxLength"} {
-		if n := small(m, name, -1); n >= 0 {
-			values = append(values, g.text(max(0, n-1)), g.text(n), g.text(n+1))
+		if n := smallNumber(m, name, -1); n >= 0 {
+			values = append(values, g.textOfLength(max(0, n-1)), g.textOfLength(n), g.textOfLength(n+1))
 		}
 	}
 	return values

@@ -10,13 +10,13 @@ import (
 
 // array is a list of n items, whose last one is the value number k near its schema.
 func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
-	if n > longestSample || depth > deepestSample {
+	if n > maxSampleLength || depth > maxSampleDepth {
 		g.cut = true
 		return json.RawMessage("[]")
 	}
 	items := make([]json.RawMessage, 0, n)
 	for i := range n {
-		near := g.near(itemSchema(m, i), depth+1)
+		near := g.valuesNear(itemSchema(m, i), depth+1)
 		v := near[0]
 		switch {
 		case i == n-1 && k > 0:
@@ -48,15 +48,15 @@ func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage
 	about := slices.ContainsFunc([]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"}, func(name string) bool {
 		return m.Value(name) != nil
 	})
-	if !about && (m.Value("type") == nil || is&Array == 0) || depth > deepestSample {
+	if !about && (m.Value("type") == nil || is&Array == 0) || depth > maxSampleDepth {
 		return nil
 	}
-	for _, n := range []int{0, 1, 2, small(m, "minItems", 1) - 1, small(m, "minItems", 1), small(m, "maxItems", 1), small(m, "maxItems", 1) + 1} {
+	for _, n := range []int{0, 1, 2, smallNumber(m, "minItems", 1) - 1, smallNumber(m, "minItems", 1), smallNumber(m, "maxItems", 1), smallNumber(m, "maxItems", 1) + 1} {
 		if n >= 0 {
 			values = append(values, g.array(m, depth, n, 0))
 		}
 	}
-	for k := range mostOfOne {
+	for k := range maxValuesPerPart {
 		values = append(values, g.array(m, depth, max(1, len(list(m, "prefixItems"))), k))
 	}
 	return append(values, json.RawMessage(`["a","a"]`), json.RawMessage(`[1,1]`))
@@ -64,15 +64,15 @@ func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage
 
 // object has the members that wanted picks, each with the most typical value.
 func (g *sampler) object(m jsonraw.Members, depth int, wanted func(name string, required bool) bool) json.RawMessage {
-	if depth > deepestSample {
+	if depth > maxSampleDepth {
 		g.cut = true
 		return json.RawMessage("{}")
 	}
-	members, required := flat(m, 0)
+	members, required := allMembers(m, 0)
 	var out jsonraw.Members
 	for _, one := range members {
 		if wanted(one.Name, required[one.Name]) {
-			out = append(out, jsonraw.Member{Name: one.Name, Value: g.near(one.Value, depth+1)[0]})
+			out = append(out, jsonraw.Member{Name: one.Name, Value: g.valuesNear(one.Value, depth+1)[0]})
 		}
 	}
 	return jsonraw.Append(json.RawMessage("{}"), out...)
@@ -80,14 +80,14 @@ func (g *sampler) object(m jsonraw.Members, depth int, wanted func(name string, 
 
 // flat are the members that a schema and its branches name, each once, and those that one of
 // them requires.
-func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[string]bool) {
+func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required map[string]bool) {
 	required = m.Words("required")
 	members, _ = jsonraw.Object(m.Value("properties"))
 	members = slices.Clone(members)
-	if depth < deepestSample {
+	if depth < maxSampleDepth {
 		for _, s := range branches(m) {
 			inner, _ := jsonraw.Object(s)
-			more, needs := flat(inner, depth+1)
+			more, needs := allMembers(inner, depth+1)
 			members = append(members, more...)
 			for name := range needs {
 				required[name] = true
@@ -113,7 +113,7 @@ func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[s
 			kept = append(kept, one)
 		}
 	}
-	for _, name := range either(required, nil) {
+	for _, name := range sortedNames(required, nil) {
 		if !seen[name] {
 			kept = append(kept, jsonraw.Member{Name: name, Value: json.RawMessage("true")})
 		}
@@ -124,29 +124,29 @@ func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[s
 // objects are without and with each member, with each value near its schema, and with a member
 // that no schema names.
 func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
-	members, _ := flat(m, 0)
+	members, _ := allMembers(m, 0)
 	is, _ := ParseTypes(m.Value("type"))
 	for _, name := range []string{"minProperties", "maxProperties"} {
-		for n := small(m, name, -2) - 1; n >= -1 && n <= small(m, name, -2)+1; n++ {
-			values = append(values, g.many(n))
+		for n := smallNumber(m, name, -2) - 1; n >= -1 && n <= smallNumber(m, name, -2)+1; n++ {
+			values = append(values, g.objectOfSize(n))
 		}
 	}
-	if depth > deepestSample || len(members) == 0 && (m.Value("type") == nil || is&Object == 0) {
+	if depth > maxSampleDepth || len(members) == 0 && (m.Value("type") == nil || is&Object == 0) {
 		return values
 	}
 	all := g.object(m, depth, func(string, bool) bool { return true })
 	least := g.object(m, depth, func(_ string, required bool) bool { return required })
 	values = append(values, all, least, jsonraw.With(least, "mcpc-other", json.RawMessage("1")), jsonraw.With(least, "mcpc-text", json.RawMessage(`"a"`)))
 	for _, one := range members {
-		near := g.near(one.Value, depth+1)
-		if len(near) > mostOfOne {
+		near := g.valuesNear(one.Value, depth+1)
+		if len(near) > maxValuesPerPart {
 			g.cut = true
 		}
 		values = append(values, jsonraw.Without(all, one.Name), jsonraw.With(nil, one.Name, near[0]), jsonraw.Without(least, one.Name))
-		for _, v := range near[:min(mostOfOne, len(near))] {
+		for _, v := range near[:min(maxValuesPerPart, len(near))] {
 			values = append(values, jsonraw.With(least, one.Name, v))
 		}
-		if len(values) > mostNearValues {
+		if len(values) > maxNearValues {
 			g.cut = true
 			break
 		}
@@ -155,8 +155,8 @@ func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessag
 }
 
 // many is an object of n members.
-func (g *sampler) many(n int) json.RawMessage {
-	if n > longestSample {
+func (g *sampler) objectOfSize(n int) json.RawMessage {
+	if n > maxSampleLength {
 		g.cut = true
 		n = 0
 	}

@@ -13,7 +13,7 @@ func TestSamplesAreTheSameTwice(t *testing.T) {
 	} {
 		one, _, _ := samples(json.RawMessage(p.a), json.RawMessage(p.b))
 		two, _, _ := samples(json.RawMessage(p.a), json.RawMessage(p.b))
-		if fmt.Sprint(one) != fmt.Sprint(two) || len(one) > mostSamples {
+		if fmt.Sprint(one) != fmt.Sprint(two) || len(one) > maxSamples {
 			t.Errorf("%s %s: %d and %d values", p.a, p.b, len(one), len(two))
 		}
 	}

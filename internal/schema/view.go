@@ -73,35 +73,35 @@ var ends = []string{"number-low", "number-high", "length-low", "length-high", "i
 
 // opaque are keywords that are compared as they are written: what a change of one means is
 // not derived from its words.
-var opaque = words("not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies contains " +
+var opaqueKeywords = wordSet("not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies contains " +
 	"minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema " +
 	"$dynamicRef $recursiveRef $dynamicAnchor $recursiveAnchor")
 
 // compared are the keywords that this package compares. Others are notes: JSON Schema takes an
 // unknown keyword for an annotation (2020-12 core, section 6.5).
-var compared = sync.OnceValue(func() map[string]bool {
-	all := words("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items prefixItems " +
+var comparedKeywords = sync.OnceValue(func() map[string]bool {
+	all := wordSet("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items prefixItems " +
 		"additionalItems anyOf oneOf allOf $ref")()
 	for name := range bounds {
 		all[name] = true
 	}
-	for name := range opaque() {
+	for name := range opaqueKeywords() {
 		all[name] = true
 	}
 	return all
 })
 
 // mostConjuncts bounds the schemas that hold together at one place.
-const mostConjuncts = 1000
+const maxConjuncts = 1000
 
 // look reads some parts as one view; false where there are too many, or too many bytes.
-func (c *comparison) look(all []part) (*view, bool) {
+func (c *comparison) readView(all []part) (*view, bool) {
 	v := &view{types: AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
 		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{}}
 	queue, followed := slices.Clone(all), map[string]bool{}
 	for i := 0; i < len(queue); i++ {
 		p := queue[i]
-		if !c.spend(len(p.raw)) || i > mostConjuncts {
+		if !c.spend(len(p.raw)) || i > maxConjuncts {
 			return v, false
 		}
 		members, err := jsonraw.Object(p.raw)
@@ -112,7 +112,7 @@ func (c *comparison) look(all []part) (*view, bool) {
 			continue
 		}
 		for _, m := range members {
-			c.fold(v, p.member(m.Name, m.Value), m.Name, members)
+			c.addKeyword(v, p.member(m.Name, m.Value), m.Name, members)
 		}
 		for _, one := range conjuncts(p, members) {
 			ref, is := jsonraw.Text(one.raw)
@@ -122,7 +122,7 @@ func (c *comparison) look(all []part) (*view, bool) {
 			}
 			switch {
 			case !ok:
-				v.hide("$ref", jsonraw.List([]json.RawMessage{one.raw, c.whole(p.in)}))
+				v.addOpaque("$ref", jsonraw.List([]json.RawMessage{one.raw, c.documentHash(p.in)}))
 			case !is:
 				queue = append(queue, to)
 			case !followed[to.path]:
@@ -132,10 +132,10 @@ func (c *comparison) look(all []part) (*view, bool) {
 		}
 	}
 	v.finish()
-	return v, c.left > 0
+	return v, c.bytesLeft > 0
 }
 
-func (v *view) hide(keyword string, value json.RawMessage) {
+func (v *view) addOpaque(keyword string, value json.RawMessage) {
 	v.opaque[keyword] = append(v.opaque[keyword], value)
 }
 
@@ -163,24 +163,24 @@ func sortUnique(all []json.RawMessage) []json.RawMessage {
 }
 
 // fold adds one keyword of a subschema to a view.
-func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) {
+func (c *comparison) addKeyword(v *view, p part, name string, beside jsonraw.Members) {
 	bound, isBound := bounds[name]
 	switch {
 	case name == "$ref" || name == "allOf": // look follows them
 	case name == "type":
 		is, ok := ParseTypes(p.raw)
 		if v.types &= is; !ok {
-			v.hide(name, jsonraw.Canonical(p.raw))
+			v.addOpaque(name, jsonraw.Canonical(p.raw))
 		}
 	case name == "enum" || name == "const":
-		v.limitTo(name, p.raw)
+		v.intersectEnum(name, p.raw)
 	case isBound && jsonraw.IsNumber(p.raw):
-		v.bound(bound.end, bound.upper, limit{string(p.raw), bound.exclusive, name, p.raw})
+		v.tighten(bound.end, bound.upper, limit{string(p.raw), bound.exclusive, name, p.raw})
 	case name == "uniqueItems" && TypeOf(p.raw) == Boolean:
 		v.unique = v.unique || string(p.raw) == "true"
 	case name == "pattern" || name == "format" || name == "multipleOf":
 		v.sets[name] = append(v.sets[name], jsonraw.Canonical(p.raw))
-	case c.object(v, p, name) || c.array(v, p, name, beside):
+	case c.addObjectKeyword(v, p, name) || c.addArrayKeyword(v, p, name, beside):
 	case name == "anyOf" || name == "oneOf":
 		items, _ := jsonraw.Array(p.raw)
 		g := group{keyword: name}
@@ -189,8 +189,8 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 		}
 		v.groups = append(v.groups, g)
 	case isVacuous(name, p.raw):
-	case opaque()[name] || isBound || name == "uniqueItems":
-		v.hide(name, c.written(p, name))
+	case opaqueKeywords()[name] || isBound || name == "uniqueItems":
+		v.addOpaque(name, c.canonicalKeyword(p, name))
 	default:
 		if v.notes[name] == nil && name != "$defs" && name != "definitions" {
 			v.notes[name] = p.raw
@@ -223,7 +223,7 @@ func isEmptyObject(value json.RawMessage) bool {
 }
 
 // object folds what is about the members of an object.
-func (c *comparison) object(v *view, p part, name string) bool {
+func (c *comparison) addObjectKeyword(v *view, p part, name string) bool {
 	switch name {
 	case "properties":
 		members, _ := jsonraw.Object(p.raw)
@@ -252,7 +252,7 @@ func (c *comparison) object(v *view, p part, name string) bool {
 
 // array folds what is about the items of an array: prefixItems and items, which before
 // 2020-12 were a list in items, and additionalItems.
-func (c *comparison) array(v *view, p part, name string, beside jsonraw.Members) bool {
+func (c *comparison) addArrayKeyword(v *view, p part, name string, beside jsonraw.Members) bool {
 	if name != "prefixItems" && name != "items" && name != "additionalItems" {
 		return false
 	}
@@ -276,37 +276,37 @@ func (c *comparison) array(v *view, p part, name string, beside jsonraw.Members)
 }
 
 // limitTo intersects the values that are right with a list of them.
-func (v *view) limitTo(name string, raw json.RawMessage) {
+func (v *view) intersectEnum(name string, raw json.RawMessage) {
 	values := []json.RawMessage{raw}
 	if name == "enum" {
 		values, _ = jsonraw.Array(raw)
 	}
 	values = sorted(values)
 	if v.enum != nil {
-		values = slices.DeleteFunc(values, func(value json.RawMessage) bool { return !has(v.enum, value) })
+		values = slices.DeleteFunc(values, func(value json.RawMessage) bool { return !containsSorted(v.enum, value) })
 	}
 	v.enum = values
 }
 
 // has looks for a value in a sorted list.
-func has(all []json.RawMessage, value json.RawMessage) bool {
+func containsSorted(all []json.RawMessage, value json.RawMessage) bool {
 	_, found := slices.BinarySearchFunc(all, value, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	return found
 }
 
 // bound keeps the tighter of two limits.
-func (v *view) bound(end string, upper bool, l limit) {
+func (v *view) tighten(end string, upper bool, l limit) {
 	if zero, ok := compareNumbers(l.number, "0"); end != "number-low" && !upper && ok && zero <= 0 {
 		return // a length of at least 0
 	}
 	old, there := v.limits[end]
-	if tighter, ok := order(old, l, upper); !there || ok && tighter > 0 {
+	if tighter, ok := compareLimits(old, l, upper); !there || ok && tighter > 0 {
 		v.limits[end] = l
 	}
 }
 
 // order is 1 where b is tighter than a, and -1 where it is looser.
-func order(a, b limit, upper bool) (int, bool) {
+func compareLimits(a, b limit, upper bool) (int, bool) {
 	n, ok := compareNumbers(b.number, a.number)
 	if upper {
 		n = -n
@@ -322,17 +322,17 @@ func order(a, b limit, upper bool) (int, bool) {
 
 // written is a keyword as it can be compared with another: with its references replaced, or
 // with the whole document where that is not possible.
-func (c *comparison) written(p part, name string) json.RawMessage {
-	w := inliner{open: map[string]bool{}, budget: &c.left}
+func (c *comparison) canonicalKeyword(p part, name string) json.RawMessage {
+	w := inliner{open: map[string]bool{}, budget: &c.bytesLeft}
 	w.keyword(p, name)
 	if w.failed {
-		return jsonraw.List([]json.RawMessage{jsonraw.Canonical(p.raw), c.whole(p.in)})
+		return jsonraw.List([]json.RawMessage{jsonraw.Canonical(p.raw), c.documentHash(p.in)})
 	}
 	return jsonraw.Canonical(w.b)
 }
 
 // whole returns the hash of all of a document, which stands for a reference that cannot be followed.
-func (c *comparison) whole(in *Document) json.RawMessage {
+func (c *comparison) documentHash(in *Document) json.RawMessage {
 	if c.hashes[in] == nil {
 		c.spend(len(in.Bytes()))
 		sum := sha256.Sum256(jsonraw.Canonical(in.Bytes()))

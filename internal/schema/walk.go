@@ -117,7 +117,7 @@ func (t *Tree) BadRefs() (bad []Ref) {
 			base, fragment, _ := strings.Cut(target, "#")
 			ref := Ref{At: n.At + "/" + keyword, Target: target}
 			switch {
-			case base != "" && !known(base, ids):
+			case base != "" && !isKnownBase(base, ids):
 				ref.External = true
 				bad = append(bad, ref)
 			case base != "" || len(ids) > 1 || fragment == "": // of an embedded resource
@@ -131,7 +131,7 @@ func (t *Tree) BadRefs() (bad []Ref) {
 	return bad
 }
 
-func known(base string, ids []string) bool {
+func isKnownBase(base string, ids []string) bool {
 	for _, id := range ids {
 		if id = strings.TrimSuffix(id, "#"); id == base || strings.HasSuffix(id, "/"+strings.TrimPrefix(base, "/")) {
 			return true
