@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// groups compares several anyOf and oneOf, or some with none, as they are written.
+// groups compares the canonical forms of several anyOf and oneOf.
 func (c *comparison) groups(was, is *view, at place) []Difference {
 	a, b := c.identities(was.groups), c.identities(is.groups)
 	if equalJSON(a, b) {
@@ -29,24 +29,30 @@ func (c *comparison) identities(all []group) json.RawMessage {
 	return jsonraw.List(sortUnique(written))
 }
 
-// identity is what an alternative says, or how it is written where its references have no end.
+// identity returns the canonical form of an alternative: with references replaced by their targets,
+// or as written if this is impossible.
 func (c *comparison) identity(alternative []part) json.RawMessage {
-	if one, ok := inline(alternative, &c.bytesLeft); ok {
-		return one
+	if inlined, ok := inline(alternative, &c.bytesLeft); ok {
+		return inlined
 	}
 	return jsonraw.Canonical(joined(alternative))
 }
 
-// alternatives compares two lists of which one has to hold. It pairs equal ones, then those of one name, then the
-// last two, then those whose types only the two have in common.
+// alternatives compares the alternatives of two groups. It pairs equal alternatives, then
+// alternatives with the same name, then the last on each side, then alternatives that share a type
+// with no other.
 func (c *comparison) alternatives(was, is group, at place) (local []Difference) {
 	a, b := was.alternatives, is.alternatives
 	if was.keyword != is.keyword && was.keyword != "" && is.keyword != "" && len(a)+len(b) > 2 {
-		local = append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: jsonraw.Quote(was.keyword), Is: jsonraw.Quote(is.keyword)})
+		local = append(local, Difference{
+			Kind: "undecided", Pointer: at.pointer, Name: at.name,
+			Was: jsonraw.Quote(was.keyword), Is: jsonraw.Quote(is.keyword),
+		})
 	}
 	to := func(i, j int) place {
 		next := at.to(at.pointer, at.name)
-		if next.silent = was.keyword == "" || is.keyword == ""; is.keyword != "" {
+		next.silent = was.keyword == "" || is.keyword == ""
+		if is.keyword != "" {
 			next.pointer = jsonraw.Pointer(at.pointer, is.keyword) + part{}.item(j, nil).path
 		} else {
 			next.pointer = jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path
@@ -54,7 +60,7 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		return next
 	}
 	pairs, restA, restB := pairEqual(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
-	// Alternatives that are a reference are named by their definition, then by the title that they or it have.
+	// The name of an alternative is its definition's name if it is a reference, or else its title.
 	definition := func(alternative []part) json.RawMessage {
 		if len(alternative) != 1 {
 			return nil
@@ -84,24 +90,31 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		c.walk(a[p[0]], b[p[1]], to(p[0], p[1]))
 	}
 	if len(restA) > 0 && len(restB) > 0 && !disjoint {
-		return append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: joinedAt(a, restA), Is: joinedAt(b, restB)})
+		return append(local, Difference{
+			Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: joinedAt(a, restA), Is: joinedAt(b, restB),
+		})
 	}
 	for _, i := range restA {
-		pointer := jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path
-		local = append(local, Difference{Kind: "alternative-removed", Pointer: pointer, Name: at.name, Was: joined(a[i])})
+		local = append(local, Difference{
+			Kind: "alternative-removed", Name: at.name, Was: joined(a[i]),
+			Pointer: jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path,
+		})
 	}
 	for _, j := range restB {
-		local = append(local, Difference{Kind: "alternative-added", Pointer: to(0, j).pointer, Name: at.name, Is: joined(b[j])})
+		local = append(local, Difference{
+			Kind: "alternative-added", Name: at.name, Is: joined(b[j]), Pointer: to(0, j).pointer,
+		})
 	}
 	return local
 }
 
+// joinedAt returns the alternatives at some indexes as a JSON array.
 func joinedAt(all [][]part, at []int) json.RawMessage {
 	return jsonraw.ListOf(at, func(i int) json.RawMessage { return joined(all[i]) })
 }
 
-// meant follows a part that consists of a reference, apart from notes. It also returns the name of the definition,
-// "" if there is no reference.
+// resolveAlias follows a part that consists of a single reference, apart from notes. It also
+// returns the name of the definition, "" without a reference.
 func (c *comparison) resolveAlias(p part) (to part, name string) {
 	for range maxVisits {
 		members, _ := jsonraw.Object(p.raw)
@@ -123,23 +136,26 @@ func (c *comparison) resolveAlias(p part) (to part, name string) {
 	return p, name
 }
 
-// constrains reports whether an object has a keyword that says which values are right, beside $ref and allOf.
+// constrains reports whether an object has a keyword, except $ref and allOf, that affects which
+// values are valid.
 func constrains(members jsonraw.Members) bool {
 	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
 		return m.Name != "$ref" && m.Name != "allOf" && !noteKeywords()[m.Name] && comparedKeywords()[m.Name]
 	})
 }
 
-// mostTypePairs bounds the pairs of alternatives whose types are compared.
+// maxTypePairs bounds the pairs of alternatives that pairTypes compares.
 const maxTypePairs = 10_000
 
-// pairTypes pairs alternatives that have a type in common with exactly one of the other side, as the object in
-// [object, null] and in [object]. It reports whether those that are left have no type in common.
+// pairTypes pairs alternatives that share a type with exactly one alternative of the other side,
+// such as the object in [object, null] and in [object]. disjoint is set if the rest of the
+// alternatives share no type.
 func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, restA, restB []int, disjoint bool) {
 	if len(inA)*len(inB) == 0 || len(inA)*len(inB) > maxTypePairs {
 		return nil, inA, inB, false
 	}
-	typesA, typesB := c.typesOf(a, inA), c.typesOf(b, inB)
+	typesA := c.typesOf(a, inA)
+	typesB := c.typesOf(b, inB)
 	taken := map[int]bool{}
 	for i, one := range typesA {
 		j, only := overlap(one, typesB)
@@ -158,17 +174,18 @@ func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, r
 			restB = append(restB, inB[j])
 		}
 	}
-	disjoint = true
-	typesA, typesB = c.typesOf(a, restA), c.typesOf(b, restB)
-	for _, t := range typesB {
-		for _, other := range typesA {
-			disjoint = disjoint && t&other == 0
-		}
+	var leftA, leftB Types
+	for _, t := range c.typesOf(a, restA) {
+		leftA |= t
 	}
-	return pairs, restA, restB, disjoint
+	for _, t := range c.typesOf(b, restB) {
+		leftB |= t
+	}
+	return pairs, restA, restB, leftA&leftB == 0
 }
 
-// overlap returns the index of the only set that shares a type with t, and whether there is exactly one.
+// overlap returns the index of the only set in all that shares a type with t. only is false if
+// several sets or none do.
 func overlap(t Types, all []Types) (at int, only bool) {
 	n := 0
 	for i, other := range all {
@@ -180,12 +197,13 @@ func overlap(t Types, all []Types) (at int, only bool) {
 	return at, n == 1
 }
 
-// typesOf returns the types of the values that some alternatives accept; all types for one that cannot be read.
-func (c *comparison) typesOf(all [][]part, some []int) []Types {
-	found := make([]Types, len(some))
-	for i, at := range some {
+// typesOf returns the types that the alternatives at some indexes accept. An unreadable alternative
+// has all types.
+func (c *comparison) typesOf(all [][]part, indexes []int) []Types {
+	found := make([]Types, len(indexes))
+	for i, index := range indexes {
 		found[i] = AllTypes
-		if v, ok := c.readView(all[at]); ok {
+		if v, ok := c.readView(all[index]); ok {
 			found[i] = v.types
 		}
 	}
@@ -200,15 +218,16 @@ func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []stri
 	return keys
 }
 
-// pair brings together the indexes of equal keys, in order. The empty key equals nothing.
+// pairEqual pairs the indexes of equal keys, in order. An empty key equals no other.
 func pairEqual(n, m int, a, b []string) (pairs [][2]int, restA, restB []int) {
-	all := func(n int) (is []int) {
-		for i := range n {
-			is = append(is, i)
+	indexes := func(n int) []int {
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
 		}
-		return is
+		return all
 	}
-	return pairByKey(all(n), all(m), a, b)
+	return pairByKey(indexes(n), indexes(m), a, b)
 }
 
 func pairByKey(inA, inB []int, a, b []string) (pairs [][2]int, restA, restB []int) {
@@ -218,11 +237,15 @@ func pairByKey(inA, inB []int, a, b []string) (pairs [][2]int, restA, restB []in
 	}
 	taken := map[int]bool{}
 	for _, i := range inA {
-		if js := free[a[i]]; a[i] != "" && len(js) > 0 {
-			pairs, free[a[i]], taken[js[0]] = append(pairs, [2]int{i, js[0]}), js[1:], true
-		} else {
+		key := a[i]
+		if key == "" || len(free[key]) == 0 {
 			restA = append(restA, i)
+			continue
 		}
+		j := free[key][0]
+		free[key] = free[key][1:]
+		taken[j] = true
+		pairs = append(pairs, [2]int{i, j})
 	}
 	for _, j := range inB {
 		if !taken[j] {

@@ -12,38 +12,39 @@ import (
 
 // A Difference is one place at which two schemas differ.
 type Difference struct {
-	// Kind is what differs: "type-narrowed", "enum-added", "member-removed-closed" …
+	// Kind is the sort of difference, such as "type-narrowed", "enum-added" or
+	// "member-removed-closed".
 	Kind string
-	// Pointer is a JSON pointer from the root of the schema, along properties and items as a
-	// caller sees them: a place behind a reference has the pointer of the place that refers.
+	// Pointer is a JSON pointer from the root of the schema along properties and items, as a caller
+	// sees them. For a schema behind a reference it is the pointer of the reference.
 	Pointer string
 	// Name is the place as a path of members: "", "address.street", "tags[]".
 	Name string
-	// Was and Is are the values of the keyword; nil where there is none.
+	// Was and Is are the values of the keyword, or nil.
 	Was, Is json.RawMessage
-	// Note says more about Was and Is: the values that were removed, an example.
+	// Note explains Was and Is, such as the removed values or an example.
 	Note string
 }
 
-// Compile makes a function of a schema that reports whether the schema accepts a value.
+// Compile returns a function that reports whether a schema accepts a value.
 type Compile func(schema []byte) (accepts func(value []byte) (bool, error), err error)
 
 // A Budget bounds the work of all comparisons that share it.
 type Budget struct {
-	// Bytes is how many bytes of schemas may be read, a byte once at each depth.
+	// Bytes is how many bytes of schemas may be read. A byte counts once per depth.
 	Bytes int
-	// Forms is how many times two forms may be tried with generated values.
+	// Forms is how many pairs of schemas may be tried with generated values.
 	Forms int
 }
 
-// Options are what a comparison may use. Budget is required; without Compile no two forms are
-// found to be equivalent by trying them.
+// Options configure a comparison. Budget is required. Without Compile, schemas are never tried with
+// generated values.
 type Options struct {
 	Compile Compile
 	Budget  *Budget
 }
 
-// Limits of one pair of schemas.
+// Limits of one comparison.
 const (
 	maxCompareBytes = 16 << 20
 	maxCompareDepth = 64
@@ -52,17 +53,17 @@ const (
 type comparison struct {
 	options   Options
 	bytesLeft int             // bytes
-	open      map[string]bool // pairs of places that are being compared
-	visits    map[string]int  // how often each was
+	open      map[string]bool // the pairs of places being compared
+	visits    map[string]int  // how often each pair was compared
 	stopped   bool
-	// hashes are those of whole documents.
+	// hashes caches documentHash.
 	hashes map[*Document]json.RawMessage
-	// sameDefs is set where both schemas have the same definitions.
+	// sameDefs is set if both schemas have the same definitions.
 	sameDefs    bool
 	differences []Difference
 }
 
-// place is where the comparison is. silent leaves out the notes of this place.
+// A place is the current position of a comparison. silent suppresses differences between notes.
 type place struct {
 	pointer, name string
 	depth         int
@@ -75,14 +76,16 @@ func (at place) to(pointer, name string) place {
 	return place{pointer: pointer, name: name, depth: at.depth + 1}
 }
 
-// Compare gives the differences between two schemas; none where they are the same JSON. Where
-// two that are not the same have none, the only one is "equivalent-form".
+// Compare returns the differences between two schemas: nil if their JSON is equal, or a single
+// "equivalent-form" if only their form differs.
 func Compare(a, b json.RawMessage, o Options) []Difference {
 	if equalJSON(a, b) {
 		return nil
 	}
-	c := &comparison{options: o, bytesLeft: min(maxCompareBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{},
-		hashes: map[*Document]json.RawMessage{}}
+	c := &comparison{
+		options: o, bytesLeft: min(maxCompareBytes, o.Budget.Bytes), open: map[string]bool{},
+		visits: map[string]int{}, hashes: map[*Document]json.RawMessage{},
+	}
 	start := c.bytesLeft
 	c.sameDefs = true
 	for _, name := range []string{"$defs", "definitions"} {
@@ -98,7 +101,7 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 	return c.differences
 }
 
-// spend takes bytes from the budget; false where it is used up.
+// spend takes bytes from the budget and reports whether any are left.
 func (c *comparison) spend(n int) bool {
 	c.bytesLeft -= n + 16
 	return c.bytesLeft > 0
@@ -112,12 +115,11 @@ func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage
 	c.differences = append(c.differences, d)
 }
 
-// mostVisits is at how many places the difference between two schemas that many references
-// lead to is reported.
+// maxVisits bounds how often a pair of schemas that many references share is reported.
 const maxVisits = 8
 
-// walk compares what holds at one place, and then what is below it. A pair of schemas within
-// itself is not compared again, which ends cycles.
+// walk compares two conjunctions at one place, then their members and items. It does not compare a
+// pair again inside of itself, which ends cycles.
 func (c *comparison) walk(a, b []part, at place) {
 	if c.unchanged(a, b) {
 		return
@@ -153,9 +155,13 @@ func (c *comparison) walk(a, b []part, at place) {
 		return
 	}
 	local := values(was, is, at)
-	for _, name := range sortedNames(was.opaque, is.opaque) { // the keywords whose effect is not derived
-		if a, b := was.opaque[name], is.opaque[name]; !equalLists(a, b) {
-			local = append(local, Difference{Kind: "undecided", Pointer: at.keyword(name), Name: at.name, Was: singleOrList(a), Is: singleOrList(b)})
+	for _, name := range sortedNames(was.opaque, is.opaque) {
+		a, b := was.opaque[name], is.opaque[name]
+		if !equalLists(a, b) {
+			local = append(local, Difference{
+				Kind: "undecided", Pointer: at.keyword(name), Name: at.name,
+				Was: singleOrList(a), Is: singleOrList(b),
+			})
 		}
 	}
 	if len(was.groups) == 1 && len(is.groups) == 1 {
@@ -173,8 +179,8 @@ func (c *comparison) walk(a, b []part, at place) {
 	}
 }
 
-// unchanged reports parts that are the same bytes, and refer to nothing but definitions that
-// are the same. It is a short cut: what it leaves out has no difference.
+// unchanged reports whether the parts are byte for byte equal and refer only to equal definitions.
+// It saves the comparison of schemas without a difference.
 func (c *comparison) unchanged(a, b []part) bool {
 	return slices.EqualFunc(a, b, func(x, y part) bool {
 		if !bytes.Equal(x.raw, y.raw) {
@@ -185,14 +191,14 @@ func (c *comparison) unchanged(a, b []part) bool {
 	})
 }
 
-// references counts the references in a schema, and those of them that lead to a definition;
-// in doubt there are more of the first.
+// references counts all references in a schema, and the references to a definition. It may count
+// too many in all, but never too few.
 func references(raw json.RawMessage) (all, local int) {
 	all = bytes.Count(raw, []byte(`Ref"`)) + bytes.Count(raw, []byte(`$ref"`)) + bytes.Count(raw, []byte(`\u`))
 	return all, bytes.Count(raw, []byte(`"$ref":"#/$defs/`)) + bytes.Count(raw, []byte(`"$ref":"#/definitions/`))
 }
 
-// settled replaces parts that are a reference and nothing else by what they lead to.
+// replaceAliases replaces parts that consist of a single reference by its target.
 func (c *comparison) replaceAliases(all []part) []part {
 	all = slices.Clone(all)
 	for i := range all {
@@ -220,8 +226,8 @@ func paths(all []part) string {
 	return b.String()
 }
 
-// lone reports that one side is nothing but anyOf or oneOf, and the other has neither: then
-// the other is compared as if it were the one alternative.
+// alternativeAgainstPlain reports whether one side consists of a single anyOf or oneOf and the
+// other has neither. It then returns both as groups: the other side becomes the only alternative.
 func alternativeAgainstPlain(was *view, a []part, is *view, b []part) (bool, [2]group) {
 	switch {
 	case len(was.groups) == 1 && len(is.groups) == 0 && was.plain():
@@ -232,7 +238,7 @@ func alternativeAgainstPlain(was *view, a []part, is *view, b []part) (bool, [2]
 	return false, [2]group{}
 }
 
-// inherit takes the notes of the only alternative that is not null: [a schema, null] has the notes of that schema.
+// inheritNotes adds the notes of the only alternative that is not null to v.
 func (c *comparison) inheritNotes(v *view) {
 	if len(v.groups) == 0 {
 		return
@@ -257,13 +263,14 @@ func (c *comparison) inheritNotes(v *view) {
 	}
 }
 
-// plain reports a view without a constraint of its own beside its groups.
+// plain reports whether the view has no constraints except its groups.
 func (v *view) plain() bool {
 	return v.types == AllTypes && v.enum == nil && !v.unique && !v.closed &&
 		len(v.limits)+len(v.sets)+len(v.members)+len(v.required)+len(v.extra)+len(v.prefix)+len(v.items)+len(v.opaque) == 0
 }
 
-// judge adds the differences of one place, or that they are but one of form.
+// addLocal adds the differences of one place. It adds "equivalent-form" instead if generated values
+// show no difference.
 func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	if len(local) == 0 {
 		return
@@ -275,10 +282,13 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 		return
 	}
 	for _, d := range local {
-		// One more alternative of oneOf rejects what it has in common with the others.
-		added, removed := d.Kind == "alternative-added", d.Kind == "alternative-removed"
-		if strings.Contains(d.Pointer[len(at.pointer):], "/oneOf/") && (added && (!tried.tried || tried.lost != "") || removed && (!tried.tried || tried.gained != "")) {
-			d.Kind = "undecided"
+		// A further alternative of oneOf rejects the values that it shares with the others.
+		if strings.Contains(d.Pointer[len(at.pointer):], "/oneOf/") {
+			mayReject := d.Kind == "alternative-added" && (!tried.tried || tried.lost != "")
+			mayAccept := d.Kind == "alternative-removed" && (!tried.tried || tried.gained != "")
+			if mayReject || mayAccept {
+				d.Kind = "undecided"
+			}
 		}
 		if d.Kind == "undecided" {
 			d.Note = cmp.Or(tried.lost, tried.gained)
@@ -287,7 +297,7 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	}
 }
 
-// joined is a conjunction as one JSON value, for showing.
+// joined returns a conjunction as one JSON value for display, or nil for an empty conjunction.
 func joined(all []part) json.RawMessage {
 	switch len(all) {
 	case 0:
@@ -302,7 +312,7 @@ func joined(all []part) json.RawMessage {
 	return jsonraw.With(nil, "allOf", jsonraw.List(raws))
 }
 
-// notes compares what does not say which values are right.
+// notes compares the keywords that do not affect which values are valid.
 func (c *comparison) notes(was, is *view, at place) {
 	for _, name := range sortedNames(was.notes, is.notes) {
 		a, b := was.notes[name], is.notes[name]
@@ -322,6 +332,7 @@ func (c *comparison) notes(was, is *view, at place) {
 	}
 }
 
+// changeSuffix returns the last part of a difference's kind. Either value may be nil.
 func changeSuffix(a, b json.RawMessage) string {
 	switch {
 	case a == nil:

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A part is one subschema: its bytes, and its JSON pointer in the document.
+// A part is one subschema: its bytes and its JSON pointer in the document.
 type part struct {
 	in   *Document
 	raw  json.RawMessage
@@ -26,21 +26,22 @@ func (p part) item(i int, value json.RawMessage) part {
 	return part{p.in, value, p.path + "/" + strconv.Itoa(i)}
 }
 
-// refer follows a reference within the document. It reports false for one that leads elsewhere or to nothing.
+// refer follows a reference within the document. It returns false if the reference has no target
+// there.
 func (p part) refer(ref string) (part, bool) {
 	to, ok := p.in.Resolve(ref)
 	return part{in: p.in, raw: to.Raw, path: to.Path}, ok
 }
 
 var (
-	// asSet are the arrays whose order means nothing.
+	// unorderedKeywords have arrays whose order has no meaning.
 	unorderedKeywords = wordSet("required type enum")
-	// notes are keywords that do not say which values are right.
-	noteKeywords = wordSet("title description default examples deprecated readOnly writeOnly $comment $schema $id id $anchor $vocabulary " +
-		"$defs definitions format")
+	// noteKeywords do not affect which values are valid.
+	noteKeywords = wordSet("title description default examples deprecated readOnly writeOnly $comment $schema $id id " +
+		"$anchor $vocabulary $defs definitions format")
 )
 
-// words returns a set of words, which is made when it is first used.
+// wordSet returns a function that splits the text into a set of words on first use.
 func wordSet(text string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		all := map[string]bool{}
@@ -51,12 +52,12 @@ func wordSet(text string) func() map[string]bool {
 	})
 }
 
-// mostInlined bounds the bytes of a schema whose references were replaced by what they lead to.
+// maxInlinedBytes bounds a schema after its references were replaced by their targets.
 const maxInlinedBytes = 64 << 10
 
-// inline writes the conjunction of some parts as one schema of its own, in canonical form,
-// without notes and with each reference replaced by its target. false where that has no end,
-// is too large, or a reference leads nowhere.
+// inline writes the conjunction of some parts as one self-contained schema in canonical form,
+// without notes. It returns false if a reference is circular or has no target, or if the schema is
+// too large.
 func inline(all []part, budget *int) (json.RawMessage, bool) {
 	w := inliner{open: map[string]bool{}, budget: budget}
 	if len(all) == 1 {
@@ -72,9 +73,10 @@ func inline(all []part, budget *int) (json.RawMessage, bool) {
 	return jsonraw.Canonical(w.b), !w.failed
 }
 
+// An inliner writes a schema and replaces each reference by its target.
 type inliner struct {
 	b      []byte
-	open   map[string]bool // the references that are being followed
+	open   map[string]bool // the references being followed
 	failed bool
 	budget *int
 }
@@ -87,7 +89,10 @@ func (w *inliner) comma(i int) {
 
 func (w *inliner) schema(p part) {
 	*w.budget -= len(p.raw)
-	if w.failed = w.failed || len(w.b) > maxInlinedBytes || *w.budget < 0; w.failed {
+	if len(w.b) > maxInlinedBytes || *w.budget < 0 {
+		w.failed = true
+	}
+	if w.failed {
 		w.b = append(w.b, "true"...)
 		return
 	}
@@ -97,7 +102,7 @@ func (w *inliner) schema(p part) {
 		return
 	}
 	all := conjuncts(p, members)
-	if len(all) == 1 && !constrains(members) { // a reference and what it refers to are one schema
+	if len(all) == 1 && !constrains(members) { // a reference alone equals its target
 		w.target(p, all[0])
 		return
 	}
@@ -127,8 +132,10 @@ func (w *inliner) schema(p part) {
 	w.b = append(w.b, '}')
 }
 
-// conjuncts are the items of allOf, and the value of $ref: they hold beside the other members.
-func conjuncts(p part, members jsonraw.Members) (all []part) {
+// conjuncts returns the items of allOf and the value of $ref. All of them apply in addition to the
+// schema's other keywords.
+func conjuncts(p part, members jsonraw.Members) []part {
+	var all []part
 	if ref, ok := members.Get("$ref"); ok {
 		all = append(all, p.member("$ref", ref))
 	}
@@ -139,7 +146,7 @@ func conjuncts(p part, members jsonraw.Members) (all []part) {
 	return all
 }
 
-// target writes one conjunct: a schema, or what a reference leads to.
+// target writes one conjunct: a schema, or a reference's target.
 func (w *inliner) target(p, one part) {
 	ref, is := jsonraw.Text(one.raw)
 	if !is {
@@ -185,7 +192,7 @@ func (w *inliner) keyword(p part, name string) {
 	}
 }
 
-// sorted gives values in canonical form, in order and each once.
+// sorted returns the values in canonical form, in order, without duplicates.
 func sorted(items []json.RawMessage) []json.RawMessage {
 	all := make([]json.RawMessage, 0, len(items))
 	for _, item := range items {

@@ -12,18 +12,17 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Example gives a small value that should satisfy a schema: the required members,
-// with the values that the schema itself names (const, examples, default, enum) or
-// else simple ones within its limits. It is a guess: a caller validates it before it
-// is shown. Any schema gets a value, in bounded time.
+// Example returns a small value that should satisfy a schema: the required members, with values
+// that the schema names (const, examples, default, enum) or simple values within its limits. The
+// value may be invalid; the caller validates it. Any schema gets a value, in bounded time.
 func Example(schema json.RawMessage) json.RawMessage {
 	m := generator{left: 2000}
 	return m.value(New(schema).Schema(), "", 0)
 }
 
-// Placeholder returns arguments for a tool of which no valid example is known: the
-// required members, else all, at most 100, with values that the user fills in. The
-// result is not JSON: each value is the bare word VALUE.
+// Placeholder returns arguments for a tool without a valid example: at most 100 of the required
+// members, or of all members if none is required. The result is not JSON: each value is the bare
+// word VALUE, for the user to replace.
 func Placeholder(schema json.RawMessage) json.RawMessage {
 	properties := New(schema).Schema().Properties()
 	if slices.ContainsFunc(properties, func(p Property) bool { return p.Required }) {
@@ -39,7 +38,7 @@ func Placeholder(schema json.RawMessage) json.RawMessage {
 	return o.Bytes()
 }
 
-// generator makes values; left bounds how many.
+// A generator makes example values. left bounds how many.
 type generator struct{ left int }
 
 const (
@@ -48,9 +47,10 @@ const (
 	maxMakeText  = 1024
 )
 
-// value makes one of s for the member called name.
+// value returns a value of s for the member called name.
 func (m *generator) value(s Schema, name string, depth int) json.RawMessage {
-	if m.left--; m.left < 0 || depth > maxMakeDepth || s.doc.Exhausted() {
+	m.left--
+	if m.left < 0 || depth > maxMakeDepth || s.doc.Exhausted() {
 		return json.RawMessage("null")
 	}
 	s = withAlternative(s)
@@ -81,14 +81,14 @@ func (m *generator) value(s Schema, name string, depth int) json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// list has one item even where none is asked for, because a call with an empty list
-// rarely shows anything.
+// list returns an array. It has an item even if none is required, because a call with an empty
+// array rarely shows anything.
 func (m *generator) list(s Schema, depth int) json.RawMessage {
 	first := s.List("prefixItems")
 	item, _ := s.Item()
-	least := count(s.First("minItems"), 0)
-	n := max(least, 1)
-	if least == 0 && item.IsCircular() {
+	minItems := count(s.First("minItems"), 0)
+	n := max(minItems, 1)
+	if minItems == 0 && item.IsCircular() {
 		n = 0
 	}
 	var items []json.RawMessage
@@ -102,15 +102,17 @@ func (m *generator) list(s Schema, depth int) json.RawMessage {
 	return jsonraw.List(items)
 }
 
-// withAlternative gives s with one alternative of its anyOf or oneOf as a part of its
-// allOf: the first that is not null and can be followed.
+// withAlternative returns s with one alternative of its anyOf or oneOf added to its allOf: the
+// first that is not null and can be resolved.
 func withAlternative(s Schema) Schema {
 	options := s.Alternatives()
 	if len(options) == 0 {
 		return s
 	}
 	usable := func(o Schema) bool { return !o.IsCircular() && o.Unresolved == "" }
-	i := slices.IndexFunc(options, func(o Schema) bool { return usable(o) && !slices.Equal(o.Types(), []string{"null"}) })
+	i := slices.IndexFunc(options, func(o Schema) bool {
+		return usable(o) && !slices.Equal(o.Types(), []string{"null"})
+	})
 	if i < 0 {
 		i = max(slices.IndexFunc(options, usable), 0)
 	}
@@ -119,30 +121,31 @@ func withAlternative(s Schema) Schema {
 	return s
 }
 
-// proposals are the values that a schema names itself, the surest first.
+// proposals returns the values that a schema itself names, the most reliable first.
 func proposals(s Schema) (values []json.RawMessage) {
 	for _, keyword := range []string{"const", "examples", "example", "default", "enum"} {
-		switch raw := s.First(keyword); {
-		case raw == nil:
-		case keyword == "examples" || keyword == "enum":
+		raw := s.First(keyword)
+		if keyword == "examples" || keyword == "enum" {
 			values = append(values, s.doc.array(raw)...)
-		default:
+		} else if raw != nil {
 			values = append(values, raw)
 		}
 	}
 	return values
 }
 
-// kindOf is the type to make: the first declared one that is not null, or what the
-// keywords speak of.
+// kindOf returns the type to generate: the first declared type that is not null, or the type that
+// the other keywords apply to.
 func kindOf(s Schema, types []string) string {
 	for _, t := range types {
 		if t != "null" || len(types) == 1 {
 			return t
 		}
 	}
-	for _, hint := range [][2]string{{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"},
-		{"minimum", "number"}, {"exclusiveMinimum", "number"}, {"maximum", "number"}, {"multipleOf", "number"}} {
+	for _, hint := range [][2]string{
+		{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"},
+		{"minimum", "number"}, {"exclusiveMinimum", "number"}, {"maximum", "number"}, {"multipleOf", "number"},
+	} {
 		if s.First(hint[0]) != nil {
 			return hint[1]
 		}
@@ -150,19 +153,22 @@ func kindOf(s Schema, types []string) string {
 	return "string"
 }
 
-// sampleTexts are texts for the formats that JSON Schema names, and for members whose name
-// says what they hold.
+// sampleTexts are examples for the formats of JSON Schema, and for words in members' names.
 var sampleTexts = []struct{ format, word, text string }{
-	{"date-time", "", "2026-01-31T12:00:00Z"}, {"date", "date", "2026-01-31"}, {"time", "", "12:00:00Z"}, {"duration", "", "P1D"},
-	{"email", "email", "user@example.com"}, {"hostname", "", "example.com"}, {"ipv4", "", "192.0.2.1"}, {"ipv6", "", "2001:db8::1"},
+	{"date-time", "", "2026-01-31T12:00:00Z"}, {"date", "date", "2026-01-31"},
+	{"time", "", "12:00:00Z"}, {"duration", "", "P1D"},
+	{"email", "email", "user@example.com"}, {"hostname", "", "example.com"},
+	{"ipv4", "", "192.0.2.1"}, {"ipv6", "", "2001:db8::1"},
 	{"uri", "uri", "https://example.com/"}, {"url", "url", "https://example.com/"}, {"uri-reference", "", "/a"},
 	{"uuid", "", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"}, {"byte", "", "YQ=="},
 	{"", "path", "."}, {"", "language", "en"}, {"", "city", "Paris"}, {"", "location", "Paris"},
 }
 
 func sampleText(s Schema, name string) string {
-	least, most := count(s.First("minLength"), 0), count(s.First("maxLength"), maxMakeText)
-	format, name := s.Text("format"), strings.ToLower(name)
+	minLength := count(s.First("minLength"), 0)
+	maxLength := count(s.First("maxLength"), maxMakeText)
+	format := s.Text("format")
+	name = strings.ToLower(name)
 	var texts []string
 	for _, c := range sampleTexts {
 		if c.format != "" && c.format == format {
@@ -173,10 +179,10 @@ func sampleText(s Schema, name string) string {
 	}
 	pattern, err := regexp.Compile(s.Text("pattern"))
 	for _, text := range append(texts, "example", "1", "a", "A", "aa", "AA") {
-		if short := least - utf8.RuneCountInString(text); short > 0 {
+		if short := minLength - utf8.RuneCountInString(text); short > 0 {
 			text += strings.Repeat(text[len(text)-1:], min(short, maxMakeText))
 		}
-		text = text[:min(len(text), most)] // all of them are ASCII
+		text = text[:min(len(text), maxLength)] // all texts are ASCII
 		if err == nil && pattern.MatchString(text) {
 			return text
 		}
@@ -184,13 +190,17 @@ func sampleText(s Schema, name string) string {
 	return "example"
 }
 
-// sampleNumber takes the first of some simple numbers that the limits allow. In draft 4
-// exclusiveMinimum is a flag next to minimum, from draft 6 on a number.
+// sampleNumber returns the first of some simple numbers that the limits allow. In draft 4
+// exclusiveMinimum is a flag next to minimum, from draft 6 on it is a number.
 func sampleNumber(s Schema) json.RawMessage {
 	bound := func(name, exclusive string, none float64) (raw json.RawMessage, limit float64, open bool) {
-		raw, limit, open = s.First(name), none, string(s.First(exclusive)) == "true"
-		if _, ok := jsonraw.Float(s.First(exclusive)); ok {
-			raw, open = s.First(exclusive), true
+		raw = s.First(name)
+		limit = none
+		flag := s.First(exclusive)
+		open = string(flag) == "true"
+		if _, ok := jsonraw.Float(flag); ok {
+			raw = flag
+			open = true
 		}
 		if v, ok := jsonraw.Float(raw); ok {
 			limit = v
@@ -203,12 +213,18 @@ func sampleNumber(s Schema) json.RawMessage {
 	if !stepped || step <= 0 {
 		step = 1
 	}
-	for _, n := range []float64{1, step, 0, low, high, step * math.Ceil(low/step), step * math.Floor(high/step), low + 1, high - 1, (low + high) / 2} {
-		switch {
-		case math.IsInf(n, 0), !(n >= low && n <= high), n == low && lowOpen, n == high && highOpen, stepped && n/step != math.Trunc(n/step):
-		case n == low:
+	for _, n := range []float64{
+		1, step, 0, low, high, step * math.Ceil(low/step), step * math.Floor(high/step),
+		low + 1, high - 1, (low + high) / 2,
+	} {
+		inRange := n >= low && n <= high && !(n == low && lowOpen) && !(n == high && highOpen)
+		if math.IsInf(n, 0) || !inRange || stepped && n/step != math.Trunc(n/step) {
+			continue
+		}
+		switch n {
+		case low:
 			return lowest // with all of its digits
-		case n == high:
+		case high:
 			return highest
 		default:
 			return strconv.AppendFloat(nil, n, 'f', -1, 64)
@@ -217,7 +233,7 @@ func sampleNumber(s Schema) json.RawMessage {
 	return json.RawMessage("1")
 }
 
-// count is a small natural number, or other.
+// count reads a natural number, or returns other.
 func count(raw json.RawMessage, other int) int {
 	if n, err := strconv.Atoi(string(raw)); err == nil && n >= 0 {
 		return n

@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// The keywords whose values hold subschemas, of all dialects together: HoldOne a schema, HoldList a list of schemas,
-// HoldMap an object of schemas by name.
+// The keywords of all dialects whose values contain subschemas: HoldOne a single schema, HoldList a
+// list of schemas, HoldMap an object of schemas by name.
 var (
 	HoldOne = []string{
 		"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
@@ -20,8 +20,8 @@ var (
 	HoldMap  = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 
-// Subschemas returns the values that stand directly in a decoded schema where subschemas do, by their JSON pointers
-// from it, in an order that is the same each time.
+// Subschemas iterates over the direct subschemas of a decoded schema and their JSON pointers
+// relative to it. The order is the same each time.
 func Subschemas(members map[string]any) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, keyword := range HoldOne {

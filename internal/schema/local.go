@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// values compares which values two views accept: their types, enums, limits, divisors, and
-// whether an object is closed.
+// values compares the constraints on the value itself: types, enums, limits, divisors, and whether
+// an object is closed.
 func values(was, is *view, at place) (all []Difference) {
 	add := func(kind, keyword string, a, b json.RawMessage, note string) {
 		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: a, Is: b, Note: note}
@@ -20,9 +20,10 @@ func values(was, is *view, at place) (all []Difference) {
 		}
 		all = append(all, d)
 	}
-	lost, gained := was.types&^is.types, is.types&^was.types
+	lost := was.types &^ is.types
+	gained := is.types &^ was.types
 	switch {
-	case was.enum != nil && is.enum != nil: // the values say it
+	case was.enum != nil && is.enum != nil: // the enums' differences imply the types'
 	case lost != 0 && gained != 0:
 		add("type-changed", "type", rawTypes(was.types), rawTypes(is.types), "")
 	case lost != 0:
@@ -37,15 +38,20 @@ func values(was, is *view, at place) (all []Difference) {
 	}
 	divisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
 	if was.unique != is.unique && shared&Array != 0 {
-		add("count"+tightenedSuffix(is.unique), "uniqueItems", boolJSON(was.unique), boolJSON(is.unique), "uniqueItems "+string(boolJSON(is.unique)))
+		now := boolJSON(is.unique)
+		add("count"+tightenedSuffix(is.unique), "uniqueItems", boolJSON(was.unique), now, "uniqueItems "+string(now))
 	}
 	if was.closed != is.closed && shared&Object != 0 {
-		add(map[bool]string{true: "closed", false: "opened"}[is.closed], "additionalProperties", boolJSON(!was.closed), boolJSON(!is.closed), "")
+		kind := "opened"
+		if is.closed {
+			kind = "closed"
+		}
+		add(kind, "additionalProperties", boolJSON(!was.closed), boolJSON(!is.closed), "")
 	}
 	return all
 }
 
-// rawTypes returns a set as the keyword type has it; nil for all types.
+// rawTypes returns a set as a value of the keyword "type", or nil for all types.
 func rawTypes(t Types) json.RawMessage {
 	names := t.Names()
 	switch {
@@ -73,7 +79,7 @@ func tightenedSuffix(is bool) string {
 
 type adder func(kind, keyword string, a, b json.RawMessage, note string)
 
-// enums compares two lists of values; nil is every value.
+// enums compares two lists of values. nil allows every value.
 func enums(a, b []json.RawMessage, add adder) {
 	list := func(values []json.RawMessage) json.RawMessage {
 		if values == nil {
@@ -85,22 +91,22 @@ func enums(a, b []json.RawMessage, add adder) {
 		return slices.DeleteFunc(slices.Clone(all), func(v json.RawMessage) bool { return containsSorted(values, v) })
 	}
 	switch {
-	case a == nil && b == nil:
+	case a == nil && b == nil: // equal
 	case a == nil:
 		add("enum-removed", "enum", nil, list(b), "a value other than "+names(b))
 	case b == nil:
 		add("enum-added", "enum", list(a), nil, "a value other than "+names(a))
 	default:
-		if gone := without(a, b); len(gone) > 0 {
-			add("enum-removed", "enum", list(a), list(b), names(gone))
+		if removed := without(a, b); len(removed) > 0 {
+			add("enum-removed", "enum", list(a), list(b), names(removed))
 		}
-		if more := without(b, a); len(more) > 0 {
-			add("enum-added", "enum", list(a), list(b), names(more))
+		if added := without(b, a); len(added) > 0 {
+			add("enum-added", "enum", list(a), list(b), names(added))
 		}
 	}
 }
 
-// names are values in a sentence, ten of them at most.
+// names lists at most ten values for a sentence.
 func names(values []json.RawMessage) string {
 	var shown []string
 	for _, v := range values[:min(10, len(values))] {
@@ -112,7 +118,7 @@ func names(values []json.RawMessage) string {
 	return strings.Join(shown, ", ")
 }
 
-// plainNumber writes a number of the canonical form as people do, unless that takes many zeros.
+// plainNumber writes a canonical number without an exponent, unless this takes many zeros.
 func plainNumber(v json.RawMessage) json.RawMessage {
 	n, ok := parseNumber(string(v))
 	if !ok || !jsonraw.IsNumber(v) || n.magnitude > 21 || n.magnitude < -5 {
@@ -120,7 +126,8 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 	}
 	point := int(n.magnitude)
 	text := strings.Repeat("0", max(0, 1-point)) + n.digits + strings.Repeat("0", max(0, point-len(n.digits)))
-	if point = max(1, point); point < len(text) {
+	point = max(1, point)
+	if point < len(text) {
 		text = text[:point] + "." + text[point:]
 	}
 	if n.sign < 0 {
@@ -129,7 +136,7 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// limits compares one end of a range, where the values are of a type that it is about.
+// limits compares one end of a range, if the shared types include the one it limits.
 func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	was, inA := limitAt(a, end, shared)
 	is, inB := limitAt(b, end, shared)
@@ -161,10 +168,10 @@ func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	}
 }
 
-// limitAt returns one end of a range. The largest whole number that programs exchange exactly (RFC 8259, section 6) is no
-// limit: generators of schemas write it for each integer.
-func limitAt(limits map[string]limit, end string, shared Types) (l limit, ok bool) {
-	l, ok = limits[end]
+// limitAt returns one end of a range, if it is limited. The largest integer that programs exchange
+// exactly (RFC 8259, section 6) does not count: schema generators write it for every integer.
+func limitAt(limits map[string]limit, end string, shared Types) (limit, bool) {
+	l, ok := limits[end]
 	largest := largestInteger
 	if end == "number-low" {
 		largest = "-" + largest
@@ -212,7 +219,7 @@ func divisors(a, b []json.RawMessage, shared Types, add adder) {
 	}
 }
 
-// one is the only value of a list, or the list.
+// singleOrList returns the only value of a list, or the list as JSON, or nil for an empty list.
 func singleOrList(all []json.RawMessage) json.RawMessage {
 	switch len(all) {
 	case 0:
@@ -223,8 +230,8 @@ func singleOrList(all []json.RawMessage) json.RawMessage {
 	return jsonraw.ListOf(all, plainNumber)
 }
 
-// sets compares patterns and formats. Whether one pattern is narrower than another is not
-// derived, nor tried: generated values rarely match a pattern.
+// sets compares patterns and formats. It does not decide which of two patterns is narrower:
+// generated values rarely match a pattern.
 func (c *comparison) sets(was, is *view, at place) {
 	for _, name := range []string{"pattern", "format"} {
 		if a, b := was.sets[name], is.sets[name]; !equalLists(a, b) && was.types&is.types&String != 0 {
@@ -233,7 +240,7 @@ func (c *comparison) sets(was, is *view, at place) {
 	}
 }
 
-// either gives the names of two maps, sorted.
+// sortedNames returns the keys of two maps, sorted.
 func sortedNames[T any](a, b map[string]T) []string {
 	names := map[string]bool{}
 	for name := range a {
@@ -245,12 +252,13 @@ func sortedNames[T any](a, b map[string]T) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// members compares the members of an object, in the order of their names.
+// members compares the members of an object, sorted by name.
 func (c *comparison) members(was, is *view, at place) {
 	for _, name := range sortedNames(memberNames(was), memberNames(is)) {
 		a, inA := was.members[name]
 		b, inB := is.members[name]
-		inA, inB = inA || was.required[name], inB || is.required[name]
+		inA = inA || was.required[name]
+		inB = inB || is.required[name]
 		to := at.to(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
 		switch {
 		case !inA && is.required[name]:
@@ -264,7 +272,7 @@ func (c *comparison) members(was, is *view, at place) {
 		case was.required[name] && !is.required[name]:
 			c.add(to, "member-optional", "", nil, nil)
 		}
-		// A member that is not listed has to be what other members have to be.
+		// The schemas of other members (extra) apply to a member that is not listed.
 		switch {
 		case inA && inB:
 			c.walk(a, b, to)
@@ -286,7 +294,7 @@ func closedSuffix(v *view) string {
 	return ""
 }
 
-// orTrue is a conjunction as JSON, and true where there is none.
+// orTrue returns a conjunction as JSON, or true for an empty one.
 func orTrue(all []part) json.RawMessage {
 	if raw := joined(all); raw != nil {
 		return raw
@@ -294,7 +302,7 @@ func orTrue(all []part) json.RawMessage {
 	return json.RawMessage("true")
 }
 
-// listed are the members that a view names.
+// memberNames returns the members that a view declares or requires.
 func memberNames(v *view) map[string]bool {
 	names := map[string]bool{}
 	for name := range v.members {
@@ -306,10 +314,11 @@ func memberNames(v *view) map[string]bool {
 	return names
 }
 
-// items compares the items of an array: those that have a schema of their own, then the rest.
+// items compares the items of an array: the ones in prefixItems, then the rest.
 func (c *comparison) items(was, is *view, at place) {
 	for i := range max(len(was.prefix), len(is.prefix)) {
-		c.walk(was.itemAt(i), is.itemAt(i), at.to(part{path: at.keyword("prefixItems")}.item(i, nil).path, fmt.Sprintf("%s[%d]", at.name, i)))
+		pointer := part{path: at.keyword("prefixItems")}.item(i, nil).path
+		c.walk(was.itemAt(i), is.itemAt(i), at.to(pointer, fmt.Sprintf("%s[%d]", at.name, i)))
 	}
 	if len(was.items) > 0 || len(is.items) > 0 {
 		c.walk(was.items, is.items, at.to(at.keyword("items"), at.name+"[]"))

@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// compareNumbers orders two JSON numbers without rounding; false where an exponent is too
-// large to be one. It takes time by the number of digits, not by the size of the number.
+// compareNumbers compares two JSON numbers exactly. It returns false if an exponent is too large.
+// Its time depends on the number of digits, not on the numbers' magnitude.
 func compareNumbers(x, y string) (int, bool) {
 	a, okA := parseNumber(x)
 	b, okB := parseNumber(y)
@@ -20,11 +20,14 @@ func compareNumbers(x, y string) (int, bool) {
 	if a.sign != b.sign || a.sign == 0 {
 		return cmp.Compare(a.sign, b.sign), true
 	}
-	// 0.DIGITS times ten to the magnitude, without zeros at either end of DIGITS: their order
-	// is that of the texts.
-	return a.sign * cmp.Or(cmp.Compare(a.magnitude, b.magnitude), strings.Compare(a.digits, b.digits)), true
+	if a.magnitude != b.magnitude {
+		return a.sign * cmp.Compare(a.magnitude, b.magnitude), true
+	}
+	return a.sign * strings.Compare(a.digits, b.digits), true
 }
 
+// A number is the sign times 0.DIGITS times ten to the magnitude. DIGITS have no zeros at either
+// end, so they compare as texts.
 type number struct {
 	sign      int
 	digits    string
@@ -32,24 +35,24 @@ type number struct {
 }
 
 func parseNumber(text string) (number, bool) {
-	digits, exponent, plain := strings.Cut(jsonraw.PlainNumber(text), "e")
+	mantissa, exponent, ok := strings.Cut(jsonraw.PlainNumber(text), "e")
 	power, err := strconv.ParseInt(exponent, 10, 64)
-	if !plain || err != nil {
+	if !ok || err != nil {
 		return number{}, false
 	}
-	n := number{sign: 1}
-	if n.digits, plain = strings.CutPrefix(digits, "-"); plain {
-		n.sign = -1
+	sign := 1
+	digits, negative := strings.CutPrefix(mantissa, "-")
+	if negative {
+		sign = -1
 	}
-	if n.digits == "0" {
+	if digits == "0" {
 		return number{}, true
 	}
-	n.magnitude = power + int64(len(n.digits))
-	return n, true
+	return number{sign: sign, digits: digits, magnitude: power + int64(len(digits))}, true
 }
 
-// multiple reports whether x is a multiple of y; known is false where the numbers are too
-// large to divide.
+// multiple reports whether x is a multiple of y. known is false if the numbers are too large to
+// divide.
 func multiple(x, y string) (is, known bool) {
 	a, okA := rational(x)
 	b, okB := rational(y)
@@ -59,7 +62,7 @@ func multiple(x, y string) (is, known bool) {
 	return a.Quo(a, b).IsInt(), true
 }
 
-// rational is a number of at most 40 digits between 1e-40 and 1e40.
+// rational parses a number of at most 40 digits between 1e-40 and 1e40.
 func rational(text string) (*big.Rat, bool) {
 	n, ok := parseNumber(text)
 	if !ok || len(n.digits) > 40 || n.magnitude > 40 || n.magnitude < -40 {

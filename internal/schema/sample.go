@@ -8,42 +8,45 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// mostSamples is how many values two forms are tried with at most.
+// maxSamples bounds how many values two schemas are tried with.
 const maxSamples = 200
 
-// A trial is what trying two forms found.
+// A trial is the outcome of trying two schemas with generated values.
 type trial struct {
-	// tried is set where all values were answered by both, and same where the answers were alike.
-	tried, same bool
-	// lost and gained are sentences with a value that only the first accepts, and only the
-	// second; "" where none was found.
+	// tried is set if both schemas were tried with all values and accept at least one.
+	tried bool
+	// same is set if both schemas accept the same values.
+	same bool
+	// lost describes a value that only the first schema accepts, gained one that only the
+	// second accepts; "" if there is no such value.
 	lost, gained string
 }
 
-// try gives both conjunctions the same generated values. They are the same where both answer
-// alike to all of them and accept at least one. Where it could not be tried, they are not.
-func (c *comparison) trySamples(a, b []part) (t trial) {
+// trySamples validates the same generated values with both conjunctions. It returns the zero
+// trial if this is impossible or exceeds the budget.
+func (c *comparison) trySamples(a, b []part) trial {
 	if c.options.Compile == nil || c.options.Budget.Forms <= 0 {
-		return t
+		return trial{}
 	}
 	c.options.Budget.Forms--
 	was, okA := inline(a, &c.bytesLeft)
 	is, okB := inline(b, &c.bytesLeft)
 	if !okA || !okB {
-		return t
+		return trial{}
 	}
 	values, all, work := samples(was, is)
-	// A validator looks at no more than each part of a schema for each value.
+	// A validator reads each part of a schema at most once per value.
 	cost := work + (len(was)+len(is))*(len(values)+20)
 	if cost > c.bytesLeft/2 {
-		return t
+		return trial{}
 	}
 	c.bytesLeft -= cost
 	before, errA := c.options.Compile(inDialect(was, a))
 	after, errB := c.options.Compile(inDialect(is, b))
 	if errA != nil || errB != nil {
-		return t
+		return trial{}
 	}
+	var t trial
 	accepted := 0
 	for _, v := range values {
 		wasRight, errA := before(v)
@@ -65,11 +68,12 @@ func (c *comparison) trySamples(a, b []part) (t trial) {
 	return t
 }
 
-// rarely are keywords that generated values meet by chance only.
-var rarelyMatched = wordSet("pattern patternProperties propertyNames contains minContains maxContains dependentSchemas unevaluatedItems " +
-	"unevaluatedProperties contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef")
+// rarelyMatched are keywords that generated values match only by chance.
+var rarelyMatched = wordSet("pattern patternProperties propertyNames contains minContains maxContains dependentSchemas " +
+	"unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef")
 
-// untried gives what a schema says with such keywords, at any depth.
+// rarelyMatchedParts returns the keywords in rarelyMatched that a schema has at any depth, with
+// their values.
 func rarelyMatchedParts(schema json.RawMessage) json.RawMessage {
 	var all []json.RawMessage
 	var walk func(raw json.RawMessage)
@@ -91,7 +95,7 @@ func rarelyMatchedParts(schema json.RawMessage) json.RawMessage {
 	return jsonraw.List(sortUnique(all))
 }
 
-// inDialect is an inlined schema in the dialect of its document.
+// inDialect adds the document's "$schema" to an inlined schema.
 func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 	if len(all) > 0 && len(schema) > 0 && schema[0] == '{' {
 		if dialect := jsonraw.First(all[0].in.Bytes(), "$schema"); dialect != nil {
@@ -101,20 +105,20 @@ func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 	return schema
 }
 
-// samples returns values that are near the border of what the schemas accept: typical ones, the values of enums, both
-// sides of each limit, objects with each member and without it, and one of each type. They are the same for the same
-// schemas. all is false if there would be more than mostSamples, or ones too large to write; work is how many bytes were
-// read.
-func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, work int) {
+// samples returns values at the limits of what the schemas accept: typical values, enums, both
+// sides of each limit, objects with and without each member, and a value of each type. The same
+// schemas always get the same values. complete is false if values were left out because there
+// were too many or they were too large; work is how many bytes were read.
+func samples(schemas ...json.RawMessage) (values []json.RawMessage, complete bool, work int) {
 	seen := map[string]bool{}
-	all = true
+	complete = true
 	add := func(v json.RawMessage) {
 		if key := string(jsonraw.Canonical(v)); !seen[key] {
 			seen[key] = true
 			if len(values) < maxSamples {
 				values = append(values, v)
 			} else {
-				all = false
+				complete = false
 			}
 		}
 	}
@@ -126,35 +130,39 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, wo
 		for _, v := range g.valuesNear(s, 0) {
 			add(v)
 		}
-		all = all && !g.cut
+		complete = complete && !g.cut
 		work += g.work
 	}
-	return values, all, work
+	return values, complete, work
 }
 
-// kinds has values of each type.
-var kinds = []string{"null", "true", "false", "0", "1", "-1", "0.5", "2", `""`, `"a"`, `"abc"`, `"A 1-é"`, "[]", "[1]", `["a"]`, "{}", `{"mcpc":1}`}
+// kinds are simple values of each type.
+var kinds = []string{
+	"null", "true", "false", "0", "1", "-1", "0.5", "2", `""`, `"a"`, `"abc"`, `"A 1-é"`,
+	"[]", "[1]", `["a"]`, "{}", `{"mcpc":1}`,
+}
 
 type sampler struct {
-	// cut is set where a value was left out.
+	// cut is set if a value was left out.
 	cut bool
-	// work counts the bytes of the schemas that were looked at.
+	// work counts the bytes of schemas that were read.
 	work int
 }
 
-// How large generated values get.
+// Limits of generated values.
 const (
 	maxSampleDepth   = 4
 	maxSampleLength  = 2000 // characters, items
-	maxValuesPerPart = 24   // values of one member or item that are tried within its holder
+	maxValuesPerPart = 24   // values of one member or item tried within its object or array
 	maxNearValues    = 400
 	maxSampleWork    = 1 << 20
 )
 
-// near gives values near the border of a schema, the most typical first.
+// valuesNear returns values at the limits of a schema, the most typical first. There is always one.
 func (g *sampler) valuesNear(schema json.RawMessage, depth int) (values []json.RawMessage) {
 	m, err := jsonraw.Object(schema)
-	if g.work += len(schema) + 64; err != nil || depth > maxSampleDepth || g.work > maxSampleWork {
+	g.work += len(schema) + 64
+	if err != nil || depth > maxSampleDepth || g.work > maxSampleWork {
 		g.cut = g.cut || err == nil
 		return []json.RawMessage{json.RawMessage(`"a"`)}
 	}
@@ -182,7 +190,7 @@ func list(m jsonraw.Members, name string) []json.RawMessage {
 	return items
 }
 
-// branches are the schemas that hold at the same place, or may.
+// branches returns the schemas that apply, or may apply, to the same value.
 func branches(m jsonraw.Members) (all []json.RawMessage) {
 	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
 		all = append(all, list(m, name)...)
@@ -195,7 +203,7 @@ func branches(m jsonraw.Members) (all []json.RawMessage) {
 	return all
 }
 
-// small is a keyword that is a small number; otherwise is what stands for one that is not there.
+// smallNumber reads a keyword as a number of at most 1<<30, or returns otherwise if it has none.
 func smallNumber(m jsonraw.Members, name string, otherwise int) int {
 	n, err := strconv.ParseFloat(string(m.Value(name)), 64)
 	if err != nil || n < 0 {
@@ -204,7 +212,7 @@ func smallNumber(m jsonraw.Members, name string, otherwise int) int {
 	return int(min(n, 1<<30))
 }
 
-// text is a text of n different characters.
+// textOfLength returns a string of n characters, no two neighbors alike.
 func (g *sampler) textOfLength(n int) json.RawMessage {
 	if n > maxSampleLength {
 		g.cut = true
@@ -222,7 +230,7 @@ func (g *sampler) texts(m jsonraw.Members) (values []json.RawMessage) {
 	return values
 }
 
-// numbers are on, below and above each limit, and some multiples of a divisor near them.
+// numbers returns values on and around each limit, and multiples of the divisor near the limits.
 func (g *sampler) numbers(m jsonraw.Members) (values []json.RawMessage) {
 	var near []float64
 	limits := []float64{}

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// array is a list of n items, whose last one is the value number k near its schema.
+// array returns a list of n items. The last item is the value with index k near its schema.
 func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
 	if n > maxSampleLength || depth > maxSampleDepth {
 		g.cut = true
@@ -22,7 +22,7 @@ func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
 		case i == n-1 && k > 0:
 			v = near[k%len(near)]
 		case i > 0 && i < len(near):
-			v = near[i] // so that not all items are equal
+			v = near[i] // avoid equal items
 		}
 		items = append(items, v)
 	}
@@ -45,13 +45,15 @@ func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 
 func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	is, _ := ParseTypes(m.Value("type"))
-	about := slices.ContainsFunc([]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"}, func(name string) bool {
-		return m.Value(name) != nil
-	})
-	if !about && (m.Value("type") == nil || is&Array == 0) || depth > maxSampleDepth {
+	limitsArrays := slices.ContainsFunc(
+		[]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"},
+		func(name string) bool { return m.Value(name) != nil })
+	if !limitsArrays && (m.Value("type") == nil || is&Array == 0) || depth > maxSampleDepth {
 		return nil
 	}
-	for _, n := range []int{0, 1, 2, smallNumber(m, "minItems", 1) - 1, smallNumber(m, "minItems", 1), smallNumber(m, "maxItems", 1), smallNumber(m, "maxItems", 1) + 1} {
+	minItems := smallNumber(m, "minItems", 1)
+	maxItems := smallNumber(m, "maxItems", 1)
+	for _, n := range []int{0, 1, 2, minItems - 1, minItems, maxItems, maxItems + 1} {
 		if n >= 0 {
 			values = append(values, g.array(m, depth, n, 0))
 		}
@@ -62,7 +64,7 @@ func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage
 	return append(values, json.RawMessage(`["a","a"]`), json.RawMessage(`[1,1]`))
 }
 
-// object has the members that wanted picks, each with the most typical value.
+// object returns an object of the members that wanted selects, each with its most typical value.
 func (g *sampler) object(m jsonraw.Members, depth int, wanted func(name string, required bool) bool) json.RawMessage {
 	if depth > maxSampleDepth {
 		g.cut = true
@@ -78,8 +80,8 @@ func (g *sampler) object(m jsonraw.Members, depth int, wanted func(name string, 
 	return jsonraw.Append(json.RawMessage("{}"), out...)
 }
 
-// flat are the members that a schema and its branches name, each once, and those that one of
-// them requires.
+// allMembers returns the members that a schema and its branches name, without duplicates, and the
+// names that any of them requires.
 func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required map[string]bool) {
 	required = m.Words("required")
 	members, _ = jsonraw.Object(m.Value("properties"))
@@ -106,7 +108,8 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 			}
 		}
 	}
-	seen, kept := map[string]bool{}, members[:0]
+	seen := map[string]bool{}
+	kept := members[:0]
 	for _, one := range members {
 		if !seen[one.Name] {
 			seen[one.Name] = true
@@ -121,8 +124,8 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 	return kept, required
 }
 
-// objects are without and with each member, with each value near its schema, and with a member
-// that no schema names.
+// objects returns objects with and without each member, with each value near the member's schema,
+// and with a member that no schema names.
 func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	members, _ := allMembers(m, 0)
 	is, _ := ParseTypes(m.Value("type"))
@@ -135,16 +138,19 @@ func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessag
 		return values
 	}
 	all := g.object(m, depth, func(string, bool) bool { return true })
-	least := g.object(m, depth, func(_ string, required bool) bool { return required })
-	values = append(values, all, least, jsonraw.With(least, "mcpc-other", json.RawMessage("1")), jsonraw.With(least, "mcpc-text", json.RawMessage(`"a"`)))
+	required := g.object(m, depth, func(_ string, required bool) bool { return required })
+	values = append(values, all, required,
+		jsonraw.With(required, "mcpc-other", json.RawMessage("1")),
+		jsonraw.With(required, "mcpc-text", json.RawMessage(`"a"`)))
 	for _, one := range members {
 		near := g.valuesNear(one.Value, depth+1)
 		if len(near) > maxValuesPerPart {
 			g.cut = true
 		}
-		values = append(values, jsonraw.Without(all, one.Name), jsonraw.With(nil, one.Name, near[0]), jsonraw.Without(least, one.Name))
+		values = append(values,
+			jsonraw.Without(all, one.Name), jsonraw.With(nil, one.Name, near[0]), jsonraw.Without(required, one.Name))
 		for _, v := range near[:min(maxValuesPerPart, len(near))] {
-			values = append(values, jsonraw.With(least, one.Name, v))
+			values = append(values, jsonraw.With(required, one.Name, v))
 		}
 		if len(values) > maxNearValues {
 			g.cut = true
@@ -154,7 +160,7 @@ func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessag
 	return values
 }
 
-// many is an object of n members.
+// objectOfSize returns an object of n members.
 func (g *sampler) objectOfSize(n int) json.RawMessage {
 	if n > maxSampleLength {
 		g.cut = true

@@ -1,12 +1,13 @@
-// Package schema reads JSON Schemas as data: what a reference leads to, which types, members and alternatives a schema
-// declares, where its subschemas stand, and an example of a value. It checks no values; package validate does.
+// Package schema reads JSON Schemas as data: it resolves references, lists the types, members,
+// alternatives and subschemas that a schema declares, and generates example values. It does not
+// validate values; package validate does.
 //
-// Compare compares two schemas by what they accept: it names each place at which one is narrower or wider than the
-// other, with $ref and allOf resolved. It does not know whether a schema is for arguments or results, nor which
-// difference matters.
+// Compare reports each place at which one schema accepts fewer or more values than another. It
+// resolves $ref and allOf. It does not know whether a schema describes arguments or results, or
+// which differences matter.
 //
-// Schemas come from strangers. Nothing is fetched, a budget bounds the bytes that are parsed for a document or a
-// comparison, and a comparison that exceeds it has the difference "too-complex".
+// Schemas are untrusted input. The package fetches nothing. A budget bounds the bytes parsed for
+// a document or a comparison; a comparison that exceeds it reports the difference "too-complex".
 package schema
 
 import (
@@ -19,29 +20,29 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A Document is a JSON Schema with the means to follow its own references.
+// A Document is a JSON Schema that can resolve its own references.
 type Document struct {
 	root     json.RawMessage
 	budget   *int
 	resolved map[string]Place
-	// objects are the members of the objects through which references led, by pointer.
+	// objects caches the parsed objects on the way to a reference's target, by JSON pointer.
 	objects map[string]map[string]json.RawMessage
 	anchors map[string]Place
 }
 
-// A Place is a value in a document and its JSON pointer. Raw is nil if there is none.
+// A Place is a value in a document and its JSON pointer. Raw is nil if the value does not exist.
 type Place struct {
 	Raw  json.RawMessage
 	Path string
 }
 
-// New returns a document with a budget of its own, in proportion to its size.
+// New returns a document with its own parsing budget, in proportion to its size.
 func New(root json.RawMessage) *Document {
 	budget := min(64*len(root)+1<<20, 64<<20)
 	return WithBudget(root, &budget)
 }
 
-// WithBudget returns a document that takes the bytes it parses from a budget that the caller shares.
+// WithBudget returns a document that charges the bytes it parses to a budget shared by the caller.
 func WithBudget(root json.RawMessage, budget *int) *Document {
 	return &Document{root: root, budget: budget}
 }
@@ -49,9 +50,10 @@ func WithBudget(root json.RawMessage, budget *int) *Document {
 // Bytes returns the whole document.
 func (d *Document) Bytes() json.RawMessage { return d.root }
 
-// Exhausted reports whether the budget is used up: what was read is not the whole.
+// Exhausted reports whether the budget is used up, so that reads may be incomplete.
 func (d *Document) Exhausted() bool { return *d.budget <= 0 }
 
+// charge takes the bytes of raw from the budget and reports whether any budget is left.
 func (d *Document) charge(raw []byte) bool {
 	*d.budget -= len(raw) + 64
 	return *d.budget > 0
@@ -73,8 +75,8 @@ func (d *Document) array(raw json.RawMessage) []json.RawMessage {
 	return items
 }
 
-// Resolve follows a reference within the document: "#" and a JSON pointer or the name of an anchor. It reports false
-// for a reference that leads out of the document or to nothing.
+// Resolve follows a reference within the document: "#" and a JSON pointer or an anchor name. It
+// returns false if the reference leaves the document or its target does not exist.
 func (d *Document) Resolve(ref string) (Place, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -119,7 +121,8 @@ func (d *Document) pointer(path string) Place {
 	return at
 }
 
-// step returns a member of an object or an item of an array; nil if there is none. Each object is parsed once.
+// step returns a member of an object or an item of an array, or nil. It parses each object only
+// once.
 func (d *Document) step(at Place, name string) json.RawMessage {
 	if members, known := d.objects[at.Path]; known {
 		return members[name]
@@ -149,24 +152,23 @@ func (d *Document) step(at Place, name string) json.RawMessage {
 	return byName[name]
 }
 
-// A Schema is one schema of a document, its reference followed.
+// A Schema is one schema of a document, with its reference resolved.
 type Schema struct {
 	doc *Document
 	Raw json.RawMessage
-	// members are the schema's own, before those of the schema that it refers
-	// to, so that the nearer one is found first.
+	// members are the schema's own keywords, followed by those in the schema it refers to. The
+	// first match is therefore the schema's own.
 	members jsonraw.Members
-	// refs are the references that led here, the outermost first.
+	// refs are the references that were followed to reach the schema, the outermost first.
 	refs []string
-	// Unresolved is a reference that leads nowhere within the document.
+	// Unresolved is a reference without a target in the document.
 	Unresolved string
 }
 
-// Schema opens the document's root, which a reference "#" leads to.
+// Schema opens the document's root, the target of "#".
 func (d *Document) Schema() Schema { return d.open(d.root, []string{"#"}) }
 
-// maxRefs bounds a chain of references. A longer one goes in a circle, or is
-// written to tire its reader.
+// maxRefs bounds a chain of references. A longer chain is circular or malicious.
 const maxRefs = 32
 
 func (d *Document) open(raw json.RawMessage, refs []string) Schema {
@@ -195,24 +197,24 @@ func (d *Document) open(raw json.RawMessage, refs []string) Schema {
 	}
 }
 
-// At opens a schema that stands below s.
+// At opens a subschema of s.
 func (s Schema) At(raw json.RawMessage) Schema { return s.doc.open(raw, s.refs) }
 
-// Document returns the document of s.
+// Document returns the document that contains s.
 func (s Schema) Document() *Document { return s.doc }
 
-// Ref returns the last reference that led to s, "#" if there was none.
+// Ref returns the last reference followed to reach s, or "#".
 func (s Schema) Ref() string { return s.refs[len(s.refs)-1] }
 
-// IsCircular reports whether s was reached through a reference that led to itself.
+// IsCircular reports whether s was reached through a reference to itself.
 func (s Schema) IsCircular() bool {
 	return len(s.refs) > 1 && slices.Contains(s.refs[:len(s.refs)-1], s.Ref())
 }
 
-// Get returns a keyword of s, without what allOf adds to it; nil if it is absent.
+// Get returns a keyword of s, or nil if it is absent. It ignores allOf.
 func (s Schema) Get(name string) json.RawMessage { return s.members.Value(name) }
 
-// List returns the items of a keyword of s that is an array, else nil.
+// List returns the items of an array keyword of s, or nil for any other value.
 func (s Schema) List(name string) []json.RawMessage {
 	if raw := s.Get(name); len(raw) > 0 && raw[0] == '[' {
 		return s.doc.array(raw)
@@ -220,7 +222,7 @@ func (s Schema) List(name string) []json.RawMessage {
 	return nil
 }
 
-// parts are s and everything that its allOf adds to it.
+// parts returns s and the schemas of its allOf, recursively.
 func (s Schema) parts() []Schema {
 	parts := []Schema{s}
 	for _, raw := range s.List("allOf") {
@@ -232,7 +234,7 @@ func (s Schema) parts() []Schema {
 	return parts
 }
 
-// First returns a keyword of s, or of the first schema of its allOf that has it.
+// First returns a keyword of s, or of the first schema in its allOf that has it.
 func (s Schema) First(name string) json.RawMessage {
 	if raw := s.Get(name); raw != nil || s.Get("allOf") == nil {
 		return raw
@@ -245,21 +247,21 @@ func (s Schema) First(name string) json.RawMessage {
 	return nil
 }
 
-// Text returns a keyword that is a string, as First does; "" if there is none.
+// Text returns a string keyword, looked up like First, or "".
 func (s Schema) Text(name string) string {
 	text, _ := jsonraw.Text(s.First(name))
 	return text
 }
 
-// A Property is one member that an object may have.
+// A Property is one declared member of an object.
 type Property struct {
 	Name     string
 	Schema   Schema
 	Required bool
 }
 
-// Properties returns the members of s and of its allOf, in the order in which they
-// are declared; a required name that no schema declares comes last.
+// Properties returns the members that s and its allOf declare, in order of declaration. Required
+// names without a schema come last.
 func (s Schema) Properties() []Property {
 	var all []Property
 	place := map[string]int{}
@@ -268,7 +270,7 @@ func (s Schema) Properties() []Property {
 		members := part.Members("properties")
 		all = slices.Grow(all, len(members))
 		for _, m := range members {
-			if _, twice := place[m.Name]; !twice {
+			if _, declared := place[m.Name]; !declared {
 				place[m.Name] = len(all)
 				all = append(all, Property{Name: m.Name, Schema: part.At(m.Value)})
 			}
@@ -291,10 +293,10 @@ func (s Schema) Properties() []Property {
 	return all
 }
 
-// Members returns the members of a keyword of s that is an object, as "patternProperties".
+// Members returns the members of an object keyword of s, such as "patternProperties".
 func (s Schema) Members(name string) jsonraw.Members { return s.doc.object(s.Get(name)) }
 
-// Types returns the declared types of s, nil if there are none.
+// Types returns the declared types of s, or nil.
 func (s Schema) Types() []string {
 	raw := s.First("type")
 	if one, ok := jsonraw.Text(raw); ok {
@@ -309,7 +311,7 @@ func (s Schema) Types() []string {
 	return types
 }
 
-// Alternatives returns the schemas of oneOf, or else of anyOf.
+// Alternatives returns the schemas of oneOf, or of anyOf if oneOf is absent.
 func (s Schema) Alternatives() []Schema {
 	items := s.List("oneOf")
 	if items == nil {
@@ -322,7 +324,8 @@ func (s Schema) Alternatives() []Schema {
 	return all
 }
 
-// Item returns the schema of an array's items; what is said of single places (prefixItems) is left out.
+// Item returns the schema of an array's items, and false if it is not a single schema. It ignores
+// prefixItems.
 func (s Schema) Item() (Schema, bool) {
 	raw := s.First("items")
 	if len(raw) == 0 || raw[0] == '[' {

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Types is a set of JSON types. A number is a whole one or a fraction, so that "integer" is a
-// part of "number".
+// Types is a set of JSON types. A number is either whole or a fraction, so "integer" is a subset of
+// "number".
 type Types uint8
 
 // The types.
@@ -26,26 +26,26 @@ const (
 	AllTypes = Null | Boolean | Object | Array | Number | String
 )
 
-// typeNames are the words of the keyword type, in the order in which they are shown.
+// typeNames are the words of the keyword "type", in display order.
 var typeNames = []struct {
 	name string
-	is   Types
+	set  Types
 }{
 	{"object", Object}, {"array", Array}, {"string", String}, {"number", Number}, {"integer", Whole},
 	{"boolean", Boolean}, {"null", Null},
 }
 
-// TypeNamed returns the type that a word of the keyword type names, 0 if it names none.
+// TypeNamed returns the types that a word of the keyword "type" allows, or 0 for an unknown word.
 func TypeNamed(word string) Types {
 	for _, t := range typeNames {
 		if t.name == word {
-			return t.is
+			return t.set
 		}
 	}
 	return 0
 }
 
-// ParseTypes reads the keyword type. It returns AllTypes and false if a word names no type.
+// ParseTypes reads the keyword "type". It returns AllTypes and false for an unknown word.
 func ParseTypes(raw json.RawMessage) (all Types, ok bool) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
@@ -53,27 +53,27 @@ func ParseTypes(raw json.RawMessage) (all Types, ok bool) {
 	}
 	for _, item := range items {
 		word, _ := jsonraw.Text(item)
-		is := TypeNamed(word)
-		if is == 0 {
+		types := TypeNamed(word)
+		if types == 0 {
 			return AllTypes, false
 		}
-		all |= is
+		all |= types
 	}
 	return all, true
 }
 
-// Names returns the words for a set: "number" for all numbers, "integer" for the whole ones.
+// Names returns the words for a set: "number" for all numbers, "integer" for whole numbers only.
 func (t Types) Names() (names []string) {
 	for _, n := range typeNames {
-		if t&n.is == n.is {
+		if t&n.set == n.set {
 			names = append(names, n.name)
-			t &^= n.is
+			t &^= n.set
 		}
 	}
 	return names
 }
 
-// TypeOf returns the type of a JSON value, 0 for no value.
+// TypeOf returns the type of a JSON value, or 0 for an empty or invalid one.
 func TypeOf(raw json.RawMessage) Types {
 	if len(raw) == 0 {
 		return 0

@@ -12,25 +12,25 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A view is all that a conjunction of subschemas says about one place, with references
-// followed and allOf merged.
+// A view is the combined constraints of a conjunction of subschemas, with references resolved and
+// allOf merged.
 type view struct {
 	types  Types
-	enum   []json.RawMessage // canonical and sorted; nil where any value is right
+	enum   []json.RawMessage // canonical and sorted; nil allows all values
 	limits map[string]limit
 	unique bool
-	// sets are the patterns, formats and divisors that all hold.
+	// sets are the patterns, formats and divisors. A value has to match all of them.
 	sets map[string][]json.RawMessage
 
 	members  map[string][]part
 	required map[string]bool
 	closed   bool   // no other members
-	extra    []part // what other members have to be
+	extra    []part // the schemas of other members
 	prefix   [][]part
 	items    []part
 
 	groups []group
-	// opaque are keywords whose effect is not derived, in canonical form.
+	// opaque are keywords whose effect is not analyzed, in canonical form.
 	opaque map[string][]json.RawMessage
 	notes  map[string]json.RawMessage
 }
@@ -49,8 +49,8 @@ type group struct {
 	alternatives [][]part
 }
 
-// bounds are the keywords that are one end of a range. Two that have the same end bound the
-// same thing.
+// bounds are the keywords that limit one end of a range. Keywords with the same end limit the same
+// quantity.
 var bounds = map[string]struct {
 	kind, end        string
 	upper, exclusive bool
@@ -68,20 +68,21 @@ var bounds = map[string]struct {
 	"maxProperties":    {"count", "members-high", true, false, Object},
 }
 
-// ends are the ends of all bounds, in the order in which they are compared.
-var ends = []string{"number-low", "number-high", "length-low", "length-high", "items-low", "items-high", "members-low", "members-high"}
+// ends are the ends in bounds, in the order of their comparison.
+var ends = []string{
+	"number-low", "number-high", "length-low", "length-high", "items-low", "items-high", "members-low", "members-high",
+}
 
-// opaque are keywords that are compared as they are written: what a change of one means is
-// not derived from its words.
-var opaqueKeywords = wordSet("not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies contains " +
-	"minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema " +
+// opaqueKeywords are compared as they are written, because the effect of a change is not analyzed.
+var opaqueKeywords = wordSet("not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies " +
+	"contains minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema " +
 	"$dynamicRef $recursiveRef $dynamicAnchor $recursiveAnchor")
 
-// compared are the keywords that this package compares. Others are notes: JSON Schema takes an
-// unknown keyword for an annotation (2020-12 core, section 6.5).
+// comparedKeywords are the keywords that this package compares. Others are notes: JSON Schema
+// treats an unknown keyword as an annotation (2020-12 core, section 6.5).
 var comparedKeywords = sync.OnceValue(func() map[string]bool {
-	all := wordSet("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items prefixItems " +
-		"additionalItems anyOf oneOf allOf $ref")()
+	all := wordSet("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items " +
+		"prefixItems additionalItems anyOf oneOf allOf $ref")()
 	for name := range bounds {
 		all[name] = true
 	}
@@ -91,14 +92,19 @@ var comparedKeywords = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// mostConjuncts bounds the schemas that hold together at one place.
+// maxConjuncts bounds the subschemas that apply at one place.
 const maxConjuncts = 1000
 
-// look reads some parts as one view; false where there are too many, or too many bytes.
+// readView combines some parts into one view. It returns false if there are too many parts or
+// bytes.
 func (c *comparison) readView(all []part) (*view, bool) {
-	v := &view{types: AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
-		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{}}
-	queue, followed := slices.Clone(all), map[string]bool{}
+	v := &view{
+		types: AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{},
+		members: map[string][]part{}, required: map[string]bool{},
+		opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{},
+	}
+	queue := slices.Clone(all)
+	followed := map[string]bool{}
 	for i := 0; i < len(queue); i++ {
 		p := queue[i]
 		if !c.spend(len(p.raw)) || i > maxConjuncts {
@@ -114,20 +120,20 @@ func (c *comparison) readView(all []part) (*view, bool) {
 		for _, m := range members {
 			c.addKeyword(v, p.member(m.Name, m.Value), m.Name, members)
 		}
-		for _, one := range conjuncts(p, members) {
-			ref, is := jsonraw.Text(one.raw)
-			to, ok := one, true
-			if is {
-				to, ok = p.refer(ref)
+		for _, conjunct := range conjuncts(p, members) {
+			ref, isRef := jsonraw.Text(conjunct.raw)
+			if !isRef {
+				queue = append(queue, conjunct)
+				continue
 			}
-			switch {
-			case !ok:
-				v.addOpaque("$ref", jsonraw.List([]json.RawMessage{one.raw, c.documentHash(p.in)}))
-			case !is:
-				queue = append(queue, to)
-			case !followed[to.path]:
-				followed[to.path] = true
-				queue = append(queue, to)
+			target, ok := p.refer(ref)
+			if !ok {
+				v.addOpaque("$ref", jsonraw.List([]json.RawMessage{conjunct.raw, c.documentHash(p.in)}))
+				continue
+			}
+			if !followed[target.path] {
+				followed[target.path] = true
+				queue = append(queue, target)
 			}
 		}
 	}
@@ -139,7 +145,7 @@ func (v *view) addOpaque(keyword string, value json.RawMessage) {
 	v.opaque[keyword] = append(v.opaque[keyword], value)
 }
 
-// finish brings what says the same into one form.
+// finish brings equivalent constraints into one form.
 func (v *view) finish() {
 	if v.enum != nil {
 		kinds := Types(0)
@@ -162,14 +168,15 @@ func sortUnique(all []json.RawMessage) []json.RawMessage {
 	return slices.CompactFunc(all, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
-// fold adds one keyword of a subschema to a view.
-func (c *comparison) addKeyword(v *view, p part, name string, beside jsonraw.Members) {
+// addKeyword adds one keyword of a subschema to a view. siblings are all keywords of the subschema.
+func (c *comparison) addKeyword(v *view, p part, name string, siblings jsonraw.Members) {
 	bound, isBound := bounds[name]
 	switch {
-	case name == "$ref" || name == "allOf": // look follows them
+	case name == "$ref" || name == "allOf": // readView follows them
 	case name == "type":
-		is, ok := ParseTypes(p.raw)
-		if v.types &= is; !ok {
+		types, ok := ParseTypes(p.raw)
+		v.types &= types
+		if !ok {
 			v.addOpaque(name, jsonraw.Canonical(p.raw))
 		}
 	case name == "enum" || name == "const":
@@ -180,7 +187,7 @@ func (c *comparison) addKeyword(v *view, p part, name string, beside jsonraw.Mem
 		v.unique = v.unique || string(p.raw) == "true"
 	case name == "pattern" || name == "format" || name == "multipleOf":
 		v.sets[name] = append(v.sets[name], jsonraw.Canonical(p.raw))
-	case c.addObjectKeyword(v, p, name) || c.addArrayKeyword(v, p, name, beside):
+	case c.addObjectKeyword(v, p, name) || c.addArrayKeyword(v, p, name, siblings): // added
 	case name == "anyOf" || name == "oneOf":
 		items, _ := jsonraw.Array(p.raw)
 		g := group{keyword: name}
@@ -188,7 +195,7 @@ func (c *comparison) addKeyword(v *view, p part, name string, beside jsonraw.Mem
 			g.alternatives = append(g.alternatives, []part{p.item(i, item)})
 		}
 		v.groups = append(v.groups, g)
-	case isVacuous(name, p.raw):
+	case isVacuous(name, p.raw): // has no effect
 	case opaqueKeywords()[name] || isBound || name == "uniqueItems":
 		v.addOpaque(name, c.canonicalKeyword(p, name))
 	default:
@@ -198,8 +205,8 @@ func (c *comparison) addKeyword(v *view, p part, name string, beside jsonraw.Mem
 	}
 }
 
-// isVacuous reports whether a keyword that is compared as it is written limits nothing. Generators of schemas write such
-// keywords: the name of each member is a string, so that propertyNames with this type accepts all names.
+// isVacuous reports whether an opaque keyword accepts every value. Schema generators write such
+// keywords: each member's name is a string, so propertyNames with this type accepts all names.
 func isVacuous(name string, value json.RawMessage) bool {
 	switch name {
 	case "propertyNames":
@@ -222,7 +229,8 @@ func isEmptyObject(value json.RawMessage) bool {
 	return err == nil && len(members) == 0
 }
 
-// object folds what is about the members of an object.
+// addObjectKeyword adds a keyword about the members of an object. It reports whether the view
+// contains the keyword's effect.
 func (c *comparison) addObjectKeyword(v *view, p part, name string) bool {
 	switch name {
 	case "properties":
@@ -250,15 +258,15 @@ func (c *comparison) addObjectKeyword(v *view, p part, name string) bool {
 	return true
 }
 
-// array folds what is about the items of an array: prefixItems and items, which before
-// 2020-12 were a list in items, and additionalItems.
-func (c *comparison) addArrayKeyword(v *view, p part, name string, beside jsonraw.Members) bool {
+// addArrayKeyword adds a keyword about the items of an array and reports whether name is one.
+// Before 2020-12, items held the list that is now prefixItems, and additionalItems the rest.
+func (c *comparison) addArrayKeyword(v *view, p part, name string, siblings jsonraw.Members) bool {
 	if name != "prefixItems" && name != "items" && name != "additionalItems" {
 		return false
 	}
 	list, notArray := jsonraw.Array(p.raw)
-	_, isList := beside.Get("prefixItems")
-	if first := bytes.TrimLeft(beside.Value("items"), jsonraw.WhiteSpace); len(first) > 0 && first[0] == '[' {
+	_, isList := siblings.Get("prefixItems")
+	if first := bytes.TrimLeft(siblings.Value("items"), jsonraw.WhiteSpace); len(first) > 0 && first[0] == '[' {
 		isList = true
 	}
 	switch {
@@ -272,10 +280,10 @@ func (c *comparison) addArrayKeyword(v *view, p part, name string, beside jsonra
 	case name == "items" || name == "additionalItems" && isList:
 		v.items = append(v.items, p)
 	}
-	return true // additionalItems without a list before it says nothing
+	return true // additionalItems without a list has no effect
 }
 
-// limitTo intersects the values that are right with a list of them.
+// intersectEnum removes the values that enum or const, the keyword called name, does not allow.
 func (v *view) intersectEnum(name string, raw json.RawMessage) {
 	values := []json.RawMessage{raw}
 	if name == "enum" {
@@ -288,24 +296,25 @@ func (v *view) intersectEnum(name string, raw json.RawMessage) {
 	v.enum = values
 }
 
-// has looks for a value in a sorted list.
+// containsSorted reports whether a sorted list contains a value.
 func containsSorted(all []json.RawMessage, value json.RawMessage) bool {
 	_, found := slices.BinarySearchFunc(all, value, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	return found
 }
 
-// bound keeps the tighter of two limits.
+// tighten sets one end of a range unless the view has a tighter limit.
 func (v *view) tighten(end string, upper bool, l limit) {
 	if zero, ok := compareNumbers(l.number, "0"); end != "number-low" && !upper && ok && zero <= 0 {
 		return // a length of at least 0
 	}
-	old, there := v.limits[end]
-	if tighter, ok := compareLimits(old, l, upper); !there || ok && tighter > 0 {
+	old, exists := v.limits[end]
+	if tighter, ok := compareLimits(old, l, upper); !exists || ok && tighter > 0 {
 		v.limits[end] = l
 	}
 }
 
-// order is 1 where b is tighter than a, and -1 where it is looser.
+// compareLimits returns 1 if b is tighter than a, -1 if it is looser. It returns false if the
+// numbers cannot be compared.
 func compareLimits(a, b limit, upper bool) (int, bool) {
 	n, ok := compareNumbers(b.number, a.number)
 	if upper {
@@ -320,8 +329,8 @@ func compareLimits(a, b limit, upper bool) (int, bool) {
 	return n, ok
 }
 
-// written is a keyword as it can be compared with another: with its references replaced, or
-// with the whole document where that is not possible.
+// canonicalKeyword returns a keyword's value for comparison, with its references replaced by their
+// targets. If this is impossible, the value is paired with the hash of the whole document.
 func (c *comparison) canonicalKeyword(p part, name string) json.RawMessage {
 	w := inliner{open: map[string]bool{}, budget: &c.bytesLeft}
 	w.keyword(p, name)
@@ -331,7 +340,7 @@ func (c *comparison) canonicalKeyword(p part, name string) json.RawMessage {
 	return jsonraw.Canonical(w.b)
 }
 
-// whole returns the hash of all of a document, which stands for a reference that cannot be followed.
+// documentHash returns the hash of a document. It represents a reference that cannot be followed.
 func (c *comparison) documentHash(in *Document) json.RawMessage {
 	if c.hashes[in] == nil {
 		c.spend(len(in.Bytes()))

@@ -11,36 +11,36 @@ import (
 
 // A Node is a subschema.
 type Node struct {
-	// At is its JSON pointer in the whole schema, Depth how many schemas it is inside of.
-	At    string
+	// At is the JSON pointer in the whole schema.
+	At string
+	// Depth counts the schemas that contain this one.
 	Depth int
 	Raw   json.RawMessage
-	// Members are those of an object; nil for a schema that is true or false.
+	// Members are the keywords. Nil for the schemas true and false.
 	Members jsonraw.Members
-	// Property is its name where it stands directly under properties.
+	// Property is the member's name if the schema is directly under properties.
 	Property string
-	// Plain is set where it is reached from the root through properties alone.
+	// Plain is set if the path from the root uses properties only.
 	Plain bool
 }
 
-// The bounds of a walk. A schema beyond them is reported as too large, and not walked
-// any further.
+// The limits of a walk. It stops at a schema that exceeds them and sets Tree.Cut.
 const (
 	MaxNodes = 5000
 	MaxDepth = 64
 	MaxBytes = 1 << 20
 )
 
-// A Tree is a schema as it was walked.
+// A Tree is a list of a schema's subschemas.
 type Tree struct {
 	Nodes []Node
-	// Cut is set where a bound was reached.
+	// Cut is set if the walk reached a limit.
 	Cut bool
 	raw json.RawMessage
 }
 
-// Walk lists the subschemas of a schema. It follows no reference, and its work is bounded. The values of default, const, enum and examples are data,
-// even if they look like schemas.
+// Walk lists the subschemas of a schema within the limits above. It follows no references. It does
+// not descend into default, const, enum and examples: their values are data.
 func Walk(raw json.RawMessage) *Tree {
 	t := &Tree{raw: raw}
 	t.walk(Node{Raw: raw, Plain: true})
@@ -63,7 +63,7 @@ func (t *Tree) walk(n Node) {
 	for _, m := range n.Members {
 		at := jsonraw.Pointer(n.At, m.Name)
 		switch {
-		case len(m.Value) == 0:
+		case len(m.Value) == 0: // nothing to descend into
 		case m.Value[0] == '[' && slices.Contains(HoldList, m.Name):
 			items, _ := jsonraw.Array(m.Value)
 			for i, item := range items {
@@ -74,12 +74,13 @@ func (t *Tree) walk(n Node) {
 		case m.Value[0] == '{' && slices.Contains(HoldMap, m.Name):
 			members, _ := jsonraw.Object(m.Value)
 			for _, p := range members {
-				if len(p.Value) == 0 || p.Value[0] == '[' { // dependencies may be names
+				if len(p.Value) == 0 || p.Value[0] == '[' { // a list of names in dependencies
 					continue
 				}
 				child := Node{At: jsonraw.Pointer(at, p.Name), Depth: n.Depth + 1, Raw: p.Value}
 				if m.Name == "properties" {
-					child.Property, child.Plain = p.Name, n.Plain
+					child.Property = p.Name
+					child.Plain = n.Plain
 				}
 				t.walk(child)
 			}
@@ -87,15 +88,16 @@ func (t *Tree) walk(n Node) {
 	}
 }
 
-// Depth is that of the deepest subschema.
-func (t *Tree) Depth() (deepest int) {
+// Depth returns the depth of the deepest subschema.
+func (t *Tree) Depth() int {
+	deepest := 0
 	for i := range t.Nodes {
 		deepest = max(deepest, t.Nodes[i].Depth)
 	}
 	return deepest
 }
 
-// A Ref is a reference, and what is wrong with it.
+// A Ref is an invalid reference. External is set if it leaves the document.
 type Ref struct {
 	At, Target string
 	External   bool
@@ -104,7 +106,7 @@ type Ref struct {
 // metaSchemas are the dialects that validators know without fetching them.
 var metaSchemas = []string{"https://json-schema.org/draft/", "http://json-schema.org/draft-"}
 
-// BadRefs returns the references that lead out of the schema, and those that lead nowhere.
+// BadRefs returns the references that leave the schema and the references without a target in it.
 func (t *Tree) BadRefs() (bad []Ref) {
 	doc := New(t.raw)
 	ids := t.ids()
@@ -120,7 +122,7 @@ func (t *Tree) BadRefs() (bad []Ref) {
 			case base != "" && !isKnownBase(base, ids):
 				ref.External = true
 				bad = append(bad, ref)
-			case base != "" || len(ids) > 1 || fragment == "": // of an embedded resource
+			case base != "" || len(ids) > 1 || fragment == "": // points to an embedded resource
 			default:
 				if _, ok := doc.Resolve(target); !ok {
 					bad = append(bad, ref)
@@ -131,16 +133,18 @@ func (t *Tree) BadRefs() (bad []Ref) {
 	return bad
 }
 
+// isKnownBase reports whether a reference's base URI is one of the ids or a known dialect.
 func isKnownBase(base string, ids []string) bool {
 	for _, id := range ids {
-		if id = strings.TrimSuffix(id, "#"); id == base || strings.HasSuffix(id, "/"+strings.TrimPrefix(base, "/")) {
+		id = strings.TrimSuffix(id, "#")
+		if id == base || strings.HasSuffix(id, "/"+strings.TrimPrefix(base, "/")) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(metaSchemas, func(m string) bool { return strings.HasPrefix(base, m) })
 }
 
-// ids returns the $ids of all schemas, without those that are anchors.
+// ids returns the $id of each schema, except draft-06 anchors ("#name").
 func (t *Tree) ids() (ids []string) {
 	for _, n := range t.Nodes {
 		if id := n.Members.Text("$id"); id != "" && id[0] != '#' {
@@ -150,8 +154,8 @@ func (t *Tree) ids() (ids []string) {
 	return ids
 }
 
-// anchors returns the schemas of a document that have a name, by it: "$anchor", "$dynamicAnchor", and "$id" as draft-06
-// and draft-07 have it ("#name").
+// anchors returns the named schemas of a document by name: "$anchor", "$dynamicAnchor", and "$id"
+// with "#name" as in draft-06 and draft-07.
 func anchors(d *Document) map[string]Place {
 	found := map[string]Place{}
 	for _, n := range Walk(d.root).Nodes {
