@@ -9,11 +9,11 @@ import (
 
 // A choice is what is reported of an anyOf or oneOf as a whole.
 type choice struct {
-	of int // alternatives
+	total int // alternatives
 	// near are those that came equally close.
 	near []alternative
 	// far is how far that is. From otherTag on, values are told that would do.
-	far int
+	distance int
 }
 
 // How far an alternative is from the value. The JSON type decides first, then
@@ -28,43 +28,43 @@ const (
 
 type alternative struct {
 	tally
-	far int
-	tag int // of otherTag: which problem
+	distance int
+	tag      int // of otherTag: which problem
 }
 
 // choose tells of alternatives, all of which failed, what helps most: the
 // problems of the one that came closest, or what all of them want.
-func choose(e *jsonschema.ValidationError, kw string) tally {
+func chooseAlternative(e *jsonschema.ValidationError, kw string) tally {
 	alts := make([]alternative, len(e.Causes))
 	best := otherType
 	for i, cause := range e.Causes {
-		alts[i] = assess(gather(cause), len(e.InstanceLocation))
-		best = min(best, alts[i].far)
+		alts[i] = assess(collectProblems(cause), len(e.InstanceLocation))
+		best = min(best, alts[i].distance)
 	}
-	c := &choice{of: len(alts), near: alts, far: best}
+	c := &choice{total: len(alts), near: alts, distance: best}
 	whole := problem{at: e.InstanceLocation, rule: kw, err: e, choice: c}
 	if best >= otherValue {
-		return only(whole)
+		return singleProblem(whole)
 	}
-	c.near = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.far != best })
+	c.near = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.distance != best })
 	if best == otherTag && len(c.near) > 1 {
-		tag := c.near[0].tagged().at
-		isOther := func(a alternative) bool { return !slices.Equal(a.tagged().at, tag) }
+		tag := c.near[0].tagProblem().at
+		isOther := func(a alternative) bool { return !slices.Equal(a.tagProblem().at, tag) }
 		if !slices.ContainsFunc(c.near, isOther) { // all are told apart by the same member
 			whole.at = tag
-			return only(whole)
+			return singleProblem(whole)
 		}
 	}
-	c.far = sameKind
+	c.distance = sameKind
 	if won := closest(c.near); won != nil {
-		return won.among(alts)
+		return won.markClosest(alts)
 	}
-	return only(whole)
+	return singleProblem(whole)
 }
 
-func only(p problem) tally { return tally{first: []problem{p}, total: 1} }
+func singleProblem(p problem) tally { return tally{first: []problem{p}, total: 1} }
 
-func (a *alternative) tagged() problem { return a.first[a.tag] }
+func (a *alternative) tagProblem() problem { return a.first[a.tag] }
 
 // assess says how far the problems of an alternative put it from a value at
 // some depth.
@@ -78,15 +78,15 @@ func assess(t tally, depth int) alternative {
 		case *kind.Const, *kind.Enum:
 			far = otherValue
 		case *kind.AnyOf, *kind.OneOf:
-			if p.choice != nil && p.choice.far >= otherTag {
+			if p.choice != nil && p.choice.distance >= otherTag {
 				far = otherValue
 			}
 		}
-		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.at) == depth+1 && a.far <= otherTag {
-			a.far, a.tag = otherTag, i
+		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.at) == depth+1 && a.distance <= otherTag {
+			a.distance, a.tag = otherTag, i
 		}
 		if len(p.at) == depth {
-			a.far = max(a.far, far)
+			a.distance = max(a.distance, far)
 		}
 	}
 	return a
@@ -112,10 +112,10 @@ func closest(alts []alternative) *alternative {
 
 // among marks the problems as those of one alternative out of several. Those
 // for another JSON type do not count: ["null", {…}] leaves an object no choice.
-func (a *alternative) among(alts []alternative) tally {
+func (a *alternative) markClosest(alts []alternative) tally {
 	others := 0
 	for _, b := range alts {
-		if b.far != otherType {
+		if b.distance != otherType {
 			others++
 		}
 	}
@@ -152,9 +152,9 @@ func (c *choice) wants() []string {
 	var wants []string
 	for _, a := range c.near {
 		switch {
-		case c.far == otherTag:
-			wants = append(wants, a.tagged().wants()...)
-		case c.far >= otherValue:
+		case c.distance == otherTag:
+			wants = append(wants, a.tagProblem().wants()...)
+		case c.distance >= otherValue:
 			for _, p := range a.first {
 				wants = append(wants, p.wants()...)
 			}

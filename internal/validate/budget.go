@@ -70,7 +70,7 @@ type budget struct {
 
 // A node is a subschema with what its evaluation costs.
 type node struct {
-	here    []*jsonschema.Schema // applied to the same value
+	inPlace []*jsonschema.Schema // applied to the same value
 	tuple   []*jsonschema.Schema // applied to one item each
 	items   []*jsonschema.Schema // applied to every item
 	members []*jsonschema.Schema // applied to every member, or to its name
@@ -93,10 +93,10 @@ func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (
 		nodes:   map[*jsonschema.Schema]*node{},
 		dynamic: map[string][]*jsonschema.Schema{},
 	}
-	if err := b.reach(root, from); err != nil {
+	if err := b.collectSchemas(root, from); err != nil {
 		return nil, nil, err
 	}
-	warnings := b.loosen(sv.doc)
+	warnings := b.dropUnchecked(sv.doc)
 	for _, s := range b.all {
 		b.nodes[s] = b.newNode(s)
 	}
@@ -117,7 +117,7 @@ func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (
 }
 
 // reach collects the subschemas that can be reached from some, and where dynamic references can lead to.
-func (b *budget) reach(root *jsonschema.Schema, from []*jsonschema.Schema) error {
+func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Schema) error {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	entered := []*jsonschema.Schema{root} // by a reference or an $id
 	for todo := from; len(todo) > 0; {
@@ -165,7 +165,7 @@ func (b *budget) reach(root *jsonschema.Schema, from []*jsonschema.Schema) error
 }
 
 // here returns the subschemas that a schema applies, or may apply, to the value that it is applied to.
-func (b *budget) here(s *jsonschema.Schema) []*jsonschema.Schema {
+func (b *budget) inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	here, _ := subschemas(s)
 	add := func(target *jsonschema.Schema, others []*jsonschema.Schema) {
 		for _, sub := range others {
@@ -191,8 +191,8 @@ func (b *budget) here(s *jsonschema.Schema) []*jsonschema.Schema {
 // that a hostile value of 200 kB keeps it busy for minutes.
 func (b *budget) newNode(s *jsonschema.Schema) *node {
 	n := &node{
-		here:  b.here(s),
-		tuple: slices.Concat(s.PrefixItems, asSchemas(s.Items)),
+		inPlace: b.inPlace(s),
+		tuple:   slices.Concat(s.PrefixItems, asSchemas(s.Items)),
 		items: []*jsonschema.Schema{
 			s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems,
 		},
@@ -250,7 +250,7 @@ func (n *node) addChoice(v any) {
 	case json.Number:
 		n.numbers += 3
 	}
-	for item := range parts(v) {
+	for item := range children(v) {
 		n.addChoice(item)
 	}
 }
@@ -267,7 +267,7 @@ func (b *budget) measureFan(s *jsonschema.Schema) error {
 	}
 	n.busy = true
 	n.fan = 1
-	for _, sub := range n.here {
+	for _, sub := range n.inPlace {
 		if err := b.measureFan(sub); err != nil {
 			return err
 		}
@@ -283,7 +283,7 @@ func (b *budget) measureFan(s *jsonschema.Schema) error {
 }
 
 // at returns the subschema at a location of the library's, or nil.
-func (b *budget) at(location string) *jsonschema.Schema {
+func (b *budget) schemaAt(location string) *jsonschema.Schema {
 	byLocation := func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) }
 	i, ok := slices.BinarySearchFunc(b.all, location, byLocation)
 	if !ok {
@@ -306,7 +306,7 @@ func (b *budget) run(s *jsonschema.Schema, value any) error {
 		if b.frames > maxFrames || b.numbers && digits > maxDigits {
 			return errSpent
 		}
-		b.enter(s, 1)
+		b.payFor(s, 1)
 		return s.Validate(value)
 	})
 }
@@ -316,7 +316,7 @@ func measure(v any) (depth, digits int) {
 	if n, ok := v.(json.Number); ok {
 		return 0, digitsOf(n)
 	}
-	for item := range parts(v) {
+	for item := range children(v) {
 		d, n := measure(item)
 		depth = max(depth, d+1)
 		digits = max(digits, n)
@@ -347,7 +347,7 @@ func (b *budget) pay(times, each int) {
 }
 
 // enter pays for evaluating a subschema, without the subschemas that it applies.
-func (b *budget) enter(s *jsonschema.Schema, times int) {
+func (b *budget) payFor(s *jsonschema.Schema, times int) {
 	n := b.nodes[s]
 	if n == nil || times == 0 {
 		return
@@ -362,12 +362,12 @@ func (b *budget) enter(s *jsonschema.Schema, times int) {
 // charge pays for what a subschema does with a value, and for all subschemas that it applies to the value or its parts.
 func (b *budget) charge(s *jsonschema.Schema, v any) {
 	n := b.nodes[s]
-	for _, sub := range n.here {
-		b.enter(sub, 1)
+	for _, sub := range n.inPlace {
+		b.payFor(sub, 1)
 	}
 	leftovers := 0
 	if b.leftovers {
-		leftovers = 6 * (1 + len(n.here))
+		leftovers = 6 * (1 + len(n.inPlace))
 	}
 	switch v := v.(type) {
 	case string:
@@ -375,20 +375,20 @@ func (b *budget) charge(s *jsonschema.Schema, v any) {
 	case []any:
 		b.pay(len(v), leftovers)
 		for _, sub := range n.tuple {
-			b.enter(sub, 1)
+			b.payFor(sub, 1)
 		}
 		for _, sub := range n.items {
-			b.enter(sub, len(v))
+			b.payFor(sub, len(v))
 		}
 	case map[string]any:
 		b.pay(len(v), memberWork+leftovers)
 		b.pay(1, n.names)
 		for _, sub := range n.members {
-			b.enter(sub, len(v))
+			b.payFor(sub, len(v))
 		}
 		for name := range v {
 			b.pay(1, len(name)/50)
-			b.enter(s.Properties[name], 1)
+			b.payFor(s.Properties[name], 1)
 		}
 	}
 }

@@ -20,21 +20,21 @@ func valuesOf(s *jsonschema.Schema) ([]any, bool) {
 
 // subschemas lists the subschemas that a schema applies to the value that it is
 // applied to, and those that it applies to what is inside of that value.
-func subschemas(s *jsonschema.Schema) (here, below []*jsonschema.Schema) {
-	here = append(here, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else)
+func subschemas(s *jsonschema.Schema) (inPlace, children []*jsonschema.Schema) {
+	inPlace = append(inPlace, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else)
 	if s.DynamicRef != nil {
-		here = append(here, s.DynamicRef.Ref)
+		inPlace = append(inPlace, s.DynamicRef.Ref)
 	}
-	here = slices.Concat(here, s.AllOf, s.AnyOf, s.OneOf, slices.Collect(maps.Values(s.DependentSchemas)))
+	inPlace = slices.Concat(inPlace, s.AllOf, s.AnyOf, s.OneOf, slices.Collect(maps.Values(s.DependentSchemas)))
 	for _, dep := range s.Dependencies {
-		here = append(here, asSchema(dep))
+		inPlace = append(inPlace, asSchema(dep))
 	}
-	below = append(below, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems,
+	children = append(children, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems,
 		s.ContentSchema, asSchema(s.AdditionalProperties), asSchema(s.AdditionalItems), asSchema(s.Items))
-	below = slices.Concat(below, asSchemas(s.Items), s.PrefixItems,
+	children = slices.Concat(children, asSchemas(s.Items), s.PrefixItems,
 		slices.Collect(maps.Values(s.Properties)), slices.Collect(maps.Values(s.PatternProperties)))
 	isNil := func(s *jsonschema.Schema) bool { return s == nil }
-	return slices.DeleteFunc(here, isNil), slices.DeleteFunc(below, isNil)
+	return slices.DeleteFunc(inPlace, isNil), slices.DeleteFunc(children, isNil)
 }
 
 // asSchema reads the fields in which the library holds one of several types.

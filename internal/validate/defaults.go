@@ -28,22 +28,22 @@ type completer struct {
 	added  []Default
 }
 
-func (c *completer) complete(value json.RawMessage, at string, e Expected) json.RawMessage {
+func (c *completer) complete(value json.RawMessage, pointer string, e Expected) json.RawMessage {
 	if members, err := jsonraw.Object(value); err == nil {
 		for _, m := range members {
 			if inner, known := c.schema.Member(e, m.Name); known {
-				if whole := c.complete(m.Value, jsonraw.Pointer(at, m.Name), inner); !bytes.Equal(whole, m.Value) {
+				if whole := c.complete(m.Value, jsonraw.Pointer(pointer, m.Name), inner); !bytes.Equal(whole, m.Value) {
 					value = jsonraw.With(value, m.Name, whole)
 				}
 			}
 		}
-		return c.required(value, at, e)
+		return c.addRequired(value, pointer, e)
 	}
 	items, _ := jsonraw.Array(value)
 	changed := false
 	for i, item := range items {
 		if inner, known := c.schema.Item(e, i); known {
-			items[i] = c.complete(item, at+"/"+strconv.Itoa(i), inner)
+			items[i] = c.complete(item, pointer+"/"+strconv.Itoa(i), inner)
 		}
 		changed = changed || !bytes.Equal(items[i], item)
 	}
@@ -54,7 +54,7 @@ func (c *completer) complete(value json.RawMessage, at string, e Expected) json.
 }
 
 // required adds what an object lacks.
-func (c *completer) required(object json.RawMessage, at string, e Expected) json.RawMessage {
+func (c *completer) addRequired(object json.RawMessage, pointer string, e Expected) json.RawMessage {
 	for _, s := range e.every {
 		for _, name := range s.Required {
 			if jsonraw.First(object, name) != nil {
@@ -63,7 +63,7 @@ func (c *completer) required(object json.RawMessage, at string, e Expected) json
 			inner, _ := c.schema.Member(e, name)
 			if value := c.defaultOf(inner); value != nil {
 				object = jsonraw.With(object, name, value)
-				c.added = append(c.added, Default{jsonraw.Pointer(at, name), value})
+				c.added = append(c.added, Default{jsonraw.Pointer(pointer, name), value})
 			}
 		}
 	}

@@ -33,113 +33,113 @@ type ecma struct {
 func fromECMA(source string) (spelling, why string) {
 	e := &ecma{in: source}
 	for e.in != "" {
-		e.next()
+		e.translateNext()
 	}
 	return e.out.String(), e.why
 }
 
 // lack writes a substitute for the next n bytes, which Go cannot express.
-func (e *ecma) lack(n int, substitute, what string) {
+func (e *ecma) replaceUnsupported(n int, substitute, what string) {
 	if e.why == "" {
 		e.why = what + " is not supported"
 	}
-	e.swap(n, substitute)
+	e.replaceNext(n, substitute)
 }
 
 // lookArounds are the beginnings of assertions about the text before or after a place.
 var lookArounds = []string{"(?=", "(?!", "(?<=", "(?<!"}
 
 // take writes as is what stands next.
-func (e *ecma) take(n int) { e.swap(n, e.in[:n]) }
+func (e *ecma) copyNext(n int) { e.replaceNext(n, e.in[:n]) }
 
 // swap writes something else for what stands next.
-func (e *ecma) swap(n int, with string) {
+func (e *ecma) replaceNext(n int, with string) {
 	e.out.WriteString(with)
 	e.in = e.in[n:]
 }
 
-func (e *ecma) next() {
+func (e *ecma) translateNext() {
 	if !e.class {
 		for _, begin := range lookArounds {
 			if strings.HasPrefix(e.in, begin) {
-				e.lack(len(begin), "(?:", "look-around")
+				e.replaceUnsupported(len(begin), "(?:", "look-around")
 				return
 			}
 		}
 	}
 	switch {
 	case e.in[0] == '\\':
-		e.escape()
+		e.translateEscape()
 	case e.class && e.in[0] == '[':
-		e.swap(1, `\[`)
+		e.replaceNext(1, `\[`)
 	case e.class:
 		e.class = e.in[0] != ']'
-		e.take(1)
+		e.copyNext(1)
 	case strings.HasPrefix(e.in, "[^]"):
-		e.swap(3, `[\x00-\x{10ffff}]`)
+		e.replaceNext(3, `[\x00-\x{10ffff}]`)
 	case strings.HasPrefix(e.in, "[]"):
-		e.swap(2, `[^\x00-\x{10ffff}]`)
+		e.replaceNext(2, `[^\x00-\x{10ffff}]`)
 	case strings.HasPrefix(e.in, "[^"):
 		e.class = true
-		e.take(2)
+		e.copyNext(2)
 	case e.in[0] == '[':
 		e.class = true
-		e.take(1)
+		e.copyNext(1)
 	case e.in[0] == '.':
-		e.swap(1, ecmaDot)
+		e.replaceNext(1, ecmaDot)
 	default:
-		e.take(1)
+		e.copyNext(1)
 	}
 }
 
-func (e *ecma) escape() {
+func (e *ecma) translateEscape() {
 	if len(e.in) == 1 {
-		e.take(1)
+		e.copyNext(1)
 		return
 	}
 	switch c := e.in[1]; {
 	case c == 's':
-		e.set(ecmaSpace)
+		e.writeSet(ecmaSpace)
 	case c == 'S':
-		e.set(ecmaOther)
+		e.writeSet(ecmaOther)
 	case c == 'u':
-		e.unicode()
+		e.translateUnicode()
 	case c == 'c' && len(e.in) > 2 && e.in[2]|0x20 >= 'a' && e.in[2]|0x20 <= 'z':
-		e.swap(3, fmt.Sprintf(`\x%02x`, e.in[2]&0x1f))
+		e.replaceNext(3, fmt.Sprintf(`\x%02x`, e.in[2]&0x1f))
 	case c == 'p' || c == 'P':
-		e.property()
+		e.translateProperty()
 	case c >= '1' && c <= '9' && !e.class:
-		e.lack(2, "(?:)", "a back-reference")
+		e.replaceUnsupported(2, "(?:)", "a back-reference")
 	case c == 'k' && !e.class:
 		name, _, _ := strings.Cut(e.in, ">")
-		e.lack(min(len(name)+1, len(e.in)), "(?:)", "a back-reference")
+		e.replaceUnsupported(min(len(name)+1, len(e.in)), "(?:)", "a back-reference")
 	case c == 'b' && e.class:
-		e.swap(2, `\x08`)
+		e.replaceNext(2, `\x08`)
 	default:
 		_, n := utf8.DecodeRuneInString(e.in[1:])
-		e.take(1 + n)
+		e.copyNext(1 + n)
 	}
 }
 
-func (e *ecma) set(members string) {
+func (e *ecma) writeSet(members string) {
 	if e.class {
-		e.swap(2, members)
+		e.replaceNext(2, members)
 		return
 	}
-	e.swap(2, "["+members+"]")
+	e.replaceNext(2, "["+members+"]")
 }
 
 // unicode reads \uXXXX, two of them for one character, and \u{X…}.
-func (e *ecma) unicode() {
+func (e *ecma) translateUnicode() {
 	if rest, ok := strings.CutPrefix(e.in, `\u{`); ok {
 		if hex, _, ok := strings.Cut(rest, "}"); ok {
-			e.swap(len(`\u{}`)+len(hex), `\x{`+hex+`}`)
+			e.replaceNext(len(`\u{}`)+len(hex), `\x{`+hex+`}`)
 			return
 		}
 	}
 	r, ok := hexRune(e.in)
 	if !ok {
-		e.take(2)
+		e.copyNext(2)
 		return
 	}
 	n := 6
@@ -147,10 +147,10 @@ func (e *ecma) unicode() {
 		r, n = utf16.DecodeRune(r, low), 12
 	}
 	if utf16.IsSurrogate(r) {
-		e.lack(n, `\x{fffd}`, "half of a surrogate pair")
+		e.replaceUnsupported(n, `\x{fffd}`, "half of a surrogate pair")
 		return
 	}
-	e.swap(n, fmt.Sprintf(`\x{%x}`, r))
+	e.replaceNext(n, fmt.Sprintf(`\x{%x}`, r))
 }
 
 func hexRune(s string) (rune, bool) {
@@ -162,10 +162,10 @@ func hexRune(s string) (rune, bool) {
 }
 
 // property reads \p{Script=Greek}, which Go calls \p{Greek}.
-func (e *ecma) property() {
+func (e *ecma) translateProperty() {
 	name, _, ok := strings.Cut(e.in, "}")
 	if !ok || len(name) < 3 || name[2] != '{' {
-		e.take(2)
+		e.copyNext(2)
 		return
 	}
 	n := len(name) + 1
@@ -173,9 +173,9 @@ func (e *ecma) property() {
 	switch kind {
 	case "Script", "sc", "Script_Extensions", "scx", "General_Category", "gc":
 		if ok {
-			e.swap(n, name[:3]+value+"}")
+			e.replaceNext(n, name[:3]+value+"}")
 			return
 		}
 	}
-	e.take(n)
+	e.copyNext(n)
 }

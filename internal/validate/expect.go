@@ -37,11 +37,11 @@ func (s *Schema) Expected() Expected {
 		return Expected{}
 	}
 	left := maxExpected
-	return known(expect([]*jsonschema.Schema{s.compiled}, &left), left)
+	return orUnknown(collectExpected([]*jsonschema.Schema{s.compiled}, &left), left)
 }
 
 // known is e, unless more was found than may be.
-func known(e Expected, left int) Expected {
+func orUnknown(e Expected, left int) Expected {
 	if left < 0 {
 		return Expected{}
 	}
@@ -50,7 +50,7 @@ func known(e Expected, left int) Expected {
 
 // expect gathers what holds together with some schemas, and counts them off from what
 // is left. None comes back to itself without going into the value: newBudget refuses that.
-func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
+func collectExpected(todo []*jsonschema.Schema, left *int) (e Expected) {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	for len(todo) > 0 && *left >= 0 {
 		s := todo[0]
@@ -65,7 +65,7 @@ func expect(todo []*jsonschema.Schema, left *int) (e Expected) {
 		for _, several := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 			var alternatives []Expected
 			for _, sub := range several {
-				alternatives = append(alternatives, expect([]*jsonschema.Schema{sub}, left))
+				alternatives = append(alternatives, collectExpected([]*jsonschema.Schema{sub}, left))
 			}
 			if alternatives != nil {
 				e.choices = append(e.choices, alternatives)
@@ -129,11 +129,11 @@ func (e Expected) types() schema.Types {
 func (e Expected) Values() []json.RawMessage {
 	for _, s := range e.every {
 		if values, ok := valuesOf(s); ok {
-			return small(values)
+			return scalars(values)
 		}
 	}
 	for _, alternatives := range e.choices {
-		if all := together(alternatives); all != nil {
+		if all := jointValues(alternatives); all != nil {
 			return all
 		}
 	}
@@ -142,7 +142,7 @@ func (e Expected) Values() []json.RawMessage {
 
 // together are the values of alternatives that all list theirs. One that is null
 // and nothing else lists null.
-func together(alternatives []Expected) (all []json.RawMessage) {
+func jointValues(alternatives []Expected) (all []json.RawMessage) {
 	for _, a := range alternatives {
 		values := a.Values()
 		if a.types() == schema.Null {
@@ -156,7 +156,7 @@ func together(alternatives []Expected) (all []json.RawMessage) {
 	return all
 }
 
-func small(values []any) (all []json.RawMessage) {
+func scalars(values []any) (all []json.RawMessage) {
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
@@ -209,7 +209,7 @@ func (e Expected) Closed() bool {
 // Member is what may stand under a name, and whether the schema speaks of it at
 // all.
 func (s *Schema) Member(e Expected, name string) (Expected, bool) {
-	return s.step(e, func(in *jsonschema.Schema) (subs []*jsonschema.Schema) {
+	return s.stepInto(e, func(in *jsonschema.Schema) (subs []*jsonschema.Schema) {
 		if sub := in.Properties[name]; sub != nil {
 			subs = append(subs, sub)
 		}
@@ -227,7 +227,7 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 
 // Item is what may stand in a list, in the place n from 0 on.
 func (s *Schema) Item(e Expected, n int) (Expected, bool) {
-	return s.step(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
+	return s.stepInto(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
 		if prefix := slices.Concat(in.PrefixItems, asSchemas(in.Items)); n < len(prefix) {
 			return prefix[n : n+1]
 		}
@@ -269,25 +269,25 @@ func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 }
 
 // step goes one step into the value, with all that holds here.
-func (s *Schema) step(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema) (Expected, bool) {
+func (s *Schema) stepInto(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema) (Expected, bool) {
 	if s == nil {
 		return Expected{}, false
 	}
 	left := maxExpected
-	in, found := below(e, into, &left)
-	return known(in, left), found
+	in, found := descend(e, into, &left)
+	return orUnknown(in, left), found
 }
 
-func below(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
+func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
 	var subs []*jsonschema.Schema
 	for _, s := range e.every {
 		subs = append(subs, into(s)...)
 	}
-	in, found = expect(subs, left), subs != nil
+	in, found = collectExpected(subs, left), subs != nil
 	for _, alternatives := range e.choices {
 		var on []Expected
 		for _, a := range alternatives {
-			if next, ok := below(a, into, left); ok {
+			if next, ok := descend(a, into, left); ok {
 				on = append(on, next)
 			}
 		}

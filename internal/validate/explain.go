@@ -12,7 +12,7 @@ import (
 )
 
 // asIs prints what has been printed.
-func asIs(s string) string { return s }
+func unchanged(s string) string { return s }
 
 // An explainer writes findings about a value.
 type explainer struct {
@@ -22,11 +22,11 @@ type explainer struct {
 }
 
 // saying is what a finding says: what must be, what was wanted, what was there.
-type saying struct{ text, want, got string }
+type wording struct{ text, want, got string }
 
 // tell puts a problem into words.
-func (x explainer) tell(p problem) wire.Finding {
-	said := x.say(p)
+func (x explainer) finding(p problem) wire.Finding {
+	said := x.describe(p)
 	if p.closest > 0 {
 		said.text += fmt.Sprintf(" (the closest of %d alternatives)", p.closest)
 	}
@@ -40,77 +40,77 @@ func (x explainer) tell(p problem) wire.Finding {
 	}
 }
 
-func (x explainer) say(p problem) saying {
+func (x explainer) describe(p problem) wording {
 	if p.choice != nil {
-		return x.sayChoice(p)
+		return x.describeChoice(p)
 	}
-	for _, say := range []func(problem) (saying, bool){
-		x.sayValue, x.sayNumber, x.sayCount, x.sayMember, x.sayItems,
+	for _, describer := range []func(problem) (wording, bool){
+		x.describeValue, x.describeNumber, x.describeCount, x.describeMember, x.describeItems,
 	} {
-		if said, ok := say(p); ok {
+		if said, ok := describer(p); ok {
 			return said
 		}
 	}
-	return saying{text: "does not match the schema", got: brief(x.there(p))}
+	return wording{text: "does not match the schema", got: brief(x.valueAt(p))}
 }
 
 // there is the value that a problem is about.
-func (x explainer) there(p problem) any {
+func (x explainer) valueAt(p problem) any {
 	v, _ := lookup(x.value, p.at)
 	return v
 }
 
 // mustBe is the usual sentence.
-func mustBe(want, got string) saying {
-	return saying{text: "must be " + want + ", got " + got, want: want, got: got}
+func mustBe(want, got string) wording {
+	return wording{text: "must be " + want + ", got " + got, want: want, got: got}
 }
 
 // sayValue is about what kind of value stands somewhere.
-func (x explainer) sayValue(p problem) (saying, bool) {
-	v := x.there(p)
+func (x explainer) describeValue(p problem) (wording, bool) {
+	v := x.valueAt(p)
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.Type:
 		got := typeName(v)
 		if got == "number" && slices.Contains(k.Want, "integer") {
 			got = brief(v)
 		}
-		return mustBe(orList(x.typesWanted(p, k), asIs), got), true
+		return mustBe(orList(x.wantedTypes(p, k), unchanged), got), true
 	case *kind.Const:
 		return mustBe(brief(k.Want), brief(v)), true
 	case *kind.Enum:
 		return mustBe(orList(k.Want, brief), brief(v)), true
 	case *kind.Pattern:
-		return saying{
+		return wording{
 			text: "must match the pattern " + shorten(k.Want) + ", got " + brief(v),
 			want: k.Want, got: brief(v),
 		}, true
 	case *kind.Format:
 		return mustBe("a valid "+brief(k.Want), brief(v)), true
 	case *kind.Not:
-		not, ok := x.written(p.err.SchemaURL, "not")
+		not, ok := x.keywordValue(p.err.SchemaURL, "not")
 		if !ok {
-			return saying{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}, true
+			return wording{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}, true
 		}
-		return saying{text: "must not match " + brief(not) + ", got " + brief(v), want: "not " + brief(not), got: brief(v)}, true
+		return wording{text: "must not match " + brief(not) + ", got " + brief(v), want: "not " + brief(not), got: brief(v)}, true
 	case *kind.OneOf:
-		return saying{
+		return wording{
 			text: fmt.Sprintf("matches alternatives %d and %d, must match only one", k.Subschemas[0], k.Subschemas[1]),
 			want: "exactly one alternative", got: brief(v),
 		}, true
 	case *kind.FalseSchema:
 		switch p.rule {
 		case "unevaluatedItems", "items", "additionalItems":
-			return saying{text: "is one item too many", want: "no item", got: brief(v)}, true
+			return wording{text: "is one item too many", want: "no item", got: brief(v)}, true
 		case "false":
-			return saying{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
+			return wording{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
 		}
 	}
-	return saying{}, false
+	return wording{}, false
 }
 
 // typesWanted lists the types in the order of the schema.
-func (x explainer) typesWanted(p problem, k *kind.Type) []string {
-	v, _ := x.written(p.err.SchemaURL, "type")
+func (x explainer) wantedTypes(p problem, k *kind.Type) []string {
+	v, _ := x.keywordValue(p.err.SchemaURL, "type")
 	names, _ := v.([]any)
 	if len(names) != len(k.Want) {
 		return k.Want
@@ -123,11 +123,11 @@ func (x explainer) typesWanted(p problem, k *kind.Type) []string {
 }
 
 // sayChoice is about alternatives of which none matched.
-func (x explainer) sayChoice(p problem) saying {
-	got := brief(x.there(p))
+func (x explainer) describeChoice(p problem) wording {
+	got := brief(x.valueAt(p))
 	c := p.choice
 	if wants := c.wants(); len(wants) > 0 {
-		return mustBe(orList(wants, asIs), got)
+		return mustBe(orList(wants, unchanged), got)
 	}
 	const shown = 3
 	var why []string
@@ -138,17 +138,17 @@ func (x explainer) sayChoice(p problem) saying {
 		}
 		tried := a.first[0]
 		inner := jsonraw.Pointer("", tried.at[min(len(p.at), len(tried.at)):]...)
-		why = append(why, strings.TrimSpace(inner+" "+x.say(tried).text))
+		why = append(why, strings.TrimSpace(inner+" "+x.describe(tried).text))
 	}
-	text := fmt.Sprintf("matches none of %d alternatives", c.of)
+	text := fmt.Sprintf("matches none of %d alternatives", c.total)
 	if len(why) > 0 {
 		text += ": " + strings.Join(why, "; ")
 	}
-	return saying{text: text, want: "one of " + countOf(c.of, "alternative"), got: got}
+	return wording{text: text, want: "one of " + countOf(c.total, "alternative"), got: got}
 }
 
 // written is the value of a keyword in the schema; false where it has none.
-func (x explainer) written(location string, kw string) (any, bool) {
+func (x explainer) keywordValue(location string, kw string) (any, bool) {
 	ptr, ours := pointerOf(location)
 	if !ours {
 		return nil, false

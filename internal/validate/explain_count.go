@@ -11,7 +11,7 @@ import (
 
 // sayNumber is about how big a number is. Both numbers are printed as they were
 // spelled: as a float64, 9007199254740993 and 9007199254740992 are the same.
-func (x explainer) sayNumber(p problem) (saying, bool) {
+func (x explainer) describeNumber(p problem) (wording, bool) {
 	var sign, kw string
 	var limit *big.Rat
 	switch k := p.err.ErrorKind.(type) {
@@ -26,16 +26,16 @@ func (x explainer) sayNumber(p problem) (saying, bool) {
 	case *kind.MultipleOf:
 		sign, kw, limit = "a multiple of ", "multipleOf", k.Want
 	default:
-		return saying{}, false
+		return wording{}, false
 	}
-	return mustBe(sign+x.limit(p, kw, limit), brief(x.there(p))), true
+	return mustBe(sign+x.limit(p, kw, limit), brief(x.valueAt(p))), true
 }
 
 // limit prints the number in a keyword. In draft-04 exclusiveMinimum is true or
 // false, and the number is in minimum.
 func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
-		v, _ := x.written(p.err.SchemaURL, name)
+		v, _ := x.keywordValue(p.err.SchemaURL, name)
 		if n, ok := v.(json.Number); ok {
 			return brief(n)
 		}
@@ -44,47 +44,47 @@ func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 }
 
 // An amount is how many of something there must be.
-type amount struct {
+type amountLimit struct {
 	kw, verb, bound string
 	want, got       int
 	thing, after    string
 }
 
 // sayCount is about how many there are of something.
-func (x explainer) sayCount(p problem) (saying, bool) {
+func (x explainer) describeCount(p problem) (wording, bool) {
 	const be, have, least, most = "be", "have", "at least ", "at most "
-	var a amount
+	var a amountLimit
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.MinLength:
-		a = amount{"minLength", be, least, k.Want, k.Got, "character", " long"}
+		a = amountLimit{"minLength", be, least, k.Want, k.Got, "character", " long"}
 	case *kind.MaxLength:
-		a = amount{"maxLength", be, most, k.Want, k.Got, "character", " long"}
+		a = amountLimit{"maxLength", be, most, k.Want, k.Got, "character", " long"}
 	case *kind.MinItems:
-		a = amount{"minItems", have, least, k.Want, k.Got, "item", ""}
+		a = amountLimit{"minItems", have, least, k.Want, k.Got, "item", ""}
 	case *kind.MaxItems:
-		a = amount{"maxItems", have, most, k.Want, k.Got, "item", ""}
+		a = amountLimit{"maxItems", have, most, k.Want, k.Got, "item", ""}
 	case *kind.MinProperties:
-		a = amount{"minProperties", have, least, k.Want, k.Got, "member", ""}
+		a = amountLimit{"minProperties", have, least, k.Want, k.Got, "member", ""}
 	case *kind.MaxProperties:
-		a = amount{"maxProperties", have, most, k.Want, k.Got, "member", ""}
+		a = amountLimit{"maxProperties", have, most, k.Want, k.Got, "member", ""}
 	case *kind.MinContains:
-		a = amount{"minContains", have, least, k.Want, len(k.Got), "matching item", ""}
+		a = amountLimit{"minContains", have, least, k.Want, len(k.Got), "matching item", ""}
 	case *kind.MaxContains:
-		a = amount{"maxContains", have, most, k.Want, len(k.Got), "matching item", ""}
+		a = amountLimit{"maxContains", have, most, k.Want, len(k.Got), "matching item", ""}
 	case *kind.Contains:
-		said := saying{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
-		if contains, ok := x.written(p.err.SchemaURL, "contains"); ok {
+		said := wording{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
+		if contains, ok := x.keywordValue(p.err.SchemaURL, "contains"); ok {
 			said.text = "must have an item that matches " + brief(contains)
 		}
 		return said, true
 	default:
-		return saying{}, false
+		return wording{}, false
 	}
 	limit := strconv.Itoa(a.want)
-	if n, ok := x.written(p.err.SchemaURL, a.kw); ok {
+	if n, ok := x.keywordValue(p.err.SchemaURL, a.kw); ok {
 		limit = brief(n)
 	}
 	want := a.bound + countOf(limit, a.thing)
 	got := strconv.Itoa(a.got)
-	return saying{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}, true
+	return wording{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}, true
 }

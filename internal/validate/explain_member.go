@@ -11,36 +11,36 @@ import (
 )
 
 // sayMember is about which members an object has.
-func (x explainer) sayMember(p problem) (saying, bool) {
+func (x explainer) describeMember(p problem) (wording, bool) {
 	name := quote(p.member)
 	switch p.err.ErrorKind.(type) {
 	case *kind.Required:
-		return saying{text: "missing required member " + name, want: name}, true
+		return wording{text: "missing required member " + name, want: name}, true
 	case *kind.DependentRequired, *kind.Dependency:
-		return saying{text: "missing member " + name + ", which is required with " + quote(p.with), want: name}, true
+		return wording{text: "missing member " + name + ", which is required with " + quote(p.with), want: name}, true
 	case *kind.AdditionalProperties:
-		return x.sayUnknown(p, p.err.SchemaURL), true
+		return x.describeUnknownMember(p, p.err.SchemaURL), true
 	case *kind.FalseSchema: // of unevaluatedProperties
 		owner := strings.TrimSuffix(p.err.SchemaURL, "/"+p.rule)
-		return x.sayUnknown(p, owner), true
+		return x.describeUnknownMember(p, owner), true
 	case *kind.PropertyNames:
-		return x.sayName(p), true
+		return x.describeMemberName(p), true
 	}
-	return saying{}, false
+	return wording{}, false
 }
 
 // maxNearNames bounds the names of which the nearest is looked for.
 const maxNearNames = 1000
 
 // sayUnknown tells the nearest name that is known, or all if none is near.
-func (x explainer) sayUnknown(p problem, location string) saying {
-	said := saying{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
+func (x explainer) describeUnknownMember(p problem, location string) wording {
+	said := wording{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
 	if x.budget == nil {
 		said.want = ""
 		return said
 	}
 	var known []string
-	if owner := x.budget.at(location); owner != nil {
+	if owner := x.budget.schemaAt(location); owner != nil {
 		known = Expected{every: []*jsonschema.Schema{owner}}.Names()
 	}
 	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
@@ -54,16 +54,16 @@ func (x explainer) sayUnknown(p problem, location string) saying {
 
 // sayName passes on what is wrong with a member's name. The library found it on
 // the name as a value, so it is told on the name as a value.
-func (x explainer) sayName(p problem) saying {
-	said := saying{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
+func (x explainer) describeMemberName(p problem) wording {
+	said := wording{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
 	for _, cause := range p.err.Causes {
-		inner := gather(cause)
+		inner := collectProblems(cause)
 		if len(inner.first) == 0 {
 			continue
 		}
 		first := inner.first[0]
 		first.at = nil
-		name := explainer{budget: x.budget, schema: x.schema, value: p.member}.say(first)
+		name := explainer{budget: x.budget, schema: x.schema, value: p.member}.describe(first)
 		said.want = name.want
 		said.text = "member name " + quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+brief(p.member))
 	}
@@ -71,19 +71,19 @@ func (x explainer) sayName(p problem) saying {
 }
 
 // sayItems is about the items of an array together.
-func (x explainer) sayItems(p problem) (saying, bool) {
+func (x explainer) describeItems(p problem) (wording, bool) {
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.UniqueItems:
 		text := fmt.Sprintf("items %d and %d are equal, must be unique", k.Duplicates[0], k.Duplicates[1])
-		item, _ := lookup(x.there(p), []string{fmt.Sprint(k.Duplicates[1])})
-		return saying{text: text, want: "unique items", got: brief(item)}, true
+		item, _ := lookup(x.valueAt(p), []string{fmt.Sprint(k.Duplicates[1])})
+		return wording{text: text, want: "unique items", got: brief(item)}, true
 	case *kind.AdditionalItems:
-		items, _ := x.there(p).([]any)
+		items, _ := x.valueAt(p).([]any)
 		want := "at most " + countOf(len(items)-k.Count, "item")
-		return saying{
+		return wording{
 			text: fmt.Sprintf("must have %s, got %d", want, len(items)),
 			want: want, got: fmt.Sprint(len(items)),
 		}, true
 	}
-	return saying{}, false
+	return wording{}, false
 }

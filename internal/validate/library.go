@@ -42,7 +42,7 @@ func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
 
 // anchored gives the subschemas that a $dynamicRef may lead to. The library has
 // compiled them but does not tell where they are.
-func (l *library) anchored(root *jsonschema.Schema, ptrs []string) []*jsonschema.Schema {
+func (l *library) compileAnchors(root *jsonschema.Schema, ptrs []string) []*jsonschema.Schema {
 	all := []*jsonschema.Schema{root}
 	for _, ptr := range ptrs {
 		// One that does not compile is in a part that no reference leads to.
@@ -68,21 +68,21 @@ func (l *library) explain(err error, spoken dialect) error {
 	case errors.As(err, &ours):
 		return ours
 	case errors.As(err, &broken):
-		return l.invalid(broken, spoken)
+		return l.invalidSchemaError(broken, spoken)
 	case errors.As(err, &load):
-		return l.unloaded(load.URL)
+		return l.externalRefError(load.URL)
 	case errors.As(err, &noPointer):
-		return l.unresolved(noPointer.URL)
+		return l.unresolvedRefError(noPointer.URL)
 	case errors.As(err, &badPointer):
-		return l.unresolved(badPointer.URL)
+		return l.unresolvedRefError(badPointer.URL)
 	case errors.As(err, &noAnchor):
-		return l.unresolved(noAnchor.Reference)
+		return l.unresolvedRefError(noAnchor.Reference)
 	}
-	return l.misnamed(err)
+	return l.nameError(err)
 }
 
 // invalid says what a meta-schema has to say.
-func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken dialect) error {
+func (l *library) invalidSchemaError(broken *jsonschema.SchemaValidationError, spoken dialect) error {
 	var verr *jsonschema.ValidationError
 	if !errors.As(broken.Err, &verr) {
 		return &Error{Reason: NotASchema, Text: "not a valid schema"}
@@ -107,7 +107,7 @@ func (l *library) invalid(broken *jsonschema.SchemaValidationError, spoken diale
 
 // unloaded explains what the loader refused: a reference, or a $schema that
 // stands further inside.
-func (l *library) unloaded(target string) error {
+func (l *library) externalRefError(target string) error {
 	ptr, kw, spelled := l.referenceTo(target)
 	if kw == "$schema" {
 		return unknownDialect(ptr, spelled)
@@ -119,7 +119,7 @@ func (l *library) unloaded(target string) error {
 	}
 }
 
-func (l *library) unresolved(target string) error {
+func (l *library) unresolvedRefError(target string) error {
 	ptr, kw, spelled := l.referenceTo(target)
 	return &Error{
 		Reason: UnresolvedRef,
@@ -129,7 +129,7 @@ func (l *library) unresolved(target string) error {
 }
 
 // misnamed explains the errors about names: ids, anchors, URLs.
-func (l *library) misnamed(err error) error {
+func (l *library) nameError(err error) error {
 	var (
 		dupID     *jsonschema.DuplicateIDError
 		dupAnchor *jsonschema.DuplicateAnchorError
@@ -160,7 +160,7 @@ func (l *library) misnamed(err error) error {
 // URL. The library tells the URL only after resolving it.
 func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 	for _, r := range l.names {
-		if means(r.text, target) {
+		if resolvesTo(r.text, target) {
 			return r.pointer + "/" + r.keyword, r.keyword, r.text
 		}
 	}
@@ -169,10 +169,10 @@ func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 
 // means says whether a reference, spelled like this, resolves to a URL. The
 // base is unknown, so the end of the URL decides.
-func means(ref, target string) bool {
+func resolvesTo(ref, target string) bool {
 	targetURL, targetFrag, _ := strings.Cut(target, "#")
 	refURL, refFrag, _ := strings.Cut(ref, "#")
-	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescaped(targetFrag), unescaped(refFrag))) {
+	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescape(targetFrag), unescape(refFrag))) {
 		return false
 	}
 	if targetFrag == "" && refURL == "" {
@@ -181,5 +181,5 @@ func means(ref, target string) bool {
 	for strings.HasPrefix(refURL, "../") || strings.HasPrefix(refURL, "./") {
 		_, refURL, _ = strings.Cut(refURL, "/")
 	}
-	return strings.HasSuffix(unescaped(targetURL), unescaped(refURL))
+	return strings.HasSuffix(unescape(targetURL), unescape(refURL))
 }

@@ -21,7 +21,7 @@ type pattern struct {
 	why    string         // why not
 	broken bool           // it is no pattern of ECMA-262 either
 	size   int            // instructions of the program, at most
-	among  *patterns
+	owner  *patterns
 }
 
 func (p *pattern) String() string { return p.source }
@@ -31,8 +31,8 @@ func (p *pattern) MatchString(s string) bool {
 	if p.re == nil {
 		return true
 	}
-	if p.among.spend != nil {
-		p.among.spend(1, 4+(p.size+4)*(len(s)+1)/12) // at every character there may be every instruction
+	if p.owner.spend != nil {
+		p.owner.spend(1, 4+(p.size+4)*(len(s)+1)/12) // at every character there may be every instruction
 	}
 	return p.re.MatchString(s)
 }
@@ -68,7 +68,7 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 		return nil, errors.New("its patterns are too long")
 	}
 	translated, why := fromECMA(source)
-	p := &pattern{source: source, why: why, among: ps}
+	p := &pattern{source: source, why: why, owner: ps}
 	tree, err := syntax.Parse(translated, syntax.Perl)
 	if err == nil && why == "" {
 		p.size = programSize(tree)
@@ -79,7 +79,7 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 		p.re, err = regexp.Compile(translated)
 	}
 	if err != nil {
-		p.refuse(err)
+		p.setUnsupported(err)
 	}
 	ps.known[source] = p
 	return p, nil
@@ -97,7 +97,7 @@ var (
 func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 	p, err := ps.compile(source)
 	if err != nil {
-		return &pattern{source: source, why: err.Error(), among: ps}, nil
+		return &pattern{source: source, why: err.Error(), owner: ps}, nil
 	}
 	return p, nil
 }
@@ -123,7 +123,7 @@ func programSize(re *syntax.Regexp) int {
 }
 
 // refuse notes why Go's regular expressions cannot express a pattern, and whether it is a pattern at all.
-func (p *pattern) refuse(err error) {
+func (p *pattern) setUnsupported(err error) {
 	bad, _ := errors.AsType[*syntax.Error](err)
 	why := "not a regular expression that mcpc can read"
 	p.broken = true

@@ -30,7 +30,7 @@ func pointerOf(location string) (ptr string, ours bool) {
 	return ptr, err == nil && base == documentURL
 }
 
-func unescaped(s string) string {
+func unescape(s string) string {
 	if u, err := url.PathUnescape(s); err == nil {
 		return u
 	}
@@ -61,14 +61,14 @@ func pointerTokens(ptr string) []string {
 func lookup(v any, toks []string) (any, bool) {
 	for _, tok := range toks {
 		var ok bool
-		if v, ok = step(v, tok); !ok {
+		if v, ok = child(v, tok); !ok {
 			return nil, false
 		}
 	}
 	return v, true
 }
 
-func step(v any, tok string) (any, bool) {
+func child(v any, tok string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		sub, ok := v[tok]
@@ -82,7 +82,7 @@ func step(v any, tok string) (any, bool) {
 }
 
 // parts are the items of an array, or the values of an object.
-func parts(v any) iter.Seq[any] {
+func children(v any) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		switch v := v.(type) {
 		case []any:

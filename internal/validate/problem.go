@@ -68,8 +68,8 @@ func (t *tally) merge(other tally) {
 	for _, p := range other.first {
 		t.add(p)
 	}
-	told := t.total - before
-	t.total = before + told + other.total - len(other.first)
+	added := t.total - before
+	t.total = before + added + other.total - len(other.first)
 }
 
 // compareProblems orders by place. The library goes through objects in no
@@ -92,10 +92,10 @@ func compareProblems(a, b problem) int {
 
 // findings returns what a tree of errors says, and how many violations there are.
 func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Finding, total int) {
-	t := gather(root)
+	t := collectProblems(root)
 	same := map[wire.Finding]bool{}
 	for _, p := range t.first {
-		f := x.tell(p)
+		f := x.finding(p)
 		if !same[f] {
 			out = append(out, f)
 		}
@@ -114,30 +114,30 @@ func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Findin
 
 // gather collects the problems in a tree of errors. What only groups others is
 // left out; of alternatives, what is worth telling is kept.
-func gather(e *jsonschema.ValidationError) tally {
+func collectProblems(e *jsonschema.ValidationError) tally {
 	var t tally
-	t.gather(e)
+	t.collect(e)
 	return t
 }
 
-func (t *tally) gather(e *jsonschema.ValidationError) {
+func (t *tally) collect(e *jsonschema.ValidationError) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
 		for _, cause := range e.Causes {
-			t.gather(cause)
+			t.collect(cause)
 		}
 	case *kind.AnyOf:
-		t.merge(choose(e, "anyOf"))
+		t.merge(chooseAlternative(e, "anyOf"))
 	case *kind.OneOf:
 		if k.Subschemas == nil {
-			t.merge(choose(e, "oneOf"))
+			t.merge(chooseAlternative(e, "oneOf"))
 			return
 		}
 		t.add(problem{at: e.InstanceLocation, rule: "oneOf", err: e})
 	case *kind.FalseSchema:
-		t.add(forbidden(e))
+		t.add(falseSchemaProblem(e))
 	default:
-		names, with := members(e.ErrorKind)
+		names, with := memberNames(e.ErrorKind)
 		for _, name := range names {
 			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e, member: name, with: with})
 		}
@@ -149,7 +149,7 @@ func (t *tally) gather(e *jsonschema.ValidationError) {
 
 // members are the names of which each is a problem of its own, and the one that
 // they are required with.
-func members(k jsonschema.ErrorKind) (names []string, with string) {
+func memberNames(k jsonschema.ErrorKind) (names []string, with string) {
 	switch k := k.(type) {
 	case *kind.Required:
 		return k.Missing, ""
@@ -187,7 +187,7 @@ func keyword(e *jsonschema.ValidationError) string {
 // forbidden is the problem of a value whose schema is false. Under the keywords for
 // leftovers that means a member or an item too many, and the problem is the
 // object's or the array's.
-func forbidden(e *jsonschema.ValidationError) problem {
+func falseSchemaProblem(e *jsonschema.ValidationError) problem {
 	at := e.InstanceLocation
 	kw := lastKeyword(e.SchemaURL)
 	switch kw {

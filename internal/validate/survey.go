@@ -40,18 +40,18 @@ type survey struct {
 	// olderEnum is set if enum must have unique items, which the library checks in quadratic time.
 	olderEnum bool
 
-	seen      map[string]bool // pointers of the subschemas; true if a keyword leads there
-	following bool            // only references lead to what is visited
-	pointers  int             // bytes of all pointers
-	work      int
-	base      int // bytes of the ids around the subschema that is visited
-	idBytes   int // bytes of all ids
-	ids       int
-	refs      int
-	extras    int
-	digits    int             // of the longest number
-	targets   []string        // JSON pointers in references
-	known     map[string]bool // the same
+	seen           map[string]bool // pointers of the subschemas; true if a keyword leads there
+	onlyReferences bool            // only references lead to what is visited
+	pointers       int             // bytes of all pointers
+	work           int
+	base           int // bytes of the ids around the subschema that is visited
+	idBytes        int // bytes of all ids
+	ids            int
+	refs           int
+	extras         int
+	digits         int             // of the longest number
+	targets        []string        // JSON pointers in references
+	known          map[string]bool // the same
 
 	names    []reference // every $schema, $id and reference
 	anchors  []string    // pointers of subschemas with a $dynamicAnchor
@@ -73,13 +73,13 @@ func newSurvey(doc any, spoken dialect) (*survey, error) {
 		known:     map[string]bool{},
 		declared:  memberOf(doc, "$schema") != nil,
 	}
-	if err := sv.weigh(doc, valueWork); err != nil {
+	if err := sv.addValueWork(doc, valueWork); err != nil {
 		return nil, err
 	}
 	if err := sv.visit(doc, "", 1); err != nil {
 		return nil, err
 	}
-	sv.following = true
+	sv.onlyReferences = true
 	sv.base = sv.idBytes
 	// Following a reference may add more of them.
 	for i := 0; i < len(sv.targets); i++ {
@@ -93,11 +93,11 @@ func newSurvey(doc any, spoken dialect) (*survey, error) {
 	sv.work += sv.extras * (n + sv.ids) * copyWork
 	sv.work += (n + sv.refs) * (sv.ids*20 + sv.idBytes/20)
 	sv.work += len(sv.anchors) * len(sv.anchors) * 5
-	return sv, sv.bound()
+	return sv, sv.checkWork()
 }
 
 // bound refuses a schema whose compilation takes too long.
-func (sv *survey) bound() error {
+func (sv *survey) checkWork() error {
 	if sv.work <= maxCompileWork {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (sv *survey) bound() error {
 }
 
 // weigh counts the values in a part of the schema.
-func (sv *survey) weigh(v any, each int) error {
+func (sv *survey) addValueWork(v any, each int) error {
 	sv.work += each
 	if n, ok := v.(json.Number); ok {
 		sv.digits = max(sv.digits, digitsOf(n))
@@ -114,12 +114,12 @@ func (sv *survey) weigh(v any, each int) error {
 			return tooComplex("", "a number in it has more than %d digits", maxDigits)
 		}
 	}
-	for item := range parts(v) {
-		if err := sv.weigh(item, each); err != nil {
+	for item := range children(v) {
+		if err := sv.addValueWork(item, each); err != nil {
 			return err
 		}
 	}
-	return sv.bound()
+	return sv.checkWork()
 }
 
 // follow visits the value that a reference leads to, unless a keyword leads there, as in {"$ref":"#/components/x"}.
@@ -142,7 +142,7 @@ func (sv *survey) follow(pointer string) error {
 	if sv.extras*len(sv.seen)*copyWork > maxCompileWork {
 		sv.work = maxCompileWork + 1
 	}
-	return sv.weigh(target, extraWork)
+	return sv.addValueWork(target, extraWork)
 }
 
 // visit notes what matters about a subschema and those below it.
@@ -150,7 +150,7 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if _, ok := sv.seen[ptr]; ok {
 		return nil
 	}
-	sv.seen[ptr] = !sv.following
+	sv.seen[ptr] = !sv.onlyReferences
 	sv.pointers += len(ptr)
 	sv.work += 12_000 + 1_000*nesting
 	switch {
@@ -163,7 +163,7 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
-		return sv.bound()
+		return sv.checkWork()
 	}
 	defer func(base int) { sv.base = base }(sv.base)
 	sv.noteNames(obj, ptr)
@@ -171,7 +171,7 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if err := sv.notePatterns(obj, ptr); err != nil {
 		return err
 	}
-	if err := sv.bound(); err != nil {
+	if err := sv.checkWork(); err != nil {
 		return err
 	}
 	for at, sub := range schema.Subschemas(obj) {
@@ -210,7 +210,7 @@ func (sv *survey) noteNames(obj map[string]any, ptr string) {
 		sv.refs++
 		sv.work += joinWork * (sv.base + len(text))
 		_, target, _ := strings.Cut(text, "#")
-		if target = unescaped(target); strings.HasPrefix(target, "/") && !sv.known[target] {
+		if target = unescape(target); strings.HasPrefix(target, "/") && !sv.known[target] {
 			sv.known[target] = true
 			sv.targets = append(sv.targets, target)
 		}
@@ -255,7 +255,7 @@ func sizeOf(v any) int {
 	case []any, map[string]any:
 		n = 2
 	}
-	for item := range parts(v) {
+	for item := range children(v) {
 		n += sizeOf(item)
 	}
 	return n

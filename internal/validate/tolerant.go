@@ -29,7 +29,7 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	if bad != nil {
 		return nil, nil, err
 	}
-	(&plainForms{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
+	(&compatRewriter{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
 	s, warnings, bad = compile(doc, spoken)
 	if bad != nil {
 		return nil, nil, err
@@ -40,13 +40,13 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 }
 
 // plainForms rewrites keywords that are not valid and whose meaning is plain.
-type plainForms struct {
+type compatRewriter struct {
 	// numericBounds is set if the dialect has exclusiveMinimum and exclusiveMaximum as numbers.
 	numericBounds bool
 }
 
 // rewrite changes a decoded schema and its subschemas.
-func (f *plainForms) rewrite(doc any) {
+func (f *compatRewriter) rewrite(doc any) {
 	members, ok := doc.(map[string]any)
 	if !ok {
 		return
@@ -153,17 +153,17 @@ func Readable(raw []byte) *Schema {
 	}
 	spoken, err := dialectOf(doc)
 	if err != nil {
-		leaveOut(doc, "/$schema")
+		removePart(doc, "/$schema")
 		spoken = dialects[0]
 	}
-	(&plainForms{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
+	(&compatRewriter{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
 	for range maxLeftOut {
 		s, _, err := compile(doc, spoken)
 		if err == nil {
 			return s
 		}
 		failed, ok := errors.AsType[*Error](err)
-		if !ok || !failed.IsOfPart() || !leaveOut(doc, failed.Where) {
+		if !ok || !failed.IsOfPart() || !removePart(doc, failed.Where) {
 			return nil
 		}
 	}
@@ -172,7 +172,7 @@ func Readable(raw []byte) *Schema {
 
 // leaveOut removes the innermost member of an object that a JSON pointer leads through. A subschema with a name becomes
 // {} at first, which keeps the name known. It reports whether there was anything to remove.
-func leaveOut(doc any, pointer string) bool {
+func removePart(doc any, pointer string) bool {
 	path := pointerTokens(pointer)
 	for n := len(path) - 1; n >= 0; n-- {
 		parent, _ := lookup(doc, path[:n])

@@ -19,27 +19,27 @@ import (
 // loosen takes out of the compiled schema what cannot be checked or must not
 // be, and warns about the former. These schemas are this package's own: the
 // compiler made them, and nothing else has them.
-func (b *budget) loosen(doc any) []wire.Finding {
+func (b *budget) dropUnchecked(doc any) []wire.Finding {
 	var warnings []wire.Finding
-	shaky := map[*jsonschema.Schema]bool{}
+	lenient := map[*jsonschema.Schema]bool{}
 	for _, s := range b.all {
 		s.Format = nil // the library asserts it in the older dialects
-		widen(s, doc)
-		warnings = append(warnings, dropPatterns(s, shaky)...)
+		capCounts(s, doc)
+		warnings = append(warnings, dropPatterns(s, lenient)...)
 	}
-	if len(shaky) == 0 {
+	if len(lenient) == 0 {
 		return nil
 	}
-	b.spread(shaky)
+	b.markDependents(lenient)
 	for _, s := range b.all {
-		warnings = append(warnings, dropNegations(s, shaky)...)
+		warnings = append(warnings, dropNegations(s, lenient)...)
 	}
 	return warnings
 }
 
 // widen repairs the counts that the library cannot hold: it keeps the lowest 64
 // bits of a number, so that a maxLength of 2^64 lets only "" pass.
-func widen(s *jsonschema.Schema, doc any) {
+func capCounts(s *jsonschema.Schema, doc any) {
 	ptr, ours := pointerOf(s.Location)
 	if !ours {
 		return
@@ -63,10 +63,10 @@ func widen(s *jsonschema.Schema, doc any) {
 
 // dropPatterns takes out the patterns that cannot be checked. Where the name of
 // a member cannot be told apart, every member may be meant.
-func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wire.Finding {
+func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []wire.Finding {
 	var warnings []wire.Finding
 	warn := func(at string, p *pattern) {
-		shaky[s] = true
+		lenient[s] = true
 		rule := "pattern"
 		if p.broken {
 			rule = "pattern_broken" // ECMA-262 does not have it either
@@ -90,21 +90,21 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 }
 
 // spread adds every schema whose answer depends on a shaky one.
-func (b *budget) spread(shaky map[*jsonschema.Schema]bool) {
+func (b *budget) markDependents(lenient map[*jsonschema.Schema]bool) {
 	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
 	for _, s := range b.all {
 		_, below := subschemas(s)
-		for _, sub := range append(b.here(s), below...) {
+		for _, sub := range append(b.inPlace(s), below...) {
 			users[sub] = append(users[sub], s)
 		}
 	}
-	todo := slices.Collect(maps.Keys(shaky))
+	todo := slices.Collect(maps.Keys(lenient))
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, user := range users[s] {
-			if !shaky[user] {
-				shaky[user] = true
+			if !lenient[user] {
+				lenient[user] = true
 				todo = append(todo, user)
 			}
 		}
@@ -113,24 +113,24 @@ func (b *budget) spread(shaky map[*jsonschema.Schema]bool) {
 
 // dropNegations takes out what says no because a subschema says yes: a shaky
 // one says yes too often, and a value must not be refused for that.
-func dropNegations(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wire.Finding {
+func dropNegations(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []wire.Finding {
 	var dropped []string
-	if shaky[s.Not] {
+	if lenient[s.Not] {
 		s.Not = nil
 		dropped = append(dropped, "not")
 	}
-	if shaky[s.If] {
+	if lenient[s.If] {
 		s.If, s.Then, s.Else = nil, nil, nil
 		dropped = append(dropped, "if")
 	}
-	if slices.ContainsFunc(s.OneOf, func(sub *jsonschema.Schema) bool { return shaky[sub] }) {
+	if slices.ContainsFunc(s.OneOf, func(sub *jsonschema.Schema) bool { return lenient[sub] }) {
 		if len(s.AnyOf) == 0 {
 			s.AnyOf = s.OneOf
 		}
 		s.OneOf = nil
 		dropped = append(dropped, "oneOf")
 	}
-	if s.MaxContains != nil && shaky[s.Contains] {
+	if s.MaxContains != nil && lenient[s.Contains] {
 		s.MaxContains = nil
 		dropped = append(dropped, "maxContains")
 	}

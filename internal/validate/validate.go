@@ -67,7 +67,7 @@ func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
 	if err != nil {
 		return nil, nil, lib.explain(err, spoken)
 	}
-	limits, unchecked, err := newBudget(root, lib.anchored(root, sv.anchors), sv)
+	limits, unchecked, err := newBudget(root, lib.compileAnchors(root, sv.anchors), sv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +99,7 @@ func readSchema(b []byte) (any, error) {
 	if len(b) > maxSchemaBytes {
 		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
 	}
-	if tooDeep(b) {
+	if isTooDeep(b) {
 		return nil, tooComplex("", "its JSON is nested deeper than %d levels", jsonraw.MaxDepth)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
@@ -118,7 +118,7 @@ func readSchema(b []byte) (any, error) {
 
 // readValue decodes a value with its numbers as they are spelled.
 func readValue(b []byte) (any, error) {
-	if tooDeep(b) {
+	if isTooDeep(b) {
 		return nil, &Error{
 			Reason: TooComplex,
 			Text:   fmt.Sprintf("the value is nested deeper than %d levels", jsonraw.MaxDepth),
@@ -133,7 +133,7 @@ func readValue(b []byte) (any, error) {
 
 // tooDeep says whether JSON is nested deeper than wire.MaxDepth. It is asked before
 // anything recursive touches the bytes.
-func tooDeep(b []byte) bool {
+func isTooDeep(b []byte) bool {
 	bad := jsonraw.Valid(b)
 	return bad != nil && bad.Rule == "depth"
 }
