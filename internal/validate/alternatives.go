@@ -83,7 +83,8 @@ func assess(t tally, depth int) alternative {
 			}
 		}
 		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.at) == depth+1 && a.distance <= otherTag {
-			a.distance, a.tag = otherTag, i
+			a.distance = otherTag
+			a.tag = i
 		}
 		if len(p.at) == depth {
 			a.distance = max(a.distance, far)
@@ -97,10 +98,10 @@ func closest(alts []alternative) *alternative {
 	var won *alternative
 	tie := false
 	for i := range alts {
-		switch {
-		case won == nil || alts[i].total < won.total:
-			won, tie = &alts[i], false
-		case alts[i].total == won.total:
+		if won == nil || alts[i].total < won.total {
+			won = &alts[i]
+			tie = false
+		} else if alts[i].total == won.total {
 			tie = true
 		}
 	}
@@ -151,10 +152,9 @@ func (p problem) wants() []string {
 func (c *choice) wants() []string {
 	var wants []string
 	for _, a := range c.near {
-		switch {
-		case c.distance == otherTag:
+		if c.distance == otherTag {
 			wants = append(wants, a.tagProblem().wants()...)
-		case c.distance >= otherValue:
+		} else if c.distance >= otherValue {
 			for _, p := range a.first {
 				wants = append(wants, p.wants()...)
 			}

@@ -9,10 +9,10 @@ import (
 
 // valuesOf are what "enum" or "const" list.
 func valuesOf(s *jsonschema.Schema) ([]any, bool) {
-	switch {
-	case s.Const != nil:
+	if s.Const != nil {
 		return []any{*s.Const}, true
-	case s.Enum != nil:
+	}
+	if s.Enum != nil {
 		return s.Enum.Values, true
 	}
 	return nil, false

@@ -144,7 +144,8 @@ func (e *ecma) translateUnicode() {
 	}
 	n := 6
 	if low, ok := hexRune(e.in[6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
-		r, n = utf16.DecodeRune(r, low), 12
+		r = utf16.DecodeRune(r, low)
+		n = 12
 	}
 	if utf16.IsSurrogate(r) {
 		e.replaceUnsupported(n, `\x{fffd}`, "half of a surrogate pair")

@@ -85,10 +85,9 @@ func (e Expected) Types() []string {
 	names := []string{}
 	for _, name := range []string{"null", "boolean", "number", "string", "array", "object"} {
 		one := schema.TypeNamed(name)
-		switch {
-		case set&one == one:
+		if set&one == one {
 			names = append(names, name)
-		case set&one != 0:
+		} else if set&one != 0 {
 			names = append(names, "integer")
 		}
 	}
@@ -283,7 +282,8 @@ func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, lef
 	for _, s := range e.every {
 		subs = append(subs, into(s)...)
 	}
-	in, found = collectExpected(subs, left), subs != nil
+	in = collectExpected(subs, left)
+	found = subs != nil
 	for _, alternatives := range e.choices {
 		var on []Expected
 		for _, a := range alternatives {
@@ -292,7 +292,8 @@ func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, lef
 			}
 		}
 		if on != nil {
-			in.choices, found = append(in.choices, on), true
+			in.choices = append(in.choices, on)
+			found = true
 		}
 	}
 	return in, found

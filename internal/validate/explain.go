@@ -91,7 +91,10 @@ func (x explainer) describeValue(p problem) (wording, bool) {
 		if !ok {
 			return wording{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}, true
 		}
-		return wording{text: "must not match " + brief(not) + ", got " + brief(v), want: "not " + brief(not), got: brief(v)}, true
+		return wording{
+			text: "must not match " + brief(not) + ", got " + brief(v),
+			want: "not " + brief(not), got: brief(v),
+		}, true
 	case *kind.OneOf:
 		return wording{
 			text: fmt.Sprintf("matches alternatives %d and %d, must match only one", k.Subschemas[0], k.Subschemas[1]),

@@ -12,23 +12,23 @@ import (
 // sayNumber is about how big a number is. Both numbers are printed as they were
 // spelled: as a float64, 9007199254740993 and 9007199254740992 are the same.
 func (x explainer) describeNumber(p problem) (wording, bool) {
-	var sign, kw string
-	var limit *big.Rat
+	describe := func(relation, kw string, limit *big.Rat) (wording, bool) {
+		return mustBe(relation+x.limit(p, kw, limit), brief(x.valueAt(p))), true
+	}
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.Minimum:
-		sign, kw, limit = ">= ", "minimum", k.Want
+		return describe(">= ", "minimum", k.Want)
 	case *kind.Maximum:
-		sign, kw, limit = "<= ", "maximum", k.Want
+		return describe("<= ", "maximum", k.Want)
 	case *kind.ExclusiveMinimum:
-		sign, kw, limit = "> ", "exclusiveMinimum", k.Want
+		return describe("> ", "exclusiveMinimum", k.Want)
 	case *kind.ExclusiveMaximum:
-		sign, kw, limit = "< ", "exclusiveMaximum", k.Want
+		return describe("< ", "exclusiveMaximum", k.Want)
 	case *kind.MultipleOf:
-		sign, kw, limit = "a multiple of ", "multipleOf", k.Want
+		return describe("a multiple of ", "multipleOf", k.Want)
 	default:
 		return wording{}, false
 	}
-	return mustBe(sign+x.limit(p, kw, limit), brief(x.valueAt(p))), true
 }
 
 // limit prints the number in a keyword. In draft-04 exclusiveMinimum is true or

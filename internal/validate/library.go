@@ -115,7 +115,8 @@ func (l *library) externalRefError(target string) error {
 	return &Error{
 		Reason: ExternalRef,
 		Where:  ptr,
-		Text:   fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas", cmp.Or(kw, "$ref"), brief(spelled)),
+		Text: fmt.Sprintf("%s %s points outside the schema; mcpc does not fetch schemas",
+			cmp.Or(kw, "$ref"), brief(spelled)),
 	}
 }
 

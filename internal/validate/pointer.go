@@ -61,7 +61,8 @@ func pointerTokens(ptr string) []string {
 func lookup(v any, toks []string) (any, bool) {
 	for _, tok := range toks {
 		var ok bool
-		if v, ok = child(v, tok); !ok {
+		v, ok = child(v, tok)
+		if !ok {
 			return nil, false
 		}
 	}

@@ -208,8 +208,10 @@ func lastKeyword(location string) string {
 	last := ""
 	for toks := pointerTokens(ptr); len(toks) > 0; {
 		n := 1
-		if last = toks[0]; slices.Contains(schema.HoldMap, last) {
-			last, n = "", 2
+		last = toks[0]
+		if slices.Contains(schema.HoldMap, last) {
+			last = ""
+			n = 2
 		} else if slices.Contains(schema.HoldList, last) && len(toks) > 1 && isIndex(toks[1]) {
 			n = 2
 		}

@@ -153,12 +153,13 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	sv.seen[ptr] = !sv.onlyReferences
 	sv.pointers += len(ptr)
 	sv.work += 12_000 + 1_000*nesting
-	switch {
-	case len(sv.seen) > maxSubschemas:
+	if len(sv.seen) > maxSubschemas {
 		return tooComplex("", "it has more than %d subschemas", maxSubschemas)
-	case nesting > maxNesting:
+	}
+	if nesting > maxNesting {
 		return tooComplex(ptr, "its subschemas are nested deeper than %d levels", maxNesting)
-	case sv.pointers > maxSchemaBytes*4:
+	}
+	if sv.pointers > maxSchemaBytes*4 {
 		sv.work = maxCompileWork + 1
 	}
 	obj, ok := v.(map[string]any)
@@ -210,7 +211,8 @@ func (sv *survey) noteNames(obj map[string]any, ptr string) {
 		sv.refs++
 		sv.work += joinWork * (sv.base + len(text))
 		_, target, _ := strings.Cut(text, "#")
-		if target = unescape(target); strings.HasPrefix(target, "/") && !sv.known[target] {
+		target = unescape(target)
+		if strings.HasPrefix(target, "/") && !sv.known[target] {
 			sv.known[target] = true
 			sv.targets = append(sv.targets, target)
 		}
@@ -236,7 +238,8 @@ func (sv *survey) noteLists(obj map[string]any, ptr string) {
 	}
 	for _, list := range lists {
 		items, _ := list.([]any)
-		size, nested := 0, false
+		size := 0
+		nested := false
 		for _, item := range items {
 			n := sizeOf(item)
 			size += n

@@ -22,7 +22,8 @@ const (
 // stand as they were spelled.
 func brief(v any) string {
 	var sb strings.Builder
-	if writeBrief(&sb, v); sb.Len() <= maxBriefBytes {
+	writeBrief(&sb, v)
+	if sb.Len() <= maxBriefBytes {
 		return sb.String()
 	}
 	switch v := v.(type) {
@@ -45,7 +46,8 @@ func writeBrief(sb *strings.Builder, v any) {
 			if i > 0 {
 				sb.WriteByte(',')
 			}
-			if writeBrief(sb, item); sb.Len() > maxBriefBytes {
+			writeBrief(sb, item)
+			if sb.Len() > maxBriefBytes {
 				return
 			}
 		}
@@ -73,7 +75,8 @@ func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 		}
 		sb.WriteString(quote(name))
 		sb.WriteByte(':')
-		if writeBrief(sb, obj[name]); sb.Len() > maxBriefBytes {
+		writeBrief(sb, obj[name])
+		if sb.Len() > maxBriefBytes {
 			return
 		}
 	}
@@ -98,7 +101,8 @@ func shorten(s string) string {
 // orList prints alternatives: "a, b or c". Those that it leaves out it does not
 // print, and there may be a hundred thousand.
 func orList[T any](items []T, print func(T) string) string {
-	n, left := len(items), ""
+	n := len(items)
+	left := ""
 	if n > maxBriefList {
 		left = fmt.Sprintf(", … (%d in all)", n)
 		items = items[:maxBriefList-1]

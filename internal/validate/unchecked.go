@@ -120,7 +120,9 @@ func dropNegations(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []
 		dropped = append(dropped, "not")
 	}
 	if lenient[s.If] {
-		s.If, s.Then, s.Else = nil, nil, nil
+		s.If = nil
+		s.Then = nil
+		s.Else = nil
 		dropped = append(dropped, "if")
 	}
 	if slices.ContainsFunc(s.OneOf, func(sub *jsonschema.Schema) bool { return lenient[sub] }) {
