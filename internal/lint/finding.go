@@ -72,7 +72,8 @@ type found struct {
 // add notes a hit, which it gives as a finding; hits with the same fingerprint are one
 // finding, of the worst severity.
 func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
-	severity, spot := cmp.Or(h.Severity, r.Severity), e.Spot()
+	severity := cmp.Or(h.Severity, r.Severity)
+	spot := e.Spot()
 	if h.Spot.Seq != 0 {
 		spot = h.Spot
 	}
@@ -82,17 +83,26 @@ func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 	}
 	subject := cmp.Or(h.Subject, e.Subject, e.Method)
 	mark := strings.TrimSpace(r.ID+" "+subject) + " " + h.Pointer
-	here := Finding{Rule: r.ID, Severity: severity, Title: r.Title, Source: r.Page(e.Rev), Fix: r.Fix, Subject: subject, Times: 1,
-		Fingerprint: strings.TrimSpace(cut(mark)), Evidence: []Evidence{{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
-			Got: cut(h.Got), Want: cut(h.Want)}}}
+	here := Finding{
+		Rule:        r.ID,
+		Severity:    severity,
+		Title:       r.Title,
+		Source:      r.Page(e.Rev),
+		Fix:         r.Fix,
+		Subject:     subject,
+		Times:       1,
+		Fingerprint: strings.TrimSpace(cut(mark)),
+		Evidence: []Evidence{{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
+			Got: cut(h.Got), Want: cut(h.Want)}},
+	}
 	if e.Rev == conv.Unknown {
 		here.before = e.Conversation
 	}
 	one := f.by[mark]
-	switch {
-	case one == nil && len(f.findings) >= mostFindings:
+	if one == nil && len(f.findings) >= mostFindings {
 		return here
-	case one == nil:
+	}
+	if one == nil {
 		if f.by == nil {
 			f.by = map[string]*Finding{}
 		}
@@ -105,7 +115,8 @@ func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 	if weight(severity) > weight(one.Severity) {
 		one.Severity = severity
 	}
-	if one.Times++; len(one.Evidence) < mostEvidence {
+	one.Times++
+	if len(one.Evidence) < mostEvidence {
 		one.Evidence = append(one.Evidence, here.Evidence...)
 	}
 	return here

@@ -108,7 +108,8 @@ func New(o Options) *Linter {
 		}
 		i := l.index[c.ID]
 		l.tallies[i].checked = true
-		if l.tallies[i].lacks = c.Lacks; c.Lacks == "" && !l.tallies[i].off && l.tallies[i].exempt == "" {
+		l.tallies[i].lacks = c.Lacks
+		if c.Lacks == "" && !l.tallies[i].off && l.tallies[i].exempt == "" {
 			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{i, c})
 		}
 	}
@@ -127,7 +128,8 @@ func (l *Linter) Tap(f wire.Frame) {
 		c = &connection{opened: l.conversation(&f)}
 		l.conns.Put(f.Conn, c)
 	}
-	c.last, c.conn = f.Seq, f.Conn
+	c.last = f.Seq
+	c.conn = f.Conn
 	c.Add(f)
 }
 
@@ -153,7 +155,8 @@ type connection struct {
 // on a connection of its own.
 func (l *Linter) conversation(f *wire.Frame) *opened {
 	server := ""
-	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" && h.Field("Mcp-Session-Id") == "" {
+	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" &&
+		h.Field("Mcp-Session-Id") == "" {
 		server = h.Field("MCP-Protocol-Version") + " " + h.URL
 	}
 	if i := slices.IndexFunc(l.open, func(o *opened) bool { return server != "" && o.server == server }); i >= 0 {
@@ -182,7 +185,8 @@ func (l *Linter) Close() {
 	for len(l.open) > 0 {
 		l.end(l.open[0])
 	}
-	l.open, l.conns = nil, recent.Map[int, *connection]{}
+	l.open = nil
+	l.conns = recent.Map[int, *connection]{}
 }
 
 // Judge is the report on exchanges, as wire.Fold makes them. They lack what belongs to no
@@ -206,14 +210,16 @@ func (l *Linter) judge(e *conv.Event) {
 	}
 	for i := range l.byKind[e.Kind] {
 		b := &l.byKind[e.Kind][i]
-		if len(b.check.Methods) > 0 && !slices.Contains(b.check.Methods, e.Method) || b.check.When != nil && !b.check.When(e) {
+		if len(b.check.Methods) > 0 && !slices.Contains(b.check.Methods, e.Method) ||
+			b.check.When != nil && !b.check.When(e) {
 			continue
 		}
 		if b.rule < 0 {
 			b.check.Do(e)
 			continue
 		}
-		t, r := &l.tallies[b.rule], &l.rules[b.rule]
+		t := &l.tallies[b.rule]
+		r := &l.rules[b.rule]
 		if !l.holds(t, r, e) {
 			continue
 		}
@@ -232,7 +238,8 @@ func (l *Linter) judge(e *conv.Event) {
 // hit notes what a check found. A check that yields leaves places to others that
 // reported them.
 func (l *Linter) hit(h conv.Hit) {
-	b, e := l.present.bound, l.present.event
+	b := l.present.bound
+	e := l.present.event
 	t := &l.tallies[b.rule]
 	at := e.At + h.Item + h.Pointer
 	if h.Root {

@@ -56,9 +56,11 @@ func (l *Linter) Report() (r Report) {
 // Sort puts the gravest findings first, then those of the first rules in the table.
 func (l *Linter) Sort(findings []Finding) {
 	sliceutil.Sort(findings, func(a, b Finding) int {
-		x, y := a.Evidence[0], b.Evidence[0]
+		x := a.Evidence[0]
+		y := b.Evidence[0]
 		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.index[a.Rule]-l.index[b.Rule],
-			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer), cmp.Compare(a.Fingerprint, b.Fingerprint))
+			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer),
+			cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 }
 
@@ -71,7 +73,8 @@ func (l *Linter) Add(id string, findings ...Finding) {
 		return
 	}
 	t := &l.tallies[i]
-	t.checked, t.lacks = true, ""
+	t.checked = true
+	t.lacks = ""
 	t.seen++
 	for _, f := range findings {
 		if len(f.Evidence) > 0 {
@@ -116,19 +119,24 @@ func (r Report) Counts() map[Verdict]int {
 }
 
 func (l *Linter) judgement(i int) Judgement {
-	rule, t := l.rules[i], &l.tallies[i]
+	rule := l.rules[i]
+	t := &l.tallies[i]
 	j := Judgement{Rule: rule, ID: rule.ID, Verdict: Pass, Judged: t.seen}
 	switch {
 	case t.off:
-		j.Verdict, j.Why = NotRun, "switched off"
+		j.Verdict = NotRun
+		j.Why = "switched off"
 	case len(t.findings) > 0:
 		j.Verdict = verdictOf(t.findings)
 	case t.exempt != "" && t.seen == 0 && t.lacks == "":
-		j.Verdict, j.Why = NotApplicable, t.exempt
+		j.Verdict = NotApplicable
+		j.Why = t.exempt
 	case t.lacks != "":
-		j.Verdict, j.Why = NotRun, t.lacks
+		j.Verdict = NotRun
+		j.Why = t.lacks
 	case !t.checked:
-		j.Verdict, j.Why = NotRun, needs[rule.Mode]
+		j.Verdict = NotRun
+		j.Why = needs[rule.Mode]
 	case t.seen > 0:
 	default:
 		j.Verdict, j.Why = NotApplicable, l.absent(rule, t)
@@ -157,12 +165,13 @@ func verdictOf(findings []*Finding) Verdict {
 
 // absent says what a rule needs that no conversation had.
 func (l *Linter) absent(r Rule, t *tally) string {
-	switch {
-	case t.undeclared:
+	if t.undeclared {
 		return "the server does not declare " + r.Capability
-	case t.wrongRev:
+	}
+	if t.wrongRev {
 		return "holds for " + r.Range + l.spokenBeside(r)
-	case t.wrongTransport:
+	}
+	if t.wrongTransport {
 		return "holds for " + transports[r.Transport]
 	}
 	return "nothing of the kind to judge: " + l.trigger(r.ID)
@@ -178,10 +187,10 @@ func (l *Linter) spokenBeside(rule Rule) string {
 			names = append(names, r.String())
 		}
 	}
-	switch {
-	case len(names) > 0:
+	if len(names) > 0 {
 		return ", not for " + strings.Join(names, " and ")
-	case len(l.revs) == 0:
+	}
+	if len(l.revs) == 0 {
 		return ", not for an unknown revision"
 	}
 	return ""

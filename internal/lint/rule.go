@@ -122,8 +122,14 @@ func parseRule(words []string) (r Rule, err error) {
 	if len(words) != 7 {
 		return r, fmt.Errorf("%d words in place of 7", len(words))
 	}
-	r = Rule{ID: words[0], Severity: conv.Severity(words[1]), Mode: Mode(words[2]), Transport: words[4], Capability: words[5],
-		Tags: strings.Split(words[6], ",")}
+	r = Rule{
+		ID:         words[0],
+		Severity:   conv.Severity(words[1]),
+		Mode:       Mode(words[2]),
+		Transport:  words[4],
+		Capability: words[5],
+		Tags:       strings.Split(words[6], ","),
+	}
 	r.From, r.To, err = parseRange(words[3])
 	r.Range = r.revisions()
 	return r, err
@@ -137,9 +143,11 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	case text == "all":
 		return conv.Unknown, conv.R26, nil
 	case strings.HasPrefix(text, "<="):
-		first, last = "24", text[2:]
+		first = "24"
+		last = text[2:]
 	case strings.HasPrefix(text, ">="):
-		first, last = text[2:], "26"
+		first = text[2:]
+		last = "26"
 	case !ranged:
 		last = first
 	}
@@ -152,12 +160,13 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 }
 
 func (r Rule) revisions() string {
-	switch {
-	case r.From == conv.Unknown:
+	if r.From == conv.Unknown {
 		return "all revisions"
-	case r.From == r.To:
+	}
+	if r.From == r.To {
 		return r.From.String()
-	case r.To == conv.R26:
+	}
+	if r.To == conv.R26 {
 		return r.From.String() + " and later"
 	}
 	return r.From.String() + " to " + r.To.String()

@@ -209,10 +209,10 @@ func (c *Conversation) revOfReply(call *Call, m *wire.Message, s *Stream) Rev {
 }
 
 func shows26(call *Call, m *wire.Message, s *Stream) bool {
-	switch {
-	case m.Error != nil:
+	if m.Error != nil {
 		return perRequestCodes[m.Error.Code]
-	case call.Method == "server/discover":
+	}
+	if call.Method == "server/discover" {
 		versions, _ := jsonraw.Array(Inside(m.Result, "supportedVersions"))
 		for _, v := range versions {
 			if text, _ := jsonraw.Text(v); ParseRev(text) == R26 {

@@ -42,10 +42,12 @@ const (
 
 // trigger says in words what a kind of event is; a rule none of whose events occurred
 // is not applicable for the want of it.
-var triggers = [Kinds]string{"message", "line or body", "batch", "message", "response", "result", "error", "notification",
-	"request of the server", "request for input", "tool", "resource", "resource template", "prompt", "icon", "content block",
-	"resource contents", "message", "HTTP response", "server-sent event", "end of a stream", "message of the client",
-	"exchange with an authorization server", "conversation"}
+var triggers = [Kinds]string{
+	"message", "line or body", "batch", "message", "response", "result", "error", "notification",
+	"request of the server", "request for input", "tool", "resource", "resource template", "prompt", "icon",
+	"content block", "resource contents", "message", "HTTP response", "server-sent event", "end of a stream",
+	"message of the client", "exchange with an authorization server", "conversation",
+}
 
 func (k Kind) String() string { return triggers[k] }
 

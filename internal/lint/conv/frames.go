@@ -21,10 +21,9 @@ func (c *Conversation) Add(f wire.Frame) {
 	case wire.Head:
 		c.head(&f, s)
 	case wire.Noise:
-		switch {
-		case f.Unread != "" && s != nil:
+		if f.Unread != "" && s != nil {
 			s.Open = 0 // what it answered is not known
-		case f.Dir == wire.Received && s == nil:
+		} else if f.Dir == wire.Received && s == nil {
 			c.lines.add(f)
 		}
 	case wire.Closed:
@@ -62,7 +61,8 @@ func (c *Conversation) head(f *wire.Frame, s *Stream) {
 			f.HTTP.Method == "DELETE"
 		return
 	}
-	s.Response, s.Head = f.HTTP, Spot{f.Conn, f.Seq}
+	s.Response = f.HTTP
+	s.Head = Spot{f.Conn, f.Seq}
 	c.send(Event{Kind: OnHead, Frame: f, Stream: s, Call: s.Call, Rev: c.revOf(s)})
 }
 
@@ -74,7 +74,8 @@ func (c *Conversation) event(f *wire.Frame, s *Stream) {
 	if s == nil {
 		return
 	}
-	if s.Events++; f.SSE != nil {
+	s.Events++
+	if f.SSE != nil {
 		s.IDs = s.IDs || f.SSE.ID != nil
 		s.Retry = s.Retry || f.SSE.Retry != nil
 		c.SSE = c.SSE || f.SSE.Event == "endpoint"
@@ -131,7 +132,8 @@ func (l *lines) add(f wire.Frame) {
 	}
 	l.pending = append(l.pending, f)
 	l.count(f.Raw)
-	switch l.size += len(f.Raw); {
+	l.size += len(f.Raw)
+	switch {
 	case l.size > mostPendingBytes || len(l.pending) > mostPending:
 		l.flush()
 	case l.depth > 0:

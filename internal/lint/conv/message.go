@@ -34,10 +34,20 @@ func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
 		}
 		return
 	}
-	if c.LastSent = m.Kind; s != nil {
+	c.LastSent = m.Kind
+	if s != nil {
 		s.Sent = m.Kind
 	}
-	e := Event{Kind: OnSent, Method: m.Method, Frame: f, Stream: s, Message: m, Rev: c.Session, Value: m.Params, At: "/params"}
+	e := Event{
+		Kind:    OnSent,
+		Method:  m.Method,
+		Frame:   f,
+		Stream:  s,
+		Message: m,
+		Rev:     c.Session,
+		Value:   m.Params,
+		At:      "/params",
+	}
 	switch {
 	case m.Kind == wire.Request:
 		e.Call = c.call(f, s, m)
@@ -55,14 +65,25 @@ func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
 
 // call notes a request of the client.
 func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
-	call := &Call{Seq: f.Seq, ID: bytes.Clone(m.ID), Method: m.Method, Params: m.Params, Stream: s, Sent: f.Time, Rev: c.Session, key: Key(m.ID)}
+	call := &Call{
+		Seq:    f.Seq,
+		ID:     bytes.Clone(m.ID),
+		Method: m.Method,
+		Params: m.Params,
+		Stream: s,
+		Sent:   f.Time,
+		Rev:    c.Session,
+		key:    Key(m.ID),
+	}
 	for _, name := range []string{"name", "uri", "taskId"} {
 		if text := TextInside(m.Params, name); text != "" && call.Name == "" {
 			call.Name = text
 		}
 	}
 	if version := ParseRev(TextInside(m.Params, "_meta", MetaPrefix+"protocolVersion")); version != Unknown {
-		call.Rev, call.Stamped, c.asked = version, true, version
+		call.Rev = version
+		call.Stamped = true
+		c.asked = version
 	} else if c.Session == Unknown && s != nil {
 		call.Rev = min(ParseRev(s.Request.Field("MCP-Protocol-Version")), R25b)
 	}
@@ -74,7 +95,9 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	if m.Method == "initialize" {
 		c.Client.declare(Inside(m.Params, "capabilities"), TextInside(m.Params, "protocolVersion"))
 		c.asked = ParseRev(c.Client.Version)
-		c.Server, c.Session, c.Initialized = Peer{}, Unknown, false
+		c.Server = Peer{}
+		c.Session = Unknown
+		c.Initialized = false
 	}
 	if s != nil {
 		s.Open++
@@ -103,7 +126,8 @@ func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose boo
 	if s != nil && s.Call != nil && s.Call.key == key {
 		return s.Call, false
 	}
-	if call = c.Call(key); call != nil && (s == nil || call.Stream == s || c.SSE || s.Request == nil || s.IsGet()) {
+	call = c.Call(key)
+	if call != nil && (s == nil || call.Stream == s || c.SSE || s.Request == nil || s.IsGet()) {
 		return call, false
 	}
 	if m.ID != nil && string(m.ID) != "null" {
@@ -134,7 +158,8 @@ func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
 		return
 	}
 	e.Rev = c.revOf(s)
-	e.Value, e.At = m.Params, "/params"
+	e.Value = m.Params
+	e.At = "/params"
 	if m.Kind == wire.Notification && s == nil {
 		e.Call = c.CallOf(Key(Inside(m.Params, "progressToken")))
 		if id := Inside(m.Params, "_meta", MetaPrefix+"subscriptionId"); id != nil {
@@ -162,7 +187,8 @@ func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
 }
 
 func (c *Conversation) reply(e Event) {
-	m, s := e.Message, e.Stream
+	m := e.Message
+	s := e.Stream
 	e.Call, _ = c.callOf(m, s)
 	e.Rev = c.revOfReply(e.Call, m, s)
 	e.Method = ""
@@ -172,20 +198,24 @@ func (c *Conversation) reply(e Event) {
 			c.learn(e.Call, m)
 		}
 	}
-	e.Value, e.At = m.Result, "/result"
+	e.Value = m.Result
+	e.At = "/result"
 	e.Members, _ = m.ResultMembers()
 	for _, kind := range []Kind{OnMessage, OnReply} {
 		e.Kind = kind
 		c.send(e)
 	}
-	switch {
-	case m.Error != nil:
+	if m.Error != nil {
 		failure := e
-		failure.Kind, failure.Value, failure.At, failure.Members = OnError, m.Error.Raw, "/error", nil
+		failure.Kind = OnError
+		failure.Value = m.Error.Raw
+		failure.At = "/error"
+		failure.Members = nil
 		c.send(failure)
-	case e.Call != nil && m.Kind == wire.Response:
+	} else if e.Call != nil && m.Kind == wire.Response {
 		e.Kind = OnResult
-		if e.Subject = e.Method; e.Call.Name != "" {
+		e.Subject = e.Method
+		if e.Call.Name != "" {
 			e.Subject += " " + e.Call.Name
 		}
 		c.send(e)
@@ -197,7 +227,8 @@ func (c *Conversation) reply(e Event) {
 		s.Answered = e.Frame.Time
 	}
 	if call := e.Call; call != nil {
-		if call.Answers++; call.Answers == 1 && call.CancelledAt == 0 {
+		call.Answers++
+		if call.Answers == 1 && call.CancelledAt == 0 {
 			c.done(call)
 		}
 		call.shrink()

@@ -44,7 +44,9 @@ func parts(e Event) {
 		items, _ := e.Message.ResultItems(l.member)
 		for i, item := range items[:min(len(items), mostParts)] {
 			part := e
-			part.Kind, part.Value, part.Members = l.kind, item, nil
+			part.Kind = l.kind
+			part.Value = item
+			part.Members = nil
 			part.At = "/result/" + l.member + "/" + strconv.Itoa(i)
 			if l.name != "" {
 				if !e.Fresh(l.noun+e.Rev.Short(), item) {
@@ -61,13 +63,16 @@ func parts(e Event) {
 		for i, item := range items[:min(len(items), mostParts)] {
 			if block := Inside(item, "content"); IsObject(block) {
 				part := e
-				part.Kind, part.Value, part.Members = OnContent, block, nil
+				part.Kind = OnContent
+				part.Value = block
+				part.Members = nil
 				part.At = "/result/messages/" + strconv.Itoa(i) + "/content"
 				sendPart(part)
 			}
 		}
 	case "server/discover":
-		icons(e, Inside(e.Value, "_meta", MetaPrefix+"serverInfo", "icons"), "/result/_meta/io.modelcontextprotocol~1serverInfo/icons")
+		icons(e, Inside(e.Value, "_meta", MetaPrefix+"serverInfo", "icons"),
+			"/result/_meta/io.modelcontextprotocol~1serverInfo/icons")
 	case "initialize":
 		icons(e, Inside(e.Value, "serverInfo", "icons"), "/result/serverInfo/icons")
 	}
@@ -108,7 +113,11 @@ func icons(e Event, raw json.RawMessage, at string) {
 
 // question is what the server asks of the client, by a request or in a result.
 func question(e Event, method string, params json.RawMessage, at string) {
-	e.Kind, e.Method, e.Value, e.At, e.Members = OnQuestion, method, params, at, nil
+	e.Kind = OnQuestion
+	e.Method = method
+	e.Value = params
+	e.At = at
+	e.Members = nil
 	e.Subject = method
 	e.send(e)
 }

@@ -258,7 +258,8 @@ func (d *Datum) lookWhole(tree *schema.Tree, tell teller) {
 			}
 		case "no-recursion":
 			for _, n := range tree.Nodes {
-				if target := n.Members.Text("$ref"); target != "" && (target == "#" || strings.HasPrefix(n.At+"/", strings.TrimPrefix(target, "#")+"/")) {
+				if target := n.Members.Text("$ref"); target != "" &&
+					(target == "#" || strings.HasPrefix(n.At+"/", strings.TrimPrefix(target, "#")+"/")) {
 					tell(Refused, "/inputSchema"+n.At+"/$ref", "a reference to itself")
 				}
 			}
@@ -269,7 +270,8 @@ func (d *Datum) lookWhole(tree *schema.Tree, tell teller) {
 // Booleans are the properties and items whose schema is true or false.
 func Booleans(tree *schema.Tree) (nodes []schema.Node) {
 	for _, n := range tree.Nodes {
-		if n.Members == nil && (n.Property != "" || strings.HasSuffix(n.At, "/items")) && len(n.Raw) > 0 && (n.Raw[0] == 't' || n.Raw[0] == 'f') {
+		if n.Members == nil && (n.Property != "" || strings.HasSuffix(n.At, "/items")) && len(n.Raw) > 0 &&
+			(n.Raw[0] == 't' || n.Raw[0] == 'f') {
 			nodes = append(nodes, n)
 		}
 	}

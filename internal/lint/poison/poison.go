@@ -74,7 +74,8 @@ func Scan(definition json.RawMessage, own Names) (marks []Mark) {
 
 // scan is Scan without a look at the stems.
 func scan(definition json.RawMessage, own Names) (marks []Mark) {
-	total, scanned := 0, 0
+	total := 0
+	scanned := 0
 	for _, p := range appendTexts(nil, definition, place{}, 0) {
 		if p.isProse {
 			total += len(p.text)
@@ -176,7 +177,8 @@ func joins(before, r rune, after string) bool {
 
 func joined(r rune) bool {
 	return unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == 0xfe0f ||
-		unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Mn)
+		unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Tamil, unicode.Telugu,
+			unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Mn)
 }
 
 func rightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
@@ -193,7 +195,8 @@ func phrasesOf(stems []string, pattern func() *regexp.Regexp) phrases {
 	return phrases{stems, sync.OnceValue(func() *stemIndex { return indexOf(stems) }), sync.OnceValue(pattern)}
 }
 
-// A stemIndex has stems of three letters or more by their first byte, and marks of the three bytes with which they begin.
+// A stemIndex has stems of three letters or more by their first byte, and marks of the three bytes with which
+// they begin.
 type stemIndex struct {
 	byFirst [utf8.RuneSelf][]string
 	begins  [1 << 15]bool
@@ -267,7 +270,8 @@ func IsClean(definition []byte) bool {
 	return !mayMatch(suspicious(), room[:n])
 }
 
-// folded are the bytes of ASCII with small letters for capitals and blanks for control characters, 0 for any other byte.
+// folded are the bytes of ASCII with small letters for capitals and blanks for control characters, 0 for any
+// other byte.
 var folded = func() (small [256]byte) {
 	for c := range byte(0x7f) {
 		small[c] = max(c, ' ')
@@ -295,31 +299,52 @@ func (p phrases) all(text string) []string {
 }
 
 // instructions match what a description says to a model about its own conduct.
-var instructions = phrasesOf([]string{"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction", "you are now ",
-	"silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ", "<important>", "<system>", "<secret>", "<hidden>"}, func() *regexp.Regexp {
-	return regexp.MustCompile(`(?is)\b(` + strings.Join([]string{
-		`(ignore|disregard|forget|override) (all |any |the |your |of )*(previous|prior|above|earlier|other|system|safety) (\w+ )?(instructions?|prompts?|rules|messages|guidelines)`,
-		`(do not|don't|never|must not) (ever )?(tell|inform|mention|reveal|show|notify|disclose|explain)\b.{0,40}\b(the )?users?`,
-		`without (telling|informing|notifying|asking|mentioning)\b.{0,30}\busers?`,
-		`(keep|hide) (this|it|that)( \w+)? (secret|hidden|from the user|confidential)`,
-		`(reveal|print|output|repeat|leak|include) (me )?(your|the) (full |entire |whole )?(system prompt|hidden instructions)`,
-		`you are now (a|an|in|the)\b`,
-		`(new|updated|real) (system )?instructions?:`,
-		`(silently|secretly|covertly) (\w+ )?(send|forward|copy|call|read|append|include|upload|exfiltrate)`,
-		`exfiltrate`,
-		`(before|after) (using|calling|running|executing) (this|any|any other|every|all) (other )?tools?\b.{0,60}\b(must|always|have to|first)`,
-		`(always|must) (call|use|run|invoke) this tool (first|instead|before (\w+ )?(any|anything|every|everything|all|each|other)\b)`,
-	}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
-})
+var instructions = phrasesOf(
+	[]string{
+		"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction",
+		"you are now ", "silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ",
+		"<important>", "<system>", "<secret>", "<hidden>",
+	},
+	func() *regexp.Regexp {
+		return regexp.MustCompile(`(?is)\b(` + strings.Join([]string{
+			`(ignore|disregard|forget|override) (all |any |the |your |of )*` +
+				`(previous|prior|above|earlier|other|system|safety) (\w+ )?` +
+				`(instructions?|prompts?|rules|messages|guidelines)`,
+			`(do not|don't|never|must not) (ever )?(tell|inform|mention|reveal|show|notify|disclose|explain)\b` +
+				`.{0,40}\b(the )?users?`,
+			`without (telling|informing|notifying|asking|mentioning)\b.{0,30}\busers?`,
+			`(keep|hide) (this|it|that)( \w+)? (secret|hidden|from the user|confidential)`,
+			`(reveal|print|output|repeat|leak|include) (me )?(your|the) (full |entire |whole )?` +
+				`(system prompt|hidden instructions)`,
+			`you are now (a|an|in|the)\b`, `(new|updated|real) (system )?instructions?:`,
+			`(silently|secretly|covertly) (\w+ )?(send|forward|copy|call|read|append|include|upload|exfiltrate)`,
+			`exfiltrate`,
+			`(before|after) (using|calling|running|executing) (this|any|any other|every|all) (other )?tools?\b` +
+				`.{0,60}\b(must|always|have to|first)`,
+			`(always|must) (call|use|run|invoke) this tool ` +
+				`(first|instead|before (\w+ )?(any|anything|every|everything|all|each|other)\b)`,
+		}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
+	},
+)
 
 // asks match requests to give the user's secrets, and the places where users have them.
-var asks = phrasesOf([]string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.ssh", "/.aws", "/.env", "/.netrc",
-	"/.npmrc", "/.kube", "/.gnupg", "/.config/gcloud", "/.cursor", "id_rsa", "id_ed25519", "/etc/"}, func() *regexp.Regexp {
-	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
-	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit)\b ` +
-		`(\w+ ){0,4}(your|my|their|(the )?(user|customer)s?'s?) (\w+ ){0,3}` + secret +
-		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
-})
+var asks = phrasesOf(
+	[]string{
+		"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.ssh", "/.aws", "/.env",
+		"/.netrc", "/.npmrc", "/.kube", "/.gnupg", "/.config/gcloud", "/.cursor", "id_rsa", "id_ed25519",
+		"/etc/",
+	},
+	func() *regexp.Regexp {
+		secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|` +
+			`bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
+		return regexp.MustCompile(
+			`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit)\b ` +
+				`(\w+ ){0,4}(your|my|their|(the )?(user|customer)s?'s?) (\w+ ){0,3}` + secret +
+				`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|` +
+				`\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`,
+		)
+	},
+)
 
 // requests returns what asks matches in a text at a place, without warnings, refusals and defaults.
 func requests(at, text string) (found []string) {
@@ -328,7 +353,8 @@ func requests(at, text string) (found []string) {
 	}
 	text = withoutDefaults(at, text)
 	for _, span := range asks.pattern().FindAllStringIndex(text, mostOfEach) {
-		before, after := text[:span[0]], text[span[1]:]
+		before := text[:span[0]]
+		after := text[span[1]:]
 		if !negated(before) && !refused(before, after) {
 			found = append(found, text[span[0]:span[1]])
 		}
@@ -338,14 +364,20 @@ func requests(at, text string) (found []string) {
 
 // defaultPath matches a path that a text gives as an argument's default: a server reads it without the model's help.
 var defaultPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?i)\\bdefault(s? (is|to|path|location|value)| path is|s| =|:|)[:=]? *[\"'`(]*(~|\\$HOME)/\\.[\\w/.-]+")
+	return regexp.MustCompile(
+		"(?i)\\bdefault(s? (is|to|path|location|value)| path is|s| =|:|)[:=]? *[\"'`(]*(~|\\$HOME)/\\.[\\w/.-]+",
+	)
 })
 
 // isPath matches a value that is a path in the user's home directory.
-var isPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(~|\$HOME|/home/\w+|/root)/\.[\w/.-]+$`) })
+var isPath = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^(~|\$HOME|/home/\w+|/root)/\.[\w/.-]+$`) },
+)
 
 // isValue matches the pointer to a value that a schema gives for an argument.
-var isValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/(default|const|(enum|examples)/\d+)$`) })
+var isValue = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`/(default|const|(enum|examples)/\d+)$`) },
+)
 
 // withoutDefaults returns a text without the paths that are the defaults or possible values of an argument.
 func withoutDefaults(at, text string) string {
@@ -365,13 +397,17 @@ func negated(before string) bool {
 // quotes or parentheses, and the verb.
 var refusal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^["'` + "`" + `)\]]*(,? (and|or|etc\.?)( [\w~/.*"'` + "`" + `()-]+){0,4})? ` +
-		`(is|are|will be|gets?) (always |also )?(rejected|refused|denied|blocked|forbidden|disallowed|excluded|skipped|protected|` +
+		`(is|are|will be|gets?) (always |also )?` +
+		`(rejected|refused|denied|blocked|forbidden|disallowed|excluded|skipped|protected|` +
 		`off[ -]limits|not (allowed|permitted|accepted|accessible|readable))\b`)
 })
 
 // giving matches a verb that asks to read or to give a file.
 var giving = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(read|open|cat|load|provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit|upload|contents?)\b`)
+	return regexp.MustCompile(
+		`(?i)\b(read|open|cat|load|provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|` +
+			`submit|upload|contents?)\b`,
+	)
 })
 
 // mostBefore is how much of the text before a match is searched for a verb.
@@ -395,15 +431,24 @@ func NamesOf(names []string) Names {
 	return own
 }
 
-var ordering = phrasesOf([]string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`)
-})
+var ordering = phrasesOf(
+	[]string{
+		"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe",
+		"is deprecated", "is broken",
+	},
+	func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`,
+		)
+	},
+)
 
 // aboutTool matches what a sentence says about a tool: its name is one of the groups.
 var aboutTool = sync.OnceValue(func() *regexp.Regexp {
 	name := "([`'\"]?[a-z][\\w.-]*\\w[`'\"]?)"
 	return regexp.MustCompile(`(?i)` + name + `(?: tool)? ` +
-		`(?:(?:is|gets|was) (?:called|used|invoked|run|executed|unsafe|deprecated|broken)|has been replaced)\b|\bstop using (?:the )?(?:tool )?` + name)
+		`(?:(?:is|gets|was) (?:called|used|invoked|run|executed|unsafe|deprecated|broken)|has been replaced)\b|` +
+		`\bstop using (?:the )?(?:tool )?` + name)
 })
 
 // orders finds a sentence that orders what to do with the tool of another server: with a name that is neither one of

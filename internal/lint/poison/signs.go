@@ -14,7 +14,10 @@ import (
 // mostOfEach bounds the signs of one kind in one text.
 const mostOfEach = 50
 
-var urls = phrasesOf([]string{"://"}, func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") })
+var urls = phrasesOf(
+	[]string{"://"},
+	func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") },
+)
 
 // Signs gives what Scan finds in one text, and the URLs in it, for a comparison of two
 // definitions: each sign once, as its kind, a blank, and what was found ("hidden U+200B",
@@ -22,7 +25,8 @@ var urls = phrasesOf([]string{"://"}, func() *regexp.Regexp { return regexp.Must
 // https://example.com").
 func Signs(text string) (signs []string) {
 	text = text[:min(len(text), mostScanned)]
-	count, seen := map[string]int{}, map[string]bool{}
+	count := map[string]int{}
+	seen := map[string]bool{}
 	add := func(kind, found string) {
 		one := kind + " " + found
 		if !seen[one] && count[kind] < mostOfEach {
@@ -49,7 +53,8 @@ func Signs(text string) (signs []string) {
 		add("secret", strings.ToLower(found))
 	}
 	for _, found := range urls.all(text) {
-		if found = strings.TrimRight(found, ".,;:!?"); !isReserved(found) {
+		found = strings.TrimRight(found, ".,;:!?")
+		if !isReserved(found) {
 			add("url", found)
 		}
 	}

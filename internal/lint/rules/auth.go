@@ -16,8 +16,9 @@ var auth = []Check{
 	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(right401)},
 	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: func(e *conv.Event) {
 		text := strings.ToLower(e.Message.Error.Message)
-		if e.Stream.Request.Field("Authorization") == "" && slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
-			func(w string) bool { return strings.Contains(text, w) }) {
+		if e.Stream.Request.Field("Authorization") == "" &&
+			slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
+				func(w string) bool { return strings.Contains(text, w) }) {
 			e.FindMessage("HTTP 200", "HTTP 200 with: "+e.Message.Error.Message, "HTTP 401")
 		}
 	}},
@@ -27,31 +28,51 @@ var auth = []Check{
 		}
 	})},
 	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
-		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
+		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" &&
+			r.challenge["scope"] == "" {
 			refused(e, r, "WWW-Authenticate: "+r.field, "scope")
 		}
 	})},
 	{ID: "L206", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(stepUp)},
 	{ID: "L205", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(loginOf(e).redirects) > 0 }, Do: issuer},
-	{ID: "L209", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(loginOf(e).tokens) > 0 }, Do: func(e *conv.Event) {
-		for _, t := range loginOf(e).tokens {
-			if t.want == "" {
-				continue
+	{
+		ID:   "L209",
+		Kind: conv.OnEnd,
+		When: func(e *conv.Event) bool { return len(loginOf(e).tokens) > 0 },
+		Do: func(e *conv.Event) {
+			for _, t := range loginOf(e).tokens {
+				if t.want == "" {
+					continue
+				}
+				e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Spot: t.spot, Got: t.text, Want: t.want})
 			}
-			e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Spot: t.spot, Got: t.text, Want: t.want})
-		}
-	}},
+		},
+	},
 	{ID: "L210", Kind: conv.OnResult, Methods: []string{"server/discover"}, Do: func(e *conv.Event) {
 		if e.Raw("capabilities", "logging") != nil {
 			e.Find("/capabilities/logging", "logging", "stderr, or OpenTelemetry")
 		}
 	}},
-	{ID: "L210", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return loginOf(e).registered.Seq > 0 }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Root: true, Subject: "registration", Spot: loginOf(e).registered, Got: "dynamic client registration", Want: "a client id metadata document"})
-	}},
-	{ID: "L210", Kind: conv.OnQuestion, Methods: []string{"roots/list", "sampling/createMessage"}, When: embedded, Do: func(e *conv.Event) {
-		e.Find("", e.Method, "tool parameters, resource URIs or a model of the server's own")
-	}},
+	{
+		ID:   "L210",
+		Kind: conv.OnEnd,
+		When: func(e *conv.Event) bool { return loginOf(e).registered.Seq > 0 },
+		Do: func(e *conv.Event) {
+			e.Hit(conv.Hit{
+				Root: true, Subject: "registration", Spot: loginOf(e).registered,
+				Got: "dynamic client registration", Want: "a client id metadata document",
+			})
+		},
+	},
+	{
+		ID:      "L210",
+		Kind:    conv.OnQuestion,
+		Methods: []string{"roots/list", "sampling/createMessage"},
+		When:    embedded,
+		Do: func(e *conv.Event) {
+			e.Find("", e.Method, "tool parameters, resource URIs or a model of the server's own")
+		},
+	},
 }
 
 // A refusal is the head of a response that asks for authorization, or should.
@@ -96,7 +117,8 @@ func refused(e *conv.Event, r refusal, got, want string) {
 
 // notesHeads collects refusals and redirects with a code.
 func notesHeads(e *conv.Event) {
-	h, l := e.Stream.Response, loginOf(e)
+	h := e.Stream.Response
+	l := loginOf(e)
 	where := h.Field("Location")
 	if u, err := url.Parse(where); err == nil && u.Query().Get("code") != "" && len(l.redirects) < mostRefusals {
 		l.redirects = append(l.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
@@ -134,7 +156,8 @@ func right401(e *conv.Event, r refusal) {
 	case r.status == 401:
 	case r.status/100 == 3 && loginPage(r.where):
 		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
-	case r.field != "" && r.status >= 400 && (r.status != 403 || !r.token): // a success may name a scheme (RFC 9110, 11.6.1)
+	case r.field != "" && r.status >= 400 && (r.status != 403 || !r.token):
+		// A success may also name a scheme (RFC 9110, 11.6.1).
 		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
 	}
 }
@@ -145,7 +168,8 @@ func loginPage(where string) bool {
 		return false
 	}
 	path := strings.ToLower(u.Path)
-	return slices.ContainsFunc([]string{"login", "signin", "sign-in", "oauth", "authorize"}, func(w string) bool { return strings.Contains(path, w) })
+	return slices.ContainsFunc([]string{"login", "signin", "sign-in", "oauth", "authorize"},
+		func(w string) bool { return strings.Contains(path, w) })
 }
 
 func stepUp(e *conv.Event, r refusal) {
@@ -197,11 +221,15 @@ func notesBodies(e *conv.Event) {
 func issuer(e *conv.Event) {
 	l := loginOf(e)
 	for _, r := range l.redirects {
-		switch {
-		case r.where == "" && l.advertise:
-			e.Hit(conv.Hit{Root: true, Subject: "redirect", Spot: r.spot, Got: "no iss", Want: "iss, which the metadata announces"})
-		case r.where != "" && len(l.issuers) > 0 && !slices.Contains(l.issuers, r.where):
-			e.Hit(conv.Hit{Root: true, Subject: "redirect", Spot: r.spot, Got: "iss " + r.where, Want: strings.Join(l.issuers, " or ")})
+		if r.where == "" && l.advertise {
+			e.Hit(
+				conv.Hit{Root: true, Subject: "redirect", Spot: r.spot, Got: "no iss", Want: "iss, which the metadata announces"},
+			)
+		} else if r.where != "" && len(l.issuers) > 0 && !slices.Contains(l.issuers, r.where) {
+			e.Hit(conv.Hit{
+				Root: true, Subject: "redirect", Spot: r.spot,
+				Got: "iss " + r.where, Want: strings.Join(l.issuers, " or "),
+			})
 		}
 	}
 }

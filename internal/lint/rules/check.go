@@ -108,7 +108,8 @@ func pageOf(e *conv.Event) *listPage {
 	}
 	page := &listPage{Number: 1, items: map[string]uint64{}, Scope: e.Text("cacheScope")}
 	if asked := conv.Inside(e.Call.Params, "cursor"); asked != nil {
-		if page.before = b.after[e.Method+string(asked)]; page.before != nil {
+		page.before = b.after[e.Method+string(asked)]
+		if page.before != nil {
 			page.Number, page.Bytes = page.before.Number+1, page.before.Bytes
 		}
 	}
@@ -124,7 +125,8 @@ func pageOf(e *conv.Event) *listPage {
 		}
 		b.after[e.Method+page.cursor] = page
 	}
-	b.spot, b.now = e.Spot(), page
+	b.spot = e.Spot()
+	b.now = page
 	return page
 }
 

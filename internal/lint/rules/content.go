@@ -17,11 +17,17 @@ import (
 )
 
 var content = []Check{
-	{ID: "L119", Kind: conv.OnResult, Methods: []string{"tools/call", "tasks/result"}, When: isFinal, Do: func(e *conv.Event) {
-		if !conv.IsArray(e.Raw("content")) {
-			e.Find("/content", e.Got("content"), "an array")
-		}
-	}},
+	{
+		ID:      "L119",
+		Kind:    conv.OnResult,
+		Methods: []string{"tools/call", "tasks/result"},
+		When:    isFinal,
+		Do: func(e *conv.Event) {
+			if !conv.IsArray(e.Raw("content")) {
+				e.Find("/content", e.Got("content"), "an array")
+			}
+		},
+	},
 	{ID: "L121", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: structured, Do: func(e *conv.Event) {
 		if !conv.IsObject(e.Raw("structuredContent")) {
 			e.Find("/structuredContent", e.Got("structuredContent"), "an object")
@@ -29,12 +35,22 @@ var content = []Check{
 	}},
 	{ID: "L122", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: structured, Do: mirrored},
 	{ID: "L131", Kind: conv.OnContent, Do: contentType},
-	{ID: "L132", Kind: conv.OnContent, When: func(e *conv.Event) bool { return isOneOf(e.Text("type"), "image", "audio") }, Do: func(e *conv.Event) {
-		base64Data(e, "data", true)
-	}},
-	{ID: "L132", Kind: conv.OnContents, When: func(e *conv.Event) bool { return e.Raw("blob") != nil }, Do: func(e *conv.Event) {
-		base64Data(e, "blob", false)
-	}},
+	{
+		ID:   "L132",
+		Kind: conv.OnContent,
+		When: func(e *conv.Event) bool { return isOneOf(e.Text("type"), "image", "audio") },
+		Do: func(e *conv.Event) {
+			base64Data(e, "data", true)
+		},
+	},
+	{
+		ID:   "L132",
+		Kind: conv.OnContents,
+		When: func(e *conv.Event) bool { return e.Raw("blob") != nil },
+		Do: func(e *conv.Event) {
+			base64Data(e, "blob", false)
+		},
+	},
 	{ID: "L133", Kind: conv.OnContents, Do: func(e *conv.Event) {
 		if e.Text("uri") == "" {
 			e.Find("/uri", e.Got("uri"), "a URI")
@@ -65,10 +81,9 @@ var content = []Check{
 	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: isFinal, Do: promptMessages},
 	{ID: "L143", Kind: conv.OnResult, Methods: []string{"completion/complete"}, Do: func(e *conv.Event) {
 		values, err := jsonraw.Array(e.Raw("completion", "values"))
-		switch {
-		case err != nil || slices.ContainsFunc(values, func(v json.RawMessage) bool { return conv.TypeOf(v) != "string" }):
+		if err != nil || slices.ContainsFunc(values, func(v json.RawMessage) bool { return conv.TypeOf(v) != "string" }) {
 			e.Find("/completion/values", e.Got("completion", "values"), "an array of strings")
-		case len(values) > 100:
+		} else if len(values) > 100 {
 			e.Find("/completion/values", strconv.Itoa(len(values))+" values", "at most 100")
 		}
 	}},
@@ -121,7 +136,8 @@ func mirrored(e *conv.Event) {
 	for _, block := range blocks {
 		var value any
 		text := conv.TextInside(block, "text")
-		if text != "" && len(text) <= longestMirror && json.Unmarshal([]byte(text), &value) == nil && reflect.DeepEqual(value, same) {
+		if text != "" && len(text) <= longestMirror && json.Unmarshal([]byte(text), &value) == nil &&
+			reflect.DeepEqual(value, same) {
 			return
 		}
 	}
@@ -133,20 +149,31 @@ func mirrored(e *conv.Event) {
 }
 
 // sinceRev says since when a content block has been allowed; those of sampling are not.
-var sinceRev = map[string]conv.Rev{"text": conv.Unknown, "image": conv.Unknown, "resource": conv.Unknown, "audio": conv.R25m, "resource_link": conv.R25a}
+var sinceRev = map[string]conv.Rev{
+	"text":          conv.Unknown,
+	"image":         conv.Unknown,
+	"resource":      conv.Unknown,
+	"audio":         conv.R25m,
+	"resource_link": conv.R25a,
+}
 
 func contentType(e *conv.Event) {
 	since, ok := sinceRev[e.Text("type")]
-	switch {
-	case !ok:
+	if !ok {
 		e.Find("/type", e.Got("type"), "text, image, audio, resource_link or resource")
-	case e.Rev != conv.Unknown && e.Rev < since:
+	} else if e.Rev != conv.Unknown && e.Rev < since {
 		e.Find("/type", e.Got("type"), "a type of "+e.Rev.String())
 	}
 }
 
 // signatures are the first bytes of common types.
-var signatures = map[string]string{"\x89PNG\r\n\x1a\n": "image/png", "\xff\xd8\xff": "image/jpeg", "GIF8": "image/gif", "OggS": "audio/ogg", "fLaC": "audio/flac"}
+var signatures = map[string]string{
+	"\x89PNG\r\n\x1a\n": "image/png",
+	"\xff\xd8\xff":      "image/jpeg",
+	"GIF8":              "image/gif",
+	"OggS":              "audio/ogg",
+	"fLaC":              "audio/flac",
+}
 
 func base64Data(e *conv.Event, member string, typed bool) {
 	text, ok := jsonraw.Text(e.Raw(member))
@@ -181,7 +208,9 @@ func annotations(e *conv.Event) {
 	}
 	if raw := e.Raw("annotations", "audience"); raw != nil {
 		roles, err := jsonraw.Array(raw)
-		if err != nil || slices.ContainsFunc(roles, func(r json.RawMessage) bool { return string(r) != `"user"` && string(r) != `"assistant"` }) {
+		if err != nil ||
+			slices.ContainsFunc(roles,
+				func(r json.RawMessage) bool { return string(r) != `"user"` && string(r) != `"assistant"` }) {
 			e.Find("/annotations/audience", e.Show(raw), `an array of "user" and "assistant"`)
 		}
 	}
@@ -207,7 +236,10 @@ func uniqueURIs(e *conv.Event) {
 	for i, item := range items {
 		uri := conv.TextInside(item, "uri")
 		if page[uri] && uri != "" {
-			e.Hit(conv.Hit{Subject: "resource " + uri, Item: "/resources/" + strconv.Itoa(i), Pointer: "/uri", Got: uri + " again", Want: "each URI once"})
+			e.Hit(conv.Hit{
+				Subject: "resource " + uri, Item: "/resources/" + strconv.Itoa(i), Pointer: "/uri",
+				Got: uri + " again", Want: "each URI once",
+			})
 		}
 		page[uri] = true
 	}
@@ -228,7 +260,8 @@ func promptMessages(e *conv.Event) {
 
 // icon: data of another origin is fetched from there by each client that shows it.
 func icon(e *conv.Event) {
-	src, mime := e.Text("src"), e.Text("mimeType")
+	src := e.Text("src")
+	mime := e.Text("mimeType")
 	u, err := url.Parse(src)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "data":

@@ -13,7 +13,9 @@ import (
 
 var framing = []Check{
 	{ID: "L001", Kind: conv.OnMessage, Do: func(e *conv.Event) {
-		switch p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth", "shape", "method", "params"); {
+		p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth",
+			"shape", "method", "params")
+		switch {
 		case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
 		default:
 			e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
@@ -38,19 +40,31 @@ var framing = []Check{
 	}},
 	{ID: "L007", Kind: conv.OnBatch, Do: func(e *conv.Event) { e.Find("", e.Show(e.Message.Raw), "single messages") }},
 	{ID: "L009", Kind: conv.OnMessage, Do: strictJSON},
-	{ID: "L009", Kind: conv.OnNoise, When: brokenMessage, Do: func(e *conv.Event) { e.Find("", e.Show(e.Value), "JSON in UTF-8") }},
+	{
+		ID:   "L009",
+		Kind: conv.OnNoise,
+		When: brokenMessage,
+		Do:   func(e *conv.Event) { e.Find("", e.Show(e.Value), "JSON in UTF-8") },
+	},
 	{ID: "L017", Kind: conv.OnMessage, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
 	{ID: "L017", Kind: conv.OnTool, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
 	{ID: "L017", Kind: conv.OnContent, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
-	{ID: "L018", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Raw("_meta") != nil }, Do: func(e *conv.Event) {
-		// These are the three unprefixed keys of SEP-414.
-		for name, good := range map[string]func(string) bool{"traceparent": traceparent, "tracestate": pairs, "baggage": pairs} {
-			raw := e.Raw("_meta", name)
-			if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !good(text)) {
-				e.Find("/_meta/"+name, e.Show(raw), "a W3C "+name)
+	{
+		ID:   "L018",
+		Kind: conv.OnMessage,
+		When: func(e *conv.Event) bool { return e.Raw("_meta") != nil },
+		Do: func(e *conv.Event) {
+			// These are the three unprefixed keys of SEP-414.
+			for name, isValid := range map[string]func(string) bool{
+				"traceparent": traceparent, "tracestate": pairs, "baggage": pairs,
+			} {
+				raw := e.Raw("_meta", name)
+				if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !isValid(text)) {
+					e.Find("/_meta/"+name, e.Show(raw), "a W3C "+name)
+				}
 			}
-		}
-	}},
+		},
+	},
 }
 
 // problem is the first problem of a message with one of some rules, or nil.
@@ -66,7 +80,9 @@ func problem(e *conv.Event, rules ...string) *wire.Finding {
 func hasMethod(e *conv.Event) bool { return jsonraw.First(e.Message.Raw, "method") != nil }
 
 func isReply(e *conv.Event) bool {
-	return !hasMethod(e) && (e.Message.Result != nil || e.Message.Error != nil || problem(e, "shape", "error", "error_code", "error_message") != nil)
+	return !hasMethod(e) &&
+		(e.Message.Result != nil || e.Message.Error != nil ||
+			problem(e, "shape", "error", "error_code", "error_message") != nil)
 }
 
 // named: what has no id is judged by other rules.
@@ -79,11 +95,20 @@ func knownID(e *conv.Event) {
 	switch call := e.Call; {
 	case call == nil && e.NearMiss(e.Message.ID) != nil:
 		want := string(e.NearMiss(e.Message.ID).ID)
-		e.Hit(conv.Hit{Root: true, Subject: "response", Pointer: "/id", Got: "id " + id, Want: "id " + want + ", in this JSON type"})
+		e.Hit(conv.Hit{
+			Root: true, Subject: "response", Pointer: "/id", Got: "id " + id,
+			Want: "id " + want + ", in this JSON type",
+		})
 	case call == nil && (e.Opened || e.Stream != nil && e.Stream.Call != nil):
-		e.Hit(conv.Hit{Root: true, Subject: "response", Pointer: "/id", Got: "id " + id + " of no request", Want: "the id of a request"})
+		e.Hit(conv.Hit{
+			Root: true, Subject: "response", Pointer: "/id", Got: "id " + id + " of no request",
+			Want: "the id of a request",
+		})
 	case call != nil && call.Answers > 0 && call.Method != "subscriptions/listen":
-		e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/id", Got: "response number " + strconv.Itoa(call.Answers+1) + " with id " + id, Want: "one response"})
+		e.Hit(conv.Hit{
+			Root: true, Subject: e.Method, Pointer: "/id",
+			Got: "response number " + strconv.Itoa(call.Answers+1) + " with id " + id, Want: "one response",
+		})
 	}
 }
 
@@ -96,7 +121,10 @@ func idType(e *conv.Event) {
 	if string(e.Message.ID) == "null" && e.Message.Error != nil && e.Rev < conv.R25b {
 		severity = conv.Warn
 	}
-	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: "message", Got: "id " + e.Show(e.Message.ID), Want: "a string or an integer"})
+	e.Hit(conv.Hit{
+		Root: true, Severity: severity, Subject: "message", Got: "id " + e.Show(e.Message.ID),
+		Want: "a string or an integer",
+	})
 }
 
 // toNotification reports a reply to a message that needs none.
@@ -141,8 +169,10 @@ func strictJSON(e *conv.Event) {
 }
 
 // protocolKeys are the names that the protocol itself has below its prefix.
-var protocolKeys = []string{"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "serverInfo", "subscriptionId",
-	"related-task", "model-immediate-response", "ui", "tasks"}
+var protocolKeys = []string{
+	"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "serverInfo", "subscriptionId",
+	"related-task", "model-immediate-response", "ui", "tasks",
+}
 
 func keysOf(e *conv.Event, at string, meta []byte) {
 	if !conv.IsObject(meta) {
@@ -152,12 +182,13 @@ func keysOf(e *conv.Event, at string, meta []byte) {
 	for _, m := range members {
 		prefix, name, prefixed := strings.Cut(m.Name, "/")
 		if !prefixed {
-			prefix, name = "", m.Name
+			prefix = ""
+			name = m.Name
 		}
-		switch {
-		case prefixed && !labels(prefix) || !keyName(name, prefixed):
+		if prefixed && !labels(prefix) || !keyName(name, prefixed) {
 			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "prefix/name, of letters, digits and hyphens")
-		case prefixed && reserved(prefix, e.Rev) && !(prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)):
+		} else if prefixed && reserved(prefix, e.Rev) &&
+			!(prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)) {
 			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "a prefix that is not reserved for MCP")
 		}
 	}

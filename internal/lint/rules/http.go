@@ -16,7 +16,10 @@ var httpChecks = []Check{
 	{ID: "L059", Kind: conv.OnError, When: bare(ownCodes...), Do: status(400)},
 	{ID: "L060", Kind: conv.OnError, When: func(e *conv.Event) bool { return e.Call != nil }, Do: func(e *conv.Event) {
 		if e.Message.ID == nil || string(e.Message.ID) == "null" {
-			e.Hit(conv.Hit{Root: true, Subject: "error", Pointer: "/id", Got: "id " + e.Show(e.Message.ID), Want: "id " + string(e.Call.ID)})
+			e.Hit(conv.Hit{
+				Root: true, Subject: "error", Pointer: "/id", Got: "id " + e.Show(e.Message.ID),
+				Want: "id " + string(e.Call.ID),
+			})
 		}
 	}},
 	{ID: "L072", Kind: conv.OnReply, When: onStream, Do: func(e *conv.Event) {
@@ -25,7 +28,12 @@ var httpChecks = []Check{
 		}
 	}},
 	{ID: "L074", Kind: conv.OnMessage, Do: noRequest},
-	{ID: "L075", Kind: conv.OnNotice, When: func(e *conv.Event) bool { return e.Stream != nil && e.Stream.Call != nil }, Do: related},
+	{
+		ID:   "L075",
+		Kind: conv.OnNotice,
+		When: func(e *conv.Event) bool { return e.Stream != nil && e.Stream.Call != nil },
+		Do:   related,
+	},
 	{ID: "L076", Kind: conv.OnEvent, When: answered, Do: func(e *conv.Event) {
 		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarry() {
 			e.FindMessage(e.Stream.Call.Method, "after the response: "+e.Show(e.Frame.Raw), "the end of the stream")
@@ -41,11 +49,16 @@ var httpChecks = []Check{
 			e.FindMessage("event", "id or retry", "neither")
 		}
 	}},
-	{ID: "L078", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.EventStream() }, Do: func(e *conv.Event) {
-		if got := e.Stream.Response.Field("X-Accel-Buffering"); !strings.EqualFold(got, "no") {
-			header(e, "X-Accel-Buffering: "+got, "X-Accel-Buffering: no")
-		}
-	}},
+	{
+		ID:   "L078",
+		Kind: conv.OnReply,
+		When: func(e *conv.Event) bool { return e.Stream.EventStream() },
+		Do: func(e *conv.Event) {
+			if got := e.Stream.Response.Field("X-Accel-Buffering"); !strings.EqualFold(got, "no") {
+				header(e, "X-Accel-Buffering: "+got, "X-Accel-Buffering: no")
+			}
+		},
+	},
 	{ID: "L079", Kind: conv.OnEvent, When: listens, Do: idle},
 	{ID: "L079", Kind: conv.OnClose, When: listens, Do: idle},
 	{ID: "L081", Kind: conv.OnHead, When: func(e *conv.Event) bool {
@@ -57,16 +70,23 @@ var httpChecks = []Check{
 			header(e, "Content-Type: "+media, "application/json or text/event-stream")
 		}
 	}},
-	{ID: "L087", Kind: conv.OnHead, When: func(e *conv.Event) bool { return e.Stream.Response.Field("Access-Control-Allow-Origin") != "" }, Do: func(e *conv.Event) {
-		h, isLocal := e.Stream.Response, false
-		if e.Stream.Request != nil {
-			u, err := url.Parse(e.Stream.Request.URL)
-			isLocal = err == nil && loopback.IsHere(u.Hostname())
-		}
-		if h.Field("Access-Control-Allow-Origin") == "*" && (h.Field("Access-Control-Allow-Credentials") == "true" || isLocal) {
-			header(e, "Access-Control-Allow-Origin: *", "the origins that may call")
-		}
-	}},
+	{
+		ID:   "L087",
+		Kind: conv.OnHead,
+		When: func(e *conv.Event) bool { return e.Stream.Response.Field("Access-Control-Allow-Origin") != "" },
+		Do: func(e *conv.Event) {
+			h := e.Stream.Response
+			isLocal := false
+			if e.Stream.Request != nil {
+				u, err := url.Parse(e.Stream.Request.URL)
+				isLocal = err == nil && loopback.IsHere(u.Hostname())
+			}
+			if h.Field("Access-Control-Allow-Origin") == "*" &&
+				(h.Field("Access-Control-Allow-Credentials") == "true" || isLocal) {
+				header(e, "Access-Control-Allow-Origin: *", "the origins that may call")
+			}
+		},
+	},
 }
 
 // header reports a field of the response's head.
@@ -104,7 +124,11 @@ var listenKinds = map[string]bool{"notifications/tools/list_changed": true, "not
 	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true}
 
 // judgedElsewhere are kinds that have rules of their own wherever they come.
-var judgedElsewhere = map[string]bool{"notifications/message": true, "notifications/elicitation/complete": true, "notifications/cancelled": true}
+var judgedElsewhere = map[string]bool{
+	"notifications/message":              true,
+	"notifications/elicitation/complete": true,
+	"notifications/cancelled":            true,
+}
 
 func related(e *conv.Event) {
 	if judgedElsewhere[e.Method] {
@@ -131,7 +155,8 @@ func related(e *conv.Event) {
 }
 
 func answered(e *conv.Event) bool {
-	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Open == 0 && !e.Stream.Answered.IsZero() && e.Stream.EventStream()
+	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Open == 0 && !e.Stream.Answered.IsZero() &&
+		e.Stream.EventStream()
 }
 
 const (

@@ -15,7 +15,8 @@ var lifecycle = []Check{
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: func(e *conv.Event) {
 		// A version that the server answered once is one that it supports. An answer to an offer that it does not
 		// support should be the latest of them.
-		offered, answered := e.Client.Version, e.Text("protocolVersion")
+		offered := e.Client.Version
+		answered := e.Text("protocolVersion")
 		latest := conv.State[string](e.Conversation, "latest version")
 		if answered != offered && answered < *latest {
 			e.Find("/protocolVersion", answered+" for the offer "+offered, *latest+", which the server speaks as well")
@@ -30,22 +31,35 @@ var lifecycle = []Check{
 	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: func(e *conv.Event) {
 		if name, ok := capabilityOf[e.Method]; ok {
 			if want := undeclared(&e.Client, name, e.Text("mode")); want != "" {
-				e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want})
+				e.Hit(
+					conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want},
+				)
 			}
 		}
 	}},
-	{ID: "L033", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Stream == nil || e.SSE || e.Stream.Session() != "" }, Do: func(e *conv.Event) {
-		used := conv.State[recent.Map[string, uint64]](e.Conversation, "server ids")
-		key := conv.Key(e.Message.ID)
-		if _, again := used.Lookup(key); again {
-			e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + e.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
-		}
-		used.Put(key, e.Frame.Seq)
-	}},
+	{
+		ID:   "L033",
+		Kind: conv.OnAsk,
+		When: func(e *conv.Event) bool { return e.Stream == nil || e.SSE || e.Stream.Session() != "" },
+		Do: func(e *conv.Event) {
+			used := conv.State[recent.Map[string, uint64]](e.Conversation, "server ids")
+			key := conv.Key(e.Message.ID)
+			if _, again := used.Lookup(key); again {
+				e.Hit(conv.Hit{
+					Root: true, Subject: "request", Pointer: "/id",
+					Got:  "id " + e.Show(e.Message.ID) + " again",
+					Want: "an id that was not used in the session",
+				})
+			}
+			used.Put(key, e.Frame.Seq)
+		},
+	},
 }
 
 func initializeResult(e *conv.Event) {
-	for path, want := range map[string]string{"protocolVersion": "a string", "capabilities": "an object", "serverInfo": "an object"} {
+	for path, want := range map[string]string{
+		"protocolVersion": "a string", "capabilities": "an object", "serverInfo": "an object",
+	} {
 		if !strings.HasSuffix(want, conv.TypeOf(e.Raw(path))) {
 			e.Find("/"+path, e.Got(path), want)
 		}
@@ -60,7 +74,11 @@ func initializeResult(e *conv.Event) {
 }
 
 // capabilityOf is what a client declares to be asked by a method.
-var capabilityOf = map[string]string{"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
+var capabilityOf = map[string]string{
+	"sampling/createMessage": "sampling",
+	"elicitation/create":     "elicitation",
+	"roots/list":             "roots",
+}
 
 // undeclared is the capability that a request needs and the client does not declare, or
 // "". elicitation without members is that of forms.
@@ -78,13 +96,25 @@ func undeclared(client *conv.Peer, name, mode string) string {
 }
 
 var capabilities = []Check{
-	{ID: "L037", Kind: conv.OnNotice, Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
-		"notifications/resources/list_changed", "notifications/resources/updated"}, When: serverDeclared, Do: declaredChanges},
-	{ID: "L038", Kind: conv.OnNotice, Methods: []string{"notifications/message"}, When: serverDeclared, Do: func(e *conv.Event) {
-		if !e.Server.Has("logging") {
-			e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability logging"})
-		}
-	}},
+	{
+		ID:   "L037",
+		Kind: conv.OnNotice,
+		Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
+			"notifications/resources/list_changed", "notifications/resources/updated"},
+		When: serverDeclared,
+		Do:   declaredChanges,
+	},
+	{
+		ID:      "L038",
+		Kind:    conv.OnNotice,
+		Methods: []string{"notifications/message"},
+		When:    serverDeclared,
+		Do: func(e *conv.Event) {
+			if !e.Server.Has("logging") {
+				e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability logging"})
+			}
+		},
+	},
 	{ID: "L040", Kind: conv.OnResult, Methods: mcp.OpeningMethods, Do: func(e *conv.Event) {
 		for _, m := range capsOf(e) {
 			if !conv.IsObject(m.Value) {
@@ -95,7 +125,8 @@ var capabilities = []Check{
 	{ID: "L041", Kind: conv.OnResult, Methods: mcp.OpeningMethods, Do: func(e *conv.Event) {
 		for _, m := range capsOf(e) {
 			if !slices.Contains(capabilityNames, m.Name) {
-				e.Find(jsonraw.Pointer("/capabilities", m.Name), m.Name, "a capability of 2026, or one below extensions or experimental")
+				e.Find(jsonraw.Pointer("/capabilities", m.Name), m.Name,
+					"a capability of 2026, or one below extensions or experimental")
 			}
 		}
 	}},

@@ -29,17 +29,33 @@ var lists = []Check{
 			e.Find("/cacheScope", e.Got("cacheScope"), `"public" or "private"`)
 		}
 	}},
-	{ID: "L149", Kind: conv.OnResult, Methods: listMethods, When: func(e *conv.Event) bool { return e.Raw("cacheScope") != nil }, Do: func(e *conv.Event) {
-		page := pageOf(e)
-		if before := page.Previous(); before != nil && before.Scope != page.Scope {
-			e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
-		}
-	}},
-	{ID: "L151", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Raw("ttlMs") != nil || e.Raw("cacheScope") != nil }, Do: plausibleHints},
+	{
+		ID:      "L149",
+		Kind:    conv.OnResult,
+		Methods: listMethods,
+		When:    func(e *conv.Event) bool { return e.Raw("cacheScope") != nil },
+		Do: func(e *conv.Event) {
+			page := pageOf(e)
+			if before := page.Previous(); before != nil && before.Scope != page.Scope {
+				e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
+			}
+		},
+	},
+	{
+		ID:   "L151",
+		Kind: conv.OnResult,
+		When: func(e *conv.Event) bool { return e.Raw("ttlMs") != nil || e.Raw("cacheScope") != nil },
+		Do:   plausibleHints,
+	},
 	{ID: "L152", Kind: conv.OnResult, Methods: listMethods, Do: changedInside},
-	{ID: "L152", Kind: conv.OnNotice, When: func(e *conv.Event) bool { return listOf[e.Method] != "" }, Do: func(e *conv.Event) {
-		conv.State[fetched](e.Conversation, "fetched "+listOf[e.Method]).told = true
-	}},
+	{
+		ID:   "L152",
+		Kind: conv.OnNotice,
+		When: func(e *conv.Event) bool { return listOf[e.Method] != "" },
+		Do: func(e *conv.Event) {
+			conv.State[fetched](e.Conversation, "fetched "+listOf[e.Method]).told = true
+		},
+	},
 	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: cursorGiven},
 	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		if cursor := conv.Inside(e.Value, "cursor"); cursor != nil {
@@ -50,7 +66,10 @@ var lists = []Check{
 		left := *conv.State[cursorsLeft](e.Conversation, "cursors")
 		for _, key := range slices.Sorted(maps.Keys(left)) {
 			c := left[key]
-			e.Hit(conv.Hit{Root: true, Subject: c.method, Pointer: "/result/nextCursor", Spot: c.spot, Got: "no request for the page at " + c.cursor, Want: c.method + " with this cursor"})
+			e.Hit(conv.Hit{
+				Root: true, Subject: c.method, Pointer: "/result/nextCursor", Spot: c.spot,
+				Got: "no request for the page at " + c.cursor, Want: c.method + " with this cursor",
+			})
 		}
 		clear(left)
 	}},
@@ -71,7 +90,10 @@ var lists = []Check{
 	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
 		for _, method := range listMethods {
 			if spot := *conv.State[conv.Spot](e.Conversation, "changed "+method); spot.Seq > 0 {
-				e.Hit(conv.Hit{Root: true, Subject: method, Pointer: "/method", Spot: spot, Got: "no " + method + " after it", Want: method})
+				e.Hit(conv.Hit{
+					Root: true, Subject: method, Pointer: "/method", Spot: spot,
+					Got: "no " + method + " after it", Want: method,
+				})
 			}
 		}
 	}},
@@ -79,7 +101,8 @@ var lists = []Check{
 
 // listOf is the list that a notification says has changed.
 var listOf = map[string]string{
-	"notifications/tools/list_changed": "tools/list", "notifications/prompts/list_changed": "prompts/list",
+	"notifications/tools/list_changed":     "tools/list",
+	"notifications/prompts/list_changed":   "prompts/list",
 	"notifications/resources/list_changed": "resources/list",
 }
 
@@ -90,7 +113,10 @@ func pages(e *conv.Event) {
 	for i, item := range items {
 		key := conv.TextInside(item, name)
 		if _, same := page.Before(key, item); same {
-			e.Hit(conv.Hit{Subject: e.Method + " " + key, Item: "/" + member + "/" + strconv.Itoa(i), Got: key + " on two pages", Want: "each item once"})
+			e.Hit(conv.Hit{
+				Subject: e.Method + " " + key, Item: "/" + member + "/" + strconv.Itoa(i),
+				Got: key + " on two pages", Want: "each item once",
+			})
 		}
 	}
 	if page.Repeats() {
@@ -107,10 +133,10 @@ func plausibleHints(e *conv.Event) {
 	}
 	if ttl, ok := new(big.Int).SetString(string(e.Raw("ttlMs")), 10); ok {
 		capability, _, _ := strings.Cut(e.Method, "/")
-		switch {
-		case ttl.Cmp(big.NewInt(longestTTL.Milliseconds())) > 0:
+		if ttl.Cmp(big.NewInt(longestTTL.Milliseconds())) > 0 {
 			e.Find("/ttlMs", ttl.String(), "at most a year")
-		case ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && e.Server.Declared && !e.Server.Has(capability, "listChanged"):
+		} else if ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && e.Server.Declared &&
+			!e.Server.Has(capability, "listChanged") {
 			e.Find("/ttlMs", "0, and no listChanged", "a time for which the list holds")
 		}
 	}
@@ -135,12 +161,17 @@ func changedInside(e *conv.Event) {
 		return
 	}
 	now := conv.Sum("", e.Raw(member))
-	if last.sum != 0 && last.sum != now && e.Frame.Time.Before(last.until) && !conv.State[fetched](e.Conversation, "fetched "+e.Method).told && subscribed(e, e.Method) {
+	if last.sum != 0 && last.sum != now && e.Frame.Time.Before(last.until) &&
+		!conv.State[fetched](e.Conversation, "fetched "+e.Method).told &&
+		subscribed(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
 	conv.State[fetched](e.Conversation, "fetched "+e.Method).told = false
-	*last = fetched{sum: now, until: e.Frame.Time.Add(time.Duration(min(ttl, longestTTL.Milliseconds())) * time.Millisecond)}
+	*last = fetched{
+		sum:   now,
+		until: e.Frame.Time.Add(time.Duration(min(ttl, longestTTL.Milliseconds())) * time.Millisecond),
+	}
 }
 
 // cursorsLeft are the cursors that no client has asked for yet, by method and cursor.

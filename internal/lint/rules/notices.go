@@ -61,7 +61,10 @@ var notices = []Check{
 			has(e, "ended", string(e.Stream.Call.ID)) {
 			return
 		}
-		e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
+		e.Hit(conv.Hit{
+			Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream",
+			Want: "the result of the request first",
+		})
 	}},
 	{ID: "L182", Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
 		if call := e.Conversation.Call(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listen[0] {
@@ -134,7 +137,8 @@ func increases(e *conv.Event) {
 const mostASecond = 20
 
 func withinTotal(e *conv.Event) {
-	now, total := number(e.Raw("progress")), number(e.Raw("total"))
+	now := number(e.Raw("progress"))
+	total := number(e.Raw("total"))
 	if now != nil && total != nil && now.Cmp(total) > 0 {
 		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
 	}
@@ -144,14 +148,16 @@ func withinTotal(e *conv.Event) {
 	if e.Frame.Time.Sub(p.begins) >= time.Second {
 		p = pace{begins: e.Frame.Time}
 	}
-	if p.many++; p.many == mostASecond+1 {
+	p.many++
+	if p.many == mostASecond+1 {
 		e.Find("", "more than "+strconv.Itoa(mostASecond)+" in a second", "at most "+strconv.Itoa(mostASecond)+" a second")
 	}
 	paces.Put(key, p)
 }
 
 func below(level, least string) bool {
-	at, from := slices.Index(mcp.LogLevels, level), slices.Index(mcp.LogLevels, least)
+	at := slices.Index(mcp.LogLevels, level)
+	from := slices.Index(mcp.LogLevels, least)
 	return at >= 0 && from >= 0 && at < from
 }
 
@@ -219,8 +225,13 @@ func tagged(e *conv.Event) {
 }
 
 // filterKinds are the members of a filter for what a server may send.
-var filterKinds = map[string]string{"notifications/tools/list_changed": "toolsListChanged", "notifications/prompts/list_changed": "promptsListChanged",
-	"notifications/resources/list_changed": "resourcesListChanged", "notifications/resources/updated": "resourceSubscriptions", "notifications/tasks": "taskIds"}
+var filterKinds = map[string]string{
+	"notifications/tools/list_changed":     "toolsListChanged",
+	"notifications/prompts/list_changed":   "promptsListChanged",
+	"notifications/resources/list_changed": "resourcesListChanged",
+	"notifications/resources/updated":      "resourceSubscriptions",
+	"notifications/tasks":                  "taskIds",
+}
 
 func withinFilter(e *conv.Event) {
 	call := subscription(e)
@@ -232,7 +243,8 @@ func withinFilter(e *conv.Event) {
 		honoured, _ := jsonraw.Object(e.Raw("notifications"))
 		for _, m := range honoured {
 			if string(m.Value) != "false" && !asksFor(filter, m.Name) || !subset(m.Value, filter.Value(m.Name)) {
-				e.Find(jsonraw.Pointer("/notifications", m.Name), e.Show(m.Value), "what was asked for: "+e.Show(filter.Value(m.Name)))
+				e.Find(jsonraw.Pointer("/notifications", m.Name), e.Show(m.Value),
+					"what was asked for: "+e.Show(filter.Value(m.Name)))
 			}
 		}
 		return
@@ -277,8 +289,12 @@ func covers(uris map[string]bool, uri string) bool {
 func acknowledges(e *conv.Event) {
 	filter, _ := jsonraw.Object(conv.Inside(subscription(e).Params, "notifications"))
 	honoured, _ := jsonraw.Object(e.Raw("notifications"))
-	for kind, path := range map[string][]string{"toolsListChanged": {"tools", "listChanged"}, "promptsListChanged": {"prompts", "listChanged"},
-		"resourcesListChanged": {"resources", "listChanged"}, "resourceSubscriptions": {"resources", "subscribe"}} {
+	for kind, path := range map[string][]string{
+		"toolsListChanged":      {"tools", "listChanged"},
+		"promptsListChanged":    {"prompts", "listChanged"},
+		"resourcesListChanged":  {"resources", "listChanged"},
+		"resourceSubscriptions": {"resources", "subscribe"},
+	} {
 		if asksFor(filter, kind) && !asksFor(honoured, kind) && e.Server.Declared && e.Server.Has(path...) {
 			e.Find("/notifications/"+kind, e.Got("notifications", kind), "what the server declares: "+strings.Join(path, "."))
 		}

@@ -9,12 +9,19 @@ import (
 
 var pipe = []Check{
 	{ID: "L019", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
-	{ID: "L019", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value), Want: "a JSON-RPC message"})
-	}},
+	{
+		ID:   "L019",
+		Kind: conv.OnNoise,
+		When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) },
+		Do: func(e *conv.Event) {
+			e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value), Want: "a JSON-RPC message"})
+		},
+	},
 	{ID: "L020", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{ID: "L020", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return e.Flag }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"})
+		e.Hit(
+			conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"},
+		)
 	}},
 	{ID: "L021", Kind: conv.OnMessage, Do: noRequest},
 	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) {
@@ -83,7 +90,8 @@ func buffered(e *conv.Event) {
 		return
 	}
 	late := conv.State[int](e.Conversation, "late")
-	if *late++; *late == 2 {
+	*late++
+	if *late == 2 {
 		e.FindMessage("stdout", "responses when stdin was closed, and none before", "each response as soon as it is known")
 	}
 }

@@ -20,11 +20,12 @@ const longName = 40
 
 var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
 	name := e.Text("name")
-	switch {
-	case !coreName().MatchString(name):
-		e.Find("/name", e.Got("name"), "a letter or _, then at most 63 letters, digits, _ and -: others are refused by OpenAI or Anthropic")
-	case len(name) > longName:
-		e.FindAs(conv.Info, "/name", strconv.Itoa(len(name))+" characters", "at most "+strconv.Itoa(longName)+": hosts put a prefix before the name, and have 64")
+	if !coreName().MatchString(name) {
+		e.Find("/name", e.Got("name"),
+			"a letter or _, then at most 63 letters, digits, _ and -: others are refused by OpenAI or Anthropic")
+	} else if len(name) > longName {
+		e.FindAs(conv.Info, "/name", strconv.Itoa(len(name))+" characters",
+			"at most "+strconv.Itoa(longName)+": hosts put a prefix before the name, and have 64")
 	}
 	for _, w := range schemasOf(e) {
 		if w.at == "/inputSchema" {

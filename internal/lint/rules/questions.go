@@ -42,7 +42,12 @@ var questions = []Check{
 	}},
 	{ID: "L155", Kind: conv.OnResult, When: asksMore, Do: eachAsk(wanted)},
 	{ID: "L156", Kind: conv.OnResult, When: asksMore, Do: eachAsk(bareRequest)},
-	{ID: "L159", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Raw("requestState") != nil }, Do: stateText},
+	{
+		ID:   "L159",
+		Kind: conv.OnResult,
+		When: func(e *conv.Event) bool { return e.Raw("requestState") != nil },
+		Do:   stateText,
+	},
 	{ID: "L160", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: flatForm},
 	{ID: "L161", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: secretFields},
 	{ID: "L162", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: linksInForm},
@@ -95,10 +100,9 @@ func wanted(e *conv.Event, at string, ask json.RawMessage) {
 
 func bareRequest(e *conv.Event, at string, ask json.RawMessage) {
 	method := conv.TextInside(ask, "method")
-	switch {
-	case !slices.Contains(askable, method):
+	if !slices.Contains(askable, method) {
 		e.Find(at+"/method", e.Show(conv.Inside(ask, "method")), strings.Join(askable, ", "))
-	case conv.Inside(ask, "jsonrpc") != nil || conv.Inside(ask, "id") != nil:
+	} else if conv.Inside(ask, "jsonrpc") != nil || conv.Inside(ask, "id") != nil {
 		e.FindAs(conv.Warn, at, e.Show(ask), "method and params only")
 	}
 }
@@ -114,7 +118,9 @@ func stateText(e *conv.Event) {
 		return
 	}
 	plain := []byte(text)
-	for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+	for _, coding := range []*base64.Encoding{
+		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
+	} {
 		if data, err := coding.DecodeString(text); err == nil {
 			plain = data
 		}
@@ -157,14 +163,14 @@ func flatForm(e *conv.Event) {
 		allowed, ok := formTypes[kind]
 		items := conv.Inside(f.Value, "items") // since 2025-11-25 each may be one of a list
 		isChoice := e.Rev >= conv.R25b && (conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil)
-		switch {
-		case !ok || kind == "array" && !isChoice:
+		if !ok || kind == "array" && !isChoice {
 			e.Find(at, e.Show(f.Value), "a string, number, boolean or enum")
 			continue
 		}
 		members, _ := jsonraw.Object(f.Value)
 		for _, m := range members {
-			if !slices.Contains(allowed, m.Name) && !isOneOf(m.Name, "type", "title", "description", "$schema") || m.Name == "pattern" {
+			if !slices.Contains(allowed, m.Name) && !isOneOf(m.Name, "type", "title", "description", "$schema") ||
+				m.Name == "pattern" {
 				e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
 			}
 		}
@@ -176,7 +182,8 @@ func secretFields(e *conv.Event) {
 	for _, f := range fields {
 		for _, text := range []string{f.Name, conv.TextInside(f.Value, "title"), conv.TextInside(f.Value, "description")} {
 			if words := secretIn(text); words != "" {
-				e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), "asks for "+strconv.Quote(words), "no secret in a form")
+				e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), "asks for "+strconv.Quote(words),
+					"no secret in a form")
 				break
 			}
 		}
@@ -191,7 +198,8 @@ func linksInForm(e *conv.Event) {
 	}
 	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
 	for _, f := range fields {
-		if link := links().FindString(conv.TextInside(f.Value, "title") + " " + conv.TextInside(f.Value, "description")); link != "" {
+		texts := conv.TextInside(f.Value, "title") + " " + conv.TextInside(f.Value, "description")
+		if link := links().FindString(texts); link != "" {
 			e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), link, "a text without URLs")
 		}
 	}
@@ -199,10 +207,9 @@ func linksInForm(e *conv.Event) {
 
 func pageURL(e *conv.Event) {
 	u, err := url.Parse(e.Text("url"))
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		e.Find("/url", e.Got("url"), "an https URL")
-	case u.Scheme == "http" && !loopback.IsHere(u.Hostname()):
+	} else if u.Scheme == "http" && !loopback.IsHere(u.Hostname()) {
 		e.FindAs(conv.Warn, "/url", e.Got("url"), "an https URL")
 	}
 }
@@ -210,10 +217,16 @@ func pageURL(e *conv.Event) {
 const longToken = 40
 
 // loginParams are parameters with which a URL is a login of its own.
-var loginParams = []string{"token", "access_token", "auth", "session", "sessionid", "jwt", "key", "api_key", "password", "email", "user", "username"}
+var loginParams = []string{
+	"token", "access_token", "auth", "session", "sessionid", "jwt", "key", "api_key", "password", "email",
+	"user", "username",
+}
 
 // harmlessParams are those of an authorization request, which are as long as tokens.
-var harmlessParams = []string{"state", "code_challenge", "redirect_uri", "client_id", "scope", "resource", "nonce", "request_uri", "request", "login_hint_token"}
+var harmlessParams = []string{
+	"state", "code_challenge", "redirect_uri", "client_id", "scope", "resource", "nonce", "request_uri",
+	"request", "login_hint_token",
+}
 
 func personalURL(e *conv.Event) {
 	u, err := url.Parse(e.Text("url"))
@@ -228,7 +241,8 @@ func personalURL(e *conv.Event) {
 			if slices.Contains(harmlessParams, name) && !email {
 				continue
 			}
-			if email || slices.Contains(loginParams, name) && value != "" || len(value) > longToken && !strings.ContainsAny(value, " /") {
+			if email || slices.Contains(loginParams, name) && value != "" ||
+				len(value) > longToken && !strings.ContainsAny(value, " /") {
 				e.Find("/url", "parameter "+name+"="+e.Show([]byte(value)), "a URL that says nothing of the user")
 				return
 			}
@@ -287,10 +301,9 @@ func toolResults(e *conv.Event) {
 		}
 		slices.Sort(open)
 		slices.Sort(answers)
-		switch {
-		case len(answers) > 0 && others > 0:
+		if len(answers) > 0 && others > 0 {
 			e.Find(at, "tool_result beside other content", "tool_result only")
-		case !slices.Equal(open, answers):
+		} else if !slices.Equal(open, answers) {
 			e.Find(at, "results for "+e.Show([]byte(strings.Join(answers, ", "))), "results for "+strings.Join(open, ", "))
 		}
 		open = uses

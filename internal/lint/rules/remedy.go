@@ -22,8 +22,10 @@ var typesMeant = map[string]string{
 }
 
 // numeric are the keywords that are numbers.
-var numeric = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
-	"minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
+var numeric = []string{
+	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+	"minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
+}
 
 // remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if that is
 // unknown.
@@ -51,10 +53,10 @@ func remedy(root json.RawMessage, at string) string {
 	case (keyword == "exclusiveMinimum" || keyword == "exclusiveMaximum") && schema.TypeOf(value) == schema.Boolean:
 		plain := strings.ToLower(strings.TrimPrefix(keyword, "exclusive"))
 		limit := jsonraw.First(around, plain)
-		switch {
-		case string(value) == "false":
+		if string(value) == "false" {
 			return "no " + keyword
-		case jsonraw.IsNumber(limit):
+		}
+		if jsonraw.IsNumber(limit) {
 			return `"` + keyword + `":` + string(limit) + " instead of " + plain
 		}
 	case slices.Contains(numeric, keyword) && isText:

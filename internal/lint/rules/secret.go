@@ -10,15 +10,21 @@ import (
 // or capitals. Words that have a harmless meaning ("token" in max_tokens, "key" alone)
 // count with their companions only.
 var secretWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(pass ?words?|pass ?phrase|passwd|secret( key)?|client secret|api ?keys?|access ?key|private ?key|` +
-		`(access|auth|bearer|refresh|session|api|id|security) ?tokens?|token|credentials?|cvv2?|cvc|ssn|social security( number)?|` +
-		`(credit|debit) ?card( number)?|card ?number|pin( code)?|otp|one.time (code|password)|seed phrase|iban)\b`)
+	return regexp.MustCompile(
+		`(?i)\b(pass ?words?|pass ?phrase|passwd|secret( key)?|client secret|api ?keys?|access ?key|private ?key|` +
+			`(access|auth|bearer|refresh|session|api|id|security) ?tokens?|token|credentials?|` +
+			`cvv2?|cvc|ssn|social security( number)?|` +
+			`(credit|debit) ?card( number)?|card ?number|pin( code)?|otp|one.time (code|password)|seed phrase|iban)\b`,
+	)
 })
 
 // notSecret are names that contain such a word and ask for no secret.
 var notSecret = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b((page|next|cursor|continuation|sync|pagination|progress|max|min|total|count|cancel(l?ation)?|stop|design|csrf) tokens?|` +
-		`tokens? (count|limit|budget|type|symbol|address|id|name|usage)|secret (name|id|path)|password (policy|length|reset|strength)|pin (to|message|post|id|board))\b`)
+	return regexp.MustCompile(
+		`(?i)\b((page|next|cursor|continuation|sync|pagination|progress|max|min|total|count|cancel(l?ation)?|` +
+			`stop|design|csrf) tokens?|tokens? (count|limit|budget|type|symbol|address|id|name|usage)|` +
+			`secret (name|id|path)|password (policy|length|reset|strength)|pin (to|message|post|id|board))\b`,
+	)
 })
 
 // secretIn returns the words with which a name or a sentence asks for a secret, or "".
@@ -41,10 +47,9 @@ func apart(text string) string {
 	var b strings.Builder
 	lower := false
 	for _, r := range text {
-		switch {
-		case r == '_' || r == '-':
+		if r == '_' || r == '-' {
 			r = ' '
-		case r >= 'A' && r <= 'Z' && lower:
+		} else if r >= 'A' && r <= 'Z' && lower {
 			b.WriteByte(' ')
 		}
 		lower = r >= 'a' && r <= 'z' || r >= '0' && r <= '9'

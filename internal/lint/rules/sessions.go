@@ -24,12 +24,23 @@ var sessions = []Check{
 		}
 	}},
 	{ID: "L089", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: predictable},
-	{ID: "L096", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) }, Do: func(e *conv.Event) {
-		e.FindMessage("GET stream", "a response: "+e.Show(e.Message.Raw), "requests and notifications only")
-	}},
-	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) }, Do: twice},
+	{
+		ID:   "L096",
+		Kind: conv.OnReply,
+		When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) },
+		Do: func(e *conv.Event) {
+			e.FindMessage("GET stream", "a response: "+e.Show(e.Message.Raw), "requests and notifications only")
+		},
+	},
+	{
+		ID:   "L097",
+		Kind: conv.OnMessage,
+		When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) },
+		Do:   twice,
+	},
 	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
-		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && e.Stream.Session() != "" && !resumes(e.Stream)
+		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && e.Stream.Session() != "" &&
+			!resumes(e.Stream)
 	}, Do: func(e *conv.Event) {
 		seen := conv.State[recent.Map[string, int]](e.Conversation, "event ids")
 		key := e.Stream.Session() + " " + *e.Frame.SSE.ID
@@ -100,7 +111,8 @@ func predictable(e *conv.Event) {
 	case strings.Trim(id, "0123456789") == "":
 		header(e, sessionField(e, id), "more than digits")
 	case consecutive(*before, id):
-		header(e, sessionField(e, id)+" after "+strings.TrimPrefix(sessionField(e, *before), sessionName), "ids that cannot be guessed")
+		header(e, sessionField(e, id)+" after "+strings.TrimPrefix(sessionField(e, *before), sessionName),
+			"ids that cannot be guessed")
 	}
 	*before = id
 }
@@ -133,12 +145,14 @@ type place struct {
 // twice compares messages that cannot be equal by chance: requests, responses, changes.
 func twice(e *conv.Event) {
 	m := e.Message
-	if m.Kind == wire.Invalid || m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
+	if m.Kind == wire.Invalid ||
+		m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
 		return
 	}
 	seen := conv.State[recent.Map[uint64, place]](e.Conversation, "messages of streams")
 	key := conv.Sum(e.Stream.Session(), m.Raw)
-	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
+	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice &&
+		(e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
 		e.FindMessage("message", "on two streams: "+e.Show(m.Raw), "on one stream")
 	}
 	seen.Put(key, place{e.Stream.Number, e.Frame.Time})

@@ -25,10 +25,29 @@ var skills = []Check{
 	{ID: "skills-declared", Kind: conv.OnResult, Methods: mcp.OpeningMethods, When: func(e *conv.Event) bool {
 		return e.Raw("capabilities", "extensions", skillsExtension) != nil
 	}, Do: declaresSkills},
-	{ID: "skills-entry", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillEntry) }},
-	{ID: "skills-limits", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillSize) }},
-	{Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, notesFiles) }},
-	{ID: "skills-content", Kind: conv.OnContents, When: func(e *conv.Event) bool { return e.Method == "resources/read" && fileOf(e) != nil }, Do: fileContent},
+	{
+		ID:      "skills-entry",
+		Kind:    conv.OnResult,
+		Methods: []string{"skills/list", "skills/get"},
+		Do:      func(e *conv.Event) { eachSkill(e, skillEntry) },
+	},
+	{
+		ID:      "skills-limits",
+		Kind:    conv.OnResult,
+		Methods: []string{"skills/list", "skills/get"},
+		Do:      func(e *conv.Event) { eachSkill(e, skillSize) },
+	},
+	{
+		Kind:    conv.OnResult,
+		Methods: []string{"skills/list", "skills/get"},
+		Do:      func(e *conv.Event) { eachSkill(e, notesFiles) },
+	},
+	{
+		ID:   "skills-content",
+		Kind: conv.OnContents,
+		When: func(e *conv.Event) bool { return e.Method == "resources/read" && fileOf(e) != nil },
+		Do:   fileContent,
+	},
 }
 
 func declaresSkills(e *conv.Event) {
@@ -53,7 +72,8 @@ type listedSkill struct {
 
 // eachSkill hands on entries with the subject by which findings name them.
 func eachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
-	items, at := []json.RawMessage{e.Raw("skill")}, "/skill"
+	items := []json.RawMessage{e.Raw("skill")}
+	at := "/skill"
 	if e.Method == "skills/list" {
 		items, _ = e.Message.ResultItems("skills")
 		at = ""
@@ -75,7 +95,9 @@ func (s listedSkill) find(e *conv.Event, pointer, got, want string) {
 }
 
 // skillName is the rule for names of Agent Skills; a doubled hyphen is not one.
-var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
+var skillName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) },
+)
 
 var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 
@@ -101,7 +123,8 @@ func skillEntry(e *conv.Event, s listedSkill) {
 func skillFiles(e *conv.Event, s listedSkill, root string) {
 	seen := map[string]bool{}
 	for i, f := range s.files {
-		uri, at := conv.TextInside(f, "uri"), "/resources/"+strconv.Itoa(i)
+		uri := conv.TextInside(f, "uri")
+		at := "/resources/" + strconv.Itoa(i)
 		size := conv.Inside(f, "size")
 		switch {
 		case !strings.HasPrefix(uri, root+"/"):
@@ -129,7 +152,8 @@ func skillSize(e *conv.Event, s listedSkill) {
 		total += min(max(n, 0), mostSkillBytes)
 	}
 	if len(s.files) > mostFiles || total > mostSkillBytes {
-		s.find(e, "/resources", strconv.Itoa(len(s.files))+" files of "+strconv.FormatInt(total, 10)+" bytes", "at most 512 files and 16 MiB")
+		s.find(e, "/resources", strconv.Itoa(len(s.files))+" files of "+strconv.FormatInt(total, 10)+" bytes",
+			"at most 512 files and 16 MiB")
 	}
 }
 
@@ -196,18 +220,25 @@ var apps = []Check{
 		return e.Raw("_meta", "ui") != nil || e.Raw("_meta", "ui/resourceUri") != nil
 	}, Do: func(e *conv.Event) {
 		uri := e.Raw("_meta", "ui", "resourceUri")
-		switch {
-		case uri == nil && e.Raw("_meta", "ui/resourceUri") != nil:
+		if uri == nil && e.Raw("_meta", "ui/resourceUri") != nil {
 			e.FindAs(conv.Info, "/_meta/ui~1resourceUri", "ui/resourceUri", "_meta.ui.resourceUri")
-		case uri != nil && !strings.HasPrefix(e.Text("_meta", "ui", "resourceUri"), "ui://"):
+		} else if uri != nil && !strings.HasPrefix(e.Text("_meta", "ui", "resourceUri"), "ui://") {
 			e.Find("/_meta/ui/resourceUri", e.Show(uri), "a URI that begins with ui://")
 		}
 	}},
-	{ID: "apps-page", Kind: conv.OnContents, When: func(e *conv.Event) bool { return strings.HasPrefix(e.Text("uri"), "ui://") }, Do: func(e *conv.Event) {
-		if got := strings.ReplaceAll(strings.ToLower(e.Text("mimeType")), " ", ""); got != "text/html;profile=mcp-app" {
-			e.Hit(conv.Hit{Subject: "page " + e.Text("uri"), Pointer: "/mimeType", Got: e.Got("mimeType"), Want: "text/html;profile=mcp-app"})
-		}
-	}},
+	{
+		ID:   "apps-page",
+		Kind: conv.OnContents,
+		When: func(e *conv.Event) bool { return strings.HasPrefix(e.Text("uri"), "ui://") },
+		Do: func(e *conv.Event) {
+			if got := strings.ReplaceAll(strings.ToLower(e.Text("mimeType")), " ", ""); got != "text/html;profile=mcp-app" {
+				e.Hit(conv.Hit{
+					Subject: "page " + e.Text("uri"), Pointer: "/mimeType", Got: e.Got("mimeType"),
+					Want: "text/html;profile=mcp-app",
+				})
+			}
+		},
+	},
 	{ID: "apps-wire", Kind: conv.OnMessage, Do: func(e *conv.Event) {
 		if m := e.Message.Method; strings.HasPrefix(m, "ui/") {
 			e.Hit(conv.Hit{Root: true, Subject: m, Pointer: "/method", Got: m, Want: "no message between a page and its host"})

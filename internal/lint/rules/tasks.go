@@ -12,7 +12,13 @@ import (
 var taskMethods = []string{"tasks/get", "tasks/update", "tasks/cancel"}
 
 var tasks = []Check{
-	{ID: "L183", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: createdTask},
+	{
+		ID:      "L183",
+		Kind:    conv.OnResult,
+		Methods: []string{"tools/call"},
+		When:    func(e *conv.Event) bool { return e.Text("resultType") == "task" },
+		Do:      createdTask,
+	},
 	{ID: "L185", Kind: conv.OnResult, Methods: taskMethods, Do: func(e *conv.Event) {
 		if kind := e.Raw("resultType"); kind != nil && e.Text("resultType") != "complete" {
 			e.Find("/resultType", e.Show(kind), `"complete"`)
@@ -26,7 +32,13 @@ var tasks = []Check{
 			e.Find("/status", "failed with isError", "completed")
 		}
 	}},
-	{ID: "L187", Kind: conv.OnResult, Methods: []string{"tasks/get"}, When: func(e *conv.Event) bool { return e.Raw("inputRequests") != nil }, Do: newKeys},
+	{
+		ID:      "L187",
+		Kind:    conv.OnResult,
+		Methods: []string{"tasks/get"},
+		When:    func(e *conv.Event) bool { return e.Raw("inputRequests") != nil },
+		Do:      newKeys,
+	},
 	{ID: "L187", Kind: conv.OnSent, Methods: []string{"tasks/update"}, Do: func(e *conv.Event) {
 		answers, _ := jsonraw.Object(conv.Inside(e.Value, "inputResponses"))
 		keys := answeredBy(e, conv.TextInside(e.Value, "taskId"))
@@ -41,7 +53,8 @@ var tasks = []Check{
 	{ID: "L191", Kind: conv.OnNotice, Methods: []string{"notifications/tasks/status"}, Do: transitions},
 	{ID: "L192", Kind: conv.OnResult, Methods: []string{"tasks/result"}, Do: func(e *conv.Event) {
 		if conv.TextInside(e.Raw("_meta"), conv.MetaPrefix+"related-task", "taskId") != e.Call.Name {
-			e.Find("/_meta/io.modelcontextprotocol~1related-task", e.Got("_meta", conv.MetaPrefix+"related-task"), "the taskId "+e.Call.Name)
+			e.Find("/_meta/io.modelcontextprotocol~1related-task",
+				e.Got("_meta", conv.MetaPrefix+"related-task"), "the taskId "+e.Call.Name)
 		}
 	}},
 }
@@ -109,10 +122,9 @@ func guessable(e *conv.Event) {
 	if e.Raw("taskId") == nil {
 		at = "/task/taskId"
 	}
-	switch {
-	case len(id) < shortestTask || strings.Trim(id, "0123456789") == "":
+	if len(id) < shortestTask || strings.Trim(id, "0123456789") == "" {
 		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id, Want: "at least 16 random characters"})
-	case consecutive(*before, id):
+	} else if consecutive(*before, id) {
 		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id + " after " + *before, Want: "ids that cannot be guessed"})
 	}
 	*before = id
@@ -122,11 +134,14 @@ var ended = []string{"completed", "failed", "cancelled"}
 
 // transitions: 2025-11-25 basic/utilities/tasks, "Task Status Lifecycle".
 func transitions(e *conv.Event) {
-	at, task := "", e.Value
+	at := ""
+	task := e.Value
 	if created := e.Raw("task"); conv.IsObject(created) {
-		at, task = "/task", created
+		at = "/task"
+		task = created
 	}
-	id, status := conv.TextInside(task, "taskId"), conv.TextInside(task, "status")
+	id := conv.TextInside(task, "taskId")
+	status := conv.TextInside(task, "status")
 	seen := conv.State[recent.Map[string, string]](e.Conversation, "task status")
 	before, known := seen.Lookup(id)
 	switch {

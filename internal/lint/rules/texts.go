@@ -15,10 +15,13 @@ var ruleOf = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "
 	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
 
 var poisoned = []Check{
-	{ID: "L129", Kind: conv.OnTool, Do: marks("L129")}, {ID: "L129", Kind: conv.OnPrompt, Do: marks("L129")},
+	{ID: "L129", Kind: conv.OnTool, Do: marks("L129")},
+	{ID: "L129", Kind: conv.OnPrompt, Do: marks("L129")},
 	{ID: "poison-names", Kind: conv.OnTool, Do: marks("poison-names")},
-	{ID: "poison-secrets", Kind: conv.OnTool, Do: marks("poison-secrets")}, {ID: "poison-secrets", Kind: conv.OnPrompt, Do: marks("poison-secrets")},
-	{ID: "poison-size", Kind: conv.OnTool, Do: marks("poison-size")}, {ID: "poison-size", Kind: conv.OnPrompt, Do: marks("poison-size")},
+	{ID: "poison-secrets", Kind: conv.OnTool, Do: marks("poison-secrets")},
+	{ID: "poison-secrets", Kind: conv.OnPrompt, Do: marks("poison-secrets")},
+	{ID: "poison-size", Kind: conv.OnTool, Do: marks("poison-size")},
+	{ID: "poison-size", Kind: conv.OnPrompt, Do: marks("poison-size")},
 }
 
 func marks(rule string) func(*conv.Event) {
@@ -91,7 +94,10 @@ var cost = []Check{
 			page.Bytes += modelBytes(item)
 		}
 		if page.Bytes > dearList {
-			e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: priced(page.Bytes), Want: "at most " + strconv.Itoa(dearList) + " bytes"})
+			e.Hit(conv.Hit{
+				Subject: "tools", Pointer: "/tools", Got: priced(page.Bytes),
+				Want: "at most " + strconv.Itoa(dearList) + " bytes",
+			})
 		}
 	}},
 }

@@ -61,7 +61,12 @@ var tools = []Check{
 	{ID: "L127", Kind: conv.OnTool, Do: plausible},
 	{ID: "L127", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: noneAnnotated},
 	{ID: "L128", Kind: conv.OnTool, Do: described},
-	{ID: "L130", Kind: conv.OnTool, When: func(e *conv.Event) bool { return e.Raw("execution", "taskSupport") != nil }, Do: taskSupport},
+	{
+		ID:   "L130",
+		Kind: conv.OnTool,
+		When: func(e *conv.Event) bool { return e.Raw("execution", "taskSupport") != nil },
+		Do:   taskSupport,
+	},
 }
 
 func hasOutput(e *conv.Event) bool { return e.Raw("outputSchema") != nil }
@@ -140,25 +145,37 @@ func size(e *conv.Event, w walked) {
 func uniqueNames(e *conv.Event) {
 	items, _ := e.Message.ResultItems("tools")
 	before := pageOf(e)
-	exact, folded := map[string]bool{}, map[string]string{}
+	exact := map[string]bool{}
+	folded := map[string]string{}
 	for i, item := range items[:min(len(items), mostNames)] {
-		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)
+		name := conv.TextInside(item, "name")
+		at := "/tools/" + strconv.Itoa(i)
 		lower := strings.ToLower(name)
 		other, similar := folded[lower]
 		if paged, same := before.Before(name, item); exact[name] || paged && !same {
-			e.Hit(conv.Hit{Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name, Want: "a name of its own"})
+			e.Hit(conv.Hit{
+				Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name,
+				Want: "a name of its own",
+			})
 		} else if similar {
-			e.Hit(conv.Hit{Severity: conv.Warn, Subject: "tool " + name, Item: at, Pointer: "/name", Got: name + " beside " + other, Want: "names that differ in more than case"})
+			e.Hit(conv.Hit{
+				Severity: conv.Warn, Subject: "tool " + name, Item: at, Pointer: "/name",
+				Got: name + " beside " + other, Want: "names that differ in more than case",
+			})
 		}
-		exact[name], folded[lower] = true, name
+		exact[name] = true
+		folded[lower] = name
 	}
 }
 
 const longestHeader = 64
 
 // knownHeaders have a meaning of their own for proxies and servers.
-var knownHeaders = []string{"authorization", "cookie", "set-cookie", "host", "content-type", "content-length", "accept", "origin",
-	"referer", "user-agent", "connection", "transfer-encoding", "upgrade", "forwarded", "x-forwarded-for", "proxy-authorization", "cache-control"}
+var knownHeaders = []string{
+	"authorization", "cookie", "set-cookie", "host", "content-type", "content-length", "accept", "origin",
+	"referer", "user-agent", "connection", "transfer-encoding", "upgrade", "forwarded", "x-forwarded-for",
+	"proxy-authorization", "cache-control",
+}
 
 // marked are the subschemas of a tool's input with x-mcp-header.
 func marked(e *conv.Event) (nodes []schema.Node) {
@@ -205,7 +222,10 @@ func headerParams(e *conv.Event) {
 }
 
 // changers are verbs with which a tool says that it changes something.
-var changers = []string{"delete", "remove", "write", "send", "create", "update", "drop", "destroy", "purge", "insert", "publish", "upload"}
+var changers = []string{
+	"delete", "remove", "write", "send", "create", "update", "drop", "destroy", "purge", "insert", "publish",
+	"upload",
+}
 
 func plausible(e *conv.Event) {
 	if string(e.Raw("annotations", "readOnlyHint")) != "true" {
@@ -229,7 +249,10 @@ func noneAnnotated(e *conv.Event) {
 		}
 	}
 	if len(items) > 0 {
-		e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: "no tool with annotations", Want: "readOnlyHint and destructiveHint"})
+		e.Hit(conv.Hit{
+			Subject: "tools", Pointer: "/tools", Got: "no tool with annotations",
+			Want: "readOnlyHint and destructiveHint",
+		})
 	}
 }
 
@@ -315,9 +338,16 @@ func schemaChecks(t Tools) []Check {
 			outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
 			outputs.Put(e.Text("name"), output{raw: slices.Clone(e.Raw("outputSchema"))})
 		}},
-		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: isFinal, Do: func(e *conv.Event) {
-			conforms(t, e)
-		}},
+		{
+			ID:      "L120",
+			Kind:    conv.OnResult,
+			Lacks:   lacks,
+			Methods: []string{"tools/call"},
+			When:    isFinal,
+			Do: func(e *conv.Event) {
+				conforms(t, e)
+			},
+		},
 	}
 }
 
@@ -336,8 +366,10 @@ func conforms(t Tools, e *conv.Event) {
 	}
 	if o.schema == nil {
 		s, _, fault := t.Compile(o.raw)
-		o.schema, o.bad = s, fault != nil
-		if outputs.Put(e.Call.Name, o); o.bad {
+		o.schema = s
+		o.bad = fault != nil
+		outputs.Put(e.Call.Name, o)
+		if o.bad {
 			return
 		}
 	}

@@ -26,7 +26,10 @@ func serverInfo(e *conv.Event) {
 	case e.Method == "server/discover" && e.Raw("serverInfo") != nil:
 		e.FindAs(conv.Info, "/serverInfo", "serverInfo outside of _meta", "io.modelcontextprotocol/serverInfo in _meta")
 	default:
-		e.Hit(conv.Hit{Subject: "results", Pointer: "/_meta", Got: e.Show(e.Raw("_meta")), Want: "io.modelcontextprotocol/serverInfo"})
+		e.Hit(conv.Hit{
+			Subject: "results", Pointer: "/_meta", Got: e.Show(e.Raw("_meta")),
+			Want: "io.modelcontextprotocol/serverInfo",
+		})
 	}
 }
 
@@ -37,7 +40,8 @@ func resultType(e *conv.Event) {
 		e.Hit(conv.Hit{Subject: e.Method, Pointer: "/resultType", Got: "missing", Want: `"complete"`})
 	case declaresExtensions(e):
 	default:
-		e.Find("/resultType", e.Got("resultType"), `"complete", "input_required" or that of an extension which the client declared`)
+		e.Find("/resultType", e.Got("resultType"),
+			`"complete", "input_required" or that of an extension which the client declared`)
 	}
 }
 
@@ -50,10 +54,9 @@ func declaresExtensions(e *conv.Event) bool {
 
 func taskWanted(e *conv.Event) {
 	caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities")
-	switch {
-	case e.Method != "tools/call":
+	if e.Method != "tools/call" {
 		e.Find("/resultType", `"task" for `+e.Method, `"task" for tools/call only`)
-	case conv.Inside(caps, "extensions", mcp.TasksExtension) == nil:
+	} else if conv.Inside(caps, "extensions", mcp.TasksExtension) == nil {
 		e.Find("/resultType", `"task"`, "a client that declares "+mcp.TasksExtension)
 	}
 }
