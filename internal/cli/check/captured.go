@@ -27,13 +27,15 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
 	f.HideIn(c.Capture)
-	all, judge := c.Rows(), func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
+	all := c.Rows()
+	judge := func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.NamesOne() {
 		row, out := c.Row()
 		if !out.Good() {
 			return nil, out
 		}
-		all, judge = []*rows.Row{row}, func() (lint.Report, error) { return recorded.JudgeRow(row) }
+		all = []*rows.Row{row}
+		judge = func() (lint.Report, error) { return recorded.JudgeRow(row) }
 	}
 	report, err := judge()
 	cause := context.Cause(ctx)
@@ -50,7 +52,8 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	rec.Fill(r, report)
 	r.Hosts = probe.Hosts(rec.Tools())
 	for _, revision := range client.Revisions() {
-		if slices.ContainsFunc(all, func(row *rows.Row) bool { return row.Revision == revision && row.Method != "initialize" }) {
+		isOfRevision := func(row *rows.Row) bool { return row.Revision == revision && row.Method != "initialize" }
+		if slices.ContainsFunc(all, isOfRevision) {
 			r.Revisions = append(r.Revisions, revision)
 		}
 	}
@@ -61,8 +64,8 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	return r, wire.Outcome{}
 }
 
-// targetsOf returns the servers of a capture, each once: those that its heads name, and for a proxy and an import, whose
-// heads name none, those of the rows.
+// targetsOf returns the servers of a capture, each once: those that its heads name, and for a proxy and an
+// import, whose heads name none, those of the rows.
 func targetsOf(c *rows.Capture, rows []*rows.Row) (names []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {

@@ -76,10 +76,10 @@ other findings would read as fixed.`,
 			if err := o.settle(f, words); err != nil {
 				return err
 			}
-			switch {
-			case o.explain != "":
+			if o.explain != "" {
 				return explainRule(cmd.Context(), f, o.explain)
-			case o.list:
+			}
+			if o.list {
 				return listRules(cmd.Context(), f)
 			}
 			return run(cmd.Context(), f, o)
@@ -106,7 +106,8 @@ func (o *options) declare(cmd *cobra.Command) {
 // settle reads the words of the command line, and refuses values that no type could refuse.
 func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	if !slices.Contains(failWords, o.failOn) {
-		return usage.New(fmt.Sprintf("--fail-on must be error, warn or never, not %q", o.failOn), suggest.DidYouMean("--fail-on %s", o.failOn, failWords, ""))
+		return usage.New(fmt.Sprintf("--fail-on must be error, warn or never, not %q", o.failOn),
+			suggest.DidYouMean("--fail-on %s", o.failOn, failWords, ""))
 	}
 	if _, err := probe.Pins(o.era, ""); err != nil {
 		return err
@@ -172,7 +173,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	f.NoInput, f.Record.Many = true, true // what asks a person is no check
+	f.NoInput = true
+	f.Record.Many = true // what asks a person is no check
 	judging, stop := probe.Limit(ctx, f.Limits.Hard)
 	defer stop()
 	var r *verdict.Report
@@ -186,7 +188,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if r == nil {
 		return cmdutil.Exit(out)
 	}
-	r.Command, r.Version = "check", f.Version
+	r.Command = "check"
+	r.Version = f.Version
 	p.apply(r)
 	redact.Within(&f.Secrets, r)
 	files := o.reports.files(r)

@@ -75,8 +75,10 @@ const mostPolicy = 16 << 20
 func readPolicy(f *cmdutil.Factory, o ruleOptions) (p *policy, err error) {
 	p = &policy{options: o, off: map[string]string{}, severities: map[string]string{}}
 	if len(o.only) > 0 {
-		if p.only, err = lint.Select(o.only...); err != nil {
-			return nil, usage.New("--only: "+err.Error(), wire.Run("check --list-rules")+" lists the rules and --json their tags")
+		p.only, err = lint.Select(o.only...)
+		if err != nil {
+			return nil, usage.New("--only: "+err.Error(),
+				wire.Run("check --list-rules")+" lists the rules and --json their tags")
 		}
 	}
 	if o.update && len(o.only) > 0 {
@@ -126,10 +128,16 @@ func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 		}
 		setting, reason, until, text := settingOf(m.Value)
 		if text != "" {
-			return wrong(d.Place(at), text, suggest.DidYouMean("%s", setting, ruleSettings, "off, error, warn, info, or an object with severity, reason and until"))
+			return wrong(
+				d.Place(at),
+				text,
+				suggest.DidYouMean("%s", setting, ruleSettings,
+					"off, error, warn, info, or an object with severity, reason and until"),
+			)
 		}
 		if until != "" && f.Now().Format(time.DateOnly) > until {
-			p.expired = append(p.expired, fmt.Sprintf("%s:%s: %s ended on %s and is not applied", name, d.NamePlace(at), m.Name, until))
+			p.expired = append(p.expired,
+				fmt.Sprintf("%s:%s: %s ended on %s and is not applied", name, d.NamePlace(at), m.Name, until))
 			continue
 		}
 		for _, id := range ids {
@@ -156,7 +164,8 @@ func settingOf(raw json.RawMessage) (setting, reason, until, text string) {
 				return member.Name, "", "", fmt.Sprintf("unknown member %q", member.Name)
 			}
 		}
-		setting, until = m.Text("severity"), m.Text("until")
+		setting = m.Text("severity")
+		until = m.Text("until")
 		if why := m.Text("reason"); why != "" {
 			reason = ": " + why
 		}
@@ -180,11 +189,12 @@ func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 	}
 	var file baselineFile
 	err = json.Unmarshal(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), &file)
-	switch {
-	case err != nil || file.Version == 0:
+	if err != nil || file.Version == 0 {
 		return usage.New("--baseline "+name+": not a baseline of mcpc", "--update-baseline writes one to a new file")
-	case file.Version > baselineVersion:
-		return usage.New(fmt.Sprintf("--baseline %s: version %d, written by a newer mcpc", name, file.Version), "update mcpc, or write a new baseline")
+	}
+	if file.Version > baselineVersion {
+		return usage.New(fmt.Sprintf("--baseline %s: version %d, written by a newer mcpc", name, file.Version),
+			"update mcpc, or write a new baseline")
 	}
 	p.known = file.Findings
 	return nil
@@ -212,7 +222,8 @@ func (p *policy) apply(r *verdict.Report) {
 	for i := range r.Rules {
 		rule := &r.Rules[i]
 		if why, off := p.off[rule.ID]; off {
-			rule.Verdict, rule.Why = verdict.NotRun, why
+			rule.Verdict = verdict.NotRun
+			rule.Why = why
 		}
 		judged[rule.ID] = rule.Verdict != verdict.NotRun && rule.Verdict != verdict.NotApplicable
 	}
@@ -225,7 +236,8 @@ func (p *policy) apply(r *verdict.Report) {
 			r.Findings[i].Severity = severity
 		}
 	}
-	known, found := map[string]bool{}, map[string]bool{}
+	known := map[string]bool{}
+	found := map[string]bool{}
 	for _, k := range p.known {
 		known[k.Fingerprint] = !p.options.update
 	}

@@ -67,7 +67,8 @@ func (o *reportOptions) settle(document bool) error { return o.files(nil).Settle
 func (o *reportOptions) writable(f *cmdutil.Factory) wire.Outcome {
 	if o.source != "" {
 		var err error
-		if o.sourceText, err = f.ReadFile(o.source, mostPolicy); err != nil {
+		o.sourceText, err = f.ReadFile(o.source, mostPolicy)
+		if err != nil {
 			return usage.Outcome(usage.NotRead("--source "+o.source, err, ""))
 		}
 		o.sourcePath = pathInFolder(o.source)

@@ -29,7 +29,8 @@ var modeWords = map[lint.Mode]string{
 func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 	r, ok := lint.Find(word)
 	if !ok {
-		if r, ok = lint.Find(strings.ToUpper(word)); !ok {
+		r, ok = lint.Find(strings.ToUpper(word))
+		if !ok {
 			return unknownRule(word)
 		}
 	}
@@ -40,8 +41,16 @@ func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 			capability = "servers that declare " + r.Capability
 		}
 		return term.Facts(w, st, [][]string{
-			{"rule", r.ID}, {"says", r.Title}, {"severity", string(r.Severity)}, {"revisions", r.Range}, {"transport", r.Transport},
-			{"servers", capability}, {"judged", modeWords[r.Mode]}, {"tags", strings.Join(r.Tags, ", ")}, {"fix", r.Fix}, {"source", r.Source},
+			{"rule", r.ID},
+			{"says", r.Title},
+			{"severity", string(r.Severity)},
+			{"revisions", r.Range},
+			{"transport", r.Transport},
+			{"servers", capability},
+			{"judged", modeWords[r.Mode]},
+			{"tags", strings.Join(r.Tags, ", ")},
+			{"fix", r.Fix},
+			{"source", r.Source},
 		})
 	}))
 }
@@ -54,9 +63,10 @@ func listRules(ctx context.Context, f *cmdutil.Factory) error {
 		return raw
 	})
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
-		return term.Table(w, st, []string{"RULE", "SEVERITY", "MODE", "RULE SAYS"}, sliceutil.Map(rules, func(r lint.Rule) []string {
+		cells := sliceutil.Map(rules, func(r lint.Rule) []string {
 			return []string{r.ID, string(r.Severity), string(r.Mode), r.Title}
-		}))
+		})
+		return term.Table(w, st, []string{"RULE", "SEVERITY", "MODE", "RULE SAYS"}, cells)
 	}))
 }
 
@@ -82,7 +92,9 @@ func unknownRule(word string) error {
 		}
 	}
 	if len(tagged) > 0 {
-		return usage.New(word+" is a tag of the rules "+strings.Join(tagged, ", "), wire.Run("check --explain "+tagged[0])+" explains one of them")
+		return usage.New(word+" is a tag of the rules "+strings.Join(tagged, ", "),
+			wire.Run("check --explain "+tagged[0])+" explains one of them")
 	}
-	return usage.New(suggest.OrMeant("unknown rule "+word, word, ruleWords()), wire.Run("check --list-rules")+" lists the rules and --json their tags")
+	return usage.New(suggest.OrMeant("unknown rule "+word, word, ruleWords()),
+		wire.Run("check --list-rules")+" lists the rules and --json their tags")
 }

@@ -19,7 +19,8 @@ const (
 
 // asksForInput reports a tool that refused a client without capabilities: it did nothing so far.
 func asksForInput(c calledTool) bool {
-	return c.answer.code() == -32021 && conv.Inside(c.answer.Message.Error.Data, "requiredCapabilities", "elicitation") != nil
+	return c.answer.code() == -32021 &&
+		conv.Inside(c.answer.Message.Error.Data, "requiredCapabilities", "elicitation") != nil
 }
 
 // declaring asks to call a tool with other capabilities, and with more members of params.
@@ -34,7 +35,12 @@ func (c calledTool) declaring(capabilities string, more ...jsonraw.Member) ask {
 
 // eachQuestion calls each tool that asks for input, and judges what it asks. A rule that
 // nothing judged was not run.
-func eachQuestion(ctx context.Context, b *bench, id string, judge func(c calledTool, question answer) (misses []miss, judged bool)) (misses []miss) {
+func eachQuestion(
+	ctx context.Context,
+	b *bench,
+	id string,
+	judge func(c calledTool, question answer) (misses []miss, judged bool),
+) (misses []miss) {
 	seen := false
 	for _, c := range b.called {
 		if !asksForInput(c) {
@@ -42,7 +48,8 @@ func eachQuestion(ctx context.Context, b *bench, id string, judge func(c calledT
 		}
 		if question := b.send(ctx, c.declaring(forms)); wire.AsksForInput(question.Result) {
 			found, judged := judge(c, question)
-			misses, seen = append(misses, found...), seen || judged
+			misses = append(misses, found...)
+			seen = seen || judged
 		}
 	}
 	if !seen {
@@ -117,7 +124,8 @@ const leastSigned = 32
 // otherAnswers sends too few answers, and too many.
 func otherAnswers(ctx context.Context, b *bench) []miss {
 	return eachQuestion(ctx, b, "L158", func(c calledTool, question answer) (misses []miss, judged bool) {
-		responses, state := declined(question), jsonraw.First(question.Result, "requestState")
+		responses := declined(question)
+		state := jsonraw.First(question.Result, "requestState")
 		if responses == nil {
 			return nil, false
 		}
@@ -136,7 +144,8 @@ func otherAnswers(ctx context.Context, b *bench) []miss {
 func createdTask(ctx context.Context, b *bench) (misses []miss) {
 	seen := false
 	about := func(method, id string) ask {
-		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta", jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(tasks)))
+		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta",
+			jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(tasks)))
 		return ask{method: method, params: params}
 	}
 	for _, c := range b.called {
@@ -161,7 +170,8 @@ func createdTask(ctx context.Context, b *bench) (misses []miss) {
 func endedTask(ctx context.Context, b *bench) []miss {
 	for _, c := range b.called {
 		at := slices.Index(b.lists.names("tools", "name"), c.Name)
-		if support := conv.TextInside(b.lists["tools"][at], "execution", "taskSupport"); support != "optional" && support != "required" {
+		if support := conv.TextInside(b.lists["tools"][at], "execution", "taskSupport"); support != "optional" &&
+			support != "required" {
 			continue
 		}
 		params := jsonraw.With(Call{Name: c.Name, Args: c.Args}.Params(), "task", json.RawMessage(`{"ttl":60000}`))
@@ -201,7 +211,8 @@ func publicLists(ctx context.Context, b *bench) (misses []miss) {
 	}
 	ours := b.do(ctx, theirs, theirs.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
-	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.result() && string(x) != string(y) {
+	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.result() &&
+		string(x) != string(y) {
 		m := missed("L150", "tools/list", a, "the list that is public: "+a.excerpt(x))
 		m.pointer = "/result/tools"
 		misses = append(misses, m)

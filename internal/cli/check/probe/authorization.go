@@ -62,7 +62,8 @@ func (j *judge) walked(ctx context.Context, endpoint string) *walk {
 		}
 	}
 	var err error
-	w.found, err = flow.Discover(ctx, auth.Request{Endpoint: endpoint, Challenge: w.challenge, Challenged: true}, auth.Records{})
+	w.found, err = flow.Discover(ctx,
+		auth.Request{Endpoint: endpoint, Challenge: w.challenge, Challenged: true}, auth.Records{})
 	if failed, ok := errors.AsType[*auth.Error](err); ok {
 		w.err = failed
 	} else if err != nil {
@@ -74,7 +75,8 @@ func (j *judge) walked(ctx context.Context, endpoint string) *walk {
 // misses judges what a walk found.
 func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 	add := func(rule, subject, got, want string, severity conv.Severity) {
-		misses = append(misses, miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
+		misses = append(misses,
+			miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
 	}
 	if w.resource.raw == nil {
 		tried := sliceutil.Map(w.tried[:min(3, len(w.tried))], strings.TrimSpace)
@@ -83,7 +85,8 @@ func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 		m, _ := jsonraw.Object(w.resource.raw)
 		resource := m.Text("resource")
 		if !auth.Covers(resource, endpoint) || len(textsIn(w.resource.raw, "authorization_servers")) == 0 {
-			add("L197", w.resource.url, jsonraw.Excerpt(w.resource.raw, 150), "resource for "+endpoint+" and authorization_servers", "")
+			add("L197", w.resource.url, jsonraw.Excerpt(w.resource.raw, 150),
+				"resource for "+endpoint+" and authorization_servers", "")
 		}
 		if strings.TrimSuffix(resource, "/") != strings.TrimSuffix(endpoint, "/") {
 			add("L198", w.resource.url, resource, endpoint, "")
@@ -92,7 +95,8 @@ func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 			add("L199", w.resource.url, "offline_access", "other scopes", "")
 		}
 	}
-	if failed := w.err; failed != nil && slices.Contains([]auth.Rule{auth.ServerUnreachable, auth.ServerInvalid, auth.IssuerMismatch}, failed.Rule) {
+	if failed := w.err; failed != nil &&
+		slices.Contains([]auth.Rule{auth.ServerUnreachable, auth.ServerInvalid, auth.IssuerMismatch}, failed.Rule) {
 		add("L200", "the authorization server's metadata", failed.Text, "a JSON document with the issuer that was asked", "")
 	}
 	if w.server.raw == nil {
@@ -112,12 +116,14 @@ func (w *walk) serverMisses(at conv.Spot) (misses []miss) {
 	}
 	for _, member := range m {
 		text, _ := jsonraw.Text(member.Value)
-		if u, err := url.Parse(text); strings.HasSuffix(member.Name, "_endpoint") && (err != nil || u.Scheme != "https" && !auth.IsLocal(text)) {
+		if u, err := url.Parse(text); strings.HasSuffix(member.Name, "_endpoint") &&
+			(err != nil || u.Scheme != "https" && !auth.IsLocal(text)) {
 			add("L202", member.Name+": "+text, "https", "")
 		}
 	}
 	if string(m.Value("authorization_response_iss_parameter_supported")) != "true" {
-		add("L203", "authorization_response_iss_parameter_supported: "+conv.Show(m.Value("authorization_response_iss_parameter_supported")), "true", "")
+		const name = "authorization_response_iss_parameter_supported"
+		add("L203", name+": "+conv.Show(m.Value(name)), "true", "")
 	}
 	documents := string(m.Value("client_id_metadata_document_supported")) == "true"
 	switch registers := m.Text("registration_endpoint") != ""; {
@@ -142,12 +148,13 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 	defer j.mu.Unlock()
 	for _, id := range authRules {
 		r, _ := lint.Find(id)
+		isOfRule := func(m miss) bool { return m.id == id }
 		later := slices.Contains([]string{"L201", "L202", "L203", "L204"}, id)
 		switch {
 		case slices.Contains(j.o.Off, id):
 		case rev < r.From || rev > r.To:
 			j.linter.Exempt(id, "holds for "+r.Range)
-		case id == "L200" && j.walk.server.raw == nil && len(misses) > 0 && !slices.ContainsFunc(misses, func(m miss) bool { return m.id == id }),
+		case id == "L200" && j.walk.server.raw == nil && len(misses) > 0 && !slices.ContainsFunc(misses, isOfRule),
 			later && j.walk.server.raw == nil:
 			j.linter.Skip(id, "the metadata of the authorization server was not found")
 		default:

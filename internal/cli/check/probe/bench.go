@@ -59,7 +59,8 @@ func (b *bench) declares(path ...string) bool {
 // list fetches all lists that are declared, and adds the steps for them. The outcome is not
 // good where none can be judged.
 func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
-	b.lists, b.refusals = lists{}, map[string]wire.Outcome{}
+	b.lists = lists{}
+	b.refusals = map[string]wire.Outcome{}
 	state := verdict.OK
 	var counts []string
 	for _, k := range connect.Kinds {
@@ -136,7 +137,8 @@ func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
 		b.rough.Close(ctx, true)
 	}
 	s, out := b.again(ctx, b.clean, true)
-	if b.rough = s; !out.Good() {
+	b.rough = s
+	if !out.Good() {
 		s.broken = out.Text
 		return s, out
 	}
@@ -199,7 +201,10 @@ func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
 func (b *bench) fresh(ctx context.Context) (*bench, wire.Outcome) {
 	s, out := b.again(ctx, b.clean, false)
 	other := *b
-	other.clean, other.rough, other.discovered, other.others = s, nil, nil, nil
+	other.clean = s
+	other.rough = nil
+	other.discovered = nil
+	other.others = nil
 	return &other, out
 }
 
@@ -279,7 +284,8 @@ func (a answer) code() int64 {
 
 // result reports a result, or an array of those of a batch of two.
 func (a answer) result() bool {
-	m, is := a.Message, wire.Response
+	m := a.Message
+	is := wire.Response
 	return m != nil && (m.Kind == is || len(m.Items) == 2 && m.Items[0].Kind == is && m.Items[1].Kind == is)
 }
 
@@ -332,7 +338,12 @@ func (b *bench) compose(method string, params json.RawMessage) []byte {
 }
 
 // mayBeSilent makes a request of a session that the server may leave without an answer, see await.
-func (b *bench) mayBeSilent(ctx context.Context, s *session, method string, request func(context.Context) wire.Outcome) (a answer, hung bool) {
+func (b *bench) mayBeSilent(
+	ctx context.Context,
+	s *session,
+	method string,
+	request func(context.Context) wire.Outcome,
+) (a answer, hung bool) {
 	var at conv.Spot
 	out, hung := b.await(ctx, method, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
 		at = b.lastOf(s)
@@ -407,7 +418,8 @@ func repeatWords(q ask, revision string) string {
 	if q.raw != nil {
 		return strings.Join(append(words, "--bytes", shellwords.Quote(string(q.raw))), " ")
 	}
-	if words = append(words, shellwords.Quote(q.method)); q.params != nil {
+	words = append(words, shellwords.Quote(q.method))
+	if q.params != nil {
 		words = append(words, shellwords.Quote(string(q.params)))
 	}
 	return strings.Join(words, " ")

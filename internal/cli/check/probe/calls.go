@@ -25,9 +25,13 @@ var callProbes = []probe{
 	{rules: []string{"L067", "L068", "L069", "L070"}, when: noCall(func(c calledTool) bool {
 		return len(paramheader.Fields(c.schema, c.Args)) > 0
 	}, "has an x-mcp-header"), do: paramHeaders},
-	{rules: []string{"L051"}, when: absent("no tool that was called needs a capability of the client", func(b *bench) bool {
-		return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
-	}), do: lackedCapability},
+	{
+		rules: []string{"L051"},
+		when: absent("no tool that was called needs a capability of the client", func(b *bench) bool {
+			return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
+		}),
+		do: lackedCapability,
+	},
 	{rules: []string{"L157"}, when: noQuestion, do: tampered},
 	{rules: []string{"L158"}, when: noQuestion, do: otherAnswers},
 	{rules: []string{"L184"}, when: noCalls, do: createdTask},
@@ -81,10 +85,12 @@ var answers = probe{rules: []string{"tool-answers"}, once: true, when: noCalls, 
 // unansweredCalls finds the calls that were not answered, or that ended the server after that.
 func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
-		a, want := c.answer, "a result, with isError true if the tool failed"
+		a := c.answer
+		want := "a result, with isError true if the tool failed"
 		unanswered := c.unanswered()
 		if !unanswered && c.after.exited() {
-			a, want = c.after, "an answer to "+c.after.Method+" after the call"
+			a = c.after
+			want = "an answer to " + c.after.Method + " after the call"
 			unanswered = true
 		}
 		if !unanswered {
@@ -123,7 +129,8 @@ func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 
 func (c calledTool) mistyped() json.RawMessage {
 	properties, _ := jsonraw.Object(jsonraw.First(c.schema, "properties"))
 	for _, p := range properties {
-		if kind, _ := jsonraw.Text(jsonraw.First(p.Value, "type")); slices.Contains([]string{"number", "integer", "boolean", "object", "array"}, kind) {
+		kind, _ := jsonraw.Text(jsonraw.First(p.Value, "type"))
+		if slices.Contains([]string{"number", "integer", "boolean", "object", "array"}, kind) {
 			return jsonraw.With(c.Args, p.Name, jsonraw.Quote("mcpc"))
 		}
 	}
@@ -167,7 +174,10 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		if a := b.send(ctx, c.call(args)); a.result() && a.Kind != wire.ToolError {
-			misses = append(misses, missed("L126", "tool "+c.Name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"))
+			misses = append(
+				misses,
+				missed("L126", "tool "+c.Name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"),
+			)
 		}
 	}
 	return misses
@@ -228,8 +238,10 @@ func lackedCapability(_ context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		needs := jsonraw.First(c.answer.Message.Error.Data, "requiredCapabilities")
-		if _, err := jsonraw.Object(needs); err != nil || c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest {
-			misses = append(misses, missed("L051", "tool "+c.Name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
+		if _, err := jsonraw.Object(needs); err != nil ||
+			c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest {
+			misses = append(misses,
+				missed("L051", "tool "+c.Name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
 		}
 	}
 	return misses

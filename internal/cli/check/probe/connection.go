@@ -97,7 +97,8 @@ func (j *judge) throughProxy(endpoint string) bool {
 // addAuthorization adds the step of that name: what a client without a token learns.
 func addAuthorization(ctx context.Context, j *judge, s *session, o wire.Outcome) {
 	l := &j.ladder
-	guard, facts := j.f.Guard, j.polite.Facts()
+	guard := j.f.Guard
+	facts := j.polite.Facts()
 	if s.opt.Server.URL == "" || l.Failed() && !facts.Asked || l.Has("auth") && !facts.Asked {
 		return
 	}

@@ -53,7 +53,8 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
 			out := &finding.Evidence[i]
-			row, revision := at[spotOf(e)], ""
+			row := at[spotOf(e)]
+			revision := ""
 			if rec.Revision != nil {
 				revision = rec.Revision(spotOf(e))
 			}
@@ -85,7 +86,8 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 // locate finds the rows to which the evidence belongs. The recording is read once more, as
 // far as something is missing.
 func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
-	missing, found := map[conv.Spot]bool{}, map[conv.Spot]*rows.Row{}
+	missing := map[conv.Spot]bool{}
+	found := map[conv.Spot]*rows.Row{}
 	for _, f := range findings {
 		for _, e := range f.Evidence {
 			missing[spotOf(e)] = true
@@ -110,7 +112,8 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 // Own is the recording that the command itself has made so far, and its name for a user; nil
 // where there is none.
 func Own(f *cmdutil.Factory) (c *rows.Capture, name string) {
-	rec, path := &f.Record, f.RecordTo
+	rec := &f.Record
+	path := f.RecordTo
 	if rec.Recorder == nil {
 		return nil, ""
 	}
@@ -121,7 +124,8 @@ func Own(f *cmdutil.Factory) (c *rows.Capture, name string) {
 		if err != nil {
 			return nil, ""
 		}
-		path, name = run.Path, fmt.Sprintf("run %d", run.Number)
+		path = run.Path
+		name = fmt.Sprintf("run %d", run.Number)
 	}
 	c, err := rows.Open(path)
 	if err != nil {

@@ -96,9 +96,11 @@ func Certificate(state *tls.ConnectionState, now time.Time) (string, string, str
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return verdict.Skipped, "", ""
 	}
-	end := slices.MinFunc(state.PeerCertificates, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
+	end := slices.MinFunc(state.PeerCertificates,
+		func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
 	days := int(end.Sub(now).Hours() / 24)
-	text := fmt.Sprintf("%s, the certificate expires in %s (%s)", tls.VersionName(state.Version), english.Plural(days, "day"), end.Format(time.DateOnly))
+	text := fmt.Sprintf("%s, the certificate expires in %s (%s)", tls.VersionName(state.Version),
+		english.Plural(days, "day"), end.Format(time.DateOnly))
 	if days < certificateDays {
 		return verdict.Warning, text, "renew the certificate"
 	}
@@ -124,7 +126,9 @@ func (l *Ladder) Schemas(tools []json.RawMessage) {
 	}
 	switch {
 	case len(bad) > 0:
-		l.Add("schemas", verdict.Warning, fmt.Sprintf("%d of %d cannot be used: %s", len(bad), n, strings.Join(bad[:min(3, len(bad))], ", ")), "the findings say why")
+		l.Add("schemas", verdict.Warning,
+			fmt.Sprintf("%d of %d cannot be used: %s", len(bad), n, strings.Join(bad[:min(3, len(bad))], ", ")),
+			"the findings say why")
 	case n == 0:
 		l.Add("schemas", verdict.Skipped, "there are none", "")
 	default:

@@ -25,7 +25,10 @@ const meta = conv.MetaPrefix
 var (
 	invalidParams = want{codes: []int64{-32602}, other: conv.Warn, text: "error -32602"}
 	anyResult     = want{result: true, text: "a result"}
-	badHeader     = want{codes: []int64{-32020}, statuses: []int{http.StatusBadRequest}, other: conv.Warn, text: "HTTP 400 with error -32020"}
+	badHeader     = want{
+		codes: []int64{-32020}, statuses: []int{http.StatusBadRequest}, other: conv.Warn,
+		text: "HTTP 400 with error -32020",
+	}
 )
 
 // call asks a method with params.
@@ -42,45 +45,88 @@ func field(name, value string) wire.Field { return wire.Field{Name: name, Value:
 
 // singles are the probes of one request each.
 var singles = []single{
-	{id: "L011", subject: "mcpc/doesNotExist", ask: call("mcpc/doesNotExist", `{}`), want: want{codes: []int64{-32601}, text: "error -32601"}},
+	{
+		id:      "L011",
+		subject: "mcpc/doesNotExist",
+		ask:     call("mcpc/doesNotExist", `{}`),
+		want:    want{codes: []int64{-32601}, text: "error -32601"},
+	},
 	{id: "L049", subject: "a request without clientInfo", ask: lessMeta("clientInfo"), want: anyResult},
 	{id: "L063", subject: "header names in lower case", ask: func(b *bench) ask {
-		return ask{method: b.plainMethod(), edits: []wire.Field{field("mcp-method", b.plainMethod()), field("mcp-protocol-version", b.clean.Revision())}}
+		return ask{
+			method: b.plainMethod(),
+			edits:  []wire.Field{field("mcp-method", b.plainMethod()), field("mcp-protocol-version", b.clean.Revision())},
+		}
 	}, want: anyResult},
 	{id: "L064", subject: "Mcp-Method in another case", ask: func(b *bench) ask {
 		return ask{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
 	}, want: badHeader},
 	{id: "L065", subject: "Mcp-Name in base64", when: noNamed, ask: func(b *bench) ask {
-		return b.named(func(name string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=" })
+		return b.named(
+			func(name string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=" },
+		)
 	}, want: anyResult},
 	{id: "L066", subject: "Mcp-Name with invalid base64", when: noNamed, ask: func(b *bench) ask {
 		return b.named(func(string) string { return "=?base64?%%%?=" })
 	}, want: badHeader},
 	{id: "L073", subject: "Mcp-Session-Id", ask: edited(field("Mcp-Session-Id", "mcpc-bogus-session")), want: anyResult},
 	{id: "L073", subject: "Last-Event-ID", ask: edited(field("Last-Event-ID", "mcpc-check")), want: anyResult},
-	{id: "L091", subject: "an unknown session", when: sessionless, ask: edited(field("Mcp-Session-Id", "mcpc-unknown-session")),
-		want: want{statuses: []int{http.StatusNotFound}, text: "HTTP 404"}},
+	{
+		id:      "L091",
+		subject: "an unknown session",
+		when:    sessionless,
+		ask:     edited(field("Mcp-Session-Id", "mcpc-unknown-session")),
+		want:    want{statuses: []int{http.StatusNotFound}, text: "HTTP 404"},
+	},
 	{id: "L090", subject: "no session id", when: sessionless, ask: edited(field("Mcp-Session-Id", "")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
 	{id: "L093", subject: "MCP-Protocol-Version: banana", ask: edited(field("MCP-Protocol-Version", "banana")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
 	{id: "L094", subject: "no MCP-Protocol-Version", ask: edited(field("MCP-Protocol-Version", "")), want: anyResult},
-	{id: "L123", subject: "an unknown tool", ask: call("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`), want: invalidParams},
-	{id: "L125", subject: "arguments in an array", ask: malformedCall, want: want{codes: []int64{-32602}, other: conv.Warn, toolError: true, text: "error -32602"}},
-	{id: "L141", subject: "an unknown prompt", ask: call("prompts/get", `{"name":"mcpc-no-such-prompt"}`), want: invalidParams},
-	{id: "L141", subject: "a prompt without its arguments", when: absent("no prompt needs an argument", func(b *bench) bool { return b.lists.promptWith(true) == "" }),
+	{
+		id:      "L123",
+		subject: "an unknown tool",
+		ask:     call("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`),
+		want:    invalidParams,
+	},
+	{
+		id:      "L125",
+		subject: "arguments in an array",
+		ask:     malformedCall,
+		want:    want{codes: []int64{-32602}, other: conv.Warn, toolError: true, text: "error -32602"},
+	},
+	{
+		id:      "L141",
+		subject: "an unknown prompt",
+		ask:     call("prompts/get", `{"name":"mcpc-no-such-prompt"}`),
+		want:    invalidParams,
+	},
+	{
+		id:      "L141",
+		subject: "a prompt without its arguments",
+		when:    absent("no prompt needs an argument", func(b *bench) bool { return b.lists.promptWith(true) == "" }),
 		ask: func(b *bench) ask {
 			return ask{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(b.lists.promptWith(true)))}
-		}, want: invalidParams},
+		},
+		want: invalidParams,
+	},
 	{id: "L175", subject: "the log level loud", ask: func(b *bench) ask {
 		if b.stateless() {
 			return ask{method: b.plainMethod(), params: json.RawMessage(`{"_meta":{"` + meta + `logLevel":"loud"}}`)}
 		}
 		return ask{method: "logging/setLevel", params: json.RawMessage(`{"level":"loud"}`)}
 	}, want: invalidParams},
-	{id: "L188", subject: "an unknown task", ask: call("tasks/get", `{"taskId":"mcpc-no-such-task"}`), want: invalidParams},
+	{
+		id:      "L188",
+		subject: "an unknown task",
+		ask:     call("tasks/get", `{"taskId":"mcpc-no-such-task"}`),
+		want:    invalidParams,
+	},
 	{id: "L189", subject: "tasks/get with another Mcp-Name", ask: func(*bench) ask {
-		return ask{method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`), edits: []wire.Field{field("Mcp-Name", "mcpc-other")}}
+		return ask{
+			method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`),
+			edits: []wire.Field{field("Mcp-Name", "mcpc-other")},
+		}
 	}, want: badHeader},
 	{id: "L008", subject: "a batch of two", ask: func(b *bench) ask {
 		return ask{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
@@ -109,10 +155,10 @@ var negativeProbes = []probe{
 
 // plainMethod is a request without a name that every server of its kind answers.
 func (b *bench) plainMethod() string {
-	switch {
-	case b.declares("tools"):
+	if b.declares("tools") {
 		return "tools/list"
-	case b.stateless():
+	}
+	if b.stateless() {
 		return "server/discover"
 	}
 	return "ping"
@@ -130,7 +176,8 @@ func (b *bench) marks(method string) []wire.Field {
 func (l lists) promptWith(required bool) string {
 	for _, prompt := range l["prompts"] {
 		arguments, _ := jsonraw.Array(jsonraw.First(prompt, "arguments"))
-		needs := slices.ContainsFunc(arguments, func(a json.RawMessage) bool { return string(jsonraw.First(a, "required")) == "true" })
+		needs := slices.ContainsFunc(arguments,
+			func(a json.RawMessage) bool { return string(jsonraw.First(a, "required")) == "true" })
 		if name, ok := jsonraw.Text(jsonraw.First(prompt, "name")); ok && needs == required {
 			return name
 		}
@@ -146,10 +193,16 @@ var noNamed = absent("there is no prompt without arguments and no resource", fun
 // named is a request for a prompt or a resource, with another Mcp-Name.
 func (b *bench) named(header func(name string) string) ask {
 	if name := b.lists.promptWith(false); name != "" {
-		return ask{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(name)), edits: []wire.Field{field("Mcp-Name", header(name))}}
+		return ask{
+			method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(name)),
+			edits: []wire.Field{field("Mcp-Name", header(name))},
+		}
 	}
 	uri := b.lists.names("resources", "uri")[0]
-	return ask{method: "resources/read", params: jsonraw.With(nil, "uri", jsonraw.Quote(uri)), edits: []wire.Field{field("Mcp-Name", header(uri))}}
+	return ask{
+		method: "resources/read", params: jsonraw.With(nil, "uri", jsonraw.Quote(uri)),
+		edits: []wire.Field{field("Mcp-Name", header(uri))},
+	}
 }
 
 // lessMeta asks without members of _meta.
@@ -213,7 +266,8 @@ func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 		m.pointer = "/error/data"
 		misses = append(misses, m)
 	}
-	if x, y := slices.Sorted(slices.Values(theirs)), slices.Sorted(slices.Values(b.supported)); len(theirs) > 0 && !slices.Equal(x, y) {
+	if x, y := slices.Sorted(slices.Values(theirs)), slices.Sorted(slices.Values(b.supported)); len(theirs) > 0 &&
+		!slices.Equal(x, y) {
 		m := missed("L047", "version "+ancient, a, joined(y...))
 		m.pointer, m.got = "/error/data/supported", joined(x...)
 		misses = append(misses, m)
@@ -230,7 +284,11 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 		subject string
 		ask     func(*bench) ask
 		bare    bool // of another revision, where nothing else says which
-	}{{"no _meta", all, true}, {"no protocolVersion", lessMeta("protocolVersion"), true}, {"no clientCapabilities", lessMeta("clientCapabilities"), false}} {
+	}{
+		{"no _meta", all, true},
+		{"no protocolVersion", lessMeta("protocolVersion"), true},
+		{"no clientCapabilities", lessMeta("clientCapabilities"), false},
+	} {
 		if q.bare && !b.overHTTP() && b.handshakes {
 			continue
 		}
@@ -249,7 +307,10 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 }
 
 func removedMethods(ctx context.Context, b *bench) (misses []miss) {
-	for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/list", "tasks/result"} {
+	for _, method := range []string{
+		"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
+		"tasks/list", "tasks/result",
+	} {
 		if method == "initialize" && b.handshakes {
 			continue // it opens a session of another revision
 		}
@@ -317,7 +378,8 @@ func badCursor(ctx context.Context, b *bench) (misses []miss) {
 		if !b.declares(k.Capability) || k.Method == connect.TemplateKind.Method || b.refusals[k.Method].Kind != wire.OK {
 			continue
 		}
-		if a := b.send(ctx, ask{method: k.Method, params: json.RawMessage(`{"cursor":"mcpc-bogus"}`)}); !invalidParams.met(a) {
+		a := b.send(ctx, ask{method: k.Method, params: json.RawMessage(`{"cursor":"mcpc-bogus"}`)})
+		if !invalidParams.met(a) {
 			misses = append(misses, missed("L145", k.Method, a, invalidParams.text))
 		}
 	}
@@ -348,7 +410,8 @@ func initializeRefused(ctx context.Context, b *bench) []miss {
 	if a.code() == 0 {
 		return []miss{missed("L052", "initialize", a, "an error that names the supported versions")}
 	}
-	if said := string(a.Message.Error.Raw); !slices.ContainsFunc(b.supported, func(v string) bool { return strings.Contains(said, v) }) {
+	raw := string(a.Message.Error.Raw)
+	if !slices.ContainsFunc(b.supported, func(v string) bool { return strings.Contains(raw, v) }) {
 		return []miss{missed("L052", "initialize", a, "an error that names the supported versions")}
 	}
 	return nil
@@ -366,9 +429,17 @@ func sameLists(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		items, out := other.listOne(ctx, other.clean, k.Method)
-		was, is := lists{k.Many: before}.names(k.Many, k.Key), lists{k.Many: items}.names(k.Many, k.Key)
-		if slices.Sort(was); out.Good() && !slices.Equal(was, slices.Sorted(slices.Values(is))) {
-			misses = append(misses, miss{id: "L057", subject: k.Method, got: cmp.Or(joined(is...), "an empty list"), want: cmp.Or(joined(was...), "an empty list"), at: b.lastOf(other.clean)})
+		was := lists{k.Many: before}.names(k.Many, k.Key)
+		is := lists{k.Many: items}.names(k.Many, k.Key)
+		slices.Sort(was)
+		if out.Good() && !slices.Equal(was, slices.Sorted(slices.Values(is))) {
+			misses = append(
+				misses,
+				miss{
+					id: "L057", subject: k.Method, got: cmp.Or(joined(is...), "an empty list"),
+					want: cmp.Or(joined(was...), "an empty list"), at: b.lastOf(other.clean),
+				},
+			)
 		}
 	}
 	return misses

@@ -11,7 +11,8 @@ import (
 )
 
 // notLocal holds if the server need not be bound to the loopback address.
-var notLocal = absent("the server is not on this machine", func(b *bench) bool { return !cmdutil.IsLocal(b.clean.opt.Server.URL) })
+var notLocal = absent("the server is not on this machine",
+	func(b *bench) bool { return !cmdutil.IsLocal(b.clean.opt.Server.URL) })
 
 // otherAddress tries the other addresses of this machine.
 func otherAddress(ctx context.Context, b *bench) []miss {
@@ -27,7 +28,15 @@ func otherAddress(ctx context.Context, b *bench) []miss {
 		}
 	}
 	if at := reachable(ctx, others); at != "" {
-		return []miss{{id: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
+		return []miss{
+			{
+				id:      "L084",
+				subject: "the server's port",
+				got:     "a connection to " + at,
+				want:    "none: only 127.0.0.1 and ::1",
+				at:      b.lastOf(b.clean),
+			},
+		}
 	}
 	return nil
 }
@@ -48,10 +57,16 @@ func reachable(ctx context.Context, addresses []string) string {
 func open(_ context.Context, b *bench) (misses []miss) {
 	u, err := url.Parse(b.clean.opt.Server.URL)
 	if err == nil && u.Scheme == "http" {
-		misses = append(misses, miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)})
+		misses = append(
+			misses,
+			miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)},
+		)
 	}
 	if !b.polite.Facts().Asked && !hasToken(b) {
-		misses = append(misses, miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)})
+		misses = append(
+			misses,
+			miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)},
+		)
 	}
 	return misses
 }

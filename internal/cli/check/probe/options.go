@@ -55,7 +55,9 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 // Settle takes the values apart, and refuses those that make no sense.
 func (o *Options) Settle() error {
 	if o.deep {
-		o.Negative, o.ReadOnly, o.Auth = true, true, true
+		o.Negative = true
+		o.ReadOnly = true
+		o.Auth = true
 	}
 	if _, ok := parseRate(o.rate); !ok {
 		return usage.New(fmt.Sprintf("--rate: %q is not a rate", o.rate), "use 5/s, 30/m or 0")

@@ -78,7 +78,9 @@ func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { t.connected(info.Conn.RemoteAddr().String()) }}
+	trace := &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { t.connected(info.Conn.RemoteAddr().String()) },
+	}
 	resp, err := t.base.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err == nil {
 		t.note(resp)
@@ -118,14 +120,17 @@ func (p *Pace) note(resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen.Status == 0 {
-		p.seen.Status, p.seen.Proto, p.seen.TLS = resp.StatusCode, resp.Proto, resp.TLS
+		p.seen.Status = resp.StatusCode
+		p.seen.Proto = resp.Proto
+		p.seen.TLS = resp.TLS
 	}
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 		p.seen.Session = id
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		p.seen.Asked, p.seen.Challenge = true, resp.Header
+		p.seen.Asked = true
+		p.seen.Challenge = resp.Header
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.why = "stopped: the server answered HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {

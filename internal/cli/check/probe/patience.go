@@ -42,11 +42,16 @@ func (j *judge) patience(method string, took time.Duration) time.Duration {
 	return min(max(timesSlowest*slowest, minPatience), maxPatience)
 }
 
-// await makes a request for a method that the server may leave without an answer. To tell a slow server from a silent one, it
-// sends a ping when its patience ends, and gives up only after the answer to the ping and as much patience again.
-// typed is the user's --timeout, which bounds the request instead; 0 and less are none. hung reports that the server
-// answered neither the request nor the ping.
-func (j *judge) await(ctx context.Context, method string, typed time.Duration, request, ping func(context.Context) wire.Outcome) (out wire.Outcome, hung bool) {
+// await makes a request for a method that the server may leave without an answer. To tell a slow server from
+// a silent one, it sends a ping when its patience ends, and gives up only after the answer to the ping and as
+// much patience again. typed is the user's --timeout, which bounds the request instead; 0 and less are none.
+// hung reports that the server answered neither the request nor the ping.
+func (j *judge) await(
+	ctx context.Context,
+	method string,
+	typed time.Duration,
+	request, ping func(context.Context) wire.Outcome,
+) (out wire.Outcome, hung bool) {
 	asking, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	began := j.f.Now()
@@ -55,7 +60,8 @@ func (j *judge) await(ctx context.Context, method string, typed time.Duration, r
 		defer close(done)
 		out = request(asking)
 	}()
-	first, later := j.patience(method, 0), time.Duration(0)
+	first := j.patience(method, 0)
+	later := time.Duration(0)
 	if typed > 0 {
 		first = typed
 	}
@@ -82,5 +88,6 @@ func (j *judge) await(ctx context.Context, method string, typed time.Duration, r
 
 // upTo returns a context that ends the requests of a server that does not answer for so long.
 func upTo(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, transport.TimeoutError{Flag: "--timeout", What: "no response", After: limit})
+	return context.WithTimeoutCause(ctx, limit,
+		transport.TimeoutError{Flag: "--timeout", What: "no response", After: limit})
 }

@@ -36,7 +36,10 @@ type miss struct {
 
 // missed is the miss of a rule by an answer.
 func missed(rule, subject string, a answer, want string) miss {
-	return miss{id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost(), silent: a.Kind == wire.Timeout}
+	return miss{
+		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost(),
+		silent: a.Kind == wire.Timeout,
+	}
 }
 
 // skipped is the miss of a rule that a probe could not judge.
@@ -52,13 +55,20 @@ func probes() (all []probe) {
 
 // gate says why a rule does not hold for the server in this revision, "" where it does.
 func (b *bench) gate(r lint.Rule) string {
-	transport := map[string]bool{"any": true, "stdio": !b.overHTTP(), "http": b.overHTTP(), "streamable": b.streamable(), "sse": b.overHTTP() && !b.streamable()}
-	switch {
-	case b.rev < r.From || b.rev > r.To:
+	transport := map[string]bool{
+		"any":        true,
+		"stdio":      !b.overHTTP(),
+		"http":       b.overHTTP(),
+		"streamable": b.streamable(),
+		"sse":        b.overHTTP() && !b.streamable(),
+	}
+	if b.rev < r.From || b.rev > r.To {
 		return "holds for " + r.Range + ", not for " + b.clean.Revision()
-	case !transport[r.Transport]:
+	}
+	if !transport[r.Transport] {
 		return "holds for " + r.Transport
-	case r.Capability != "any" && !b.declares(r.Capability) && !b.declares("extensions", conv.MetaPrefix+r.Capability):
+	}
+	if r.Capability != "any" && !b.declares(r.Capability) && !b.declares("extensions", conv.MetaPrefix+r.Capability) {
 		return "the server does not declare " + r.Capability
 	}
 	return ""
@@ -211,7 +221,8 @@ func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 				m := misses[i]
 				return o.id == m.id && o.subject == m.subject && o.pointer == m.pointer && o.skip == m.skip
 			})
-			if differ = differ || at < 0; at >= 0 {
+			differ = differ || at < 0
+			if at >= 0 {
 				got = append(got, other[at].got)
 			} else {
 				got = append(got, "as it should be")
@@ -239,10 +250,18 @@ func findingOf(m miss, rev conv.Rev) lint.Finding {
 	if len(got) > mostQuoted {
 		got = got[:mostQuoted]
 	}
-	return lint.Finding{Rule: r.ID, Severity: cmp.Or(m.severity, r.Severity), Title: r.Title, Source: r.Page(rev), Fix: r.Fix, Subject: m.subject, Times: 1,
+	return lint.Finding{
+		Rule:        r.ID,
+		Severity:    cmp.Or(m.severity, r.Severity),
+		Title:       r.Title,
+		Source:      r.Page(rev),
+		Fix:         r.Fix,
+		Subject:     m.subject,
+		Times:       1,
 		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
 		Evidence: []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
-			Want: m.want, Stderr: m.stderr}}}
+			Want: m.want, Stderr: m.stderr}},
+	}
 }
 
 // A single is a probe of one request: the id of a rule, what it asks, and what has to come.
@@ -270,7 +289,8 @@ func (w want) met(a answer) bool {
 	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
 		return false
 	}
-	return w.result && a.result() || slices.Contains(w.codes, a.code()) && a.code() != 0 || !w.result && len(w.codes) == 0 && a.HTTP != nil
+	return w.result && a.result() || slices.Contains(w.codes, a.code()) && a.code() != 0 ||
+		!w.result && len(w.codes) == 0 && a.HTTP != nil
 }
 
 func (s single) probe() probe {

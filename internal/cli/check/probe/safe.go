@@ -115,13 +115,14 @@ func completion(ctx context.Context, b *bench) []miss {
 	if all, _ := jsonraw.Array(jsonraw.First(prompt, "arguments")); len(all) > 0 {
 		argument, _ = jsonraw.Text(jsonraw.First(all[0], "name"))
 	}
-	params := fmt.Appendf(nil, `{"ref":{"type":"ref/prompt","name":%s},"argument":{"name":%s,"value":""}}`, jsonraw.Quote(name), jsonraw.Quote(argument))
+	params := fmt.Appendf(nil, `{"ref":{"type":"ref/prompt","name":%s},"argument":{"name":%s,"value":""}}`,
+		jsonraw.Quote(name), jsonraw.Quote(argument))
 	a := b.ask(ctx, "completion/complete", params)
 	declared := b.declares("completions")
-	switch {
-	case declared && a.code() == -32601:
+	if declared && a.code() == -32601 {
 		return []miss{missed("L039", "completion/complete", a, "values: the server declares completions")}
-	case !declared && a.result():
+	}
+	if !declared && a.result() {
 		return []miss{missed("L039", "completion/complete", a, "error -32601: the server does not declare completions")}
 	}
 	return nil
@@ -149,7 +150,8 @@ func discover(ctx context.Context, b *bench) (misses []miss) {
 func discovery(ctx context.Context, b *bench) answer {
 	if b.discovered == nil {
 		a := b.ask(ctx, "server/discover", nil)
-		if b.discovered = &a; a.result() {
+		b.discovered = &a
+		if a.result() {
 			b.supported = textsIn(a.Message.Result, "supportedVersions")
 		}
 	}
@@ -173,7 +175,8 @@ const oldVersion, newVersion = "1999-01-01", "2099-01-01"
 // versions opens a session with each version: a supported one is answered with itself, any
 // other is never echoed. Each session is ended again.
 func versions(ctx context.Context, b *bench) (misses []miss) {
-	answered, given := map[string]string{}, map[string]answer{}
+	answered := map[string]string{}
+	given := map[string]answer{}
 	offers := []string{oldVersion, newVersion}
 	for _, revision := range client.Revisions() {
 		if !client.Stateless(revision) && revision != b.clean.Revision() {
@@ -182,7 +185,8 @@ func versions(ctx context.Context, b *bench) (misses []miss) {
 	}
 	for _, offer := range offers {
 		a, ended := b.initialize(ctx, offer)
-		if given[offer] = a; a.result() {
+		given[offer] = a
+		if a.result() {
 			answered[offer], _ = jsonraw.Text(jsonraw.First(a.Message.Result, "protocolVersion"))
 		}
 		if ended != nil && offer == oldVersion && ended.status()/100 != 2 && ended.status() != http.StatusMethodNotAllowed {
@@ -192,14 +196,15 @@ func versions(ctx context.Context, b *bench) (misses []miss) {
 		}
 	}
 	for i, offer := range offers {
-		a, subject, rule := given[offer], "initialize with "+offer, "L027"
+		a := given[offer]
+		subject := "initialize with " + offer
+		rule := "L027"
 		if i < 2 {
 			rule = "L028"
 		}
-		switch {
-		case a.Message == nil && a.HTTP == nil: // which shows nothing
+		if a.Message == nil && a.HTTP == nil { // which shows nothing
 			misses = append(misses, miss{id: rule, subject: subject, got: a.String(), skip: true})
-		case i < 2 && answered[offer] == offer:
+		} else if i < 2 && answered[offer] == offer {
 			misses = append(misses, missed(rule, subject, a, "another version, or an error"))
 		}
 	}
@@ -215,7 +220,8 @@ func versions(ctx context.Context, b *bench) (misses []miss) {
 // is the answer to its DELETE; nil where the server gave no session id.
 func (b *bench) initialize(ctx context.Context, version string) (a answer, ended *answer) {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "initialize", fmt.Appendf(nil,
-		`{"protocolVersion":%s,"capabilities":{},"clientInfo":{"name":"mcpc","version":%s}}`, jsonraw.Quote(version), jsonraw.Quote(b.f.Version)))
+		`{"protocolVersion":%s,"capabilities":{},"clientInfo":{"name":"mcpc","version":%s}}`,
+		jsonraw.Quote(version), jsonraw.Quote(b.f.Version)))
 	if !b.streamable() {
 		return b.uninitialized(ctx, raw), nil
 	}
@@ -235,7 +241,9 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 	opt := b.clean.opt
 	for _, revision := range client.Revisions() { // such a conversation begins without a request
 		if client.Stateless(revision) {
-			opt.Protocol, opt.KnownRevision, opt.SkipDiscover = "", revision, true
+			opt.Protocol = ""
+			opt.KnownRevision = revision
+			opt.SkipDiscover = true
 		}
 	}
 	tap := b.clean.c.Tap()
@@ -255,7 +263,7 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 func ping(ctx context.Context, b *bench) []miss {
 	a := b.ask(ctx, "ping", nil)
 	if m, err := jsonraw.Object(a.Result); err == nil && a.result() {
-		if rest := slices.DeleteFunc(slices.Clone(m), func(m jsonraw.Member) bool { return m.Name == "_meta" }); len(rest) == 0 {
+		if !slices.ContainsFunc(m, func(m jsonraw.Member) bool { return m.Name != "_meta" }) {
 			return nil
 		}
 	}
@@ -324,8 +332,10 @@ func order(ctx context.Context, b *bench) []miss {
 	if !out.Good() {
 		return skipped("L115", a.String())
 	}
-	before, now := b.lists.names("tools", "name"), lists{"tools": items}.names("tools", "name")
-	sortedBefore, sortedNow := slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
+	before := b.lists.names("tools", "name")
+	now := lists{"tools": items}.names("tools", "name")
+	sortedBefore := slices.Sorted(slices.Values(before))
+	sortedNow := slices.Sorted(slices.Values(now))
 	if slices.Equal(sortedBefore, sortedNow) && !slices.Equal(before, now) {
 		return []miss{{id: "L115", subject: "tools/list", got: joined(now...), want: joined(before...), at: a.at}}
 	}
@@ -337,9 +347,11 @@ const noResource = "mcpc-nonexistent://x"
 
 func missingResource(ctx context.Context, b *bench) (misses []miss) {
 	a := b.ask(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
-	rule, code := "L136", int64(-32002)
+	rule := "L136"
+	code := int64(-32002)
 	if b.stateless() {
-		rule, code = "L135", -32602
+		rule = "L135"
+		code = -32602
 	}
 	if _, refused := b.refusals[connect.ResourceKind.Method]; refused && a.code() == -32601 {
 		return skipped(rule, "the server has no resources/read") // L035 says so
@@ -387,8 +399,11 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	began := false
-	filter := client.SubscriptionFilter{Tools: b.declares("tools", "listChanged"), Prompts: b.declares("prompts", "listChanged"),
-		Resources: b.declares("resources", "listChanged")}
+	filter := client.SubscriptionFilter{
+		Tools:     b.declares("tools", "listChanged"),
+		Prompts:   b.declares("prompts", "listChanged"),
+		Resources: b.declares("resources", "listChanged"),
+	}
 	a, _ := b.mayBeSilent(ctx, b.clean, "", func(ctx context.Context) wire.Outcome {
 		return b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter,
 			Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
@@ -413,7 +428,15 @@ func exits(ctx context.Context, b *bench) []miss {
 	s.Close(context.WithoutCancel(ctx), true)
 	s.broken = "closed"
 	if took := b.f.Now().Sub(began); took > process.GraceAfterEOF {
-		return []miss{{id: "L022", subject: "the end of input", got: fmt.Sprintf("not ended after %s", process.GraceAfterEOF), want: "the process exits", at: b.lastOf(s)}}
+		return []miss{
+			{
+				id:      "L022",
+				subject: "the end of input",
+				got:     fmt.Sprintf("not ended after %s", process.GraceAfterEOF),
+				want:    "the process exits",
+				at:      b.lastOf(s),
+			},
+		}
 	}
 	return nil
 }

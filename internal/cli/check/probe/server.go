@@ -83,7 +83,8 @@ type session struct {
 // Pins are the revisions by which a server is judged, "" for the one that is negotiated.
 // protocol is --protocol.
 func Pins(era, protocol string) ([]string, error) {
-	stateless, handshake := "", ""
+	stateless := ""
+	handshake := ""
 	for _, revision := range client.Revisions() {
 		if client.Stateless(revision) {
 			stateless = cmp.Or(stateless, revision)
@@ -104,7 +105,8 @@ func Pins(era, protocol string) ([]string, error) {
 		return []string{era}, nil
 	}
 	words := append([]string{"both", "legacy", "modern"}, client.Revisions()...)
-	return nil, usage.New(fmt.Sprintf("unknown era %q", era), suggest.DidYouMean("--era %s", era, words, wire.Hint("use "+joined(words...))))
+	return nil, usage.New(fmt.Sprintf("unknown era %q", era),
+		suggest.DidYouMean("--era %s", era, words, wire.Hint("use "+joined(words...))))
 }
 
 // A Request says which server is judged, and how. Off are the rules for which nothing
@@ -144,7 +146,8 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 			unspoken = append(unspoken, pin+": "+out.Text) // the other one may be judged
 			continue
 		}
-		if j.refused = j.pass(ctx, s, out); ctx.Err() != nil {
+		j.refused = j.pass(ctx, s, out)
+		if ctx.Err() != nil {
 			break
 		}
 	}
@@ -154,17 +157,19 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 		}
 	}
 	if j.refused.Good() && len(j.unlisted) > 0 {
-		j.refused = usage.Outcome(usage.New("--call: the server lists no tool "+joined(slices.Compact(j.unlisted)...), wire.RunOnServer("list")+" shows them"))
+		j.refused = usage.Outcome(
+			usage.New("--call: the server lists no tool "+joined(slices.Compact(j.unlisted)...),
+				wire.RunOnServer("list")+" shows them"),
+		)
 	}
 	cause := context.Cause(ctx)
 	if cause != nil {
 		j.refused = Ended(cause)
 	}
 	r := j.finish()
-	switch {
-	case cause != nil:
+	if cause != nil {
 		r.Incomplete = cause.Error()
-	case !j.gone.Good():
+	} else if !j.gone.Good() {
 		r.Incomplete = j.gone.Text
 	}
 	return r, j.refused
@@ -194,14 +199,25 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	}
 	j.report.Target = c.Where
 	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
-	opt.Found, opt.Notified, opt.Reconnected, opt.Shape, opt.Strict = nil, nil, nil, nil, nil // the linter judges
-	opt.TapFull, opt.NextID = nil, j.next
+	opt.Found = nil
+	opt.Notified = nil
+	opt.Reconnected = nil
+	opt.Shape = nil
+	opt.Strict = nil // the linter judges
+	opt.TapFull = nil
+	opt.NextID = j.next
 	j.f.Talking.Store(true)
 	return j.open(ctx, c, opt, j.f.Record.Conns-1, opt.Tap)
 }
 
 // open opens one more conversation, whose frames are those of a connection.
-func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, conn int, tap wire.Tap) (*session, wire.Outcome) {
+func (j *judge) open(
+	ctx context.Context,
+	c *connect.Conn,
+	opt client.Options,
+	conn int,
+	tap wire.Tap,
+) (*session, wire.Outcome) {
 	s := &session{conn: conn, opt: opt, c: c}
 	s.opt.Through = nil
 	if err := c.SetAuthTransport(&s.opt); err != nil { // one for each conversation
@@ -222,8 +238,11 @@ func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, c
 
 // again opens a conversation like another one. A muted one is not read by the linter.
 func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
-	opt, revision := s.opt, s.Revision()
-	opt.Protocol, opt.KnownRevision, opt.SkipDiscover = revision, "", true
+	opt := s.opt
+	revision := s.Revision()
+	opt.Protocol = revision
+	opt.KnownRevision = ""
+	opt.SkipDiscover = true
 	opt.Server.Transport = s.Transport()
 	tap := s.c.Tap()
 	conn := j.f.Record.Conns - 1
@@ -243,7 +262,8 @@ func (j *judge) tap(f wire.Frame) {
 	switch {
 	case f.Kind == wire.Closed || f.Kind == wire.Stderr:
 	case f.Dir == wire.Sent:
-		if c.sent = f.Seq; f.Kind == wire.Head || f.Stream == 0 {
+		c.sent = f.Seq
+		if f.Kind == wire.Head || f.Stream == 0 {
 			j.sent++
 		}
 	case f.Kind == wire.Head:
@@ -270,10 +290,10 @@ func (j *judge) lastOf(s *session) conv.Spot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := j.crossed[s.conn]
-	switch {
-	case c.received > c.sent:
+	if c.received > c.sent {
 		return conv.Spot{Conn: s.conn, Seq: c.received}
-	case c.head > c.sent:
+	}
+	if c.head > c.sent {
 		return conv.Spot{Conn: s.conn, Seq: c.head}
 	}
 	return conv.Spot{Conn: s.conn, Seq: max(c.sent, 1)}
@@ -319,10 +339,12 @@ func (j *judge) finish() *verdict.Report {
 	defer j.mu.Unlock()
 	j.linter.Close()
 	r := &j.report
-	r.Ladder, r.Requests = j.ladder.Steps, j.sent
+	r.Ladder = j.ladder.Steps
+	r.Requests = j.sent
 	rec := Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.asked[at].revision }}
 	c, name := Own(j.f)
-	if r.Recording = name; c != nil {
+	r.Recording = name
+	if c != nil {
 		defer c.Close()
 		rec.Base = len(c.Heads) - 1
 		for _, row := range c.Rows() {
@@ -356,7 +378,8 @@ func (j *judge) repeat(at conv.Spot, words string) string {
 	if words == "" {
 		return ""
 	}
-	line, aim := j.f.HintText(wire.RunOnServer(words)), j.f.ErrStyle.Hints
+	line := j.f.HintText(wire.RunOnServer(words))
+	aim := j.f.ErrStyle.Hints
 	if len(j.o.Argv) > 0 && aim.ServerCommand == hint.Elsewhere { // a command with a secret is named without that
 		line = strings.TrimSuffix(line, hint.Elsewhere) + "-- " + j.report.Target
 	}
