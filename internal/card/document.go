@@ -97,10 +97,10 @@ func Parse(raw []byte) (Document, error) {
 	}
 	servers, isList := top.Get("servers")
 	entries, isCatalog := top.Get("entries")
-	switch {
-	case isCatalog:
+	if isCatalog {
 		return parseCatalog(entries)
-	case isList:
+	}
+	if isList {
 		return parseList(servers)
 	}
 	server, err := parseServer(top)
@@ -121,7 +121,13 @@ func parseCatalog(raw []byte) (Document, error) {
 			continue
 		}
 		data, inline := m.Get("data")
-		e := Entry{ID: m.Text("identifier"), Name: m.Text("displayName"), Version: m.Text("version"), URL: m.Text("url"), Data: data}
+		e := Entry{
+			ID:      m.Text("identifier"),
+			Name:    m.Text("displayName"),
+			Version: m.Text("version"),
+			URL:     m.Text("url"),
+			Data:    data,
+		}
 		if inline == (e.URL != "") {
 			return doc, malformed("the catalog's entry %q must have either url or data", e.ID)
 		}
@@ -171,7 +177,9 @@ func parseServer(m jsonraw.Members) (Server, error) {
 		s.Status = ""
 	}
 	if len(s.Name) > longestName || !serverName().MatchString(s.Name) {
-		return s, malformed("the document is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME")
+		return s, malformed(
+			"the document is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME",
+		)
 	}
 	schema := m.Text("$schema")
 	// Named arguments are one word, --flag=value, since the schema of 2025-12-11. Before it, and without a schema, they

@@ -69,8 +69,15 @@ var inputID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // readInput reads the members that every kind of input has.
 func (f *filler) readInput(id string, m jsonraw.Members) Input {
-	in := Input{ID: id, Description: m.Text("description"), Default: plain(m.Value("default")), Format: m.Text("format"),
-		Choices: texts(m.Value("choices")), Required: string(member(m, "isRequired")) == "true", Secret: string(member(m, "isSecret")) == "true"}
+	in := Input{
+		ID:          id,
+		Description: m.Text("description"),
+		Default:     plain(m.Value("default")),
+		Format:      m.Text("format"),
+		Choices:     texts(m.Value("choices")),
+		Required:    string(member(m, "isRequired")) == "true",
+		Secret:      string(member(m, "isSecret")) == "true",
+	}
 	if in.Secret && in.Default != "" {
 		f.fail(refused("the secret input %q has a default, so that its value is public", id))
 	}
@@ -116,14 +123,16 @@ func (f *filler) ask(in Input, repeated bool) []string {
 		f.fail(refused("an input is named %q; names have letters, digits, dots, dashes and underscores", in.ID))
 		return nil
 	}
-	if f.used[in.ID] = true; len(f.used) > mostInputs {
+	f.used[in.ID] = true
+	if len(f.used) > mostInputs {
 		f.fail(refused("it has more than %d inputs", mostInputs))
 		return nil
 	}
 	values, given := f.Given[in.ID]
 	if !given && f.Env != nil {
 		if value := f.Env(in.ID); value != "" {
-			values, given = []string{value}, true
+			values = []string{value}
+			given = true
 		}
 	}
 	switch {
@@ -168,12 +177,13 @@ func (f *filler) refer(in Input) {
 // check holds a value against the format of its input.
 func (in Input) check(value string) error {
 	_, bad := strconv.ParseFloat(value, 64)
-	switch {
-	case len(in.Choices) > 0 && !slices.Contains(in.Choices, value):
+	if len(in.Choices) > 0 && !slices.Contains(in.Choices, value) {
 		return malformed("the input %q must be one of %s", in.ID, strings.Join(in.Choices, ", "))
-	case in.Format == "number" && bad != nil:
+	}
+	if in.Format == "number" && bad != nil {
 		return malformed("the input %q must be a number", in.ID)
-	case in.Format == "boolean" && value != "true" && value != "false":
+	}
+	if in.Format == "boolean" && value != "true" && value != "false" {
 		return malformed("the input %q must be true or false", in.ID)
 	}
 	return nil
@@ -200,7 +210,10 @@ func (f *filler) expanded(text string, variables []byte) (string, bool) {
 			continue
 		}
 		m, _ := jsonraw.Object(raw)
-		m = slices.DeleteFunc(slices.Clone(m), func(m jsonraw.Member) bool { return m.Name == "variables" }) // variables have none
+		m = slices.DeleteFunc(
+			slices.Clone(m),
+			func(m jsonraw.Member) bool { return m.Name == "variables" },
+		) // variables have none
 		values := f.values(name, m)
 		if len(values) == 0 {
 			whole = false
@@ -241,10 +254,9 @@ func (f *filler) checkText(what, text string) {
 	for _, in := range f.refs {
 		text = strings.ReplaceAll(text, reference(in.ID), "")
 	}
-	switch {
-	case strings.Contains(text, mark):
+	if strings.Contains(text, mark) {
 		f.fail(refused("%s contains %s, which would be replaced", what, mark))
-	case strings.ContainsFunc(text, unicode.IsControl):
+	} else if strings.ContainsFunc(text, unicode.IsControl) {
 		f.fail(refused("%s contains a control character", what))
 	}
 }

@@ -20,10 +20,27 @@ func pattern(text string) func() *regexp.Regexp {
 }
 
 var packageKinds = map[string]packageKind{
-	"npm":   {"npx", pattern(`^(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-zA-Z0-9._~-]*$`), pattern(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)},
-	"pypi":  {"uvx", pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`), pattern(`^(\d+!)?\d+(\.\d+)*([.-]?[a-z]+[.-]?\d*)*(\+[a-z0-9.]+)?$`)},
-	"nuget": {"dnx", pattern(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`), pattern(`^\d+(\.\d+){1,3}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)},
-	"oci":   {"docker", pattern(`^[a-z0-9][a-zA-Z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?$`), pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)},
+	"npm": {
+		"npx",
+		pattern(`^(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-zA-Z0-9._~-]*$`),
+		pattern(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
+	},
+	"pypi": {
+		"uvx",
+		pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`),
+		pattern(`^(\d+!)?\d+(\.\d+)*([.-]?[a-z]+[.-]?\d*)*(\+[a-z0-9.]+)?$`),
+	},
+	"nuget": {
+		"dnx",
+		pattern(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`),
+		pattern(`^\d+(\.\d+){1,3}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
+	},
+	"oci": {
+		"docker",
+		pattern(`^[a-z0-9][a-zA-Z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*` +
+			`(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?$`),
+		pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`),
+	},
 }
 
 // pkg makes the plan of a package.
@@ -34,7 +51,8 @@ func (f *filler) pkg(c Choice) Plan {
 		kind = text(m, "registryName")
 	}
 	by, known := packageKinds[kind]
-	identifier, version := m.Text("identifier"), m.Text("version")
+	identifier := m.Text("identifier")
+	version := m.Text("version")
 	if identifier == "" {
 		identifier = m.Text("name")
 	}
@@ -51,11 +69,13 @@ func (f *filler) pkg(c Choice) Plan {
 	case !by.identifier().MatchString(identifier) || strings.Contains(identifier, ".."):
 		f.fail(refused("%q is not the name of a package of the type %s", identifier, kind))
 	case text(m, "runtimeHint") != "" && text(m, "runtimeHint") != by.program:
-		f.fail(refused("it names the program %q; packages of the type %s are run by %s only", text(m, "runtimeHint"), kind, by.program))
+		f.fail(refused("it names the program %q; packages of the type %s are run by %s only",
+			text(m, "runtimeHint"), kind, by.program))
 	}
 	transport, _ := jsonraw.Object(m.Value("transport"))
 	if t := transport.Text("type"); t != "" && t != "stdio" {
-		f.fail(refused("the package is a server for %s at %s: start it yourself, then give mcpc that URL", t, transport.Text("url")))
+		f.fail(refused("the package is a server for %s at %s: start it yourself, then give mcpc that URL",
+			t, transport.Text("url")))
 	}
 	if f.err != nil {
 		return p
@@ -97,7 +117,9 @@ func bundleError(m jsonraw.Members, identifier string) error {
 	if !pattern(`^[a-f0-9]{64}$`)().MatchString(sum) {
 		return refused("the bundle %s has no SHA-256", identifier)
 	}
-	return refused("mcpc does not run bundles: download %s, compare its SHA-256 with %s, and install it in a program that does", identifier, sum)
+	return refused(
+		"mcpc does not run bundles: download %s, compare its SHA-256 with %s, and install it in a program that does",
+		identifier, sum)
 }
 
 // run writes the command line and the environment.
@@ -188,14 +210,18 @@ var variableName = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // and runtimes use are mostly of that kind (PS4, SHELLOPTS, SSLKEYLOGFILE). Of the others, those are not set that begin
 // or end like a setting of a runtime, unless they are harmless.
 var (
-	fitWords = strings.Fields("DEBUG VERBOSE LOGLEVEL PORT HOST MODE REGION PROJECT WORKSPACE KUBECONFIG DSN DATABASE DOMAIN " +
-		"TENANT EMAIL ACCOUNT ORG ORGANIZATION USERNAME PGUSER PGDATABASE BUCKET CLUSTER ENDPOINT ENVIRONMENT FORMAT INDEX " +
-		"LANGUAGE LIMIT LOCALE MODEL NAMESPACE SITE STAGE TEAM TIMEOUT TIMEZONE TRANSPORT UNITS")
+	fitWords = strings.Fields(
+		"DEBUG VERBOSE LOGLEVEL PORT HOST MODE REGION PROJECT WORKSPACE KUBECONFIG DSN DATABASE DOMAIN " +
+			"TENANT EMAIL ACCOUNT ORG ORGANIZATION USERNAME PGUSER PGDATABASE BUCKET CLUSTER ENDPOINT ENVIRONMENT " +
+			"FORMAT INDEX LANGUAGE LIMIT LOCALE MODEL NAMESPACE SITE STAGE TEAM TIMEOUT TIMEZONE TRANSPORT UNITS",
+	)
 	fitEnds = strings.Fields("KEY TOKEN SECRET PASSWORD PASS URL URI HOST PORT")
 
-	unfitBegins = strings.Fields("LD_ DYLD_ NODE_ NPM_CONFIG_ PYTHON UV_ PIP_ RUBY PERL5 JAVA_ GIT_ DOTNET_ NUGET_ DOCKER_ " +
-		"BUILDKIT_ XDG_ OPENSSL_ COREPACK_ MCPC_ BASH_ ZSH_ PROMPT_ GLIBC_ MALLOC_ GCONV_ RES_ ELECTRON_ DENO_ BUN_ YARN_ " +
-		"PNPM_ NVM_ VOLTA_ CARGO_ RUST_ RUSTC_ JDK_ CURL_ LC_ _")
+	unfitBegins = strings.Fields(
+		"LD_ DYLD_ NODE_ NPM_CONFIG_ PYTHON UV_ PIP_ RUBY PERL5 JAVA_ GIT_ DOTNET_ NUGET_ DOCKER_ " +
+			"BUILDKIT_ XDG_ OPENSSL_ COREPACK_ MCPC_ BASH_ ZSH_ PROMPT_ GLIBC_ MALLOC_ GCONV_ RES_ ELECTRON_ DENO_ BUN_ YARN_ " +
+			"PNPM_ NVM_ VOLTA_ CARGO_ RUST_ RUSTC_ JDK_ CURL_ LC_ _",
+	)
 	unfitEnds = strings.Fields("_PROXY _CA_BUNDLE _CERT_FILE _CERT_DIR _EXTRA_CA_CERTS _OPTIONS _OPTS _PRELOAD _TUNABLES")
 	harmless  = strings.Fields("NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 RUST_LOG RUST_BACKTRACE")
 )

@@ -34,7 +34,8 @@ type Plan struct {
 // Resolve makes the plan of a choice. Nothing of it is run or contacted.
 func Resolve(c Choice, v Values) (Plan, error) {
 	f := &filler{Values: v, used: map[string]bool{}}
-	if f.Given = maps.Clone(v.Given); f.Given == nil {
+	f.Given = maps.Clone(v.Given)
+	if f.Given == nil {
 		f.Given = map[string][]string{}
 	}
 	var p Plan
@@ -43,7 +44,8 @@ func Resolve(c Choice, v Values) (Plan, error) {
 	} else {
 		p = f.pkg(c)
 	}
-	p.Inputs, p.Unset = f.refs, f.unset
+	p.Inputs = f.refs
+	p.Unset = f.unset
 	if f.err == nil {
 		f.err = f.unknown()
 	}
@@ -61,7 +63,8 @@ func (f *filler) remote(c Choice) Plan {
 		f.fail(malformed("the type of a remote is %q, not streamable-http or sse", p.Kind))
 	}
 	var whole bool
-	if p.URL, whole = f.expanded(m.Text("url"), m.Value("variables")); !whole {
+	p.URL, whole = f.expanded(m.Text("url"), m.Value("variables"))
+	if !whole {
 		f.fail(malformed("the URL needs a value for %s: give it with --input NAME=VALUE", strings.Join(f.unset, ", ")))
 	}
 	f.checkText("the URL", p.URL)
@@ -107,11 +110,16 @@ func (f *filler) checkURL(raw string) {
 	}
 }
 
+// transportFields are header fields that the transport sets itself.
+var transportFields = []string{
+	"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "accept", "te", "trailer",
+}
+
 // unfitHeader reports a header field that is the transport's.
 func unfitHeader(name string) bool {
 	lower := strings.ToLower(name)
 	return !wire.IsToken(name) || strings.HasPrefix(lower, "mcp-") || strings.HasPrefix(lower, "proxy-") ||
-		slices.Contains([]string{"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "accept", "te", "trailer"}, lower)
+		slices.Contains(transportFields, lower)
 }
 
 // Refers reports that a value has a part that an input gives when the server is used.
@@ -143,7 +151,9 @@ func (p Plan) Entry(name string) json.RawMessage {
 	if len(p.Command) > 0 {
 		e.Command, e.Args = p.Command[0], p.Command[1:]
 	}
-	raw, _ := jsonraw.Marshal(map[string]any{"inputs": inputs, "servers": map[string]entry{name: e}}) // strings always marshal
+	raw, _ := jsonraw.Marshal(
+		map[string]any{"inputs": inputs, "servers": map[string]entry{name: e}},
+	) // strings always marshal
 	return raw
 }
 
@@ -159,7 +169,8 @@ func byName(all []Setting) map[string]string {
 // version that it gives, and by the revision that was negotiated.
 func (s Server) Drift(c Choice, name, version, revision string) (all []string) {
 	_, short, _ := strings.Cut(s.Name, "/")
-	if name != "" && !strings.EqualFold(name, s.Name) && !strings.EqualFold(name, short) && !strings.EqualFold(name, s.Title) {
+	if name != "" && !strings.EqualFold(name, s.Name) && !strings.EqualFold(name, short) &&
+		!strings.EqualFold(name, s.Title) {
 		all = append(all, "the card names it "+s.Name+", the server "+name)
 	}
 	if version != "" && version != s.Version && s.Version != "" {
