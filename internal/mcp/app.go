@@ -82,7 +82,8 @@ func (p *AppPage) read(content json.RawMessage) (problems []string) {
 		}
 		html = string(raw)
 	}
-	if start := strings.ToLower(strings.TrimSpace(html[:min(len(html), 1000)])); !strings.HasPrefix(start, "<!doctype html") && !strings.HasPrefix(start, "<html") {
+	start := strings.ToLower(strings.TrimSpace(html[:min(len(html), 1000)]))
+	if !strings.HasPrefix(start, "<!doctype html") && !strings.HasPrefix(start, "<html") {
 		problems = append(problems, "the content is not an HTML document")
 	}
 	sum := sha256.Sum256([]byte(html))
@@ -122,14 +123,22 @@ func policy(csp json.RawMessage) string {
 		return strings.Join(all, " ")
 	}
 	if csp == nil {
-		return "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-			"media-src 'self' data:; connect-src 'none'"
+		return "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
+			"img-src 'self' data:; media-src 'self' data:; connect-src 'none'"
 	}
 	resources := domains("resourceDomains", "")
-	directives := []string{"default-src 'none'", "script-src 'self' 'unsafe-inline' " + resources, "style-src 'self' 'unsafe-inline' " + resources,
-		"connect-src 'self' " + domains("connectDomains", ""), "img-src 'self' data: " + resources, "font-src 'self' " + resources,
-		"media-src 'self' data: " + resources, "frame-src " + domains("frameDomains", "'none'"), "object-src 'none'",
-		"base-uri " + domains("baseUriDomains", "'self'")}
+	directives := []string{
+		"default-src 'none'",
+		"script-src 'self' 'unsafe-inline' " + resources,
+		"style-src 'self' 'unsafe-inline' " + resources,
+		"connect-src 'self' " + domains("connectDomains", ""),
+		"img-src 'self' data: " + resources,
+		"font-src 'self' " + resources,
+		"media-src 'self' data: " + resources,
+		"frame-src " + domains("frameDomains", "'none'"),
+		"object-src 'none'",
+		"base-uri " + domains("baseUriDomains", "'self'"),
+	}
 	for i := range directives {
 		directives[i] = strings.TrimSpace(directives[i])
 	}
@@ -138,7 +147,8 @@ func policy(csp json.RawMessage) string {
 
 // isSource reports a text that can stand in a policy without ending its directive.
 func isSource(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`;,'"`, r) })
+	return text != "" &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`;,'"`, r) })
 }
 
 // texts are the strings of a JSON array.

@@ -31,7 +31,12 @@ func ParsePrompt(raw json.RawMessage) (Prompt, *wire.Finding) {
 	if err != nil {
 		return Prompt{}, badEntry("prompt", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
-	p := Prompt{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description")}
+	p := Prompt{
+		Raw:         raw,
+		Name:        members.Text("name"),
+		Title:       members.Text("title"),
+		Description: members.Text("description"),
+	}
 	if p.Name == "" {
 		return Prompt{}, lacking("prompt", "name", members.Value("name"))
 	}

@@ -81,7 +81,8 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 	number := 0
 	for look, name := range eachName(all) {
 		if look&1 != 0 || twice[look&^1] {
-			names, numbers = append(names, string(name)), append(numbers, number)
+			names = append(names, string(name))
+			numbers = append(numbers, number)
 		}
 		number++
 	}

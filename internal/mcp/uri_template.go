@@ -87,7 +87,8 @@ func parseExpression(inner string) (templatePart, error) {
 	part := templatePart{how: expansions[len(expansions)-1]}
 	for _, e := range expansions {
 		if e.op != 0 && inner != "" && inner[0] == e.op {
-			part.how, inner = e, inner[1:]
+			part.how = e
+			inner = inner[1:]
 			break
 		}
 	}
@@ -111,7 +112,8 @@ func parseVariable(spec string) (templateVar, error) {
 		if err != nil || n < 1 || n > 9999 || v.explode {
 			return v, fmt.Errorf("%q is not a prefix length", digits)
 		}
-		v.name, v.prefix = name, n
+		v.name = name
+		v.prefix = n
 	}
 	for i := range len(v.name) {
 		if c := v.name[i]; !alphanumeric(c) && !strings.ContainsRune("_.%-", rune(c)) {
@@ -209,10 +211,10 @@ func (e expansion) expand(v templateVar, raw json.RawMessage) (*string, error) {
 // pair is a value, with its name before it where the operator writes names. Both
 // are encoded already.
 func (e expansion) pair(name, value string) string {
-	switch {
-	case !e.named:
+	if !e.named {
 		return value
-	case value == "":
+	}
+	if value == "" {
 		return name + e.empty
 	}
 	return name + "=" + value
@@ -252,10 +254,9 @@ type compositeItem struct {
 
 func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
 	add := func(key string, value json.RawMessage, keyed bool) {
-		switch {
-		case len(value) > 0 && (value[0] == '[' || value[0] == '{'):
+		if len(value) > 0 && (value[0] == '[' || value[0] == '{') {
 			err = fmt.Errorf("a list in a list has no place in a URI: %s", jsonraw.Excerpt(value, 40))
-		case string(value) != "null":
+		} else if string(value) != "null" {
 			items = append(items, compositeItem{key, scalar(value), keyed})
 		}
 	}
@@ -287,12 +288,11 @@ func percentEncode(text string, reserved bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		switch {
-		case alphanumeric(c) || strings.IndexByte("-._~", c) >= 0,
-			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0,
-			reserved && c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2]):
+		if alphanumeric(c) || strings.IndexByte("-._~", c) >= 0 ||
+			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 ||
+			reserved && c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2]) {
 			b.WriteByte(c)
-		default:
+		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
