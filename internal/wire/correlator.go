@@ -82,11 +82,13 @@ func (f *Correlator) Remember(conns int) { f.conns.Least = conns }
 func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	c := f.last
 	if c == nil || f.lastConn != frame.Conn {
-		if c = f.conns.Get(frame.Conn); c == nil {
+		c = f.conns.Get(frame.Conn)
+		if c == nil {
 			c = &connState{count: &f.count}
 		}
 		f.conns.Put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
-		f.last, f.lastConn = c, frame.Conn
+		f.last = c
+		f.lastConn = frame.Conn
 	}
 	c.places = c.places[:0]
 	switch {
@@ -232,23 +234,31 @@ func (c *connState) message(ref int64, frame *Frame, m *Traits, item int) {
 }
 
 func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
-	role, same := Repeats, 0
+	role := Repeats
+	same := 0
 	t := c.sent.byID.Get(m.ID)
 	if t == nil || !t.open || t.sum != m.Sum {
 		t = c.sentAgain(frame.Again, item)
 	}
 	if t == nil {
-		t, role = c.rounds.take(m), Continues
+		t = c.rounds.take(m)
+		role = Continues
 	}
 	if t == nil {
-		t, role, same = &thread{number: *c.count, method: m.Method, name: m.Name}, Asks, c.failedBefore(m)
+		t = &thread{number: *c.count, method: m.Method, name: m.Name}
+		role = Asks
+		same = c.failedBefore(m)
 		*c.count++
 		c.latest = t
 	}
 	if m.Method == "initialize" {
 		c.opening = t
 	}
-	t.id, t.sum, t.open, t.asks, t.accepted = m.ID, m.Sum, true, m.Asks, false
+	t.id = m.ID
+	t.sum = m.Sum
+	t.open = true
+	t.asks = m.Asks
+	t.accepted = false
 	c.sent.put(t, m)
 	c.unanswered.add(t)
 	c.place(t, role, ref, item)
@@ -359,7 +369,8 @@ func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
-	t, role := c.named(frame, m), Accompanies
+	t := c.named(frame, m)
+	role := Accompanies
 	switch {
 	case t == nil:
 		t = c.onStream(frame)
@@ -367,7 +378,8 @@ func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 		role = Cancels
 		c.unanswered.remove(t)
 	case m.Reply && frame.Dir == Sent && t.open:
-		role, t.open = Answers, false
+		role = Answers
+		t.open = false
 	}
 	if frame.Dir == Sent && frame.Stream > 0 && stream == nil {
 		c.carriers.Put(frame.Stream, t)

@@ -46,7 +46,14 @@ var Endings = []Ending{
 	{1, CheckFailed, "a check failed", "-", "the findings"},
 	{1, NoMatch, "mcpc grep found nothing", "-", "empty"},
 	{2, Usage, "usage error: flags, arguments, unreadable input, invalid JSON", "mostly no", "empty"},
-	{3, InvalidArguments, "arguments do not match the inputSchema, or the server does not list the tool or supports no notification to listen to", "mostly no", "empty"},
+	{
+		3,
+		InvalidArguments,
+		"arguments do not match the inputSchema, or the server does not list the tool " +
+			"or supports no notification to listen to",
+		"mostly no",
+		"empty",
+	},
 	{4, Auth, "authentication: 401, 403, or a failed login", "yes, rejected", "empty"},
 	{5, ToolError, "tool error: result.isError is true", "yes", "the result"},
 	{6, RPCFailed, "protocol: a top-level JSON-RPC error", "yes", "empty; raw: the message"},

@@ -41,7 +41,8 @@ func (c *connState) responseHead(ref int64, h *Frame) {
 		return
 	}
 	t.refused = t.apart && h.HTTP.Status == 405
-	if t.accepted = h.HTTP.Status == 202; h.HTTP.Status >= 400 {
+	t.accepted = h.HTTP.Status == 202
+	if h.HTTP.Status >= 400 {
 		c.unanswered.remove(t)
 	}
 	if slices.Contains(askedAgain, h.HTTP.Status) {
@@ -93,7 +94,8 @@ func (c *connState) carries(ref int64, frame *Frame) bool {
 }
 
 func (c *connState) carried(t *thread, ref int64) {
-	if c.place(t, Carries, ref, -1); t.parent != nil {
+	c.place(t, Carries, ref, -1)
+	if t.parent != nil {
 		c.place(t.parent, Carries, ref, -1)
 	}
 }

@@ -34,7 +34,8 @@ func (h Hint) Parts() (parts []HintPart) {
 		text, marked := strings.CutSuffix(piece, endMark)
 		at := strings.IndexAny(text, runMark+thereMark)
 		if !marked || at < 0 {
-			text, at = piece, len(piece)
+			text = piece
+			at = len(piece)
 		}
 		if at > 0 {
 			parts = append(parts, HintPart{Text: text[:at]})

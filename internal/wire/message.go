@@ -83,8 +83,11 @@ func (e *RPCError) BlamesResult() bool {
 
 // invalidResult matches the start of a message about a server's own result.
 var invalidResult = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:MCP error -32602: )?(?:Invalid (?:(?:tools|prompts|resources|tasks|completion)/[\w/]+|task creation) result\b|` +
-		`Output validation error\b)`)
+	return regexp.MustCompile(
+		`(?i)^(?:MCP error -32602: )?` +
+			`(?:Invalid (?:(?:tools|prompts|resources|tasks|completion)/[\w/]+|task creation) result\b|` +
+			`Output validation error\b)`,
+	)
 })
 
 // ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that
@@ -146,11 +149,11 @@ func (m *Message) warn(rule, format string, args ...any) {
 // 2.0, section 6).
 func (m *Message) parseBatch(text []byte) {
 	items, err := jsonraw.ArrayUpTo(text, jsonraw.MaxParts)
-	switch {
-	case err != nil:
+	if err != nil {
 		m.broken(text, err)
 		return
-	case len(items) == 0:
+	}
+	if len(items) == 0 {
 		m.invalid("empty_batch", "an empty array, but not a JSON-RPC message")
 		return
 	}
@@ -184,7 +187,9 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 			failure = value
 		}
 	}
-	hasMethod, hasResult, hasError := method != nil, m.Result != nil, failure != nil
+	hasMethod := method != nil
+	hasResult := m.Result != nil
+	hasError := failure != nil
 	m.reply = !hasMethod && (hasResult || hasError)
 	if !m.noted.Single {
 		if name, twice := members.Duplicate(); twice {
@@ -268,10 +273,9 @@ func (m *Message) parseError(raw json.RawMessage) {
 	}
 	code, _ := members.Get("code")
 	number, failed := strconv.ParseInt(string(code), 10, 64)
-	switch {
-	case errors.Is(failed, strconv.ErrRange):
+	if errors.Is(failed, strconv.ErrRange) {
 		m.invalid("error_code", "the error's \"code\" is too large for an integer: %s", jsonraw.Excerpt(code, 40))
-	case failed != nil:
+	} else if failed != nil {
 		m.invalid("error_code", "the error's \"code\" is not an integer: %s", orMissing(code))
 	}
 	message, _ := members.Get("message")
@@ -313,8 +317,8 @@ func (m *Message) Problem() string {
 	return ""
 }
 
-// ParseIsError parses the isError of a tool's result; absent and null are false. Servers also write it as a text or as 1
-// and 0. ok is false if it has no plain meaning.
+// ParseIsError parses the isError of a tool's result; absent and null are false. Servers also write it as a
+// text or as 1 and 0. ok is false if it has no plain meaning.
 func ParseIsError(flag json.RawMessage) (isError, ok bool) {
 	text := jsonraw.TextOrRaw(flag)
 	switch strings.ToLower(text) {

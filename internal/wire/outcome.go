@@ -92,7 +92,8 @@ const (
 // do all of it again. Where nothing of the operation was sent, nothing can be done twice;
 // where it was, what follows it being safe to repeat says nothing of the operation.
 func (o Outcome) As(part Part) Outcome {
-	switch o.Part = part; part {
+	o.Part = part
+	switch part {
 	case Before:
 		broke := o.Kind == Transport || o.Kind == Timeout
 		o.Retryable = o.Retryable || broke && o.Reached == Unknown
@@ -143,7 +144,8 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 		return nil, 0
 	}
 	lines := strings.Split(stderr, "\n")
-	gap, errors := []string{}, 0
+	gap := []string{}
+	errors := 0
 	endGap := func() {
 		switch len(gap) {
 		case 0:

@@ -14,7 +14,8 @@ type requests struct{ byID, byToken recent.Map[string, *thread] }
 // put remembers a request by what m, its message, says.
 func (r *requests) put(t *thread, m *Traits) {
 	r.byID.Put(m.ID, t)
-	if t.token = m.Token; m.Token != "" {
+	t.token = m.Token
+	if m.Token != "" {
 		r.byToken.Put(m.Token, t)
 	}
 }
@@ -30,7 +31,8 @@ func (f *Correlator) Sent(id []byte) (exchange int, there bool) {
 			}
 		}
 		f.sent = &recent.Map[string, int]{}
-		for _, id := range slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) }) {
+		byNumber := func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) }
+		for _, id := range slices.SortedFunc(maps.Keys(numbers), byNumber) {
 			f.sent.Put(id, numbers[id]+1)
 		}
 	}
@@ -62,7 +64,8 @@ func (u *unanswered) add(t *thread) {
 	switch {
 	case u.tooMany:
 	case len(u.all) >= recent.DefaultLeast:
-		u.tooMany, u.all = true, nil
+		u.tooMany = true
+		u.all = nil
 	default:
 		if u.all == nil {
 			u.all = map[*thread]struct{}{}

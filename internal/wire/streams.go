@@ -84,8 +84,10 @@ func (c *connState) onStream(f *Frame) *thread {
 func (c *connState) question(ref int64, frame *Frame, m *Traits, item int) {
 	t := &thread{number: *c.count, method: m.Method, name: m.Name, id: m.ID, open: true}
 	*c.count++
-	if t.parent = c.streams.Get(frame.Stream); t.parent == nil || t.parent.apart {
-		t.parent, t.guess = c.unanswered.single(), true
+	t.parent = c.streams.Get(frame.Stream)
+	if t.parent == nil || t.parent.apart {
+		t.parent = c.unanswered.single()
+		t.guess = true
 	}
 	c.asked.put(t, m)
 	c.place(t, Asks, ref, item)

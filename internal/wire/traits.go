@@ -78,7 +78,8 @@ func (t *Traits) request(m *Message) {
 	take := func(is string, value []byte) {
 		switch {
 		case is == "_meta" && !meta:
-			if meta = true; mayName(value, "progressToken") {
+			meta = true
+			if mayName(value, "progressToken") {
 				token = jsonraw.First(value, "progressToken")
 			}
 		case is == "name" && name == nil:
@@ -104,10 +105,12 @@ func (t *Traits) request(m *Message) {
 	if token != nil {
 		t.Token = idKey(token)
 	}
-	if t.Name = string(name); name == nil {
+	t.Name = string(name)
+	if name == nil {
 		t.Name = string(uri)
 	}
-	t.State, t.Answers = string(state), answers != nil
+	t.State = string(state)
+	t.Answers = answers != nil
 	t.Asks = asks(m, token)
 }
 
@@ -119,7 +122,8 @@ func mayName(object []byte, name string) bool {
 
 // asks is the hash of a request without its progress token.
 func asks(m *Message, token []byte) uint64 {
-	before, behind := []byte(m.Params), []byte(nil)
+	before := []byte(m.Params)
+	behind := []byte(nil)
 	if token != nil {
 		var room [64]byte
 		before, behind, _ = bytes.Cut(before, append(append(room[:0], `"progressToken":`...), token...))
