@@ -64,7 +64,8 @@ func prune(dir string, bound int, size int64) {
 	if err != nil {
 		return
 	}
-	age, sizes := make(map[string]time.Time, len(entries)), make(map[string]int64, len(entries))
+	age := make(map[string]time.Time, len(entries))
+	sizes := make(map[string]int64, len(entries))
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil {
 			age[e.Name()], sizes[e.Name()] = fi.ModTime(), fi.Size()

@@ -54,7 +54,8 @@ func (s *Store) Socket(kind, name string) (string, error) {
 		}
 		return path, CheckHeld(path)
 	}
-	return "", unsafePath(s.dir.path, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
+	return "", unsafePath(s.dir.path, "its path is too long for a socket in it",
+		"keep state elsewhere with --state DIR or MCPC_STATE")
 }
 
 // SocketDirs returns the directories in which sockets of a kind may be.
@@ -79,12 +80,13 @@ func CheckHeld(socket string) error {
 		return unsafePath(dir, "others can look into it", wire.Hint("chmod 700 "+quoted(dir)))
 	}
 	fi, err = os.Lstat(socket)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return &Error{Reason: Unreadable, Path: socket, Err: err}
-	case fi.Mode().Type() != fs.ModeSocket || !ownedByUs(fi):
+	}
+	if fi.Mode().Type() != fs.ModeSocket || !ownedByUs(fi) {
 		return unsafePath(socket, "it is not a socket of yours", wire.Hint("ls -l "+quoted(socket)))
 	}
 	return nil

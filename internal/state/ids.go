@@ -55,10 +55,10 @@ func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, 
 	}
 	defer f.Close()
 	first, ok := readCounter(f)
-	switch {
-	case !ok:
+	if !ok {
 		return 0, goneSession(sess.Name, "has lost its request ids")
-	case first+int64(n) > maxID:
+	}
+	if first+int64(n) > maxID {
 		return 0, goneSession(sess.Name, "has used up its request ids")
 	}
 	if err := writeCounter(f, first+int64(n)); err != nil {

@@ -98,10 +98,14 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 		}
 	}
 	file.Servers = file.Servers[max(0, len(file.Servers)-maxPinNames):]
-	file.Pins = append(slices.DeleteFunc(file.Pins, func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }), pin)
+	file.Pins = append(
+		slices.DeleteFunc(file.Pins, func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }),
+		pin,
+	)
 	size := 0
 	for i, old := range slices.Backward(file.Pins) {
-		if size += len(old.Definition) + 200; size > maxPinFile/2 || len(file.Pins)-i > maxPinned {
+		size += len(old.Definition) + 200
+		if size > maxPinFile/2 || len(file.Pins)-i > maxPinned {
 			file.Pins = file.Pins[i+1:]
 			break
 		}
@@ -130,7 +134,8 @@ func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error
 	defer unlock()
 	for _, e := range entries {
 		file, err := s.dir.readPins(e.Name())
-		if err != nil || !slices.ContainsFunc(servers, func(name string) bool { return slices.Contains(file.Servers, name) }) {
+		if err != nil ||
+			!slices.ContainsFunc(servers, func(name string) bool { return slices.Contains(file.Servers, name) }) {
 			continue
 		}
 		path := s.dir.file(pinsName, e.Name())

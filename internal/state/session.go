@@ -122,10 +122,14 @@ func (a Answering) Over(before *Answering) Answering {
 		return a
 	}
 	if !a.Elicits() {
-		a.Answers, a.Defaults, a.Decline, a.OnElicit = before.Answers, before.Defaults, before.Decline, before.OnElicit
+		a.Answers = before.Answers
+		a.Defaults = before.Defaults
+		a.Decline = before.Decline
+		a.OnElicit = before.OnElicit
 	}
 	if !a.Samples() {
-		a.Sampling, a.OnSampling = before.Sampling, before.OnSampling
+		a.Sampling = before.Sampling
+		a.OnSampling = before.OnSampling
 	}
 	if len(a.Roots) == 0 {
 		a.Roots = before.Roots

@@ -181,7 +181,8 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 	sum := crc32.Checksum(line, castagnoli())
 	var raw []byte
 	for err == nil {
-		if line, err = in.ReadBytes('\n'); err != nil {
+		line, err = in.ReadBytes('\n')
+		if err != nil {
 			break
 		}
 		length, quotedName, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
@@ -189,7 +190,8 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 			if string(quotedName) != fmt.Sprintf("%08x", sum) {
 				return nil, errTools
 			}
-			if _, err = in.ReadByte(); err == nil {
+			_, err = in.ReadByte()
+			if err == nil {
 				return nil, errTools
 			}
 			return list, nil
