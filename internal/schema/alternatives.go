@@ -10,7 +10,8 @@ import (
 
 // groups compares the canonical forms of several anyOf and oneOf.
 func (c *comparison) groups(was, is *view, at place) []Difference {
-	a, b := c.identities(was.groups), c.identities(is.groups)
+	a := c.identities(was.groups)
+	b := c.identities(is.groups)
 	if equalJSON(a, b) {
 		return nil
 	}
@@ -42,7 +43,8 @@ func (c *comparison) identity(alternative []part) json.RawMessage {
 // alternatives with the same name, then the last on each side, then alternatives that share a type
 // with no other.
 func (c *comparison) alternatives(was, is group, at place) (local []Difference) {
-	a, b := was.alternatives, is.alternatives
+	a := was.alternatives
+	b := is.alternatives
 	if was.keyword != is.keyword && was.keyword != "" && is.keyword != "" && len(a)+len(b) > 2 {
 		local = append(local, Difference{
 			Kind: "undecided", Pointer: at.pointer, Name: at.name,
@@ -78,11 +80,13 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 	for _, key := range []func([]part) json.RawMessage{definition, title} {
 		more, leftA, leftB := pairByKey(restA, restB, c.keys(a, key), c.keys(b, key))
 		pairs = append(pairs, more...)
-		restA, restB = leftA, leftB
+		restA = leftA
+		restB = leftB
 	}
 	if len(restA) == 1 && len(restB) == 1 {
 		pairs = append(pairs, [2]int{restA[0], restB[0]})
-		restA, restB = nil, nil
+		restA = nil
+		restB = nil
 	}
 	more, restA, restB, disjoint := c.pairTypes(a, b, restA, restB)
 	pairs = append(pairs, more...)

@@ -124,8 +124,10 @@ func (c *comparison) walk(a, b []part, at place) {
 	if c.unchanged(a, b) {
 		return
 	}
-	writtenA, writtenB := a, b
-	a, b = c.replaceAliases(a), c.replaceAliases(b)
+	writtenA := a
+	writtenB := b
+	a = c.replaceAliases(a)
+	b = c.replaceAliases(b)
 	key := paths(a) + "|" + paths(b)
 	if c.stopped || c.open[key] || c.visits[key] == maxVisits {
 		return
@@ -156,7 +158,8 @@ func (c *comparison) walk(a, b []part, at place) {
 	}
 	local := values(was, is, at)
 	for _, name := range sortedNames(was.opaque, is.opaque) {
-		a, b := was.opaque[name], is.opaque[name]
+		a := was.opaque[name]
+		b := is.opaque[name]
 		if !equalLists(a, b) {
 			local = append(local, Difference{
 				Kind: "undecided", Pointer: at.keyword(name), Name: at.name,
@@ -229,10 +232,10 @@ func paths(all []part) string {
 // alternativeAgainstPlain reports whether one side consists of a single anyOf or oneOf and the
 // other has neither. It then returns both as groups: the other side becomes the only alternative.
 func alternativeAgainstPlain(was *view, a []part, is *view, b []part) (bool, [2]group) {
-	switch {
-	case len(was.groups) == 1 && len(is.groups) == 0 && was.plain():
+	if len(was.groups) == 1 && len(is.groups) == 0 && was.plain() {
 		return true, [2]group{was.groups[0], {"", [][]part{b}}}
-	case len(is.groups) == 1 && len(was.groups) == 0 && is.plain():
+	}
+	if len(is.groups) == 1 && len(was.groups) == 0 && is.plain() {
 		return true, [2]group{{"", [][]part{a}}, is.groups[0]}
 	}
 	return false, [2]group{}
@@ -277,7 +280,8 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	}
 	tried := c.trySamples(a, b)
 	if tried.same {
-		was, is := joined(a), joined(b)
+		was := joined(a)
+		is := joined(b)
 		c.add(at, "equivalent-form", "", was, is)
 		return
 	}
@@ -315,7 +319,8 @@ func joined(all []part) json.RawMessage {
 // notes compares the keywords that do not affect which values are valid.
 func (c *comparison) notes(was, is *view, at place) {
 	for _, name := range sortedNames(was.notes, is.notes) {
-		a, b := was.notes[name], is.notes[name]
+		a := was.notes[name]
+		b := is.notes[name]
 		if equalJSON(a, b) {
 			continue
 		}
@@ -334,10 +339,10 @@ func (c *comparison) notes(was, is *view, at place) {
 
 // changeSuffix returns the last part of a difference's kind. Either value may be nil.
 func changeSuffix(a, b json.RawMessage) string {
-	switch {
-	case a == nil:
+	if a == nil {
 		return "-added"
-	case b == nil:
+	}
+	if b == nil {
 		return "-removed"
 	}
 	return "-changed"

@@ -54,10 +54,10 @@ func values(was, is *view, at place) (all []Difference) {
 // rawTypes returns a set as a value of the keyword "type", or nil for all types.
 func rawTypes(t Types) json.RawMessage {
 	names := t.Names()
-	switch {
-	case t == AllTypes:
+	if t == AllTypes {
 		return nil
-	case len(names) == 1:
+	}
+	if len(names) == 1 {
 		return jsonraw.Quote(names[0])
 	}
 	return jsonraw.ListOf(names, func(name string) json.RawMessage { return jsonraw.Quote(name) })
@@ -151,7 +151,8 @@ func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	if !inB {
 		keyword = was.keyword
 	}
-	n, ok := 0, true
+	n := 0
+	ok := true
 	switch {
 	case !inA:
 		n = 1
@@ -160,10 +161,9 @@ func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	default:
 		n, ok = compareLimits(was, is, about.upper)
 	}
-	switch {
-	case !ok && !equalJSON(was.raw, is.raw):
+	if !ok && !equalJSON(was.raw, is.raw) {
 		add("undecided", keyword, was.raw, is.raw, "")
-	case n != 0:
+	} else if n != 0 {
 		add(about.kind+tightenedSuffix(n > 0), keyword, was.raw, is.raw, is.String()+", was "+was.String())
 	}
 }
@@ -196,12 +196,13 @@ func divisors(a, b []json.RawMessage, shared Types, add adder) {
 	if equalLists(a, b) || shared&Number == 0 {
 		return
 	}
-	was, is := singleOrList(a), singleOrList(b)
-	switch {
-	case len(a) == 0:
+	was := singleOrList(a)
+	is := singleOrList(b)
+	if len(a) == 0 {
 		add("multiple-tightened", "multipleOf", was, is, "")
 		return
-	case len(b) == 0:
+	}
+	if len(b) == 0 {
 		add("multiple-loosened", "multipleOf", was, is, "")
 		return
 	}

@@ -69,8 +69,10 @@ func (c *comparison) trySamples(a, b []part) trial {
 }
 
 // rarelyMatched are keywords that generated values match only by chance.
-var rarelyMatched = wordSet("pattern patternProperties propertyNames contains minContains maxContains dependentSchemas " +
-	"unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef")
+var rarelyMatched = wordSet(
+	"pattern patternProperties propertyNames contains minContains maxContains dependentSchemas " +
+		"unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef",
+)
 
 // rarelyMatchedParts returns the keywords in rarelyMatched that a schema has at any depth, with
 // their values.

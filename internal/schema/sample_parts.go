@@ -18,10 +18,9 @@ func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
 	for i := range n {
 		near := g.valuesNear(itemSchema(m, i), depth+1)
 		v := near[0]
-		switch {
-		case i == n-1 && k > 0:
+		if i == n-1 && k > 0 {
 			v = near[k%len(near)]
-		case i > 0 && i < len(near):
+		} else if i > 0 && i < len(near) {
 			v = near[i] // avoid equal items
 		}
 		items = append(items, v)
@@ -32,12 +31,13 @@ func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
 func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 	prefix := list(m, "prefixItems")
 	items, isList := jsonraw.Array(m.Value("items"))
-	switch {
-	case i < len(prefix):
+	if i < len(prefix) {
 		return prefix[i]
-	case isList == nil && i < len(items):
+	}
+	if isList == nil && i < len(items) {
 		return items[i]
-	case isList == nil:
+	}
+	if isList == nil {
 		return m.Value("additionalItems")
 	}
 	return m.Value("items")

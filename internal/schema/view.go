@@ -74,15 +74,19 @@ var ends = []string{
 }
 
 // opaqueKeywords are compared as they are written, because the effect of a change is not analyzed.
-var opaqueKeywords = wordSet("not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies " +
-	"contains minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema " +
-	"$dynamicRef $recursiveRef $dynamicAnchor $recursiveAnchor")
+var opaqueKeywords = wordSet(
+	"not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies " +
+		"contains minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType " +
+		"contentSchema $dynamicRef $recursiveRef $dynamicAnchor $recursiveAnchor",
+)
 
 // comparedKeywords are the keywords that this package compares. Others are notes: JSON Schema
 // treats an unknown keyword as an annotation (2020-12 core, section 6.5).
 var comparedKeywords = sync.OnceValue(func() map[string]bool {
-	all := wordSet("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items " +
-		"prefixItems additionalItems anyOf oneOf allOf $ref")()
+	all := wordSet(
+		"type enum const multipleOf pattern format uniqueItems properties required additionalProperties items " +
+			"prefixItems additionalItems anyOf oneOf allOf $ref",
+	)()
 	for name := range bounds {
 		all[name] = true
 	}
@@ -111,10 +115,9 @@ func (c *comparison) readView(all []part) (*view, bool) {
 			return v, false
 		}
 		members, err := jsonraw.Object(p.raw)
-		switch {
-		case string(bytes.Trim(p.raw, jsonraw.WhiteSpace)) == "false":
+		if string(bytes.Trim(p.raw, jsonraw.WhiteSpace)) == "false" {
 			v.types = 0
-		case err != nil:
+		} else if err != nil {
 			continue
 		}
 		for _, m := range members {
@@ -269,15 +272,14 @@ func (c *comparison) addArrayKeyword(v *view, p part, name string, siblings json
 	if first := bytes.TrimLeft(siblings.Value("items"), jsonraw.WhiteSpace); len(first) > 0 && first[0] == '[' {
 		isList = true
 	}
-	switch {
-	case (name == "prefixItems" || name == "items") && notArray == nil:
+	if (name == "prefixItems" || name == "items") && notArray == nil {
 		for i, item := range list {
 			if i == len(v.prefix) {
 				v.prefix = append(v.prefix, nil)
 			}
 			v.prefix[i] = append(v.prefix[i], p.item(i, item))
 		}
-	case name == "items" || name == "additionalItems" && isList:
+	} else if name == "items" || name == "additionalItems" && isList {
 		v.items = append(v.items, p)
 	}
 	return true // additionalItems without a list has no effect
