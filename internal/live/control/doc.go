@@ -1,3 +1,3 @@
-// Package control is the way from a view to the commands that pass messages on: each tap and proxy
-// listens on a Unix socket, where a view holds messages, lets them go, and changes fault rules.
+// Package control connects views to the commands that pass messages on. Each tap and proxy listens on
+// a Unix socket. Through it a view holds and releases messages and changes fault rules.
 package control

@@ -18,69 +18,71 @@ import (
 	"mcpc/internal/state"
 )
 
-// A Group is all taps and proxies that run, for one view. Those that start later join it within a
-// second. When it is closed, or its process ends, all that is held for it is released.
+// A Group is the set of running taps and proxies, as one view uses them. Commands that start later
+// join within a second. When the Group is closed or its process ends, the commands release
+// everything that they hold for it.
 type Group struct {
 	o    Options
 	ctx  context.Context
 	stop context.CancelFunc
-	// changed has a value once Held or Peers have changed.
+	// changed has a value after Held or Peers changed.
 	changed chan struct{}
-	// looking keeps two looks for sockets apart.
-	looking sync.Mutex
+	// scanning is locked while a goroutine looks for sockets.
+	scanning sync.Mutex
 
-	// mu guards what follows, and what is known of the peers.
-	mu     sync.Mutex
-	peers  map[string]*peer
+	// mu guards the fields below and the marked fields of the peers.
+	mu sync.Mutex
+	// peers maps the path of a socket to its connection.
+	peers map[string]*peer
+	// on and wanted are the arguments of the last Intercept.
 	on     bool
 	wanted string
 }
 
-// Options say where sockets are.
+// Options configures a Group.
 type Options struct {
-	// Dirs are those of state.LiveSockets.
+	// Dirs are the directories of state.LiveSockets.
 	Dirs []string
 	Now  func() time.Time
 }
 
-// A Held is a message that waits in one of the commands. Its ID is "PID:N".
+// A Held is a message that a command holds. Its ID is "PID:N".
 type Held struct {
 	proxy.Held
 	ID   string
 	Peer Hello
 }
 
-// ErrGone is the error for a message that is not held any more.
+// ErrGone is returned for a message that is no longer held.
 var ErrGone = proxy.ErrNotHeld
 
-// lookEvery is how often new sockets are looked for.
-const lookEvery = 500 * time.Millisecond
+// scanInterval is the time between two scans for new sockets.
+const scanInterval = 500 * time.Millisecond
 
-// Dial connects to all that run. A caller must Close the Group.
+// Dial connects to all running commands. The caller must Close the Group.
 func Dial(o Options) *Group {
 	g := &Group{o: o, changed: make(chan struct{}, 1), peers: map[string]*peer{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	for _, dir := range g.dirs() {
 		keepalive.RemoveStaleSockets(dir)
 	}
-	g.look(g.ctx)
+	g.scan(g.ctx)
 	go func() {
-		for pause.For(g.ctx, lookEvery) == nil {
-			g.look(g.ctx)
+		for pause.For(g.ctx, scanInterval) == nil {
+			g.scan(g.ctx)
 		}
 	}()
 	return g
 }
 
-// dirs are the directories in which no other user can have put a socket.
+// dirs returns the directories in which no other user can create a socket.
 func (g *Group) dirs() []string {
-	return slices.DeleteFunc(
-		slices.Clone(g.o.Dirs),
-		func(dir string) bool { return state.CheckHeld(filepath.Join(dir, "any")) != nil },
-	)
+	return slices.DeleteFunc(slices.Clone(g.o.Dirs), func(dir string) bool {
+		return state.CheckHeld(filepath.Join(dir, "any")) != nil
+	})
 }
 
-// Close releases all that is held for the Group.
+// Close closes all connections, which releases everything held for the Group.
 func (g *Group) Close() {
 	g.stop()
 	g.mu.Lock()
@@ -92,17 +94,18 @@ func (g *Group) Close() {
 	}
 }
 
-// Changed has a value once something has changed since the last one was taken.
+// Changed returns a channel that has a value after something changed since the last receive.
 func (g *Group) Changed() <-chan struct{} { return g.changed }
 
-func (g *Group) change() {
+// signalChange puts a value into the channel changed.
+func (g *Group) signalChange() {
 	select {
 	case g.changed <- struct{}{}:
 	default:
 	}
 }
 
-// Held are the messages that wait, the oldest first. Their bytes must not be changed.
+// Held returns the held messages, the oldest first. The caller must not change their bytes.
 func (g *Group) Held() (all []Held) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +123,7 @@ func (g *Group) Held() (all []Held) {
 	return all
 }
 
-// Passed is how many messages have passed because there was no room to hold them.
+// Passed returns how many messages passed because too many were held.
 func (g *Group) Passed() (n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,7 +133,7 @@ func (g *Group) Passed() (n int) {
 	return n
 }
 
-// Peers are the commands that run.
+// Peers returns the running commands.
 func (g *Group) Peers() (all []Hello) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,16 +146,16 @@ func (g *Group) Peers() (all []Hello) {
 	return all
 }
 
-// Intercepting reports whether messages are held, and the filter of those.
+// Intercepting reports whether messages are held, and returns the filter.
 func (g *Group) Intercepting() (on bool, text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.on, g.wanted
 }
 
-// Intercept holds what a filter wants from now on, in all commands; "" is every message. With on
-// false nothing is held any more, and all is released. An error about the filter comes from
-// filter.ParseLive, and nothing has changed then.
+// Intercept makes all commands hold messages that match a filter; the empty filter matches every
+// message. If on is false, they stop and release all messages. An invalid filter is an error of
+// filter.ParseLive and changes nothing.
 func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 	if on {
 		if _, err := filter.ParseLive(text, g.o.Now()); err != nil {
@@ -166,16 +169,17 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 	g.mu.Unlock()
 	var orders []func()
 	for _, p := range peers {
-		orders = append(
-			orders,
-			func() { _, _ = p.ask(g.ctx, Order{Do: "intercept", On: on, Filter: text}) },
-		) // one that has just ended holds nothing
+		orders = append(orders, func() {
+			// An error means that the command has ended and holds nothing.
+			_, _ = p.ask(g.ctx, Order{Do: "intercept", On: on, Filter: text})
+		})
 	}
-	atOnce(ctx, orders)
-	g.look(ctx) // one that has just begun
+	runAll(ctx, orders)
+	g.scan(ctx) // finds commands that started just now
 	return nil
 }
 
+// livingLocked returns the connected peers. The caller holds g.mu.
 func (g *Group) livingLocked() (living []*peer) {
 	for _, p := range g.peers {
 		if p.conn != nil {
@@ -185,8 +189,9 @@ func (g *Group) livingLocked() (living []*peer) {
 	return living
 }
 
-// Decide has the command that holds a message carry out an order about it: "release", "edit", "drop" or "answer". The
-// bytes of an edited message need not be valid. The side that a request is for does not get it if it is answered.
+// Decide sends an order about a held message to the command that holds it: "release", "edit",
+// "drop" or "answer". The bytes of an edited message need not be valid. An answered request is not
+// passed on.
 func (g *Group) Decide(ctx context.Context, id string, order Order) error {
 	pid, number, _ := strings.Cut(id, ":")
 	var to *peer

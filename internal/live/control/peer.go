@@ -18,27 +18,28 @@ import (
 	"mcpc/internal/proxy"
 )
 
-// A peer is the connection to a command, or a socket that is none for a Group, without a conn.
+// A peer is the connection to a command. Without a conn it stands for a socket that is being dialed or
+// that the Group cannot use.
 type peer struct {
 	g     *Group
 	conn  net.Conn
 	hello Hello
-	// turn lets one order be under way at a time; replies has its reply, and is closed at the
-	// end of the connection.
-	turn    sync.Mutex
+	// turn is locked while an order waits for its reply.
+	turn sync.Mutex
+	// replies has the reply to the order. It is closed at the end of the connection.
 	replies chan Reply
 
-	// The Group's mutex guards what follows.
+	// The Group's mutex guards the fields below.
 	held   []proxy.Held
 	passed int
 	over   bool
 }
 
-// look connects to the sockets that are new.
-func (g *Group) look(ctx context.Context) {
-	g.looking.Lock()
-	defer g.looking.Unlock()
-	there := map[string]bool{}
+// scan connects to new sockets.
+func (g *Group) scan(ctx context.Context) {
+	g.scanning.Lock()
+	defer g.scanning.Unlock()
+	present := map[string]bool{}
 	var joining []func()
 	for _, dir := range g.dirs() {
 		entries, _ := os.ReadDir(dir)
@@ -47,7 +48,7 @@ func (g *Group) look(ctx context.Context) {
 				continue
 			}
 			path := filepath.Join(dir, e.Name())
-			there[path] = true
+			present[path] = true
 			g.mu.Lock()
 			if g.peers[path] == nil {
 				g.peers[path] = &peer{}
@@ -56,32 +57,32 @@ func (g *Group) look(ctx context.Context) {
 			g.mu.Unlock()
 		}
 	}
-	atOnce(ctx, joining)
+	runAll(ctx, joining)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for path, p := range g.peers {
-		if !there[path] && p.conn == nil {
+		if !present[path] && p.conn == nil {
 			delete(g.peers, path)
 		}
 	}
 }
 
-// atOnce does things with several commands. One that is stopped, and does not reply, keeps the others
-// waiting for a second only.
-func atOnce(ctx context.Context, all []func()) {
-	var under sync.WaitGroup
+// runAll calls the functions concurrently, and waits for them for at most a second. A stopped command
+// that does not reply therefore delays the caller only that long.
+func runAll(ctx context.Context, all []func()) {
+	var running sync.WaitGroup
 	for _, do := range all {
-		under.Go(do)
+		running.Go(do)
 	}
 	ctx, done := context.WithTimeout(ctx, time.Second)
 	go func() {
-		under.Wait()
+		running.Wait()
 		done()
 	}()
 	<-ctx.Done()
 }
 
-// join connects to a socket.
+// join connects to a socket and adds the connection to peers.
 func (g *Group) join(path string) {
 	ctx := g.ctx
 	conn, err := keepalive.Dial(ctx, path)
@@ -92,8 +93,8 @@ func (g *Group) join(path string) {
 	p := &peer{g: g, conn: conn, replies: make(chan Reply, 1)}
 	go p.read(path)
 	reply, err := p.ask(ctx, Order{Do: "hello"})
-	fits := err == nil && reply.Hello != nil && reply.Hello.Protocol == Version
-	if fits {
+	usable := err == nil && reply.Hello != nil && reply.Hello.Protocol == Version
+	if usable {
 		p.hello = *reply.Hello
 	}
 	g.mu.Lock()
@@ -103,7 +104,7 @@ func (g *Group) join(path string) {
 		g.forget(path)
 		return
 	}
-	if !fits || g.ctx.Err() != nil {
+	if !usable || g.ctx.Err() != nil {
 		conn.Close()
 		p = &peer{}
 	}
@@ -117,10 +118,10 @@ func (g *Group) join(path string) {
 	if p.conn != nil && on {
 		_, _ = p.ask(ctx, Order{Do: "intercept", On: on, Filter: text})
 	}
-	g.change()
+	g.signalChange()
 }
 
-// forget has a socket looked at again.
+// forget removes a socket without a connection, so that the next scan dials it again.
 func (g *Group) forget(path string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -129,7 +130,7 @@ func (g *Group) forget(path string) {
 	}
 }
 
-// ask gives an order and waits for the reply.
+// ask sends an order and waits for the reply. It returns ErrGone if the connection ends.
 func (p *peer) ask(ctx context.Context, order Order) (Reply, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -152,13 +153,13 @@ func (p *peer) ask(ctx context.Context, order Order) (Reply, error) {
 			return reply, errors.New(reply.Error)
 		}
 		return reply, nil
-	case <-ctx.Done(): // a reply that comes later would be taken for that of another order
+	case <-ctx.Done(): // a late reply would be taken for the reply to the next order
 		p.conn.Close()
 		return Reply{}, ctx.Err()
 	}
 }
 
-// read takes what the command says until the connection ends.
+// read reads replies and events until the connection ends.
 func (p *peer) read(path string) {
 	lines := bufio.NewReaderSize(p.conn, 64<<10)
 	for {
@@ -173,7 +174,7 @@ func (p *peer) read(path string) {
 			p.replies <- line.Reply
 			continue
 		}
-		p.note(line.Event)
+		p.apply(line.Event)
 	}
 	close(p.replies)
 	p.conn.Close()
@@ -183,10 +184,11 @@ func (p *peer) read(path string) {
 		delete(p.g.peers, path)
 	}
 	p.g.mu.Unlock()
-	p.g.change()
+	p.g.signalChange()
 }
 
-func (p *peer) note(e Event) {
+// apply updates the held messages by an event.
+func (p *peer) apply(e Event) {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	switch {
@@ -197,17 +199,17 @@ func (p *peer) note(e Event) {
 	case e.Event == "passed":
 		p.passed = e.Number
 	}
-	p.g.change()
+	p.g.signalChange()
 }
 
-// readLine reads a line of JSON that is not too long.
+// readLine reads a line of at most maxLine bytes and decodes its JSON.
 func readLine(from *bufio.Reader, to any) error {
 	var line []byte
 	for {
 		part, err := from.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
-		case len(line) > longestLine:
+		case len(line) > maxLine:
 			return io.ErrShortBuffer
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err != nil:

@@ -15,36 +15,36 @@ import (
 	"mcpc/internal/proxy"
 )
 
-// A Server is a command that takes orders.
+// A Server receives orders for a command.
 type Server struct {
-	// Desk takes the orders. Messages are held only if Live is set.
+	// Desk carries out the orders. Orders about messages are only allowed if Live is set.
 	Desk *proxy.Desk
 	Live bool
-	// Hello introduces the command; the Server adds the version of the protocol and the label.
+	// Hello describes the command. The Server adds the version of the protocol and the label.
 	Hello func() Hello
 	Now   func() time.Time
-	// Hidden takes secrets out of the text of a rule.
+	// Hidden hides secrets in the text of a rule.
 	Hidden func(string) string
 
 	mu    sync.Mutex
 	label string
 }
 
-// socketExt is the end of a socket's name. It is there once the socket can be used: until then the
-// name has another one behind it.
 const (
-	socketExt  = ".sock"
+	// socketExt is the extension of a socket's name.
+	socketExt = ".sock"
+	// unreadyExt is appended to the name until the socket can be used.
 	unreadyExt = ".new"
 )
 
-// ErrTaken is the error for a path at which a process listens.
+// ErrTaken is returned for a path on which a process listens.
 var ErrTaken = errors.New("another process listens on it")
 
-// ErrNoSocket is the error for a path where there is something else.
+// ErrNoSocket is returned for a path of a file that is not a socket.
 var ErrNoSocket = errors.New("it is no socket")
 
-// Listen takes orders on a Unix socket that only this user can use, until it is done. A socket of
-// a process that has ended is replaced.
+// Listen receives orders on a Unix socket until done is called. Only this user can use the socket.
+// Listen replaces the socket of an ended process.
 func (s *Server) Listen(path string) (done func(), err error) {
 	if conn, err := net.Dial("unix", path); err == nil {
 		conn.Close()
@@ -53,7 +53,7 @@ func (s *Server) Listen(path string) (done func(), err error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
 		return nil, ErrNoSocket
 	}
-	_ = os.Remove(path + unreadyExt) // of a process that was killed
+	_ = os.Remove(path + unreadyExt) // left over from a killed process
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + unreadyExt, Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Server) Listen(path string) (done func(), err error) {
 		err = os.Rename(path+unreadyExt, path)
 	}
 	if err != nil {
-		l.Close() // and removes it
+		l.Close() // also removes the file
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
@@ -82,17 +82,18 @@ func (s *Server) Listen(path string) (done func(), err error) {
 	}, nil
 }
 
-// A client is a connection. It is the owner of the filter with which it holds messages.
+// A client is a connection. It owns the filter with which it holds messages.
 type client struct {
 	s    *Server
 	conn net.Conn
-	// writing keeps lines apart.
+	// writing is locked while a line is written.
 	writing sync.Mutex
-	// watches ends the events, nil where there are none.
+	// watches is closed to end the events; nil without events.
 	watches chan struct{}
 }
 
-// serve takes orders until the connection ends. Then it releases what was held for it.
+// serve carries out orders until the connection ends, and then releases what was held for the
+// client.
 func (s *Server) serve(conn net.Conn) {
 	c := &client{s: s, conn: conn}
 	defer conn.Close()
@@ -128,7 +129,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// write writes a line. A client that does not read is hung up on.
+// write writes a line. It closes the connection of a client that does not read.
 func (c *client) write(line any) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -140,6 +141,7 @@ func (c *client) write(line any) error {
 	return err
 }
 
+// obey carries out an order.
 func (c *client) obey(order Order) (Reply, error) {
 	s := c.s
 	switch order.Do {
@@ -164,7 +166,7 @@ func (c *client) obey(order Order) (Reply, error) {
 	return Reply{}, c.obeyHold(order)
 }
 
-// obeyRules changes the fault rules, and lists them.
+// obeyRules changes and lists the fault rules.
 func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	switch order.Do {
 	case "add":
@@ -188,14 +190,14 @@ func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	return reply, nil
 }
 
-// obeyHold is for orders about messages.
+// obeyHold carries out an order about messages.
 func (c *client) obeyHold(order Order) error {
 	desk := c.s.Desk
 	switch order.Do {
 	case "watch":
 		if c.watches == nil {
 			c.watches = make(chan struct{})
-			go c.tell(c.watches)
+			go c.writeEvents(c.watches)
 		}
 		return nil
 	case "intercept":
@@ -216,24 +218,24 @@ func (c *client) obeyHold(order Order) error {
 	return fmt.Errorf("unknown order %q", order.Do)
 }
 
-// tell writes events until over is closed or they are not read.
-func (c *client) tell(over <-chan struct{}) {
+// writeEvents writes events until over is closed or the client does not read.
+func (c *client) writeEvents(over <-chan struct{}) {
 	changed, end := c.s.Desk.Changes()
 	defer end()
-	told := map[int]bool{}
+	known := map[int]bool{} // the held messages that the client knows
 	passed := 0
 	for {
 		held, now := c.s.Desk.List()
 		var events []Event
-		for n := range told {
+		for n := range known {
 			if !slices.ContainsFunc(held, func(h proxy.Held) bool { return h.N == n }) {
-				delete(told, n)
+				delete(known, n)
 				events = append(events, Event{Event: "gone", Number: n})
 			}
 		}
 		for i := range held {
-			if !told[held[i].N] {
-				told[held[i].N] = true
+			if !known[held[i].N] {
+				known[held[i].N] = true
 				events = append(events, Event{Event: "held", Held: &held[i]})
 			}
 		}
