@@ -9,20 +9,20 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// acting is what waits for the user, and the form that answers it.
+// An acting has the questions and held messages that wait for the user, and the open form.
 type acting struct {
 	powers    view.Powers
 	questions []view.Question
 	held      []view.Held
 	sel       int // of held
 	form      *form
-	asked     view.Question // what form answers; its ID is "" for a tool
-	tool      *view.Tool    // what form calls
-	gone      bool          // asked does not wait any more
-	marked    string        // the key of the exchange that was marked last
+	asked     view.Question // the question that form answers; its ID is "" for a tool
+	tool      *view.Tool    // the tool that form calls
+	gone      bool          // asked no longer waits
+	marked    string        // the key of the last marked exchange
 }
 
-// question is the first question that waits, nil where there is none.
+// question returns the first waiting question, or nil.
 func (a *acting) question() *view.Question {
 	if len(a.questions) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func (a *acting) question() *view.Question {
 	return &a.questions[0]
 }
 
-// askWaiting asks the Actor what waits for the user.
+// askWaiting reads the questions and held messages from the Actor.
 func (m *model) askWaiting() tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
@@ -39,13 +39,13 @@ func (m *model) askWaiting() tea.Cmd {
 	return m.ask.refresh(askWaiting, func(context.Context) change {
 		questions := actor.Questions()
 		held := actor.Held()
-		return func(m *model) tea.Cmd { m.tookWaiting(questions, held); return nil }
+		return func(m *model) tea.Cmd { m.setWaiting(questions, held); return nil }
 	})
 }
 
-// tookWaiting takes what waits. A form whose question is gone stays, without its buttons' power:
-// keys that were meant for it must not reach the list.
-func (m *model) tookWaiting(questions []view.Question, held []view.Held) {
+// setWaiting applies the questions and held messages. A form stays open without effect if its
+// question no longer waits: its keys must not reach the list.
+func (m *model) setWaiting(questions []view.Question, held []view.Held) {
 	a := &m.act
 	id := ""
 	if a.sel < len(a.held) {
@@ -62,7 +62,7 @@ func (m *model) tookWaiting(questions []view.Question, held []view.Held) {
 	}
 	a.sel = max(0, min(a.sel, len(held)-1))
 	if moved && m.focus == paneHeld {
-		m.focus = paneMain // another message is selected than the one that the user saw
+		m.focus = paneMain // the message that the user had selected is no longer held
 	}
 	if a.form == nil || a.asked.ID == "" {
 		return
@@ -73,7 +73,7 @@ func (m *model) tookWaiting(questions []view.Question, held []view.Held) {
 	}
 }
 
-// answerNext opens the form of the question that waits, of the selected exchange first.
+// answerNext opens the form of a waiting question, preferably of the selected exchange.
 func (m *model) answerNext() tea.Cmd {
 	a := &m.act
 	if a.form != nil {
@@ -93,12 +93,15 @@ func (m *model) answerNext() tea.Cmd {
 			q = &a.questions[i]
 		}
 	}
-	a.asked, a.tool, a.gone, a.form = *q, nil, false, questionForm(q)
+	a.asked = *q
+	a.tool = nil
+	a.gone = false
+	a.form = questionForm(q)
 	m.focus = paneForm
 	return nil
 }
 
-// formKey takes a key for the form.
+// formKey handles a key in the form.
 func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	a := &m.act
 	if k.String() == "esc" {
@@ -139,13 +142,13 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	)
 }
 
-// do acts outside of the loop that draws, and says how it ended.
+// do runs an action outside of the drawing loop, and shows done or the error.
 func (m *model) do(done string, act func(context.Context, view.Actor) error) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.apart(func(ctx context.Context) change {
+	return m.ask.runAction(func(ctx context.Context) change {
 		err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -157,7 +160,7 @@ func (m *model) do(done string, act func(context.Context, view.Actor) error) tea
 	})
 }
 
-// drawForm draws the form below the talk, which stays readable.
+// drawForm draws the form below the list, which stays readable.
 func (m *model) drawForm(w, h int) (lines []drawn) {
 	a := &m.act
 	if a.form == nil || h < 3 {
@@ -178,14 +181,14 @@ func (m *model) drawForm(w, h int) (lines []drawn) {
 	return lines
 }
 
-// alarmLines is how many lines the bar of held messages and questions takes.
+// alarmLines returns the height of the bar of held messages and questions.
 func (m *model) alarmLines() int { return len(m.drawAlarms()) }
 
-// drawAlarms are the bar over everything: messages that are held, each on a line, and questions.
+// drawAlarms draws the bar at the top: each held message on a line, and a question.
 func (m *model) drawAlarms() (lines []cells.Line) {
 	a := &m.act
 	if m.status.Intercept || len(a.held) > 0 {
-		// What the user wrote stands last: it may be long.
+		// The user's filter comes last because it may be long.
 		text := " ‖ holding " + counted(len(a.held), "message", "messages") +
 			"   Tab select · Enter let go · e edit · d drop · I stop"
 		if m.status.Wanted != "" {

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// changes are the actions that do something, or change what is shown.
+// changes returns the actions that change something or what is shown.
 func changes() []action {
 	return []action{
 		{"answer", []string{"a"}, "answer what a server asks", (*model).answerNext},
@@ -44,7 +44,7 @@ func changes() []action {
 	}
 }
 
-// target is the exchange that the keys are about.
+// target returns the exchange that actions apply to. row is nil if only its key is known.
 func (m *model) target() (key string, row *view.Row) {
 	if m.focus == paneDetail && m.detail.doc != nil {
 		return m.detail.key, &m.detail.doc.Row
@@ -89,7 +89,7 @@ func (m *model) note() tea.Cmd {
 	})
 }
 
-// likeMenu offers filter terms from the exchange, and shows their text.
+// likeMenu offers filter terms made from the exchange. not is "-" for terms that exclude it.
 func (m *model) likeMenu(not string) tea.Cmd {
 	d := &menu{title: "add to the filter"}
 	add := func(key, field, value string) {
@@ -131,7 +131,7 @@ func (m *model) likeMenu(not string) tea.Cmd {
 	return nil
 }
 
-// cursorFact is the line of the detail under the cursor.
+// cursorFact returns the line of the detail under the cursor, or nil.
 func (m *model) cursorFact() *fact {
 	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
 		return nil
@@ -144,15 +144,24 @@ func (m *model) sortMenu() tea.Cmd {
 		return m.say("this view has its own order; 2 is the table")
 	}
 	d := &menu{title: "sort by"}
-	for _, s := range [][4]string{{"t", "time", "as they came", "time"}, {"d", "took", "slowest first", "-took"}, {"z", "size", "largest first", "-size"}, {"f", "first", "slowest first byte first", "-first"},
-		{"n", "name", "", "name"}, {"m", "method", "", "method"}, {"h", "outcome", "", "channel"}, {"s", "server", "", "server"}, {"c", "client", "", "client"}} {
+	for _, s := range [][4]string{ // letter, name, note, order
+		{"t", "time", "as they came", "time"},
+		{"d", "took", "slowest first", "-took"},
+		{"z", "size", "largest first", "-size"},
+		{"f", "first", "slowest first byte first", "-first"},
+		{"n", "name", "", "name"},
+		{"m", "method", "", "method"},
+		{"h", "outcome", "", "channel"},
+		{"s", "server", "", "server"},
+		{"c", "client", "", "client"},
+	} {
 		d.choices = append(d.choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return m.sortBy(s[3]) }))
 	}
 	m.dialog = d
 	return nil
 }
 
-// sortBy sorts the list; once more turns it around.
+// sortBy sorts the list. The same order again reverses it.
 func (m *model) sortBy(order string) tea.Cmd {
 	l := m.list()
 	if m.view > viewTable {
@@ -191,7 +200,7 @@ func (m *model) pause() tea.Cmd {
 	return m.reload()
 }
 
-// clearView hides what came until now by a term of the filter, which can be taken away again.
+// clearView hides everything up to now with a term of the filter, which the user can remove again.
 func (m *model) clearView() tea.Cmd {
 	words := strings.Fields(m.query.line.Text())
 	kept := words[:0]
@@ -204,7 +213,7 @@ func (m *model) clearView() tea.Cmd {
 	return m.setFilter(strings.Join(kept, " "))
 }
 
-// everything takes away what hides exchanges.
+// everything removes all filters.
 func (m *model) everything() tea.Cmd {
 	m.query.only = nil
 	m.talks.showAll()
@@ -231,7 +240,7 @@ func (m *model) helpMenu() tea.Cmd {
 	return nil
 }
 
-// commandLine runs an action by its name, or by the start of it. filter TEXT sets the filter.
+// commandLine runs an action by its name or the start of it. "filter TEXT" sets the filter.
 func (m *model) commandLine() tea.Cmd {
 	return m.askLine("command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
 		name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -257,9 +266,9 @@ func (m *model) commandLine() tea.Cmd {
 	})
 }
 
-// compareMenu chooses the other conversation, and shows what differs.
+// compareMenu lets the user choose another conversation, and shows the differences.
 func (m *model) compareMenu() tea.Cmd {
-	a := m.compared()
+	a := m.conversationToCompare()
 	if a == nil {
 		return m.say("there is no conversation yet")
 	}
@@ -267,7 +276,7 @@ func (m *model) compareMenu() tea.Cmd {
 	d := &menu{title: "compare " + talkTitle(a) + " (" + m.clock().at(a.Began) + ") with"}
 	all := slices.Clone(m.talks.all)
 	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
-	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
+	slices.SortStableFunc(all, func(a, b view.Conversation) int { // conversations with the same server first
 		if other(a) == other(b) {
 			return b.Began.Compare(a.Began)
 		}
@@ -294,9 +303,9 @@ func (m *model) compareMenu() tea.Cmd {
 	return nil
 }
 
-// compared is the conversation to compare with another one: the selected or the shown one, that of
-// the selected exchange, else the newest.
-func (m *model) compared() *view.Conversation {
+// conversationToCompare returns the conversation to compare: the selected or the shown one, or else that of the
+// selected exchange, or else the newest.
+func (m *model) conversationToCompare() *view.Conversation {
 	if c := m.talks.under(); c != nil && m.focus == paneTalks {
 		return c
 	}
@@ -314,7 +323,7 @@ func (m *model) compared() *view.Conversation {
 	return nil
 }
 
-// compare shows what differs, from the earlier one to the later one.
+// compare shows the differences from the earlier to the later conversation.
 func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 	if b.Began.Before(a.Began) {
 		a, b = b, a
@@ -323,7 +332,7 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 	m.dialog = d
 	r := m.opt.Reader
 	w := max(m.w-4, 20)
-	return m.ask.anew(askDialog, func(ctx context.Context) change {
+	return m.ask.restart(askDialog, func(ctx context.Context) change {
 		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {

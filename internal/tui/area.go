@@ -6,17 +6,16 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An area is a text of several lines that is edited. Lines that are wider than it are drawn in
-// several rows.
+// An area is an editable text of several lines. Long lines are drawn in several rows.
 type area struct {
 	lines []input
 	y     int
-	width int // as it was drawn last
-	// top and skip are the first line that is drawn, and how many of its rows are above.
+	width int // in columns, when it was last drawn
+	// top is the first drawn line, and skip the number of its rows above the area.
 	top, skip int
 }
 
-// newArea returns an Area with a text and the cursor at its start.
+// newArea returns an area with a text and the cursor at its start.
 func newArea(text string) area {
 	var a area
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "  "), "\n") {
@@ -27,7 +26,7 @@ func newArea(text string) area {
 	return a
 }
 
-// Text is what is in the area.
+// Text returns the text of the area.
 func (a *area) Text() string {
 	var b strings.Builder
 	for i := range a.lines {
@@ -39,7 +38,7 @@ func (a *area) Text() string {
 	return b.String()
 }
 
-// Key takes a key by its name, or the text that it types.
+// Key handles a key by its name, or types text.
 func (a *area) Key(name, text string) {
 	line := &a.lines[a.y]
 	switch {
@@ -64,7 +63,7 @@ func (a *area) Key(name, text string) {
 	}
 }
 
-// Type puts text of several lines at the cursor.
+// Type inserts a text of several lines at the cursor.
 func (a *area) Type(text string) {
 	for i, areaRow := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		if i > 0 {
@@ -110,7 +109,7 @@ func (a *area) split() {
 	a.y++
 }
 
-// join puts line y behind the one before it.
+// join appends line y to the line before it.
 func (a *area) join(y int) {
 	if y < 1 || y >= len(a.lines) {
 		return
@@ -122,10 +121,10 @@ func (a *area) join(y int) {
 	a.y = y - 1
 }
 
-// A areaRow is a row: a part of a line.
+// An areaRow is a row: a part of a line.
 type areaRow struct{ line, row, from, to int }
 
-// Lines draws w columns and h rows around the cursor.
+// Lines draws h rows of w columns around the cursor.
 func (a *area) Lines(w, h int) (lines []cells.Line) {
 	if h < 1 {
 		return nil

@@ -6,19 +6,19 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A subject is what is asked for; of each, one question is open at a time.
+// A subject identifies what is read. At most one read of each subject runs at a time.
 type subject int
 
-// most is how many subjects there can be.
-const most = 16
+// maxSubjects limits the number of subjects.
+const maxSubjects = 16
 
-// A change changes the model, and returns what to do next.
+// A change updates the model and returns the next command.
 type change func(*model) tea.Cmd
 
-// An asker asks outside of the loop that draws, until Ctx is done.
+// An asker reads outside of the drawing loop until ctx ends.
 type asker struct {
 	ctx   context.Context
-	slots [most]slot
+	slots [maxSubjects]slot
 }
 
 type slot struct {
@@ -28,15 +28,15 @@ type slot struct {
 	cancel     context.CancelFunc
 }
 
-// An answer is what a question gave: Apply changes the model.
+// An answer is the result of a read; apply updates the model.
 type answer struct {
 	about      subject
 	generation uint64
 	apply      change
 }
 
-// anew asks, and forgets a question about the same that is still open.
-func (a *asker) anew(about subject, question func(context.Context) change) tea.Cmd {
+// restart starts a read, and cancels a running one of the same subject.
+func (a *asker) restart(about subject, question func(context.Context) change) tea.Cmd {
 	s := &a.slots[about]
 	if s.busy {
 		s.cancel()
@@ -53,30 +53,31 @@ func (a *asker) anew(about subject, question func(context.Context) change) tea.C
 	}
 }
 
-// refresh asks unless a question about the same is open; then it is asked again after it.
+// refresh starts a read, or marks a running one of the same subject to be repeated.
 func (a *asker) refresh(about subject, question func(context.Context) change) tea.Cmd {
 	if a.slots[about].busy {
 		a.slots[about].again = true
 		return nil
 	}
-	return a.anew(about, question)
+	return a.restart(about, question)
 }
 
-// taken reports whether an answer is the newest, and whether to ask again.
-func (a *asker) taken(r answer) (current, again bool) {
+// accept reports whether an answer is the newest, and whether to read again.
+func (a *asker) accept(r answer) (current, again bool) {
 	s := &a.slots[r.about]
 	if r.generation != s.generation {
 		return false, false
 	}
 	s.busy = false
-	again, s.again = s.again, false
+	again = s.again
+	s.again = false
 	return true, again
 }
 
-// apart runs an action: its answer always counts.
-func (a *asker) apart(act func(context.Context) change) tea.Cmd {
+// runAction runs an action. Its result is always applied.
+func (a *asker) runAction(act func(context.Context) change) tea.Cmd {
 	return func() tea.Msg { return acted{act(a.ctx)} }
 }
 
-// An acted is the end of an action.
+// An acted is the result of an action.
 type acted struct{ apply change }

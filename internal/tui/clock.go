@@ -10,17 +10,17 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A Clock says what time it is, and when the documents were read. Still is set where open
-// exchanges do not count up.
+// A screenClock has the current time and the time when the documents were read. If still is set,
+// open exchanges do not count up.
 type screenClock struct {
 	now, fetched time.Time
 	still        bool
 }
 
-// duration is a number of seconds as a duration.
+// duration converts seconds to a duration.
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// timer writes how long something has been open: 0:47.
+// timer formats how long something has been open: 0:47.
 func timer(d time.Duration) string {
 	d = max(d, 0)
 	if d >= time.Hour {
@@ -29,7 +29,7 @@ func timer(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", d/time.Minute, d/time.Second%60)
 }
 
-// State is the role and the mark of an exchange, which differ without colours too.
+// stateMark returns the role and the mark of an exchange. The marks differ even without colours.
 func stateMark(r *view.Row) (cells.Role, string) {
 	switch {
 	case r.State == "held":
@@ -48,7 +48,7 @@ func stateMark(r *view.Row) (cells.Role, string) {
 	return cells.Plain, " "
 }
 
-// phases are the parts of the bar of an exchange.
+// phases returns the parts of an exchange's bar.
 func phases(r *view.Row, seconds float64) (parts []cells.Part) {
 	left := seconds
 	for _, p := range r.Phases {
@@ -65,7 +65,7 @@ func phases(r *view.Row, seconds float64) (parts []cells.Part) {
 	return parts
 }
 
-// Title is what an exchange asks for.
+// rowTitle returns the request of a row in a few words.
 func rowTitle(r *view.Row) string {
 	if r.Method == "tools/call" && r.Name != "" {
 		return "call " + r.Name
@@ -76,7 +76,7 @@ func rowTitle(r *view.Row) string {
 	return r.Method
 }
 
-// seconds is how long an exchange has taken by now.
+// seconds returns how long an exchange has taken by now.
 func (c screenClock) seconds(r *view.Row) float64 {
 	if r.State == "done" || c.still {
 		return r.Seconds
@@ -84,7 +84,7 @@ func (c screenClock) seconds(r *view.Row) float64 {
 	return r.Seconds + max(0, c.now.Sub(c.fetched).Seconds())
 }
 
-// at is the time of day of a moment, in the zone of the user.
+// at formats a time of day in the user's time zone.
 func (c screenClock) at(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -92,7 +92,7 @@ func (c screenClock) at(t time.Time) string {
 	return t.In(c.now.Location()).Format("15:04:05")
 }
 
-// took is how long an exchange took, or has been open.
+// took formats how long an exchange took or has been open.
 func (c screenClock) took(r *view.Row) cells.Span {
 	s := c.seconds(r)
 	switch r.State {
@@ -106,10 +106,10 @@ func (c screenClock) took(r *view.Row) cells.Span {
 	return cells.Text(cells.Accent, "… "+timer(duration(s)))
 }
 
-// Took is a duration for a column.
+// tookText formats a duration for a column.
 func tookText(seconds float64) string { return term.Duration(duration(seconds)) }
 
-// counted writes a number with the word for what is counted.
+// counted formats a number with the noun that it counts.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -8,13 +8,13 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A side is a conversation that is compared, and its title.
+// A side is a compared conversation with its title.
 type side struct {
 	title string
 	talk  *view.Conversation
 }
 
-// comparison draws what differs between two conversations, of which the older one is the first.
+// comparison draws the differences between two conversations, the older one first.
 func comparison(clock screenClock, c *view.Comparison, sides [2]side, w int) (lines []cells.Line) {
 	for i, name := range []string{"A, older", "B, newer"} {
 		s := sides[i]

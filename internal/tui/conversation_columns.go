@@ -8,20 +8,21 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// conversationColumns are the widths of the list of conversations. A column without room is 0 wide.
+// A conversationColumns has the column widths of the list of conversations. A column without room
+// has width 0.
 type conversationColumns struct {
 	title, time, revision, failed, rows int
 	named                               bool // each column has its name above it
 }
 
 const (
-	timeWidth  = 9  // a blank and a time of day
-	leastTitle = 12 // what a time leaves of the titles
+	timeWidth = 9  // a blank and a time of day
+	minTitle  = 12 // the smallest width of a title beside a time
 )
 
-// conversationColumnsOf lays the list with these titles out in w columns; sum has the counts of all. Without
-// room for names above the columns the counts are narrow. Times tell conversations of the same two sides
-// apart: then titles are cut for them.
+// conversationColumnsOf computes the layout of the list for w columns. sum has the total counts.
+// Without room for column names the counts are narrow. Titles are cut to show the times if
+// conversations have equal titles.
 func conversationColumnsOf(
 	all []view.Conversation,
 	titles []string,
@@ -50,7 +51,7 @@ func conversationColumnsOf(
 		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, named: true}
 	}
 	c.title = w - c.time - c.rows - c.failed
-	if room := c.title - timeWidth; !c.named && len(all) > 0 && (room >= title || same && room >= leastTitle) {
+	if room := c.title - timeWidth; !c.named && len(all) > 0 && (room >= title || same && room >= minTitle) {
 		c.time = timeWidth
 		c.title = room
 	}
@@ -61,7 +62,7 @@ func conversationColumnsOf(
 	return c
 }
 
-// head names the columns.
+// head draws the names of the columns.
 func (c *conversationColumns) head() cells.Line {
 	if !c.named {
 		w := c.title + c.time + c.failed + c.rows
@@ -76,7 +77,7 @@ func (c *conversationColumns) head() cells.Line {
 	)
 }
 
-// entry is a conversation: when it began, how many of its rows failed, and how many it has.
+// entry draws a conversation: its title, its start, and the numbers of failed and all rows.
 func (c *conversationColumns) entry(title, began string, talk *view.Conversation, role cells.Role) cells.Line {
 	failed := ""
 	if talk.Failed > 0 {

@@ -10,22 +10,22 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// talks are the conversations, and under them filters that are one key away.
+// A talks is the list of conversations, followed by quick filters.
 type talks struct {
 	all    []view.Conversation
-	chosen string // the ID of the one that is shown, "" for all
+	chosen string // the ID of the chosen conversation, "" for all
 	sel    int    // 0 is all conversations, then the conversations, then the filters
 
-	first  bool // the start chose it, not the user
-	picked bool // the user, or the start, chose one
+	first  bool // the view chose the conversation at the start, not the user
+	picked bool // the user or the view chose a conversation
 }
 
-// Filters are those under the conversations.
+// talkFilters are the filters under the conversations.
 var talkFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
 
-// shown is the ID of the conversation that is shown, "" for all. What the start chose holds for
-// the Talk view without a filter (plain): a filter, or a list of tools, is about all that is
-// recorded.
+// shown returns the ID of the shown conversation, or "" for all. A conversation that the view chose
+// at the start applies only to the plain Talk view, without a filter: filters and lists of tools
+// cover everything recorded.
 func (t *talks) shown(plain bool) string {
 	if t.first && !plain {
 		return ""
@@ -39,7 +39,7 @@ func (t *talks) showAll() {
 	t.first = false
 }
 
-// find is the conversation with an ID, nil where there is none.
+// find returns the conversation with an ID, or nil.
 func (t *talks) find(id string) *view.Conversation {
 	for i := range t.all {
 		if t.all[i].ID == id {
@@ -49,10 +49,10 @@ func (t *talks) find(id string) *view.Conversation {
 	return nil
 }
 
-// last is the greatest Sel.
+// last returns the largest value of sel.
 func (t *talks) last() int { return len(t.all) + len(talkFilters) }
 
-// under is the conversation under the cursor, nil where there is none.
+// under returns the conversation under the cursor, or nil.
 func (t *talks) under() *view.Conversation {
 	if t.sel < 1 || t.sel > len(t.all) {
 		return nil
@@ -60,9 +60,9 @@ func (t *talks) under() *view.Conversation {
 	return &t.all[t.sel-1]
 }
 
-// take takes the conversations, of which the newest stands first. The one to show first is chosen once if
-// choose is set, and anew when a newer one begins if follow is set too. Take reports whether it was chosen
-// now.
+// take replaces the conversations and puts the newest first. If choose is set, it chooses the
+// conversation to show first once; if follow is set too, also each time a newer one begins. It
+// reports whether it chose one.
 func (t *talks) take(all []view.Conversation, choose, follow bool) bool {
 	key := ""
 	if c := t.under(); c != nil {
@@ -96,7 +96,7 @@ func (t *talks) take(all []view.Conversation, choose, follow bool) bool {
 	return false
 }
 
-// choose shows what is selected; of a filter it returns the term.
+// choose shows the selected conversation. For a filter it returns the filter's term.
 func (t *talks) choose() (filter string) {
 	t.picked = true
 	if n := t.sel - len(t.all) - 1; n >= 0 {
@@ -109,8 +109,8 @@ func (t *talks) choose() (filter string) {
 	return ""
 }
 
-// draw draws the conversations in w columns and h lines; shown is the ID of the one that is
-// shown, words are the terms of the filter.
+// draw draws the conversations in w columns and h lines. shown is the ID of the shown one, and
+// words are the terms of the filter.
 func (t *talks) draw(clock screenClock, active bool, shown string, words []string, w, h int) (lines []drawn) {
 	mark := func(n int) bool { return active && t.sel == n }
 	role := func(on bool) cells.Role {
@@ -143,7 +143,7 @@ func (t *talks) draw(clock screenClock, active bool, shown string, words []strin
 	}
 	room := max(1, h-len(lines)-len(about)-len(filters))
 	if len(t.all) > room {
-		room = max(1, room-1) // the number of those that are left out
+		room = max(1, room-1) // one line for the number of hidden conversations
 	}
 	from := max(0, min(t.sel-1-room/2, len(t.all)-room))
 	for i := from; i < min(from+room, len(t.all)); i++ {
@@ -165,10 +165,10 @@ func (t *talks) draw(clock screenClock, active bool, shown string, words []strin
 	return lines[max(0, min(len(lines)-h, selected)):]
 }
 
-// lowTalks is the height from which there is room for headings, and for more about a conversation.
+// lowTalks is the height from which headings and facts about a conversation fit.
 const lowTalks = 14
 
-// aboutTalk says of a conversation what its line has no room for.
+// aboutTalk returns facts about a conversation that do not fit into its line.
 func aboutTalk(clock screenClock, c *view.Conversation) []drawn {
 	counts := cells.Of(cells.Faint, "  "+counted(c.Rows, "row", "rows"))
 	if c.Failed > 0 {
@@ -177,10 +177,10 @@ func aboutTalk(clock screenClock, c *view.Conversation) []drawn {
 	return []drawn{{Line: cells.Of(cells.Faint, "  "+clock.at(c.Began)+"  "+c.Revision)}, {Line: counts}}
 }
 
-// Title names the two sides of a conversation.
+// talkTitle names the two sides of a conversation.
 func talkTitle(c *view.Conversation) string { return nameOf(c.Client, c.By) + " → " + serverName(c) }
 
-// titles returns the titles of conversations. The target tells servers of the same name apart.
+// titles returns the titles of conversations. It adds the target if servers have the same name.
 func titles(all []view.Conversation) []string {
 	targets := map[string]string{}
 	several := map[string]bool{}
@@ -203,10 +203,10 @@ func titles(all []view.Conversation) []string {
 	return texts
 }
 
-// serverName is the name of the server without its version, else its target.
+// serverName returns the name of the server without its version, or else its target.
 func serverName(c *view.Conversation) string { return nameOf(c.Server, c.Target) }
 
-// nameOf is the name of a client or server without its version, else what is known instead.
+// nameOf returns a client's or server's name without the version, or other if the name is empty.
 func nameOf(name, other string) string {
 	words := strings.Fields(cmp.Or(name, other, "unknown"))
 	if n := len(words) - 1; n > 0 && strings.ContainsAny(words[n][:1], "v0123456789") {

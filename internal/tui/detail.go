@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A detail is one exchange, and where the user is in it.
+// A detail is one exchange, and the position of the user in it.
 type detail struct {
 	key   string
 	doc   *view.Detail
@@ -24,10 +24,10 @@ type detail struct {
 	lines []fact // of the tab, as it was drawn last
 }
 
-// detailHead is how many lines are above those of a tab: the title and the names of the tabs.
+// detailHead is the number of lines above a tab: the title and the names of the tabs.
 const detailHead = 2
 
-// openDetail opens an exchange, at its summary.
+// openDetail opens an exchange at its summary.
 func (m *model) openDetail(key string) tea.Cmd {
 	if key == "" {
 		return m.say("there is no exchange to show here")
@@ -36,7 +36,8 @@ func (m *model) openDetail(key string) tea.Cmd {
 	return m.showDetail(key, tabSummary)
 }
 
-// showDetail shows a tab of an exchange. One that is open stays as it is.
+// showDetail shows a tab of an exchange. It does not change the tab of an exchange that is already
+// open.
 func (m *model) showDetail(key string, tab int) tea.Cmd {
 	if m.detail.key != key {
 		m.detail = detail{key: key, tab: tab, raw: m.detail.raw, folds: map[string]bool{}}
@@ -45,7 +46,7 @@ func (m *model) showDetail(key string, tab int) tea.Cmd {
 	return m.askDetail(true)
 }
 
-// askDetail asks for the exchange that is shown; anew is set where it is another one.
+// askDetail reads the shown exchange. anew is true for a different exchange than before.
 func (m *model) askDetail(anew bool) tea.Cmd {
 	key := m.detail.key
 	r := m.opt.Reader
@@ -54,7 +55,7 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 	}
 	ask := m.ask.refresh
 	if anew {
-		ask = m.ask.anew
+		ask = m.ask.restart
 	}
 	marked := m.act.marked
 	return ask(askDetail, func(ctx context.Context) change {
@@ -75,8 +76,8 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 	})
 }
 
-// other is the exchange to compare with: the original of what was sent again, the one that the
-// user marked last, or the previous call of the same.
+// other returns the exchange to compare with: the original of a resent request, or else the last
+// marked exchange, or else the previous one with the same request.
 func other(key, marked string, doc *view.Detail) string {
 	if doc.Row.Again != "" {
 		return doc.Row.Again
@@ -87,7 +88,7 @@ func other(key, marked string, doc *view.Detail) string {
 	return doc.Before
 }
 
-// drawDetail draws the title, the tabs and the lines of the one that is open.
+// drawDetail draws the title, the names of the tabs and the lines of the open tab.
 func (m *model) drawDetail(w, h int) (lines []drawn) {
 	d := &m.detail
 	lines = append(lines, drawn{Line: d.title(m.clock())}, drawn{Line: d.tabs(w, m.focus == paneDetail)})
@@ -115,7 +116,7 @@ func (m *model) drawDetail(w, h int) (lines []drawn) {
 	return lines
 }
 
-// detailKey takes a key that only the detail knows, and reports whether it was one.
+// detailKey handles a key of the detail, and reports whether it used the key.
 func (m *model) detailKey(name string) bool {
 	d := &m.detail
 	switch name {
@@ -140,7 +141,7 @@ func (m *model) detailKey(name string) bool {
 	return true
 }
 
-// find selects the next line that has the text.
+// find selects the next line that contains the search text.
 func (m *model) find(step int) tea.Cmd {
 	d := &m.detail
 	if m.focus != paneDetail || m.bar.search == "" {

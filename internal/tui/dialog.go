@@ -9,12 +9,12 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A dialog takes keys by their name, or the text that they type. It returns what to run, and
-// whether it is over.
+// A dialog handles keys by their name, or typed text. key returns the change to run, and whether
+// the dialog closes.
 type dialog interface {
 	key(name, text string) (run change, over bool)
 	draw(w, h int) []drawn
-	// Hints are the keys that it takes, each with what it does.
+	// hints returns the keys of the dialog, each with its effect.
 	hints() []string
 }
 
@@ -26,8 +26,8 @@ type choice struct {
 	run  change
 }
 
-// A menu lets the user choose by letter, or by arrows and Enter. With search it takes words
-// that its entries must have.
+// A menu lets the user choose an entry by letter, or with arrows and Enter. If search is set, the
+// user filters the entries by typing words.
 type menu struct {
 	title   string
 	head    []cells.Line
@@ -50,7 +50,7 @@ func (d *menu) shown() (all []choice) {
 	return all
 }
 
-// key takes a key.
+// key handles a key.
 func (d *menu) key(name, text string) (change, bool) {
 	all := d.shown()
 	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 &&
@@ -63,7 +63,7 @@ func (d *menu) key(name, text string) (change, bool) {
 	case name == "esc" || name == "q" && d.search == nil:
 		return nil, true
 	case d.loading:
-		return nil, false // keys wait for what they are about
+		return nil, false // no choice before the entries are loaded
 	case name == "down" || name == "j" && d.search == nil:
 		d.sel = min(d.sel+1, len(all)-1)
 	case name == "up" || name == "k" && d.search == nil:
@@ -83,7 +83,7 @@ func (d *menu) key(name, text string) (change, bool) {
 	return nil, false
 }
 
-// hints are the keys for the footer.
+// hints returns the keys for the footer.
 func (d *menu) hints() []string {
 	if d.loading {
 		return []string{"Esc close"}
@@ -130,14 +130,14 @@ func (d *menu) paste(text string) {
 	}
 }
 
-// A prompt takes one line.
+// A prompt reads one line.
 type prompt struct {
 	title string
 	line  input
 	run   func(*model, string) tea.Cmd
 }
 
-// key takes a key.
+// key handles a key.
 func (d *prompt) key(name, text string) (change, bool) {
 	switch name {
 	case "esc":
@@ -153,7 +153,7 @@ func (d *prompt) key(name, text string) (change, bool) {
 // paste types text.
 func (d *prompt) paste(text string) { d.line.Type(text) }
 
-// hints are the keys for the footer.
+// hints returns the keys for the footer.
 func (d *prompt) hints() []string { return []string{"Esc leave", "Enter accept"} }
 
 // draw draws w columns and at most h lines.
@@ -165,8 +165,8 @@ func (d *prompt) draw(w, h int) []drawn {
 	}
 }
 
-// An editor edits a text of several lines; Check returns what is wrong with it, which the user
-// may send after having seen it once.
+// An editor edits a text of several lines. check returns an error text; the user can send the text
+// anyway after seeing the error once.
 type editor struct {
 	title string
 	area  area
@@ -175,7 +175,7 @@ type editor struct {
 	run   func(*model, string) tea.Cmd
 }
 
-// key takes a key.
+// key handles a key.
 func (d *editor) key(name, text string) (change, bool) {
 	switch name {
 	case "esc":
@@ -195,7 +195,7 @@ func (d *editor) key(name, text string) (change, bool) {
 // paste types text.
 func (d *editor) paste(text string) { d.area.Type(text) }
 
-// hints are the keys for the footer.
+// hints returns the keys for the footer.
 func (d *editor) hints() []string {
 	return []string{"Ctrl-S send", "Esc leave", "Enter new line", "Ctrl-K cut to the end of the line"}
 }
@@ -220,7 +220,7 @@ type page struct {
 	top   int
 }
 
-// key takes a key.
+// key handles a key.
 func (d *page) key(name, text string) (change, bool) {
 	step := map[string]int{
 		"j":      1,
@@ -242,7 +242,7 @@ func (d *page) key(name, text string) (change, bool) {
 	return nil, false
 }
 
-// hints are the keys for the footer.
+// hints returns the keys for the footer.
 func (d *page) hints() []string { return []string{"Esc close", "↑↓ scroll"} }
 
 // draw draws w columns and at most h lines.
@@ -252,7 +252,7 @@ func (d *page) draw(w, h int) (lines []drawn) {
 	return append(lines, d.lines[d.top:]...)
 }
 
-// hasWords reports whether a text has all words, in any case.
+// hasWords reports whether a text has all words, ignoring case.
 func hasWords(text, words string) bool {
 	text = strings.ToLower(text)
 	for _, w := range strings.Fields(strings.ToLower(words)) {

@@ -1,8 +1,8 @@
 // Package tui is the terminal view of recorded traffic: conversations, a table, a time line,
-// tools, streams, secrets, and one exchange in detail. It knows recordings only as the
-// documents of a view.Reader, and acts only by a view.Actor.
+// tools, streams, secrets, and one exchange in detail. It reads recordings only through a
+// view.Reader, and acts only through a view.Actor.
 //
-// All asking happens outside of the loop that draws. An answer carries the generation of its
-// question, so that an old answer never replaces a newer one, and a Reader that does not
-// answer delays nothing, not even the end.
+// Reads run outside of the drawing loop. The result of a read carries a generation number, so that
+// an old result never replaces a newer one. A Reader that blocks delays neither drawing nor the end
+// of the view.
 package tui

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// docColumns are the columns of the views of documents: tools, streams, secrets.
+// docColumns has the columns of the views of documents: tools, streams, secrets.
 var docColumns = map[string][]cells.Column{
 	"Tools": {
 		{Head: "", Width: 1},
@@ -60,7 +60,7 @@ var docColumns = map[string][]cells.Column{
 	},
 }
 
-// docCell is the text of a column of a document.
+// docCell returns the text of a document's column.
 func docCell(clock screenClock, doc any, head string) cells.Span {
 	switch d := doc.(type) {
 	case *view.Tool:
@@ -179,7 +179,7 @@ func secretCell(s *view.Secret, head string) cells.Span {
 	return cells.Text(role, strings.Join(s.Servers, ", "))
 }
 
-// docText is what a document has to say in whole sentences.
+// docText describes a document in whole sentences.
 func docText(doc any, w int) (lines []cells.Line) {
 	add := func(r cells.Role, text string) {
 		if text != "" {

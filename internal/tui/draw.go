@@ -23,7 +23,7 @@ const (
 
 func (m *model) wide() bool { return m.w >= wideFrom }
 
-// A place is where the parts of the screen are: heights count lines.
+// A place is the layout of the screen. Heights count lines.
 type place struct {
 	head             int // lines above the panes
 	body             int // lines of the panes
@@ -32,7 +32,7 @@ type place struct {
 	mainTall, detTop int // lines of the list, and the first line of a detail below it
 }
 
-func (m *model) placeOf() (p place) {
+func (m *model) layout() (p place) {
 	p.head = 1
 	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
 		p.head = 2
@@ -79,7 +79,7 @@ func (m *model) frame() string {
 	if m.w < 20 || m.h < 4 {
 		return "too small"
 	}
-	p := m.placeOf()
+	p := m.layout()
 	rows := make([][]drawn, 0, m.h)
 	for _, l := range m.drawHeader(p) {
 		rows = append(rows, []drawn{{Line: l.To(m.w)}})
@@ -104,7 +104,7 @@ func (m *model) frame() string {
 	return b.String()
 }
 
-// drawPanes draws what is between the head and the footer.
+// drawPanes draws the panes between the head and the footer.
 func (m *model) drawPanes(p place) (rows [][]drawn) {
 	rows = make([][]drawn, p.body)
 	add := func(part []drawn, from int, bar bool) {
@@ -136,7 +136,7 @@ func (m *model) drawPanes(p place) (rows [][]drawn) {
 	return rows
 }
 
-// drawHeader draws the views, the counts, the filter line and what waits for the user.
+// drawHeader draws the names of the views, the counts, the filter line and what waits for the user.
 func (m *model) drawHeader(p place) (lines []cells.Line) {
 	tabs := m.drawTabs()
 	counts := m.drawCounts(false) // in words where there is room
@@ -169,7 +169,7 @@ func (m *model) drawTabs() (line cells.Line) {
 	return line
 }
 
-// drawCounts says what there is: as much as fits, what matters most last.
+// drawCounts draws the counts, the most important last. short leaves out the words.
 func (m *model) drawCounts(short bool) (line cells.Line) {
 	s := m.status
 	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
@@ -209,7 +209,7 @@ func (m *model) drawCounts(short bool) (line cells.Line) {
 	return line
 }
 
-// drawFooter is a message, or the keys that matter now.
+// drawFooter draws the message of the status line, or the most useful keys.
 func (m *model) drawFooter() cells.Line {
 	if m.bar.flash != "" {
 		role := cells.Strong
@@ -219,7 +219,7 @@ func (m *model) drawFooter() cells.Line {
 		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
 	}
 	line := cells.Line{cells.Blank(1)}
-	hints := m.hintsOf()
+	hints := m.footerHints()
 	if m.act.form != nil && m.dialog == nil && m.focus <= paneDetail {
 		hints = append([]string{"a back to the form"}, hints...)
 	}
@@ -234,8 +234,8 @@ func (m *model) drawFooter() cells.Line {
 	return line
 }
 
-// hintsOf are the keys for the pane that has them.
-func (m *model) hintsOf() []string {
+// footerHints returns the keys of the focused pane.
+func (m *model) footerHints() []string {
 	switch {
 	case m.dialog != nil:
 		return m.dialog.hints()
@@ -297,7 +297,7 @@ func (m *model) hintsOf() []string {
 	return hints
 }
 
-// paneNames are what the footer calls the panes.
+// paneNames are the names of the panes in the footer.
 var paneNames = [...]string{
 	paneTalks:  "conversations",
 	paneMain:   "list",

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A query is the filter line. good is the last text that is a filter: its result stays while
-// wrong says what is wrong with the line.
+// A query is the state of the filter line. good is the last valid filter; its result stays on the
+// screen while wrong describes the error in the line.
 type query struct {
 	line    input
 	good    string
@@ -25,7 +25,7 @@ type query struct {
 	pick    int // of words, from 1; 0 is none
 }
 
-// changeQuery asks for the lists of another query.
+// changeQuery reads the lists for a changed query.
 func (m *model) changeQuery() tea.Cmd {
 	for i := range m.lists {
 		l := &m.lists[i]
@@ -35,7 +35,7 @@ func (m *model) changeQuery() tea.Cmd {
 	return m.askList(true)
 }
 
-// setFilter puts a text into the filter line and shows what it selects.
+// setFilter puts a text into the filter line and applies it.
 func (m *model) setFilter(text string) tea.Cmd {
 	m.query.line.Set(text)
 	return m.tryFilter()
@@ -51,17 +51,17 @@ func (m *model) tryFilter() tea.Cmd {
 	return tea.Batch(m.changeQuery(), m.askWords())
 }
 
-// askWords asks for suggestions for the filter line.
+// askWords reads suggestions for the filter line.
 func (m *model) askWords() tea.Cmd {
 	text := m.query.line.Text()
 	r := m.opt.Reader
-	return m.ask.anew(askSuggest, func(context.Context) change {
+	return m.ask.restart(askSuggest, func(context.Context) change {
 		words := r.Suggest(text)
 		return func(m *model) tea.Cmd { m.query.words = words; return nil }
 	})
 }
 
-// openFilter gives the filter line the keys. What is typed is another word.
+// openFilter focuses the filter line, at the start of a new word.
 func (m *model) openFilter() tea.Cmd {
 	m.focus = paneFilter
 	if text := strings.TrimSpace(m.query.line.Text()); text != "" {
@@ -70,7 +70,7 @@ func (m *model) openFilter() tea.Cmd {
 	return m.askWords()
 }
 
-// filterKey takes a key for the filter line.
+// filterKey handles a key in the filter line.
 func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 	q := &m.query
 	switch k.String() {
@@ -84,7 +84,7 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 		text := q.line.Text()
 		last := text[strings.LastIndexAny(text, " (")+1:]
 		if q.wrong != nil && q.pick == 0 && last != "" && len(q.words) > 0 && strings.HasPrefix(q.words[0].Text, last) {
-			q.pick = 1 // it goes on with the last word
+			q.pick = 1 // complete the unfinished last word
 		}
 		if q.pick > 0 {
 			return m.complete()
@@ -109,7 +109,7 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 	return m.tryFilter()
 }
 
-// complete puts a suggestion in the place of the last word.
+// complete replaces the last word by the picked suggestion.
 func (m *model) complete() tea.Cmd {
 	q := &m.query
 	if q.pick < 1 || q.pick > len(q.words) {
@@ -120,7 +120,7 @@ func (m *model) complete() tea.Cmd {
 	return m.setFilter(head + q.words[q.pick-1].Text)
 }
 
-// drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
+// drawFilter draws the filter line with its text, and its error or the number of rows.
 func (m *model) drawFilter(w int) cells.Line {
 	q := &m.query
 	right := cells.Of(cells.Faint, counted(m.list().total, "row", "rows")+" ")

@@ -16,10 +16,10 @@ import (
 	"mcpc/internal/validate"
 )
 
-// A form is filled in field by field; below the fields are buttons.
+// A form has fields to fill in, and buttons below them.
 type form struct {
 	Title   string
-	Text    string // what is asked, in words of the server
+	Text    string // the server's description
 	Buttons []string
 	form    question.Form
 	fields  []field
@@ -35,7 +35,7 @@ type field struct {
 	err    string
 }
 
-// newForm makes a form of a schema, with its defaults filled in; given are values to begin with.
+// newForm returns a form for a schema. Its fields have the given values, or else the defaults.
 func newForm(schema, given json.RawMessage, buttons ...string) *form {
 	params := jsonraw.With(json.RawMessage("{}"), "requestedSchema", schema)
 	parsed, _ := question.ParseForm(params)
@@ -76,7 +76,7 @@ func newField(q question.Field, value json.RawMessage) field {
 	return f
 }
 
-// Key takes a key. It returns the button that was pressed, or "".
+// Key handles a key. It returns the pressed button, or "".
 func (f *form) Key(name, text string) string {
 	switch name {
 	case "tab", "down":
@@ -100,7 +100,7 @@ func (f *form) Key(name, text string) string {
 	return ""
 }
 
-// Paste types text into the field.
+// Paste types text into the current field.
 func (f *form) Paste(text string) {
 	if f.at < len(f.fields) {
 		f.fields[f.at].key("", text)
@@ -136,7 +136,8 @@ func (f *field) key(name, text string) {
 	}
 }
 
-// Content reads the fields. ok is false where a value is missing or wrong; the fields say so.
+// Content returns the values of the fields. It reports false if a value is missing or invalid, and
+// marks these fields.
 func (f *form) Content() (content json.RawMessage, ok bool) {
 	values := map[string]json.RawMessage{}
 	ok = true
@@ -166,7 +167,8 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 	return content, ok
 }
 
-// wrong marks a field and goes to it. What is wrong with the whole is said in the first one.
+// wrong marks a field with an error and selects it. An error about the whole form is shown in the
+// first field. It always returns false.
 func (f *form) wrong(name, text string) bool {
 	at := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
 	if at < len(f.fields) && f.fields[at].err == "" {
@@ -176,7 +178,7 @@ func (f *form) wrong(name, text string) bool {
 	return false
 }
 
-// Values reads the fields without judging them.
+// Values returns the values of the fields, valid or not.
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
 func (f *field) value() (json.RawMessage, error) {
@@ -213,7 +215,7 @@ func (f *field) value() (json.RawMessage, error) {
 	return f.Read(text, false)
 }
 
-// Lines draws the form in w columns and at most h lines, so that the active field is seen.
+// Lines draws the form in w columns and at most h lines, and keeps the active field visible.
 func (f *form) Lines(w, h int, active bool) []cells.Line {
 	var lines []cells.Line
 	lines = append(lines, cells.Of(cells.Strong, f.Title))
@@ -248,7 +250,7 @@ func (f *form) Lines(w, h int, active bool) []cells.Line {
 	return lines[f.top:min(f.top+h, len(lines))]
 }
 
-// lines draw a field: its name, its value, and what is wrong with it or what it takes.
+// lines draws a field: its name, its value, and its error or hint.
 func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	name := f.Label()
 	if f.Required {
@@ -300,7 +302,8 @@ func (f *field) options(active bool) (line cells.Line) {
 	return line
 }
 
-// questionForm is the form of a question. A page is never opened: its address is shown.
+// questionForm returns the form for a question. For a page it only shows the address and never
+// opens it.
 func questionForm(q *view.Question) *form {
 	schema := q.Schema
 	text := q.Message
@@ -321,7 +324,8 @@ func questionForm(q *view.Question) *form {
 	return f
 }
 
-// indented is JSON with one member to a line, in about w columns; what is not JSON stays as it is.
+// indented returns JSON with one member per line in about w columns. Other text is returned
+// unchanged.
 func indented(text string, w int) string {
 	if notJSON(text) != "" {
 		return text
@@ -329,7 +333,7 @@ func indented(text string, w int) string {
 	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
 }
 
-// notJSON says why a text is not JSON; "" is JSON.
+// notJSON returns an error text if text is not JSON, or else "".
 func notJSON(text string) string {
 	if err := jsonraw.Valid([]byte(text)); err != nil {
 		return "not JSON: " + err.Error()

@@ -6,26 +6,25 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An input is one line of text that is edited.
+// An input is an editable line of text with a cursor.
 type input struct {
 	text []rune
 	at   int
 }
 
-// newInput returns an Input with a text and the cursor behind it.
+// newInput returns an input with a text and the cursor at its end.
 func newInput(text string) input {
 	r := []rune(text)
 	return input{r, len(r)}
 }
 
-// Text is what is in the line.
+// Text returns the text of the line.
 func (in *input) Text() string { return string(in.text) }
 
 // Set replaces the text.
 func (in *input) Set(text string) { *in = newInput(text) }
 
-// Key takes a key by its name, or the text that it types, and reports whether it was for the
-// line.
+// Key handles a key by its name, or types text. It reports whether it used the key.
 func (in *input) Key(name, text string) bool {
 	switch name {
 	case "left":
@@ -62,7 +61,7 @@ func (in *input) Key(name, text string) bool {
 	return true
 }
 
-// Type puts text at the cursor; line ends become blanks.
+// Type inserts text at the cursor. Line ends become blanks.
 func (in *input) Type(text string) {
 	var add []rune
 	for _, r := range text {
@@ -84,8 +83,8 @@ func (in *input) cut(from, to int) {
 	}
 }
 
-// Line draws the text in width columns, with the cursor where active; mark is the rune from
-// which on it is wrong, or -1.
+// Line draws the text in width columns, with the cursor if active. Runes from index mark on are
+// drawn as an error, unless mark is -1.
 func (in *input) Line(width int, active bool, mark int) cells.Line {
 	from := 0
 	for cells.Of(cells.Plain, string(in.text[from:in.at])).Width() >= width && from < in.at {
@@ -111,8 +110,8 @@ func (in *input) Line(width int, active bool, mark int) cells.Line {
 	return line.To(width)
 }
 
-// rows are the starts of the rows in which a text of any length is drawn in width columns, one of
-// them for the cursor. A width of 0 is one row.
+// rows returns the start of each row if the text is drawn in width columns, one of which is for the
+// cursor. A width of 0 gives one row.
 func (in *input) rows(width int) []int {
 	starts := []int{0}
 	used := 0
@@ -130,7 +129,7 @@ func (in *input) rows(width int) []int {
 	return starts
 }
 
-// rowOf is the row that has a rune.
+// rowOf returns the row that contains a rune.
 func rowOf(starts []int, at int) int {
 	for i := len(starts) - 1; i > 0; i-- {
 		if at >= starts[i] {
@@ -140,7 +139,7 @@ func rowOf(starts []int, at int) int {
 	return 0
 }
 
-// part draws the runes of a row, with the cursor where active.
+// part draws the runes of a row, with the cursor if active.
 func (in *input) part(from, to int, active bool) cells.Line {
 	if !active {
 		return cells.Of(cells.Plain, string(in.text[from:to]))

@@ -17,19 +17,19 @@ const (
 	viewCount
 )
 
-// Names are those of the views.
+// viewNames are the names of the views.
 var viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets"}
 
-// An item is what can be selected: an exchange, or a tool, a stream, a secret, a lane.
+// An item is a selectable entry of a list: an exchange, a tool, a stream, a secret or a lane.
 type item struct {
-	key   string // of the exchange; "" where there is none
+	key   string // the key of the exchange, if any
 	row   view.Row
 	lines []view.Line
 	doc   any
 }
 
-// A list is a part of a long list, and the position of the view in it. Numbers count from the
-// start of the whole list.
+// A list is a loaded part of a long list, and the position of the user in it. Indexes count from
+// the start of the whole list.
 type list struct {
 	total  int
 	sel    int
@@ -37,17 +37,17 @@ type list struct {
 	loaded bool
 	sort   string
 	zoomed timeWindow
-	// Absent says why the conversation that is shown has no rows; "" if it has some.
+	// absent is the reason why the shown conversation has no rows; "" if it has some.
 	absent string
 
 	items []item
 	from  int
 	top   int
-	open  map[string]bool // blocks that are shown whole
-	bar   int             // the bar that is selected in a lane
+	open  map[string]bool // the keys of unfolded blocks
+	bar   int             // the selected bar of a lane
 }
 
-// at returns an item by its number, nil where it is not loaded.
+// at returns an item by its index, or nil if it is not loaded.
 func (l *list) at(n int) *item {
 	if n < l.from || n >= l.from+len(l.items) {
 		return nil
@@ -55,17 +55,17 @@ func (l *list) at(n int) *item {
 	return &l.items[n-l.from]
 }
 
-// selected is the item that is selected, nil where it is not loaded.
+// selected returns the selected item, or nil if it is not loaded.
 func (l *list) selected() *item { return l.at(l.sel) }
 
-// move selects another item; the newest one is followed.
+// move selects an item. Selecting the newest one makes the list follow new items.
 func (l *list) move(to int) {
 	l.sel = max(0, min(to, l.total-1))
 	l.follow = l.sel == l.total-1 && l.total > 0
 	l.bar = 0
 }
 
-// fold shows all lines of the selected block, or folds them.
+// fold unfolds the selected block, or folds it.
 func (l *list) fold() {
 	if it := l.selected(); it != nil && it.key != "" {
 		if l.open == nil {
@@ -75,18 +75,17 @@ func (l *list) fold() {
 	}
 }
 
-// A part is what a Reader gave for a list.
+// A part is a part of a list, as read from a Reader.
 type part struct {
 	pending int
-	// Absent says why the conversation that was asked for has no rows; "" if it has some.
+	// absent is the reason why the conversation of the query has no rows; "" if it has some.
 	absent string
 	items  []item
 	from   int
 	total  int
 }
 
-// take puts a new part into the list. The selected exchange stays selected where its number
-// changed.
+// take replaces the loaded part. The selected exchange stays selected if its index changed.
 func (l *list) take(p part) {
 	key := ""
 	if it := l.selected(); it != nil {
@@ -97,13 +96,13 @@ func (l *list) take(p part) {
 	l.total = p.total
 	l.loaded = true
 	l.absent = p.absent
-	switch it := l.selected(); {
-	case l.follow:
+	it := l.selected()
+	if l.follow {
 		l.sel = max(0, l.total-1)
-	case key != "" && (it == nil || it.key != key):
+	} else if key != "" && (it == nil || it.key != key) {
 		for i := range l.items {
 			if l.items[i].key == key {
-				if l.top > 0 { // at the top of the list the view stays there
+				if l.top > 0 { // a view at the top of the list does not scroll
 					l.top += l.from + i - l.sel
 				}
 				l.sel = l.from + i
@@ -115,7 +114,7 @@ func (l *list) take(p part) {
 	l.top = max(0, min(l.top, l.sel))
 }
 
-// reset goes back to the start of a list that will have other items.
+// reset goes back to the start of a list that gets different items.
 func (l *list) reset(follow bool) {
 	l.sel = 0
 	l.top = 0
@@ -123,7 +122,7 @@ func (l *list) reset(follow bool) {
 	l.follow = follow
 }
 
-// part is which items to ask for: a screen before and after the visible ones.
+// part returns the part to load: a screen before and after the visible items.
 func (l *list) part(height int) (from, count int) {
 	if l.follow {
 		return -2 * height, 2 * height
@@ -131,7 +130,7 @@ func (l *list) part(height int) (from, count int) {
 	return max(0, l.start(height)-height), 3 * height
 }
 
-// start is the first item that can be on the screen: top may be far from the selection until
+// start returns the first item that can be on the screen. top may be far from the selection until
 // the list is drawn again.
 func (l *list) start(height int) int { return max(0, l.sel-height, min(l.top, l.sel)) }
 
@@ -142,12 +141,12 @@ func (l *list) lacks(height int) bool {
 	return l.total > 0 && (first < l.from || last > l.from+len(l.items))
 }
 
-// load asks a Reader for the part of the list of a view.
+// load reads a part of the list of view n.
 func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWindow) (p part, err error) {
 	switch n {
 	case viewTalk:
 		blocks, page, err := r.Talk(ctx, q)
-		page.Rows = nil // those of the blocks
+		page.Rows = nil // the blocks have the rows
 		p = partOfPage(page)
 		for _, b := range blocks {
 			p.items = append(p.items, item{key: b.Row.Key, row: b.Row, lines: b.Lines})

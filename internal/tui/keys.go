@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An action is what a key does; the command line runs it by its name.
+// An action is the effect of a key. The command line runs it by name.
 type action struct {
 	name string
 	keys []string
@@ -17,7 +17,7 @@ type action struct {
 	run  change
 }
 
-// press takes a key: for the dialog that is open, the pane that has the keys, or for all.
+// press handles a key: by the open dialog, the focused pane, or a global action.
 func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch name {
@@ -64,7 +64,7 @@ func (m *model) dialogKey(k tea.KeyPressMsg) tea.Cmd {
 	return run(m)
 }
 
-// paste is text from the clipboard: for lines that are typed, never for keys.
+// paste types text from the clipboard into a line. It never runs actions.
 func (m *model) paste(text string) tea.Cmd {
 	if p, ok := m.dialog.(interface{ paste(string) }); ok {
 		p.paste(text)
@@ -80,7 +80,7 @@ func (m *model) paste(text string) tea.Cmd {
 	return nil
 }
 
-// actions are all that can be done, in the order in which they are listed.
+// actions returns all actions in the order of the help.
 func actions() []action {
 	return append([]action{
 		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return m.step(1) }},
@@ -122,7 +122,7 @@ func actions() []action {
 	}, changes()...)
 }
 
-// show changes the view.
+// show switches to a view.
 func (m *model) show(n int) tea.Cmd {
 	m.view = n
 	if m.focus != paneMain {
@@ -131,7 +131,7 @@ func (m *model) show(n int) tea.Cmd {
 	return m.askList(true)
 }
 
-// step moves the selection of the pane that has the keys.
+// step moves the selection of the focused pane by n.
 func (m *model) step(n int) tea.Cmd {
 	switch m.focus {
 	case paneTalks:
@@ -160,14 +160,14 @@ func (m *model) step(n int) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// enter goes into what is selected.
+// enter opens the selected item.
 func (m *model) enter() tea.Cmd {
 	switch m.focus {
 	case paneTalks:
 		return m.chooseTalk()
 	case paneHeld:
-		if h := m.heldNow(); h != nil {
-			return m.letGoID(h.ID)
+		if h := m.selectedHeld(); h != nil {
+			return m.release(h.ID)
 		}
 		return m.noHeld()
 	}
@@ -200,8 +200,8 @@ func (m *model) leave() tea.Cmd {
 	return nil
 }
 
-// paneAfter is the pane that is step panes away. While a detail is open, Tab goes from it back to
-// the list: the conversations are before the list only.
+// paneAfter returns the pane that is step panes away. While a detail is open, Tab moves from it
+// back to the list and skips the conversations.
 func (m *model) paneAfter(step int) pane {
 	panes := []pane{paneMain}
 	if m.detail.key == "" || step < 0 {
@@ -223,7 +223,7 @@ func (m *model) paneAfter(step int) pane {
 	return panes[(i+step+len(panes))%len(panes)]
 }
 
-// nextPane gives the keys to another pane.
+// nextPane moves the focus by step panes.
 func (m *model) nextPane(step int) tea.Cmd {
 	next := m.paneAfter(step)
 	if next == paneForm {
@@ -233,7 +233,7 @@ func (m *model) nextPane(step int) tea.Cmd {
 	return nil
 }
 
-// search opens the filter line, in the detail a search in its text.
+// search opens the filter line, or a text search if the detail has the focus.
 func (m *model) search() tea.Cmd {
 	if m.focus != paneDetail {
 		return m.openFilter()
@@ -258,9 +258,9 @@ func (m *model) noteOrNext() tea.Cmd {
 	return m.note()
 }
 
-// click selects what is under the mouse.
+// click selects the item under the mouse.
 func (m *model) click(at tea.Mouse) tea.Cmd {
-	p := m.placeOf()
+	p := m.layout()
 	if m.dialog != nil || at.Button != tea.MouseLeft {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (m *model) clickTalks(y int, p place) tea.Cmd {
 	return nil
 }
 
-// wheel scrolls what is under the mouse.
+// wheel scrolls the pane under the mouse.
 func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	n := 3
 	if at.Button == tea.MouseWheelUp {
@@ -325,7 +325,7 @@ func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	if m.dialog != nil {
 		return nil
 	}
-	p := m.placeOf()
+	p := m.layout()
 	focus := m.focus
 	if p.left > 0 && at.X < p.left {
 		m.focus = paneTalks

@@ -7,13 +7,13 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A level is a line of a lane: the exchanges that do not run at the same time.
+// A level is a line of a lane. Its exchanges do not overlap in time.
 type level struct {
 	title string
 	bars  []view.Bar
 }
 
-// levels are the lines of lanes: one for each level, the first with the title.
+// levels returns the levels of lanes. The first one of a lane has its title.
 func levels(lanes []view.Lane) (all []*level) {
 	for _, lane := range lanes {
 		most := 0
@@ -33,7 +33,7 @@ func levels(lanes []view.Lane) (all []*level) {
 	return all
 }
 
-// barLine tells of one bar.
+// barLine describes one bar.
 func barLine(clock screenClock, b *view.Bar) cells.Line {
 	text := " " + clock.at(b.From) + "  " + b.Label + "  " + b.Channel + "  " + tookText(b.To.Sub(b.From).Seconds())
 	if b.Times > 1 {
@@ -42,7 +42,7 @@ func barLine(clock screenClock, b *view.Bar) cells.Line {
 	return cells.Of(cells.Strong, text)
 }
 
-// barsLine draws the bars of a line; pick is the one that is selected.
+// barsLine draws the bars of a line. pick is the index of the selected one.
 func barsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line cells.Line) {
 	whole := last.Sub(first).Seconds()
 	if whole <= 0 {
@@ -90,16 +90,17 @@ func barCells(b *view.Bar, n int, picked bool) cells.Line {
 	return line
 }
 
-// A Window is the part of the time that the Time view shows; the zero Window is all.
+// A timeWindow is the period that the Time view shows; the zero value means all.
 type timeWindow struct{ from, to time.Time }
 
-// window is the part of the time that is shown: without a zoom from the start of the first bar to the end of the last
-// exchange that ended. One that is still open, for hours perhaps, would leave the others no room: it gets a tenth.
+// window returns the shown period. Without a zoom it lasts from the first bar to the end of the
+// last finished exchange. Open exchanges extend it by at most a tenth, so that one that is open for
+// hours leaves room for the others.
 func (l *list) window() (s timeWindow) {
 	if !l.zoomed.from.IsZero() {
 		return l.zoomed
 	}
-	var open time.Time // the end of what is open
+	var open time.Time // the latest end of an open bar
 	for i := range l.items {
 		lv, ok := l.items[i].doc.(*level)
 		if !ok {
@@ -129,7 +130,7 @@ func (l *list) window() (s timeWindow) {
 	return s
 }
 
-// barAt is the bar that is selected in a lane, nil where there is none.
+// barAt returns the selected bar of a lane, or nil.
 func (l *list) barAt() *view.Bar {
 	it := l.selected()
 	if it == nil {
@@ -142,7 +143,7 @@ func (l *list) barAt() *view.Bar {
 	return &lv.bars[max(0, min(l.bar, len(lv.bars)-1))]
 }
 
-// barKey is the exchange of the selected bar, "" where there is none.
+// barKey returns the key of the selected bar's exchange, or "".
 func (l *list) barKey() string {
 	if b := l.barAt(); b != nil {
 		return b.Key
@@ -150,7 +151,8 @@ func (l *list) barKey() string {
 	return ""
 }
 
-// timeKey takes the keys of the Time view, and reports whether the Window is another one.
+// timeKey handles the keys of the Time view. It reports whether it used the key, and whether the
+// window changed.
 func (l *list) timeKey(name string) (taken, zoomed bool) {
 	bars := 0
 	if it := l.selected(); it != nil {
@@ -176,7 +178,7 @@ func (l *list) timeKey(name string) (taken, zoomed bool) {
 	return true, false
 }
 
-// zoom shows more or less of the time around the bar that is selected.
+// zoom scales the window around the selected bar. It reports whether there is one.
 func (l *list) zoom(by float64) bool {
 	s := l.window()
 	b := l.barAt()
@@ -192,7 +194,7 @@ func (l *list) zoom(by float64) bool {
 	return true
 }
 
-// drawTime draws lanes: a line for each level, bars with patterns.
+// drawTime draws lanes with a line for each level and bars with patterns.
 func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 	s := l.window()
 	names := max(10, min(28, w/4))
@@ -201,7 +203,7 @@ func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 	right := cells.Of(cells.Faint, clock.at(s.to)+" · "+tookText(s.to.Sub(s.from).Seconds()))
 	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Between(left, right, room)...)})
 	h -= 3
-	l.sight(h, one)
+	l.scrollToSelected(h, one)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
 		it := l.at(n)
 		if it == nil {

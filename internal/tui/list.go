@@ -14,23 +14,24 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// list returns the list of the view.
+// list returns the list of the current view.
 func (m *model) list() *list { return &m.lists[m.view] }
 
-// shownTalk is the ID of the conversation that is shown, "" for all.
+// shownTalk returns the ID of the shown conversation, or "" for all.
 func (m *model) shownTalk() string {
 	return m.talks.shown(m.view == viewTalk && m.query.tried == "" && m.query.only == nil)
 }
 
-// current is the conversation that is shown, nil for all.
+// current returns the shown conversation, or nil for all.
 func (m *model) current() *view.Conversation { return m.talks.find(m.shownTalk()) }
 
-// request is the query of the view, without a part.
+// request returns the query of the current view without a part.
 func (m *model) request() view.Query {
 	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: m.shownTalk(), Only: m.query.only}
 }
 
-// askList asks for the visible part of the list; anew is set where the query is another one.
+// askList reads the visible part of the list. anew is true if the query has changed: a running read
+// is cancelled then.
 func (m *model) askList(anew bool) tea.Cmd {
 	q := m.request()
 	n := m.view
@@ -39,7 +40,7 @@ func (m *model) askList(anew bool) tea.Cmd {
 	window := m.list().zoomed
 	ask := m.ask.refresh
 	if anew {
-		ask = m.ask.anew
+		ask = m.ask.restart
 	}
 	return ask(askList, func(ctx context.Context) change {
 		p, err := load(ctx, r, n, q, window)
@@ -47,7 +48,7 @@ func (m *model) askList(anew bool) tea.Cmd {
 	})
 }
 
-// listed takes the part of a list of a view, which may be hidden by now.
+// listed applies a part of the list of view n, which need not be shown any more.
 func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow) tea.Cmd {
 	wrong, isFilter := errors.AsType[*filter.Error](err)
 	if isFilter {
@@ -92,7 +93,7 @@ func (m *model) askTalks() tea.Cmd {
 	})
 }
 
-// chooseTalk shows what is selected in the pane.
+// chooseTalk shows the selected conversation, or toggles the selected filter.
 func (m *model) chooseTalk() tea.Cmd {
 	if filter := m.talks.choose(); filter != "" {
 		return m.setFilter(toggleWord(m.query.line.Text(), filter))
@@ -101,7 +102,7 @@ func (m *model) chooseTalk() tea.Cmd {
 	return m.changeQuery()
 }
 
-// toggleWord adds a term to a filter, or takes it away.
+// toggleWord adds a term to a filter, or removes it if the filter has it.
 func toggleWord(text, word string) string {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -116,7 +117,7 @@ func (m *model) drawTalks(w, h int) []drawn {
 	return m.talks.draw(m.clock(), m.focus == paneTalks, m.shownTalk(), strings.Fields(m.query.line.Text()), w, h)
 }
 
-// drawMain draws the list of the view, or what to do where it is empty.
+// drawMain draws the list of the view, or a hint if it is empty.
 func (m *model) drawMain(w, h int) []drawn {
 	words := m.drawWords(w, h)
 	if m.list().total == 0 {
@@ -131,11 +132,12 @@ func (m *model) drawMain(w, h int) []drawn {
 	return append(words, m.list().draw(m.view, m.clock(), client, server, w, h-len(words))...)
 }
 
-// drawEmpty says why there is nothing, and what to do.
+// drawEmpty says why the list is empty, and what the user can do.
 func (m *model) drawEmpty(w int) (lines []drawn) {
 	head := ""
 	hint := ""
-	switch l := m.list(); {
+	l := m.list()
+	switch {
 	case !l.loaded || m.status.Loading:
 		head = "reading…"
 	case m.query.pending > 0:

@@ -10,11 +10,11 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// How many lines of the request and of the answer the summary shows; their tabs have all.
+// The largest numbers of lines of the request and the response in the summary.
 const (
-	mostAsked    = 4
-	mostAnswered = 8
-	mostJSON     = 3
+	maxAsked    = 4
+	maxAnswered = 8
+	maxJSON     = 3
 )
 
 // A summaryLine is a line of the summary: a name, and a text of at most lines rows.
@@ -25,10 +25,10 @@ type summaryLine struct {
 	more       string // the tab that has the whole text
 }
 
-// messageFacts are what was asked and what came back.
+// messageFacts returns the parts of the request and the response that the summary shows.
 func messageFacts(doc *view.Detail) (facts []summaryLine) {
 	if name, text := asked(doc); text != "" {
-		facts = append(facts, summaryLine{name, text, cells.Plain, mostAsked, tabNames[tabRequest]})
+		facts = append(facts, summaryLine{name, text, cells.Plain, maxAsked, tabNames[tabRequest]})
 	}
 	name, text := answered(doc)
 	if text != "" && strings.TrimSpace(text) != strings.TrimSpace(doc.Row.Text) {
@@ -36,16 +36,16 @@ func messageFacts(doc *view.Detail) (facts []summaryLine) {
 		if doc.Row.Failed {
 			role = cells.Bad
 		}
-		most := mostAnswered
+		most := maxAnswered
 		if strings.HasPrefix(text, "{") {
-			most = mostJSON
+			most = maxJSON
 		}
 		facts = append(facts, summaryLine{name, text, role, most, tabNames[tabAnswer]})
 	}
 	return facts
 }
 
-// asked is the part of the request that its method and name do not say.
+// asked returns the part of the request that its method and name do not show.
 func asked(doc *view.Detail) (name, text string) {
 	params := jsonraw.First(messageOf(doc.Request), "params")
 	if doc.Row.Method == "tools/call" {
@@ -54,7 +54,7 @@ func asked(doc *view.Detail) (name, text string) {
 	return "params", without(params, "_meta")
 }
 
-// answered is the text of a tool's result, else the members of the result or the error.
+// answered returns the text of a tool's result, or else the members of the result or the error.
 func answered(doc *view.Detail) (name, text string) {
 	message := messageOf(doc.Response)
 	if message == nil && doc.Response != nil {
@@ -78,7 +78,7 @@ func answered(doc *view.Detail) (name, text string) {
 	return "result", cmp.Or(without(jsonraw.First(result, "structuredContent")), without(result, "_meta"))
 }
 
-// messageOf is the JSON of a body, nil where it is none.
+// messageOf returns the JSON of a body, or nil if it is not complete JSON.
 func messageOf(b *view.Body) json.RawMessage {
 	if b == nil || b.Hex || b.Cut || jsonraw.Valid([]byte(b.Text)) != nil {
 		return nil
@@ -86,7 +86,7 @@ func messageOf(b *view.Body) json.RawMessage {
 	return json.RawMessage(b.Text)
 }
 
-// without is JSON on one line, but for members with these names; "" where nothing is left.
+// without returns an object on one line without some members; "" if nothing is left.
 func without(raw json.RawMessage, names ...string) string {
 	for _, name := range names {
 		raw = jsonraw.Without(raw, name)
@@ -97,7 +97,7 @@ func without(raw json.RawMessage, names ...string) string {
 	return ""
 }
 
-// draw draws a fact: its name in wide columns, its text beside it.
+// draw draws a fact: its name in wide columns, followed by its text.
 func (f *summaryLine) draw(w, wide int) (lines []fact) {
 	text := f.text
 	if most := f.lines * w * 4; f.lines > 0 && len(text) > most {

@@ -40,7 +40,7 @@ func TestSummaryCutsMessages(t *testing.T) {
 	long := strings.Repeat("line\\n", 50_000)
 	d := detail{doc: &view.Detail{Row: view.Row{Method: "tools/call", State: "done"}, Response: &view.Body{Text: `{"result":{"content":[{"type":"text","text":"` + long + `"}]}}`}}}
 	lines := d.tabLines(screenClock{}, 60)
-	if len(lines) != mostAnswered+1 || !strings.Contains(lines[mostAnswered].line.String(), "… more in Answer") {
+	if len(lines) != maxAnswered+1 || !strings.Contains(lines[maxAnswered].line.String(), "… more in Answer") {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1].line.String())
 	}
 	d.doc.Row.Text = "it broke"

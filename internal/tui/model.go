@@ -33,7 +33,7 @@ const (
 	askDialog
 )
 
-// A model is the whole view.
+// A model is the state of the whole view.
 type model struct {
 	opt    Options
 	ask    asker
@@ -51,23 +51,23 @@ type model struct {
 	bar    bar
 }
 
-// A bar is what the status line tells besides counts.
+// A bar is the state of the status line besides counts.
 type bar struct {
 	flash   string
 	bad     bool
 	until   time.Time
 	paused  bool
-	waiting bool // a Change came while paused
+	waiting bool // something changed while paused
 	fetched time.Time
-	search  string // for what the lines of a detail are searched, as in less
+	search  string // the search text in the detail, as in less
 }
 
-// pick is an entry of a menu.
+// pick returns an entry of a menu.
 func pick(key, text, note string, run change) choice {
 	return choice{key: key, text: text, note: note, run: run}
 }
 
-// askLine opens a prompt.
+// askLine opens a prompt for one line.
 func (m *model) askLine(title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	m.dialog = &prompt{title: title, line: newInput(text), run: run}
 	return nil
@@ -90,7 +90,7 @@ func (m *model) Init() tea.Cmd {
 
 func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return second{} }) }
 
-// wait waits for a change after the one that is known.
+// wait waits for a change after the given one.
 func (m *model) wait(after uint64) tea.Cmd {
 	r := m.opt.Reader
 	ctx := m.ask.ctx
@@ -103,7 +103,7 @@ func (m *model) wait(after uint64) tea.Cmd {
 	}
 }
 
-// Update takes one message.
+// Update handles one message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -129,7 +129,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return m, tea.Batch(tick(), m.askWaiting())
 	case answer:
-		return m, m.answered(msg)
+		return m, m.applyAnswer(msg)
 	case acted:
 		return m, msg.apply(m)
 	case tea.KeyPressMsg:
@@ -144,9 +144,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// answered applies the newest answer.
-func (m *model) answered(a answer) tea.Cmd {
-	current, again := m.ask.taken(a)
+// applyAnswer applies the result of a read unless a newer read has started.
+func (m *model) applyAnswer(a answer) tea.Cmd {
+	current, again := m.ask.accept(a)
 	if !current {
 		return nil
 	}
@@ -157,11 +157,12 @@ func (m *model) answered(a answer) tea.Cmd {
 	return cmd
 }
 
-// reload asks again for all that is on the screen.
+// reload reads everything on the screen again.
 func (m *model) reload() tea.Cmd {
 	return tea.Batch(m.askStatus(), m.askTalks(), m.askList(false), m.askWaiting(), m.askDetail(false))
 }
 
+// askAgain repeats a read whose data may have changed while it ran.
 func (m *model) askAgain(about subject) tea.Cmd {
 	switch about {
 	case askStatus:
@@ -186,7 +187,7 @@ func (m *model) askStatus() tea.Cmd {
 	})
 }
 
-// clock is the time for what is drawn.
+// clock returns the times to draw with.
 func (m *model) clock() screenClock {
 	return screenClock{now: m.opt.Now(), fetched: m.bar.fetched, still: m.status.File || m.bar.paused}
 }

@@ -16,33 +16,33 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// Options say what a view shows and how.
+// Options configures a view.
 type Options struct {
 	Reader view.Reader
-	// Actor acts; nil is a view that only reads.
+	// Actor carries out actions. If it is nil, the view only reads.
 	Actor view.Actor
 	// In and Out are the terminal.
 	In  io.Reader
 	Out *os.File
-	// Env is the environment, as os.Environ gives it.
+	// Env is the environment in the form of os.Environ.
 	Env     []string
 	NoColor bool
 	Now     func() time.Time
-	// Filter is the text in the filter line at the start.
+	// Filter is the initial text of the filter line.
 	Filter string
-	// Edit lets the user edit a text in an editor of their own, which has the terminal
-	// meanwhile; nil is the editor of the view.
+	// Edit edits a text in the user's editor, which takes over the terminal. If it is nil, the view
+	// has its own editor.
 	Edit func(text string) (string, error)
 }
 
-// ErrNoTerminal is the error of Run where there is no terminal that can be drawn on.
+// ErrNoTerminal is returned by Run if input or output is not a terminal that can be drawn on.
 var ErrNoTerminal = errors.New("a terminal view needs a terminal that can move its cursor")
 
-// framesPerSecond is how often the screen is drawn at most.
+// framesPerSecond limits how often the screen is drawn.
 const framesPerSecond = 30
 
-// Run shows the view until the user quits, ctx is done or the process is told to end. The
-// terminal is restored in each case.
+// Run shows the view until the user quits, ctx ends or the process receives a signal to end. It
+// always restores the terminal.
 func Run(ctx context.Context, o Options) error {
 	in, ok := o.In.(*os.File)
 	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) || slices.Contains(o.Env, "TERM=dumb") ||
@@ -56,7 +56,7 @@ func Run(ctx context.Context, o Options) error {
 	m := newModel(asking, o)
 	program := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Env),
 		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
-	// With tea.WithContext the terminal would be closed under the goroutine that reads it.
+	// tea.WithContext would close the terminal while a goroutine reads from it.
 	defer context.AfterFunc(ctx, program.Quit)()
 	_, err := program.Run()
 	if errors.Is(err, tea.ErrInterrupted) {
@@ -73,7 +73,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// newModel is the view before anything was read.
+// newModel returns the model of a view that has read nothing yet.
 func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: viewTalk, focus: paneMain}
 	m.ask.ctx = ctx

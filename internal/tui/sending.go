@@ -35,7 +35,7 @@ func (m *model) intercept() tea.Cmd {
 			if filter := strings.TrimSpace(text); filter != "" {
 				what = "every message that matches " + filter
 			}
-			// That i opens a prompt is not what a user expects who types a filter.
+			// A user who typed i by mistake, for example in a filter, must not hold messages.
 			m.dialog = m.confirm(
 				"hold messages?",
 				what+" of all running taps and proxies waits then until it is let go here, at most 10 minutes",
@@ -52,8 +52,9 @@ func (m *model) refuse(power string) tea.Cmd {
 	return m.say("not allowed here: start the view with --allow=" + power)
 }
 
-// heldNow is the held message that is selected: in the bar, else that of the selected exchange.
-func (m *model) heldNow() *view.Held {
+// selectedHeld returns the held message selected in the bar, or else the one of the selected exchange,
+// or nil.
+func (m *model) selectedHeld() *view.Held {
 	a := &m.act
 	if m.focus == paneHeld && a.sel < len(a.held) {
 		return &a.held[a.sel]
@@ -74,14 +75,14 @@ func (m *model) noHeld() tea.Cmd {
 	return m.say("select a held message first: Tab")
 }
 
-func (m *model) letGoID(id string) tea.Cmd {
+func (m *model) release(id string) tea.Cmd {
 	return m.do("let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
 }
 
-// dropHeld drops only what is selected in the bar: a letter that was meant for the list must
-// not drop a message.
+// dropHeld drops the message selected in the bar. Without focus on the bar it drops nothing: the
+// key may have been meant for the list.
 func (m *model) dropHeld() tea.Cmd {
-	h := m.heldNow()
+	h := m.selectedHeld()
 	if h == nil || m.focus != paneHeld {
 		return m.noHeld()
 	}
@@ -89,10 +90,10 @@ func (m *model) dropHeld() tea.Cmd {
 	return m.do("dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
 }
 
-// heldToShow is the held message that is selected, else the one that the bar would select: to look at it
-// changes nothing.
+// heldToShow returns the selected held message, or else the one that the bar would select. It is
+// for actions that change nothing.
 func (m *model) heldToShow() *view.Held {
-	if h := m.heldNow(); h != nil || len(m.act.held) == 0 {
+	if h := m.selectedHeld(); h != nil || len(m.act.held) == 0 {
 		return h
 	}
 	return &m.act.held[m.act.sel]
@@ -110,7 +111,7 @@ func (m *model) editHeld() tea.Cmd {
 		func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) },
 		func(m *model, text string, changed bool) tea.Cmd {
 			if !changed {
-				return m.letGoID(id)
+				return m.release(id)
 			}
 			return m.do("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
 		},
@@ -135,8 +136,8 @@ func (m *model) reveal() tea.Cmd {
 	})
 }
 
-// withText gets a JSON text and lets the user edit it, indented: in the view, or in an editor of
-// their own. run gets it, and whether the user changed it.
+// withText gets a JSON text and lets the user edit it, in the view or in the user's editor. Then it
+// calls run with the text and whether the user changed it.
 func (m *model) withText(
 	name string,
 	get func(context.Context, view.Actor) (string, error),
@@ -148,7 +149,7 @@ func (m *model) withText(
 	}
 	wait := &page{title: "reading…"}
 	m.dialog = wait
-	return m.ask.anew(askDialog, func(ctx context.Context) change {
+	return m.ask.restart(askDialog, func(ctx context.Context) change {
 		text, err := get(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if m.dialog != wait {
@@ -184,7 +185,7 @@ func (o *outside) Run() error {
 	return o.err
 }
 
-// The editor has the streams of the process.
+// The editor uses the streams of the process, so the streams given here are ignored.
 func (o *outside) SetStdin(io.Reader)  {}
 func (o *outside) SetStdout(io.Writer) {}
 func (o *outside) SetStderr(io.Writer) {}
@@ -201,15 +202,16 @@ func editOutside(edit func(string) (string, error), text string, run func(*model
 	})
 }
 
-// A resent is a recorded request that is sent again, with another message where it was edited.
+// A resent is a recorded request to send again. message replaces the recorded message unless it is
+// nil.
 type resent struct {
 	key, title string
 	message    json.RawMessage
 }
 
-// resentOf is the request that the keys are about. ok is false, and the user is told why, where it
-// cannot be sent again.
-func (m *model) resentOf() (r resent, ok bool) {
+// resendTarget returns the request that actions apply to. If it cannot be sent again, it shows the
+// reason and reports false.
+func (m *model) resendTarget() (r resent, ok bool) {
 	key, row := m.target()
 	if key == "" {
 		m.noTarget()
@@ -219,7 +221,8 @@ func (m *model) resentOf() (r resent, ok bool) {
 		m.refuse("resend")
 		return r, false
 	}
-	r.key, r.title = key, "request "+key
+	r.key = key
+	r.title = "request " + key
 	if row != nil {
 		r.title = rowTitle(row) + " (" + key + ")"
 	}
@@ -227,7 +230,7 @@ func (m *model) resentOf() (r resent, ok bool) {
 }
 
 func (m *model) editResend() tea.Cmd {
-	r, ok := m.resentOf()
+	r, ok := m.resendTarget()
 	if !ok {
 		return nil
 	}
@@ -244,7 +247,7 @@ func (m *model) editResend() tea.Cmd {
 }
 
 func (m *model) resend() tea.Cmd {
-	r, ok := m.resentOf()
+	r, ok := m.resendTarget()
 	if !ok {
 		return nil
 	}
@@ -261,11 +264,12 @@ func (m *model) resendIt(r resent, confirmed bool) tea.Cmd {
 	}, func(m *model) tea.Cmd { return m.resendIt(r, true) })
 }
 
-// send sends a request, asks what where it needs the user's consent, and shows the exchange.
+// send sends a request and shows its exchange. If the request needs the user's consent, it asks
+// what first.
 func (m *model) send(what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed change) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
-	return m.ask.apart(func(ctx context.Context) change {
+	return m.ask.runAction(func(ctx context.Context) change {
 		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -288,9 +292,9 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 	})
 }
 
-// confirm asks before something is done. Only Enter on the second entry does it: a letter that was typed
-// before the question came does nothing. The words are the first entry, what is said if it is chosen, and the
-// second entry.
+// confirm returns a menu that asks before an action. Only Enter on the second entry runs yes, so
+// that a letter typed before the question appeared does nothing. words are the first entry, the
+// message if it is chosen, and the second entry.
 func (m *model) confirm(what, text string, words [3]string, yes change) *menu {
 	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
 		pick("", words[0], "Esc", func(m *model) tea.Cmd { return m.say(words[1]) }),
@@ -298,7 +302,7 @@ func (m *model) confirm(what, text string, words [3]string, yes change) *menu {
 	}}
 }
 
-// tryTool opens the form of a tool: the selected one, or that of the selected call.
+// tryTool opens the form of the selected tool, or of the tool of the selected call.
 func (m *model) tryTool() tea.Cmd {
 	if !m.act.powers.Call {
 		return m.refuse("call")
@@ -315,7 +319,7 @@ func (m *model) tryTool() tea.Cmd {
 	r := m.opt.Reader
 	name := row.Name
 	to := row.Target
-	return m.ask.anew(askDialog, func(ctx context.Context) change {
+	return m.ask.restart(askDialog, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -350,7 +354,7 @@ func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	return nil
 }
 
-// callTool does what a button of the form of a tool says.
+// callTool runs the pressed button of a tool's form.
 func (m *model) callTool(button string) tea.Cmd {
 	a := &m.act
 	t := a.tool

@@ -19,7 +19,7 @@ func BenchmarkKey(b *testing.B) {
 			answerAll := func(cmd tea.Cmd) {
 				if cmd != nil {
 					if a, ok := cmd().(answer); ok {
-						m.answered(a)
+						m.applyAnswer(a)
 					}
 				}
 			}

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// tableColumns are those of the Table view; their heads are the orders that a Query knows, where it
-// knows one, or Sort is.
+// tableColumns are the columns of the Table view. A head is also the name of the sort order, unless
+// Sort has another one.
 var tableColumns = []cells.Column{
 	{Head: "", Width: 1},
 	{Head: "#", Width: 9, Right: true, Drop: 3},
@@ -27,7 +27,7 @@ var tableColumns = []cells.Column{
 	{Head: "notes", Width: 12, Flex: 3, Drop: 11},
 }
 
-// tableLine draws an exchange; whole is the duration of a whole bar.
+// tableLine draws an exchange. whole is the duration of a full bar.
 func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) cells.Line {
 	role, mark := stateMark(r)
 	return cells.Row(tableColumns, widths, func(i, w int) cells.Line {
@@ -38,7 +38,7 @@ func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) cell
 	})
 }
 
-// tableCell is the text of a column.
+// tableCell returns the text of a column.
 func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
 	number := func(n int64, text string) cells.Span {
@@ -80,7 +80,7 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 	return faint(notes(r))
 }
 
-// notes is what else is known of an exchange, in a few words.
+// notes returns further facts about an exchange in a few words.
 func notes(r *view.Row) string {
 	text := r.Notes
 	add := func(more string) {
@@ -104,8 +104,8 @@ func notes(r *view.Row) string {
 	return text
 }
 
-// draw draws the list of a view in w columns and h lines; client and server are the two sides
-// of the conversation.
+// draw draws the list of a view in w columns and h lines. client and server name the sides of the
+// conversation.
 func (l *list) draw(view int, clock screenClock, client, server string, w, h int) []drawn {
 	switch view {
 	case viewTalk:
@@ -118,12 +118,12 @@ func (l *list) draw(view int, clock screenClock, client, server string, w, h int
 	return l.drawDocs(docColumns[viewNames[view]], clock, w, h)
 }
 
-// drawTable draws one line for each exchange.
+// drawTable draws one line per exchange.
 func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
 	widths := cells.Widths(tableColumns, w)
 	lines = append(lines, drawn{Line: cells.Head(tableColumns, widths, l.sort)})
 	h--
-	l.sight(h, one)
+	l.scrollToSelected(h, one)
 	whole := l.slowest(clock, h)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
 		it := l.at(n)
@@ -143,7 +143,7 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lin
 		lines = append(lines, drawn{Line: talkHead(c, client, server, w)})
 		h--
 	}
-	l.sight(h, func(n int) int {
+	l.scrollToSelected(h, func(n int) int {
 		if it := l.at(n); it != nil {
 			return len(blockLines(&it.row, it.lines, l.open[it.key], c))
 		}
@@ -168,8 +168,7 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lin
 	return lines
 }
 
-// drawDocs draws the table of a view of documents, and below it what the selected one has to
-// say.
+// drawDocs draws the table of a view of documents, and the texts of the selected document below it.
 func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (lines []drawn) {
 	widths := cells.Widths(columns, w)
 	var foot []cells.Line
@@ -182,7 +181,7 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 	if len(foot) > 0 {
 		room -= len(foot) + 1
 	}
-	l.sight(room, one)
+	l.scrollToSelected(room, one)
 	for n := l.top; n < min(l.top+room, l.total); n++ {
 		it := l.at(n)
 		if it == nil {
@@ -207,28 +206,29 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 	return lines
 }
 
-// slowest is the longest duration of the items on the screen: bars are drawn against it. Open
-// exchanges count only where nothing else is there, for they have no end.
-func (l *list) slowest(clock screenClock, height int) (most float64) {
+// slowest returns the longest duration of the items on the screen, which fills a whole bar. Open
+// exchanges count only if all are open, because they have no end.
+func (l *list) slowest(clock screenClock, height int) float64 {
+	longest := 0.0
 	open := 0.0
 	for n := l.top; n < l.top+height; n++ {
 		if it := l.at(n); it != nil {
 			if s := clock.seconds(&it.row); it.row.State == "done" {
-				most = max(most, s)
+				longest = max(longest, s)
 			} else {
 				open = max(open, s)
 			}
 		}
 	}
-	if most == 0 {
+	if longest == 0 {
 		return open
 	}
-	return most
+	return longest
 }
 
-// sight moves the top of a list so that the selected item is visible, and that no line is free
-// while there are items above; high is the number of lines of an item.
-func (l *list) sight(height int, high func(n int) int) {
+// scrollToSelected scrolls the list so that the selected item is visible and no lines stay empty while items are
+// above. high returns the number of lines of an item.
+func (l *list) scrollToSelected(height int, high func(n int) int) {
 	l.top = max(0, min(l.top, l.sel))
 	used := 0
 	for n := l.sel; n >= l.top; n-- {

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// Lines are the lines of the tab that is open.
+// tabLines returns the lines of the open tab.
 func (d *detail) tabLines(clock screenClock, w int) []fact {
 	doc := d.doc
 	switch d.tab {
@@ -40,7 +40,7 @@ func heading(text string) []fact { return []fact{{}, {line: cells.Of(cells.Stron
 
 func wrapped(r cells.Role, text string, w int) []fact { return facts(cells.Wrap(r, text, w)) }
 
-// summaryLines tell what happened, from the most important on.
+// summaryLines describes the exchange, the most important facts first.
 func summaryLines(doc *view.Detail, w int) (lines []fact) {
 	r := &doc.Row
 	role, _ := stateMark(r)
@@ -79,7 +79,7 @@ func summaryLines(doc *view.Detail, w int) (lines []fact) {
 	return lines
 }
 
-// eventLines are the arrows of the exchange, each with its time after the first.
+// eventLines returns the arrows of the exchange, each with its time since the request.
 func eventLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	for _, l := range doc.Lines {
 		after := ""
@@ -104,7 +104,7 @@ func eventLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	return lines
 }
 
-// wireLines are the frames as they crossed.
+// wireLines returns the frames in recorded order.
 func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
@@ -140,7 +140,7 @@ func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	return lines
 }
 
-// rawLines are the bytes of a body as text.
+// rawLines returns the bytes of a body as text.
 func rawLines(b *view.Body, w int) (lines []fact) {
 	if b == nil || b.Text == "" {
 		return nil
@@ -154,7 +154,7 @@ func rawLines(b *view.Body, w int) (lines []fact) {
 	return lines
 }
 
-// timeLines are the phases, as a bar and as numbers.
+// timeLines returns the phases as a bar and as numbers.
 func timeLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	r := &doc.Row
 	whole := clock.seconds(r)
@@ -199,7 +199,7 @@ func findingLines(doc *view.Detail, w int) (lines []fact) {
 	return lines
 }
 
-// diffLines are what differs from another exchange.
+// diffLines returns the differences from another exchange.
 func diffLines(d *detail, w int) (lines []fact) {
 	if d.diff.with == "" {
 		return nil
@@ -229,7 +229,7 @@ func diffLines(d *detail, w int) (lines []fact) {
 	return lines
 }
 
-// signed is a wrapped text with a sign before its first line.
+// signed wraps a text and puts a sign before its first line.
 func signed(r cells.Role, sign, text string, w int) (lines []fact) {
 	for _, part := range cells.Wrap(r, text, w-len(sign)) {
 		lines = append(lines, fact{line: append(cells.Of(r, sign), part...), value: text})
@@ -238,7 +238,7 @@ func signed(r cells.Role, sign, text string, w int) (lines []fact) {
 	return lines
 }
 
-// facts are lines without a value.
+// facts returns lines without a value.
 func facts(lines []cells.Line) (out []fact) {
 	for _, l := range lines {
 		out = append(out, fact{line: l})
@@ -262,7 +262,7 @@ const (
 // tabNames are the names of the tabs.
 var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
 
-// emptyTab is what a tab says that has no lines.
+// emptyTab has the text of each tab without lines.
 var emptyTab = [tabCount]string{
 	"nothing is known",
 	"the request was not recorded",
@@ -274,7 +274,7 @@ var emptyTab = [tabCount]string{
 	"there is no earlier call of the same to compare with; mark one with m",
 }
 
-// title says which exchange it is, and how it ended.
+// title returns the title of the exchange with its outcome.
 func (d *detail) title(clock screenClock) cells.Line {
 	key := cells.Text(cells.Faint, d.key)
 	if d.doc == nil {
@@ -293,7 +293,7 @@ func (d *detail) title(clock screenClock) cells.Line {
 	}
 }
 
-// tabs are the names of the tabs in w columns, as many as fit around the open one.
+// tabs draws the names of the tabs in w columns, as many as fit around the open one.
 func (d *detail) tabs(w int, active bool) (line cells.Line) {
 	name := func(i int) string {
 		text := tabNames[i]
@@ -323,14 +323,14 @@ func (d *detail) tabs(w int, active bool) (line cells.Line) {
 	return line
 }
 
-// A diff is what differs between two exchanges.
+// A diff has the differences between two exchanges.
 type diff struct {
 	with              string
 	request, response []view.Change
 	err               error
 }
 
-// A fact is a line of a tab; Pointer and Value are those of the JSON value in it.
+// A fact is a line of a tab. pointer and value describe the JSON value in it.
 type fact struct {
 	line    cells.Line
 	pointer string

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// copyMenu copies to the clipboard of the terminal (OSC 52).
+// copyMenu opens the menu for copying to the clipboard of the terminal (OSC 52).
 func (m *model) copyMenu() tea.Cmd {
 	d := &menu{title: "copy"}
 	if f := m.cursorFact(); f != nil {
@@ -39,7 +39,8 @@ func (m *model) copyMenu() tea.Cmd {
 	return nil
 }
 
-// clip copies a text that may be pasted where a character of a server acts: into a shell for instance.
+// clip copies a text. It escapes control characters of a server, which could act when pasted into a
+// shell.
 func (m *model) clip(text string) tea.Cmd {
 	text = term.Block(text)
 	m.say("copied " + term.Size(len(text)))
@@ -51,7 +52,7 @@ func (m *model) copyAs(key, form string) tea.Cmd {
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.apart(func(ctx context.Context) change {
+	return m.ask.runAction(func(ctx context.Context) change {
 		text, err := actor.Copy(ctx, key, form)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -62,7 +63,7 @@ func (m *model) copyAs(key, form string) tea.Cmd {
 	})
 }
 
-// exportForms are what can be written.
+// exportForms are the forms of an export: letter, name and note.
 var exportForms = [][3]string{
 	{"b", "bundle", "for a colleague: a double click opens it in a browser"},
 	{"h", "har", "HTTP archive"},
@@ -72,13 +73,13 @@ var exportForms = [][3]string{
 	{"w", "html", "one page"},
 }
 
-// exportMenu offers to write what the list shows.
+// exportMenu offers to export what the list shows.
 func (m *model) exportMenu() tea.Cmd {
 	return m.exportOf(view.Export{Query: m.request(), Form: "bundle"}, "")
 }
 
-// exportOf shows what an export would have before it is written. Keys wait for it. title names the
-// exchange if it is only one.
+// exportOf shows a preview of an export and offers its forms. Letters have no effect before the
+// preview is shown. title names the exchange if only one is exported.
 func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil || !m.act.powers.Export {
@@ -90,7 +91,7 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
-	return m.ask.anew(askDialog, func(ctx context.Context) change {
+	return m.ask.restart(askDialog, func(ctx context.Context) change {
 		seen, err := actor.Preview(ctx, e)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -100,7 +101,9 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.loading, d.title, d.head = false, "export "+counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
+			d.loading = false
+			d.title = "export " + counted(seen.Rows, "exchange", "exchanges")
+			d.head = exportHead(&seen, w)
 			d.choices = m.exportChoices(e)
 			if title != "" {
 				d.title = "export only " + title
@@ -135,28 +138,20 @@ func (m *model) exportChoices(e view.Export) (all []choice) {
 func (m *model) export(e view.Export) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("writing…")
-	return m.ask.apart(func(ctx context.Context) change {
+	return m.ask.runAction(func(ctx context.Context) change {
 		done, err := actor.Export(ctx, e)
 		return func(m *model) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
-			return m.say(
-				"wrote " + done.File + ": " + counted(
-					done.Rows,
-					"exchange",
-					"exchanges",
-				) + ", " + counted(
-					done.Hidden,
-					"secret hidden",
-					"secrets hidden",
-				),
-			)
+			rows := counted(done.Rows, "exchange", "exchanges")
+			hidden := counted(done.Hidden, "secret hidden", "secrets hidden")
+			return m.say("wrote " + done.File + ": " + rows + ", " + hidden)
 		}
 	})
 }
 
-// exportHead says how many secrets an export hides, and what in it may still be one.
+// exportHead says how many secrets an export hides, and which words may still be secrets.
 func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
 	lines = append(lines, cells.Of(cells.Plain, counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
 	for i, doubt := range seen.Doubts {

@@ -8,13 +8,13 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// folded is how many lines of a block are shown until it is opened.
+// folded is the largest number of lines of a block that is not open.
 const folded = 8
 
-// talkColumns are the widths of the columns of the Talk view.
+// A talkColumns has the column widths of the Talk view.
 type talkColumns struct{ time, lane, answer, took, bar int }
 
-// columnsOf lays the Talk view out.
+// columnsOf computes the layout of the Talk view for w columns.
 func columnsOf(w int) (c talkColumns) {
 	c = talkColumns{time: 8, took: 8}
 	if w >= 76 {
@@ -38,7 +38,7 @@ func columnsOf(w int) (c talkColumns) {
 	return c
 }
 
-// talkHead names the two sides.
+// talkHead draws the names of the two sides.
 func talkHead(c talkColumns, client, server string, w int) cells.Line {
 	line := cells.Line{cells.Blank(2)}
 	if c.time > 0 {
@@ -58,15 +58,15 @@ func talkHead(c talkColumns, client, server string, w int) cells.Line {
 	return line.To(w)
 }
 
-// An arrow is a line of a block; reply is the response on the same line.
+// An arrow is a line of a block. reply is the response on the same line, or nil.
 type arrow struct {
 	view.Line
 	reply *view.Line
 	more  int
 }
 
-// blockLines are the arrows of a block as they are drawn: a request and a response that directly
-// follows it share a line, and of many lines the middle is folded.
+// blockLines returns the arrows of a block. A request and the response directly after it share a
+// line. The middle of a long block is folded.
 func blockLines(r *view.Row, lines []view.Line, open bool, c talkColumns) (arrows []arrow) {
 	if len(lines) == 0 {
 		dir := r.Dir
@@ -87,8 +87,7 @@ func blockLines(r *view.Row, lines []view.Line, open bool, c talkColumns) (arrow
 	return arrows
 }
 
-// talkLine draws one arrow. The first line of a block has the time, how long it took and the
-// bar.
+// talkLine draws one arrow. The first line of a block also has the time, the duration and the bar.
 func talkLine(clock screenClock, r *view.Row, a arrow, i int, c talkColumns, whole float64) (line cells.Line) {
 	role, mark := stateMark(r)
 	if i > 0 {
@@ -157,7 +156,7 @@ func arrowLine(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line
 	return cells.Line{cells.Fit(role, "    "+text, width)}
 }
 
-// leader writes a text with an arrow behind it that leads to the server.
+// leader draws a text followed by an arrow to the server.
 func leader(text string, width int, role cells.Role, arrow bool) cells.Line {
 	head := cells.Of(role, text)
 	if head.Width() > width-4 {
@@ -166,7 +165,7 @@ func leader(text string, width int, role cells.Role, arrow bool) cells.Line {
 	return append(head, cells.Blank(1), cells.Text(cells.Faint, strings.Repeat("─", width-head.Width()-2)+"▶"))
 }
 
-// levelRole is how a line of a block is drawn.
+// levelRole returns the role in which a line of a block is drawn.
 func levelRole(level, kind string) cells.Role {
 	if level == "error" {
 		return cells.Bad

@@ -12,10 +12,10 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// mostTree is how many lines of a value are drawn.
-const mostTree = 5000
+// maxTree limits the lines of a drawn value.
+const maxTree = 5000
 
-// bodyLines show a body: a tree of JSON that folds, or its text as it crossed.
+// bodyLines returns a body as a foldable tree of JSON, or as text.
 func bodyLines(d *detail, b *view.Body, w int) []fact {
 	if b == nil {
 		return nil
@@ -28,7 +28,7 @@ func bodyLines(d *detail, b *view.Body, w int) []fact {
 	return t.lines
 }
 
-// schemaLines show a schema, folded until the user opens it.
+// schemaLines returns a schema, folded until the user opens it.
 func schemaLines(d *detail, name string, schema json.RawMessage, w int) []fact {
 	if len(schema) == 0 || jsonraw.Valid(schema) != nil {
 		return nil
@@ -42,7 +42,7 @@ func schemaLines(d *detail, name string, schema json.RawMessage, w int) []fact {
 	return append([]fact{{}}, t.lines...)
 }
 
-// A tree writes a JSON value as lines.
+// A tree collects the lines of a JSON value.
 type tree struct {
 	folds map[string]bool
 	width int
@@ -50,7 +50,7 @@ type tree struct {
 }
 
 func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
-	if len(t.lines) > mostTree || depth > 200 {
+	if len(t.lines) > maxTree || depth > 200 {
 		return
 	}
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
@@ -99,7 +99,7 @@ func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n in
 	}
 }
 
-// text writes a string: a long one, or one of many lines, below its name.
+// text adds a string, below its name if it is long or has several lines.
 func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
 	text, _ := jsonraw.Text(raw)
 	if !strings.Contains(text, "\n") && head.Width()+term.Width(text)+2 <= t.width {
@@ -124,7 +124,7 @@ func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
 	}
 }
 
-// base64Size is how many bytes a long text in base64 has, 0 for other texts.
+// base64Size returns the number of bytes that a long base64 text encodes, or 0 for other texts.
 func base64Size(text string) int {
 	if len(text) < 400 || strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '/' || r == '=' || r == '-' || r == '_')

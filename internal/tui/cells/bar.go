@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// marks are the patterns of the phases of a waterfall: they differ without colours too.
+// marks maps the phases of a waterfall to their patterns, which differ even without colours.
 var marks = map[string]struct {
 	mark string
 	role Role
@@ -13,13 +13,13 @@ var marks = map[string]struct {
 	"events": {"█", Accent}, "read": {"█", Accent}, "person": {"?", Warn}, "held": {"‖", Bad},
 }
 
-// A Part is a piece of a bar: a phase, and how many units it takes.
+// A Part is a piece of a bar: a phase and its size.
 type Part struct {
 	Name string
 	Size float64
 }
 
-// Mark is the pattern of a phase.
+// Mark returns the pattern of a phase.
 func Mark(phase string) Span {
 	m, ok := marks[phase]
 	if !ok {
@@ -28,7 +28,7 @@ func Mark(phase string) Span {
 	return Span{m.mark, m.role}
 }
 
-// Bar draws parts in width columns, where all of it stands for whole units.
+// Bar draws parts in width columns. A full bar represents whole units.
 func Bar(parts []Part, whole float64, width int) (line Line) {
 	if whole <= 0 || width <= 0 {
 		return Line{Blank(width)}

@@ -8,33 +8,33 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// A Span is sanitized text of one role.
+// A Span is sanitized text with a role.
 type Span struct {
 	text string
 	role Role
 }
 
-// A Line is one line of the screen, or of a part of it.
+// A Line is one line of the screen or of a pane.
 type Line []Span
 
-// Text sanitizes a text and makes a Span of it.
+// Text sanitizes a text and returns it as a Span.
 func Text(r Role, text string) Span { return Span{term.Line(text), r} }
 
-// Of is a Line of one Span.
+// Of returns a Line of one Span.
 func Of(r Role, text string) Line { return Line{Text(r, text)} }
 
-// Blank is a Span of n blanks.
+// Blank returns a Span of n blanks.
 func Blank(n int) Span { return Span{text: strings.Repeat(" ", max(n, 0))} }
 
-// Rule is a horizontal line of n columns.
+// Rule returns a horizontal line of n columns.
 func Rule(n int) Span { return Span{strings.Repeat("─", max(n, 0)), Faint} }
 
-// Fit is a text in exactly width columns: cut with a mark, or filled.
+// Fit returns a text in exactly width columns, cut with "…" or padded.
 func Fit(r Role, text string, width int) Span {
 	return Span{fit(term.Line(text), width), r}
 }
 
-// Right is Fit with the text at the right.
+// Right returns a text in exactly width columns, aligned to the right.
 func Right(r Role, text string, width int) Span {
 	text = term.Line(text)
 	if w := term.Width(text); w < width {
@@ -53,7 +53,7 @@ func fit(text string, width int) string {
 	return term.Pad(text, width)
 }
 
-// Width is how many columns a line takes.
+// Width returns the width of a line in columns.
 func (l Line) Width() (n int) {
 	for _, s := range l {
 		n += term.Width(s.text)
@@ -61,7 +61,7 @@ func (l Line) Width() (n int) {
 	return n
 }
 
-// String is the text of a line without styles.
+// String returns the text of a line without styles.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -70,7 +70,7 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Role returns a line with all of it in another role.
+// Role returns a copy of the line with all its text in another role.
 func (l Line) Role(r Role) Line {
 	out := make(Line, len(l))
 	for i, s := range l {
@@ -79,7 +79,7 @@ func (l Line) Role(r Role) Line {
 	return out
 }
 
-// To makes a line exactly width columns wide.
+// To returns the line in exactly width columns.
 func (l Line) To(width int) Line {
 	used := 0
 	for i, s := range l {
@@ -96,7 +96,7 @@ func (l Line) To(width int) Line {
 	return append(append(Line{}, l...), Blank(width-used))
 }
 
-// Between puts left and right at the ends of width columns; the right gives way.
+// Between puts left and right at the ends of width columns. Without room for both it drops right.
 func Between(left, right Line, width int) Line {
 	l := left.Width()
 	r := right.Width()
@@ -121,14 +121,14 @@ func (l Line) Write(b *strings.Builder, p Palette, selected bool) {
 	}
 }
 
-// Wrap breaks a text into lines of at most width columns; line ends in it stay, tabs are four
-// blanks.
+// Wrap breaks a text into lines of at most width columns. It keeps line ends, and replaces tabs by
+// four blanks.
 func Wrap(r Role, text string, width int) (lines []Line) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    ")
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		part = term.Line(part)
 		for _, words := range term.WrapWords(part, max(width, 8)) {
-			lines = append(lines, hard(r, words, max(width, 8))...)
+			lines = append(lines, breakWord(r, words, max(width, 8))...)
 		}
 		if part == "" {
 			lines = append(lines, Line{})
@@ -137,8 +137,8 @@ func Wrap(r Role, text string, width int) (lines []Line) {
 	return lines
 }
 
-// hard breaks a word that is wider than a line.
-func hard(r Role, text string, width int) (lines []Line) {
+// breakWord breaks a word that is wider than a line.
+func breakWord(r Role, text string, width int) (lines []Line) {
 	for term.Width(text) > width {
 		head := term.Truncate(text, width)
 		if head == "" {
@@ -150,5 +150,5 @@ func hard(r Role, text string, width int) (lines []Line) {
 	return append(lines, Line{{text, r}})
 }
 
-// RightSpan is a Span at the right of width columns.
+// RightSpan aligns a Span to the right in width columns.
 func RightSpan(s Span, width int) Span { return Right(s.role, s.text, width) }

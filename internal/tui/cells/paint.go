@@ -1,12 +1,12 @@
-// Package paint holds the styles of the terminal view: roles of text, each with its SGR
-// parameters. Only the terminal's own sixteen colours are used, so that the user's palette
-// decides; no state is shown by colour alone.
 package cells
 
-// A Role says what a text is, and so how it is drawn.
+// The styles use only the sixteen colours of the terminal, so that the user's palette applies. No
+// state is shown by colour alone.
+
+// A Role is the meaning of a text, which determines its style.
 type Role int
 
-// The roles. Alarm is the bar of what waits for the user.
+// The roles. Alarm is for the bar of questions and held messages.
 const (
 	Plain Role = iota
 	Strong
@@ -19,11 +19,11 @@ const (
 	Alarm
 )
 
-// A Palette gives the SGR parameters of roles. The zero Palette has no colours.
+// A Palette maps roles to SGR parameters. The zero Palette has no colours.
 type Palette struct {
 	Color bool
-	// Shade is the background of the selected line as SGR parameters, where the background
-	// of the terminal is known; "" is reverse video.
+	// Shade is the background of the selected line as SGR parameters. It is empty, for reverse
+	// video, if the background of the terminal is unknown.
 	Shade string
 }
 
@@ -51,7 +51,8 @@ func (p Palette) For(dark bool) Palette {
 	return p
 }
 
-// SGR returns the parameters of a role, "" for none; selected is set in the selected line.
+// SGR returns the SGR parameters of a role, "" for none. selected is true for text in the selected
+// line.
 func (p Palette) SGR(r Role, selected bool) string {
 	table := plain[:]
 	if p.Color {

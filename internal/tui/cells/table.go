@@ -4,19 +4,19 @@ import (
 	"cmp"
 )
 
-// A Column of a table. Drop says which columns go first where there is no room: those with
-// the greatest; 0 stays. Flex columns share what is left.
+// A Column is a column of a table. Without room, the columns with the largest Drop are left out
+// first, and those with 0 never. Flex is the column's share of the remaining width.
 type Column struct {
 	Head  string
-	Sort  string // the order that sorts by it, where that has another name than Head
+	Sort  string // the sort order of the column, if its name differs from Head
 	Width int
 	Flex  int
 	Right bool
 	Drop  int
 }
 
-// Widths lays columns out with one gap of two blanks between them; a width of 0 leaves a
-// column out.
+// Widths returns the widths of columns that are two blanks apart. A width of 0 means that a column
+// is left out.
 func Widths(columns []Column, width int) []int {
 	widths := make([]int, len(columns))
 	used := 0
@@ -47,16 +47,16 @@ func Widths(columns []Column, width int) []int {
 	for i, c := range columns {
 		if widths[i] > 0 && c.Flex > 0 {
 			more := left * c.Flex / shares
-			widths[i] = widths[i] + more
-			left = left - more
-			shares = shares - c.Flex
+			widths[i] += more
+			left -= more
+			shares -= c.Flex
 		}
 	}
 	return widths
 }
 
-// Head is the line of the names of columns; sort is the name of the sorted one, with "-" before
-// it from the greatest.
+// Head returns the line of column names. sort is the name of the sorted column, with "-" before it
+// for descending order.
 func Head(columns []Column, widths []int, sort string) Line {
 	return Row(columns, widths, func(i, _ int) Line {
 		head := columns[i].Head
@@ -72,7 +72,7 @@ func Head(columns []Column, widths []int, sort string) Line {
 	})
 }
 
-// Row is a line of cells, each fitted into its column.
+// Row returns a line of cells, each fitted into its column.
 func Row(columns []Column, widths []int, cell func(i, width int) Line) (line Line) {
 	for i, w := range widths {
 		if w == 0 {
