@@ -24,51 +24,53 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ActorOptions say what an Actor works with.
+// ActorOptions configures an Actor.
 type ActorOptions struct {
 	Factory *cmdutil.Factory
-	// Reader is what the views read.
+	// Reader is the source of the views.
 	Reader view.Reader
-	// Open opens the capture of a key anew. The Actor closes it.
+	// Open opens the current capture of a key. The Actor closes it.
 	Open func(key live.Key) (*rows.Capture, error)
-	// Marks keeps marks; a *live.Store does.
+	// Marks stores marks; *live.Store implements it.
 	Marks interface {
 		Mark(key live.Key, set bool, note string) error
 	}
-	// Powers are what the user allowed.
+	// Powers are the actions that the user allowed.
 	Powers view.Powers
-	// Exec allows starting the commands of servers that are configured or remembered.
+	// Exec allows the Actor to start the commands of configured or remembered servers.
 	Exec bool
-	// Elsewhere is set where what is sent is recorded, but not shown by the views.
+	// Elsewhere is true if the views do not show the recordings of sent requests.
 	Elsewhere bool
-	// Changed is called when something has changed that the recordings do not show.
+	// Changed is called after changes that the recordings do not show.
 	Changed func()
 }
 
-// An Actor is a view.Actor: it sends requests, answers questions, holds messages of others, and exports recorded
-// exchanges. Several goroutines may use it.
+// An Actor is a view.Actor. It sends requests, answers questions, holds messages of taps and
+// proxies, and exports recorded exchanges. Several goroutines may use it.
 type Actor struct {
 	ActorOptions
 	ctx  context.Context
 	stop context.CancelFunc
-	// own is the connection to the server that the view has started; nil if there is none, or it has not answered yet.
+	// own is the connection to the server that the view started, or nil. Start sets it when the
+	// server has answered.
 	own  atomic.Pointer[connect.Conn]
 	user *user
-	// reading guards the recording of the server that the view has started.
+	// reading is locked while the recording of the view's own server is read.
 	reading sync.Mutex
 
 	// mu guards the fields below.
 	mu sync.Mutex
-	// questions wait for the user's answer; asked counts all that were asked.
+	// questions wait for the user's answer.
 	questions []*asking
-	asked     int
-	// peers are all taps and proxies that run; nil before messages are held.
+	// asked counts the questions so far.
+	asked int
+	// peers are the running taps and proxies; nil before the first Intercept.
 	peers *control.Group
-	// toConfirm are the consents that were asked for last, given those that the user gave, each for a server or a request.
+	// toConfirm has the consents requested last, and given the consents given, by server or request.
 	toConfirm, given map[string]consent
 }
 
-// NewActor makes an Actor. A caller closes it.
+// NewActor returns an Actor. The caller must close it.
 func NewActor(o ActorOptions) *Actor {
 	a := &Actor{ActorOptions: o, toConfirm: map[string]consent{}, given: map[string]consent{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
@@ -76,12 +78,12 @@ func NewActor(o ActorOptions) *Actor {
 	return a
 }
 
-// Start starts the server of a command, whose tools can be tried from then on; the views may run meanwhile.
-// What it is asked is recorded as what the command of f asks.
+// Start starts the server of a command, so that views can call its tools. It may run while the
+// views are shown. Requests to the server are recorded like those of the command of f.
 func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	f := a.Factory.Invocation()
 	f.Record.Many = true
-	a.settle(f)
+	a.detachTerminal(f)
 	c, out := connect.Dial(ctx, &f.Env, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.Good() {
 		c.Close(ctx)
@@ -92,11 +94,11 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	if out.Kind == wire.Signal {
 		return out
 	}
-	return wire.Outcome{} // a server without tools can be looked at
+	return wire.Outcome{} // a server without tools can be inspected too
 }
 
-// Close cancels what is asked and under way, releases what is held, and ends the server that was
-// started.
+// Close cancels questions and running requests, releases held messages, and ends the view's own
+// server.
 func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	a.stop()
 	if g := a.group(); g != nil {
@@ -108,14 +110,14 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// Powers are what the user allowed.
+// Powers returns the actions that the user allowed.
 func (a *Actor) Powers() view.Powers {
 	p := a.ActorOptions.Powers
 	p.Call = p.Call || a.own.Load() != nil
 	return p
 }
 
-// Mark marks a row for an export, with a note.
+// Mark sets or clears the mark and the note of a row.
 func (a *Actor) Mark(key string, mark bool, note string) error {
 	k, ok := live.ParseKey(key)
 	if !ok {
@@ -124,8 +126,8 @@ func (a *Actor) Mark(key string, mark bool, note string) error {
 	return a.Marks.Mark(k, mark, note)
 }
 
-// apart is an invocation of its own, with its own recording. What the user gave for one server is
-// not for others.
+// apart returns a separate invocation with its own recording. It has none of the credentials that
+// the user gave for one server.
 func (a *Actor) apart() *cmdutil.Factory {
 	g := a.Factory.Separate()
 	g.Known = a.Factory.Known
@@ -140,12 +142,13 @@ func (a *Actor) apart() *cmdutil.Factory {
 	g.Auth.TokenFile = ""
 	g.Auth.Account = ""
 	g.Record.Quiet.Store(true)
-	a.settle(g)
+	a.detachTerminal(g)
 	return g
 }
 
-// settle keeps an invocation from the terminal, which is the view's, and has the view ask.
-func (a *Actor) settle(g *cmdutil.Factory) {
+// detachTerminal makes an invocation print nothing, because the view uses the terminal, and ask its
+// questions through the view.
+func (a *Actor) detachTerminal(g *cmdutil.Factory) {
 	g.JSON = false
 	g.Wire = false
 	g.Jq = ""
@@ -162,7 +165,7 @@ func (a *Actor) settle(g *cmdutil.Factory) {
 	}
 }
 
-// row opens the capture of a row anew, as it is now. A caller closes it.
+// row opens the current capture of a row. The caller must close it.
 func (a *Actor) row(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, error) {
 	key, ok := live.ParseKey(text)
 	if !ok {
@@ -182,14 +185,14 @@ func (a *Actor) row(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, 
 	return c, all[i], nil
 }
 
-// within is a context that also ends with the view.
+// within returns a context that also ends with the view.
 func (a *Actor) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(a.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// failed is an outcome as an error for the user.
+// failed converts an outcome to an error for the user.
 func failed(g *cmdutil.Factory, out wire.Outcome) error {
 	out = g.WithoutSecrets(out)
 	text := failure.Headline(out)
@@ -199,12 +202,12 @@ func failed(g *cmdutil.Factory, out wire.Outcome) error {
 	return errors.New(term.Line(text))
 }
 
-// notAllowed is the error for what the user has not allowed.
+// notAllowed returns the error for an action that the user did not allow.
 func notAllowed(power string) error {
 	return fmt.Errorf("not allowed: start mcpc inspect with --allow=%s", power)
 }
 
-// asError is an error of a command as one for the user.
+// asError converts an error of a command to one for the user.
 func asError(g *cmdutil.Factory, err error) error {
 	if ended, ok := errors.AsType[*cmdutil.ExitError](err); ok {
 		return failed(g, ended.Outcome)

@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A user stands for the user of a view, who answers what a server asks. It prints nothing.
+// A user represents the user of a view, who answers the questions of servers. It prints nothing.
 type user struct {
 	host.Quiet
 	a *Actor
@@ -28,7 +28,7 @@ func (u *user) CanAsk() bool { return true }
 
 func (u *user) HintText(hint wire.Hint) string { return u.a.Factory.HintText(hint) }
 
-// Input is the text of an argument: no file is read, and no standard input.
+// Input returns the text of an argument. It reads neither files nor standard input.
 func (u *user) Input(arg string) (raw []byte, from string, err error) {
 	return []byte(arg), arguments.FromArgv, nil
 }
@@ -36,12 +36,12 @@ func (u *user) Input(arg string) (raw []byte, from string, err error) {
 // An asking is a question that waits for the user.
 type asking struct {
 	view.Question
-	// check says what is wrong with an answer.
+	// check returns an error if an answer is invalid; nil accepts every answer.
 	check  func(view.Answer) error
 	answer chan view.Answer
 }
 
-// FillForm has the user fill in a form.
+// FillForm asks the user to fill in a form.
 func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
@@ -68,11 +68,11 @@ func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check
 			},
 		},
 	)
-	return answered(answer)
+	return toClientAnswer(answer)
 }
 
-// answered is an answer of the user as one to a server.
-func answered(is view.Answer) client.Answer {
+// toClientAnswer converts an answer of the user to a response for the server.
+func toClientAnswer(is view.Answer) client.Answer {
 	switch is.Action {
 	case "accept":
 		return client.Answer{Result: question.Accept(is.Content)}
@@ -82,7 +82,7 @@ func answered(is view.Answer) client.Answer {
 	return client.Answer{Result: question.Cancel()}
 }
 
-// VisitPage has the user open a page. The view opens none by itself.
+// VisitPage asks the user to open a page. The view never opens it.
 func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
 	if err != nil {
@@ -95,11 +95,11 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 		},
 	)
 	answer.Content = nil
-	return answered(answer)
+	return toClientAnswer(answer)
 }
 
-// WriteMessage has the user be the model. The content of an answer is a text, or the whole
-// message.
+// WriteMessage asks the user to answer in place of a model. The content of the answer is a text or
+// the whole message.
 func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
 	answer := u.a.ask(
 		ctx,
@@ -125,7 +125,7 @@ func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) c
 	return client.Answer{Result: raw}
 }
 
-// sampled is the message of a model that a user wrote, as a text or whole.
+// sampled returns a model's message from the user's text or whole message.
 func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
 	text, ok := jsonraw.Text(wrote)
 	if !ok {
@@ -134,7 +134,7 @@ func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
 	return question.Message(params, []byte(text))
 }
 
-// ask waits for the user's answer; it is cancelled with the call, or the view.
+// ask waits for the user's answer. The answer is "cancel" if the call or the view ends first.
 func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
 	q.Since = a.Factory.Now()
 	q.answer = make(chan view.Answer, 1)
@@ -145,7 +145,7 @@ func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
 	a.mu.Unlock()
 	a.Changed()
 	defer a.Changed()
-	defer a.take(q.ID)
+	defer a.removeQuestion(q.ID)
 	select {
 	case answer := <-q.answer:
 		return answer
@@ -155,8 +155,8 @@ func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
 	return view.Answer{Action: "cancel"}
 }
 
-// take removes a question; it is nil where that was done before.
-func (a *Actor) take(id string) *asking {
+// removeQuestion removes a question and returns it, or nil if it was already removed.
+func (a *Actor) removeQuestion(id string) *asking {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i := slices.IndexFunc(a.questions, func(q *asking) bool { return q.ID == id })
@@ -168,7 +168,7 @@ func (a *Actor) take(id string) *asking {
 	return q
 }
 
-// Questions are those that wait for an answer, the oldest first.
+// Questions returns the questions that wait for an answer, the oldest first.
 func (a *Actor) Questions() []view.Question {
 	all := append([]view.Question{}, a.heldQuestions()...)
 	a.mu.Lock()
@@ -179,10 +179,11 @@ func (a *Actor) Questions() []view.Question {
 	return all
 }
 
-// errAnswered is the error where a question does not wait any more.
+// errAnswered is returned for a question that no longer waits.
 var errAnswered = errors.New("the question was answered or cancelled")
 
-// Answer answers a question. An answer that does not fit is an error, and the question waits on.
+// Answer answers a question. After an invalid answer it returns an error, and the question still
+// waits.
 func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
 	if !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action) {
 		return errors.New("an answer is accept, decline or cancel, not " + is.Action)
@@ -190,7 +191,7 @@ func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
 	if is.Content != nil && jsonraw.Valid(is.Content) != nil {
 		return errors.New("the answer is not JSON")
 	}
-	if strings.Contains(id, ":") { // of a command that passes messages on
+	if strings.Contains(id, ":") { // a question that a tap or proxy holds
 		return a.answerHeld(ctx, id, is)
 	}
 	a.mu.Lock()
@@ -208,7 +209,7 @@ func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
 			return err
 		}
 	}
-	if a.take(id) == nil {
+	if a.removeQuestion(id) == nil {
 		return errAnswered
 	}
 	q.answer <- is

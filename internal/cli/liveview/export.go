@@ -32,7 +32,7 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	var b short
+	var b limitedText
 	switch form {
 	case "mcpc", "curl", "markdown":
 		err = share.As(g, form, &b, c, []*rows.Row{row})
@@ -44,7 +44,7 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 		} else if err == nil && x != nil {
 			_, err = b.Write(x.Request.Raw)
 		}
-		// It may be pasted into a terminal.
+		// The user may paste the text into a terminal.
 		b.text = sanitize.Bytes(b.text, sanitize.JSON)
 	default:
 		err = errors.New("no such form: " + form)
@@ -55,52 +55,45 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 	return strings.TrimRight(string(b.text), "\n"), nil
 }
 
-// mostCopied is how long a text that is copied may be, in bytes. Tests set a smaller limit.
-var mostCopied = 16 << 20
+// maxCopied limits the bytes of a copied text. Tests set a smaller limit.
+var maxCopied = 16 << 20
 
-// A short is a text that is not too long to be copied.
-type short struct{ text []byte }
+// A limitedText is a writer that keeps at most maxCopied bytes and then fails.
+type limitedText struct{ text []byte }
 
-func (s *short) Write(text []byte) (int, error) {
-	if len(text) > mostCopied-len(s.text) {
+func (s *limitedText) Write(text []byte) (int, error) {
+	if len(text) > maxCopied-len(s.text) {
 		return 0, errors.New("more than 16 MiB, which is too long to be copied: export it")
 	}
 	s.text = append(s.text, text...)
 	return len(text), nil
 }
 
-// A form is one in which exchanges are given away.
+// A form is a file format of exports. as is its name in package share.
 type form struct {
 	name, as, extension, media string
 	bundle                     bool
 }
 
-// A bundle is named so that a double click opens it in a browser.
+// forms are the formats of exports. The extension of a bundle makes a double click open it in a browser.
 var forms = []form{
-	{
-		"bundle",
-		"",
-		".mcpcz.html",
-		"application/octet-stream",
-		true,
-	}, {"html", "", ".html", "text/html", true}, {"har", "har", ".har", "application/json", false},
-	{
-		"markdown",
-		"markdown",
-		".md",
-		"text/markdown",
-		false,
-	}, {"jsonl", "jsonl", ".jsonl", "application/jsonl", false}, {"saved", "mcpc-yaml", ".mcpc.yaml", "application/yaml", false},
+	{"bundle", "", ".mcpcz.html", "application/octet-stream", true},
+	{"html", "", ".html", "text/html", true},
+	{"har", "har", ".har", "application/json", false},
+	{"markdown", "markdown", ".md", "text/markdown", false},
+	{"jsonl", "jsonl", ".jsonl", "application/jsonl", false},
+	{"saved", "mcpc-yaml", ".mcpc.yaml", "application/yaml", false},
 }
 
-// Preview says what an export would have.
+// Preview describes what Export would write.
 func (a *Actor) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
 	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
 		return write(io.Discard)
 	})
 }
 
-// Export writes a file into the current directory, or gives its bytes.
+// Export writes a file into the current directory, or returns its contents if Powers.Files is
+// false.
 func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error) {
 	if !a.ActorOptions.Powers.Export {
 		return view.Exported{}, errors.New("exports are not allowed here")
@@ -127,7 +120,7 @@ func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error
 	})
 }
 
-// fileName is a name for a file by the time.
+// fileName returns a file name made from the current time.
 func (a *Actor) fileName(f form, try int) string {
 	name := "mcpc-" + a.Factory.Now().Format("20060102-150405")
 	if try > 1 {
@@ -136,7 +129,7 @@ func (a *Actor) fileName(f form, try int) string {
 	return name + f.extension
 }
 
-// newFile makes a file that was not there.
+// newFile creates a file under a new name.
 func (a *Actor) newFile(f form) (*os.File, error) {
 	for try := 1; ; try++ {
 		file, err := os.OpenFile(a.fileName(f, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -146,7 +139,7 @@ func (a *Actor) newFile(f form) (*os.File, error) {
 	}
 }
 
-// export copies the exchanges that are meant, and has them written.
+// export copies the selected exchanges into a capture, and calls use with a function that writes them.
 func (a *Actor) export(
 	ctx context.Context,
 	e view.Export,
@@ -158,7 +151,7 @@ func (a *Actor) export(
 	}
 	ctx, done := a.within(ctx)
 	defer done()
-	keys, note, err := a.meant(ctx, e)
+	keys, note, err := a.selectedRows(ctx, e)
 	if err != nil {
 		return out, err
 	}
@@ -167,7 +160,7 @@ func (a *Actor) export(
 		return out, errors.New("no exchange to export")
 	}
 	g := a.apart()
-	c, added, err := a.copied(ctx, g, keys, forms[i].bundle)
+	c, added, err := a.copyRows(ctx, g, keys, forms[i].bundle)
 	if err != nil {
 		return out, asError(g, err)
 	}
@@ -190,7 +183,7 @@ func (a *Actor) export(
 	return out, nil
 }
 
-// exportBundle makes a bundle, which hides more.
+// exportBundle exports as a bundle, which hides more than other forms.
 func exportBundle(
 	ctx context.Context,
 	g *cmdutil.Factory,
@@ -221,8 +214,8 @@ func exportBundle(
 	return use(out, f, b.Write)
 }
 
-// meant are the keys of the rows of an export, and the notes of those that are marked.
-func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
+// selectedRows returns the keys of the rows of an export, and the notes of the marked rows.
+func (a *Actor) selectedRows(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
 	_, err = view.EachRow(ctx, a.Reader, e.Query, func(row view.Row) {
 		key, ok := live.ParseKey(row.Key)
 		if !ok || e.Marked && !row.Mark {
@@ -236,9 +229,9 @@ func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, note
 	return keys, notes, cmp.Or(err, ctx.Err())
 }
 
-// copied is a capture of its own with the exchanges of these keys, and with context those without which
-// they cannot be understood; added is how many these are. A caller closes it.
-func (a *Actor) copied(
+// copyRows copies exchanges into a new capture, which the caller must close. With context it also
+// copies the exchanges needed to understand them; added is their number.
+func (a *Actor) copyRows(
 	ctx context.Context,
 	g *cmdutil.Factory,
 	keys []live.Key,
@@ -256,7 +249,7 @@ func (a *Actor) copied(
 		}
 		var more int
 		more, err = a.copyRun(g, file, rest[:n], context)
-		added = added + more
+		added += more
 		rest = rest[n:]
 	}
 	if err == nil {
@@ -277,11 +270,11 @@ func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, conte
 	}
 	defer c.Close()
 	g.HideIn(c)
-	meant := map[live.Key]bool{}
+	selected := map[live.Key]bool{}
 	for _, k := range keys {
-		meant[k] = true
+		selected[k] = true
 	}
-	all := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !meant[live.KeyOf(r)] })
+	all := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !selected[live.KeyOf(r)] })
 	if context {
 		more := share.WithContext(c, all)
 		added = len(more) - len(all)

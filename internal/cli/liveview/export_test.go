@@ -18,11 +18,11 @@ import (
 
 // A server can answer with more than a clipboard should get, or memory has room for several times.
 func TestCopyIsNotTooLong(t *testing.T) {
-	defer func(bytes int) { mostCopied = bytes }(mostCopied)
-	mostCopied = 64 << 10
+	defer func(bytes int) { maxCopied = bytes }(maxCopied)
+	maxCopied = 64 << 10
 	path := filepath.Join(t.TempDir(), "long.jsonl")
 	text := `{"mcpc-traffic":1,"mcpc":"1","started":"2026-01-02T15:04:05Z","target":"demo","by":"tap"}` + "\n"
-	for i, length := range []int{10, mostCopied} {
+	for i, length := range []int{10, maxCopied} {
 		text += fmt.Sprintf(`{"seq":%d,"time":"2026-01-02T15:04:05Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\",\"params\":{\"x\":\"%s\"}}"}`+"\n",
 			i+1, i, strings.Repeat("<", length))
 	}

@@ -21,14 +21,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Page says how a page is served: on a port, 0 for a free one, with a filter to begin with.
+// A Page configures the web page: its port (0 for a free one) and initial filter.
 type Page struct {
 	Port   int
 	NoOpen bool
 	Filter string
 }
 
-// paged is a View for the page, whose tools say how they are called.
+// A paged is a View for the page. It adds to tools how they are called.
 type paged struct{ *View }
 
 func (p paged) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
@@ -39,7 +39,7 @@ func (p paged) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
 	return tools, err
 }
 
-// Web serves the page until ctx ends, or no page was open for long.
+// Web serves the page until ctx ends, or until no page was open for half an hour.
 func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)))
 	if err != nil {
@@ -66,7 +66,8 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-// serve prints an address that lets one page in, and another one for each Enter at the terminal.
+// serve prints an address that admits one page, and a new one each time Enter is pressed at the
+// terminal.
 func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) error {
 	ctx, stop := context.WithCancel(ctx)
 	var typed sync.WaitGroup
@@ -89,7 +90,7 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 	return s.Serve(ctx)
 }
 
-// print prints a new address of the page and returns it. The one before it ends.
+// print prints a new address of the page and returns it. The previous address becomes invalid.
 func (p Page) print(f *cmdutil.Factory, s *web.Server) (url string) {
 	url = s.URL()
 	if p.Filter != "" {
@@ -99,15 +100,15 @@ func (p Page) print(f *cmdutil.Factory, s *web.Server) (url string) {
 	return url
 }
 
-// open opens the page in a browser; without one the user is told.
+// open opens the page in a browser. If that fails, it asks the user to open it.
 func (p Page) open(f *cmdutil.Factory, url string) {
-	told := func(err error) { f.Note("cannot start a browser (" + err.Error() + "): open the address yourself") }
-	if err := console.Browse(&f.Console, url, told); err != nil {
-		told(err)
+	report := func(err error) { f.Note("cannot start a browser (" + err.Error() + "): open the address yourself") }
+	if err := console.Browse(&f.Console, url, report); err != nil {
+		report(err)
 	}
 }
 
-// Terminal shows the view at the terminal until the user leaves it.
+// Terminal shows the view at the terminal until the user quits.
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
 	o := tui.Options{
 		Reader:  v,
@@ -134,8 +135,8 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 	return nil
 }
 
-// Quieten keeps what f prints from the screen until restore is called, which prints the end of it.
-// Nothing else may use f meanwhile that began before.
+// Quieten keeps the output of f from the screen until restore is called. restore prints the last
+// part of it. No other goroutine may be using f.
 func Quieten(f *cmdutil.Factory) (restore func()) {
 	was := f.Progress
 	kept := &lastBytes{}
@@ -146,14 +147,15 @@ func Quieten(f *cmdutil.Factory) (restore func()) {
 	}
 }
 
-// lastBytes keeps the last lines that are written.
+// A lastBytes is a writer that keeps the last lines.
 type lastBytes struct{ text []byte }
 
-const mostLastBytes = 64 << 10
+// maxLastBytes limits the bytes that a lastBytes keeps.
+const maxLastBytes = 64 << 10
 
 func (l *lastBytes) Write(text []byte) (int, error) {
 	l.text = append(l.text, text...)
-	if over := len(l.text) - mostLastBytes; over > 0 {
+	if over := len(l.text) - maxLastBytes; over > 0 {
 		l.text = l.text[over:]
 		l.text = l.text[bytes.IndexByte(l.text, '\n')+1:]
 	}

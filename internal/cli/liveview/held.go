@@ -16,15 +16,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// group is all taps and proxies that run, nil before messages were held for the first time: who
-// holds none connects to none.
+// group returns the connections to the running taps and proxies, or nil before the first Intercept:
+// views that hold no messages connect to none.
 func (a *Actor) group() *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.peers
 }
 
-// Held are the messages that wait to be released, without their secrets.
+// Held returns the held messages with their secrets hidden.
 func (a *Actor) Held() []view.Held {
 	all := []view.Held{}
 	a.eachHeld(func(h control.Held) {
@@ -64,7 +64,8 @@ func (a *Actor) eachHeld(look func(control.Held)) {
 	}
 }
 
-// heldQuestions are the held requests of servers that a user can answer in the client's place.
+// heldQuestions returns the held requests of servers that the user can answer in place of the
+// client.
 func (a *Actor) heldQuestions() (all []view.Question) {
 	a.eachHeld(func(h control.Held) {
 		if q, ok := a.heldQuestion(h); ok {
@@ -100,7 +101,7 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	return q, true
 }
 
-// answerHeld answers a request in the place of a watched client.
+// answerHeld answers a request in place of a watched client.
 func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error {
 	q := view.Question{}
 	for _, held := range a.heldQuestions() {
@@ -131,7 +132,7 @@ func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error
 	return a.group().Decide(ctx, id, control.Order{Do: "answer", Raw: result})
 }
 
-// Intercepting reports whether messages are held, and the filter of those.
+// Intercepting reports whether messages are held, and returns the filter.
 func (a *Actor) Intercepting() (on bool, filter string) {
 	if g := a.group(); g != nil {
 		return g.Intercepting()
@@ -139,7 +140,7 @@ func (a *Actor) Intercepting() (on bool, filter string) {
 	return false, ""
 }
 
-// Intercept holds the messages that a filter wants.
+// Intercept starts or stops holding messages that match a filter.
 func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 	if !a.ActorOptions.Powers.Intercept {
 		return notAllowed("intercept")
@@ -159,7 +160,7 @@ func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 	return g.Intercept(ctx, on, filter)
 }
 
-// join keeps the group that is the first.
+// join stores the first group and closes any later one. It returns the stored group.
 func (a *Actor) join(g *control.Group) *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,7 +182,7 @@ func (a *Actor) join(g *control.Group) *control.Group {
 	return g
 }
 
-// decide lets a held message go.
+// decide sends an order about a held message.
 func (a *Actor) decide(ctx context.Context, id string, order control.Order) error {
 	g := a.group()
 	if g == nil {
@@ -191,7 +192,7 @@ func (a *Actor) decide(ctx context.Context, id string, order control.Order) erro
 	return g.Decide(ctx, id, order)
 }
 
-// Release lets a message go, edited where text is not "".
+// Release sends a held message, replaced by text unless text is empty.
 func (a *Actor) Release(ctx context.Context, id, text string) error {
 	if len(redact.HiddenIn(text)) > 0 {
 		return errors.New("a secret in it is masked: reveal it before you edit the message")
@@ -202,7 +203,7 @@ func (a *Actor) Release(ctx context.Context, id, text string) error {
 	return a.decide(ctx, id, control.Order{Do: "edit", Raw: []byte(text)})
 }
 
-// Drop lets a message be lost.
+// Drop drops a held message.
 func (a *Actor) Drop(ctx context.Context, id string) error {
 	return a.decide(ctx, id, control.Order{Do: "drop"})
 }

@@ -12,12 +12,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Lines prints each exchange of a filter in a line when it has ended, until ctx ends.
+// Lines prints a line for each finished exchange that matches a filter, until ctx ends.
 func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string) error {
-	const looked = 1000 // of the newest
+	const maxRows = 1000 // the newest
 	printed := map[string]bool{}
 	for seq := uint64(0); ctx.Err() == nil; seq = v.Wait(ctx, seq) {
-		page, err := v.Rows(ctx, view.Query{Filter: filter, From: -looked, Count: looked})
+		page, err := v.Rows(ctx, view.Query{Filter: filter, From: -maxRows, Count: maxRows})
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-// RowLine is an exchange in a line.
+// RowLine describes an exchange in one line.
 func RowLine(r view.Row) string {
 	who := strings.TrimSpace(r.Client + " → " + cmp.Or(r.Server, r.Target))
 	state := r.State

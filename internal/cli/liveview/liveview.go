@@ -1,5 +1,5 @@
-// Package liveview opens what mcpc inspect shows, and what acts on it: the recordings, or one file,
-// as rows that grow.
+// Package liveview opens recordings for the live views of mcpc inspect, and carries out the actions of
+// the views.
 package liveview
 
 import (
@@ -21,29 +21,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options say what to show, and what the user allowed.
+// Options configures a View.
 type Options struct {
-	// Path is a capture, a bundle or an HTTP archive; "" is all that is recorded.
+	// Path is a capture, a bundle or an HTTP archive. If it is empty, the View shows all recordings.
 	Path string
-	// Title names what is shown; "" goes by the Path.
+	// Title names the source. If it is empty, the title is derived from Path.
 	Title string
-	// Hint says what to do while nothing is shown yet.
+	// Hint tells the user what to do while there are no rows.
 	Hint   string
 	Powers view.Powers
-	// Exec allows starting the commands of servers that are configured or remembered.
+	// Exec allows the view to start the commands of configured or remembered servers.
 	Exec bool
 }
 
-// A View is what is shown, and what acts on it. It is a view.Reader.
+// A View has the documents to show and the Actor for actions. It is a view.Reader.
 type View struct {
 	*view.Views
 	Actor *Actor
 	store *live.Store
 }
 
-// Open opens what is to be shown. A caller closes it.
+// Open opens a View. The caller must close it.
 func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
-	debug.SetGCPercent(25) // rows stay in memory as long as the view is open
+	debug.SetGCPercent(25) // saves memory, because the rows stay as long as the view is open
 	judge := &recorded.RowFindings{Live: true}
 	v := &View{}
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
@@ -53,7 +53,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	file := false
 	var out wire.Outcome
 	if o.Path != "" {
-		file, out = opened(f, &how)
+		file, out = checkFile(f, &how)
 		if !out.Good() {
 			return nil, out
 		}
@@ -100,10 +100,10 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	return v, out
 }
 
-// opened opens the file once, so that what is wrong with it is known before anything is shown; file
-// reports that nothing more can come. Of a capture, which may be large, it reads the beginning.
-func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome) {
-	if begins(how.Path) {
+// checkFile opens the file, so that errors are found before the view appears, and reports whether the
+// file cannot grow. It reads only the beginning of a capture, which may be large.
+func checkFile(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome) {
+	if isCapture(how.Path) {
 		if ring, err := f.Env.Ring(); err == nil {
 			how.Indexes = ring.Indexes()
 		}
@@ -125,8 +125,8 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 	return first.Bundled(), out
 }
 
-// begins reports a file that begins as a capture.
-func begins(path string) bool {
+// isCapture reports whether a file begins like a capture.
+func isCapture(path string) bool {
 	c, err := rows.Begin(path)
 	if err != nil {
 		return false
@@ -136,7 +136,7 @@ func begins(path string) bool {
 	return err == nil && len(c.Heads) > 0
 }
 
-// open opens the capture of a key anew, with the rows that came since how.Open opened it.
+// open opens the current capture of a key. It returns view.ErrGone if the recording was deleted.
 func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*rows.Capture, error) {
 	if how.Path != "" {
 		return recorded.OpenFile(f, how.Path)
@@ -150,12 +150,12 @@ func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*rows.C
 	return rows.Open(run.Path)
 }
 
-// FromNow is a filter for what comes from now on.
+// FromNow returns a filter for exchanges from now on.
 func FromNow(f *cmdutil.Factory) string {
 	return "since:" + f.Now().Local().Format("2006-01-02T15:04:05")
 }
 
-// Close ends the view, with what it has started.
+// Close closes the view and ends the server that it started.
 func (v *View) Close(ctx context.Context) wire.Outcome {
 	out := v.Actor.Close(ctx)
 	v.store.Close()

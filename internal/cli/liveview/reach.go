@@ -13,7 +13,8 @@ import (
 	"mcpc/internal/target"
 )
 
-// Describe adds to tools how a shell calls them, and why a view cannot.
+// Describe sets for each tool the shell command that calls it, and the reason why a view cannot
+// call it.
 func (a *Actor) Describe(tools []view.Tool) {
 	g := a.apart()
 	type server struct{ before, after, refused string }
@@ -37,7 +38,8 @@ func (a *Actor) Describe(tools []view.Tool) {
 	}
 }
 
-// reach is the server of a recorded target, as -s has it; "" is the one that the view started.
+// reach returns the server of a recorded target in the form of -s, or "" for the server that the
+// view started. It returns an error if the view may not call the server.
 func (a *Actor) reach(g *cmdutil.Factory, recordedTarget string) (string, error) {
 	if own := a.own.Load(); own != nil && recordedTarget == own.Where {
 		return "", nil
@@ -55,7 +57,7 @@ func (a *Actor) reach(g *cmdutil.Factory, recordedTarget string) (string, error)
 	return "", errors.New("a view starts no recorded command: mcpc inspect -- " + address)
 }
 
-// addressOf is the address in the target of a session, which is "name, URL", or the target.
+// addressOf returns the URL of a session's target "name, URL". It returns other targets unchanged.
 func addressOf(recordedTarget string) string {
 	if _, link, ok := strings.Cut(recordedTarget, ", "); ok && recorded.IsAddress(link) {
 		return link
@@ -63,13 +65,13 @@ func addressOf(recordedTarget string) string {
 	return recordedTarget
 }
 
-// named reports whether -s takes a name, of a session or of a configured server.
+// named reports whether -s accepts a name as a session or a configured server.
 func named(g *cmdutil.Factory, name string) bool {
 	return slices.Contains(g.SessionNames(""), name) || slices.Contains(g.Env.ConfiguredNames(), name)
 }
 
-// reachable reports whether requests may go to a server: one with an address, or one that mcpc
-// knows and that needs no command.
+// reachable reports whether requests may be sent to a server. It must have a complete address, or
+// be known to mcpc; one that needs a command also needs Exec.
 func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
 	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
 		return true

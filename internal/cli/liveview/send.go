@@ -21,16 +21,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A consent is what the user agreed to.
+// A consent is a set of things that the user agreed to.
 type consent int
 
 const (
-	toServer    consent = 1 << iota // requests may go to a server
-	unfitting                       // arguments that the tool's schema does not allow
-	destructive                     // a tool that may change something
+	toServer    consent = 1 << iota // send requests to the server
+	unfitting                       // send arguments that the tool's schema does not allow
+	destructive                     // call a tool that may change something
 )
 
-// agreed is what the user agreed to; confirmed says yes to what was asked last.
+// agreed returns the consents for a server or a request. If confirmed is set, it first adds the
+// consents requested last.
 func (a *Actor) agreed(about string, confirmed bool) consent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -41,7 +42,7 @@ func (a *Actor) agreed(about string, confirmed bool) consent {
 	return a.given[about]
 }
 
-// confirm asks for a consent.
+// confirm requests a consent from the user.
 func (a *Actor) confirm(about string, c consent, text string) view.Sent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,13 +50,13 @@ func (a *Actor) confirm(about string, c consent, text string) view.Sent {
 	return view.Sent{Confirm: text}
 }
 
-// A request is one to send.
+// A request is a request to send.
 type request struct {
-	server string // as -s has it; "" is the one that the view started
+	server string // in the form of -s; "" is the server that the view started
 	method string
-	about  string // its consents
-	resent string // the number of the one that it repeats
-	// do sends it, and tells which consent is missing.
+	about  string // the key of its consents
+	resent string // the number of the request that it repeats
+	// do sends the request. It returns the missing consent if the request was not sent, else 0.
 	do func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent)
 }
 
@@ -96,7 +97,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	return a.send(ctx, g, r, confirmed)
 }
 
-// lacking is the consent without which a call was not sent.
+// lacking returns the consent without which a call was not sent, or 0.
 func lacking(out wire.Outcome, tool bool) consent {
 	if tool && out.Kind == wire.Refused && out.Phase == "arguments" {
 		return destructive
@@ -107,7 +108,7 @@ func lacking(out wire.Outcome, tool bool) consent {
 	return 0
 }
 
-// edited reads a message that the user edited.
+// edited parses a message that the user edited.
 func edited(message json.RawMessage) (method string, params json.RawMessage, err error) {
 	if bad := jsonraw.Valid(message); bad != nil {
 		return "", nil, errors.New("not JSON: " + bad.Error())
@@ -143,8 +144,8 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	return a.send(ctx, g, r, call.Confirmed)
 }
 
-// serverOf is the server of a recorded request, as -s has it. A recording of someone else leads
-// nowhere by itself, and a recorded command is not started.
+// serverOf returns the server of a recorded request in the form of -s. It refuses the servers of a
+// bundle and recorded commands.
 func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
 	if own := a.own.Load(); own != nil && found.Row.Target == own.Where {
 		return "", nil
@@ -159,7 +160,7 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 	return address, nil
 }
 
-// send sends a request, once the user has agreed to all that it needs.
+// send sends a request after the user has given all the consents that it needs.
 func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
 	ctx, done := a.within(ctx)
 	defer done()
@@ -170,7 +171,7 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 	given := a.agreed(about, confirmed)
 	if r.server == "" {
 		out, lacks := r.do(ctx, a.own.Load(), given)
-		return a.sent(a.Factory, r, about, out, lacks)
+		return a.outcomeOf(a.Factory, r, about, out, lacks)
 	}
 	g.Server = r.server
 	g.ServerGiven = true
@@ -181,17 +182,19 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 		out, lacks = r.do(ctx, c, given)
 	}
 	out = connect.Explain(&g.Env, out)
-	s, err := a.sent(g, r, about, out, lacks)
+	s, err := a.outcomeOf(g, r, about, out, lacks)
 	c.Close(ctx)
 	if lacks != 0 {
-		out = wire.Outcome{} // it may be sent yet
+		out = wire.Outcome{} // no failure: the user may still confirm
 	}
 	g.Env.EndRecording(out, out.ExitCode())
 	return s, err
 }
 
-// sent says how a request ended.
-func (a *Actor) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
+// outcomeOf returns the outcome of a request, or the question for a missing consent.
+func (a *Actor) outcomeOf(
+	g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent,
+) (view.Sent, error) {
 	if lacks != 0 {
 		question, _ := strings.CutSuffix(g.WithoutSecrets(out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {
