@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// aboutServer reports a notification that is about the server, and not about one request.
+// aboutServer reports whether a notification concerns the server and not a single request.
 func aboutServer(method string) bool {
 	switch method {
 	case "notifications/progress", "notifications/message", "notifications/elicitation/complete":
@@ -15,7 +15,7 @@ func aboutServer(method string) bool {
 	return true
 }
 
-// sendApart sends what the recorded server sent of its own accord.
+// sendApart sends messages that belong to no request, as far as the client can get them.
 func (p *Player) sendApart(all []Unrequested, c mcpserver.Caller) {
 	for _, u := range all {
 		m := u.Message
@@ -32,17 +32,17 @@ func (p *Player) sendApart(all []Unrequested, c mcpserver.Caller) {
 	}
 }
 
-// mostAsked is how many requests a client may leave without an answer: each is waited for.
-const mostAsked = 64
+// maxUnanswered limits the requests that a client may leave unanswered: a goroutine waits for each answer.
+const maxUnanswered = 64
 
-// askApart makes a request that belongs to none of the client's, where the client can answer it.
+// askApart sends a request that belongs to no request of the client, if the client can answer it.
 func (p *Player) askApart(u Unrequested, s *mcpserver.Session) {
 	m := u.Message
 	if name := bridge.ClientCapability(m.Method); name != "" && !s.Caller().Declares(name) {
 		p.tally.once("not played: " + shown(m.Method) + ": the client does not declare " + name)
 		return
 	}
-	if s.Unanswered() >= mostAsked {
+	if s.Unanswered() >= maxUnanswered {
 		p.tally.once("not played: " + shown(m.Method) + ": the client leaves too many requests without an answer")
 		return
 	}
@@ -58,7 +58,7 @@ func (p *Player) askApart(u Unrequested, s *mcpserver.Session) {
 	p.compareLater(s.Caller(), "after "+p.library.place(u.After), a, answer)
 }
 
-// compareLater compares an answer that nothing waits for, when it comes.
+// compareLater waits for an answer and compares it with the recorded one.
 func (p *Player) compareLater(c mcpserver.Caller, where string, a *ask, answer <-chan *wire.Message) {
 	select {
 	case got := <-answer:

@@ -16,22 +16,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// How a well-behaved server answers, for everything that a script leaves alone.
-// The revisions stand here as data that a script names, newest first.
+// revisions are the protocol revisions that a script can name, newest first.
 var revisions = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// alone reports whether every request of the revision stands alone.
-func alone(revision string) bool { return revision >= revisions[0] }
+// isStateless reports whether the revision has no sessions: each request is complete in itself.
+func isStateless(revision string) bool { return revision >= revisions[0] }
 
-// An answer is what a well-behaved server says to one request.
+// An answer is the response of a correct server to one message.
 type answer struct {
 	message []byte
 	status  int
-	// session is set on the answer that opens one.
+	// session is the Mcp-Session-Id, set on the response to initialize only.
 	session string
 }
 
-// wellBehaved answers m as a server of the script's revisions.
+// wellBehaved returns the answer of a correct server that supports the script's revisions.
 func (s *Script) wellBehaved(m *wire.Message) answer {
 	if m.Kind != wire.Request {
 		return answer{status: 202}
@@ -44,30 +43,34 @@ func (s *Script) wellBehaved(m *wire.Message) answer {
 	case "ping":
 		return s.result(m, `{}`)
 	case "tools/list":
-		return s.result(m, `{"tools":`+string(jsonraw.List(s.Tools))+s.newest(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)+`}`)
+		newest := s.newest(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)
+		return s.result(m, `{"tools":`+string(jsonraw.List(s.Tools))+newest+`}`)
 	case "tools/call":
-		return s.called(m)
+		return s.call(m)
 	}
 	return s.refuse(m, -32601, "Method not found", "")
 }
 
-// modern reports a script that speaks a revision in which every request stands alone.
-func (s *Script) modern() bool { return slices.ContainsFunc(s.Speaks, alone) }
+// modern reports whether the script supports a revision without sessions.
+func (s *Script) modern() bool { return slices.ContainsFunc(s.Speaks, isStateless) }
 
+// discover answers server/discover.
 func (s *Script) discover(m *wire.Message) answer {
 	if !s.modern() {
 		return s.refuse(m, -32601, "Method not found", "")
 	}
 	versions, _ := json.Marshal(s.Speaks)
 	return s.result(m, `{"supportedVersions":`+string(versions)+`,"capabilities":`+string(s.Capabilities)+`,`+
-		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1"}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
+		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1"}},`+
+		`"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
 }
 
+// initialize answers initialize with the requested revision, or with the oldest supported one.
 func (s *Script) initialize(m *wire.Message) answer {
 	revision := ""
 	params, _ := jsonraw.Object(m.Params)
 	for _, ours := range s.Speaks {
-		if !alone(ours) && (revision == "" || ours == params.Text("protocolVersion")) {
+		if !isStateless(ours) && (revision == "" || ours == params.Text("protocolVersion")) {
 			revision = ours
 		}
 	}
@@ -75,24 +78,27 @@ func (s *Script) initialize(m *wire.Message) answer {
 		supported, _ := json.Marshal(s.Speaks)
 		return s.refuse(m, -32022, "Unsupported protocol version", `{"supported":`+string(supported)+`}`)
 	}
-	a := s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"mock","version":"1"}}`, revision, s.Capabilities))
+	a := s.result(m, fmt.Sprintf(
+		`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"mock","version":"1"}}`, revision, s.Capabilities))
 	a.session = s.Session
 	return a
 }
 
-// called answers any tool with the arguments it got.
-func (s *Script) called(m *wire.Message) answer {
+// call answers a call of a known tool with a text of its arguments.
+func (s *Script) call(m *wire.Message) answer {
 	params, _ := jsonraw.Object(m.Params)
 	name := params.Text("name")
 	for _, raw := range s.Tools {
 		if tool, bad := mcp.ParseTool(raw); bad == nil && tool.Name == name {
-			return s.result(m, `{"content":[{"type":"text","text":`+string(jsonraw.Quote(string(params.Value("arguments"))))+`}]`+s.newest(`,"resultType":"complete"`)+`}`)
+			text := string(jsonraw.Quote(string(params.Value("arguments"))))
+			newest := s.newest(`,"resultType":"complete"`)
+			return s.result(m, `{"content":[{"type":"text","text":`+text+`}]`+newest+`}`)
 		}
 	}
 	return s.refuse(m, -32602, "Unknown tool: "+name, "")
 }
 
-// newest gives members that only the newest revision has.
+// newest returns members if the script supports a revision without sessions, else "".
 func (s *Script) newest(members string) string {
 	if !s.modern() {
 		return ""
@@ -100,22 +106,23 @@ func (s *Script) newest(members string) string {
 	return members
 }
 
+// result answers a request with a result.
 func (s *Script) result(m *wire.Message, result string) answer {
 	return answer{message: wire.ComposeResult(m.ID, json.RawMessage(result)), status: 200}
 }
 
+// refuse answers a request with an error; data is JSON, or "" for none.
 func (s *Script) refuse(m *wire.Message, code int64, message, data string) answer {
 	status := 200
-	switch {
-	case s.modern() && code == -32601:
-		status = 404
-	case code == -32022:
+	if code == -32022 {
 		status = 400
+	} else if s.modern() && code == -32601 {
+		status = 404
 	}
 	return answer{message: failure(m, code, message, data), status: status}
 }
 
-// failure is the error that answers m; data is JSON, or "" for none.
+// failure returns the error response to m; data is JSON, or "" for none.
 func failure(m *wire.Message, code int64, message, data string) []byte {
 	raw := wire.ComposeError(m.ID, code, message)
 	if data != "" {
@@ -124,9 +131,9 @@ func failure(m *wire.Message, code int64, message, data string) []byte {
 	return raw
 }
 
-// expand puts the parts of a request into a text of the script: $ID, $METHOD,
-// $NAME, $TOKEN and $CURSOR, of its header $VERSION, $PORT (to which it was
-// sent) and ${FIELD}, the values of any field.
+// expand replaces $ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION, $PORT and ${FIELD} in the text of
+// an action by parts of the request. $PORT is the port of its Host field; ${FIELD} is any header
+// field.
 func expand(text string, m *wire.Message, header http.Header) string {
 	if !strings.Contains(text, "$") {
 		return text

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// certificate makes a certificate with the fault that is asked for. It is signed
-// by itself, so that no client knows its authority.
+// certificate returns a self-signed certificate with the named fault. No client trusts it.
 func certificate(fault string) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
@@ -26,11 +25,12 @@ func certificate(fault string) (tls.Certificate, error) {
 		IsCA:         true, BasicConstraintsValid: true,
 	}
 	switch fault {
-	case "self-signed":
+	case "self-signed": // a client does not trust it as it is
 	case "expired":
 		template.NotAfter = time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC)
 	case "wrong-name":
-		template.DNSNames, template.IPAddresses = []string{"elsewhere.example"}, nil
+		template.DNSNames = []string{"elsewhere.example"}
+		template.IPAddresses = nil
 	default:
 		return tls.Certificate{}, fmt.Errorf("unknown fault of a certificate: %q", fault)
 	}

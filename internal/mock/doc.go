@@ -1,8 +1,8 @@
-// Package mock has the servers of mcpc mock: a Script is played to an MCP client over HTTP or stdio, and can make every
-// fault that a server, a proxy or a network makes; a Player plays the server of a recording.
+// Package mock implements the servers of mcpc mock. A Script is played to an MCP client over HTTP
+// or stdio and can produce any fault of a server, a proxy or a network. A Player plays the server
+// of a recording.
 //
-// A script says first what a well-behaved server would do, and then where this
-// one differs:
+// A script first describes a correct server, and then where this server differs:
 //
 //	# the answer to the call is cut in the middle
 //	speaks 2025-11-25
@@ -15,17 +15,18 @@
 //	    send {"jsonrpc":"2.0",
 //	    close
 //
-// What no rule is for is answered as a server of that revision answers it. The
-// words are those of script.go; `mcpc help mock-scripts` lists them. $ID, $METHOD,
-// $NAME, $TOKEN, $CURSOR, $VERSION and $PORT stand for parts of the request,
-// ${Mcp-Name} for any field of its header.
+// A request that no rule matches gets the response of a correct server of that revision. Words in
+// script.go declares the actions; `mcpc help mock-scripts` lists them. In the text of an action,
+// $ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION and $PORT are replaced by parts of the request,
+// and ${Mcp-Name} by that header field; any field name works.
 //
-// A Player finds the recorded exchange that a live request repeats, and plays it, in both eras of the protocol,
-// whichever the recording was made in: notifications, requests of the server and the response come in the recorded
-// order, with the recorded bytes. Where the live client speaks the other era, a request of the server becomes a round
-// of input_required and the other way round, and members of the protocol are added or removed. What has no counterpart
-// is answered with an error and reported once. A recording is hostile: nothing in it is executed or contacted.
+// A Player finds the recorded exchange that a live request repeats and plays it: notifications,
+// requests of the server and the response follow in the recorded order, with the recorded bytes.
+// The client may speak either era of the protocol, whichever era was recorded. Between the eras,
+// the Player turns a request of the server into an input_required round (or a round into requests)
+// and adds or removes members. A request without a counterpart in the client's era is answered with
+// an error and reported once. A recording is untrusted: the Player executes nothing in it and
+// contacts no address in it.
 //
-// This package does not know the client, nor what a client should make of what it gets. It
-// executes nothing but its own script.
+// The package does not import the client.
 package mock

@@ -10,18 +10,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// handshake is how the recorded server introduced itself.
+// A handshake describes how the recorded server introduced itself.
 type handshake struct {
-	// initialize and discover are the newest recorded results, nil where there is none; their
-	// numbers are indexes of exchanges.
-	initialize, discover    json.RawMessage
+	// initialize and discover are the newest recorded results, nil if not recorded.
+	initialize, discover json.RawMessage
+	// initialized and discovered are the indexes of their exchanges.
 	initialized, discovered int
-	capabilities, identity  json.RawMessage
-	instructions            json.RawMessage
-	invented                bool
+	// capabilities, identity and instructions are served to clients of either era.
+	capabilities, identity json.RawMessage
+	instructions           json.RawMessage
+	// invented is set if no handshake was recorded.
+	invented bool
 }
 
-// learn looks at one exchange. The last one counts.
+// learn stores the result of exchange n if it is a handshake. A later one replaces an earlier one.
 func (h *handshake) learn(x Recorded, n int) error {
 	if !mcp.IsOpening(x.Method) || !x.Answered {
 		return nil
@@ -35,22 +37,25 @@ func (h *handshake) learn(x Recorded, n int) error {
 		return nil
 	}
 	if x.Method == "initialize" {
-		h.initialize, h.initialized = result, n
+		h.initialize = result
+		h.initialized = n
 	} else {
-		h.discover, h.discovered = result, n
+		h.discover = result
+		h.discovered = n
 	}
 	return nil
 }
 
-// complete settles what both eras are told. Where no handshake was recorded the capabilities are those of
-// the recorded methods.
+// complete derives what clients of either era are served. If no handshake was recorded, the
+// capabilities follow from the recorded methods.
 func (h *handshake) complete(all []Recorded) {
 	from := h.initialize
 	if from == nil {
 		from = h.discover
 	}
 	members, _ := jsonraw.Object(from)
-	h.capabilities, h.instructions = members.Value("capabilities"), members.Value("instructions")
+	h.capabilities = members.Value("capabilities")
+	h.instructions = members.Value("instructions")
 	h.identity = members.Value("serverInfo")
 	if h.identity == nil {
 		h.identity = jsonraw.First(members.Value("_meta"), bridge.MetaServer)
@@ -69,7 +74,8 @@ func (h *handshake) complete(all []Recorded) {
 	}
 }
 
-// declares reports a capability of the server: "resources" or, of a member, "resources", "subscribe".
+// declares reports whether the server declares a capability ("resources") or a member of one
+// ("resources", "subscribe").
 func (h *handshake) declares(names ...string) bool {
 	value := h.capabilities
 	for _, name := range names {
@@ -78,7 +84,7 @@ func (h *handshake) declares(names ...string) bool {
 	return value != nil && string(value) != "false"
 }
 
-// openLegacy is the result of initialize.
+// openLegacy returns the result of initialize.
 func (p *Player) openLegacy(revision string) json.RawMessage {
 	h := &p.handshake
 	if h.initialize != nil {
@@ -100,9 +106,11 @@ func (p *Player) openLegacy(revision string) json.RawMessage {
 	return b.Bytes()
 }
 
-// openModern is the result of server/discover. The recorded versions stay where all of them are served.
+// openModern returns the result of server/discover. It keeps the recorded versions if all of them
+// are served.
 func (p *Player) openModern() json.RawMessage {
-	h, served := &p.handshake, p.o.Eras.Revisions()
+	h := &p.handshake
+	served := p.o.Eras.Revisions()
 	versions := jsonraw.ListOf(served, func(v string) []byte { return jsonraw.Quote(v) })
 	if h.discover != nil {
 		p.tally.hit(h.discovered)

@@ -22,16 +22,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Request is what a client sent, for counting or showing it.
+// A Request is a request of a client, for counting or showing it.
 type Request struct {
 	Method  string
 	Header  http.Header
 	Message *wire.Message
 }
 
-// HTTP plays a script on a listener until ctx is done. Connections are served by hand, byte
-// by byte, because most faults are below what net/http can send. seen, which may be nil, is
-// called for every request.
+// HTTP plays a script on a listener until ctx is done. It writes to the connections byte by byte,
+// because net/http cannot send most faults. It calls seen, which may be nil, for every request.
 func (s *Script) HTTP(ctx context.Context, l net.Listener, seen func(Request)) error {
 	if s.TLS != "" {
 		certificate, err := certificate(s.TLS)
@@ -56,6 +55,7 @@ func (s *Script) HTTP(ctx context.Context, l net.Listener, seen func(Request)) e
 	}
 }
 
+// An httpServer plays one script over HTTP.
 type httpServer struct {
 	script *Script
 	seen   func(Request)
@@ -63,10 +63,11 @@ type httpServer struct {
 
 	mu     sync.Mutex
 	counts count
-	came   []*wire.Message // in the order in which they came
+	// received holds the messages of all connections in order.
+	received []*wire.Message
 }
 
-// serve answers the requests of one connection, one after the other.
+// serve answers the requests of one connection in order.
 func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -78,12 +79,12 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 	for {
 		req, err := http.ReadRequest(in)
 		if err != nil {
-			misunderstood(conn, err)
+			rejectBytes(conn, err)
 			return
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
-			misunderstood(conn, err)
+			rejectBytes(conn, err)
 			return
 		}
 		m := wire.ParseMessage(body)
@@ -95,13 +96,15 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// answer plays the rule for a request; false ends the connection.
+// answer plays the rule for a request. It reports false if the connection must be closed.
 func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request) bool {
 	if h.seen != nil {
 		h.seen(Request{req.Method, req.Header, x.message})
 	}
-	if reason := loopback.Reject(req.Host, req.Header); reason != "" && strings.HasPrefix(req.RequestURI, "/") { // else it is asked as a proxy
-		return x.respond(http.StatusForbidden, []string{"Content-Type: text/plain; charset=utf-8"}, []byte("mcpc mock: "+reason+"\n"))
+	asProxy := !strings.HasPrefix(req.RequestURI, "/") // an absolute URI addresses a proxy
+	if reason := loopback.Reject(req.Host, req.Header); reason != "" && !asProxy {
+		fields := []string{"Content-Type: text/plain; charset=utf-8"}
+		return x.respond(http.StatusForbidden, fields, []byte("mcpc mock: "+reason+"\n"))
 	}
 	names := []string{x.message.Method, req.Method}
 	if req.Method != http.MethodPost {
@@ -124,7 +127,7 @@ func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request)
 	return x.finish()
 }
 
-// behave answers as a well-behaved server.
+// behave answers like a correct server. It reports false if writing fails.
 func (h *httpServer) behave(x *exchange, req *http.Request) bool {
 	if req.Method != http.MethodPost {
 		status := http.StatusMethodNotAllowed
@@ -144,22 +147,24 @@ func (h *httpServer) behave(x *exchange, req *http.Request) bool {
 	return x.respond(a.status, fields, a.message)
 }
 
-// An exchange is one request being answered.
+// An exchange is one request and the response being written for it.
 type exchange struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	message *wire.Message
 	header  http.Header
-	await   func(ctx context.Context, method string) *wire.Message
-	// status and fields wait until the first byte of the body.
-	status  string
-	fields  []string
-	begun   bool
-	written bool
-	gone    bool
+	// await waits for a later request of the method. It returns nil if ctx ends first.
+	await func(ctx context.Context, method string) *wire.Message
+	// status and fields are written with the first byte of the body.
+	status string
+	fields []string
+	// begun is set once the head is written or skipped.
+	begun bool
+	// gone is set once the connection is reset.
+	gone bool
 }
 
-// play does one action; false ends the connection.
+// play executes one action. It reports false if the connection must be closed.
 func (x *exchange) play(ctx context.Context, a action) bool {
 	rest := expand(a.rest, x.message, x.header)
 	switch a.word {
@@ -213,6 +218,7 @@ func (x *exchange) play(ctx context.Context, a action) bool {
 	return true
 }
 
+// composeError returns the JSON-RPC error for the text CODE MESSAGE [| DATA] of an action.
 func composeError(m *wire.Message, rest string) string {
 	rest, data, _ := strings.Cut(rest, " | ")
 	code, message, _ := strings.Cut(rest, " ")
@@ -220,7 +226,7 @@ func composeError(m *wire.Message, rest string) string {
 	return string(failure(m, n, message, data))
 }
 
-// json writes a body as application/json, or an event where a stream has begun.
+// json writes a body of type application/json, or an event if a stream has begun.
 func (x *exchange) json(text string) bool {
 	if x.begun {
 		return x.write("data: " + text + "\n\n")
@@ -228,6 +234,8 @@ func (x *exchange) json(text string) bool {
 	return x.body("application/json", text)
 }
 
+// body writes a whole body, with its type and length unless the script sets them. A kind of "-"
+// omits the type.
 func (x *exchange) body(kind, body string) bool {
 	if !hasField(x.fields, "content-type") && kind != "-" {
 		x.fields = append(x.fields, "Content-Type: "+kind)
@@ -238,14 +246,16 @@ func (x *exchange) body(kind, body string) bool {
 	return x.write(body)
 }
 
+// hasField reports whether fields contain the field with the lower-case name.
 func hasField(fields []string, name string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { return strings.HasPrefix(strings.ToLower(f), name+":") })
 }
 
-// head writes the status line and the header, once. A rule that begins with
-// bytes and names no status writes no head: its bytes are the whole answer.
+// head writes the status line and the header fields, once. It writes nothing for a rule without
+// status and fields: the bytes of such a rule are the whole response.
 func (x *exchange) head() bool {
-	if x.begun || x.status == "" && len(x.fields) == 0 {
+	bare := x.status == "" && len(x.fields) == 0
+	if x.begun || bare {
 		x.begun = true
 		return true
 	}
@@ -259,15 +269,16 @@ func (x *exchange) head() bool {
 	return err == nil
 }
 
+// write writes the head, if it was not written yet, and text.
 func (x *exchange) write(text string) bool {
 	if !x.head() {
 		return false
 	}
-	x.written = true
 	_, err := io.WriteString(x.conn, text)
 	return err == nil
 }
 
+// repeat writes the text of N BYTES, N times, in blocks of about 64 KiB.
 func (x *exchange) repeat(rest string) bool {
 	times, text, _ := strings.Cut(rest, " ")
 	n, _ := strconv.Atoi(times)
@@ -282,6 +293,7 @@ func (x *exchange) repeat(rest string) bool {
 	return x.write(strings.Repeat(text, n))
 }
 
+// drip writes the text of TIME BYTES byte by byte, with a pause after each byte.
 func (x *exchange) drip(ctx context.Context, rest string) bool {
 	between, text, _ := strings.Cut(rest, " ")
 	text = unescape(text)
@@ -293,14 +305,15 @@ func (x *exchange) drip(ctx context.Context, rest string) bool {
 	return true
 }
 
-// respond is a whole answer of a well-behaved server; the connection stays open.
+// respond writes a whole response with its length. The connection stays open.
 func (x *exchange) respond(status int, fields []string, body []byte) bool {
-	x.status, x.fields = strconv.Itoa(status), append(fields, "Content-Length: "+strconv.Itoa(len(body)))
+	x.status = strconv.Itoa(status)
+	x.fields = append(fields, "Content-Length: "+strconv.Itoa(len(body)))
 	return x.write(string(body))
 }
 
-// finish ends an answer that the script did not end itself. The connection can
-// be used again only where the client can tell where the answer ended.
+// finish ends a response that the script did not end. It reports whether the connection can be
+// reused: the client must be able to see where the response ends.
 func (x *exchange) finish() bool {
 	if !x.begun {
 		if !hasField(x.fields, "content-length") {
@@ -312,7 +325,7 @@ func (x *exchange) finish() bool {
 	return hasField(x.fields, "content-length")
 }
 
-// pause waits, or less if the client leaves.
+// pause waits for d. It reports false if ctx ends first.
 func (x *exchange) pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -322,7 +335,7 @@ func (x *exchange) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reset makes the close a reset: data that was not read, and no lingering.
+// reset closes the connection with a TCP reset instead of an orderly end.
 func (x *exchange) reset() {
 	conn := x.conn
 	if t, ok := conn.(*tls.Conn); ok {
@@ -335,16 +348,19 @@ func (x *exchange) reset() {
 	x.gone = true
 }
 
+// compressed returns the content of src in gzip format, or "" if reading fails.
 func compressed(src io.Reader) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, err := io.Copy(z, src)
-	if err = errors.Join(err, z.Close()); err != nil {
+	err = errors.Join(err, z.Close())
+	if err != nil {
 		return ""
 	}
 	return b.String()
 }
 
+// zeros is an endless reader of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {

@@ -16,46 +16,56 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A library finds the recorded exchange that a live request repeats.
+// A library holds the recorded exchanges and finds the one that a live request repeats.
 type library struct {
 	level match.Level
 	tally *tally
 
-	mu      sync.RWMutex // of what follows, which grows with learn
+	mu      sync.RWMutex // guards the fields below; learn adds to them
 	all     []Recorded
 	index   *match.Index
 	methods map[string]bool
-	// pages are true for those that were recorded, and false where only a cursor leads to one.
-	pages map[pageAt]bool
-	// tasked says of each whether the recorded request asked for a task, as clients do up to 2025-11-25.
+	// pages maps a page of a list to true if it was recorded, and to false if only its cursor was.
+	pages map[listPage]bool
+	// tasked reports for each exchange whether its request asked for a task, as in 2025-11-25.
 	tasked []bool
 }
 
-// add takes in one exchange. The caller holds mu, or is New.
+// add appends one exchange. The caller is NewPlayer, or holds mu.
 func (l *library) add(x Recorded, m *wire.Message) {
 	params, asked := withoutTask(m.Method, m.Params)
 	l.methods[m.Method] = true
 	if cursor := jsonraw.First(params, "cursor"); cursor != nil && mcp.IsServerList(m.Method) {
-		l.pages[pageAt{m.Method, jsonraw.TextOrRaw(cursor)}] = true
+		l.pages[listPage{m.Method, jsonraw.TextOrRaw(cursor)}] = true
 	}
-	l.all, l.tasked = append(l.all, x), append(l.tasked, asked)
+	l.all = append(l.all, x)
+	l.tasked = append(l.tasked, asked)
 	l.index.Add(match.Request{Revision: x.Revision, Method: m.Method, Params: params})
 }
 
-// learn takes in what a real server answered, and gives its number.
+// learn appends the exchange of a live request and a real server's response, and returns its index.
 func (l *library) learn(m, got *wire.Message, revision string) int {
-	x := &wire.Exchange{Request: wire.Frame{Raw: m.Raw, Dir: wire.Sent}, Response: wire.Frame{Raw: got.Raw, Dir: wire.Received}}
+	x := &wire.Exchange{
+		Request:  wire.Frame{Raw: m.Raw, Dir: wire.Sent},
+		Response: wire.Frame{Raw: got.Raw, Dir: wire.Received},
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.all)
 	l.add(Recorded{
-		Number: fmt.Sprintf("passed-%d", n+1), Method: m.Method, Name: match.NameOf(m.Method, m.Params), Revision: revision, Answered: true,
-		Run: math.MaxInt, Request: func() (*wire.Message, error) { return m, nil }, Load: func() (*wire.Exchange, error) { return x, nil },
+		Number:   fmt.Sprintf("passed-%d", n+1),
+		Method:   m.Method,
+		Name:     match.NameOf(m.Method, m.Params),
+		Revision: revision,
+		Answered: true,
+		Run:      math.MaxInt,
+		Request:  func() (*wire.Message, error) { return m, nil },
+		Load:     func() (*wire.Exchange, error) { return x, nil },
 	}, m)
 	return n
 }
 
-// load gives a recorded request to the Index, which does not keep it. The caller holds mu.
+// load returns the recorded request n for the Index, which does not keep it. The caller holds mu.
 func (l *library) load(n int) match.Request {
 	x := l.all[n]
 	m, err := x.Request()
@@ -66,20 +76,21 @@ func (l *library) load(n int) match.Request {
 	return match.Request{Revision: x.Revision, Method: m.Method, Params: params}
 }
 
+// exchange returns the exchange n.
 func (l *library) exchange(n int) Recorded {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.all[n]
 }
 
-// knows reports whether a method was recorded.
+// knows reports whether a request of the method was recorded.
 func (l *library) knows(method string) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.methods[method]
 }
 
-// place names an exchange.
+// place returns how reports name exchange n: "#" and its number, or "the start" if n is negative.
 func (l *library) place(n int) string {
 	if n < 0 {
 		return "the start"
@@ -87,32 +98,37 @@ func (l *library) place(n int) string {
 	return "#" + l.exchange(n).Number
 }
 
-// find gives the exchange that answers a live request, or what is near; -1 is no exchange.
+// find returns the index of the exchange that answers a live request. If no exchange matches, it
+// returns -1 and the nearest candidates.
 func (l *library) find(revision string, m *wire.Message) (n int, near []match.Near) {
 	params, asked := withoutTask(m.Method, m.Params)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	found := l.index.Find(match.Request{Revision: revision, Method: m.Method, Params: params})
 	hits := l.choose(m, found.Hits, asked)
-	switch {
-	case len(hits) > 0:
-		n = l.tally.turn(hits)
+	if len(hits) > 0 {
+		n = l.tally.next(hits)
 		if found.Report.HangsOnHidden() {
 			l.tally.once("#" + l.all[n].Number + " " + shown(m.Method) + ": matched a hidden value of the recording")
 		}
 		return n, nil
-	case len(found.Hits) > 0: // the same request but for a cursor
-		was := jsonraw.First(l.load(found.Hits[0]).Params, "cursor")
-		return -1, []match.Near{{
-			Candidate: found.Hits[0], Distance: 1, Differences: 1,
-			First: match.Difference{Pointer: "/cursor", Was: was, Is: jsonraw.First(m.Params, "cursor"), How: match.Changed},
-		}}
 	}
-	return -1, slices.DeleteFunc(slices.Clone(found.Near), func(n match.Near) bool { return mcp.IsOpening(l.all[n.Candidate].Method) })
+	if len(found.Hits) > 0 { // the requests differ in the cursor only
+		first := match.Difference{
+			Pointer: "/cursor",
+			Was:     jsonraw.First(l.load(found.Hits[0]).Params, "cursor"),
+			Is:      jsonraw.First(m.Params, "cursor"),
+			How:     match.Changed,
+		}
+		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1, First: first}}
+	}
+	opens := func(n match.Near) bool { return mcp.IsOpening(l.all[n.Candidate].Method) }
+	return -1, slices.DeleteFunc(slices.Clone(found.Near), opens)
 }
 
-// choose keeps those of some exchanges that a request can mean, in recorded order: with the same cursor,
-// of a list those of the newest run that has it, and those that were answered where some were.
+// choose reduces the exchanges that match a request to the best ones, in recorded order. For a
+// list, it keeps the exchanges with the same cursor of the newest run that has them. It prefers
+// exchanges with the same wish for a task, and exchanges that were answered.
 func (l *library) choose(m *wire.Message, hits []int, asked bool) []int {
 	hits = slices.Clone(hits)
 	if l.level == match.Loose && len(hits) > 0 {
@@ -137,22 +153,24 @@ func (l *library) choose(m *wire.Message, hits []int, asked bool) []int {
 	return hits
 }
 
-// preferred gives those that are good, or all where none is.
-func preferred(all []int, good func(int) bool) []int {
-	some := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !good(n) })
-	if len(some) == 0 {
+// preferred returns the exchanges that satisfy ok, or all of them if none does.
+func preferred(all []int, ok func(int) bool) []int {
+	selected := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !ok(n) })
+	if len(selected) == 0 {
 		return all
 	}
-	return some
+	return selected
 }
 
-// sum is the same for two recorded requests that ask the same. The caller holds mu.
+// sum returns a checksum of request n that is equal for two requests with the same meaning. The
+// caller holds mu.
 func (l *library) sum(n int) uint64 {
 	r := l.load(n)
 	return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("0"), r.Method, r.Params)).Traits().Asks
 }
 
-// answeredRuns are the runs of the exchanges with hits, by the sums of their requests. The caller holds mu.
+// answeredRuns returns the runs of the exchanges with hits, by the checksums of their requests. The
+// caller holds mu.
 func (l *library) answeredRuns(hits map[int]int) map[uint64]map[int]bool {
 	all := map[uint64]map[int]bool{}
 	for n := range hits {
@@ -165,18 +183,21 @@ func (l *library) answeredRuns(hits map[int]int) map[uint64]map[int]bool {
 	return all
 }
 
-// compare compares a live request with a recorded one.
+// compare compares a live request with recorded request n.
 func (l *library) compare(live match.Request, n int) match.Report {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.index.Compare(live, n)
 }
 
-// nearest describes a candidate, as JSON and as text.
+// nearest describes a candidate as JSON and as text.
 func (l *library) nearest(n match.Near) (json.RawMessage, string) {
 	x := l.exchange(n.Candidate)
-	method, name, pointer := shown(x.Method), l.tally.text(x.Name), l.tally.text(n.First.Pointer)
-	was, is := l.tally.value(n.First.Pointer, n.First.Was), l.tally.value(n.First.Pointer, n.First.Is)
+	method := shown(x.Method)
+	name := l.tally.text(x.Name)
+	pointer := l.tally.text(n.First.Pointer)
+	was := l.tally.value(n.First.Pointer, n.First.Was)
+	is := l.tally.value(n.First.Pointer, n.First.Is)
 	var b jsonraw.Builder
 	b.Text("exchange", x.Number)
 	b.Text("method", method)
@@ -187,12 +208,14 @@ func (l *library) nearest(n match.Near) (json.RawMessage, string) {
 	b.Text("live", is)
 	text := fmt.Sprintf("#%s %s (distance %.3f", x.Number, strings.TrimSpace(method+" "+name), n.Distance)
 	if was != is {
-		text += fmt.Sprintf(", %s: recorded %s, live %s", cmp.Or(pointer, "params"), cmp.Or(was, "nothing"), cmp.Or(is, "nothing"))
+		text += fmt.Sprintf(", %s: recorded %s, live %s",
+			cmp.Or(pointer, "params"), cmp.Or(was, "nothing"), cmp.Or(is, "nothing"))
 	}
 	return b.Bytes(), text + ")"
 }
 
-// roundOf reads the requestState of askInRound.
+// roundOf parses the requestState that askInRound wrote: the index of the exchange and its step. It
+// reports false if state is invalid or names no exchange.
 func (l *library) roundOf(state string) (number, step int, ok bool) {
 	parts := strings.Split(state, ":")
 	if len(parts) != 3 || parts[0] != "mcpc-mock" {

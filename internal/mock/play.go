@@ -15,20 +15,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A play is one exchange that is played for a live request.
+// A play is the playing of one exchange for a live request.
 type play struct {
-	p      *Player
-	c      mcpserver.Caller
-	live   *wire.Message
+	p    *Player
+	c    mcpserver.Caller
+	live *wire.Message
+	// number is the index of the exchange.
 	number int
 	x      Recorded
 	steps  []step
-	after  []Unrequested // what came behind the response
-	task   *task
-	send   func(raw []byte)
+	// after are the messages that followed the response.
+	after []Unrequested
+	// task is the live task that the request is about or makes, or nil.
+	task *task
+	// send sends a message before the response.
+	send func(raw []byte)
 }
 
-// open reads an exchange for a request.
+// open loads exchange n for a live request.
 func (p *Player) open(n int, c mcpserver.Caller, m *wire.Message) (*play, error) {
 	x := p.library.exchange(n)
 	e, err := x.Load()
@@ -37,14 +41,15 @@ func (p *Player) open(n int, c mcpserver.Caller, m *wire.Message) (*play, error)
 	}
 	one := &play{p: p, c: c, live: m, number: n, x: x}
 	if e != nil {
-		one.steps, one.after = withApart(scriptOf(e), p.after[n])
+		one.steps, one.after = withApart(stepsOf(e), p.after[n])
 	}
 	return one, nil
 }
 
+// recordedModern reports whether the exchange was recorded in the modern era.
 func (y *play) recordedModern() bool { return bridge.StandsAlone(y.x.Revision) }
 
-// waits reports whether playing takes longer than writing it down.
+// waits reports whether playing takes time: for pauses, notifications or answers of the client.
 func (y *play) waits() bool {
 	if y.p.o.Pace.Waits() || y.x.Cancelled {
 		return true
@@ -57,11 +62,11 @@ func (y *play) waits() bool {
 	return false
 }
 
-// noteGap is how long at most a client has for a notification before the next message comes, whatever the
-// pace: the SDKs in TypeScript forget progress that they read at once with the response.
+// noteGap is the longest time that a client gets to process a notification before the next message,
+// at any pace. The TypeScript SDKs lose progress that they read together with the response.
 const noteGap = 10 * time.Millisecond
 
-// gap is the pause before a step.
+// gap returns the pause before step i.
 func (y *play) gap(i int) time.Duration {
 	s := y.steps[i]
 	d := y.p.o.Pace.Of(s.wait, s.end != nil)
@@ -71,8 +76,8 @@ func (y *play) gap(i int) time.Duration {
 	return d
 }
 
-// run plays from a step on, and gives the response; nil where the client gave up. A request that was
-// cancelled in the recording is not answered.
+// run plays the steps from an index on and returns the response. It returns nil if the client gave
+// up, or if the request was cancelled in the recording.
 func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 	y.send = send
 	for i := from; i < len(y.steps); i++ {
@@ -104,13 +109,16 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 	return y.fail(-32603, "not answered in the recording", nil)
 }
 
+// fail returns an error response.
 func (y *play) fail(code int64, text string, data json.RawMessage) []byte {
 	return mcpserver.ComposeError(y.live.ID, mcpserver.Failure(code, text, data))
 }
 
-// notify sends a notification with the handles of the live request.
+// notify sends a notification of the recording, with the progress token of the live request. It
+// drops notifications that the client did not ask for.
 func (y *play) notify(s step) {
-	m, params := s.note, s.note.Params
+	m := s.note
+	params := m.Params
 	switch {
 	case m.Method == "notifications/progress":
 		token := jsonraw.First(jsonraw.First(y.live.Params, "_meta"), "progressToken")
@@ -136,21 +144,23 @@ func (y *play) notify(s step) {
 	y.send(y.bound(wire.ComposeNotification(m.Method, params)))
 }
 
-// bound replaces the recorded task's id in a notification by the live one.
+// bound replaces the recorded task's id in a notification by the live id.
 func (y *play) bound(raw []byte) []byte {
 	if y.task == nil {
 		return raw
 	}
 	m := wire.ParseMessage(raw)
-	params, n := y.task.binder.ToIs(match.Comparison{Part: match.Params, Method: m.Method, WasRevision: y.x.Revision}, m.Params)
+	params, n := y.task.binder.ToIs(
+		match.Comparison{Part: match.Params, Method: m.Method, WasRevision: y.x.Revision}, m.Params)
 	if n == 0 {
 		return raw
 	}
 	return wire.ComposeNotification(m.Method, params)
 }
 
-// ask asks what the recorded server asked. It gives the response where that ends the request: a round, or
-// an error for a client that cannot be asked.
+// ask sends the requests of a step and waits for the answers. If that ends the request, it returns
+// true and the response: a round for a stateless client, or an error for a client that cannot
+// answer. A nil response means that the client gave up.
 func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
 	asks := y.askable(s)
 	for _, a := range asks {
@@ -188,16 +198,19 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 	return nil, false
 }
 
-// askable are those of the requests that the play needs. Left out are those that have no counterpart, those that
-// the response did not wait for, and a question for roots that nothing says to belong to the request: servers ask
-// for them once a session, while they answer something else.
-func (y *play) askable(s step) (all []*ask) {
+// askable returns the requests of a step that the client must get. It skips requests without a
+// counterpart in the client's era and requests that the response did not wait for. It also skips
+// roots/list if it only seems to belong to the request: servers send it once a session, during any
+// request.
+func (y *play) askable(s step) []*ask {
+	var all []*ask
 	for _, a := range s.asks {
 		name := bridge.ClientCapability(a.method)
 		apart := name == "roots" && a.guessed
 		unable := apart && !y.c.Declares(name) || y.c.Stateless && (name == "" || a.late || apart)
 		if unable && s.round == nil {
-			y.p.tally.once("#" + y.x.Number + ": " + shown(a.method) + " of the recording is not played: it has no counterpart for this client")
+			y.p.tally.once(fmt.Sprintf("#%s: %s of the recording is not played: it has no counterpart for this client",
+				y.x.Number, shown(a.method)))
 			continue
 		}
 		all = append(all, a)
@@ -205,7 +218,7 @@ func (y *play) askable(s step) (all []*ask) {
 	return all
 }
 
-// unasked answers a client that cannot be asked what the recorded one was.
+// unasked returns the error for a client that cannot answer a recorded request of the server.
 func (y *play) unasked(a *ask, capability string) []byte {
 	y.p.tally.once("#" + y.x.Number + ": " + shown(a.method) + " of the recording has no counterpart for this client")
 	if capability == "" || !y.c.Stateless {
@@ -215,13 +228,15 @@ func (y *play) unasked(a *ask, capability string) []byte {
 	return y.fail(-32021, "the recorded server sent "+a.method, required)
 }
 
-// askInRound gives the result that asks a modern client.
+// askInRound returns the result that asks a stateless client. It reports false if the method allows
+// no round.
 func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	if !mcp.MayRequireInput(y.live.Method) {
-		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + y.p.tally.what(y.live) + " has no counterpart in " + bridge.ModernRevision)
+		y.p.tally.once(fmt.Sprintf("#%s: a request of the server within %s has no counterpart in %s",
+			y.x.Number, y.p.tally.what(y.live), bridge.ModernRevision))
 		return nil, false
 	}
-	// It has all that the next round needs, so that a mock that was started again can go on.
+	// The state has all that the next round needs, so that a restarted mock can continue.
 	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", y.number, at+1))
 	if s.round != nil {
 		return wire.ComposeResult(y.live.ID, jsonraw.With(s.round, "requestState", state)), true
@@ -240,7 +255,8 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	return wire.ComposeResult(y.live.ID, b.Bytes()), true
 }
 
-// resumed compares the answers of a round with the recorded ones; false where the step is none.
+// resumed compares the client's answers in a new round with the recorded ones. It reports false if
+// the step does not ask, or the method differs.
 func (y *play) resumed(step int) bool {
 	if step > len(y.steps) || y.steps[step-1].asks == nil || y.x.Method != y.live.Method {
 		return false
@@ -252,7 +268,8 @@ func (y *play) resumed(step int) bool {
 	return true
 }
 
-// end gives the response.
+// end returns the response m for the live request. If the recorded server made a task, it begins a
+// live one, or returns the task's result to a client without tasks.
 func (y *play) end(m *wire.Message) []byte {
 	if was := madeIn(m.Result); was != "" && y.live.Method == "tools/call" {
 		if !y.takesTasks() {
@@ -273,12 +290,17 @@ func (y *play) end(m *wire.Message) []byte {
 	y.noteLastPage(m.Result)
 	result := bridge.Result(y.c.Stateless, y.recordedModern(), y.live.Method, m.Result)
 	if y.task != nil {
-		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.Revision}, result)
+		result, _ = y.task.binder.ToIs(match.Comparison{
+			Part:        match.Result,
+			Method:      y.live.Method,
+			WasRevision: y.x.Revision,
+			IsRevision:  y.c.Revision,
+		}, result)
 	}
 	return wire.ComposeResult(y.live.ID, result)
 }
 
-// takesTasks reports whether the client knows tasks as the recorded server made them.
+// takesTasks reports whether the client supports tasks as the recorded server made them.
 func (y *play) takesTasks() bool {
 	if y.c.Stateless {
 		return y.recordedModern() && y.c.Declares("extensions", mcp.TasksExtension)

@@ -55,9 +55,11 @@ func recordingOf(frames []wire.Frame) (r Recording) {
 		if strings.Contains(string(x.Request.Raw), bridge.MetaVersion) {
 			revision = bridge.ModernRevision
 		}
-		r.Exchanges = append(r.Exchanges, Recorded{Number: fmt.Sprint(len(r.Exchanges) + 1), Method: m.Method, Revision: revision, Run: x.Request.Conn,
+		r.Exchanges = append(r.Exchanges, Recorded{
+			Number: fmt.Sprint(len(r.Exchanges) + 1), Method: m.Method, Revision: revision, Run: x.Request.Conn,
 			Time: x.Request.Time, Answered: x.Response.Raw != nil, Request: func() (*wire.Message, error) { return m, nil },
-			Load: func() (*wire.Exchange, error) { return x, nil }})
+			Load: func() (*wire.Exchange, error) { return x, nil },
+		})
 	}
 	return r
 }
@@ -82,8 +84,10 @@ func (r *reports) has(part string) bool {
 func player(t testing.TB, r Recording, change func(*PlayerOptions)) (*Player, *reports) {
 	t.Helper()
 	said := &reports{}
-	o := PlayerOptions{Eras: bridge.BothEras, Repeat: InOrder, Report: said.add, Hide: func(s string) string { return s },
-		Now: time.Now, SessionID: func() string { return fmt.Sprintf("session-%d", time.Now().UnixNano()) }}
+	o := PlayerOptions{
+		Eras: bridge.BothEras, Repeat: InOrder, Report: said.add, Hide: func(s string) string { return s },
+		Now: time.Now, SessionID: func() string { return fmt.Sprintf("session-%d", time.Now().UnixNano()) },
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -123,7 +127,7 @@ func exchangeOf(t *testing.T, p *Player, script []wire.Frame) (crossed []wire.Fr
 		outW.Close()
 		done <- err
 	}()
-	var lines = make(chan []byte, 1000)
+	lines := make(chan []byte, 1000)
 	go func() {
 		defer close(lines)
 		b, _ := newLines(outR)
@@ -275,7 +279,7 @@ func TestRecordedRoundsAreRequestsToAClientWithASession(t *testing.T) {
 	}
 }
 
-// What a playback recorded is played as the recording that it came from.
+// What a playback recorded is played as the recording that it was made from.
 func TestARecordingOfAPlaybackPlaysTheSame(t *testing.T) {
 	for name, lines := range map[string]string{"sessions": asking, "rounds": rounds} {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +351,7 @@ func TestMisses(t *testing.T) {
 		t.Errorf("coverage %+v, reported %q", c, said.lines)
 	}
 	p.miss(wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":5,"method":"`+strings.Repeat("x", 180)+`"}`)), nil)
-	if last := said.lines[len(said.lines)-1]; len(last) > mostOfLine+30 {
+	if last := said.lines[len(said.lines)-1]; len(last) > maxLine+30 {
 		t.Errorf("a line of %d bytes", len(last))
 	}
 }
@@ -453,8 +457,10 @@ func TestRootsBesideAnotherQuestion(t *testing.T) {
 		return wire.Frame{Kind: wire.Head, Stream: stream, HTTP: &wire.HTTPHead{Method: method, URL: "http://x/mcp"}}
 	}
 	status := func(stream int) wire.Frame {
-		return wire.Frame{Kind: wire.Head, Dir: wire.Received, Stream: stream, HTTP: &wire.HTTPHead{Status: 200,
-			Fields: []wire.Field{{Name: "Content-Type", Value: "text/event-stream"}}}}
+		return wire.Frame{Kind: wire.Head, Dir: wire.Received, Stream: stream, HTTP: &wire.HTTPHead{
+			Status: 200,
+			Fields: []wire.Field{{Name: "Content-Type", Value: "text/event-stream"}},
+		}}
 	}
 	sent := func(stream int, raw string) wire.Frame { return wire.Frame{Stream: stream, Raw: []byte(raw)} }
 	event := func(stream int, raw string) wire.Frame {
@@ -471,7 +477,7 @@ func TestRootsBesideAnotherQuestion(t *testing.T) {
 	for i := range frames {
 		frames[i].Seq = uint64(i + 1)
 	}
-	steps := scriptOf(wire.Fold(frames)[0])
+	steps := stepsOf(wire.Fold(frames)[0])
 	if len(steps) == 0 || len(steps[0].asks) == 0 {
 		t.Fatalf("got %+v", steps)
 	}
@@ -539,14 +545,14 @@ func TestListsAreThoseOfTheNewestRun(t *testing.T) {
 	< {"id":3,"result":{"tools":[{"name":"new"}]}}`)
 }
 
-// What came before the response and belongs to no request is sent before it.
+// A message that precedes the response and belongs to no request is sent before it.
 func TestApartBeforeTheResponse(t *testing.T) {
 	r := recordingOf(talk(opening + `
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}
 	< {"id":2,"result":{}}`))
-	told := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	listChanged := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
 	request := r.Exchanges[1].Time
-	r.Unrequested = []Unrequested{{After: 1, Time: request.Add(time.Millisecond), Message: told}, {After: 1, Time: request.Add(time.Hour), Message: told}}
+	r.Unrequested = []Unrequested{{After: 1, Time: request.Add(time.Millisecond), Message: listChanged}, {After: 1, Time: request.Add(time.Hour), Message: listChanged}}
 	p, _ := player(t, r, nil)
 	plays(t, p, opening+`
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}
@@ -565,7 +571,7 @@ func TestRequestsThatAClientDoesNotAnswer(t *testing.T) {
 	defer s.End()
 	s.Opened("2025-06-18", []byte(`{"capabilities":{"roots":{}}}`))
 	u := Unrequested{Message: wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))}
-	for i := range mostAsked {
+	for i := range maxUnanswered {
 		_, _ = s.Ask("roots/list", nil)
 		if s.Unanswered() != i+1 {
 			t.Fatal(s.Unanswered())

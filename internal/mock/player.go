@@ -17,65 +17,69 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Recorded is one recorded request of a client with what came back for it.
+// Recorded is one recorded request of a client and the messages that followed for it.
 type Recorded struct {
-	// Number is how a person names the exchange; Name is that of the tool, prompt, URI, task or cursor.
+	// Number is the exchange's number for people. Name is the tool, prompt, URI, task or cursor of
+	// its request.
 	Number, Method, Name string
-	// Revision is that of its connection, "" where it is not known.
+	// Revision is the protocol revision of the connection, "" if unknown.
 	Revision string
-	// Run tells the runs of a recording apart; a larger one is newer.
+	// Run numbers the runs of a recording; a larger number is newer.
 	Run  int
 	Time time.Time
-	// Cancelled is set where the response was no longer awaited, Answered where one came.
+	// Cancelled is set if the client cancelled the request, Answered if a response was recorded.
 	Cancelled, Answered bool
-	// Request gives the message of the request, Load all of the exchange.
+	// Request reads the message of the request, Load the whole exchange.
 	Request func() (*wire.Message, error)
 	Load    func() (*wire.Exchange, error)
 }
 
 // Unrequested is a message of the server that belongs to no request of the client.
 type Unrequested struct {
-	// After is the index of the exchange whose request it followed, -1 where it preceded all of them.
+	// After is the index of the exchange whose request the message followed, -1 if it preceded all
+	// of them.
 	After   int
 	Time    time.Time
 	Message *wire.Message
-	// Answer is the client's to a request of the server; nil elsewhere.
+	// Answer is the client's response if Message is a request, else nil.
 	Answer *wire.Message
 }
 
-// A Recording is what a Player plays, in recorded order.
+// A Recording is the input of a Player, in recorded order.
 type Recording struct {
 	Exchanges   []Recorded
 	Unrequested []Unrequested
 }
 
-// Repeat says which answer a request gets that was recorded several times.
+// Repeat selects the response to a request that was recorded several times.
 type Repeat string
 
-// The ways to repeat: each in its order and then the last one for ever, the last one only, round and round.
+// The values of Repeat: each response in order and then the last one for ever; only the last one; all in a cycle.
 const (
 	InOrder Repeat = "in-order"
 	Last    Repeat = "last"
 	Cycle   Repeat = "cycle"
 )
 
-// PlayerOptions say how a Player plays.
+// PlayerOptions configure a Player.
 type PlayerOptions struct {
 	Eras   bridge.Eras
 	Level  match.Level
 	Repeat Repeat
-	// Nearest answers a request that was not recorded with the nearest one of its method.
+	// Nearest answers a request that was not recorded like the nearest recorded request of its
+	// method.
 	Nearest bool
-	// Pass answers a request that was not recorded: it gives the response of a real server, whose id
-	// does not count, and its revision. It may be nil.
-	Pass func(ctx context.Context, method string, params json.RawMessage) (response *wire.Message, revision string, err error)
+	// Pass sends a request that was not recorded to a real server. It returns the response (its id
+	// is ignored) and the server's revision. It may be nil.
+	Pass func(ctx context.Context, method string, params json.RawMessage) (
+		response *wire.Message, revision string, err error)
 	Pace Pace
-	// Report is told each miss, near miss and request without a counterpart, as one line without
+	// Report receives each miss, near miss and request without a counterpart, as one line without
 	// control characters. Calls do not overlap.
 	Report func(line string)
-	// Hide takes the secrets out of a text.
+	// Hide redacts the secrets in a text.
 	Hide func(text string) string
-	// Now is the clock, SessionID makes a new one.
+	// Now is the clock. SessionID returns a new session id.
 	Now       func() time.Time
 	SessionID func() string
 }
@@ -89,16 +93,33 @@ type Player struct {
 	tasks     *tasks
 	hub       mcpserver.Hub
 	server    *mcpserver.Server
-	after     map[int][]Unrequested
+	// after maps the index of an exchange to the messages that followed it, -1 to those before the
+	// first.
+	after map[int][]Unrequested
 }
 
-// NewPlayer reads through a recording once. The error is that of its file.
+// NewPlayer returns a Player. It reads the whole recording once and returns the error of reading
+// its file.
 func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
-	t := &tally{repeat: o.Repeat, report: o.Report, hide: o.Hide, repeats: map[int]int{}, hits: map[int]int{}, told: map[string]bool{}}
-	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[pageAt]bool{}}
+	t := &tally{
+		repeat:   o.Repeat,
+		report:   o.Report,
+		hide:     o.Hide,
+		repeats:  map[int]int{},
+		hits:     map[int]int{},
+		reported: map[string]bool{},
+	}
+	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[listPage]bool{}}
 	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.load})
-	p := &Player{o: o, library: l, tally: t, tasks: &tasks{library: l, pace: o.Pace, now: o.Now, recorded: map[string][]int{}, live: map[string]*task{}, begun: map[string]int{}},
-		after: map[int][]Unrequested{}}
+	p := &Player{o: o, library: l, tally: t, after: map[int][]Unrequested{}}
+	p.tasks = &tasks{
+		library:  l,
+		pace:     o.Pace,
+		now:      o.Now,
+		recorded: map[string][]int{},
+		live:     map[string]*task{},
+		begun:    map[string]int{},
+	}
 	for _, u := range r.Unrequested {
 		p.after[u.After] = append(p.after[u.After], u)
 	}
@@ -115,8 +136,13 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 			return nil, err
 		}
 	}
-	p.server = mcpserver.New(p, mcpserver.Options{Name: "mcpc mock", Eras: o.Eras, SessionID: o.SessionID, MostSessions: mostSessions,
-		Dropped: func() { t.once("messages were left out: the client does not read its GET stream") }})
+	p.server = mcpserver.New(p, mcpserver.Options{
+		Name:         "mcpc mock",
+		Eras:         o.Eras,
+		SessionID:    o.SessionID,
+		MostSessions: maxSessions,
+		Dropped:      func() { t.once("messages were left out: the client does not read its GET stream") },
+	})
 	p.handshake.complete(l.all)
 	if p.handshake.invented {
 		t.once("no handshake was recorded: the server's capabilities are taken from the recorded methods")
@@ -124,25 +150,25 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 	return p, nil
 }
 
-// mostSessions is how many sessions are kept.
-const mostSessions = 1000
+// maxSessions is the number of sessions that are kept.
+const maxSessions = 1000
 
-// Handler plays over Streamable HTTP, at whatever path it is mounted on, until ctx is done. Only requests
-// from this machine are accepted.
+// Handler returns a handler that plays over Streamable HTTP, at whatever path it is mounted on,
+// until ctx is done. It accepts only requests from this machine.
 func (p *Player) Handler(ctx context.Context) http.Handler { return p.server.Handler(ctx) }
 
-// Stdio plays to one client over a pipe, one message per line, until in ends or ctx is done. The error is that
-// of reading.
+// Stdio plays to one client over a pipe, one message per line, until in ends or ctx is done. It
+// returns the error of reading.
 func (p *Player) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return p.server.Stdio(ctx, in, out)
 }
 
-// what names a request in reports.
+// what returns the method and name of a request for reports.
 func (t *tally) what(m *wire.Message) string {
 	return strings.TrimSpace(t.text(m.Method) + " " + t.text(match.NameOf(m.Method, m.Params)))
 }
 
-// miss counts and reports a request that was not recorded, and gives its error.
+// miss counts and reports a request that was not recorded, and returns its error response.
 func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	items := make([]json.RawMessage, 0, len(near))
 	line := "nothing near"
@@ -153,23 +179,26 @@ func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 			line = "nearest: " + text
 		}
 	}
-	line = p.tally.hide("miss: " + p.tally.what(m) + "; " + line) // before a secret is cut
-	p.tally.missed(jsonraw.Excerpt([]byte(line), mostOfLine))
-	code, text := int64(-32602), "the recording has no such request"
-	if capability := bridge.ServerCapability(m.Method); !p.library.knows(m.Method) && (capability == "" || !p.handshake.declares(capability)) {
-		code, text = -32601, "Method not found"
+	line = p.tally.hide("miss: " + p.tally.what(m) + "; " + line) // redact first: the cut below could split a secret
+	p.tally.missed(jsonraw.Excerpt([]byte(line), maxLine))
+	data := jsonraw.With(nil, "nearest", jsonraw.List(items))
+	failure := mcpserver.Failure(-32602, "the recording has no such request", data)
+	capability := bridge.ServerCapability(m.Method)
+	declared := capability != "" && p.handshake.declares(capability)
+	if !declared && !p.library.knows(m.Method) {
+		failure = mcpserver.Failure(-32601, "Method not found", data)
 	}
-	return mcpserver.ComposeError(m.ID, mcpserver.Failure(code, text, jsonraw.With(nil, "nearest", jsonraw.List(items))))
+	return mcpserver.ComposeError(m.ID, failure)
 }
 
-// A Pace says how long a Player waits before what it sends. Its zero value does not wait.
+// A Pace says how long a Player waits before it sends a message. The zero value does not wait.
 type Pace struct {
-	// Factor is that of the recorded times, Fixed the time before each response.
+	// Factor multiplies the recorded times. Fixed is the time before each response.
 	Factor float64
 	Fixed  time.Duration
 }
 
-// ParsePace reads none, as-recorded, a factor as x0.5, or a time as 200ms.
+// ParsePace parses "none", "as-recorded", a factor such as "x0.5" or a time such as "200ms".
 func ParsePace(text string) (Pace, error) {
 	factor, isFactor := strings.CutPrefix(text, "x")
 	switch {
@@ -192,7 +221,8 @@ func ParsePace(text string) (Pace, error) {
 // Waits reports whether there are any pauses.
 func (p Pace) Waits() bool { return p.Factor > 0 || p.Fixed > 0 }
 
-// Of is the pause before a step that came so long after the message before it.
+// Of returns the pause before a message. recorded is the time since the preceding message in the
+// recording; response says that the message is the response.
 func (p Pace) Of(recorded time.Duration, response bool) time.Duration {
 	if p.Fixed > 0 && response {
 		return p.Fixed

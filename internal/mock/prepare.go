@@ -3,6 +3,7 @@ package mock
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
@@ -11,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Prepare decides how a request is answered. Requests that are prepared in order get recorded answers in
-// order, whatever the order in which they run.
+// Prepare selects the response to a request. Requests get the recorded responses in the order in
+// which they are prepared, whatever the order in which their jobs run.
 func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	switch m.Method {
 	case "initialize":
@@ -33,7 +34,9 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 			}}
 		}
 	}
-	if state := jsonraw.First(m.Params, "requestState"); c.Stateless && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
+	state := jsonraw.First(m.Params, "requestState")
+	resumes := state != nil || jsonraw.First(m.Params, "inputResponses") != nil
+	if c.Stateless && resumes && taskOf(m) == "" {
 		number, step, ok := p.library.roundOf(jsonraw.TextOrRaw(state))
 		if !ok {
 			return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32602, "unknown requestState", nil)))
@@ -47,23 +50,27 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	if n < 0 {
 		return p.unrecorded(c, m, near)
 	}
-	p.noted(c, m)
+	p.applySettings(c, m)
 	return p.playing(n, c, m, 0, nil)
 }
 
-// Notified sends what the recorded server sent of its own accord before the first request.
+// Notified sends the messages that the recorded server sent before the first request, once the
+// client is initialized.
 func (p *Player) Notified(c mcpserver.Caller, m *wire.Message) {
 	if m.Method == "notifications/initialized" {
 		p.sendApart(p.after[-1], c)
 	}
 }
 
-// playing plays an exchange from a step on.
+// playing returns the job that plays exchange n from a step. about is the task of the request, or
+// nil.
 func (p *Player) playing(n int, c mcpserver.Caller, m *wire.Message, from int, about *task) mcpserver.Job {
 	y, err := p.open(n, c, m)
 	if err != nil {
 		p.tally.once("the recording cannot be read any more: " + err.Error())
-		return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, "the recording cannot be read", nil)))
+		return mcpserver.Replying(
+			mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, "the recording cannot be read", nil)),
+		)
 	}
 	if from > 0 && !y.resumed(from) {
 		return p.unrecorded(c, m, nil)
@@ -72,11 +79,14 @@ func (p *Player) playing(n int, c mcpserver.Caller, m *wire.Message, from int, a
 		p.tally.hit(n)
 	}
 	y.task = about
-	return mcpserver.Job{Waits: y.waits(), After: func() { p.sendApart(y.after, c) },
-		Run: func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) }}
+	return mcpserver.Job{
+		Run:   func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) },
+		Waits: y.waits(),
+		After: func() { p.sendApart(y.after, c) },
+	}
 }
 
-// taskRequest answers a request about a task.
+// taskRequest returns the job for a request about a task.
 func (p *Player) taskRequest(c mcpserver.Caller, m *wire.Message, id string) mcpserver.Job {
 	t := p.tasks.task(id)
 	n := -1
@@ -88,15 +98,18 @@ func (p *Player) taskRequest(c mcpserver.Caller, m *wire.Message, id string) mcp
 	}
 	x := p.library.exchange(n)
 	p.tally.learn(m.Raw)
-	if r := p.library.compare(match.Request{Revision: c.Revision, Method: m.Method, Params: m.Params}, n); !r.Same() {
+	r := p.library.compare(match.Request{Revision: c.Revision, Method: m.Method, Params: m.Params}, n)
+	if !r.Same() {
 		d := r.Differences[0]
-		p.tally.differed("#" + x.Number + " " + p.tally.what(m) + " at " + shown(d.Pointer) + ": recorded " + p.tally.value(d.Pointer, d.Was) + ", live " + p.tally.value(d.Pointer, d.Is))
+		p.tally.differed(fmt.Sprintf("#%s %s at %s: recorded %s, live %s",
+			x.Number, p.tally.what(m), shown(d.Pointer),
+			p.tally.value(d.Pointer, d.Was), p.tally.value(d.Pointer, d.Is)))
 	}
 	return p.playing(n, c, m, 0, t)
 }
 
-// noted keeps what the client sets for its session.
-func (p *Player) noted(c mcpserver.Caller, m *wire.Message) {
+// applySettings stores the log level or subscription that a request sets in the client's session.
+func (p *Player) applySettings(c mcpserver.Caller, m *wire.Message) {
 	if c.Session == nil {
 		return
 	}
@@ -108,12 +121,12 @@ func (p *Player) noted(c mcpserver.Caller, m *wire.Message) {
 	}
 }
 
-// unrecorded answers a request that the recording does not have: what has an obvious answer gets it.
+// unrecorded returns the job for a request that was not recorded. It answers requests with an
+// obvious response itself; then the nearest request, a real server or a derived list may answer, if
+// enabled.
 func (p *Player) unrecorded(c mcpserver.Caller, m *wire.Message, near []match.Near) mcpserver.Job {
-	obvious := m.Method == "ping" || m.Method == "logging/setLevel" && p.handshake.declares("logging") ||
-		(m.Method == "resources/subscribe" || m.Method == "resources/unsubscribe") && p.handshake.declares("resources", "subscribe")
-	if obvious && !c.Stateless {
-		p.noted(c, m)
+	if !c.Stateless && p.answersEmpty(m.Method) {
+		p.applySettings(c, m)
 		return mcpserver.Replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 	}
 	p.tally.learn(m.Raw)
@@ -125,15 +138,30 @@ func (p *Player) unrecorded(c mcpserver.Caller, m *wire.Message, near []match.Ne
 	if p.o.Pass != nil {
 		return p.passing(c, m, near)
 	}
-	for _, complete := range []func(mcpserver.Caller, *wire.Message) []byte{p.endOfList, p.listOfSeen} {
-		if list := complete(c, m); list != nil {
-			return mcpserver.Replying(list)
-		}
+	if list := p.endOfList(c, m); list != nil {
+		return mcpserver.Replying(list)
+	}
+	if list := p.listOfSeen(c, m); list != nil {
+		return mcpserver.Replying(list)
 	}
 	return mcpserver.Replying(p.miss(m, near))
 }
 
-// passing asks a real server, and takes its answer in, so that the next time the request hits.
+// answersEmpty reports whether the recorded server would answer the method with an empty result.
+func (p *Player) answersEmpty(method string) bool {
+	switch method {
+	case "ping":
+		return true
+	case "logging/setLevel":
+		return p.handshake.declares("logging")
+	case "resources/subscribe", "resources/unsubscribe":
+		return p.handshake.declares("resources", "subscribe")
+	}
+	return false
+}
+
+// passing returns a job that asks a real server and adds its response to the library, so that the
+// next such request finds it.
 func (p *Player) passing(c mcpserver.Caller, m *wire.Message, near []match.Near) mcpserver.Job {
 	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		got, revision, err := p.o.Pass(ctx, m.Method, bridge.Plain(m.Params))

@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,29 +11,29 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A Script is what a server does, in the order of its rules.
+// A Script describes a server by what it declares and by rules.
 type Script struct {
-	// Speaks are the revisions it admits to; the first is the one it prefers.
+	// Speaks lists the revisions that the server supports, the preferred one first.
 	Speaks []string
-	// Session is the Mcp-Session-Id it gives, "" for none.
+	// Session is the Mcp-Session-Id that the server issues, "" for no session.
 	Session string
-	// Capabilities is what it declares, a JSON object.
+	// Capabilities is the JSON object that the server declares.
 	Capabilities json.RawMessage
-	// Tools are the entries of its tools/list.
+	// Tools are the entries of the tools/list result.
 	Tools []json.RawMessage
-	// TLS names what is wrong with its certificate: "", "good", "expired",
-	// "wrong-name" or "self-signed".
+	// TLS names the fault of the certificate: "good", "expired", "wrong-name" or "self-signed". ""
+	// means plain HTTP.
 	TLS   string
 	rules []*rule
 }
 
-// A rule says what to do when something comes: a JSON-RPC method, an HTTP
-// method, a connection, the start of a stdio server or the end of its input.
+// A rule is a list of actions for an event: a JSON-RPC method, an HTTP method, a connection, the
+// start of a stdio server or the end of its input.
 type rule struct {
-	// on is "tools/call", "GET", "start", "eof" or "*" for every message; "accept"
+	// on names the event: "tools/call", "GET", "start", "eof", or "*" for every message. "accept"
 	// is a connection before its first byte, and before TLS.
 	on string
-	// nth is for which time it counts, from 1; 0 is every time.
+	// nth is the occurrence that the rule applies to, counted from 1; 0 means every occurrence.
 	nth     int
 	actions []action
 	line    int
@@ -46,7 +45,7 @@ type action struct {
 	line       int
 }
 
-// A ScriptError says which line of a script cannot be understood.
+// A ScriptError reports the line of a script that is invalid.
 type ScriptError struct {
 	Line int
 	Text string
@@ -54,14 +53,14 @@ type ScriptError struct {
 
 func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// What a script is played over.
+// The transports that a script is played over.
 const (
 	OverHTTP  = "HTTP"
 	OverStdio = "stdio"
 )
 
-// Words are the actions of a script, each with the one transport that it is for, "" for
-// both, and what it does: the reference that `mcpc help mock-scripts` prints.
+// Words are the actions of a script. Each has its synopsis, the only transport that it works over
+// ("" for both), and a description. `mcpc help mock-scripts` prints them.
 var Words = [][3]string{
 	{"status CODE [REASON]", OverHTTP, "the status line of the response"},
 	{"header NAME: VALUE", OverHTTP, "a header field"},
@@ -91,10 +90,13 @@ var Words = [][3]string{
 	{"pass", "", "respond like a correct server"},
 }
 
-// events are what comes over one transport only, where it is not a message.
-var events = map[string]string{"GET": OverHTTP, "DELETE": OverHTTP, "accept": OverHTTP, "start": OverStdio, "eof": OverStdio}
+// events maps the events that only one transport has to that transport.
+var events = map[string]string{
+	"GET": OverHTTP, "DELETE": OverHTTP, "accept": OverHTTP,
+	"start": OverStdio, "eof": OverStdio,
+}
 
-// actionOver gives the transport that an action is for, "" for both.
+// actionOver returns the only transport of an action, "" for both, and whether the action exists.
 func actionOver(word string) (transport string, known bool) {
 	for _, w := range Words {
 		if name, _, _ := strings.Cut(w[0], " "); name == word {
@@ -104,8 +106,8 @@ func actionOver(word string) (transport string, known bool) {
 	return "", false
 }
 
-// Fits refuses a script with an action that could not be done over a transport. Rules
-// for what never comes there are idle: they may be meant for another time.
+// Fits returns an error if an action of a rule does not work over the transport. It also returns
+// the rules whose event does not exist there: they never run, which is no error.
 func (s *Script) Fits(transport string) (idle []ScriptError, err error) {
 	for _, r := range s.rules {
 		if over := events[r.on]; over != "" && over != transport {
@@ -121,7 +123,7 @@ func (s *Script) Fits(transport string) (idle []ScriptError, err error) {
 	return idle, nil
 }
 
-// Parse reads a script.
+// Parse parses a script. The error is a *ScriptError.
 func Parse(text string) (*Script, error) {
 	s := &Script{Speaks: []string{revisions[0]}}
 	var current *rule
@@ -140,7 +142,7 @@ func Parse(text string) (*Script, error) {
 			current.actions = append(current.actions, action{word, strings.TrimLeft(rest, " "), number})
 			continue
 		}
-		next, err := s.top(word, strings.TrimSpace(rest), number)
+		next, err := s.parseStatement(word, strings.TrimSpace(rest), number)
 		if err != nil {
 			return nil, err
 		}
@@ -152,8 +154,8 @@ func Parse(text string) (*Script, error) {
 	return s, nil
 }
 
-// declare is what a script that does not say it declares: tools, and whatever it
-// answers otherwise than as unknown.
+// declare sets the capabilities of a script that states none: tools, and every family with a rule
+// that does not answer "method not found".
 func (s *Script) declare() {
 	s.Capabilities = json.RawMessage(`{"tools":{}}`)
 	unknown := func(a action) bool { return a.word == "error" && strings.HasPrefix(a.rest, "-32601") }
@@ -170,8 +172,9 @@ func (s *Script) declare() {
 
 var families = []string{"prompts", "resources", "completions", "logging"}
 
-// top reads a line that is not indented; it gives the rule that begins there.
-func (s *Script) top(word, rest string, line int) (*rule, error) {
+// parseStatement parses a line that is not indented. It returns the new rule of an "on" statement,
+// else nil.
+func (s *Script) parseStatement(word, rest string, line int) (*rule, error) {
 	switch word {
 	case "speaks":
 		s.Speaks = strings.Fields(rest)
@@ -192,17 +195,22 @@ func (s *Script) top(word, rest string, line int) (*rule, error) {
 	case "on":
 		return s.addRule(rest, line)
 	default:
-		return nil, &ScriptError{line, fmt.Sprintf("unknown statement %q; use speaks, session, capabilities, tls, tool or on", word)}
+		return nil, &ScriptError{
+			line,
+			fmt.Sprintf("unknown statement %q; use speaks, session, capabilities, tls, tool or on", word),
+		}
 	}
 	return nil, nil
 }
 
-// addTool reads "NAME", "NAME SCHEMA" or a whole tool as JSON.
+// addTool parses "NAME", "NAME SCHEMA" or a whole tool as JSON, and adds the tool.
 func (s *Script) addTool(rest string, line int) error {
 	name, schema, _ := strings.Cut(rest, " ")
 	raw := json.RawMessage(rest)
 	if !strings.HasPrefix(rest, "{") {
-		schema = cmp.Or(schema, `{"type":"object"}`)
+		if schema == "" {
+			schema = `{"type":"object"}`
+		}
 		raw = jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(name)), "inputSchema", json.RawMessage(schema))
 	}
 	if jsonraw.Valid(raw) != nil {
@@ -212,6 +220,7 @@ func (s *Script) addTool(rest string, line int) error {
 	return nil
 }
 
+// addRule parses the event of an "on" statement and adds a rule for it.
 func (s *Script) addRule(rest string, line int) (*rule, error) {
 	r := &rule{line: line}
 	what, nth, counted := strings.Cut(rest, " #")
@@ -230,11 +239,11 @@ func (s *Script) addRule(rest string, line int) (*rule, error) {
 	return r, nil
 }
 
-// A count remembers how often each thing has come.
+// A count maps the name of an event to the number of its occurrences.
 type count map[string]int
 
-// ruleFor finds the rule for something that came now: one for this very time
-// before one for every time, and a named one before "*".
+// ruleFor counts an event under each of its names and returns its rule, or nil. A rule for this
+// occurrence precedes one for every occurrence; a rule with a name precedes "*".
 func (s *Script) ruleFor(seen count, names ...string) *rule {
 	var every *rule
 	for _, name := range names {
@@ -256,8 +265,8 @@ func (s *Script) ruleFor(seen count, names ...string) *rule {
 	return every
 }
 
-// unescape reads the escapes of Go's strings; text that has none that Go knows
-// stays as it is.
+// unescape replaces the escapes of Go string literals. It leaves a backslash that begins no valid
+// escape as it is.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -284,6 +293,7 @@ func unescape(text string) string {
 	return b.String()
 }
 
+// duration parses a time as 50ms; it returns 0 if the text is invalid.
 func duration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {

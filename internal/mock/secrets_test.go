@@ -14,7 +14,7 @@ func TestReportsHaveNoSecrets(t *testing.T) {
 	secrets := &redact.Secrets{}
 	secrets.Learn(known)
 	p, said := player(t, recordingOf(talk(asking)), func(o *PlayerOptions) { o.Hide = secrets.Text })
-	name := strings.Repeat("x", mostShown-10) + known
+	name := strings.Repeat("x", maxShown-10) + known
 	var out strings.Builder
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"tea","arguments":{"cups":1,"password":"pw1"}}}

@@ -15,31 +15,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Process is what a stdio server may do to itself. cmd/mcpc fills it in.
+// Process is the access of a stdio server to its own process. cmd/mcpc fills it in.
 type Process struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Exit ends the process with a status, Kill by a signal's name.
+	// Exit ends the process with a status. Kill ends it with the named signal.
 	Exit func(code int)
 	Kill func(signal string)
-	// IgnoreTerm makes SIGTERM do nothing; Fork leaves a process behind that
-	// holds the standard streams for a while.
+	// IgnoreTerm ignores SIGTERM. Fork leaves a child process that holds the standard streams for
+	// the duration.
 	IgnoreTerm func()
 	Fork       func(time.Duration)
 }
 
-// Stdio plays a script over standard input and output until the input ends.
+// Stdio plays a script over standard input and output until the input ends. It returns the error of
+// reading.
 func (s *Script) Stdio(ctx context.Context, p Process) error {
 	server := &stdioServer{script: s, p: p, counts: count{}}
-	server.happen(ctx, "start")
+	server.fire(ctx, "start")
 	in := bufio.NewReaderSize(p.In, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			server.take(ctx, wire.ParseMessage(bytes.TrimSpace(line)))
+			server.handle(ctx, wire.ParseMessage(bytes.TrimSpace(line)))
 		}
 		if err != nil {
-			server.happen(ctx, "eof")
+			server.fire(ctx, "eof")
 			if server.ignoreEOF {
 				<-ctx.Done()
 			}
@@ -51,6 +52,7 @@ func (s *Script) Stdio(ctx context.Context, p Process) error {
 	}
 }
 
+// A stdioServer plays one script over stdio.
 type stdioServer struct {
 	script    *Script
 	p         Process
@@ -59,24 +61,25 @@ type stdioServer struct {
 	writing   sync.Mutex
 }
 
-// happen plays the rule for something that is not a message.
-func (s *stdioServer) happen(ctx context.Context, what string) {
-	if r := s.rule(what); r != nil {
+// fire plays the rule for an event that is not a message, if there is a rule.
+func (s *stdioServer) fire(ctx context.Context, event string) {
+	if r := s.rule(event); r != nil {
 		s.play(ctx, r, &wire.Message{})
 	}
 }
 
-func (s *stdioServer) rule(what string) *rule {
+// rule returns the first rule for the event, or nil.
+func (s *stdioServer) rule(event string) *rule {
 	for _, r := range s.script.rules {
-		if r.on == what {
+		if r.on == event {
 			return r
 		}
 	}
 	return nil
 }
 
-// take answers one message. A rule may wait while other messages come.
-func (s *stdioServer) take(ctx context.Context, m *wire.Message) {
+// handle answers one message. It may block while a rule waits.
+func (s *stdioServer) handle(ctx context.Context, m *wire.Message) {
 	r := s.script.ruleFor(s.counts, m.Method)
 	if r != nil {
 		s.play(ctx, r, m)
@@ -85,6 +88,7 @@ func (s *stdioServer) take(ctx context.Context, m *wire.Message) {
 	s.behave(m)
 }
 
+// behave answers a message like a correct server.
 func (s *stdioServer) behave(m *wire.Message) {
 	if a := s.script.wellBehaved(m); a.message != nil {
 		s.write(string(a.message) + "\n")
@@ -97,6 +101,7 @@ func (s *stdioServer) write(text string) {
 	_, _ = io.WriteString(s.p.Out, text)
 }
 
+// play executes the actions of a rule for a message.
 func (s *stdioServer) play(ctx context.Context, r *rule, m *wire.Message) {
 	for _, a := range r.actions {
 		if a.word == "pass" {
@@ -107,6 +112,7 @@ func (s *stdioServer) play(ctx context.Context, r *rule, m *wire.Message) {
 	}
 }
 
+// act executes one action.
 func (s *stdioServer) act(ctx context.Context, a action, m *wire.Message) {
 	rest := expand(a.rest, m, nil)
 	switch a.word {
@@ -141,6 +147,7 @@ func (s *stdioServer) act(ctx context.Context, a action, m *wire.Message) {
 	}
 }
 
+// process executes an action on the process itself.
 func (s *stdioServer) process(word, rest string) {
 	switch word {
 	case "exit":

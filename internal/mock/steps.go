@@ -9,45 +9,49 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A step is one thing that the recorded server did for a request: exactly one of note, apart, asks and end is set.
+// A step is one action of the recorded server within an exchange: exactly one of note, apart, asks
+// and end is set.
 type step struct {
-	// wait is how long after the message before it came, of whichever side; at is when.
+	// wait is the time since the preceding message of either side. at is the recorded time.
 	wait time.Duration
 	at   time.Time
-	// note is a notification, guessed where nothing says that it belongs to the request.
+	// note is a notification. guessed is set if it is only assumed to belong to the request.
 	note    *wire.Message
 	guessed bool
-	// apart is a message that belongs to no request, and came before the response.
+	// apart is a message that belongs to no request and preceded the response.
 	apart *Unrequested
-	// asks are requests that the server made at once. round is the result in which it made them, nil
-	// if they were messages of their own.
+	// asks are requests that the server sent together. round is the input_required result that
+	// contained them, nil if they were separate messages.
 	asks  []*ask
 	round json.RawMessage
 	// end is the response.
 	end *wire.Message
 }
 
-// An ask is a request of the server to the client, with the recorded answer: a result, an error, or neither.
+// An ask is a request of the server to the client, with the recorded answer: a result, an error, or
+// neither.
 type ask struct {
 	key, method    string
 	params         json.RawMessage
 	result, failed json.RawMessage
-	// late is set where the response to the client's request did not wait for the answer.
+	// late is set if the server sent the response to the client's request before it had this
+	// answer.
 	late bool
-	// guessed is set if nothing says that it belongs to the client's request.
+	// guessed is set if the request is only assumed to belong to the client's request.
 	guessed bool
 }
 
-// scriptOf makes steps of the messages of an exchange. Retries and their answers are left out.
-func scriptOf(x *wire.Exchange) (steps []step) {
-	s := scriptWriter{byID: map[string]*ask{}, before: x.Request.Time}
+// stepsOf returns the steps of an exchange. It omits retries and their answers.
+func stepsOf(x *wire.Exchange) []step {
+	s := stepWriter{byID: map[string]*ask{}, before: x.Request.Time}
 	ended := x.Response.Raw == nil
 	end := func() {
 		s.add(wire.ParseMessage(x.Response.Raw), x.Response, false, true)
-		ended, s.ended = true, true
+		ended = true
+		s.ended = true
 	}
 	for _, f := range x.Between {
-		if !ended && f.Seq > x.Response.Seq { // what came late
+		if !ended && f.Seq > x.Response.Seq {
 			end()
 		}
 		s.add(wire.ParseMessage(f.Raw), f, x.Guessed(f), false)
@@ -58,36 +62,44 @@ func scriptOf(x *wire.Exchange) (steps []step) {
 	return s.steps
 }
 
-type scriptWriter struct {
+// A stepWriter builds the steps of an exchange from its messages in order.
+type stepWriter struct {
 	steps  []step
 	byID   map[string]*ask
 	before time.Time
-	open   bool // the last step asks, and no answer came yet
-	asked  int
-	ended  bool // the response came
+	// open is set while the last step asks and none of its requests is answered.
+	open  bool
+	asked int
+	// ended is set after the response.
+	ended bool
 }
 
-func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
+// add appends the step for a message. last says that the message is the response.
+func (s *stepWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 	wait := max(0, f.Time.Sub(s.before))
 	s.before = f.Time
 	if f.Dir == wire.Sent {
-		s.answered(m)
+		s.addAnswer(m)
 		return
 	}
 	if s.ended {
 		return
 	}
 	switch {
-	case m.Kind == wire.Notification && m.Method != "notifications/cancelled" && m.Method != "notifications/subscriptions/acknowledged":
+	case m.Kind == wire.Notification && belongsToPlay(m.Method):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, note: m, guessed: guessed})
 		s.open = false
 	case m.Kind == wire.Request:
-		s.asks(m, wait, f.Time, guessed)
+		s.addAsk(m, wait, f.Time, guessed)
 	case m.Kind == wire.Response && wire.AsksForInput(m.Result):
 		asks := []*ask{}
 		members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
 		for _, r := range members {
-			asks = append(asks, &ask{key: r.Name, method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")), params: jsonraw.First(r.Value, "params")})
+			asks = append(asks, &ask{
+				key:    r.Name,
+				method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")),
+				params: jsonraw.First(r.Value, "params"),
+			})
 		}
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asks, round: m.Result})
 		s.open = false
@@ -96,8 +108,13 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 	}
 }
 
-// asks adds a request of the server, to the last step where that still waits for its answers.
-func (s *scriptWriter) asks(m *wire.Message, wait time.Duration, at time.Time, guessed bool) {
+// belongsToPlay reports whether a recorded notification is sent again: mcpserver sends its own acknowledgements.
+func belongsToPlay(method string) bool {
+	return method != "notifications/cancelled" && method != "notifications/subscriptions/acknowledged"
+}
+
+// addAsk adds a request of the server. It joins the last step if that still waits for its answers.
+func (s *stepWriter) addAsk(m *wire.Message, wait time.Duration, at time.Time, guessed bool) {
 	s.asked++
 	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params, guessed: guessed}
 	s.byID[string(m.ID)] = a
@@ -109,14 +126,15 @@ func (s *scriptWriter) asks(m *wire.Message, wait time.Duration, at time.Time, g
 	last.asks = append(last.asks, a)
 }
 
-// answered notes what the client said: an answer, or the answers of a round.
-func (s *scriptWriter) answered(m *wire.Message) {
+// addAnswer stores the client's answer to a request of the server, or its answers to a round.
+func (s *stepWriter) addAnswer(m *wire.Message) {
 	if a := s.byID[string(m.ID)]; a != nil && m.Method == "" {
 		a.result = m.Result
 		if m.Error != nil {
 			a.failed = m.Error.Raw
 		}
-		s.open, a.late = false, s.ended
+		s.open = false
+		a.late = s.ended
 		return
 	}
 	given, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
@@ -130,8 +148,8 @@ func (s *scriptWriter) answered(m *wire.Message) {
 	}
 }
 
-// withApart inserts the messages that came before a response and belong to no request, and gives those that
-// came behind it.
+// withApart inserts the messages that belong to no request and preceded the response. It returns
+// the steps and the messages that followed the response.
 func withApart(steps []step, apart []Unrequested) (all []step, after []Unrequested) {
 	for _, s := range steps {
 		for s.end != nil && len(apart) > 0 && apart[0].Time.Before(s.at) {

@@ -11,25 +11,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A tally counts what is played, and reports what differs from the recording.
+// A tally counts what is played and reports differences from the recording.
 type tally struct {
 	repeat Repeat
 	report func(line string)
 	hide   func(text string) string
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// repeats counts, by the first exchange of a repeated request, how often the request was
+	// answered.
 	repeats map[int]int
-	hits    map[int]int
-	misses  int
-	near    int
-	told    map[string]bool
+	// hits counts how often each exchange was played.
+	hits   map[int]int
+	misses int
+	near   int
+	// reported holds the lines that once has reported.
+	reported map[string]bool
 }
 
-// mostTold is how many different lines are remembered, so that they are not reported again.
-const mostTold = 10_000
+// maxReported limits the lines that once remembers.
+const maxReported = 10_000
 
-// turn says which of the exchanges of one request is next.
-func (t *tally) turn(hits []int) int {
+// next returns which of the exchanges of one repeated request is played next.
+func (t *tally) next(hits []int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.repeats[hits[0]]
@@ -50,14 +54,14 @@ func (t *tally) hit(n int) {
 	t.hits[n]++
 }
 
-// once reports something that is not reported again.
+// once reports a line unless it was reported before.
 func (t *tally) once(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.told[line] || len(t.told) >= mostTold {
+	if t.reported[line] || len(t.reported) >= maxReported {
 		return
 	}
-	t.told[line] = true
+	t.reported[line] = true
 	t.report(t.hide(line))
 }
 
@@ -69,7 +73,7 @@ func (t *tally) missed(line string) {
 	t.report(t.hide(line))
 }
 
-// differed counts and reports what is near the recording and not the same.
+// differed counts and reports a near miss: a message that differs slightly from the recording.
 func (t *tally) differed(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,10 +81,11 @@ func (t *tally) differed(line string) {
 	t.report(t.hide("near miss: " + line))
 }
 
-// text is the start of a value without secrets and control characters.
+// text returns the start of a value, without secrets and control characters.
 func (t *tally) text(value string) string { return shown(t.hide(value)) }
 
-// value is text for what stands at a JSON pointer, whose name may say that it is a secret.
+// value is text for the JSON value at a pointer. The last name in the pointer may mark the value as
+// secret.
 func (t *tally) value(pointer string, raw []byte) string {
 	if raw == nil {
 		return ""
@@ -89,18 +94,23 @@ func (t *tally) value(pointer string, raw []byte) string {
 	return shown(strings.TrimPrefix(t.hide(named+string(raw)), named))
 }
 
-// learn takes in what a message names as a secret, which a report may have without its name.
+// learn passes a message to Hide, which remembers the secrets that it names. A later report may
+// contain them without their name.
 func (t *tally) learn(raw []byte) { _ = t.hide(string(raw)) }
 
-// compareAnswer reports an answer of the client that is not the recorded one. Where none was recorded there
-// is nothing to compare.
+// compareAnswer reports an answer of the client that differs from the recorded one, if one was
+// recorded.
 func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 	if a.result == nil && a.failed == nil {
 		return
 	}
-	part, was, is := match.Result, a.result, got.Result
+	part := match.Result
+	was := a.result
+	is := got.Result
 	if was == nil && is == nil && got.Error != nil {
-		part, was, is = match.Error, a.failed, got.Error.Raw
+		part = match.Error
+		was = a.failed
+		is = got.Error.Raw
 	}
 	line := where + ": the answer to " + shown(a.method) + " differs"
 	if was == nil || is == nil {
@@ -113,10 +123,11 @@ func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 		return
 	}
 	d := r.Differences[0]
-	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, t.text(d.Pointer), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
+	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s",
+		line, t.text(d.Pointer), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
 }
 
-// Coverage says what of the recording was played.
+// Coverage says how much of the recording was played.
 type Coverage struct {
 	Exchanges   []Covered `json:"exchanges"`
 	Played      int       `json:"played"`
@@ -125,8 +136,8 @@ type Coverage struct {
 	NearMisses  int       `json:"nearMisses"`
 }
 
-// Covered is one recorded exchange, and how often it was played. It counts as played also where the same
-// request of another run was answered in its place.
+// Covered says how often one recorded exchange was played. An exchange also counts as played if the
+// same request of a different run was answered in its place.
 type Covered struct {
 	Number string `json:"exchange"`
 	Method string `json:"method"`
@@ -135,7 +146,7 @@ type Covered struct {
 	Hits   int    `json:"hits"`
 }
 
-// Coverage gives the counts so far, without secrets and control characters.
+// Coverage returns the counts so far, without secrets and control characters.
 func (p *Player) Coverage() Coverage {
 	p.library.mu.RLock()
 	defer p.library.mu.RUnlock()
@@ -157,13 +168,13 @@ func (p *Player) Coverage() Coverage {
 	return c
 }
 
-// The bytes that a report has of a value, and the line of a miss in all.
+// The most bytes of a value in a report, and of the line of a miss.
 const (
-	mostShown  = 200
-	mostOfLine = 160
+	maxShown = 200
+	maxLine  = 160
 )
 
-// shown is the start of a value as text without control characters.
+// shown returns the start of a value as text without control characters.
 func shown(text string) string {
-	return sanitize.Line(jsonraw.Excerpt([]byte(text), mostShown), sanitize.Signs)
+	return sanitize.Line(jsonraw.Excerpt([]byte(text), maxShown), sanitize.Signs)
 }

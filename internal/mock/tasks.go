@@ -13,34 +13,39 @@ import (
 	"mcpc/internal/wire"
 )
 
-// tasks are those of the recording, and those of the present run that play them.
+// tasks are the tasks of the recording and the live tasks that play them.
 type tasks struct {
 	library *library
 	pace    Pace
 	now     func() time.Time
-	// recorded are the exchanges about each task of the recording, in their order.
+	// recorded maps each recorded task to the indexes of the exchanges about it, in order.
 	recorded map[string][]int
 
-	mu   sync.Mutex
+	mu sync.Mutex
+	// live maps the ids of the present run to their tasks.
 	live map[string]*task
-	// begun counts how often each recorded task was begun.
+	// begun counts how often each recorded task was begun in the present run.
 	begun map[string]int
 }
 
-// A task is one of the present run.
+// A task is one live task.
 type task struct {
-	was     string // its id in the recording
+	// was is the task's id in the recording.
+	was     string
 	binder  *match.Binder
 	started time.Time
-	// recordedAt is when the recorded one was made, or first asked about.
+	// recordedAt is when the recorded task was made, or else first polled.
 	recordedAt time.Time
-	next       map[string]int // by method: how many exchanges of it were played
-	updates    int            // how often the client changed it
+	// next counts the played exchanges by method.
+	next map[string]int
+	// updates counts the client's updates and cancellations.
+	updates int
 }
 
-const mostTasks = 10_000
+// maxTasks is the number of live tasks that are remembered.
+const maxTasks = 10_000
 
-// taskOf is the id of the task that a request is about, "" for other requests.
+// taskOf returns the id of the task that a request is about, "" for other requests.
 func taskOf(m *wire.Message) string {
 	if !mcp.IsTaskMethod(m.Method) {
 		return ""
@@ -49,8 +54,8 @@ func taskOf(m *wire.Message) string {
 	return id
 }
 
-// withoutTask gives params without the member with which a client of 2025-11-25 asks for a task, and
-// whether it was there.
+// withoutTask removes the member with which a client of 2025-11-25 asks for a task. It reports
+// whether the member was present.
 func withoutTask(method string, params json.RawMessage) (json.RawMessage, bool) {
 	if method != "tools/call" || jsonraw.First(params, "task") == nil {
 		return params, false
@@ -58,7 +63,7 @@ func withoutTask(method string, params json.RawMessage) (json.RawMessage, bool) 
 	return jsonraw.Without(params, "task"), true
 }
 
-// madeIn is the id of the task that a result made, "" where it made none.
+// madeIn returns the id of the task that a result made, "" if it made no task.
 func madeIn(result json.RawMessage) string {
 	from := jsonraw.First(result, "task")
 	if jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "task" {
@@ -68,7 +73,8 @@ func madeIn(result json.RawMessage) string {
 	return id
 }
 
-// begin makes a task of the present run, of one that was made at a time: its id is the recorded one the first time.
+// begin starts a live task for a recorded one. at is when the recorded task was made. The live id
+// is the recorded id, with a number appended from the second time on.
 func (t *tasks) begin(was string, at time.Time) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,19 +86,20 @@ func (t *tasks) begin(was string, at time.Time) *task {
 	return t.make(id, was, at)
 }
 
+// make adds a live task. The caller holds mu.
 func (t *tasks) make(id, was string, at time.Time) *task {
 	one := &task{was: was, binder: match.NewBinder(), started: t.now(), recordedAt: at, next: map[string]int{}}
 	if id != was {
 		one.binder.Bind("taskId", jsonraw.Quote(was), jsonraw.Quote(id))
 	}
-	if len(t.live) < mostTasks {
+	if len(t.live) < maxTasks {
 		t.live[id] = one
 	}
 	return one
 }
 
-// task is that with an id: one that was begun, or one of the recording that was begun before the mock
-// was started again.
+// task returns the live task with the id, or nil. An id of the recording counts as begun, because
+// the mock may have been restarted since.
 func (t *tasks) task(id string) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,20 +112,19 @@ func (t *tasks) task(id string) *task {
 	return t.make(id, id, t.library.exchange(t.recorded[id][0]).Time)
 }
 
-// exchangeFor gives the exchange that a request about a task gets; -1 where there is none.
+// exchangeFor returns the index of the exchange that answers the next request about a task, or -1.
+// It stops before exchanges that followed updates which the live client has not made yet.
 func (t *tasks) exchangeFor(one *task, method string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changes := 0
 	var all []int
 	for _, n := range t.recorded[one.was] {
-		switch x := t.library.exchange(n); {
-		case x.Method == method && (changes <= one.updates || len(all) == 0):
+		recorded := t.library.exchange(n).Method
+		if recorded == method && (changes <= one.updates || len(all) == 0) {
 			all = append(all, n)
-			if method == "tasks/update" || method == "tasks/cancel" {
-				changes++
-			}
-		case x.Method == "tasks/update" || x.Method == "tasks/cancel":
+		}
+		if changesTask(recorded) {
 			changes++
 		}
 	}
@@ -130,14 +136,18 @@ func (t *tasks) exchangeFor(one *task, method string) int {
 		k = t.reached(one, all)
 	}
 	one.next[method]++
-	if method == "tasks/update" || method == "tasks/cancel" {
+	if changesTask(method) {
 		one.updates++
 	}
 	return all[k]
 }
 
-// reached is the last of some polls whose recorded time has come.
-func (t *tasks) reached(one *task, polls []int) (k int) {
+// changesTask reports whether requests of the method change a task.
+func changesTask(method string) bool { return method == "tasks/update" || method == "tasks/cancel" }
+
+// reached returns the position in polls of the last poll whose recorded time has passed.
+func (t *tasks) reached(one *task, polls []int) int {
+	k := 0
 	for i, n := range polls {
 		at := time.Duration(float64(t.library.exchange(n).Time.Sub(one.recordedAt)) * t.pace.Factor)
 		if t.now().Sub(one.started) >= at {
@@ -147,9 +157,9 @@ func (t *tasks) reached(one *task, polls []int) (k int) {
 	return k
 }
 
-// endOf is the response that a task of the recording led to, for a client without tasks: what
-// tasks/get or tasks/result ended with. It is nil where that was not recorded.
-func (t *tasks) endOf(was string) (m *wire.Message, n int) {
+// endOf returns the final response of a recorded task, for a client without tasks, and the index of
+// its exchange. The response is nil if it was not recorded.
+func (t *tasks) endOf(was string) (*wire.Message, int) {
 	for _, n := range t.recorded[was] {
 		x := t.library.exchange(n)
 		if !x.Answered || x.Method != "tasks/get" && x.Method != "tasks/result" {
