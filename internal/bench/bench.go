@@ -38,10 +38,10 @@ func (p Plan) IsOpen() bool { return p.Rate > 0 }
 // Calls is how many calls the plan has, 0 where that depends on the server.
 func (p Plan) Calls() int {
 	byTime := int(p.Rate * p.Duration.Seconds())
-	switch {
-	case p.Requests > 0 && byTime > 0:
+	if p.Requests > 0 && byTime > 0 {
 		return min(p.Requests, byTime)
-	case p.Requests > 0 && (p.IsOpen() || p.Duration == 0):
+	}
+	if p.Requests > 0 && (p.IsOpen() || p.Duration == 0) {
 		return p.Requests
 	}
 	return byTime

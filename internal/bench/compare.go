@@ -33,7 +33,8 @@ const (
 // Compare compares two results: a number changed where the intervals, at 99 %, do not overlap
 // and the shift is more than 5 %.
 func Compare(before, after *Result) (changes []Change) {
-	a, b := before.Main(), after.Main()
+	a := before.Main()
+	b := after.Main()
 	for _, name := range Quantiles {
 		x, inA := a.Quantiles[name]
 		y, inB := b.Quantiles[name]

@@ -59,7 +59,8 @@ func rank(quantile float64, n int64) int64 {
 func (c counts) quantile(q float64) int64 {
 	left := rank(q, c.total())
 	for _, v := range c.values() {
-		if left -= c[v]; left <= 0 {
+		left -= c[v]
+		if left <= 0 {
 			return v
 		}
 	}
@@ -74,7 +75,8 @@ type Bar struct {
 
 // bars part the calls by times that grow in steps of 1, 2, 5.
 func (c counts) bars() (bars []Bar) {
-	steps, at := []int64{1, 2, 5}, 0
+	steps := []int64{1, 2, 5}
+	at := 0
 	upTo := func() int64 {
 		limit := steps[at%3]
 		for range at / 3 {

@@ -49,7 +49,8 @@ func ParseExpectation(text string) (e Expectation, err error) {
 	switch e.Metric {
 	case errorRate:
 		number, percent := strings.CutSuffix(value, "%")
-		if e.Limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64); percent {
+		e.Limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if percent {
 			e.Limit /= 100
 		}
 		if err == nil && e.Limit >= 1 { // it would hold, or fail, always
@@ -103,7 +104,8 @@ func (e Expectation) Judge(r *Result) Expectation {
 	default:
 		v, ok := r.Main().Quantiles[e.Metric]
 		if !ok {
-			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.Metric, e.Needs(), r.Main().Calls)
+			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.Metric, e.Needs(),
+				r.Main().Calls)
 			return e
 		}
 		got = v.Value

@@ -57,7 +57,8 @@ func (s statistic) intervals() (found []*Interval) {
 	widen := fewness(blocks) * likeness(s.series)
 	for i, estimate := range estimates {
 		slices.Sort(all[i])
-		low, high := all[i][resamples*25/1000], all[i][resamples*975/1000]
+		low := all[i][resamples*25/1000]
+		high := all[i][resamples*975/1000]
 		found = append(found, &Interval{max(0, estimate-max(0, estimate-low)*widen), estimate + max(0, high-estimate)*widen})
 	}
 	return found
@@ -81,7 +82,9 @@ const mostLikeness = 0.9
 // less harm.
 func likeness(series []float64) float64 {
 	n := float64(len(series))
-	mean, sum, neighbours := 0.0, 0.0, 0.0
+	mean := 0.0
+	sum := 0.0
+	neighbours := 0.0
 	for _, v := range series {
 		mean += v / n
 	}
@@ -138,7 +141,8 @@ func quantilesOf(blocks []counts, quantiles []float64) (s statistic) {
 				total += k * c.n
 			}
 		}
-		at, before := 0, int64(0)
+		at := 0
+		before := int64(0)
 		for _, q := range quantiles {
 			for at < len(sums)-1 && before+sums[at] < rank(q, total) {
 				before += sums[at]

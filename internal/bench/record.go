@@ -46,8 +46,9 @@ type Recorder struct {
 // latencies are the two times of a call, in the unit of counts.
 type latencies struct{ response, service int64 }
 
-// generator is how well the calls were generated. missed are the planned calls that could not be sent in time, held those
-// that were not sent because the server asked for a pause, waited those that waited for a place in flight.
+// generator is how well the calls were generated. missed are the planned calls that could not be sent in
+// time, held those that were not sent because the server asked for a pause, waited those that waited for a
+// place in flight.
 type generator struct {
 	lag           counts
 	missed, held  int64
@@ -71,7 +72,13 @@ type Clock struct {
 
 // NewRecorder makes a Recorder for one target, with the clock of its calls. samples may be nil.
 func NewRecorder(clock Clock, samples *Samples, target string) *Recorder {
-	return &Recorder{Clock: clock, samples: samples, target: target, stages: map[string]counts{}, gen: generator{lag: counts{}}}
+	return &Recorder{
+		Clock:   clock,
+		samples: samples,
+		target:  target,
+		stages:  map[string]counts{},
+		gen:     generator{lag: counts{}},
+	}
 }
 
 const (
@@ -157,10 +164,9 @@ func (r *Recorder) add(s Sample) (stop bool) {
 		r.observed = s.End
 		r.Observe(r.calls, r.failed)
 	}
-	switch {
-	case r.recent.isFailing(s.End, s.Channel != OK):
+	if r.recent.isFailing(s.End, s.Channel != OK) {
 		r.ended = fmt.Sprintf("more than half of the calls failed for %d s", failingFor)
-	case s.Pause > longestPause:
+	} else if s.Pause > longestPause {
 		r.ended = "the server asked for a pause of " + s.Pause.Round(time.Second).String()
 	}
 	return r.ended != ""
@@ -168,7 +174,8 @@ func (r *Recorder) add(s Sample) (stop bool) {
 
 // add includes a call that timed out in the minimum.
 func (l *latencies) add(s Sample) {
-	response, service := toUnit(s.response()), toUnit(s.service())
+	response := toUnit(s.response())
+	service := toUnit(s.service())
 	if l.service == 0 {
 		*l = latencies{response, service}
 	}
@@ -221,7 +228,8 @@ func (w *window) isFailing(end time.Time, failed bool) bool {
 	second := int64(end.Sub(w.began) / time.Second)
 	for ; w.second < second; w.second++ {
 		next := (w.second + 1) % failingFor
-		w.all[next], w.failing[next] = 0, 0
+		w.all[next] = 0
+		w.failing[next] = 0
 	}
 	at := max(second, 0) % failingFor
 	w.all[at]++
@@ -231,7 +239,8 @@ func (w *window) isFailing(end time.Time, failed bool) bool {
 	w.failing[at]++
 	var all, failing int64
 	for i := range w.all {
-		all, failing = all+w.all[i], failing+w.failing[i]
+		all += w.all[i]
+		failing += w.failing[i]
 	}
 	return second >= failingFor && 2*failing > all
 }

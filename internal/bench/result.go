@@ -66,9 +66,24 @@ const (
 // LoadOf describes a plan.
 func LoadOf(p Plan) Load {
 	if p.IsOpen() {
-		return Load{Model: "open", Meaning: OpenMeaning, Rate: p.Rate, Poisson: p.Poisson, Seconds: p.Duration.Seconds(), Calls: p.Requests}
+		return Load{
+			Model:   "open",
+			Meaning: OpenMeaning,
+			Rate:    p.Rate,
+			Poisson: p.Poisson,
+			Seconds: p.Duration.Seconds(),
+			Calls:   p.Requests,
+		}
 	}
-	return Load{Model: "closed", Meaning: ClosedMeaning, Users: p.Users, ThinkUS: p.Think.Microseconds(), Most: p.Most, Seconds: p.Duration.Seconds(), Calls: p.Requests}
+	return Load{
+		Model:   "closed",
+		Meaning: ClosedMeaning,
+		Users:   p.Users,
+		ThinkUS: p.Think.Microseconds(),
+		Most:    p.Most,
+		Seconds: p.Duration.Seconds(),
+		Calls:   p.Requests,
+	}
 }
 
 // A Result is what was measured of one target.
@@ -194,12 +209,19 @@ func Needs(name string) int64 {
 func (r *Recorder) Result() *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	res := &Result{Target: r.target, Ended: r.ended, Seconds: r.took.Seconds(), Channels: map[string]Channel{}, Stages: map[string]Latency{}}
+	res := &Result{
+		Target:   r.target,
+		Ended:    r.ended,
+		Seconds:  r.took.Seconds(),
+		Channels: map[string]Channel{},
+		Stages:   map[string]Latency{},
+	}
 	var response, service []counts
 	var errors []tally
 	names := map[string][]tally{OK: nil}
 	for _, b := range r.blocks {
-		response, service = append(response, b.response), append(service, b.service)
+		response = append(response, b.response)
+		service = append(service, b.service)
 		for name := range b.channels {
 			names[name] = nil
 		}
@@ -262,7 +284,8 @@ func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 	for _, second := range seconds {
 		l.raw.merge(second)
 	}
-	if l.Calls = l.raw.total(); l.Calls == 0 {
+	l.Calls = l.raw.total()
+	if l.Calls == 0 {
 		return l
 	}
 	values := l.raw.values()
@@ -294,8 +317,10 @@ func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 const lateAfter = 5 * time.Millisecond
 
 func (g *generator) generated(took time.Duration) Generated {
-	made := Generated{LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Waited: g.waited, Pauses: g.pauses,
-		CPU: g.cpu.Seconds() / max(took.Seconds(), 1e-9) / float64(runtime.GOMAXPROCS(0))}
+	made := Generated{
+		LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Waited: g.waited, Pauses: g.pauses,
+		CPU: g.cpu.Seconds() / max(took.Seconds(), 1e-9) / float64(runtime.GOMAXPROCS(0)),
+	}
 	for v, n := range g.lag {
 		if v > lateAfter.Microseconds() {
 			made.Late += n

@@ -54,7 +54,8 @@ func (p Plan) arrivals() func() time.Duration {
 			return inSeconds(n / p.Rate)
 		}
 	}
-	random, at := rand.New(rand.NewPCG(1, 2)), 0.0
+	random := rand.New(rand.NewPCG(1, 2))
+	at := 0.0
 	return func() time.Duration {
 		at += random.ExpFloat64() / p.Rate
 		return inSeconds(at)
@@ -74,7 +75,8 @@ func inSeconds(seconds float64) time.Duration {
 
 // open starts each call at its time, or as soon as there is a place in flight for it.
 func (r *running) open(ctx context.Context) {
-	places, next := make(chan struct{}, r.InFlight), r.arrivals()
+	places := make(chan struct{}, r.InFlight)
+	next := r.arrivals()
 	free := r.began // since when nothing but this machine has held up the sending
 	for n := 0; r.Requests == 0 || n < r.Requests; n++ {
 		at := next()

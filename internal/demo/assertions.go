@@ -26,23 +26,30 @@ const (
 // (RFC 8693).
 func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
 	form := req.PostFormValue
-	switch {
-	case form("grant_type") != exchangeGrant || form("requested_token_type") != idJAGType:
+	if form("grant_type") != exchangeGrant || form("requested_token_type") != idJAGType {
 		answerError(w, "unsupported_grant_type")
 		return
-	case form("client_id") != demoSSO:
+	}
+	if form("client_id") != demoSSO {
 		answerError(w, "invalid_client")
 		return
-	case form("subject_token") != demoIDToken || form("audience") != base(req):
+	}
+	if form("subject_token") != demoIDToken || form("audience") != base(req) {
 		answerError(w, "invalid_grant")
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	assertion := "demo-id-jag-" + rand.Text()
-	s.assertions[assertion] = grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope")), until: s.now().Add(time.Minute)}
+	s.assertions[assertion] = grant{
+		client:   demoClient,
+		resource: form("resource"),
+		scopes:   strings.Fields(form("scope")),
+		until:    s.now().Add(time.Minute),
+	}
 	w.Header().Set("Cache-Control", "no-store")
-	answerJSON(w, http.StatusOK, map[string]any{"access_token": assertion, "issued_token_type": idJAGType, "token_type": "N_A", "expires_in": 60})
+	answerJSON(w, http.StatusOK,
+		map[string]any{"access_token": assertion, "issued_token_type": idJAGType, "token_type": "N_A", "expires_in": 60})
 }
 
 // assertionLocked redeems an assertion: the platform's, for the program that it is

@@ -41,8 +41,14 @@ const tokenLife = 5 * time.Minute
 // Its only user agrees to everything at once. It is for trying the flow out, and
 // protects nothing. Now is the clock for the ends of tokens.
 func Protect(mcp http.Handler, now func() time.Time) http.Handler {
-	s := &authServer{now: now, clients: map[string][]string{}, codes: map[string]grant{}, tokens: map[string]grant{}, refresh: map[string]grant{},
-		assertions: map[string]grant{}}
+	s := &authServer{
+		now:        now,
+		clients:    map[string][]string{},
+		codes:      map[string]grant{},
+		tokens:     map[string]grant{},
+		refresh:    map[string]grant{},
+		assertions: map[string]grant{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", s.resource)
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
@@ -74,18 +80,34 @@ type grant struct {
 }
 
 func (s *authServer) resource(w http.ResponseWriter, req *http.Request) {
-	answerJSON(w, http.StatusOK, map[string]any{"resource": base(req) + "/mcp", "authorization_servers": []string{base(req)},
-		"scopes_supported": []string{scopeRead, scopeCall}, "resource_name": "mcpc demo server"})
+	answerJSON(
+		w,
+		http.StatusOK,
+		map[string]any{
+			"resource": base(req) + "/mcp", "authorization_servers": []string{base(req)},
+			"scopes_supported": []string{scopeRead, scopeCall}, "resource_name": "mcpc demo server",
+		},
+	)
 }
 
 func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
-	answerJSON(w, http.StatusOK, map[string]any{"issuer": base(req), "authorization_endpoint": base(req) + "/authorize",
-		"token_endpoint": base(req) + "/token", "device_authorization_endpoint": base(req) + "/device", "registration_endpoint": base(req) + "/register",
-		"revocation_endpoint":      base(req) + "/revoke",
-		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials", deviceGrant, jwtBearerGrant},
+	answerJSON(w, http.StatusOK, map[string]any{
+		"issuer": base(req), "authorization_endpoint": base(req) + "/authorize",
+		"token_endpoint":                base(req) + "/token",
+		"device_authorization_endpoint": base(req) + "/device",
+		"registration_endpoint":         base(req) + "/register",
+		"revocation_endpoint":           base(req) + "/revoke",
+		"response_types_supported":      []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+		"grant_types_supported": []string{
+			"authorization_code",
+			"refresh_token",
+			"client_credentials",
+			deviceGrant,
+			jwtBearerGrant,
+		},
 		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
-		"authorization_response_iss_parameter_supported": true, "scopes_supported": []string{scopeRead, scopeCall}})
+		"authorization_response_iss_parameter_supported": true, "scopes_supported": []string{scopeRead, scopeCall},
+	})
 }
 
 func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
@@ -102,7 +124,8 @@ func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
 	defer s.mu.Unlock()
 	id := "client-" + rand.Text()
 	s.clients[id] = body.Redirects
-	answerJSON(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": body.Redirects, "token_endpoint_auth_method": "none"})
+	answerJSON(w, http.StatusCreated,
+		map[string]any{"client_id": id, "redirect_uris": body.Redirects, "token_endpoint_auth_method": "none"})
 }
 
 // authorize is where a user would log in and agree. What cannot be sent back to the
@@ -121,8 +144,10 @@ func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 		answer.Set("error", "invalid_request")
 	} else {
 		code := rand.Text()
-		s.codes[code] = grant{q.Get("client_id"), redirect.String(), q.Get("code_challenge"), q.Get("resource"),
-			strings.Fields(q.Get("scope")), s.now().Add(time.Minute)}
+		s.codes[code] = grant{
+			q.Get("client_id"), redirect.String(), q.Get("code_challenge"), q.Get("resource"),
+			strings.Fields(q.Get("scope")), s.now().Add(time.Minute),
+		}
 		answer.Set("code", code)
 	}
 	redirect.RawQuery = answer.Encode()
@@ -135,10 +160,18 @@ func (s *authServer) device(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	code := rand.Text()
-	s.codes[code] = grant{client: req.PostFormValue("client_id"), resource: req.PostFormValue("resource"),
-		scopes: strings.Fields(req.PostFormValue("scope")), until: s.now().Add(tokenLife)}
-	answerJSON(w, http.StatusOK, map[string]any{"device_code": code, "user_code": "DEMO-CODE", "verification_uri": base(req) + "/device",
-		"expires_in": int(tokenLife.Seconds()), "interval": 1})
+	s.codes[code] = grant{
+		client: req.PostFormValue("client_id"), resource: req.PostFormValue("resource"),
+		scopes: strings.Fields(req.PostFormValue("scope")), until: s.now().Add(tokenLife),
+	}
+	answerJSON(
+		w,
+		http.StatusOK,
+		map[string]any{
+			"device_code": code, "user_code": "DEMO-CODE", "verification_uri": base(req) + "/device",
+			"expires_in": int(tokenLife.Seconds()), "interval": 1,
+		},
+	)
 }
 
 func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
@@ -203,8 +236,10 @@ func (s *authServer) grantLocked(w http.ResponseWriter, g grant, refreshable boo
 	access := "demo-access-" + rand.Text()
 	g.until = s.now().Add(tokenLife)
 	s.tokens[access] = g
-	answer := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": int(tokenLife.Seconds()),
-		"scope": strings.Join(g.scopes, " ")}
+	answer := map[string]any{
+		"access_token": access, "token_type": "Bearer", "expires_in": int(tokenLife.Seconds()),
+		"scope": strings.Join(g.scopes, " "),
+	}
 	if refreshable {
 		refresh := "demo-refresh-" + rand.Text()
 		s.refresh[refresh] = g
@@ -236,7 +271,8 @@ func (s *authServer) guarded(next http.Handler) http.Handler {
 }
 
 func challenge(w http.ResponseWriter, req *http.Request, status int, params string) {
-	w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+base(req)+`/.well-known/oauth-protected-resource/mcp", `+params)
+	w.Header().Set("WWW-Authenticate",
+		`Bearer resource_metadata="`+base(req)+`/.well-known/oauth-protected-resource/mcp", `+params)
 	w.WriteHeader(status)
 }
 

@@ -83,7 +83,10 @@ func (p *posted) refusal(version string) *jsonrpc.Error {
 	case said == "" || version == "" || version >= stateless:
 		return nil
 	case said != version:
-		return &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + said}
+		return &jsonrpc.Error{
+			Code:    mcp.CodeHeaderMismatch,
+			Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + said,
+		}
 	case !slices.Contains(revisions(), said):
 		return unsupported(said)
 	}
@@ -131,12 +134,13 @@ func (w *explained) Write(b []byte) (int, error) {
 		return w.ResponseWriter.Write(b)
 	}
 	w.text = false
-	status, failed := http.StatusBadRequest, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(b))}
-	switch {
-	case !w.request.valid:
+	status := http.StatusBadRequest
+	failed := &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(b))}
+	if !w.request.valid {
 		failed.Code = jsonrpc.CodeParseError
-	case strings.HasPrefix(failed.Message, "JSON RPC not handled"):
-		status, failed.Code = http.StatusOK, jsonrpc.CodeMethodNotFound
+	} else if strings.HasPrefix(failed.Message, "JSON RPC not handled") {
+		status = http.StatusOK
+		failed.Code = jsonrpc.CodeMethodNotFound
 	}
 	answer(w.ResponseWriter, status, w.request.ID, failed)
 	return len(b), nil

@@ -120,7 +120,8 @@ func notFoundAsBefore(next mcp.MethodHandler) mcp.MethodHandler {
 		result, err := next(ctx, method, req)
 		read, reads := req.(*mcp.ReadResourceRequest)
 		failed, ok := errors.AsType[*jsonrpc.Error](err)
-		if !reads || !ok || failed.Data == nil || failed.Code != jsonrpc.CodeInvalidParams || read.ProtocolVersion() >= stateless {
+		if !reads || !ok || failed.Data == nil || failed.Code != jsonrpc.CodeInvalidParams ||
+			read.ProtocolVersion() >= stateless {
 			return result, err
 		}
 		return nil, &jsonrpc.Error{Code: -32002, Message: failed.Message, Data: failed.Data}

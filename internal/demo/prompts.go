@@ -85,14 +85,16 @@ func prompts() []prompt {
 }
 
 func resourcePrompt(args map[string]string) ([]*mcp.PromptMessage, error) {
-	kind, id := args["resourceType"], args["resourceId"]
+	kind := args["resourceType"]
+	id := args["resourceId"]
 	if !slices.Contains(resourceTypes(), kind) {
 		return nil, invalidParams(fmt.Sprintf("resourceType: expected one of %q, got %q", resourceTypes(), kind))
 	}
 	if !isResourceID(id) {
 		return nil, invalidParams(fmt.Sprintf("resourceId: expected a positive integer, got %q", id))
 	}
-	said := fmt.Sprintf("This prompt includes the %s resource with id: %s. Please analyze the following resource:", kind, id)
+	said := fmt.Sprintf("This prompt includes the %s resource with id: %s. Please analyze the following resource:", kind,
+		id)
 	return append(says(said), &mcp.PromptMessage{
 		Role:    "user",
 		Content: &mcp.EmbeddedResource{Resource: dynamicResource(kind, id)},
@@ -120,7 +122,9 @@ func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult,
 	p := req.Params
 	candidates, ok := candidatesFor(p)
 	if !ok {
-		return nil, invalidParams(fmt.Sprintf("nothing to complete for argument %q of %s", p.Argument.Name, p.Ref.Name+p.Ref.URI))
+		return nil, invalidParams(
+			fmt.Sprintf("nothing to complete for argument %q of %s", p.Argument.Name, p.Ref.Name+p.Ref.URI),
+		)
 	}
 	values := []string{}
 	for _, v := range candidates {
@@ -150,10 +154,10 @@ func candidatesFor(p *mcp.CompleteParams) (values []string, ok bool) {
 
 // resourceIDs offers the number that is typed already, as any will do.
 func resourceIDs(typed string) []string {
-	switch {
-	case typed == "":
+	if typed == "" {
 		return []string{"1", "2", "3"}
-	case isResourceID(typed):
+	}
+	if isResourceID(typed) {
 		return []string{typed}
 	}
 	return nil

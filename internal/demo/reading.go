@@ -29,7 +29,8 @@ type Reader struct {
 // ServeReader is Serve for another server than the demo.
 func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) error {
 	return serveOver(ctx, in, out, func(context.Context) *mcp.Server {
-		s := mcp.NewServer(&mcp.Implementation{Name: r.Name, Title: r.Title, Version: r.Version}, &mcp.ServerOptions{Instructions: r.Instructions, Capabilities: &mcp.ServerCapabilities{}})
+		s := mcp.NewServer(&mcp.Implementation{Name: r.Name, Title: r.Title, Version: r.Version},
+			&mcp.ServerOptions{Instructions: r.Instructions, Capabilities: &mcp.ServerCapabilities{}})
 		for _, t := range r.Tools {
 			t.add(s)
 		}
@@ -50,9 +51,12 @@ func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 func (t Reading) add(s *mcp.Server) {
-	schema, closed := parseSchema(t.Input), false
-	def := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: json.RawMessage(t.Input),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
+	schema := parseSchema(t.Input)
+	closed := false
+	def := &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: json.RawMessage(t.Input),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
+	}
 	s.AddTool(def, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, problems := schema.arguments(req.Params.Arguments)
 		if len(problems) > 0 {

@@ -69,7 +69,8 @@ func addFolder(s *mcp.Server, names []string) {
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		res := &mcp.ReadResourceResult{}
 		for _, name := range names {
-			res.Contents = append(res.Contents, &mcp.ResourceContents{URI: documents + name, MIMEType: "text/markdown", Text: string(embedded(name))})
+			res.Contents = append(res.Contents,
+				&mcp.ResourceContents{URI: documents + name, MIMEType: "text/markdown", Text: string(embedded(name))})
 		}
 		return res, nil
 	})
@@ -85,12 +86,14 @@ func addPage(s *mcp.Server) {
 		Description: "The page that show-weather names",
 		MIMEType:    pageType,
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return contents(&mcp.ResourceContents{URI: pageURI, MIMEType: pageType, Text: string(embedded("weather.html")), Meta: mcp.Meta{
-			"ui": map[string]any{
-				"csp":         map[string]any{"connectDomains": []string{"https://weather.example"}},
-				"permissions": map[string]any{"geolocation": map[string]any{}},
-			},
-		}}), nil
+		return contents(
+			&mcp.ResourceContents{URI: pageURI, MIMEType: pageType, Text: string(embedded("weather.html")), Meta: mcp.Meta{
+				"ui": map[string]any{
+					"csp":         map[string]any{"connectDomains": []string{"https://weather.example"}},
+					"permissions": map[string]any{"geolocation": map[string]any{}},
+				},
+			}},
+		), nil
 	})
 }
 

@@ -82,7 +82,8 @@ func (s *schema) arguments(raw json.RawMessage) (arguments, []string) {
 	}
 	problems := s.unexpected(args)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		property, value := s.Properties[name], args[name]
+		property := s.Properties[name]
+		value := args[name]
 		switch {
 		case value != nil:
 			if problem := property.problem(value); problem != "" {

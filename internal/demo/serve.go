@@ -106,7 +106,8 @@ type conn struct {
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(c.stop)
 	for refused := outdated(msg); err == nil && refused != nil; refused = outdated(msg) {
-		if err = c.Connection.Write(c.stop, refused); err == nil {
+		err = c.Connection.Write(c.stop, refused)
+		if err == nil {
 			msg, err = c.Connection.Read(c.stop)
 		}
 	}

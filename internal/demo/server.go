@@ -27,7 +27,10 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	if size == 0 {
 		size = pageSize
 	}
-	extensions := map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}, skill.Extension: map[string]any{"directoryRead": true}}
+	extensions := map[string]any{
+		apps:            map[string]any{"mimeTypes": []string{pageType}},
+		skill.Extension: map[string]any{"directoryRead": true},
+	}
 	if opts.Tasks {
 		extensions[tasksExtension] = map[string]any{}
 	}

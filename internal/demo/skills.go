@@ -32,7 +32,8 @@ const (
 	skillsFreshFor = 5 * 60 * 1000
 )
 
-// addSkills adds the skills (extension io.modelcontextprotocol/skills, SEP-2640), which the Go SDK has not; withBroken adds those whose entries are wrong.
+// addSkills adds the skills (extension io.modelcontextprotocol/skills, SEP-2640), which the Go SDK has not;
+// withBroken adds those whose entries are wrong.
 func addSkills(s *mcp.Server, withBroken bool) {
 	t := &skillTable{}
 	t.load(withBroken)
@@ -43,7 +44,8 @@ func addSkills(s *mcp.Server, withBroken bool) {
 			}
 			r, err := handle(p)
 			if err == nil && method != "resources/directory/read" && p.GetMeta()[mcp.MetaKeyProtocolVersion] != nil {
-				r.TTL, r.Scope = new(skillsFreshFor), "public"
+				r.TTL = new(skillsFreshFor)
+				r.Scope = "public"
 			}
 			return r, err
 		}); err != nil {
@@ -141,7 +143,9 @@ func (t *skillTable) entry(uri string, uris []string) *skillEntry {
 		all = append(all, f)
 	}
 	if uri == skillScheme+brokenSkills+"wrong-front/SKILL.md" {
-		e.Frontmatter = json.RawMessage(`{"name":"wrong-front","description":"A skill whose entry does not say the truth, to try a client on."}`)
+		e.Frontmatter = json.RawMessage(
+			`{"name":"wrong-front","description":"A skill whose entry does not say the truth, to try a client on."}`,
+		)
 	}
 	e.Resources = all
 	return e
@@ -155,7 +159,8 @@ func (t *skillTable) list(p *skillParams) (*skillResult, error) {
 	from := 0
 	if p.Cursor != "" {
 		var err error
-		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 || from > len(t.skills) {
+		from, err = strconv.Atoi(p.Cursor)
+		if err != nil || from < 0 || from > len(t.skills) {
 			return nil, invalidSkill("unknown cursor", p.Cursor)
 		}
 	}
@@ -227,9 +232,15 @@ func (t *skillTable) reads(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok {
 			return nil, mcp.ResourceNotFoundError(read.Params.URI)
 		}
-		r := &skillResult{Contents: []*mcp.ResourceContents{{URI: read.Params.URI, MIMEType: skillTypeOf(read.Params.URI), Text: string(content)}}}
+		r := &skillResult{
+			Contents: []*mcp.ResourceContents{
+				{URI: read.Params.URI, MIMEType: skillTypeOf(read.Params.URI), Text: string(content)},
+			},
+		}
 		if read.Params.GetMeta()[mcp.MetaKeyProtocolVersion] != nil {
-			r.ResultType, r.TTL, r.Scope = "complete", new(skillsFreshFor), "public"
+			r.ResultType = "complete"
+			r.TTL = new(skillsFreshFor)
+			r.Scope = "public"
 		}
 		return r, nil
 	}

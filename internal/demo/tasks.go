@@ -26,10 +26,11 @@ const (
 // taskMethods are those of the extension.
 func taskMethods() []string { return []string{"tasks/get", "tasks/update", "tasks/cancel"} }
 
-// A taskManager adds the extension io.modelcontextprotocol/tasks to a server of the Go SDK, which has no tasks: a tool's
-// handler calls BeginTask, and what it does from there on is a task that the client polls with tasks/get, answers with
-// tasks/update and ends with tasks/cancel. What the handler returned before is an ordinary result, so that input rounds
-// come first and what is quick needs no task (extension, "Creating tasks").
+// A taskManager adds the extension io.modelcontextprotocol/tasks to a server of the Go SDK, which has no
+// tasks: a tool's handler calls BeginTask, and what it does from there on is a task that the client polls
+// with tasks/get, answers with tasks/update and ends with tasks/cancel. What the handler returned before is
+// an ordinary result, so that input rounds come first and what is quick needs no task (extension, "Creating
+// tasks").
 //
 // Tasks exist since 2026-07-28, for requests that declare the extension. They are kept in memory until their time to
 // live has passed, at most mostTasks of them. Status notifications are optional and not sent: the SDK's filter of
@@ -138,13 +139,24 @@ func BeginTask(ctx context.Context) (context.Context, error) {
 	release := context.AfterFunc(s.m.end, cancel)
 	stop := func() { release(); cancel() }
 	now := s.m.now()
-	t := &task{m: s.m, id: rand.Text(), created: now, updated: now, status: taskWorking, stop: stop, asked: map[string]bool{}}
+	t := &task{
+		m:       s.m,
+		id:      rand.Text(),
+		created: now,
+		updated: now,
+		status:  taskWorking,
+		stop:    stop,
+		asked:   map[string]bool{},
+	}
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	s.m.expireLocked()
 	if len(s.m.tasks) >= mostTasks {
 		stop()
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("this server keeps %d tasks, and has as many", mostTasks)}
+		return nil, &jsonrpc.Error{
+			Code:    jsonrpc.CodeInternalError,
+			Message: fmt.Sprintf("this server keeps %d tasks, and has as many", mostTasks),
+		}
 	}
 	s.m.tasks[t.id] = t
 	s.task = t
@@ -167,7 +179,9 @@ func awaitAnswers(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputR
 		}
 		t.asked[key] = true
 	}
-	t.pending, t.answers, t.answered = maps.Clone(requests), mcp.InputResponseMap{}, make(chan struct{})
+	t.pending = maps.Clone(requests)
+	t.answers = mcp.InputResponseMap{}
+	t.answered = make(chan struct{})
 	t.setLocked(taskInputRequired)
 	answered := t.answered
 	t.m.mu.Unlock()

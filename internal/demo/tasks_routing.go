@@ -42,8 +42,10 @@ func checkTaskNames(next http.Handler) http.Handler {
 			} `json:"params"`
 		}
 		name, good := decodedField(r.Header.Get("Mcp-Name"))
-		if err := json.Unmarshal(body, &message); err == nil && message.Params.TaskID != "" && (!good || name != message.Params.TaskID) {
-			refuseTask(w, message.ID, fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
+		if err := json.Unmarshal(body, &message); err == nil && message.Params.TaskID != "" &&
+			(!good || name != message.Params.TaskID) {
+			refuseTask(w, message.ID,
+				fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

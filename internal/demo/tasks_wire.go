@@ -74,10 +74,16 @@ func (t *task) detailLocked() *taskRecord {
 
 // gated makes a method of the SDK of a handler for a task that there is. The handler is
 // called with m.mu held. Before the extension the methods do not exist.
-func (m *taskManager) gated(method string, handle func(*task, *taskParams) (*taskRecord, error)) func(context.Context, *mcp.ServerSession, *taskParams) (*taskRecord, error) {
+func (m *taskManager) gated(
+	method string,
+	handle func(*task, *taskParams) (*taskRecord, error),
+) func(context.Context, *mcp.ServerSession, *taskParams) (*taskRecord, error) {
 	return func(_ context.Context, _ *mcp.ServerSession, p *taskParams) (*taskRecord, error) {
 		if p == nil || p.GetMeta()[mcp.MetaKeyProtocolVersion] == nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q unsupported in this revision", method)}
+			return nil, &jsonrpc.Error{
+				Code:    jsonrpc.CodeMethodNotFound,
+				Message: fmt.Sprintf("%q unsupported in this revision", method),
+			}
 		}
 		if !declaresTasks(p.GetMeta()) {
 			return nil, tasksNotDeclared()

@@ -29,7 +29,8 @@ type call struct {
 
 // tools returns every tool. The SDK lists them by name.
 func tools(s *mcp.Server) []tool {
-	return slices.Concat(plainTools(), contentTools(), markedTools(), waitingTools(s), changingTools(s), askingTools(), roundTools(), failingTools())
+	return slices.Concat(plainTools(), contentTools(), markedTools(), waitingTools(s), changingTools(s), askingTools(),
+		roundTools(), failingTools())
 }
 
 func (t tool) add(s *mcp.Server) {

@@ -43,17 +43,30 @@ func addExtra(s *mcp.Server, list string) {
 	const about = "Added and removed by the tool change-list."
 	switch list {
 	case "tools":
-		tool{name: extra, description: about, input: noInput, hints: reads(), run: func(context.Context, call) (*mcp.CallToolResult, error) {
-			return result(text("This entry was added by change-list.")), nil
-		}}.add(s)
+		tool{
+			name:        extra,
+			description: about,
+			input:       noInput,
+			hints:       reads(),
+			run: func(context.Context, call) (*mcp.CallToolResult, error) {
+				return result(text("This entry was added by change-list.")), nil
+			},
+		}.add(s)
 	case "prompts":
-		s.AddPrompt(&mcp.Prompt{Name: extra, Description: about}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text("This entry was added by change-list.")}}}, nil
-		})
+		s.AddPrompt(
+			&mcp.Prompt{Name: extra, Description: about},
+			func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				return &mcp.GetPromptResult{
+					Messages: []*mcp.PromptMessage{{Role: "user", Content: text("This entry was added by change-list.")}},
+				}, nil
+			},
+		)
 	case "resources":
 		s.AddResource(&mcp.Resource{URI: extraURI, Name: extra, Description: about, MIMEType: "text/plain"},
 			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				return contents(&mcp.ResourceContents{URI: extraURI, MIMEType: "text/plain", Text: "This entry was added by change-list."}), nil
+				return contents(
+					&mcp.ResourceContents{URI: extraURI, MIMEType: "text/plain", Text: "This entry was added by change-list."},
+				), nil
 			})
 	}
 }

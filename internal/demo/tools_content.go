@@ -49,11 +49,8 @@ func contentTools() []tool {
 }
 
 func getTinyImage(context.Context, call) (*mcp.CallToolResult, error) {
-	return result(
-		text("Here's the image you requested:"),
-		&mcp.ImageContent{Data: logo(), MIMEType: "image/png"},
-		text("The image above is the mcpc logo."),
-	), nil
+	return result(text("Here's the image you requested:"), &mcp.ImageContent{Data: logo(), MIMEType: "image/png"},
+		text("The image above is the mcpc logo.")), nil
 }
 
 func getAnnotatedMessage(_ context.Context, c call) (*mcp.CallToolResult, error) {
@@ -82,9 +79,11 @@ func getResourceLinks(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	count := c.args.whole("count")
 	res := result(text(fmt.Sprintf("Here are %d resource links to resources available in this server:", count)))
 	for i := 1; i <= count; i++ {
-		kind, what := "Blob", "binary blob resource"
+		kind := "Blob"
+		what := "binary blob resource"
 		if i%2 == 0 {
-			kind, what = "Text", "plaintext resource"
+			kind = "Text"
+			what = "plaintext resource"
 		}
 		r := dynamicResource(kind, fmt.Sprint(i))
 		res.Content = append(res.Content, &mcp.ResourceLink{
@@ -100,9 +99,6 @@ func getResourceLinks(_ context.Context, c call) (*mcp.CallToolResult, error) {
 func getResourceReference(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	id := decimalText(c.args.number("resourceId"))
 	r := dynamicResource(c.args.text("resourceType"), id)
-	return result(
-		text("Returning resource reference for Resource "+id+":"),
-		&mcp.EmbeddedResource{Resource: r},
-		text("You can access this resource using the URI: "+r.URI),
-	), nil
+	return result(text("Returning resource reference for Resource "+id+":"), &mcp.EmbeddedResource{Resource: r},
+		text("You can access this resource using the URI: "+r.URI)), nil
 }

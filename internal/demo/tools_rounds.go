@@ -98,10 +98,13 @@ func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	}
 	name, known := strings.CutPrefix(c.Params.RequestState, named)
 	responses := c.Params.InputResponses
-	switch {
-	case c.Params.RequestState == "" || c.Params.RequestState == askedState && responses["who"] == nil:
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": formOf("Who?", nameForm)}, RequestState: askedState}, nil
-	case c.Params.RequestState == askedState:
+	if c.Params.RequestState == "" || c.Params.RequestState == askedState && responses["who"] == nil {
+		return &mcp.CallToolResult{
+			InputRequests: mcp.InputRequestMap{"who": formOf("Who?", nameForm)},
+			RequestState:  askedState,
+		}, nil
+	}
+	if c.Params.RequestState == askedState {
 		who, ok := accepted(responses["who"])
 		if !ok {
 			return result(text("No tea was made.")), nil
@@ -109,7 +112,8 @@ func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{RequestState: named + asText(who["name"]), InputRequests: mcp.InputRequestMap{
 			"tea": formOf("Which tea?", teaForm), "sugar": formOf("How much sugar?", sugarForm),
 		}}, nil
-	case !known:
+	}
+	if !known {
 		return nil, invalidParams("requestState is not what this server sent")
 	}
 	return tea(name, responses["tea"], responses["sugar"]), nil
@@ -122,7 +126,8 @@ func askOneByOne(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 		if err != nil {
 			return toolError("The client answered with an error: " + err.Error()), nil
 		}
-		if answers[i] = answer; i == 0 {
+		answers[i] = answer
+		if i == 0 {
 			if _, ok := accepted(answer); !ok {
 				return result(text("No tea was made.")), nil
 			}

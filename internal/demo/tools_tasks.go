@@ -112,7 +112,11 @@ const anyNameForm = `{"type":"object","properties":{"name":{"type":"string"}},"r
 
 // askInTask begins a task, puts forms to its client and returns the answers. Without answers it returns how the call
 // ends: with a result for a client that has no forms, or with an error.
-func askInTask(ctx context.Context, c call, forms mcp.InputRequestMap) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
+func askInTask(
+	ctx context.Context,
+	c call,
+	forms mcp.InputRequestMap,
+) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || caps.Elicitation.Form == nil && caps.Elicitation.URL != nil {
 		refused, err := c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)

@@ -74,12 +74,14 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
-	switch {
-	case wire.MediaType(r.Header.Get("Content-Type")) != "application/json":
+	if wire.MediaType(r.Header.Get("Content-Type")) != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, nil, Failure(-32600, "Content-Type must be application/json", nil))
 		return
-	case !strings.Contains(accept, "*/*") && (!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")):
-		refuse(w, http.StatusNotAcceptable, nil, Failure(-32600, "Accept must list application/json and text/event-stream", nil))
+	}
+	if !strings.Contains(accept, "*/*") &&
+		(!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")) {
+		refuse(w, http.StatusNotAcceptable, nil,
+			Failure(-32600, "Accept must list application/json and text/event-stream", nil))
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
@@ -97,11 +99,20 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, nil, Failure(-32700, "Parse error", nil))
 	case m.Kind == wire.Invalid || m.OtherVersion:
 		refuse(w, http.StatusBadRequest, m.ID, Failure(-32600, "Invalid Request", nil))
-	case e.Eras.Stateless() && (standsAlone(m) || r.Header.Get("Mcp-Method") != "" || bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.Eras.Sessions():
+	case e.isStateless(r, m):
 		e.stateless(w, r, m)
 	default:
 		e.inSession(w, r, m)
 	}
+}
+
+// isStateless reports whether a request is served without a session.
+func (e *endpoint) isStateless(r *http.Request, m *wire.Message) bool {
+	if !e.Eras.Stateless() || !e.Eras.Sessions() {
+		return !e.Eras.Sessions()
+	}
+	return standsAlone(m) || r.Header.Get("Mcp-Method") != "" ||
+		bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))
 }
 
 // refuse answers with an error and a status.

@@ -36,7 +36,14 @@ var listKinds = []struct{ member, method, capability string }{
 
 // Listen acknowledges a subscription to what the server declares, calls begun, and serves it until ctx is done, which
 // is not answered, or the client has gone.
-func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([]byte), declares func(names ...string) bool, begun func()) []byte {
+func (h *Hub) Listen(
+	ctx context.Context,
+	c Caller,
+	m *wire.Message,
+	send func([]byte),
+	declares func(names ...string) bool,
+	begun func(),
+) []byte {
 	asked := jsonraw.First(m.Params, "notifications")
 	l := &listener{id: m.ID, kinds: map[string]bool{}, pushed: make(chan []byte, mostPushed)}
 	granted := json.RawMessage("{}")
@@ -82,7 +89,8 @@ func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([
 	for len(l.pushed) > 0 {
 		send(<-l.pushed)
 	}
-	return wire.ComposeResult(m.ID, bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
+	return wire.ComposeResult(m.ID,
+		bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
 }
 
 func words(list json.RawMessage) map[string]bool {
@@ -102,8 +110,9 @@ func (h *Hub) Publish(m *wire.Message) {
 		if !l.wants(m) {
 			continue
 		}
+		params := bridge.WithMeta(jsonraw.OrEmpty(m.Params), bridge.MetaSubscription, l.id)
 		select {
-		case l.pushed <- wire.ComposeNotification(m.Method, bridge.WithMeta(jsonraw.OrEmpty(m.Params), bridge.MetaSubscription, l.id)):
+		case l.pushed <- wire.ComposeNotification(m.Method, params):
 		default: // the client does not read
 		}
 	}

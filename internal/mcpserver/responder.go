@@ -80,7 +80,8 @@ func (o *responder) reply(raw []byte) {
 		o.event(raw)
 	case o.batch:
 		o.replies = append(o.replies, raw)
-		if o.size += len(raw); o.size > mostReplies {
+		o.size += len(raw)
+		if o.size > mostReplies {
 			o.head()
 			o.events()
 		}

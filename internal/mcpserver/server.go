@@ -87,14 +87,19 @@ func (c Caller) Declares(names ...string) bool {
 
 // standsAlone reports a message that says for itself in which revision it is.
 func standsAlone(m *wire.Message) bool {
-	return m.Method == "server/discover" || m.Method == "subscriptions/listen" || jsonraw.First(jsonraw.First(m.Params, "_meta"), bridge.MetaVersion) != nil
+	return m.Method == "server/discover" || m.Method == "subscriptions/listen" ||
+		jsonraw.First(jsonraw.First(m.Params, "_meta"), bridge.MetaVersion) != nil
 }
 
 // callerOf is the sender of a request that stands alone.
 func callerOf(m *wire.Message) Caller {
 	meta := jsonraw.First(m.Params, "_meta")
-	return Caller{Stateless: true, Revision: jsonraw.TextOrRaw(jsonraw.First(meta, bridge.MetaVersion)),
-		Capabilities: jsonraw.First(meta, bridge.MetaCapabilities), Level: jsonraw.TextOrRaw(jsonraw.First(meta, bridge.MetaLogLevel))}
+	return Caller{
+		Stateless:    true,
+		Revision:     jsonraw.TextOrRaw(jsonraw.First(meta, bridge.MetaVersion)),
+		Capabilities: jsonraw.First(meta, bridge.MetaCapabilities),
+		Level:        jsonraw.TextOrRaw(jsonraw.First(meta, bridge.MetaLogLevel)),
+	}
 }
 
 // refusal is the error for a request that lacks what each has to have; nil accepts it.

@@ -35,7 +35,13 @@ type Session struct {
 
 // NewSession returns a session that ends with ctx, or when End is called.
 func NewSession(ctx context.Context, id string, push func([]byte)) *Session {
-	s := &Session{id: id, Push: push, subscribed: map[string]bool{}, waiting: map[string]chan *wire.Message{}, running: map[string]context.CancelFunc{}}
+	s := &Session{
+		id:         id,
+		Push:       push,
+		subscribed: map[string]bool{},
+		waiting:    map[string]chan *wire.Message{},
+		running:    map[string]context.CancelFunc{},
+	}
 	s.over, s.End = context.WithCancel(ctx)
 	return s
 }

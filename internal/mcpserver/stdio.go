@@ -31,7 +31,8 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
-		switch line = bytes.TrimSpace(line); {
+		line = bytes.TrimSpace(line)
+		switch {
 		case len(line) == 0:
 		case jsonraw.Valid(line) != nil:
 			write(wire.ComposeError(nil, -32700, "Parse error"))

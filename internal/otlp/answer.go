@@ -57,7 +57,8 @@ func partialJSON(body []byte) (rejected int64, message string, err error) {
 		if count == nil || string(count) == "null" {
 			continue
 		}
-		if rejected, err = strconv.ParseInt(strings.Trim(string(count), `"`), 10, 64); err != nil {
+		rejected, err = strconv.ParseInt(strings.Trim(string(count), `"`), 10, 64)
+		if err != nil {
 			return 0, "", errAnswer
 		}
 	}
@@ -92,7 +93,8 @@ func lastField(message []byte, n int) (found field, err error) {
 		if !ok {
 			return field{}, errAnswer
 		}
-		if message = rest; number == uint64(n) {
+		message = rest
+		if number == uint64(n) {
 			switch kind {
 			case varintType:
 				found.varint, _ = binary.Uvarint(value)

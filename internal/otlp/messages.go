@@ -34,7 +34,15 @@ type names struct{ ofResources, ofScopes, items string }
 
 // appendRequest appends a request with one resource and one scope. The requests of all signals
 // have the same field numbers.
-func appendRequest[T any](dst []byte, f Format, is names, r Resource, s Scope, items []T, fields func(*writer, *T)) []byte {
+func appendRequest[T any](
+	dst []byte,
+	f Format,
+	is names,
+	r Resource,
+	s Scope,
+	items []T,
+	fields func(*writer, *T),
+) []byte {
 	w := &writer{b: dst, json: f == JSON}
 	byScope := func(w *writer, s *Scope) {
 		w.message(1, "scope", func() { writeScope(w, s) })

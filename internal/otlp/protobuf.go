@@ -29,7 +29,9 @@ func appendBytes[T string | []byte](b []byte, s T) []byte {
 // none.
 func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(message)
-	if number, kind = tag>>3, byte(tag&7); n <= 0 || number < 1 || number > mostNumber {
+	number = tag >> 3
+	kind = byte(tag & 7)
+	if n <= 0 || number < 1 || number > mostNumber {
 		return 0, 0, nil, nil, false
 	}
 	message = message[n:]
@@ -37,7 +39,8 @@ func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok 
 	switch kind {
 	case varintType:
 		_, n = binary.Uvarint(message)
-		if size = uint64(n); n <= 0 {
+		size = uint64(n)
+		if n <= 0 {
 			return 0, 0, nil, nil, false
 		}
 	case fixed32Type:
@@ -45,7 +48,8 @@ func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok 
 	case fixed64Type:
 		size = 8
 	case bytesType:
-		if size, n = binary.Uvarint(message); n <= 0 {
+		size, n = binary.Uvarint(message)
+		if n <= 0 {
 			return 0, 0, nil, nil, false
 		}
 		message = message[n:]

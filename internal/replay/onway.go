@@ -50,7 +50,8 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 			for _, r := range requests {
 				method, _ := jsonraw.Text(jsonraw.First(r.Value, "method"))
 				open = append(open, len(all))
-				all, ids = append(all, Question{Key: r.Name, Method: method, Params: jsonraw.First(r.Value, "params")}), append(ids, "")
+				all = append(all, Question{Key: r.Name, Method: method, Params: jsonraw.First(r.Value, "params")})
+				ids = append(ids, "")
 			}
 		case f.Dir == wire.Sent && m.Kind == wire.Response:
 			if at := slices.Index(ids, string(m.ID)); at >= 0 {
@@ -78,7 +79,9 @@ func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 	mixed := isOnPipe(was.Exchange) != isOnPipe(is.Exchange)
 	a := slices.DeleteFunc(questions(was.Exchange, mixed), anytime)
 	b := slices.DeleteFunc(questions(is.Exchange, mixed), anytime)
-	c.Part, c.Name, c.HiddenUnknown = match.Params, "", true
+	c.Part = match.Params
+	c.Name = ""
+	c.HiddenUnknown = true
 	for i := range max(len(a), len(b)) {
 		switch {
 		case mixed && (i >= len(a) && b[i].guessed || i >= len(b) && a[i].guessed):
@@ -109,9 +112,11 @@ var aboutRequest = []string{"notifications/progress", "notifications/message"}
 // notifications compares those of an exchange.
 func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
 	logs := how == InOrder || logsCount(was, is)
-	a, b := notified(was, logs), notified(is, logs)
+	a := notified(was, logs)
+	b := notified(is, logs)
 	if how == Kinds {
-		a, b = kinds(a), kinds(b)
+		a = kinds(a)
+		b = kinds(b)
 	}
 	if !slices.Equal(a, b) {
 		r.unequal("notifications", jsonraw.Quote(strings.Join(a, ", ")), jsonraw.Quote(strings.Join(b, ", ")), match.Changed)
@@ -142,7 +147,10 @@ func notified(x *wire.Exchange, logs bool) (all []string) {
 	}
 	for _, f := range x.Between {
 		m := wire.ParseMessage(f.Raw)
-		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) || elsewhere(x, f) || !logs && m.Method == "notifications/message" {
+		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) {
+			continue
+		}
+		if elsewhere(x, f) || !logs && m.Method == "notifications/message" {
 			continue
 		}
 		text := strings.TrimPrefix(m.Method, "notifications/")

@@ -108,7 +108,8 @@ type Report struct {
 
 // Compare compares a recorded exchange with the present one.
 func Compare(was, is Side, o Options) Report {
-	a, b := answerOf(was), answerOf(is)
+	a := answerOf(was)
+	b := answerOf(is)
 	r := Report{Verdict: Same, Counts: match.Counts{}, Met: map[*match.Rule]bool{}}
 	switch {
 	case a.ending == "" && b.ending == "":
@@ -126,7 +127,9 @@ func Compare(was, is Side, o Options) Report {
 		r.Verdict = Differs
 	}
 	if r.Verdict != Same {
-		r.Differences = []match.Difference{{Path: "outcome", Was: jsonraw.Quote(a.text()), Is: jsonraw.Quote(b.text()), How: match.Changed}}
+		r.Differences = []match.Difference{
+			{Path: "outcome", Was: jsonraw.Quote(a.text()), Is: jsonraw.Quote(b.text()), How: match.Changed},
+		}
 		return r
 	}
 	c := match.Comparison{Rules: o.Rules, WasRevision: was.Revision, IsRevision: is.Revision, Bytes: o.Bytes}
@@ -209,10 +212,12 @@ func (r *Report) answers(a, b answer, c match.Comparison, level Level) {
 		r.add("error", match.Compare(number(a.err.Code), number(b.err.Code), match.Comparison{}), level)
 	case level == Status || a.ending == string(wire.InputRequired): // what the server requests is compared on its own
 	case a.err != nil && b.err != nil:
-		c.Part, c.HiddenUnknown = match.Error, true
+		c.Part = match.Error
+		c.HiddenUnknown = true
 		r.add("error", match.Compare(a.err.Raw, b.err.Raw, c), level)
 	default:
-		c.Part, c.HiddenUnknown = match.Result, true
+		c.Part = match.Result
+		c.HiddenUnknown = true
 		r.add("", match.Compare(a.result, b.result, c), level)
 	}
 }
@@ -265,6 +270,8 @@ func (r *Report) duration(was, is time.Duration, most float64) {
 	if most <= 0 || was <= 0 || is-was < leastSlower || float64(is) <= most*float64(was) {
 		return
 	}
-	r.Differences = append(r.Differences, match.Difference{Path: "duration", How: match.Changed,
-		Was: jsonraw.Quote(was.String()), Is: jsonraw.Quote(is.String())})
+	r.Differences = append(r.Differences, match.Difference{
+		Path: "duration", How: match.Changed,
+		Was: jsonraw.Quote(was.String()), Is: jsonraw.Quote(is.String()),
+	})
 }

@@ -103,7 +103,8 @@ func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 	}
 	attributes = append(attributes, textIfAny(protocolVersion, c.version)...)
 	attributes = append(attributes, c.network()...)
-	b.o.Metrics.observe(clientSession, append(attributes[:len(attributes):len(attributes)], c.server.attributes()...), at, took)
+	b.o.Metrics.observe(clientSession, append(attributes[:len(attributes):len(attributes)], c.server.attributes()...), at,
+		took)
 	if b.o.Between {
 		b.o.Metrics.observe(serverSession, attributes, at, took)
 	}
@@ -114,7 +115,8 @@ func (c *conn) network() []otlp.Attribute {
 	if c.proto == "" {
 		return []otlp.Attribute{text(networkTransport, "pipe")}
 	}
-	transport, version := "tcp", strings.TrimSuffix(strings.TrimPrefix(c.proto, "HTTP/"), ".0")
+	transport := "tcp"
+	version := strings.TrimSuffix(strings.TrimPrefix(c.proto, "HTTP/"), ".0")
 	if version == "3" {
 		transport = "quic"
 	}

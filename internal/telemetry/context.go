@@ -29,7 +29,8 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 	if len(traceparent) < traceparentLength || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' {
 		return Context{}, false
 	}
-	version, rest := traceparent[:2], traceparent[traceparentLength:]
+	version := traceparent[:2]
+	rest := traceparent[traceparentLength:]
 	var number, flags [1]byte
 	c := Context{Remote: true}
 	if !lowerHex(version, number[:]) || !lowerHex(traceparent[3:35], c.Trace[:]) ||

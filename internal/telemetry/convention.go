@@ -14,8 +14,10 @@ const (
 
 // Scope is that of all spans and histograms of this package.
 func Scope() otlp.Scope {
-	return otlp.Scope{Name: "mcpc", Version: ConventionVersion, SchemaURL: ConventionSchema,
-		Attributes: []otlp.Attribute{text("mcpc.convention.commit", ConventionCommit)}}
+	return otlp.Scope{
+		Name: "mcpc", Version: ConventionVersion, SchemaURL: ConventionSchema,
+		Attributes: []otlp.Attribute{text("mcpc.convention.commit", ConventionCommit)},
+	}
 }
 
 // The attributes of the convention.

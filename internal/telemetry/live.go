@@ -53,7 +53,12 @@ const settleEvery = 5 * time.Second
 
 // NewLive starts the goroutine, by a clock. A caller must Close it.
 func NewLive(b *Builder, now func() time.Time) *Live {
-	l := &Live{builder: b, frames: make(chan waitingFrame, mostWaiting), failures: make(chan failure), done: make(chan struct{})}
+	l := &Live{
+		builder:  b,
+		frames:   make(chan waitingFrame, mostWaiting),
+		failures: make(chan failure),
+		done:     make(chan struct{}),
+	}
 	go l.run(now)
 	return l
 }

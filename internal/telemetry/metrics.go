@@ -22,10 +22,26 @@ const (
 )
 
 var instruments = [...]otlp.Histogram{
-	clientOperation: {Name: "mcp.client.operation.duration", Unit: "s", Description: "Duration of MCP requests and notifications, as seen by their sender."},
-	serverOperation: {Name: "mcp.server.operation.duration", Unit: "s", Description: "Duration of MCP requests and notifications, as seen by their receiver."},
-	clientSession:   {Name: "mcp.client.session.duration", Unit: "s", Description: "Duration of MCP sessions, as seen by the client."},
-	serverSession:   {Name: "mcp.server.session.duration", Unit: "s", Description: "Duration of MCP sessions, as seen by the server."},
+	clientOperation: {
+		Name:        "mcp.client.operation.duration",
+		Unit:        "s",
+		Description: "Duration of MCP requests and notifications, as seen by their sender.",
+	},
+	serverOperation: {
+		Name:        "mcp.server.operation.duration",
+		Unit:        "s",
+		Description: "Duration of MCP requests and notifications, as seen by their receiver.",
+	},
+	clientSession: {
+		Name:        "mcp.client.session.duration",
+		Unit:        "s",
+		Description: "Duration of MCP sessions, as seen by the client.",
+	},
+	serverSession: {
+		Name:        "mcp.server.session.duration",
+		Unit:        "s",
+		Description: "Duration of MCP sessions, as seen by the server.",
+	},
 }
 
 // boundaries are those of all metrics, in seconds.
@@ -93,7 +109,8 @@ func (m *Metrics) point(of instrument, at []byte, attributes []otlp.Attribute) *
 	}
 	key := string(at)
 	if len(all) >= mostSets {
-		key, attributes = overflow, []otlp.Attribute{{Key: overflow, Value: true}}
+		key = overflow
+		attributes = []otlp.Attribute{{Key: overflow, Value: true}}
 	}
 	p := all[key]
 	if p == nil {
@@ -117,7 +134,8 @@ func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 		for _, p := range points {
 			copied := *p
 			copied.Counts = slices.Clone(p.Counts)
-			copied.Start, copied.Time = m.Start, now
+			copied.Start = m.Start
+			copied.Time = now
 			if copied.Start.After(now) {
 				copied.Start = now
 			}

@@ -29,7 +29,12 @@ const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // operation reads a request or notification.
 func (b *Builder) operation(p placed) operation {
-	o := operation{method: bounded(p.Message.Method, longestName), id: idText(p.Message.ID), version: p.conn.version, session: p.conn.session}
+	o := operation{
+		method:  bounded(p.Message.Method, longestName),
+		id:      idText(p.Message.ID),
+		version: p.conn.version,
+		session: p.conn.session,
+	}
 	params, _ := p.Message.ParamMembers()
 	name := bounded(params.Text("name"), longestName)
 	switch p.Message.Method {
@@ -44,12 +49,14 @@ func (b *Builder) operation(p placed) operation {
 	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
 		o.uri = shown(params.Text("uri"))
 	case "initialize": // opens a session that has no id yet
-		o.version, o.session = bounded(params.Text("protocolVersion"), longestName), ""
+		o.version = bounded(params.Text("protocolVersion"), longestName)
+		o.session = ""
 		b.endSession(p.conn, p.Frame.Time, false)
 		p.conn.version = "" // what was tried before does not hold
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // it stands alone, and there is no session
-		o.version, o.session = bounded(version, longestName), ""
+		o.version = bounded(version, longestName)
+		o.session = ""
 		p.conn.version = o.version
 	}
 	if b.o.Content {
@@ -80,12 +87,13 @@ func (o *operation) content(method string, arguments []byte) {
 
 // name is that of the spans.
 func (o *operation) name(uris bool) string {
-	switch {
-	case o.tool != "":
+	if o.tool != "" {
 		return o.method + " " + o.tool
-	case o.prompt != "":
+	}
+	if o.prompt != "" {
 		return o.method + " " + o.prompt
-	case uris && o.uri != "":
+	}
+	if uris && o.uri != "" {
 		return o.method + " " + o.uri
 	}
 	return o.method
@@ -133,10 +141,10 @@ func (b *Builder) contextIn(p placed) (context, header Context) {
 		return context, Context{}
 	}
 	header = b.headed.Get(stream{p.Frame.Conn, p.Frame.Stream})
-	switch {
-	case !context.Valid():
+	if !context.Valid() {
 		return header, Context{}
-	case header.Trace == context.Trace && header.Span == context.Span:
+	}
+	if header.Trace == context.Trace && header.Span == context.Span {
 		return context, Context{}
 	}
 	return context, header

@@ -84,8 +84,10 @@ func (b *Builder) apply(p placed) *request {
 // add adds a frame to the state, which keeps no more than the outcome takes.
 func (r *request) add(p placed) {
 	r.state.Add(&p.Part)
-	r.state.Findings, r.state.Notified = nil, nil
-	r.state.Name, r.state.ID = "", ""
+	r.state.Findings = nil
+	r.state.Notified = nil
+	r.state.Name = ""
+	r.state.ID = ""
 }
 
 // ask reads a request: a new one, the same again, or that of the next round.
@@ -145,7 +147,8 @@ func notice(m *wire.Message) []otlp.Attribute {
 // parent unless its message names one.
 func (b *Builder) concerns(own *request, p placed) {
 	of := b.open[p.Exchange]
-	if own == nil || of == nil || of == own || p.Guess || p.Facts.Traits.Kind != wire.Request || p.Frame.Dir != wire.Received {
+	if own == nil || of == nil || of == own || p.Guess || p.Facts.Traits.Kind != wire.Request ||
+		p.Frame.Dir != wire.Received {
 		return
 	}
 	if own.round.named || own.round.number > 0 {
@@ -163,12 +166,14 @@ func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
 		}
 		return // why mcpc cancelled it is still to be reported
 	}
-	r.failed, r.ended = false, p.Frame.Time
+	r.failed = false
+	r.ended = p.Frame.Time
 	end := b.ending(r)
 	b.readResponse(r, p.Message, &end)
 	if p.Facts.Traits.More {
 		b.endRound(r, end, true)
-		r.waits, r.asked = true, p.Frame.Time
+		r.waits = true
+		r.asked = p.Frame.Time
 		return
 	}
 	b.finish(r, end)
@@ -179,14 +184,14 @@ func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
 	if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
 		r.op.jsonrpc = bounded(version, 32)
 	}
-	switch {
-	case m.Kind == wire.ErrorResponse && m.Error != nil:
+	if m.Kind == wire.ErrorResponse && m.Error != nil {
 		end.kind = strconv.FormatInt(m.Error.Code, 10)
 		end.code = end.kind
 		end.callers = callersFault[m.Error.Code]
 		end.message = shown(m.Error.Message)
 		return
-	case m.Kind != wire.Response:
+	}
+	if m.Kind != wire.Response {
 		end.message = shown(m.Problem())
 		return
 	}
@@ -269,7 +274,11 @@ func (b *Builder) beside(r *request, f *wire.Frame) {
 	case f.Close != nil && f.Close.How == "cut":
 		b.event(r, f.Time, eventCut)
 	case f.Fault != nil:
-		b.event(r, f.Time, eventFault, append(textIfAny(faultAction, shown(f.Fault.Action)), textIfAny(faultRule, shown(f.Fault.Rule))...)...)
+		b.event(
+			r,
+			f.Time,
+			eventFault,
+			append(textIfAny(faultAction, shown(f.Fault.Action)), textIfAny(faultRule, shown(f.Fault.Rule))...)...)
 	case f.Held != nil:
 		b.held(r, f)
 	}

@@ -36,15 +36,17 @@ type root struct {
 // command sends name their own span.
 func (b *Builder) beginRound(e *request, p placed) {
 	r := &e.round
-	r.start, r.parent = p.Frame.Time, b.o.Parent
+	r.start = p.Frame.Time
+	r.parent = b.o.Parent
 	context, header := b.contextIn(p)
 	own := context.Valid() && b.o.Own && !b.o.Between && e.dir == wire.Sent && !b.taken.Get(context.Span)
-	switch {
-	case own:
+	if own {
 		b.taken.Put(context.Span, true)
-		r.named, r.own = true, &context
-	case context.Valid():
-		r.named, r.parent = true, context
+		r.named = true
+		r.own = &context
+	} else if context.Valid() {
+		r.named = true
+		r.parent = context
 	}
 	if header.Valid() {
 		r.links = append(r.links, link(header))
@@ -104,7 +106,8 @@ func (b *Builder) trace(e *request) (trace otlp.TraceID, sampled bool) {
 		trace = of.Trace
 	default:
 		sum := b.digest(e, 0, "trace")
-		trace, of = otlp.TraceID(sum[:16]), Context{}
+		trace = otlp.TraceID(sum[:16])
+		of = Context{}
 	}
 	return trace, b.o.Sample == nil || b.o.Sample(trace, of)
 }
@@ -118,10 +121,10 @@ const (
 
 // sides are the kinds of the spans of a request that was sent in a direction, the outer one first.
 func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
-	switch {
-	case b.o.Between:
+	if b.o.Between {
 		return []otlp.Kind{otlp.Server, otlp.Client}
-	case dir == wire.Sent:
+	}
+	if dir == wire.Sent {
 		return []otlp.Kind{otlp.Client}
 	}
 	return []otlp.Kind{otlp.Server}
@@ -129,10 +132,10 @@ func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 
 // idOf is the id of the span on one side of the round.
 func (b *Builder) idOf(e *request, kind otlp.Kind) otlp.SpanID {
-	switch {
-	case e.round.own != nil:
+	if e.round.own != nil {
 		return e.round.own.Span
-	case kind == otlp.Client:
+	}
+	if kind == otlp.Client {
 		return b.spanID(e, e.round.number, clientSide)
 	}
 	return b.spanID(e, e.round.number, serverSide)
@@ -180,15 +183,19 @@ func (b *Builder) endRound(e *request, end ending, more bool) {
 	r := &e.round
 	trace, sampled := b.trace(e)
 	if e.root == nil && more { // the span over all rounds, to which the first one belongs now
-		e.root = &root{parent: r.parent, start: r.start,
-			context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()}}
+		e.root = &root{
+			parent: r.parent, start: r.start,
+			context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()},
+		}
 		r.parent = e.root.context
 		trace, sampled = b.trace(e)
 	}
 	parent := r.parent
 	for i, kind := range b.sides(e.dir) {
-		s := otlp.Span{Trace: trace, ID: b.idOf(e, kind), Parent: parent.Span, Remote: i == 0 && parent.Remote,
-			TraceState: r.state(), Sampled: sampled, Name: e.op.name(b.o.URINames), Kind: kind, Start: r.start, End: end.at}
+		s := otlp.Span{
+			Trace: trace, ID: b.idOf(e, kind), Parent: parent.Span, Remote: i == 0 && parent.Remote,
+			TraceState: r.state(), Sampled: sampled, Name: e.op.name(b.o.URINames), Kind: kind, Start: r.start, End: end.at,
+		}
 		if b.o.Between {
 			r.leaveOut(&s, e.dir)
 		}
@@ -196,7 +203,9 @@ func (b *Builder) endRound(e *request, end ending, more bool) {
 			s.End = s.Start
 		}
 		if i == 0 {
-			s.Events, s.Links, s.DroppedEvents = r.events, r.links, uint32(min(r.dropped, 1<<30))
+			s.Events = r.events
+			s.Links = r.links
+			s.DroppedEvents = uint32(min(r.dropped, 1<<30))
 		}
 		shared := append(e.op.attributes(e.conn, kind, e.dir), end.attributes(kind)...)
 		if b.o.Metrics != nil && !end.incomplete {
@@ -215,18 +224,20 @@ func (b *Builder) endRound(e *request, end ending, more bool) {
 		parent = Context{Trace: trace, Span: s.ID}
 	}
 	b.events -= len(r.events)
-	r.events, r.dropped, r.links = nil, 0, nil
+	r.events = nil
+	r.dropped = 0
+	r.links = nil
 }
 
 // leaveOut corrects the times of a side for the time for which messages were held: the client waits
 // meanwhile, the server does not. The frame of a request of the server's is from after that time.
 func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
-	switch {
-	case dir == wire.Received && s.Kind == otlp.Server:
+	if dir == wire.Received && s.Kind == otlp.Server {
 		s.Start = s.Start.Add(-r.heldBefore)
-	case dir == wire.Sent && s.Kind == otlp.Client:
+	} else if dir == wire.Sent && s.Kind == otlp.Client {
 		s.End = s.End.Add(-r.heldAfter)
-		if s.Start = s.Start.Add(r.heldBefore); s.Start.After(s.End) {
+		s.Start = s.Start.Add(r.heldBefore)
+		if s.Start.After(s.End) {
 			s.Start = s.End // it was dropped, or answered by the user
 		}
 	}
@@ -234,14 +245,27 @@ func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 
 func (b *Builder) endRoot(e *request, end ending) {
 	c := e.root.context
-	s := otlp.Span{Trace: c.Trace, ID: c.Span, Parent: e.root.parent.Span, Remote: e.root.parent.Remote, TraceState: c.State, Sampled: c.Sampled,
-		Name: e.op.name(b.o.URINames), Kind: otlp.Internal, Start: e.root.start, End: end.at,
-		Events: e.round.events, DroppedEvents: uint32(min(e.round.dropped, 1<<30))}
+	s := otlp.Span{
+		Trace:         c.Trace,
+		ID:            c.Span,
+		Parent:        e.root.parent.Span,
+		Remote:        e.root.parent.Remote,
+		TraceState:    c.State,
+		Sampled:       c.Sampled,
+		Name:          e.op.name(b.o.URINames),
+		Kind:          otlp.Internal,
+		Start:         e.root.start,
+		End:           end.at,
+		Events:        e.round.events,
+		DroppedEvents: uint32(min(e.round.dropped, 1<<30)),
+	}
 	if s.End.Before(s.Start) {
 		s.End = s.Start
 	}
 	end.result = ""
-	s.Attributes = append(append(e.op.attributes(e.conn, otlp.Internal, e.dir), end.attributes(otlp.Internal)...), e.op.details(otlp.Internal)...)
+	s.Attributes = append(
+		append(e.op.attributes(e.conn, otlp.Internal, e.dir), end.attributes(otlp.Internal)...),
+		e.op.details(otlp.Internal)...)
 	s.Attributes = append(append(s.Attributes, end.details()...), number(roundCount, e.round.number+1))
 	end.judge(&s)
 	b.emit(e.ref, s)
@@ -275,7 +299,8 @@ func (end *ending) details() []otlp.Attribute {
 // judge sets the status of a span.
 func (end *ending) judge(s *otlp.Span) {
 	if end.errorOn(s.Kind) != "" {
-		s.Failed, s.Message = true, end.message
+		s.Failed = true
+		s.Message = end.message
 	}
 }
 

@@ -117,9 +117,14 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 	}
 	var own *request
 	for _, place := range b.correlator.Add(ref, &f, &facts.Traits) {
-		p := placed{ref: ref, conn: c, Part: exchange.Part{Place: place, Frame: &f, Message: m, Facts: facts, Conversation: &c.conversation}}
+		p := placed{
+			ref:  ref,
+			conn: c,
+			Part: exchange.Part{Place: place, Frame: &f, Message: m, Facts: facts, Conversation: &c.conversation},
+		}
 		if place.Item >= 0 {
-			p.Message, p.BatchSize = m.Items[place.Item], len(m.Items)
+			p.Message = m.Items[place.Item]
+			p.BatchSize = len(m.Items)
 			item := exchange.FactsOf(p.Message)
 			p.Facts = &item
 		}
@@ -152,7 +157,8 @@ func (b *Builder) Settle(now time.Time) {
 		if e == nil {
 			continue
 		}
-		if e.queued = false; e.failed {
+		e.queued = false
+		if e.failed {
 			b.finish(e, b.ending(e))
 		}
 	}
@@ -232,8 +238,10 @@ func (b *Builder) begin(p placed) *request {
 			return again || b.open[n] == nil
 		})
 	}
-	e := &request{number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p),
-		state: exchange.State{Time: p.Frame.Time, Dir: p.Frame.Dir, Channel: exchange.ChannelOpen}}
+	e := &request{
+		number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p),
+		state: exchange.State{Time: p.Frame.Time, Dir: p.Frame.Dir, Channel: exchange.ChannelOpen},
+	}
 	if p.Role != wire.Asks { // the spans of the first time have been emitted
 		b.extra++
 		e.again = b.extra

@@ -23,7 +23,8 @@ func bounded(text string, n int) string {
 	if len(text) > n {
 		text = text[:jsonraw.RuneStart([]byte(text[:min(len(text), n+utf8.UTFMax)]), n)]
 	}
-	if text = strings.ToValidUTF8(text, "\uFFFD"); len(text) > n { // a replacement is longer than what it replaces
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > n { // a replacement is longer than what it replaces
 		text = text[:jsonraw.RuneStart([]byte(text), n)]
 	}
 	return strings.Clone(text)

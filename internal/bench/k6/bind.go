@@ -38,7 +38,8 @@ type Binder struct {
 // Values that the Headers repeat stay as they were recorded.
 func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
 	if b.sent == nil {
-		b.sent, b.given = map[string]bool{}, map[[2]string]Bound{}
+		b.sent = map[string]bool{}
+		b.given = map[[2]string]Bound{}
 	}
 	if params, err := jsonvalue.Parse(call.Params); err == nil {
 		repeated := map[string]bool{}
@@ -48,7 +49,8 @@ func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
 		each(params, nil, func(n *jsonvalue.Node, path []any) {
 			from, known := b.given[keyOf(call.Method, n, path, "cursor", "arguments")]
 			if known && !repeated[n.Text] {
-				from.From, from.To = n.At, n.At+len(n.Raw)
+				from.From = n.At
+				from.To = n.At + len(n.Raw)
 				bound = append(bound, from)
 			}
 			b.sent[n.Text] = b.sent[n.Text] || !known
@@ -69,11 +71,11 @@ func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
 // keyOf is the key in given of a text at a path: a cursor belongs to its method, what stands
 // under data in a call of a tool to any. It has no text for what is no handle.
 func keyOf(method string, n *jsonvalue.Node, path []any, cursor, data string) [2]string {
-	switch {
-	case len(path) == 1 && path[0] == cursor && strings.HasSuffix(method, "/list"):
+	if len(path) == 1 && path[0] == cursor && strings.HasSuffix(method, "/list") {
 		return [2]string{method, n.Text}
-	case method == "tools/call" && len(path) > 1 && path[0] == data && !n.Hidden &&
-		utf8.RuneCountInString(n.Text) >= shortestHandle && strings.ContainsAny(n.Text, "0123456789"):
+	}
+	if method == "tools/call" && len(path) > 1 && path[0] == data && !n.Hidden &&
+		utf8.RuneCountInString(n.Text) >= shortestHandle && strings.ContainsAny(n.Text, "0123456789") {
 		return [2]string{"", n.Text}
 	}
 	return [2]string{}

@@ -19,16 +19,22 @@ const (
 func thresholds(expect []bench.Expectation) map[string][]string {
 	all := map[string][]string{succeeded: {"count>0"}}
 	for _, e := range expect {
-		metric, statistic, limit := "", "rate", e.Limit
+		metric := ""
+		statistic := "rate"
+		limit := e.Limit
 		switch e.Metric {
 		case "error_rate":
 			metric = failedRate
 		case "rate":
 			metric = succeeded
 		case "max":
-			metric, statistic, limit = callTime, "max", limit/1000
+			metric = callTime
+			statistic = "max"
+			limit /= 1000
 		default: // p99.9
-			metric, statistic, limit = callTime, "p("+e.Metric[1:]+")", limit/1000
+			metric = callTime
+			statistic = "p(" + e.Metric[1:] + ")"
+			limit /= 1000
 		}
 		limit = math.Round(limit*1e9) / 1e9 // 0.7% is 0.007
 		all[metric] = append(all[metric], statistic+e.Sign+strconv.FormatFloat(limit, 'f', -1, 64))

@@ -101,12 +101,13 @@ var ErrNotEmpty = errors.New("the directory is not empty")
 // writing.
 func Writable(dir string) error {
 	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case len(entries) > 0:
+	}
+	if len(entries) > 0 {
 		return ErrNotEmpty
 	}
 	return nil
@@ -142,8 +143,18 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 		return nil, nil, errors.New("there are no calls")
 	}
 	v := &variables{list: []Secret{}}
-	c := constant{Mcpc: p.Version, URL: v.text(p.URL, inURL), Revision: p.Revision, Stateless: p.Stateless, Thresholds: thresholds(p.Expect), Headers: []header{},
-		Think: duration(p.Think), Duration: duration(p.Duration), Warmup: duration(p.Warmup), Users: p.Users}
+	c := constant{
+		Mcpc:       p.Version,
+		URL:        v.text(p.URL, inURL),
+		Revision:   p.Revision,
+		Stateless:  p.Stateless,
+		Thresholds: thresholds(p.Expect),
+		Headers:    []header{},
+		Think:      duration(p.Think),
+		Duration:   duration(p.Duration),
+		Warmup:     duration(p.Warmup),
+		Users:      p.Users,
+	}
 	if p.Open {
 		c.Rate = p.Rate
 	}
@@ -165,7 +176,8 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c.OwnOrder, c.Secrets = bound, v.list
+	c.OwnOrder = bound
+	c.Secrets = v.list
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // < is left as it is for readers of thresholds
@@ -182,8 +194,11 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 // no capabilities.
 func marks(revision, client string) []jsonraw.Member {
 	const prefix = "io.modelcontextprotocol/"
-	return []jsonraw.Member{{Name: prefix + "protocolVersion", Value: jsonraw.Quote(revision)},
-		{Name: prefix + "clientInfo", Value: json.RawMessage(client)}, {Name: prefix + "clientCapabilities", Value: json.RawMessage("{}")}}
+	return []jsonraw.Member{
+		{Name: prefix + "protocolVersion", Value: jsonraw.Quote(revision)},
+		{Name: prefix + "clientInfo", Value: json.RawMessage(client)},
+		{Name: prefix + "clientCapabilities", Value: json.RawMessage("{}")},
+	}
 }
 
 // duration writes a time as the script reads it.
@@ -217,7 +232,8 @@ func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (
 		}
 		l := line{Method: call.Method, Tool: call.Tool, Needed: needed[i]}
 		if meta := jsonraw.First(params, "_meta"); stateless && meta != nil {
-			params, l.HasMeta = jsonraw.With(params, "_meta", withMissing(meta, marks)), true
+			params = jsonraw.With(params, "_meta", withMissing(meta, marks))
+			l.HasMeta = true
 			call.Bound = nil // the offsets are no longer valid
 		}
 		l.Params = v.params(params, call.Bound)

@@ -61,10 +61,10 @@ func joined(parts []any) any {
 			kept = append(kept, part)
 		}
 	}
-	switch {
-	case len(kept) == 0:
+	if len(kept) == 0 {
 		return ""
-	case len(kept) == 1:
+	}
+	if len(kept) == 1 {
 		if text, ok := kept[0].(string); ok {
 			return text
 		}
@@ -89,14 +89,18 @@ func (v *variables) name(shown, where string) string {
 	if name := v.of[shown]; name != "" {
 		return name
 	}
-	name, what := "MCP_"+strings.Map(letter, where), "the value of the header field "+where
+	name := "MCP_" + strings.Map(letter, where)
+	what := "the value of the header field " + where
 	switch {
 	case strings.EqualFold(where, "Authorization"):
-		name, what = "MCP_TOKEN", "the credentials in the header field Authorization, without the scheme"
+		name = "MCP_TOKEN"
+		what = "the credentials in the header field Authorization, without the scheme"
 	case where == inURL:
-		name, what = "MCP_URL_SECRET", "the secret in the URL, encoded as there"
+		name = "MCP_URL_SECRET"
+		what = "the secret in the URL, encoded as there"
 	case where == inParams:
-		name, what = "MCP_SECRET", "a secret in the params of a call"
+		name = "MCP_SECRET"
+		what = "a secret in the params of a call"
 	}
 	taken := 1
 	for _, s := range v.list {
@@ -117,10 +121,10 @@ func (v *variables) name(shown, where string) string {
 
 // letter is a character of the name of a variable.
 func letter(r rune) rune {
-	switch {
-	case r >= 'a' && r <= 'z':
+	if r >= 'a' && r <= 'z' {
 		return r - 'a' + 'A'
-	case r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
+	}
+	if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 		return r
 	}
 	return '_'

@@ -133,13 +133,15 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	flags.IntVar(&o.load.users, "users", 0, "closed model: `N` users, each with one call at a time")
 	flags.Var(&o.load.duration, "duration", "start calls for this time")
 	flags.IntVar(&o.load.requests, "requests", 0, "make `N` calls")
-	flags.StringArrayVar(&o.judge.expect, "expect", nil, "fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
+	flags.StringArrayVar(&o.judge.expect, "expect", nil,
+		"fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
 	flags.StringVar(&o.judge.compare, "compare", "", "compare with the result of an earlier run: a `file` of --json -o")
 	flags.StringVar(&o.judge.against, "against", "", "measure a second `target` in turns, and compare")
 	flags.StringVar(&o.load.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
 	flags.BoolVar(&o.load.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
 	flags.Var(&o.load.think, "think", "with --users: pause between two calls")
-	flags.BoolVar(&o.load.iKnow, "i-know", false, "allow more than 200 calls a second and 256 in flight: the server is yours")
+	flags.BoolVar(&o.load.iKnow, "i-know", false,
+		"allow more than 200 calls a second and 256 in flight: the server is yours")
 	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	flags.IntVar(&o.cold, "cold", 0, "also open `N` connections, and measure each until its first result")
 	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
@@ -147,7 +149,8 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	flags.StringVar(&o.files.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
 	flags.StringVar(&o.files.samples, "samples", "", "write a line of JSON for each call to a `file`")
 	flags.StringVar(&o.files.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
-	flags.StringVar(&o.files.export, "export", "", "measure nothing, and write a load test for an `engine` into the directory -o: k6")
+	flags.StringVar(&o.files.export, "export", "",
+		"measure nothing, and write a load test for an `engine` into the directory -o: k6")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("against", f.CompleteServer)
@@ -159,8 +162,10 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 func (o *options) settle(f *cmdutil.Factory, words []string, document string) (err error) {
 	if !f.ServerGiven && o.argv == nil {
 		if len(words) < 2 && !(len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))) {
-			refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "bench calls no server that was not named",
-				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool"}
+			refused := wire.Outcome{
+				Kind: wire.Refused, Phase: "arguments", Text: "bench calls no server that was not named",
+				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool",
+			}
 			return cmdutil.Exit(refused)
 		}
 		if err := f.GoTo(words[0], o.argv); err != nil {
@@ -172,10 +177,12 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 		return usage.New("bench needs the name of a tool", wire.RunOnServer("list")+" shows the tools")
 	}
 	o.call.Name = words[0]
-	if o.call.Given, err = arguments.Parse(&f.Env, words[1:], document, false); err != nil {
+	o.call.Given, err = arguments.Parse(&f.Env, words[1:], document, false)
+	if err != nil {
 		return err
 	}
-	if o.plan, o.warmup, err = o.load.plans(); err != nil {
+	o.plan, o.warmup, err = o.load.plans()
+	if err != nil {
 		return err
 	}
 	switch {
@@ -186,7 +193,8 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	case o.judge.against != "" && o.judge.compare != "":
 		return usage.New("--against and --compare both name what to compare with", "use only one of them")
 	case o.judge.against != "" && o.files.histogram != "":
-		return usage.New("--histogram writes one distribution, and --against measures two", "--samples writes the calls of both")
+		return usage.New("--histogram writes one distribution, and --against measures two",
+			"--samples writes the calls of both")
 	}
 	if err := o.exportable(f); err != nil {
 		return err
@@ -202,8 +210,10 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	bad := func(text, hint string) (bench.Plan, bench.Plan, error) {
 		return plan, warmup, usage.New(text, wire.Hint(hint))
 	}
-	plan = bench.Plan{Rate: o.rate, Poisson: o.poisson, Users: o.users, Think: max(0, time.Duration(o.think)),
-		Duration: max(0, time.Duration(o.duration)), Requests: o.requests, InFlight: politeInFlight}
+	plan = bench.Plan{
+		Rate: o.rate, Poisson: o.poisson, Users: o.users, Think: max(0, time.Duration(o.think)),
+		Duration: max(0, time.Duration(o.duration)), Requests: o.requests, InFlight: politeInFlight,
+	}
 	if o.iKnow {
 		plan.InFlight = mostInFlight
 	}
@@ -221,7 +231,8 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	case o.think != 0 && o.rate > 0:
 		return bad("--think is for --users", "in the open model calls start by the clock")
 	case (o.rate > politeRate || o.users > politeInFlight) && !o.iKnow:
-		return bad(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight), "--i-know if the server is yours")
+		return bad(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight),
+			"--i-know if the server is yours")
 	case o.rate == 0 && none:
 		plan.Duration = defaultRun
 	}
@@ -234,7 +245,8 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 
 // warmupOf is the plan for --warmup: the same load for another time.
 func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
-	plan.Duration, plan.Requests = 0, 0
+	plan.Duration = 0
+	plan.Requests = 0
 	if o.warmup == "" {
 		return plan, nil
 	}
@@ -243,7 +255,8 @@ func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 		return plan, nil
 	}
 	d, err := time.ParseDuration(o.warmup)
-	if plan.Duration = d; err != nil || d <= 0 || d > longestRun {
+	plan.Duration = d
+	if err != nil || d <= 0 || d > longestRun {
 		return plan, usage.New(fmt.Sprintf("--warmup is a time or a number of calls, not %q", o.warmup), "--warmup 5s")
 	}
 	return plan, nil
@@ -258,7 +271,8 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 			return usage.New(fmt.Sprintf("--expect %s: %s", text, err), expectHint(text))
 		}
 		if calls := plan.Calls(); calls > 0 && int64(calls) < e.Needs() {
-			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.Needs(), calls), "--requests or --duration makes more")
+			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.Needs(), calls),
+				"--requests or --duration makes more")
 		}
 		o.expectations = append(o.expectations, e)
 	}
@@ -269,17 +283,24 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 	if err != nil {
 		return usage.NotRead("--compare "+o.compare, err, "--json -o FILE writes a result")
 	}
-	if o.before, err = bench.ReadDocument(raw); err != nil {
+	o.before, err = bench.ReadDocument(raw)
+	if err != nil {
 		return usage.New("--compare "+o.compare+": "+err.Error(), "--json -o FILE writes a result")
 	}
-	now, before := bench.LoadOf(plan), o.before.Load
+	now := bench.LoadOf(plan)
+	before := o.before.Load
 	if before.Model != now.Model {
-		return usage.New(fmt.Sprintf("--compare %s: its latencies are of the %s model, and those of this run of the %s one", o.compare, before.Model, now.Model), "give the same --rate or --users")
+		return usage.New(
+			fmt.Sprintf("--compare %s: its latencies are of the %s model, and those of this run of the %s one", o.compare,
+				before.Model, now.Model),
+			"give the same --rate or --users",
+		)
 	}
 	if why := o.before.Results[0].Ended; why != "" {
 		return usage.New("--compare "+o.compare+": that run ended early: "+why, "compare with a complete run")
 	}
-	if now.Most = before.Most; before != now || o.before.Tool != tool || o.before.Machine != bench.ThisMachine() {
+	now.Most = before.Most
+	if before != now || o.before.Tool != tool || o.before.Machine != bench.ThisMachine() {
 		f.Note("the tool, the load or the machine is not that of " + o.compare)
 	}
 	return nil
@@ -289,7 +310,8 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 func expectHint(text string) wire.Hint {
 	const example = wire.Hint("--expect 'p99<200ms' or 'error_rate<0.1%'")
 	name, _, _ := strings.Cut(strings.ReplaceAll(text, ">", "<"), "<")
-	if name = strings.TrimSpace(name); slices.Contains(bench.Metrics, name) {
+	name = strings.TrimSpace(name)
+	if slices.Contains(bench.Metrics, name) {
 		return example
 	}
 	return suggest.DidYouMean("%s", name, bench.Metrics, example)

@@ -30,7 +30,8 @@ func (o *options) exportable(f *cmdutil.Factory) error {
 	case f.Output == "":
 		return usage.New("a load test is a directory: --export k6 needs -o DIR", "--export k6 -o load")
 	case o.judge.compare != "" || o.judge.against != "" || o.files.histogram != "" || o.files.samples != "" || o.files.junit != "" || o.cold > 0:
-		return usage.New("--export makes no calls: --compare, --against, --cold and files of results are for a run here", "use only one of them")
+		return usage.New("--export makes no calls: --compare, --against, --cold and files of results are for a run here",
+			"use only one of them")
 	}
 	if err := k6.Writable(f.Output); errors.Is(err, k6.ErrNotEmpty) {
 		return usage.New("-o: "+f.Output+" is not empty", "name a directory that does not exist yet")
@@ -57,7 +58,9 @@ func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+dir, usage.Bare(err)))
 	}
-	f.Note(fmt.Sprintf("load test saved to %s; run it with: k6 run %s", dir, shellwords.Quote(filepath.Join(dir, k6.Script))))
+	f.Note(
+		fmt.Sprintf("load test saved to %s; run it with: k6 run %s", dir, shellwords.Quote(filepath.Join(dir, k6.Script))),
+	)
 	for _, s := range secrets {
 		f.Note("set " + s.Env + " to " + s.Value)
 	}
@@ -67,20 +70,37 @@ func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 // plan is the load for k6.
 func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if a.c.Transport() != transport.StreamableHTTP {
-		return k6.Plan{}, usage.New("not exported: k6 sends Streamable HTTP only, and this server speaks "+string(a.c.Transport()), "run the server with Streamable HTTP; mcpc bench itself measures every transport")
+		return k6.Plan{}, usage.New(
+			"not exported: k6 sends Streamable HTTP only, and this server speaks "+string(a.c.Transport()),
+			"run the server with Streamable HTTP; mcpc bench itself measures every transport",
+		)
 	}
 	params, hidden := f.Secrets.Bytes(a.call.Params)
 	if hidden == 0 {
 		params = a.call.Params
 	}
 	if gone := hidden - len(redact.HiddenIn(string(params))); gone > 0 {
-		f.Warn(fmt.Sprintf("%s in the arguments was replaced, and no variable stands for it: edit %s", english.Plural(gone, "secret"), k6.Data))
+		f.Warn(
+			fmt.Sprintf("%s in the arguments was replaced, and no variable stands for it: edit %s",
+				english.Plural(gone, "secret"), k6.Data),
+		)
 	}
 	if err := k6.Sendable(params); err != nil {
 		return k6.Plan{}, usage.New("not exported: the arguments are not "+err.Error(), "")
 	}
-	p := k6.Plan{Version: f.Version, URL: f.Secrets.Text(redact.RedactURL(a.endpoint())), Revision: a.c.Revision(), Stateless: client.Stateless(a.c.Revision()),
-		Open: o.plan.IsOpen(), Rate: o.plan.Rate, Users: max(1, o.plan.Users), Think: o.plan.Think, Duration: o.plan.Duration, Warmup: o.warmup.Duration, Expect: o.judge.expectations}
+	p := k6.Plan{
+		Version:   f.Version,
+		URL:       f.Secrets.Text(redact.RedactURL(a.endpoint())),
+		Revision:  a.c.Revision(),
+		Stateless: client.Stateless(a.c.Revision()),
+		Open:      o.plan.IsOpen(),
+		Rate:      o.plan.Rate,
+		Users:     max(1, o.plan.Users),
+		Think:     o.plan.Think,
+		Duration:  o.plan.Duration,
+		Warmup:    o.warmup.Duration,
+		Expect:    o.judge.expectations,
+	}
 	if p.Open {
 		p.Users = o.plan.InFlight
 	}
@@ -90,7 +110,8 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	}
 	call := k6.Call{Method: "tools/call", Tool: o.call.Name, Params: params}
 	if p.Stateless {
-		call.Headers = append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: paramheader.Encode(o.call.Name)}},
+		call.Headers = append(
+			[]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: paramheader.Encode(o.call.Name)}},
 			paramheader.Fields(a.call.Schema, jsonraw.First(params, "arguments"))...)
 	}
 	p.Calls = []k6.Call{call}

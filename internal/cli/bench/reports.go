@@ -53,7 +53,8 @@ func (r reports) verdict() *verdict.Report {
 	add := func(id, title, why string, held bool) {
 		rule := verdict.Rule{ID: id, Title: title, Severity: verdict.Error, Verdict: verdict.Pass}
 		if !held {
-			rule.Verdict, rule.Why = verdict.Error, why
+			rule.Verdict = verdict.Error
+			rule.Why = why
 		}
 		v.Rules = append(v.Rules, rule)
 	}

@@ -33,13 +33,17 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if err := o.trace.Command(f, "bench"); err != nil {
 		return err
 	}
-	f.NoInput, f.Repeats, f.Record.Most, f.Record.Many = true, &console.RepeatedWarnings{}, cmdutil.MostRecorded, true
+	f.NoInput = true
+	f.Repeats = &console.RepeatedWarnings{}
+	f.Record.Most = cmdutil.MostRecorded
+	f.Record.Many = true
 	aims, err := openAll(ctx, f, o)
 	if err != nil {
 		return err
 	}
 	if !o.load.iKnow && !o.plan.IsOpen() && slices.ContainsFunc(aims, (*aim).elsewhere) {
-		o.plan.Most, o.warmup.Most = politeRate, politeRate
+		o.plan.Most = politeRate
+		o.warmup.Most = politeRate
 	}
 	var d *bench.Document
 	measure := func(samples *bench.Samples) { d = measured(ctx, f, o, aims, samples) }
@@ -60,11 +64,13 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	judge(d, o, aims)
 	f.Record.WriteWaiting() // which learns the secrets in the frames that wait
 	redact.Within(&f.Secrets, d)
-	show, interrupted := reports{o, d}, wire.Outcome{}
+	show := reports{o, d}
+	interrupted := wire.Outcome{}
 	if ctx.Err() != nil {
 		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	}
-	return cmdutil.Join(cmdutil.Exit(interrupted), show.print(context.WithoutCancel(ctx), f), show.files().Write(), err, cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
+	return cmdutil.Join(cmdutil.Exit(interrupted), show.print(context.WithoutCancel(ctx), f), show.files().Write(), err,
+		cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
 }
 
 // openAll connects to the target, and to the one of --against.
@@ -73,13 +79,16 @@ func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, 
 	if !out.Good() {
 		return nil, cmdutil.Exit(out)
 	}
-	if aims = []*aim{first}; o.judge.against == "" {
+	aims = []*aim{first}
+	if o.judge.against == "" {
 		return aims, nil
 	}
 	g := f.Invocation()
-	g.Server, g.ServerGiven = o.judge.against, true
+	g.Server = o.judge.against
+	g.ServerGiven = true
 	second, out := open(ctx, g, o, nil)
-	if aims = append(aims, second); !out.Good() {
+	aims = append(aims, second)
+	if !out.Good() {
 		return nil, cmdutil.Join(cmdutil.Exit(out), closeOthers(ctx, aims))
 	}
 	return aims, nil
@@ -94,13 +103,27 @@ func closeOthers(ctx context.Context, aims []*aim) (err error) {
 }
 
 // measured makes the calls: those of the warm-up, and those that count.
-func measured(ctx context.Context, f *cmdutil.Factory, o *options, aims []*aim, samples *bench.Samples) *bench.Document {
-	d := &bench.Document{Format: bench.Format, Version: f.Version, At: f.Now().UTC(), Tool: o.call.Name, Arguments: aims[0].sent.Arguments,
-		Machine: bench.ThisMachine(), Load: bench.LoadOf(o.plan)}
+func measured(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	o *options,
+	aims []*aim,
+	samples *bench.Samples,
+) *bench.Document {
+	d := &bench.Document{
+		Format:    bench.Format,
+		Version:   f.Version,
+		At:        f.Now().UTC(),
+		Tool:      o.call.Name,
+		Arguments: aims[0].sent.Arguments,
+		Machine:   bench.ThisMachine(),
+		Load:      bench.LoadOf(o.plan),
+	}
 	clock := bench.Clock{Now: f.Now, Sleep: bench.Sleep}
 	warmed := make([]int64, len(aims))
 	for i, a := range aims {
-		if a.rec = bench.NewRecorder(clock, nil, a.c.Where); o.warmup.Duration > 0 || o.warmup.Requests > 0 {
+		a.rec = bench.NewRecorder(clock, nil, a.c.Where)
+		if o.warmup.Duration > 0 || o.warmup.Requests > 0 {
 			a.rec.Observe = observer(f, "warm-up")
 			bench.Run(ctx, o.warmup, a.rec, a.make)
 			warmed[i] = a.rec.Calls()
@@ -152,8 +175,10 @@ func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
 	}
 	for n := 0; ctx.Err() == nil; n++ {
 		i := (n + n/2) % 2
-		p, rec := plan, aims[i].rec
-		if p.Duration = length; plan.Duration > 0 {
+		p := plan
+		rec := aims[i].rec
+		p.Duration = length
+		if plan.Duration > 0 {
 			p.Duration = min(length, left[i])
 			left[i] -= p.Duration
 		}
@@ -180,10 +205,9 @@ func judge(d *bench.Document, o *options, aims []*aim) {
 	for _, e := range o.judge.expectations {
 		d.Expectations = append(d.Expectations, e.Judge(d.Results[0]))
 	}
-	switch {
-	case o.judge.before != nil:
+	if o.judge.before != nil {
 		d.Comparison = bench.Compare(o.judge.before.Results[0], d.Results[0])
-	case len(d.Results) == 2:
+	} else if len(d.Results) == 2 {
 		d.Comparison = bench.Compare(d.Results[0], d.Results[1])
 	}
 }

@@ -106,19 +106,20 @@ func (t *text) latencies(r *bench.Result) {
 		t.line("no call succeeded, so there are no latencies")
 		return
 	}
-	columns, head := []*bench.Latency{r.Service}, []string{"quantile", "service time", "95 % interval"}
+	columns := []*bench.Latency{r.Service}
+	head := []string{"quantile", "service time", "95 % interval"}
 	if r.Response != nil {
-		columns, head = []*bench.Latency{r.Response, r.Service}, []string{"quantile", "response time", "95 % interval", "service time", "95 % interval"}
+		columns = []*bench.Latency{r.Response, r.Service}
+		head = []string{"quantile", "response time", "95 % interval", "service time", "95 % interval"}
 	}
 	var rows [][]string
 	for _, name := range append(slices.Clone(bench.Quantiles), "max") {
 		row := []string{name}
 		for _, l := range columns {
 			v, ok := l.Quantiles[name]
-			switch {
-			case ok:
+			if ok {
 				row = append(row, t.latency(v), t.interval(v, micros))
-			default:
+			} else {
 				row = append(row, "-", fmt.Sprintf("needs %d calls", bench.Needs(name)))
 			}
 		}
@@ -185,7 +186,13 @@ func (t *text) bars(l *bench.Latency) {
 }
 
 // channelsShown are those that are shown also where no call ended so.
-var channelsShown = []string{bench.OK, string(wire.ToolError), string(wire.RPCFailed), string(wire.Transport), string(wire.Timeout)}
+var channelsShown = []string{
+	bench.OK,
+	string(wire.ToolError),
+	string(wire.RPCFailed),
+	string(wire.Transport),
+	string(wire.Timeout),
+}
 
 func (t *text) channels(r *bench.Result) {
 	names := slices.Clone(channelsShown)
@@ -231,7 +238,10 @@ func (t *text) notes(r *bench.Result) {
 		note("the server or this machine fell behind: response times are more than 10 % longer than service times")
 	}
 	if r.Made.Waited > 0 {
-		note(fmt.Sprintf("%s waited because as many were in flight as bench allows (256, with --i-know 4096); their response times have it", english.Plural(int(r.Made.Waited), "call")))
+		note(fmt.Sprintf(
+			"%s waited because as many were in flight as bench allows (256, with --i-know 4096); their response times have it",
+			english.Plural(int(r.Made.Waited), "call"),
+		))
 	}
 	if r.Made.Pauses > 0 {
 		note(fmt.Sprintf("the server asked for a pause %d times; %d planned calls were not sent", r.Made.Pauses, r.Made.Held))
@@ -257,15 +267,19 @@ func (t *text) comparison(changes []bench.Change) {
 			}
 			return unit(t.st, v.Value)
 		}
-		rows = append(rows, []string{c.Metric, string(c.Verdict), fmt.Sprintf("%+.1f %%", 100*c.Shift), show(c.Before), show(c.After)})
+		rows = append(rows,
+			[]string{c.Metric, string(c.Verdict), fmt.Sprintf("%+.1f %%", 100*c.Shift), show(c.Before), show(c.After)})
 	}
 	t.headed([]string{"compared", "verdict", "change", "before", "after"}, rows)
 }
 
 func (t *text) expectation(e bench.Expectation) {
-	mark, sgr, why := "ok", term.Green, "got "+e.Got
+	mark := "ok"
+	sgr := term.Green
+	why := "got " + e.Got
 	if !e.Held {
-		mark, sgr = "FAIL", term.Bold+";"+term.Red
+		mark = "FAIL"
+		sgr = term.Bold + ";" + term.Red
 	}
 	if e.Unknown != "" {
 		why = e.Unknown
@@ -275,10 +289,10 @@ func (t *text) expectation(e bench.Expectation) {
 
 // micros is a number of microseconds, to three digits.
 func micros(st term.Style, us float64) string {
-	switch {
-	case us >= 1e6:
+	if us >= 1e6 {
 		return number(us/1e6) + " s"
-	case us >= 1e3:
+	}
+	if us >= 1e3 {
 		return number(us/1e3) + " ms"
 	}
 	return number(us) + " " + st.Ornament("us", "µs")
@@ -286,10 +300,10 @@ func micros(st term.Style, us float64) string {
 
 // number is a number to three digits, or all of those before the point.
 func number(f float64) string {
-	switch {
-	case f >= 99.95 || f == 0:
+	if f >= 99.95 || f == 0 {
 		return fmt.Sprintf("%.0f", f)
-	case f >= 9.995:
+	}
+	if f >= 9.995 {
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0")
 	}
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")

@@ -35,7 +35,14 @@ type aim struct {
 
 // dialing is how the connections are opened: new ones, since that is measured too.
 func dialing(o *options, argv []string) connect.Options {
-	return connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, MultiCall: true, FewLists: true, Unjudged: !o.validate}
+	return connect.Options{
+		Argv:              argv,
+		RequireServerInfo: true,
+		NoResume:          true,
+		MultiCall:         true,
+		FewLists:          true,
+		Unjudged:          !o.validate,
+	}
 }
 
 // open connects to the server of an invocation, lists its tools, and prepares the call.
@@ -43,12 +50,14 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 	a := &aim{f: f, sent: o.call, validate: o.validate}
 	began := f.Now()
 	c, out := f.Open(ctx, dialing(o, argv))
-	if a.c = c; !out.Good() {
+	a.c = c
+	if !out.Good() {
 		return a, out
 	}
 	a.step("connect", f.Now().Sub(began))
 	began = f.Now()
-	if a.tool, out = c.DefineOnce(ctx, o.call.Name); !out.Good() {
+	a.tool, out = c.DefineOnce(ctx, o.call.Name)
+	if !out.Good() {
 		return a, out
 	}
 	a.step("tools/list", f.Now().Sub(began))
@@ -57,10 +66,18 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 		if a.tool.Hints.IsDestructive() {
 			mark = "is marked as destructive"
 		}
-		return a, wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.call.Name, Where: c.Where, Phase: "arguments",
-			Text: fmt.Sprintf("the tool %q %s, and would be called many times", o.call.Name, mark), Hint: "--yes calls it"}
+		return a, wire.Outcome{
+			Kind:   wire.Refused,
+			Method: "tools/call",
+			Name:   o.call.Name,
+			Where:  c.Where,
+			Phase:  "arguments",
+			Text:   fmt.Sprintf("the tool %q %s, and would be called many times", o.call.Name, mark),
+			Hint:   "--yes calls it",
+		}
 	}
-	if a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent); !out.Good() {
+	a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent)
+	if !out.Good() {
 		return a, out
 	}
 	a.call.Progress = o.progress
@@ -112,7 +129,8 @@ func (a *aim) make(ctx context.Context) (ending bench.Ending) {
 			ending = bench.Ending{Channel: string(wire.Internal)}
 		}
 	}()
-	call, progress := a.call, progressTimes{now: a.f.Now}
+	call := a.call
+	progress := progressTimes{now: a.f.Now}
 	if call.Progress {
 		call.Progressed, progress.last = progress.note, a.f.Now()
 	}
@@ -127,10 +145,10 @@ func (a *aim) make(ctx context.Context) (ending bench.Ending) {
 	if a.validate && out.Good() {
 		out = toolcall.CheckResult(a.c, a.tool, out)
 	}
-	switch {
-	case out.Good():
+	if out.Good() {
 		return bench.Ending{Channel: bench.OK, Stages: stages}
-	case out.Kind == wire.Signal || ctx.Err() != nil:
+	}
+	if out.Kind == wire.Signal || ctx.Err() != nil {
 		return bench.Ending{}
 	}
 	return bench.Ending{Channel: string(out.Kind), Pause: client.AskedPause(out, a.f.Now())}
@@ -148,7 +166,8 @@ type progressTimes struct {
 func (p *progressTimes) note() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name, now := "between progress", p.now()
+	name := "between progress"
+	now := p.now()
 	if len(p.stages) == 0 {
 		name = "first progress"
 	}
@@ -166,16 +185,19 @@ func (p *progressTimes) taken() []bench.Stage {
 // result is what was measured of the server.
 func (a *aim) result() *bench.Result {
 	r := a.rec.Result()
-	r.Setup, r.Server, r.Revision, r.Transport = a.setup, a.f.Secrets.Text(connect.ServerName(a.c.ServerInfo())), a.c.Revision(), string(a.c.Transport())
+	r.Setup = a.setup
+	r.Server = a.f.Secrets.Text(connect.ServerName(a.c.ServerInfo()))
+	r.Revision = a.c.Revision()
+	r.Transport = string(a.c.Transport())
 	return r
 }
 
 // pipelined says how calls cross that have one pipe.
 func pipelined(r *bench.Result, load bench.Load) string {
-	switch {
-	case r.Transport != string(transport.Stdio):
+	if r.Transport != string(transport.Stdio) {
 		return ""
-	case load.Users == 1:
+	}
+	if load.Users == 1 {
 		return "; one call at a time over one pipe"
 	}
 	return "; calls at the same time share one pipe"
@@ -184,21 +206,29 @@ func pipelined(r *bench.Result, load bench.Load) string {
 // worst is the ending of a run in which no call succeeded, or which ended because calls failed:
 // that of the most frequent channel. It is a good one for any other run.
 func worst(r *bench.Result, where string) wire.Outcome {
-	most, calls := "", int64(0)
+	most := ""
+	calls := int64(0)
 	for name, c := range r.Channels {
 		calls += c.Calls
-		if name != bench.OK && c.Calls > 0 && cmp.Or(cmp.Compare(c.Calls, r.Channels[most].Calls), cmp.Compare(name, most)) > 0 {
+		if name != bench.OK && c.Calls > 0 &&
+			cmp.Or(cmp.Compare(c.Calls, r.Channels[most].Calls), cmp.Compare(name, most)) > 0 {
 			most = name
 		}
 	}
-	switch {
-	case most == "" || r.Channels[bench.OK].Calls > 0 && (r.Ended == "" || r.Ended == bench.Interrupted):
+	if most == "" || r.Channels[bench.OK].Calls > 0 && (r.Ended == "" || r.Ended == bench.Interrupted) {
 		return wire.Outcome{}
 	}
 	text := fmt.Sprintf("%d of %s ended with %s", r.Channels[most].Calls, english.Plural(int(calls), "call"), most)
 	if r.Ended != "" {
 		text = r.Ended + ": " + text
 	}
-	return wire.Outcome{Kind: wire.Kind(most), Method: "tools/call", Where: where, Many: true, Reached: wire.Unknown, Text: text,
-		Hint: wire.Run("log last") + " shows the first calls"}
+	return wire.Outcome{
+		Kind:    wire.Kind(most),
+		Method:  "tools/call",
+		Where:   where,
+		Many:    true,
+		Reached: wire.Unknown,
+		Text:    text,
+		Hint:    wire.Run("log last") + " shows the first calls",
+	}
 }

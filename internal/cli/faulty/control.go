@@ -19,21 +19,34 @@ func (s *Faults) listen(path string) (done func(), err error) {
 		return nil, usage.New("--control needs a Unix socket that only its owner can use, which Windows does not have", "")
 	}
 	done, err = s.server().Listen(path)
-	switch {
-	case errors.Is(err, control.ErrTaken):
+	if errors.Is(err, control.ErrTaken) {
 		return nil, usage.New("--control: another process listens on "+path, "name another socket")
-	case errors.Is(err, control.ErrNoSocket):
+	}
+	if errors.Is(err, control.ErrNoSocket) {
 		return nil, usage.New("--control: "+path+" is no socket", "name another socket")
-	case err != nil:
+	}
+	if err != nil {
 		return nil, usage.New("--control: "+err.Error(), "name a socket in a directory of yours")
 	}
 	return done, nil
 }
 
 func (s *Faults) server() *control.Server {
-	return &control.Server{Desk: s.Desk, Live: s.live, Now: s.f.Now, Hidden: s.f.Secrets.Text, Hello: func() control.Hello {
-		return control.Hello{Pid: os.Getpid(), By: s.by, Target: s.f.Secrets.Text(s.where), Run: s.f.Record.Run(), Version: s.f.Version}
-	}}
+	return &control.Server{
+		Desk:   s.Desk,
+		Live:   s.live,
+		Now:    s.f.Now,
+		Hidden: s.f.Secrets.Text,
+		Hello: func() control.Hello {
+			return control.Hello{
+				Pid:     os.Getpid(),
+				By:      s.by,
+				Target:  s.f.Secrets.Text(s.where),
+				Run:     s.f.Record.Run(),
+				Version: s.f.Version,
+			}
+		},
+	}
 }
 
 // listenLive listens where views look. Without that socket all else works.

@@ -36,7 +36,8 @@ type Options struct {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.rules, "fault", nil, "fault `rules`: a file, a rule, or preset:NAME (mcpc help faults)")
 	flags.StringVar(&o.seed, "fault-seed", "", "`seed` of the random numbers of fault rules")
-	flags.StringVar(&o.report, "fault-report", "", "write what the client did after each fault to `file` as JSON; -: to stderr as text")
+	flags.StringVar(&o.report, "fault-report", "",
+		"write what the client did after each fault to `file` as JSON; -: to stderr as text")
 	flags.StringVar(&o.control, "control", "", "`socket` for mcpc fault, which changes the rules meanwhile")
 }
 
@@ -44,7 +45,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // them. Its stderr is not shown, so that a report needs a file.
 func (o *Options) Words(f *cmdutil.Factory) (words []string, err error) {
 	if o.report == "-" {
-		return nil, usage.New("the server's stderr is not shown, so --fault-report needs a file", "--fault-report faults.json")
+		return nil, usage.New("the server's stderr is not shown, so --fault-report needs a file",
+			"--fault-report faults.json")
 	}
 	for _, r := range o.rules {
 		if _, err := Read(f, r); err != nil {
@@ -115,16 +117,26 @@ func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error
 
 func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults, error) {
 	if !o.Asked() && (o.report != "" || o.seed != "") {
-		return nil, usage.New("there are no fault rules to report on, or to seed", "--fault names them: see "+wire.Run("help faults"))
+		return nil, usage.New("there are no fault rules to report on, or to seed",
+			"--fault names them: see "+wire.Run("help faults"))
 	}
 	seed := uint64(rand.Uint32())
 	if o.seed != "" {
 		var err error
-		if seed, err = strconv.ParseUint(o.seed, 10, 64); err != nil {
+		seed, err = strconv.ParseUint(o.seed, 10, 64)
+		if err != nil {
 			return nil, usage.New(fmt.Sprintf("--fault-seed must be a whole number, not %q", o.seed), "--fault-seed 7")
 		}
 	}
-	s := &Faults{Desk: &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, live: live, done: func() {}, liveDone: func() {}, crossed: func() {}}
+	s := &Faults{
+		Desk:     &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode},
+		f:        f,
+		o:        o,
+		live:     live,
+		done:     func() {},
+		liveDone: func() {},
+		crossed:  func() {},
+	}
 	for _, word := range o.rules {
 		rules, err := Read(f, word)
 		if err == nil {
@@ -166,7 +178,8 @@ func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	}
 	text, _, err := f.Input("@" + word) // - is standard input
 	if err != nil && (word == "" || strings.ContainsAny(word, " \n")) {
-		return nil, usage.New(fmt.Sprintf("%q is neither a file nor a rule", word), "--fault 'when method:tools/call do delay 2s'")
+		return nil, usage.New(fmt.Sprintf("%q is neither a file nor a rule", word),
+			"--fault 'when method:tools/call do delay 2s'")
 	}
 	if err != nil {
 		return nil, err
@@ -190,7 +203,8 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 	}
 	f.Env.StartRecording(where, by, nil)
 	if s != nil {
-		s.where, s.by = where, by
+		s.where = where
+		s.by = by
 	}
 	recorder := f.Record.Recorder
 	var introduction proxy.Introduction
@@ -234,7 +248,8 @@ func (s *Faults) see(frame wire.Frame) {
 	if s == nil {
 		return
 	}
-	if s.crossed(); !s.o.Asked() {
+	s.crossed()
+	if !s.o.Asked() {
 		return // there is nothing to report
 	}
 	s.mu.Lock()
@@ -254,14 +269,18 @@ func (s *Faults) End() error {
 	verdicts := s.judge.Verdicts()
 	s.mu.Unlock()
 	rules := s.Desk.Rules(true)
-	w, st := s.f.Stderr(), s.f.ErrStyle
+	w := s.f.Stderr()
+	st := s.f.ErrStyle
 	hidden := func(text string) string { return st.Line(s.f.Secrets.Text(text)) }
 	if s.o.report == "-" {
 		WriteVerdicts(w, verdicts, hidden)
 	}
 	for _, r := range rules {
 		if r.Fired == 0 {
-			s.f.Note(hidden(fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s", r.Source, r.Line, r.Seen, r.Text)))
+			s.f.Note(hidden(
+				fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s", r.Source, r.Line, r.Seen,
+					r.Text),
+			))
 		}
 	}
 	if s.o.report == "" || s.o.report == "-" {

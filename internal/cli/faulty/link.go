@@ -28,7 +28,12 @@ func (s *Faults) pass(ctx context.Context, p *proxy.Proxy, listener net.Listener
 
 // Before serves on a listener what serve serves on another one, through the faults: a server of
 // mcpc's own. Without faults serve gets the listener itself. Where names the server.
-func (s *Faults) Before(ctx context.Context, where string, listener net.Listener, serve func(net.Listener) error) error {
+func (s *Faults) Before(
+	ctx context.Context,
+	where string,
+	listener net.Listener,
+	serve func(net.Listener) error,
+) error {
 	if s == nil {
 		return serve(listener)
 	}
@@ -37,8 +42,10 @@ func (s *Faults) Before(ctx context.Context, where string, listener net.Listener
 	if err != nil {
 		return err
 	}
-	end := s.pass(ctx, &proxy.Proxy{Routes: []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Desk: s.Desk, KeepHost: true}, listener)
+	end := s.pass(ctx, &proxy.Proxy{
+		Routes:  []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
+		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Desk: s.Desk, KeepHost: true,
+	}, listener)
 	err = serve(inner)
 	end()
 	if failed := s.End(); failed != nil {
@@ -60,10 +67,18 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 		return nil, nil, out
 	}
 	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.f.Now, Tap: s.see})
-	p := &proxy.Proxy{Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
-		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS}
+	p := &proxy.Proxy{
+		Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
+		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS,
+	}
 	stop := s.pass(ctx, p, listener)
-	return &url.URL{Scheme: "http", Host: p.Address, Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}, func() error {
+	return &url.URL{
+		Scheme:   "http",
+		Host:     p.Address,
+		Path:     to.Path,
+		RawPath:  to.RawPath,
+		RawQuery: to.RawQuery,
+	}, func() error {
 		stop()
 		return s.End()
 	}, wire.Outcome{}
@@ -76,11 +91,19 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 		return f.In, f.Out, func() error { return nil }
 	}
 	watcher := Overhear(f, where, capture.ByTap, s)
-	sent, received := watcher.Messages(wire.Sent), watcher.Messages(wire.Received)
+	sent := watcher.Messages(wire.Sent)
+	received := watcher.Messages(wire.Received)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	pipe := &proxy.Pipe{Desk: s.Desk, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
-		End: func() { toServer.Close() }, Context: context.Background()}
+	pipe := &proxy.Pipe{
+		Desk:     s.Desk,
+		Watcher:  watcher,
+		Target:   where,
+		ToServer: toServer,
+		ToClient: io.MultiWriter(received, f.Out),
+		End:      func() { toServer.Close() },
+		Context:  context.Background(),
+	}
 	go func() {
 		_ = pipe.Sent(io.TeeReader(f.In, sent))
 		sent.Close()

@@ -57,7 +57,8 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 	groups := append(bad, good...)
 	const most = 100
 	for _, g := range groups[:min(most, len(groups))] {
-		mark, times := "  ", ""
+		mark := "  "
+		times := ""
 		if g.Bad {
 			mark = "! "
 		}
@@ -75,7 +76,10 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 // Outcome is how a command ends that judges a client by what it did.
 func Outcome(verdicts []proxy.Verdict) wire.Outcome {
 	if n := Bad(verdicts); n > 0 {
-		return wire.Outcome{Kind: wire.CheckFailed, Text: fmt.Sprintf("the client handled %d of %s badly", n, english.Plural(len(verdicts), "fault"))}
+		return wire.Outcome{
+			Kind: wire.CheckFailed,
+			Text: fmt.Sprintf("the client handled %d of %s badly", n, english.Plural(len(verdicts), "fault")),
+		}
 	}
 	return wire.Outcome{}
 }

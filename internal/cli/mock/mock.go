@@ -74,14 +74,17 @@ error. An action that the transport does not support, such as status with
 				return usage.New("--stdio and --listen exclude each other", "")
 			}
 			if cmd.Flags().Changed("record") && !f.NoRecord && f.RecordTo != host.OffWord && o.play.passTo() == "" {
-				return usage.New("mock does not record what its clients send", wire.Run("tap --record FILE -- mcpc mock ... --stdio")+" does, or "+wire.Run("proxy --record FILE --to URL")+" before it")
+				return usage.New("mock does not record what its clients send",
+					wire.Run("tap --record FILE -- mcpc mock ... --stdio")+" does, or "+
+						wire.Run("proxy --record FILE --to URL")+" before it")
 			}
-			switch {
-			case o.stdio && (o.script == recorded.Stdin || len(args) > 0 && args[0] == recorded.Stdin):
+			if o.stdio && (o.script == recorded.Stdin || len(args) > 0 && args[0] == recorded.Stdin) {
 				return usage.New("with --stdio the client's messages come on stdin, so - cannot be read there", "name a file")
-			case len(args) > 0 && o.script == "":
+			}
+			if len(args) > 0 && o.script == "" {
 				return runPlay(cmd.Context(), f, o, args[0], args[1:])
-			case len(args) > 0 || o.script != "" && o.play.given(cmd):
+			}
+			if len(args) > 0 || o.script != "" && o.play.given(cmd) {
 				return usage.New("mock takes one recording with its flags, or --script FILE", "")
 			}
 			return runMock(cmd.Context(), f, o)
@@ -89,7 +92,8 @@ error. An action that the transport does not support, such as status with
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one (default 127.0.0.1:3001)")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001",
+		"HTTP listen `addr`ess, loopback only; port 0: a free one (default 127.0.0.1:3001)")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	o.play.addTo(cmd)
 	o.fault.AddFlags(flags)
@@ -98,7 +102,8 @@ error. An action that the transport does not support, such as status with
 
 func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if o.script == "" {
-		return usage.New("mock needs a recording, or a script", wire.Run("mock last")+" plays the last recording, --script FILE a script")
+		return usage.New("mock needs a recording, or a script",
+			wire.Run("mock last")+" plays the last recording, --script FILE a script")
 	}
 	text, _, err := f.Input("@" + o.script) // - is standard input
 	if err != nil {
@@ -129,9 +134,11 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 // fitting refuses a script that the transport cannot play, and says what of it will not
 // come about.
 func fitting(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
-	over, hint := mock.OverHTTP, wire.Hint("use --stdio for stdio")
+	over := mock.OverHTTP
+	hint := wire.Hint("use --stdio for stdio")
 	if o.stdio {
-		over, hint = mock.OverStdio, "use --listen instead of --stdio for HTTP"
+		over = mock.OverStdio
+		hint = "use --listen instead of --stdio for HTTP"
 	}
 	idle, err := script.Fits(over)
 	for _, rule := range idle {
@@ -168,13 +175,21 @@ var killedBy = map[string]syscall.Signal{
 // leaveBehind starts a process that holds this one's standard streams.
 func leaveBehind(f *cmdutil.Factory, d time.Duration) {
 	sleep := exec.Command("sleep", fmt.Sprint(d.Seconds()))
-	sleep.Stdin, sleep.Stdout, sleep.Stderr = f.In, f.Out, f.Err
+	sleep.Stdin = f.In
+	sleep.Stdout = f.Out
+	sleep.Stderr = f.Err
 	if err := sleep.Start(); err != nil {
 		f.Warn("fork: " + err.Error())
 	}
 }
 
-func mockHTTP(ctx context.Context, f *cmdutil.Factory, script *mock.Script, address string, faults *faulty.Faults) error {
+func mockHTTP(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	script *mock.Script,
+	address string,
+	faults *faulty.Faults,
+) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)

@@ -40,11 +40,16 @@ type playOptions struct {
 func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern (default both)")
-	flags.StringVar(&o.match, "match", "strict", "`level` at which a request is a recorded one: strict, loose or exact (default strict)")
-	flags.StringVar(&o.repeat, "repeat", "in-order", "`way` to answer a request recorded several times: in-order, last or cycle (default in-order)")
-	flags.StringVar(&o.latency, "latency", "none", "`pace`: none, as-recorded, a factor (x0.5) or a time (200ms) (default none)")
-	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server (default error)")
-	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed; else Ctrl-C exits with 0")
+	flags.StringVar(&o.match, "match", "strict",
+		"`level` at which a request is a recorded one: strict, loose or exact (default strict)")
+	flags.StringVar(&o.repeat, "repeat", "in-order",
+		"`way` to answer a request recorded several times: in-order, last or cycle (default in-order)")
+	flags.StringVar(&o.latency, "latency", "none",
+		"`pace`: none, as-recorded, a factor (x0.5) or a time (200ms) (default none)")
+	flags.StringVar(&o.onMiss, "on-miss", "error",
+		"`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server (default error)")
+	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false,
+		"exit with 1 if a request was not recorded, or an answer differed; else Ctrl-C exits with 0")
 	flags.BoolVar(&o.allowRedacted, "allow-redacted", false, "serve results in which secrets are hidden")
 	cmdutil.CompleteFlags(cmd, map[string][]string{
 		"era": {"both", "legacy", "modern"}, "match": {"strict", "loose", "exact"}, "repeat": {"in-order", "last", "cycle"},
@@ -54,29 +59,35 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 
 // given reports that one of the options is on the command line.
 func (o *playOptions) given(cmd *cobra.Command) bool {
-	return slices.ContainsFunc([]string{"era", "match", "repeat", "latency", "on-miss", "fail-on-miss", "allow-redacted"}, cmd.Flags().Changed)
+	return slices.ContainsFunc([]string{"era", "match", "repeat", "latency", "on-miss", "fail-on-miss", "allow-redacted"},
+		cmd.Flags().Changed)
 }
 
 // player reads the options of a Player.
 func (o playOptions) player(f *cmdutil.Factory) (mock.PlayerOptions, error) {
-	p := mock.PlayerOptions{Eras: bridge.Eras(o.era), Repeat: mock.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
-		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text}
+	p := mock.PlayerOptions{
+		Eras: bridge.Eras(o.era), Repeat: mock.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
+		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text,
+	}
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
 	var err error
-	switch {
-	case p.Eras != bridge.BothEras && p.Eras != bridge.LegacyOnly && p.Eras != bridge.ModernOnly:
+	if p.Eras != bridge.BothEras && p.Eras != bridge.LegacyOnly && p.Eras != bridge.ModernOnly {
 		return p, usage.New(fmt.Sprintf("--era must be both, legacy or modern, not %q", o.era), "")
-	case p.Repeat != mock.InOrder && p.Repeat != mock.Last && p.Repeat != mock.Cycle:
+	}
+	if p.Repeat != mock.InOrder && p.Repeat != mock.Last && p.Repeat != mock.Cycle {
 		return p, usage.New(fmt.Sprintf("--repeat must be in-order, last or cycle, not %q", o.repeat), "")
-	case o.onMiss != "error" && o.onMiss != "nearest" && o.passTo() == "":
+	}
+	if o.onMiss != "error" && o.onMiss != "nearest" && o.passTo() == "" {
 		return p, usage.New(fmt.Sprintf("--on-miss must be error, nearest or pass:TARGET, not %q", o.onMiss), "")
 	}
-	if p.Level, err = match.ParseLevel(o.match); err != nil {
+	p.Level, err = match.ParseLevel(o.match)
+	if err != nil {
 		return p, usage.New("--match: "+err.Error(), "--match strict, loose or exact")
 	}
-	if p.Pace, err = mock.ParsePace(o.latency); err != nil {
+	p.Pace, err = mock.ParsePace(o.latency)
+	if err != nil {
 		return p, usage.New("--latency: "+err.Error(), "")
 	}
 	return p, nil
@@ -123,7 +134,9 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return usage.New(word+" has no request of a client to play", wire.Run("log")+" lists recordings")
 	}
 	if left > 0 {
-		f.Warn(english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(mostApart))
+		f.Warn(
+			english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(mostApart),
+		)
 	}
 	if to := o.play.passTo(); to != "" {
 		s := &spy{f: f, to: to}
@@ -143,14 +156,17 @@ const manyRows = 20_000
 // refuseHidden refuses a recording whose results lack secrets, which a client would take for the values.
 func refuseHidden(f *cmdutil.Factory, rows []*rows.Row, allowed bool) error {
 	n, where, err := hiddenIn(rows)
-	switch {
-	case err != nil:
+	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
-	case n > 0 && !allowed:
-		return cmdutil.Exit(wire.Outcome{Kind: wire.Refused,
+	}
+	if n > 0 && !allowed {
+		return cmdutil.Exit(wire.Outcome{
+			Kind: wire.Refused,
 			Text: "secrets are hidden in " + english.Plural(n, "message") + " that a client would get: " + fewOf(where),
-			Hint: "--allow-redacted serves the placeholders instead of the values"})
-	case n > 0:
+			Hint: "--allow-redacted serves the placeholders instead of the values",
+		})
+	}
+	if n > 0 {
 		f.Warn("secrets are hidden in " + english.Plural(n, "message") + " that a client gets: " + fewOf(where))
 	}
 	return nil
@@ -158,7 +174,8 @@ func refuseHidden(f *cmdutil.Factory, rows []*rows.Row, allowed bool) error {
 
 // introduce says how old the recording is, and of which server.
 func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
-	server, newest := "", time.Time{}
+	server := ""
+	newest := time.Time{}
 	for _, row := range rows {
 		if name := row.Server(); name != "" {
 			server = name
@@ -198,12 +215,14 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Playe
 	if shown := showCoverage(ctx, f, c, o.stdio); shown != nil {
 		return shown
 	}
-	switch {
-	case !o.play.failOnMiss:
+	if !o.play.failOnMiss {
 		return err
-	case c.Misses+c.NearMisses > 0:
-		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Many: true,
-			Text: missesOf(c)})
+	}
+	if c.Misses+c.NearMisses > 0 {
+		return cmdutil.Exit(wire.Outcome{
+			Kind: wire.CheckFailed, Many: true,
+			Text: missesOf(c),
+		})
 	}
 	return nil // the flag asks for a judgement, which a signal asks for over HTTP
 }
@@ -224,14 +243,25 @@ func playStdio(ctx context.Context, f *cmdutil.Factory, p *mock.Player, faults *
 	}
 }
 
-func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *mock.Player, faults *faulty.Faults, begun func()) error {
+func playHTTP(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	address string,
+	p *mock.Player,
+	faults *faulty.Faults,
+	begun func(),
+) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
 	begun()
-	server := &http.Server{Handler: p.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{
+		Handler:           p.Handler(ctx),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	if err := faults.Before(ctx, "mock", listener, server.Serve); !errors.Is(err, http.ErrServerClosed) {
@@ -250,13 +280,14 @@ func showCoverage(ctx context.Context, f *cmdutil.Factory, c mock.Coverage, stdi
 		if err := term.Table(w, st, []string{"METHOD", "NAME", "RECORDED", "PLAYED", "TIMES"}, coverageRows(c)); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(w, "%d of %s played; %s\n", c.Played, english.Plural(len(c.Exchanges), "recorded exchange"), missesOf(c))
+		_, err := fmt.Fprintf(w, "%d of %s played; %s\n", c.Played, english.Plural(len(c.Exchanges), "recorded exchange"),
+			missesOf(c))
 		return err
 	}
-	switch {
-	case !stdio:
+	if !stdio {
 		return cmdutil.Print(context.WithoutCancel(ctx), f, cmdutil.Document(raw, human))
-	case f.JSON:
+	}
+	if f.JSON {
 		_, err = f.Stderr().Write(append(raw, '\n'))
 		return err
 	}

@@ -31,30 +31,32 @@ const listen = "subscriptions/listen"
 func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 	var apart []apartMessage
 	for _, row := range rows {
-		switch {
-		case row.Apart || row.Dir == wire.Received || row.Method == listen:
+		if row.Apart || row.Dir == wire.Received || row.Method == listen {
 			more, err := messagesApart(row)
 			if err != nil {
 				return rec, 0, err
 			}
 			apart = append(apart, more...)
-		case row.ID != "": // else it is an HTTP request without a message
+		} else if row.ID != "" { // else it is an HTTP request without a message
 			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
 		}
 	}
 	sliceutil.Sort(apart, func(a, b apartMessage) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), a.frame.Time.Compare(b.frame.Time))
 	})
-	room, after := mostApart, -1
+	room := mostApart
+	after := -1
 	for _, a := range apart {
-		if room -= len(a.message.Raw); room < 0 {
+		room -= len(a.message.Raw)
+		if room < 0 {
 			left++
 			continue
 		}
 		for after+1 < len(rec.Exchanges) && a.follows(rec.Exchanges[after+1]) {
 			after++
 		}
-		rec.Unrequested = append(rec.Unrequested, mock.Unrequested{After: after, Time: a.frame.Time, Message: a.message, Answer: a.answer})
+		rec.Unrequested = append(rec.Unrequested,
+			mock.Unrequested{After: after, Time: a.frame.Time, Message: a.message, Answer: a.answer})
 	}
 	return rec, left, nil
 }
@@ -63,9 +65,18 @@ var errFound = errors.New("found")
 
 func exchangeOf(row *rows.Row) mock.Recorded {
 	open := row.Open() || row.Channel == exchange.ChannelCancelled
-	return mock.Recorded{Number: row.Number(), Method: row.Method, Name: row.Name, Revision: row.Revision, Run: row.RunIndex(),
-		Time: row.Time, Cancelled: row.Channel == exchange.ChannelCancelled, Answered: !open, Load: row.Exchange,
-		Request: func() (*wire.Message, error) { return requestOf(row) }}
+	return mock.Recorded{
+		Number:    row.Number(),
+		Method:    row.Method,
+		Name:      row.Name,
+		Revision:  row.Revision,
+		Run:       row.RunIndex(),
+		Time:      row.Time,
+		Cancelled: row.Channel == exchange.ChannelCancelled,
+		Answered:  !open,
+		Load:      row.Exchange,
+		Request:   func() (*wire.Message, error) { return requestOf(row) },
+	}
 }
 
 // requestOf reads the request of a row: its first message, or one of an array.
@@ -132,7 +143,8 @@ func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 			return nil
 		}
 		m := wire.ParseMessage(f.Raw)
-		if m.Kind == wire.Notification && m.Method != "notifications/subscriptions/acknowledged" && m.Method != "notifications/cancelled" {
+		if m.Kind == wire.Notification && m.Method != "notifications/subscriptions/acknowledged" &&
+			m.Method != "notifications/cancelled" {
 			all = append(all, apartMessage{run: row.RunIndex(), frame: f, message: m})
 		}
 		return nil
@@ -144,7 +156,8 @@ func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 // each exchange. Notifications do not count: a client shows them, and does nothing with their values.
 func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 	for _, row := range rows {
-		found, first := 0, ""
+		found := 0
+		first := ""
 		mayHold, err := row.AnyLine(func(line []byte) bool {
 			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) ||
 				capture.SpelledOtherwise(line)
@@ -168,7 +181,8 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		if n += found; found > 0 {
+		n += found
+		if found > 0 {
 			where = append(where, "#"+row.Number()+first)
 		}
 	}
@@ -193,11 +207,14 @@ func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row,
 	for _, row := range r.Rows() {
 		fit := fits(row)
 		if fit || mcp.IsOpening(row.Method) {
-			all, some = append(all, row), some || fit
+			all = append(all, row)
+			some = some || fit
 		}
 	}
 	if !some {
-		out = usage.Outcome(usage.New("nothing to play: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
+		out = usage.Outcome(
+			usage.New("nothing to play: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"),
+		)
 	}
 	return all, out
 }

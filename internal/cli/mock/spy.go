@@ -51,7 +51,8 @@ func (s *spy) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	if s.conn != nil {
 		return s.conn, wire.Outcome{}
 	}
-	s.f.Server, s.f.ServerGiven = s.to, true
+	s.f.Server = s.to
+	s.f.ServerGiven = true
 	c, out := connect.Dial(context.WithoutCancel(ctx), &s.f.Env, connect.Options{MultiCall: true})
 	if !out.Good() {
 		_ = c.Close(ctx)

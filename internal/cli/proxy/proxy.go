@@ -90,11 +90,13 @@ func routesOf(words []string) (routes []proxy.Route, err error) {
 	for _, word := range words {
 		var r proxy.Route
 		if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
-			r.Path, word = strings.TrimRight(before, "/"), after
+			r.Path = strings.TrimRight(before, "/")
+			word = after
 		}
 		r.To, err = url.Parse(word)
 		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
-			return nil, usage.New(fmt.Sprintf("--to must be a URL, not %q", redact.RedactURL(word)), "--to http://localhost:3001/mcp, or --to /path=URL")
+			return nil, usage.New(fmt.Sprintf("--to must be a URL, not %q", redact.RedactURL(word)),
+				"--to http://localhost:3001/mcp, or --to /path=URL")
 		}
 		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
 			return nil, usage.New(fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL")
@@ -129,8 +131,12 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	var targets []string
 	for _, r := range routes {
 		if leadsTo(r.To, listener.Addr().String()) {
-			return cmdutil.Exit(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
-				Hint: "--listen 127.0.0.1:0 takes a free port"})
+			return cmdutil.Exit(
+				wire.Outcome{
+					Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
+					Hint: "--listen 127.0.0.1:0 takes a free port",
+				},
+			)
 		}
 		f.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
@@ -143,8 +149,10 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 		return err
 	}
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
-	p := &proxy.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Desk: faults.Desk}
+	p := &proxy.Proxy{
+		Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
+		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Desk: faults.Desk,
+	}
 	places := introduceProxy(f, p, targets)
 	serve := func(ctx context.Context) error { return p.Serve(ctx, listener, faulty.ConnectTime(f)) }
 	if o.web || o.tui {
@@ -176,7 +184,8 @@ func leadsTo(u *url.URL, address string) bool {
 func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) (places string) {
 	var all []string
 	for i, r := range p.Routes {
-		all = append(all, fmt.Sprintf("http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
+		all = append(all,
+			fmt.Sprintf("http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
 		f.Note("listening on " + all[i])
 	}
 	f.Note("point clients at this URL; mcpc inspect or mcpc log --follow shows the traffic; Ctrl-C stops the proxy")

@@ -57,7 +57,8 @@ help faults.`,
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
 				if _, err := exec.LookPath(args[0]); err != nil {
 					if cmdutil.IsURL(args[0]) {
-						return usage.New("tap runs a server over stdio, and no URL", wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
+						return usage.New("tap runs a server over stdio, and no URL",
+							wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
 					}
 					if argv := meant.ServerCommand(args); argv != nil {
 						return usage.New(args[0]+" is no program", "did you mean "+meant.CommandStarting(f, "tap", argv)+"?")
@@ -123,8 +124,15 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
 	seen := t.watch.Messages(wire.Received)
-	t.pipe = &proxy.Pipe{Desk: faults.Desk, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: t.in, ToClient: io.MultiWriter(seen, f.Out),
-		End: func() { t.send(os.Kill) }, Context: late}
+	t.pipe = &proxy.Pipe{
+		Desk:     faults.Desk,
+		Watcher:  t.watch,
+		Target:   connect.CommandLine(argv),
+		ToServer: t.in,
+		ToClient: io.MultiWriter(seen, f.Out),
+		End:      func() { t.send(os.Kill) },
+		Context:  late,
+	}
 	go func() {
 		for sig := range caught {
 			t.send(sig)
@@ -175,10 +183,20 @@ func (t *tapping) start() wire.Outcome {
 	if failed != nil {
 		return usage.LocalIO("opening a pipe for the server", failed)
 	}
-	t.in, t.out, t.err = in, out, errs
-	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
-	if t.send, failed = console.StartGroup(t.cmd); failed != nil {
-		o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: failed, Text: "the server could not be started: " + host.Reason(failed)}
+	t.in = in
+	t.out = out
+	t.err = errs
+	t.cmd.Stdin = stdin
+	t.cmd.Stdout = stdout
+	t.cmd.Stderr = stderr
+	t.send, failed = console.StartGroup(t.cmd)
+	if failed != nil {
+		o := wire.Outcome{
+			Kind:  wire.Transport,
+			Phase: "connect",
+			Err:   failed,
+			Text:  "the server could not be started: " + host.Reason(failed),
+		}
 		if errors.Is(failed, exec.ErrNotFound) || errors.Is(failed, fs.ErrNotExist) {
 			o.Text = "no such command: " + t.cmd.Path
 		}

@@ -42,7 +42,8 @@ func newTapInstall(f *cmdutil.Factory, remove bool) *cobra.Command {
 	}
 	before := "Add mcpc tap to the command of a server in a client's configuration."
 	if remove {
-		cmd.Use, cmd.Short = "remove CLIENT SERVER", "restore a server's original command"
+		cmd.Use = "remove CLIENT SERVER"
+		cmd.Short = "restore a server's original command"
 		cmd.Example = `  mcpc tap remove cursor box --file mcp.json --yes
   mcpc tap remove claude-desktop box --file mcp.json -y
   mcpc tap remove claude-code old -y`
@@ -57,12 +58,18 @@ the client afterwards. A CLIENT is one of these:
 ` + clientRows()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return usage.New(cmd.Name()+" takes a client and the name of a server", cmdutil.RunOf(cmd, " --help")+" shows the clients")
+			return usage.New(cmd.Name()+" takes a client and the name of a server",
+				cmdutil.RunOf(cmd, " --help")+" shows the clients")
 		}
-		o.client, o.server = args[0], args[1]
+		o.client = args[0]
+		o.server = args[1]
 		client, ok := target.ClientNamed(o.client)
 		if !ok || !client.Editable() {
-			return usage.New(fmt.Sprintf("unknown client %q", o.client), suggest.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), cmdutil.RunOf(cmd, " --help")+" shows the clients"))
+			return usage.New(
+				fmt.Sprintf("unknown client %q", o.client),
+				suggest.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(),
+					cmdutil.RunOf(cmd, " --help")+" shows the clients"),
+			)
 		}
 		return tapInstall(cmd.Context(), f, client, o)
 	}
@@ -125,9 +132,14 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 		return nil
 	}
 	f.Secrets.LearnCommand(client.CommandOf(old, o.server))
-	fmt.Fprintf(f.Stdout(), "%s\n%s", term.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
-		return f.Secrets.Text(term.Line(line))
-	}))
+	fmt.Fprintf(
+		f.Stdout(),
+		"%s\n%s",
+		term.Line(file),
+		lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
+			return f.Secrets.Text(term.Line(line))
+		}),
+	)
 	if out := confirmedEdit(ctx, f, file, o); !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -200,7 +212,12 @@ func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o insta
 	case o.yes:
 		return wire.Outcome{}
 	case !f.Interactive():
-		return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed", Hint: "--yes writes it without a confirmation"}
+		return wire.Outcome{
+			Kind:  wire.Refused,
+			Where: file,
+			Text:  "the change was not confirmed",
+			Hint:  "--yes writes it without a confirmation",
+		}
 	case f.Ask(ctx, "Write this change?"):
 		return wire.Outcome{}
 	case ctx.Err() != nil:
@@ -242,7 +259,8 @@ func keepOriginal(backup string, old []byte) error {
 		return err
 	}
 	_, err = f.Write(old)
-	if err = errors.Join(err, f.Close()); err != nil {
+	err = errors.Join(err, f.Close())
+	if err != nil {
 		_ = os.Remove(backup) // half of it is no copy
 	}
 	return err
@@ -251,8 +269,10 @@ func keepOriginal(backup string, old []byte) error {
 // lineDiff shows the lines that differ between two texts, from the first to the
 // last of them, with a line around.
 func lineDiff(old, changed []byte, shown func(string) string) string {
-	a, b := strings.Split(string(old), "\n"), strings.Split(string(changed), "\n")
-	head, tail := 0, 0
+	a := strings.Split(string(old), "\n")
+	b := strings.Split(string(changed), "\n")
+	head := 0
+	tail := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
 	}

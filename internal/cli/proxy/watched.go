@@ -15,9 +15,15 @@ func drawable(f *cmdutil.Factory) bool { return f.OutStyle.Terminal && f.IsTyped
 
 // watched serves, and shows meanwhile what is recorded from now on. When the user leaves a view at
 // the terminal, the proxy ends too; a page may come and go.
-func (o *proxyOptions) watched(ctx context.Context, f *cmdutil.Factory, address, places, target string, serve func(context.Context) error) error {
+func (o *proxyOptions) watched(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	address, places, target string,
+	serve func(context.Context) error,
+) error {
 	powers := view.Powers{Mark: true, Export: true, Files: o.tui, Resend: o.tui, Call: o.tui, Intercept: o.tui}
-	v, out := liveview.Open(f, liveview.Options{Title: "proxy at http://" + address, Hint: "Point clients at " + places, Powers: powers})
+	v, out := liveview.Open(f,
+		liveview.Options{Title: "proxy at http://" + address, Hint: "Point clients at " + places, Powers: powers})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

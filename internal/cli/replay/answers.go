@@ -67,7 +67,8 @@ func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 		if x == nil {
 			continue
 		}
-		m, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+		m := wire.ParseMessage(x.Request.Raw)
+		answer := wire.ParseMessage(x.Response.Raw)
 		all = append(all, &question{Question: replay.Question{Method: m.Method, Params: m.Params, Answer: answer.Result}})
 	}
 	return all, nil
@@ -90,7 +91,12 @@ func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
 			// A server may ask for the roots at any time, so this ends no request: it gets an error.
 			return client.Answer{}
 		}
-		return client.Answer{Ending: wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + q.Method + ", for which no answer is recorded"}}
+		return client.Answer{
+			Ending: wire.Outcome{
+				Kind: wire.InputRequired,
+				Text: "the server requested " + q.Method + ", for which no answer is recorded",
+			},
+		}
 	}
 	found.used = true
 	if q.Method == "roots/list" {

@@ -25,7 +25,8 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 	}
 	to, err := url.Parse(f.Server)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
-		return end, usage.New("--fault needs the server's URL or command", wire.Run("proxy --fault RULES --to TARGET")+" puts faults before any server")
+		return end, usage.New("--fault needs the server's URL or command",
+			wire.Run("proxy --fault RULES --to TARGET")+" puts faults before any server")
 	}
 	s, err := o.faults.Start(f, proxy.LinkHTTP)
 	if err != nil {
@@ -54,7 +55,8 @@ func (o *options) startWithFaults(f *cmdutil.Factory) error {
 	}
 	if o.Argv == nil {
 		o.Argv = slices.Concat([]string{self, "demo", "--stdio"}, words)
-		f.Server, f.ServerGiven = "", false
+		f.Server = ""
+		f.ServerGiven = false
 		return nil
 	}
 	o.Argv = slices.Concat([]string{self, "tap"}, words, []string{"--"}, o.Argv)

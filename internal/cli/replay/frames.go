@@ -36,7 +36,8 @@ func (all *frames) add(frame wire.Frame) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for list, bytes := range all.underWay {
-		if bytes += len(frame.Raw); bytes <= mostFrames {
+		bytes += len(frame.Raw)
+		if bytes <= mostFrames {
 			*list = append(*list, frame)
 			all.underWay[list] = bytes
 		}

@@ -29,7 +29,12 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 	it := item{row: row, Report: replay.Report{Verdict: replay.Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
 	asked := recorded.WithoutMarks(m)
-	params := match.Comparison{Part: match.Params, Method: row.Method, WasRevision: row.Revision, IsRevision: p.c.Revision()}
+	params := match.Comparison{
+		Part:        match.Params,
+		Method:      row.Method,
+		WasRevision: row.Revision,
+		IsRevision:  p.c.Revision(),
+	}
 	level := p.levelOf(row, m)
 	hidden, err := p.answers.begin(row, x)
 	defer p.answers.end(row)
@@ -46,7 +51,13 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 		return it
 	}
 	it.lacks = p.binder.Lacks(params, asked)
-	call := client.Call{Method: row.Method, Params: asked, Once: true, Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil, Task: p.task(m, x)}
+	call := client.Call{
+		Method:   row.Method,
+		Params:   asked,
+		Once:     true,
+		Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil,
+		Task:     p.task(m, x),
+	}
 	call.Params, _ = p.binder.ToIs(params, call.Params)
 	if row.Method == "tools/call" {
 		if it, stop := p.tool(ctx, it, &call, x); stop {
@@ -72,7 +83,14 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 // compared compares the recorded exchange and the present one.
 func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item {
 	row := it.row
-	c := match.Comparison{Part: match.Result, Method: row.Method, Name: row.Name, WasRevision: row.Revision, IsRevision: p.c.Revision(), Rules: p.judge.Rules}
+	c := match.Comparison{
+		Part:        match.Result,
+		Method:      row.Method,
+		Name:        row.Name,
+		WasRevision: row.Revision,
+		IsRevision:  p.c.Revision(),
+		Rules:       p.judge.Rules,
+	}
 	p.binder.Learn(c, result(x), result(now))
 	present, bound := p.is(now, out, c, result(x))
 	if ends(row, out) {
@@ -82,7 +100,9 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	if bound > 0 {
 		it.Counts[match.Bound] += bound
 	}
-	it.took, it.result, it.part = out.Took, present.Result, c
+	it.took = out.Took
+	it.result = present.Result
+	it.part = c
 	if it.Verdict == replay.Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
@@ -90,7 +110,8 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	hasHandle := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil ||
 		mcp.IsTaskMethod(m.Method) && jsonraw.First(m.Params, "taskId") != nil
 	if it.Verdict == replay.Worse && (hasHandle || it.lacks) {
-		it.Verdict, it.Why = replay.Unmatched, "the recorded handle was sent, because no answer gave another one"
+		it.Verdict = replay.Unmatched
+		it.Why = "the recorded handle was sent, because no answer gave another one"
 	}
 	return it
 }
@@ -106,7 +127,8 @@ func isHarmless(method string) bool {
 
 // against says why a request is not sent; "" where nothing speaks against it.
 func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
-	was, is := cmp.Or(row.Revision, p.c.Revision()), p.c.Revision()
+	was := cmp.Or(row.Revision, p.c.Revision())
+	is := p.c.Revision()
 	switch {
 	case row.Channel == exchange.ChannelCancelled:
 		return "it was cancelled"
@@ -138,17 +160,20 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 	name := params.Text("name")
 	given, _ := params.Get("arguments")
 	tool, out := p.c.DefineOnce(ctx, name)
-	switch {
-	case !out.Good() && out.Kind != wire.InvalidArguments:
+	if !out.Good() && out.Kind != wire.InvalidArguments {
 		if ends(it.row, out) {
 			p.gone.CompareAndSwap(nil, &out)
 		}
-		it.Verdict, it.Why = replay.NotRun, "the tools could not be listed: "+out.Text
+		it.Verdict = replay.NotRun
+		it.Why = "the tools could not be listed: " + out.Text
 		return it, true
-	case tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK:
-		it.Verdict, it.Why = replay.Worse, "the server does not list the tool"
+	}
+	if tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK {
+		it.Verdict = replay.Worse
+		it.Why = "the server does not list the tool"
 		return it, true
-	case !p.o.yes && (tool == nil || !tool.Hints.OnlyReads()):
+	}
+	if !p.o.yes && (tool == nil || !tool.Hints.OnlyReads()) {
 		it.Why = mayChange
 		return it, true
 	}
@@ -196,7 +221,8 @@ func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
 
 // becameTask reports a call that asked for a task or became one.
 func becameTask(m *wire.Message, x *wire.Exchange) bool {
-	return m.Method == "tools/call" && (jsonraw.First(m.Params, "task") != nil || jsonraw.First(result(x), "taskId") != nil)
+	return m.Method == "tools/call" &&
+		(jsonraw.First(m.Params, "task") != nil || jsonraw.First(result(x), "taskId") != nil)
 }
 
 // status is that of a task.
@@ -215,7 +241,8 @@ func (p *player) setLevel(ctx context.Context, level string, call *client.Call) 
 	switch {
 	case level == "" || call.Method == "logging/setLevel":
 	case client.Stateless(p.c.Revision()):
-		call.Params = jsonraw.With(call.Params, "_meta", jsonraw.With(jsonraw.First(call.Params, "_meta"), metaLogLevel, jsonraw.Quote(level)))
+		call.Params = jsonraw.With(call.Params, "_meta",
+			jsonraw.With(jsonraw.First(call.Params, "_meta"), metaLogLevel, jsonraw.Quote(level)))
 	case level != set:
 		if declared, _ := p.c.Declares("logging"); declared {
 			p.c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
@@ -238,11 +265,13 @@ const (
 
 // await asks for a task again until it has the recorded status, or has ended.
 func (p *player) await(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
-	began, want := p.f.Now(), status(result(x))
+	began := p.f.Now()
+	want := status(result(x))
 	for want != "" {
 		is := status(out.Result)
 		waited := p.f.Now().Sub(began)
-		if is == "" || is == want || is.Ended() || waited > awaitTask || is == client.TaskNeedsYou && waited > takeInput || !transport.Sleep(ctx, pollTask) {
+		if is == "" || is == want || is.Ended() || waited > awaitTask || is == client.TaskNeedsYou && waited > takeInput ||
+			!transport.Sleep(ctx, pollTask) {
 			break
 		}
 		out = p.c.Do(ctx, call)

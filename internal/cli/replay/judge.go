@@ -30,11 +30,14 @@ const mostRules = 16 << 20
 
 // judge reads what is compared, and what may differ.
 func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
-	j.Options = replay.Options{Rules: &match.Rules{}, Bytes: o.match.level == "exact", Level: replay.Level(o.match.compare)}
-	switch {
-	case o.parallel > 1:
+	j.Options = replay.Options{
+		Rules: &match.Rules{},
+		Bytes: o.match.level == "exact",
+		Level: replay.Level(o.match.compare),
+	}
+	if o.parallel > 1 {
 		j.Notifications = replay.Ignored
-	case o.match.inOrder:
+	} else if o.match.inOrder {
 		j.Notifications = replay.InOrder
 	}
 	if o.match.file != "" {
@@ -42,7 +45,8 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		if err != nil {
 			return j, usage.NotRead("--match-file "+o.match.file, err, "--learn N --write-match FILE proposes one")
 		}
-		if j.Rules, err = match.ParseRules(raw); err != nil {
+		j.Rules, err = match.ParseRules(raw)
+		if err != nil {
 			return j, problemsIn(o.match.file, err)
 		}
 	}
@@ -52,7 +56,8 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		if err != nil {
 			return j, badPath("--ignore", text, err)
 		}
-		extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
+		extra.Rules = append(extra.Rules,
+			match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
 	}
 	for _, text := range o.match.bind {
 		from, to, err := parseBind(text)
@@ -62,8 +67,10 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		kind := from.String()
 		again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
 		if again < 0 {
-			extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: from,
-				Matcher: match.Matcher{Kind: match.Bound, Arg: kind}})
+			extra.Rules = append(extra.Rules, match.Rule{
+				Part: match.Result, Path: from,
+				Matcher: match.Matcher{Kind: match.Bound, Arg: kind},
+			})
 			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Result, Select: from.Select, Named: to == nil})
 		} else if to == nil {
 			j.bindings[again].Named = true
@@ -76,7 +83,8 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 	if o.match.maxSlowdown != "" {
 		n, err := strconv.ParseFloat(strings.TrimSuffix(o.match.maxSlowdown, "x"), 64)
 		if err != nil || !(n >= 1 && n <= 1e6) {
-			return j, usage.New(fmt.Sprintf("--max-slowdown takes a factor from 1 on, not %q", o.match.maxSlowdown), "--max-slowdown 2x")
+			return j, usage.New(fmt.Sprintf("--max-slowdown takes a factor from 1 on, not %q", o.match.maxSlowdown),
+				"--max-slowdown 2x")
 		}
 		j.MaxSlowdown = n
 	}
@@ -176,7 +184,12 @@ func problemsIn(name string, err error) error {
 	}
 	e := &usage.Errors{Text: english.Plural(len(problems), "problem") + " in " + name}
 	for _, p := range problems {
-		e.Findings = append(e.Findings, wire.Finding{Rule: "match", Level: wire.Error, Where: name + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ":", Text: p.Text})
+		e.Findings = append(e.Findings, wire.Finding{
+			Rule:  "match",
+			Level: wire.Error,
+			Where: name + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ":",
+			Text:  p.Text,
+		})
 	}
 	return e
 }

@@ -69,7 +69,10 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 		return err
 	}
 	f.Progress.Done()
-	f.Note(fmt.Sprintf("%d runs of %s: %s proposed", o.learn, english.Plural(len(l.order), "answer"), english.Plural(total, "matcher")))
+	f.Note(
+		fmt.Sprintf("%d runs of %s: %s proposed", o.learn, english.Plural(len(l.order), "answer"),
+			english.Plural(total, "matcher")),
+	)
 	defer l.tellLeft(f)
 	if total == 0 {
 		return nil
@@ -78,7 +81,9 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 		if err := cmdutil.ReplaceFile(o.write, text); err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing "+o.write, usage.Bare(err)))
 		}
-		f.Note("written to " + o.write + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.write)) + " does")
+		f.Note(
+			"written to " + o.write + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.write)) + " does",
+		)
 	}
 	return f.WriteOut(func(w io.Writer) error {
 		_, err := io.Copy(w, strings.NewReader(f.Secrets.Text(string(text))))
@@ -105,19 +110,23 @@ func (l *learner) item(it item) {
 			a.others = append(a.others, d.Path)
 		}
 	}
-	if it.result == nil || slices.ContainsFunc(a.results, func(r json.RawMessage) bool { return bytes.Equal(r, it.result) }) {
+	if it.result == nil ||
+		slices.ContainsFunc(a.results, func(r json.RawMessage) bool { return bytes.Equal(r, it.result) }) {
 		return
 	}
 	a.part, a.results = it.part, append(a.results, slices.Clone(it.result))
-	if l.held += len(it.result); l.held > mostHeld {
-		l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", mostHeld>>20), "a filter selects some of the exchanges")
+	l.held += len(it.result)
+	if l.held > mostHeld {
+		l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", mostHeld>>20),
+			"a filter selects some of the exchanges")
 	}
 }
 
 // propose gives the rules by method and name, and how many there are, and lists what is left.
 func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 	sections := map[[2]string]*match.Section{}
-	rules, total := &match.Rules{}, 0
+	rules := &match.Rules{}
+	total := 0
 	for _, row := range l.order {
 		x, err := row.Exchange()
 		if err != nil {
@@ -137,7 +146,8 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 	for _, row := range l.order {
 		key := [2]string{row.Method, l.answered[row].part.Name}
 		if section := sections[key]; section != nil {
-			rules.Sections, total = append(rules.Sections, *section), total+len(section.Rules)
+			rules.Sections = append(rules.Sections, *section)
+			total += len(section.Rules)
 			delete(sections, key)
 		}
 	}
@@ -170,7 +180,8 @@ func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparis
 	for _, rule := range all {
 		varies := slices.ContainsFunc(varied, func(v match.Rule) bool {
 			n := len(v.Path)
-			return n <= len(rule.Path) && v.Path.Covers(rule.Path[:n]) && (n == len(rule.Path) || v.Matcher.Kind != match.Unordered)
+			return n <= len(rule.Path) && v.Path.Covers(rule.Path[:n]) &&
+				(n == len(rule.Path) || v.Matcher.Kind != match.Unordered)
 		})
 		if varies || rule.Matcher.Kind == match.Time || rule.Matcher.Kind == match.UUID {
 			kept = append(kept, rule)
@@ -192,7 +203,8 @@ func (l *learner) leave(row *rows.Row, was json.RawMessage, rules *match.Rules) 
 		add(path, " differs from the recording: no matcher is for that")
 	}
 	c := a.part
-	c.Rules, c.HiddenUnknown = rules, true
+	c.Rules = rules
+	c.HiddenUnknown = true
 	for _, is := range a.results {
 		if was == nil {
 			return // there was an error, or no answer

@@ -61,20 +61,41 @@ type player struct {
 // play replays the selection over a new connection, and gives each item to take, in the recorded
 // order. The outcome is not good where the server could not be asked. The connection is left
 // open.
-func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, judge judgement, take func(item)) (*connect.Conn, wire.Outcome) {
+func (s *selection) play(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	o options,
+	judge judgement,
+	take func(item),
+) (*connect.Conn, wire.Outcome) {
 	answers, err := newAnswers(s)
 	if err != nil {
 		return &connect.Conn{}, usage.LocalIO("reading "+s.capture.Path, usage.Bare(err))
 	}
-	p := &player{selection: s, f: f, o: o, judge: judge.Options, binder: match.NewBinder(judge.bindings...), answers: answers, level: map[conversation]string{}}
+	p := &player{
+		selection: s,
+		f:         f,
+		o:         o,
+		judge:     judge.Options,
+		binder:    match.NewBinder(judge.bindings...),
+		answers:   answers,
+		level:     map[conversation]string{},
+	}
 	// A new conversation ends the replay: what the server knew of earlier requests is lost.
 	renewed := func(r client.Renewal) {
 		p.gone.CompareAndSwap(nil, &wire.Outcome{
 			Kind: wire.Transport, Text: "the conversation ended before the replay: " + r.Why, Reached: wire.Unknown, Many: true,
 		})
 	}
-	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, MultiCall: true, FewLists: true, NoResume: true, RequireServerInfo: true,
-		OnNotification: func(*wire.Message) {}, As: &connect.Stand{Capabilities: s.capabilities, Asker: answers.answer, Renewed: renewed}})
+	c, out := f.Open(ctx, connect.Options{
+		Argv:              o.Argv,
+		MultiCall:         true,
+		FewLists:          true,
+		NoResume:          true,
+		RequireServerInfo: true,
+		OnNotification:    func(*wire.Message) {},
+		As:                &connect.Stand{Capabilities: s.capabilities, Asker: answers.answer, Renewed: renewed},
+	})
 	switch {
 	case out.Kind == wire.Usage:
 		return c, out
@@ -176,7 +197,8 @@ func was(row *rows.Row, x *wire.Exchange) replay.Side {
 // is is the present side, with the recorded handles in its result, and how many there were.
 // recorded is the recorded result.
 func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
-	recorded json.RawMessage) (s replay.Side, bound int) {
+	recorded json.RawMessage,
+) (s replay.Side, bound int) {
 	s = replay.Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
 	if x != nil && x.Response.Raw != nil {
 		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {

@@ -98,9 +98,12 @@ skipped; 4, 7, 8, 9: the server could not be asked.`,
 			f.LearnsAtOnce = true
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
-				return usage.New("replay takes a recording: a file, the number of a run, or last", wire.Run("log")+" lists recordings")
+				return usage.New("replay takes a recording: a file, the number of a run, or last",
+					wire.Run("log")+" lists recordings")
 			}
-			o.Verb, o.Word, o.words = "replay", args[0], args[1:]
+			o.Verb = "replay"
+			o.Word = args[0]
+			o.words = args[1:]
 			if err := o.settle(f); err != nil {
 				return err
 			}
@@ -122,10 +125,13 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
 	flags.StringArrayVar(&o.match.bind, "bind", nil,
 		"the value at a `path` of a result is a handle for later requests; FROM=TO: at that path of their params")
-	flags.StringVar(&o.match.compare, "compare", "result", "`part` to compare: result, schema (members and types) or status")
+	flags.StringVar(&o.match.compare, "compare", "result",
+		"`part` to compare: result, schema (members and types) or status")
 	flags.BoolVar(&o.match.inOrder, "strict-notifications", false, "compare number and order of the notifications")
-	flags.StringVar(&o.match.maxSlowdown, "max-slowdown", "", "fail if an answer takes so many `times` as long as recorded, e.g. 2x")
-	flags.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent requests, 1 to 64; above 1 notifications are not compared")
+	flags.StringVar(&o.match.maxSlowdown, "max-slowdown", "",
+		"fail if an answer takes so many `times` as long as recorded, e.g. 2x")
+	flags.IntVarP(&o.parallel, "parallel", "p", 1,
+		"number of concurrent requests, 1 to 64; above 1 notifications are not compared")
 	flags.StringVar(&o.pace, "pace", "max", "`pace` of sending: max (at once) or as-recorded")
 	flags.StringVar(&o.update, "update", "", "write a recording with the new answers to a new `file`")
 	flags.IntVar(&o.learn, "learn", 0, "replay `N` times, and propose matchers for what differed")
@@ -135,7 +141,8 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
 	o.faults.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("to", f.CompleteServer)
-	cmdutil.CompleteFlags(cmd, map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
+	cmdutil.CompleteFlags(cmd,
+		map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
 }
 
 // settle refuses values that no type could refuse.
@@ -146,7 +153,11 @@ func (o *options) settle(f *cmdutil.Factory) error {
 	for _, w := range []struct {
 		flag, word string
 		words      []string
-	}{{"--match", o.match.level, []string{"strict", "exact"}}, {"--compare", o.match.compare, replay.Levels}, {"--pace", o.pace, paces}} {
+	}{
+		{"--match", o.match.level, []string{"strict", "exact"}},
+		{"--compare", o.match.compare, replay.Levels},
+		{"--pace", o.pace, paces},
+	} {
 		if !slices.Contains(w.words, w.word) {
 			return usage.New(fmt.Sprintf("%s takes %s, not %q", w.flag, strings.Join(w.words, ", "), w.word),
 				suggest.DidYouMean(wire.Hint(w.flag+" %s"), w.word, w.words, ""))
@@ -154,9 +165,13 @@ func (o *options) settle(f *cmdutil.Factory) error {
 	}
 	switch {
 	case o.parallel < 1 || o.parallel > mostParallel:
-		return usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), wire.Run("replay --help"))
+		return usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel),
+			wire.Run("replay --help"))
 	case o.parallel > 1 && o.match.inOrder:
-		return usage.New("--strict-notifications needs the recorded order: with --parallel nothing says to which request one belongs", "leave out --parallel")
+		return usage.New(
+			"--strict-notifications needs the recorded order: with --parallel nothing says to which request one belongs",
+			"leave out --parallel",
+		)
 	case o.parallel > 1 && len(o.match.bind) > 0:
 		return usage.New("--bind needs the recorded order: a later request waits for the handle", "leave out --parallel")
 	case o.learn < 0 || o.learn == 1 || o.learn > mostLearned:
@@ -173,7 +188,11 @@ func (o *options) settle(f *cmdutil.Factory) error {
 
 // files are the reports that are written.
 func (r reports) files() cmdutil.ReportFiles {
-	return cmdutil.ReportFiles{{Flag: "--sarif", Name: r.sarif}, {Flag: "--junit", Name: r.junit}, {Flag: "--markdown", Name: r.markdown}}
+	return cmdutil.ReportFiles{
+		{Flag: "--sarif", Name: r.sarif},
+		{Flag: "--junit", Name: r.junit},
+		{Flag: "--markdown", Name: r.markdown},
+	}
 }
 
 // run replays, and writes the reports.
@@ -198,7 +217,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := s.aim(f, &o); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	f.NoInput, f.Record.Many = true, true // the recording answers, and no person
+	f.NoInput = true // the recording answers, not a person
+	f.Record.Many = true
 	if o.update != "" {
 		f.RecordTo = o.update
 	}
@@ -218,7 +238,8 @@ func (s *selection) replayed(ctx context.Context, f *cmdutil.Factory, o options,
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	c, out := s.play(playing, f, o, judge, func(it item) {
-		if show.item(it); f.StdoutError() != nil { // further results are not written
+		show.item(it)
+		if f.StdoutError() != nil { // further results are not written
 			stop()
 		}
 	})

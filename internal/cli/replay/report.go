@@ -6,8 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"mcpc/internal/sanitize"
 	"strings"
+
+	"mcpc/internal/sanitize"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render/term"
@@ -38,10 +39,15 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 
 // texts say what a verdict means.
 var texts = map[replay.Verdict]string{
-	replay.Same: "the answer is as recorded", replay.Differs: "the answer is another one than recorded",
-	replay.Worse: "the request succeeded when it was recorded", replay.Missing: "the request was answered when it was recorded",
-	replay.Unmatched: "the request failed with a handle of the recording", replay.Better: "the request failed when it was recorded",
-	replay.New: "the request was not answered when it was recorded", replay.Skipped: "the request was not sent", replay.NotRun: "the request was not sent",
+	replay.Same:      "the answer is as recorded",
+	replay.Differs:   "the answer is another one than recorded",
+	replay.Worse:     "the request succeeded when it was recorded",
+	replay.Missing:   "the request was answered when it was recorded",
+	replay.Unmatched: "the request failed with a handle of the recording",
+	replay.Better:    "the request failed when it was recorded",
+	replay.New:       "the request was not answered when it was recorded",
+	replay.Skipped:   "the request was not sent",
+	replay.NotRun:    "the request was not sent",
 }
 
 const (
@@ -60,19 +66,32 @@ func fixOf(v replay.Verdict) string {
 
 // report is a judgement whose rules are the ids of rows.
 func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
-	r := &verdict.Report{Command: "replay", Version: w.f.Version, Target: w.f.Secrets.Text(w.target), Recording: w.s.capture.Path}
+	r := &verdict.Report{
+		Command:   "replay",
+		Version:   w.f.Version,
+		Target:    w.f.Secrets.Text(w.target),
+		Recording: w.s.capture.Path,
+	}
 	if !out.Good() {
 		r.Ladder = []verdict.Rung{{Name: "connection", State: verdict.Failed, Text: w.f.Secrets.Text(out.Text)}}
 	}
 	seen := map[string]bool{}
 	for _, row := range w.rows {
 		v := replay.Verdict(row.Verdict)
-		rule := verdict.Rule{ID: id(row), Title: strings.TrimSpace(row.Method + " " + row.Name), Source: source, Fix: fixOf(v), Severity: verdict.Error, Verdict: verdict.Pass}
+		rule := verdict.Rule{
+			ID:       id(row),
+			Title:    strings.TrimSpace(row.Method + " " + row.Name),
+			Source:   source,
+			Fix:      fixOf(v),
+			Severity: verdict.Error,
+			Verdict:  verdict.Pass,
+		}
 		if id(row) != row.Number {
 			rule.Title = texts[v]
 		}
 		if v == replay.Skipped || v == replay.NotRun {
-			rule.Verdict, rule.Why = verdict.NotRun, row.Why
+			rule.Verdict = verdict.NotRun
+			rule.Why = row.Why
 		}
 		if !seen[rule.ID] {
 			r.Rules = append(r.Rules, rule)
@@ -93,10 +112,10 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 func (r row) headline() string {
 	text := map[replay.Verdict]string{replay.Missing: "answer missing"}[replay.Verdict(r.Verdict)]
 	text = cmp.Or(text, r.Verdict)
-	switch {
-	case r.Why != "":
+	if r.Why != "" {
 		return text + ": " + r.Why
-	case len(r.Differences) == 0:
+	}
+	if len(r.Differences) == 0 {
 		return text
 	}
 	d := r.Differences[0]
@@ -112,9 +131,16 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
-		all = append(all, verdict.Finding{Rule: rule, Severity: verdict.Error, Title: title + ": " + d.Path, Subject: subject, Source: source, Fix: fixOf(replay.Verdict(r.Verdict)),
+		all = append(all, verdict.Finding{
+			Rule:        rule,
+			Severity:    verdict.Error,
+			Title:       title + ": " + d.Path,
+			Subject:     subject,
+			Source:      source,
+			Fix:         fixOf(replay.Verdict(r.Verdict)),
 			Fingerprint: hex.EncodeToString(sum[:8]),
-			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}}})
+			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}},
+		})
 	}
 	for _, d := range r.Differences {
 		add(d)
@@ -131,7 +157,8 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 // markdown writes what is not as recorded for a comment or a job summary.
 func (w *show) markdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(w.target)), term.Line(w.f.Secrets.Text(w.summary())))
+	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(w.target)),
+		term.Line(w.f.Secrets.Text(w.summary())))
 	if !out.Good() {
 		fmt.Fprintf(&b, "\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(out.Text)))
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -38,7 +39,12 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 	}
 	recorded.Warn(f, c.Capture)
 	f.HideIn(c.Capture)
-	s := &selection{capture: c.Capture, version: f.Version, asked: map[*rows.Row][]*rows.Row{}, readOnly: map[string]bool{}}
+	s := &selection{
+		capture:  c.Capture,
+		version:  f.Version,
+		asked:    map[*rows.Row][]*rows.Row{},
+		readOnly: map[string]bool{},
+	}
 	all := c.Rows()
 	if c.NamesOne() {
 		row, out := c.Row()
@@ -54,11 +60,11 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 		}
 	}
 	err := s.learn(c.Rows())
-	switch {
-	case err != nil:
+	if err != nil {
 		out = usage.LocalIO("reading "+c.Path, usage.Bare(err))
-	case len(s.rows) == 0:
-		out = usage.Outcome(usage.New("nothing to replay: no recorded request of a client matches", wire.Run("log")+" lists recorded exchanges"))
+	} else if len(s.rows) == 0 {
+		out = usage.Outcome(usage.New("nothing to replay: no recorded request of a client matches",
+			wire.Run("log")+" lists recorded exchanges"))
 	}
 	if !out.Good() {
 		c.Close()
@@ -168,9 +174,11 @@ func (s *selection) tellOthers(f *cmdutil.Factory) {
 	}
 	for _, revision := range slices.Sorted(maps.Keys(others)) {
 		n := others[revision]
-		was := map[bool]string{true: " was recorded in ", false: " were recorded in "}[n == 1]
-		is := map[bool]string{true: ", and is sent in ", false: ", and are sent in "}[n == 1]
-		f.Note(english.Plural(n, "exchange") + was + revision + is + f.Protocol + "; the filter protocol:" + revision + " selects what was recorded there")
+		format := "%s were recorded in %s, and are sent in %s; the filter protocol:%[2]s selects what was recorded there"
+		if n == 1 {
+			format = "%s was recorded in %s, and is sent in %s; the filter protocol:%[2]s selects what was recorded there"
+		}
+		f.Note(fmt.Sprintf(format, english.Plural(n, "exchange"), revision, f.Protocol))
 	}
 }
 

@@ -76,7 +76,16 @@ type show struct {
 }
 
 func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
-	w := &show{f: f, o: o, s: s, counts: map[replay.Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}, rules: rules, met: map[*match.Rule]bool{}}
+	w := &show{
+		f:       f,
+		o:       o,
+		s:       s,
+		counts:  map[replay.Verdict]int{},
+		passed:  match.Counts{},
+		skipped: map[string]int{},
+		rules:   rules,
+		met:     map[*match.Rule]bool{},
+	}
 	document := f.OneDocument()
 	w.keep = document || o.reports != (reports{})
 	switch {
@@ -108,15 +117,26 @@ func (w *show) item(it item) {
 	if !w.keep {
 		return
 	}
-	if w.shown += len(r.Differences); w.shown > mostShown {
-		r.More, r.Differences = r.More+len(r.Differences), nil
+	w.shown += len(r.Differences)
+	if w.shown > mostShown {
+		r.More += len(r.Differences)
+		r.Differences = nil
 	}
 	w.rows = append(w.rows, r)
 }
 
 func rowOf(it item) row {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	r := row{Number: it.row.Number(), Verdict: string(it.Verdict), Why: it.Why, Method: it.row.Method, Name: it.row.Name, Was: ms(it.row.Duration), Is: ms(it.took), More: it.More}
+	r := row{
+		Number:  it.row.Number(),
+		Verdict: string(it.Verdict),
+		Why:     it.Why,
+		Method:  it.row.Method,
+		Name:    it.row.Name,
+		Was:     ms(it.row.Duration),
+		Is:      ms(it.took),
+		More:    it.More,
+	}
 	for kind, n := range it.Counts {
 		if n > 0 && kind != match.Protocol {
 			if r.Counts == nil {
@@ -130,7 +150,8 @@ func rowOf(it item) row {
 			r.More += len(it.Differences) - i
 			break
 		}
-		r.Differences = append(r.Differences, difference{Path: d.Path, Pointer: d.Pointer, How: string(d.How), Was: excerpt(d.Was), Is: excerpt(d.Is)})
+		r.Differences = append(r.Differences,
+			difference{Path: d.Path, Pointer: d.Pointer, How: string(d.How), Was: excerpt(d.Was), Is: excerpt(d.Is)})
 	}
 	return r
 }
@@ -144,9 +165,17 @@ func excerpt(raw json.RawMessage) string {
 }
 
 // colours are those of verdicts.
-var colours = map[string]string{string(replay.Same): term.Green, string(replay.Differs): term.Red, string(replay.Worse): term.Red,
-	string(replay.Missing): term.Red, string(replay.Unmatched): term.Red, string(replay.Better): term.Green, string(replay.New): term.Green,
-	string(replay.Skipped): term.Dim, string(replay.NotRun): term.Yellow}
+var colours = map[string]string{
+	string(replay.Same):      term.Green,
+	string(replay.Differs):   term.Red,
+	string(replay.Worse):     term.Red,
+	string(replay.Missing):   term.Red,
+	string(replay.Unmatched): term.Red,
+	string(replay.Better):    term.Green,
+	string(replay.New):       term.Green,
+	string(replay.Skipped):   term.Dim,
+	string(replay.NotRun):    term.Yellow,
+}
 
 // line writes the line of one exchange, and the table of its differences.
 func (w *show) line(r row) {
@@ -163,8 +192,14 @@ func (w *show) line(r row) {
 	if !st.Terminal {
 		b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
 	} else {
-		text := term.Pad(cells[0], 6) + term.Gap + st.Paint(colours[r.Verdict], term.Pad(cells[1], 9)) + term.Gap + term.Pad(cells[2], 34) + term.Gap + term.Pad(cells[3], 22) + term.Gap + cells[4]
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
+		columns := []string{
+			term.Pad(cells[0], 6),
+			st.Paint(colours[r.Verdict], term.Pad(cells[1], 9)),
+			term.Pad(cells[2], 34),
+			term.Pad(cells[3], 22),
+			cells[4],
+		}
+		b.WriteString(strings.TrimRight(strings.Join(columns, term.Gap), " ") + "\n")
 	}
 	var table bytes.Buffer
 	var rows [][]string
@@ -307,8 +342,10 @@ func (w *show) ending(out wire.Outcome) wire.Outcome {
 	case !out.Good():
 		return out
 	case failed > 0:
-		out = wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
-			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent())}
+		out = wire.Outcome{
+			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent()),
+		}
 		if w.counts[replay.Differs] > 0 && w.o.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}

@@ -160,7 +160,8 @@ func Question(stateless bool, method string, params json.RawMessage, id string) 
 	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
 	}
-	if !stateless && jsonraw.TextOrRaw(jsonraw.First(params, "mode")) == "url" && jsonraw.First(params, "elicitationId") == nil {
+	if !stateless && jsonraw.TextOrRaw(jsonraw.First(params, "mode")) == "url" &&
+		jsonraw.First(params, "elicitationId") == nil {
 		return jsonraw.With(params, "elicitationId", jsonraw.Quote(id))
 	}
 	return params
@@ -181,5 +182,6 @@ func ClientCapability(method string) string {
 
 // Loud reports whether a log message is at or above a level.
 func Loud(params json.RawMessage, level string) bool {
-	return slices.Index(mcp.LogLevels, jsonraw.TextOrRaw(jsonraw.First(params, "level"))) >= slices.Index(mcp.LogLevels, level)
+	own := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
+	return slices.Index(mcp.LogLevels, own) >= slices.Index(mcp.LogLevels, level)
 }

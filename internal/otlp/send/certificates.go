@@ -33,7 +33,8 @@ func (e *environment) certificates(signal string) (*tls.Config, error) {
 	case variable == "" && keyVariable == "":
 		return config, nil
 	case variable == "":
-		return nil, usage.New(keyVariable+" is set without the client certificate", "set OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, too")
+		return nil, usage.New(keyVariable+" is set without the client certificate",
+			"set OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, too")
 	case keyVariable == "":
 		return nil, usage.New(variable+" is set without the key", "set OTEL_EXPORTER_OTLP_CLIENT_KEY, too")
 	}

@@ -97,10 +97,12 @@ func (e *environment) config(endpoint string) (c Config, err error) {
 		e.warn("OTEL_SDK_DISABLED is true: no telemetry is sent")
 		return c, nil
 	}
-	if c.Traces, err = e.signal("TRACES", tracesPath, endpoint); err != nil {
+	c.Traces, err = e.signal("TRACES", tracesPath, endpoint)
+	if err != nil {
 		return Config{}, err
 	}
-	if c.Metrics, err = e.signal("METRICS", metricsPath, endpoint); err != nil {
+	c.Metrics, err = e.signal("METRICS", metricsPath, endpoint)
+	if err != nil {
 		return Config{}, err
 	}
 	if err := e.checkOn(c); err != nil {
@@ -131,12 +133,14 @@ func (e *environment) config(endpoint string) (c Config, err error) {
 // checkOn refuses settings that send nothing because there is no endpoint, and warns of a signal
 // that is not sent.
 func (e *environment) checkOn(c Config) error {
-	traces, metrics := e.wanted("TRACES"), e.wanted("METRICS")
+	traces := e.wanted("TRACES")
+	metrics := e.wanted("METRICS")
 	switch {
 	case !traces && !metrics:
 		e.warn("OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER are none: no telemetry is sent")
 	case !c.Traces.On() && !c.Metrics.On():
-		return usage.New("--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set", "set it to the URL of the collector, or use --otlp http://HOST:4318")
+		return usage.New("--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set",
+			"set it to the URL of the collector, or use --otlp http://HOST:4318")
 	case traces && !c.Traces.On():
 		e.warn("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not set: no traces are sent")
 	case metrics && !c.Metrics.On():
@@ -162,16 +166,19 @@ func (e *environment) signal(name, path, endpoint string) (s Signal, err error) 
 	}
 	for _, variable := range forSignal(name, "PROTOCOL") {
 		if text := e.get(variable); strings.EqualFold(text, "grpc") {
-			return Signal{}, usage.New(variable+"=grpc: OTLP over gRPC is not supported", "set it to http/protobuf, and use the collector's port for OTLP over HTTP, usually 4318")
+			return Signal{}, usage.New(variable+"=grpc: OTLP over gRPC is not supported",
+				"set it to http/protobuf, and use the collector's port for OTLP over HTTP, usually 4318")
 		} else if text != "" {
 			break
 		}
 	}
-	s.format = lookup(e, forSignal(name, "PROTOCOL"), oneOf(map[string]otlp.Format{"http/protobuf": otlp.Protobuf, "http/json": otlp.JSON}), otlp.Protobuf)
+	s.format = lookup(e, forSignal(name, "PROTOCOL"),
+		oneOf(map[string]otlp.Format{"http/protobuf": otlp.Protobuf, "http/json": otlp.JSON}), otlp.Protobuf)
 	s.gzip = lookup(e, forSignal(name, "COMPRESSION"), oneOf(map[string]bool{"gzip": true, "none": false}), false)
 	s.timeout = lookup(e, forSignal(name, "TIMEOUT"), milliseconds, defaultTimeout)
 	if t.url.Scheme == "https" {
-		if t.tls, err = e.certificates(name); err != nil {
+		t.tls, err = e.certificates(name)
+		if err != nil {
 			return Signal{}, err
 		}
 	}

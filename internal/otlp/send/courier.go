@@ -75,16 +75,27 @@ func newCourier(s Signal, o Options, secrets *redact.Secrets, backoff time.Durat
 		MaxResponseHeaderBytes: largestAnswer, MaxIdleConnsPerHost: 1, IdleConnTimeout: 2 * defaultInterval,
 	}
 	transport.Protocols.SetHTTP1(true)
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return &courier{signal: s, target: s.target(), options: o, client: client, secrets: secrets, backoff: backoff}
 }
 
 // deliver sends one export, and sends it again after transient failures until ctx ends. It gives
 // up where the next attempt would lie after the deadline, which may be known only once closing is
 // closed.
-func (c *courier) deliver(ctx context.Context, body []byte, closing <-chan struct{}, deadline func() (time.Time, bool)) result {
+func (c *courier) deliver(
+	ctx context.Context,
+	body []byte,
+	closing <-chan struct{},
+	deadline func() (time.Time, bool),
+) result {
 	if len(body) > largestRequest {
-		return result{err: c.failed(wire.BadResponse, 0, fmt.Sprintf("not sent: a request of %d bytes exceeds the limit of %d", len(body), largestRequest))}
+		return result{
+			err: c.failed(wire.BadResponse, 0,
+				fmt.Sprintf("not sent: a request of %d bytes exceeds the limit of %d", len(body), largestRequest)),
+		}
 	}
 	if c.signal.gzip {
 		var b bytes.Buffer
@@ -150,14 +161,14 @@ func (c *courier) judge(answer *http.Response, raw []byte) result {
 	status := answer.StatusCode
 	if status/100 != 2 {
 		message := cmp.Or(otlp.StatusMessage(format, raw), string(raw))
-		switch {
-		case status/100 == 3:
+		if status/100 == 3 {
 			message = "redirects are not followed"
-		case status == http.StatusNotFound && strings.Trim(c.target.url.Path, "/") == "":
+		} else if status == http.StatusNotFound && strings.Trim(c.target.url.Path, "/") == "" {
 			message = "a collector takes them at /" + tracesPath + " and /" + metricsPath +
 				", and the endpoint of one signal is used as it is: add the path"
 		}
-		err := c.failed(wire.Transport, status, fmt.Sprintf("HTTP %d: ", status)+cmp.Or(c.excerpt(message), http.StatusText(status)))
+		err := c.failed(wire.Transport, status,
+			fmt.Sprintf("HTTP %d: ", status)+cmp.Or(c.excerpt(message), http.StatusText(status)))
 		switch status {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			err.Kind = wire.Auth
@@ -167,11 +178,16 @@ func (c *courier) judge(answer *http.Response, raw []byte) result {
 		return result{err: err}
 	}
 	if len(raw) > largestAnswer {
-		return result{err: c.failed(wire.BadResponse, status, fmt.Sprintf("HTTP %d: a response of more than %d bytes", status, largestAnswer))}
+		return result{
+			err: c.failed(wire.BadResponse, status,
+				fmt.Sprintf("HTTP %d: a response of more than %d bytes", status, largestAnswer)),
+		}
 	}
 	rejected, message, err := otlp.ParsePartial(format, raw)
 	if err != nil {
-		return result{err: c.failed(wire.BadResponse, status, fmt.Sprintf("HTTP %d: %v: %s", status, err, c.excerpt(string(raw))))}
+		return result{
+			err: c.failed(wire.BadResponse, status, fmt.Sprintf("HTTP %d: %v: %s", status, err, c.excerpt(string(raw)))),
+		}
 	}
 	return result{rejected: rejected, message: c.excerpt(message)}
 }

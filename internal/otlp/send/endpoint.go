@@ -47,7 +47,10 @@ func below(source, text, path string) (*url.URL, error) {
 		return nil, err
 	}
 	if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/"+path) {
-		return nil, usage.New(fmt.Sprintf("%s %q: the base URL has no /%s, which is added", source, redact.RedactURL(text), path), endpointHint)
+		return nil, usage.New(
+			fmt.Sprintf("%s %q: the base URL has no /%s, which is added", source, redact.RedactURL(text), path),
+			endpointHint,
+		)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + path
 	if u.RawPath != "" {
@@ -56,7 +59,9 @@ func below(source, text, path string) (*url.URL, error) {
 	return u, nil
 }
 
-const endpointHint = wire.Hint("an endpoint is http://HOST:PORT or https://HOST:PORT; collectors use port 4318 for OTLP over HTTP")
+const endpointHint = wire.Hint(
+	"an endpoint is http://HOST:PORT or https://HOST:PORT; collectors use port 4318 for OTLP over HTTP",
+)
 
 // parseEndpoint reads the URL of a collector. Its errors show no password.
 func parseEndpoint(source, text string) (*url.URL, error) {
@@ -85,14 +90,17 @@ func parseEndpoint(source, text string) (*url.URL, error) {
 		return wrong("not a URL", endpointHint)
 	}
 	port, _ := strconv.Atoi(u.Port())
-	switch {
-	case u.Hostname() == "":
+	if u.Hostname() == "" {
 		return wrong("no host", endpointHint)
-	case u.Port() != "" && (port < 1 || port > 65535):
-		return wrong("no such port", endpointHint)
-	case port == 4317:
-		return wrong("port 4317 is for OTLP over gRPC, which is not supported", "use the collector's port for OTLP over HTTP, usually 4318")
 	}
-	u.Fragment, u.RawFragment = "", ""
+	if u.Port() != "" && (port < 1 || port > 65535) {
+		return wrong("no such port", endpointHint)
+	}
+	if port == 4317 {
+		return wrong("port 4317 is for OTLP over gRPC, which is not supported",
+			"use the collector's port for OTLP over HTTP, usually 4318")
+	}
+	u.Fragment = ""
+	u.RawFragment = ""
 	return u, nil
 }

@@ -102,10 +102,10 @@ func oneOf[T any](words map[string]T) func(string) (T, error) {
 // exporter reads OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER, a list: whether OTLP is in it.
 func exporter(text string) (on bool, err error) {
 	names := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
-	switch {
-	case slices.Contains(names, "otlp"):
+	if slices.Contains(names, "otlp") {
 		return true, nil
-	case slices.Equal(names, []string{"none"}):
+	}
+	if slices.Equal(names, []string{"none"}) {
 		return false, nil
 	}
 	return false, errors.New("mcpc supports none, otlp")

@@ -76,7 +76,13 @@ func newExporter(c Config, o Options, backoff time.Duration) *Exporter {
 	o.Resource = c.Resource(o.Resource)
 	secrets := &redact.Secrets{}
 	secrets.Learn(c.Secrets()...)
-	e := &Exporter{config: c, options: o, some: make(chan struct{}, 1), full: make(chan struct{}, 1), closing: make(chan struct{})}
+	e := &Exporter{
+		config:  c,
+		options: o,
+		some:    make(chan struct{}, 1),
+		full:    make(chan struct{}, 1),
+		closing: make(chan struct{}),
+	}
 	e.ctx, e.giveUp = context.WithCancel(context.Background())
 	if c.Traces.On() {
 		e.traces = newCourier(c.Traces, o, secrets, backoff)
@@ -122,16 +128,17 @@ func notify(c chan struct{}) {
 func (e *Exporter) sendSpans() {
 	for {
 		n, closed := e.state()
-		switch {
-		case n == 0 && closed:
+		if n == 0 && closed {
 			return
-		case n == 0:
+		}
+		if n == 0 {
 			select {
 			case <-e.some:
 			case <-e.closing:
 			}
 			continue
-		case n < e.config.batch && !closed:
+		}
+		if n < e.config.batch && !closed {
 			e.waitFor(e.config.delay, e.full)
 		}
 		spans := e.take()
@@ -198,7 +205,8 @@ func (e *Exporter) deliver(c *courier, body []byte) result {
 func (e *Exporter) count(c *courier, counts *Counts, n int, r result) {
 	e.mu.Lock()
 	began := r.err != nil && !c.failing && !e.closed && e.options.Failing != nil
-	if c.failing = r.err != nil; began {
+	c.failing = r.err != nil
+	if began {
 		defer e.options.Failing(r.err.Text) // after the lock
 	}
 	defer e.mu.Unlock()
@@ -225,10 +233,10 @@ func (e *Exporter) Post(ctx context.Context, spans []otlp.Span) error {
 	}
 	r := e.traces.deliver(ctx, e.encode(spans), nil, ctx.Deadline)
 	e.count(e.traces, &e.report.Spans, len(spans), r)
-	switch {
-	case r.err != nil:
+	if r.err != nil {
 		return r.err
-	case r.rejected > 0:
+	}
+	if r.rejected > 0 {
 		return &Error{Kind: wire.Transport, Status: http.StatusOK, Text: e.traces.partial(r, len(spans))}
 	}
 	return nil

@@ -17,7 +17,12 @@ func (e *Exporter) waitFor(d time.Duration, early <-chan struct{}) {
 }
 
 // wait waits before the next attempt. It reports false if there is no time for one.
-func (c *courier) wait(ctx context.Context, d time.Duration, closing <-chan struct{}, deadline func() (time.Time, bool)) bool {
+func (c *courier) wait(
+	ctx context.Context,
+	d time.Duration,
+	closing <-chan struct{},
+	deadline func() (time.Time, bool),
+) bool {
 	end := c.options.Now().Add(d)
 	timer := time.NewTimer(d)
 	defer timer.Stop()
