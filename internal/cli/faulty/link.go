@@ -73,15 +73,15 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 	}
 	stop := s.pass(ctx, p, listener)
 	return &url.URL{
-		Scheme:   "http",
-		Host:     p.Address,
-		Path:     to.Path,
-		RawPath:  to.RawPath,
-		RawQuery: to.RawQuery,
-	}, func() error {
-		stop()
-		return s.End()
-	}, wire.Outcome{}
+			Scheme:   "http",
+			Host:     p.Address,
+			Path:     to.Path,
+			RawPath:  to.RawPath,
+			RawQuery: to.RawQuery,
+		}, func() error {
+			stop()
+			return s.End()
+		}, wire.Outcome{}
 }
 
 // Stdio gives a server of mcpc's own the standard streams, through the faults; close ends them
