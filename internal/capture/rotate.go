@@ -1,10 +1,16 @@
 package capture
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
+
+	"mcpc/internal/exchange"
+	"mcpc/internal/wire"
 )
 
 // A recording that lasts for days is kept in parts, each a run of its own in the ring.
@@ -92,4 +98,130 @@ func (c *counter) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
 	c.bytes += int64(n)
 	return n, err
+}
+
+// A Span is the place of some lines in a file, in bytes.
+type Span struct{ At, Length int64 }
+
+// unsettled notes, while a part of a recording is written, the lines that decide what the next part repeats. It leaves
+// out conversations that were one request with its answer on the same HTTP response: nothing of them is repeated, and
+// no row of another conversation depends on them.
+type unsettled struct {
+	// conns are the conversations of the part, with nil for a conversation that is left out.
+	conns map[int]*unsettledConn
+	// beginning is the length of the part's head and of the lines repeated from the part before.
+	beginning int64
+	// before is the highest number of a conversation in the parts before, last in this part as well.
+	before, last int
+	// all is set if a conversation that was left out continued: all lines are needed then.
+	all bool
+	// message is the memory for one message, used again.
+	message wire.Message
+}
+
+type unsettledConn struct {
+	lines []Span
+	// next is the expected step of the only request, on this stream.
+	next   step
+	stream int
+}
+
+// A step is a frame of a conversation that is one request.
+type step int
+
+const (
+	stepOther step = iota // the conversation is not one request
+	stepRequestHead
+	stepRequest
+	stepHead
+	stepAnswer
+	stepEnd
+	stepDone
+)
+
+// begin begins the next part.
+func (u *unsettled) begin(beginning int64) {
+	*u = unsettled{conns: map[int]*unsettledConn{}, beginning: beginning, before: u.last, last: u.last}
+}
+
+// add notes the line of a frame.
+func (u *unsettled) add(f *wire.Frame, line Span) {
+	if u.all {
+		return
+	}
+	c, known := u.conns[f.Conn]
+	if known && c == nil {
+		u.all = true
+		u.conns = nil
+		return
+	}
+	if !known {
+		c = &unsettledConn{stream: f.Stream}
+		if f.Conn > u.before {
+			c.next = stepRequestHead
+		}
+		u.conns[f.Conn] = c
+		u.last = max(u.last, f.Conn)
+	}
+	if n := len(c.lines); n > 0 && c.lines[n-1].At+c.lines[n-1].Length == line.At {
+		c.lines[n-1].Length += line.Length
+	} else {
+		c.lines = append(c.lines, line)
+	}
+	c.next = u.after(c, f)
+	if c.next == stepDone {
+		u.conns[f.Conn] = nil
+	}
+}
+
+// after returns the step that follows a frame in its conversation.
+func (u *unsettled) after(c *unsettledConn, f *wire.Frame) step {
+	if f.Stream != c.stream || f.Stream == 0 || (c.next > stepRequest) != (f.Dir == wire.Received) {
+		return stepOther
+	}
+	fits := false
+	switch c.next {
+	case stepRequestHead:
+		fits = f.Kind == wire.Head && f.HTTP != nil
+	case stepRequest:
+		u.message.Parse(f.Raw)
+		fits = f.Kind == wire.Body && u.message.Kind == wire.Request && !exchange.Opens(u.message.Method)
+	case stepHead:
+		fits = f.Kind == wire.Head && f.HTTP != nil && f.HTTP.Status == 200
+	case stepAnswer:
+		isPlainEvent := f.Kind == wire.Event && f.SSE != nil && f.SSE.ID == nil && (f.SSE.Event == "" || f.SSE.Event == "message")
+		if f.Kind != wire.Body && !isPlainEvent {
+			return stepOther
+		}
+		u.message.Parse(f.Raw)
+		switch u.message.Kind {
+		case wire.Response, wire.ErrorResponse:
+			fits = !bytes.Contains(f.Raw, []byte("input_required"))
+		case wire.Notification:
+			if m := u.message.Method; m == "notifications/progress" || m == "notifications/message" {
+				return stepAnswer
+			}
+		}
+	case stepEnd:
+		fits = f.Kind == wire.Closed && f.Close != nil && f.Close.How == "end"
+	}
+	if !fits {
+		return stepOther
+	}
+	return c.next + 1
+}
+
+// lines returns the noted lines in the order of the file, with the beginning of the part.
+func (u *unsettled) lines() []Span {
+	if u.all {
+		return []Span{{0, math.MaxInt64}}
+	}
+	lines := []Span{{0, u.beginning}}
+	for _, c := range u.conns {
+		if c != nil {
+			lines = append(lines, c.lines...)
+		}
+	}
+	slices.SortFunc(lines, func(a, b Span) int { return cmp.Compare(a.At, b.At) })
+	return lines
 }

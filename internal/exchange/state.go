@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -451,3 +453,205 @@ func (s *State) Failed() bool {
 
 // LostAnswer reports whether the stream ended on which the response was to come.
 func (s *State) LostAnswer() bool { return s.Streamed && s.Unanswered && s.Status == http.StatusOK }
+
+// Facts are what a State needs to know of a message.
+type Facts struct {
+	Traits wire.Traits
+	// ToolError is set if the result's isError is true.
+	ToolError bool
+}
+
+// FactsOf returns the facts of a message that was parsed.
+func FactsOf(m *wire.Message) Facts {
+	facts := Facts{Traits: m.Traits()}
+	if m.Kind == wire.Response {
+		result, _ := m.ResultMembers()
+		facts.ToolError, _ = wire.ParseIsError(result.Value("isError"))
+	}
+	return facts
+}
+
+// NoFacts describes a frame without a message.
+var NoFacts Facts
+
+// A response that no client can accept is not a good outcome, whatever it contains. Only what every client has to
+// reject is judged here, and no more than one message shows.
+
+// arrays are the members that results other than lists have to have, by method (server/tools, server/resources,
+// server/prompts).
+var arrays = map[string]string{
+	"tools/call": "content", "resources/read": "contents", "prompts/get": "messages",
+}
+
+// oneForList are the members of arrays for which clients accept one item, too.
+var oneForList = []string{"content", "contents", "messages"}
+
+// batchesUntil is before 2025-06-18, the first revision without arrays of messages.
+const batchesUntil = "2025-06"
+
+// resultFault returns why a client has to reject the response; "" if it need not.
+func (s *State) resultFault(p *Part) string {
+	m := p.Message
+	isInArray := p.Item >= 0 && p.Conversation.Revision > batchesUntil
+	if isInArray && p.BatchSize == 1 { // some clients accept it
+		s.Findings = append(s.Findings, wire.Finding{Rule: "batch", Level: wire.Warning, Text: "the response is in an array"})
+	}
+	isResult := m != nil && m.Kind == wire.Response
+	switch {
+	case s.ForeignType != "" && s.Status/100 == 2 && p.Frame.Kind == wire.Body:
+		return "expected application/json or text/event-stream, got " + s.ForeignType
+	case isInArray && p.BatchSize > 1:
+		return "the response is in an array"
+	case p.Facts.Traits.NoID && isResult:
+		return "the response has no id"
+	case !isResult:
+		return ""
+	}
+	result, err := m.ResultMembers()
+	if err != nil {
+		return "the result is not an object: " + jsonraw.Excerpt(m.Result, 60)
+	}
+	if kind := result.Text("resultType"); kind == "" || kind == "complete" {
+		return s.shapeFault(result)
+	}
+	return ""
+}
+
+// shapeFault returns what a complete result lacks that every revision requires.
+func (s *State) shapeFault(result jsonraw.Members) string {
+	name := arrays[s.Method]
+	if mcp.IsServerList(s.Method) {
+		name = mcp.ListMember(s.Method)
+	}
+	value, there := result.Get(name)
+	_, structured := result.Get("structuredContent")
+	_, task := result.Get("task")
+	flag, _ := result.Get("isError")
+	_, isPlain := wire.ParseIsError(flag)
+	switch tool := s.Method == "tools/call"; {
+	case name == "" || structured || task:
+	case tool && !isPlain:
+		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
+	case !there:
+		return s.missing(name)
+	case slices.Contains(oneForList, name) && (value[0] == '{' || tool && value[0] == '"'):
+		text := "in the result of " + s.Method + " " + name + " is not an array"
+		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Level: wire.Warning, Text: text})
+	case value[0] != '[':
+		return "in the result of " + s.Method + " " + name + " is not an array: " + jsonraw.Excerpt(value, 40)
+	}
+	return ""
+}
+
+// missing returns the fault of a result without a member that it has to have. A tool's result without content is a
+// finding and no fault: some clients accept it.
+func (s *State) missing(name string) string {
+	if s.Method == "tools/call" {
+		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
+		return ""
+	}
+	return "the result of " + s.Method + " has no " + name
+}
+
+// inputRequestsIn counts the requests in a result that requires input.
+func inputRequestsIn(m *wire.Message) int {
+	result, _ := m.ResultMembers()
+	requests, _ := jsonraw.Object(result.Value("inputRequests"))
+	return len(requests)
+}
+
+// A Cancel is how a request was cancelled.
+type Cancel struct {
+	// By is the side that did: Sent is the client.
+	By wire.Direction
+	// Why is the reason that it gave, or what it did.
+	Why string
+	// After is the time from the request to the Cancel.
+	After time.Duration
+	// Late is set if a response came after all.
+	Late bool
+	// Closed is set if a stream was closed without a message: it may be taken up again.
+	Closed bool
+}
+
+// Who returns the side that cancelled: client or server.
+func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
+
+// cancel ends an exchange whose response is no longer awaited. A client that closes a stream may also say why.
+func (s *State) cancel(c Cancel, at time.Time) {
+	switch before := s.Cancel; {
+	case before != nil && before.Closed && !c.Closed:
+		before.Why = cmp.Or(c.Why, before.Why)
+		before.Closed = false
+	case !s.Open():
+		return
+	default:
+		c.After = max(at.Sub(s.Time), 0)
+		s.Channel, s.Duration, s.Cancel = ChannelCancelled, c.After, &c
+	}
+	s.Text = "cancelled by the " + s.Cancel.Who()
+	if s.Cancel.Why != "" {
+		s.Text += ": " + s.Cancel.Why
+	}
+}
+
+// reasonIn returns the reason that a cancellation gives, "" without one.
+func reasonIn(m *wire.Message) string {
+	if m == nil {
+		return ""
+	}
+	params, _ := m.ParamMembers()
+	return params.Text("reason")
+}
+
+// Notes count what belongs to an exchange beside its request and response.
+type Notes struct {
+	// Notifications are the server's.
+	Notifications int
+	// Questions are what the server asked meanwhile, by requests of its own or in results that require input.
+	Questions int
+	// Guessed are notifications and questions that may belong to another request as well.
+	Guessed int
+	// Retries are the requests that were sent again.
+	Retries int
+	// Resumed are the streams that were taken up again.
+	Resumed int
+	// Rounds are the requests after the first that continue it.
+	Rounds int
+	// Cuts are the streams that broke.
+	Cuts int
+}
+
+// String returns the counts as a person reads them: "2 notifications, 1 retry"; "" if there are none.
+func (n Notes) String() string {
+	var parts []string
+	for _, note := range []struct {
+		count     int
+		one, many string
+	}{
+		{n.Notifications, "notification", "notifications"},
+		{n.Questions, "server request", "server requests"},
+		{n.Guessed, "message assigned by guess", "messages assigned by guess"},
+		{n.Rounds, "further round", "further rounds"},
+		{n.Retries, "retry", "retries"},
+		{n.Cuts, "connection error", "connection errors"},
+		{n.Resumed, "resume attempt", "resume attempts"},
+	} {
+		switch {
+		case note.count == 1:
+			parts = append(parts, "1 "+note.one)
+		case note.count > 1:
+			parts = append(parts, strconv.Itoa(note.count)+" "+note.many)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Kinds is a set of wire.FrameKind.
+type Kinds uint8
+
+// With returns the set with k added.
+func (s Kinds) With(k wire.FrameKind) Kinds { return s | 1<<k }
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }

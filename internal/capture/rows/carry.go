@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"iter"
 	"maps"
 	"slices"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/wire"
 )
 
 const (
@@ -78,46 +76,6 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
 		return err
 	})
-}
-
-// note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
-// and of one that opens a conversation.
-func (x *index) note(r *Row, role wire.Role) {
-	if role == wire.Asks && r.Opens() {
-		x.openings = append(x.openings, int32(r.nth))
-	}
-	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
-		x.waiting[int32(r.nth)] = struct{}{}
-	} else {
-		delete(x.waiting, int32(r.nth))
-	}
-}
-
-// waits returns the numbers of the rows that note keeps, in their order.
-func (x *index) waits() (numbers []int32) {
-	if !x.finished {
-		return slices.Sorted(maps.Keys(x.waiting))
-	}
-	for _, p := range x.capture.Pages() {
-		p.Select(func(r *Row) bool {
-			if r.head == x.at && (r.Open() || r.Cancel != nil) {
-				numbers = append(numbers, int32(r.nth))
-			}
-			return false
-		})
-	}
-	return numbers
-}
-
-// open are the rows of the run without an answer.
-func (x *index) open() iter.Seq[*Row] {
-	return func(yield func(*Row) bool) {
-		for _, nth := range x.waits() {
-			if row := x.capture.at(int(nth)); row.Open() && !yield(row) {
-				return
-			}
-		}
-	}
 }
 
 // unfinished are the rows that the next part repeats: those that wait for their answer, and

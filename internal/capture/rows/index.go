@@ -1,7 +1,11 @@
 package rows
 
 import (
+	"cmp"
+	"fmt"
+	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"mcpc/internal/capture"
@@ -210,4 +214,232 @@ func (r *Row) apply(p *placed) {
 	}
 	r.lines.add(newRowLine(p.line, p.Place))
 	r.State.Add(&p.Part)
+}
+
+// end gives the command's ending to the row that it is about: the last exchange of its
+// method, or a row of its own where it came to none. One that is about many settles only
+// the client's unanswered requests, after a signal or a timeout.
+func (x *index) end(e *capture.End, at span) {
+	if e.ID != nil {
+		x.givenUp(e, at)
+		return
+	}
+	x.capture.ends[x.at], x.capture.over[x.at] = at, true
+	defer x.finishOld()
+	for r := range x.open() {
+		if r.Apart {
+			r.EndApart()
+			x.touch(r)
+		}
+	}
+	if e.Many && len(x.rows) > 0 {
+		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
+			for r := range x.open() {
+				if r.Dir == wire.Sent {
+					r.Fail(e.Kind, "")
+					x.touch(r)
+				}
+			}
+		}
+		return
+	}
+	if x.head.By == capture.ByTap && (x.gone || e.Exit != 0) {
+		for r := range x.open() { // a dead server answers no more requests
+			if r.Dir == wire.Sent {
+				r.Fail(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
+				x.touch(r)
+			}
+		}
+	}
+	if x.head.By != capture.ByCommand {
+		return // it speaks of no exchange
+	}
+	own := x.own(e)
+	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
+		own = x.newRow(e.Time)
+		own.Method, own.Name = e.Method, e.Name
+	}
+	if own == nil {
+		return
+	}
+	own.Own, own.Again = true, x.head.Of
+	if own.Channel == exchange.ChannelOK && (e.Kind == wire.Usage || e.Kind == wire.InvalidArguments) {
+		own.Text, own.Hint = e.Text, e.Hint // the error is the command's own, and the exchange was good
+	} else {
+		own.endAs(e)
+		own.Name = cmp.Or(own.Name, e.Name)
+	}
+	x.touch(own)
+}
+
+// givenUp gives an exchange the ending that its caller reported.
+func (x *index) givenUp(e *capture.End, at span) {
+	exchange, there := x.folder.Sent(e.ID)
+	if !there {
+		return
+	}
+	row := x.capture.at(int(x.exchanges[exchange]))
+	row.endAs(e)
+	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
+	x.touch(row)
+}
+
+// endAs is an ending that is told, which no later answer changes.
+func (r *Row) endAs(e *capture.End) {
+	r.Finish(e.Kind)
+	r.Reported, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
+	r.Findings = append(r.Findings, e.Findings...)
+	if e.Took > 0 { // not also until the server's process was ended
+		r.Duration = min(r.Duration, e.Took)
+	}
+}
+
+// own is the exchange that a command's ending speaks of.
+func (x *index) own(e *capture.End) *Row {
+	last := -1
+	for _, nth := range slices.Backward(x.rows) {
+		r := x.capture.at(int(nth))
+		switch {
+		case r.Apart || r.Dir == wire.Received:
+			continue
+		case e.Method == r.Method || e.Method == "" && !r.Opens():
+			return r
+		case last < 0:
+			last = r.nth
+		}
+	}
+	if last < 0 || e.Method != "" && x.capture.at(last).Channel == exchange.ChannelOK {
+		return nil
+	}
+	return x.capture.at(last)
+}
+
+// Opens reports a request that opens a conversation, as clients send it by themselves.
+func (r *Row) Opens() bool { return exchange.Opens(r.Method) }
+
+// within notes to which request a message of the row belongs too, or may.
+func (r *Row) within(other *Row, p wire.Place) {
+	other.capture.keep(other)
+	switch {
+	case r.Apart:
+		if len(r.Guesses) < mostGuesses && !slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.nth == other.nth }) {
+			r.Guesses = append(r.Guesses, other)
+		}
+	default:
+		r.Within, r.Guess = other, p.Guess
+	}
+}
+
+// mostGuesses is how many requests are named to which messages of a stream may belong.
+const mostGuesses = 100
+
+// A heldFrame is a head whose body is still to come, or what came on a stream before its
+// first message. It has not its bytes, but their number.
+type heldFrame struct {
+	line  span
+	frame *wire.Frame
+	size  int
+}
+
+// heldFrames are the frames that may have a place with one that is still to come.
+type heldFrames struct {
+	// by has them by where they stand.
+	by map[int64]heldFrame
+	// free are frames that were held, to be used again.
+	free []*wire.Frame
+}
+
+// hold keeps a frame that may have a place with a later one.
+func (h *heldFrames) hold(f *wire.Frame, at span, size int) {
+	if len(h.by) > mostHeads {
+		clear(h.by)
+	}
+	if len(h.free) == 0 {
+		h.free = append(h.free, &wire.Frame{})
+	}
+	last := len(h.free) - 1
+	bare := h.free[last]
+	h.free = h.free[:last]
+	*bare = *f // whose memory is used again
+	bare.Raw = nil
+	h.by[at.at] = heldFrame{at, bare, size}
+}
+
+// letGo forgets frames that had a place with the one at a line: mostly the head of its request.
+func (h *heldFrames) letGo(places []wire.Place, at span) {
+	for _, place := range places {
+		if place.Ref == at.at {
+			continue
+		}
+		if was, there := h.by[place.Ref]; there {
+			delete(h.by, place.Ref)
+			h.free = append(h.free, was.frame)
+		}
+	}
+}
+
+// note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
+// and of one that opens a conversation.
+func (x *index) note(r *Row, role wire.Role) {
+	if role == wire.Asks && r.Opens() {
+		x.openings = append(x.openings, int32(r.nth))
+	}
+	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
+		x.waiting[int32(r.nth)] = struct{}{}
+	} else {
+		delete(x.waiting, int32(r.nth))
+	}
+}
+
+// waits returns the numbers of the rows that note keeps, in their order.
+func (x *index) waits() (numbers []int32) {
+	if !x.finished {
+		return slices.Sorted(maps.Keys(x.waiting))
+	}
+	for _, p := range x.capture.Pages() {
+		p.Select(func(r *Row) bool {
+			if r.head == x.at && (r.Open() || r.Cancel != nil) {
+				numbers = append(numbers, int32(r.nth))
+			}
+			return false
+		})
+	}
+	return numbers
+}
+
+// open are the rows of the run without an answer.
+func (x *index) open() iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for _, nth := range x.waits() {
+			if row := x.capture.at(int(nth)); row.Open() && !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// numbers are those of the rows of the run.
+func (x *index) numbers() []int32 {
+	if x.finished && x.rows == nil {
+		for _, p := range x.capture.Pages() {
+			p.Select(func(r *Row) bool {
+				if r.head == x.at {
+					x.rows = append(x.rows, int32(r.nth))
+				}
+				return false
+			})
+		}
+	}
+	return x.rows
+}
+
+// each are the rows of the run.
+func (x *index) each() iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for _, nth := range x.numbers() {
+			if !yield(x.capture.at(int(nth))) {
+				return
+			}
+		}
+	}
 }

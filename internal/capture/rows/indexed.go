@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math"
 	"os"
-	"path/filepath"
 
 	"mcpc/internal/capture"
 )
@@ -43,62 +40,6 @@ const (
 	mostIndexes     = 64 // in a folder, and
 	mostIndexesSize = 512 << 20
 )
-
-// OpenIndexed is Open for a file that has an index, or gets one: its rows are taken from
-// there where it is that of the file, and what was written behind it is read. dir is the
-// folder of the indexes; "" is for a run of a Ring, whose index is beside it.
-func OpenIndexed(path, dir string) (*Capture, error) { return openIndexed(path, dir, indexFrom) }
-
-func openIndexed(path, dir string, least int64) (*Capture, error) {
-	c, err := beginIndexed(path, dir, least)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.readOn(math.MaxInt); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-// BeginIndexed is Begin with the rows that the index has. The end of ReadOn writes the
-// index where there was none.
-func BeginIndexed(path, dir string) (*Capture, error) { return beginIndexed(path, dir, indexFrom) }
-
-// beginIndexed is BeginIndexed where files of at least least bytes have an index.
-func beginIndexed(path, dir string, least int64) (*Capture, error) {
-	info, err := Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	c := newCapture(path)
-	if !info.Mode().IsRegular() || info.Size() < least {
-		return c, nil
-	}
-	c.indexPath = indexPath(path, dir)
-	if !c.readIndex(info) || c.indexHead.grown(info) {
-		c.beginIndex(info, dir)
-	}
-	return c, nil
-}
-
-// indexPath is where the index of a file is.
-func indexPath(path, dir string) string {
-	if dir == "" {
-		return capture.IndexPath(path)
-	}
-	if whole, err := filepath.Abs(path); err == nil {
-		path = whole
-	}
-	sum := sha256.Sum256([]byte(path))
-	return filepath.Join(dir, hex.EncodeToString(sum[:16])+capture.IndexExtension)
-}
-
-// grown reports that much was written to the file behind what its index has.
-func (h *indexHead) grown(info fs.FileInfo) bool {
-	behind := info.Size() - h.Offset
-	return behind > indexFrom && behind > h.Size/8
-}
 
 // readIndex takes the rows from the index where it is that of the file.
 func (c *Capture) readIndex(info fs.FileInfo) bool {

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"hash/crc32"
-	"iter"
 	"os"
 	"slices"
 	"sync"
@@ -384,30 +383,4 @@ func (s *rowStore) newConn() *conn {
 	c := &conn{number: len(s.conns) + 1}
 	s.conns = append(s.conns, c)
 	return c
-}
-
-// numbers are those of the rows of the run.
-func (x *index) numbers() []int32 {
-	if x.finished && x.rows == nil {
-		for _, p := range x.capture.Pages() {
-			p.Select(func(r *Row) bool {
-				if r.head == x.at {
-					x.rows = append(x.rows, int32(r.nth))
-				}
-				return false
-			})
-		}
-	}
-	return x.rows
-}
-
-// each are the rows of the run.
-func (x *index) each() iter.Seq[*Row] {
-	return func(yield func(*Row) bool) {
-		for _, nth := range x.numbers() {
-			if !yield(x.capture.at(int(nth))) {
-				return
-			}
-		}
-	}
 }
