@@ -249,6 +249,12 @@ func (f *faulted) paced(src io.Reader, p Pace) func() ([]byte, error) {
 	}
 }
 
+// watchEvents replaces the body of an event stream: as long as there is nothing to judge its bytes pass as they come.
+func (f *faulted) watchEvents(resp *http.Response) {
+	e := &faultyEvents{f: f, src: resp.Body, session: f.sessionOf(resp)}
+	resp.Body = &eventBody{pieces: pieces{ReadCloser: resp.Body, next: e.next}, e: e}
+}
+
 // An eventBody is a stream of events that passes as it comes while there is nothing to judge, and
 // event by event from the next one on where there is.
 type eventBody struct {

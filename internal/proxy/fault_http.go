@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -30,17 +29,6 @@ type faulted struct {
 	noted    bool
 }
 
-// errCut is how a rule ends a connection.
-var errCut = errors.New("cut by a fault rule")
-
-// clientKey is the key of the client's connection in the context of a request.
-type clientKey struct{}
-
-// connContext lets rules reset the connection of a request.
-func connContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, clientKey{}, c)
-}
-
 // cut is the error with which a response ends; the connection is closed then.
 func (f *faulted) cut() error {
 	if tcp, ok := f.req.Context().Value(clientKey{}).(*net.TCPConn); ok && f.fired.Reset {
@@ -49,42 +37,37 @@ func (f *faulted) cut() error {
 	return errCut
 }
 
-// send forwards a request, by the rules where there are any.
-func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
-	f := &faulted{p: p, x: x, req: req}
-	switch {
-	case req.Context().Value(ownKey{}) != nil:
-		return p.web.RoundTrip(req)
-	case !p.Desk.judges():
-		return f.forward() // what comes may be judged
-	}
+// send lets rules and views decide about a request, sends it if it passes, and returns the response that the client
+// gets. A request that is too long to be judged passes as it is.
+func (f *faulted) send() (*http.Response, error) {
 	whole, err := f.read()
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
-		return p.web.RoundTrip(req)
+		return f.p.web.RoundTrip(f.req)
 	}
-	if p.Desk.Holds() {
-		req.Header.Del("Accept-Encoding") // what may be held must be read
+	if f.p.Desk.Holds() {
+		f.req.Header.Del("Accept-Encoding") // a message that may be held must be read
 	}
 	if resp, err := f.holdRequest(); resp != nil || err != nil {
 		return resp, err
 	}
-	if f.fired = p.Desk.Fault(f.crossing); f.fired == nil {
+	f.fired = f.p.Desk.Fault(f.crossing)
+	if f.fired == nil {
 		return f.forward()
 	}
 	if resp := f.respond(); resp != nil {
 		return resp, nil
 	}
-	switch {
-	case f.fired.Name == "drop request":
+	if f.fired.Name == "drop request" {
 		f.note(wire.Sent, "")
 		return nil, f.hold()
-	case f.fired.OfRequest:
+	}
+	if f.fired.OfRequest {
 		f.edit()
 	}
-	req.Header.Del("Accept-Encoding") // what is changed must be read
+	f.req.Header.Del("Accept-Encoding") // a message that is changed must be read
 	return f.forward()
 }
 
@@ -218,32 +201,29 @@ func (f *faulted) noteOf(d *Decision, dir wire.Direction, text string) {
 	})
 }
 
-// forward sends the request, and gives the response as the rules have it.
+// forward sends the request, and returns the response as the rules have it.
 func (f *faulted) forward() (*http.Response, error) {
 	resp, err := f.p.web.RoundTrip(f.req)
 	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err
 	}
-	kind := wire.MediaType(resp.Header.Get("Content-Type"))
-	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
-	judging := f.crossing.Row != nil || f.p.Desk.judges()
-	if f.fired != nil || f.p.Desk.Holds() || judging && kind == "text/event-stream" {
+	return f.judge(resp)
+}
+
+// judge lets rules and views decide about a response, and returns it as they have it.
+func (f *faulted) judge(resp *http.Response) (*http.Response, error) {
+	session := f.sessionOf(resp)
+	if f.fired != nil || f.p.Desk.Holds() || isEventStream(resp) {
 		uncompress(resp)
 	}
-	codings := compress.Codings(resp.Header)
-	stream := kind == "text/event-stream" && len(codings) == 0
-	if stream && (judging || resp.ContentLength < 0) {
-		e := &faultyEvents{f: f, src: resp.Body, session: session}
-		resp.Body = &eventBody{pieces: pieces{ReadCloser: resp.Body, next: e.next}, e: e}
-	}
-	if !judging {
-		return resp, nil
-	}
+	stream := isEventStream(resp) && len(compress.Codings(resp.Header)) == 0
 	if stream {
+		f.watchEvents(resp)
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length") // a message of the server may change
 	}
-	if err = f.head(resp); err == nil && !stream {
+	err := f.head(resp)
+	if err == nil && !stream {
 		err = f.whole(resp, session)
 	}
 	if err != nil {
@@ -257,6 +237,11 @@ func (f *faulted) forward() (*http.Response, error) {
 		f.idle()
 	}
 	return resp, nil
+}
+
+// sessionOf returns the id of the session of a response, or else of its request; "" without one.
+func (f *faulted) sessionOf(resp *http.Response) string {
+	return cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
 }
 
 // uncompress undoes the codings of a response whose messages may be changed, if all are known. Otherwise it passes as
@@ -346,9 +331,6 @@ func (f *faulted) answered(m *wire.Message, session string) {
 		f.p.Desk.Live.Answered(f.crossing.Row, session, m)
 	}
 }
-
-// ownKey marks the context of a request that the Proxy sends itself.
-type ownKey struct{}
 
 // noteHeld tells the Watcher of a message that is held. Of one that was answered and did not reach
 // the client, seen tells first.

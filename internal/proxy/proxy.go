@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/compress"
 	"mcpc/internal/httpconn"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
@@ -235,6 +236,46 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return resp, nil
 }
+
+// send sends a request to the server, and returns its response. It passes both as they are, unless there are rules or
+// held messages (see faulted).
+func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
+	f := &faulted{p: p, x: x, req: req}
+	isOwn := req.Context().Value(ownKey{}) != nil
+	if !isOwn && p.Desk.judges() {
+		return f.send()
+	}
+	resp, err := p.web.RoundTrip(req)
+	if isOwn || err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, err
+	}
+	if p.Desk.judges() { // since the request was sent
+		return f.judge(resp)
+	}
+	if isEventStream(resp) && len(compress.Codings(resp.Header)) == 0 && resp.ContentLength < 0 {
+		f.watchEvents(resp)
+	}
+	return resp, nil
+}
+
+// isEventStream reports whether a response is a stream of server-sent events.
+func isEventStream(resp *http.Response) bool {
+	return wire.MediaType(resp.Header.Get("Content-Type")) == "text/event-stream"
+}
+
+// ownKey marks the context of a request that the Proxy sends itself: nothing decides about it.
+type ownKey struct{}
+
+// clientKey is the key of the client's connection in the context of a request.
+type clientKey struct{}
+
+// connContext adds the connection of a client to the context of its requests, for rules that reset it.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+// errCut is how a rule ends a connection.
+var errCut = errors.New("cut by a fault rule")
 
 // fail tells of an error on the way, and whose it was.
 func (x *exchange) fail(ctx context.Context, err error) {
