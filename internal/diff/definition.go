@@ -275,8 +275,8 @@ func (c *comparison) compareExecution(s Subject, a, b json.RawMessage) {
 	}
 }
 
-// compareArguments compares those of a prompt, by their names. The pointer has the index that an
-// compareArgument has now, or had if it is gone.
+// compareArguments compares the arguments of a prompt by their names. The pointer of a change has
+// the current index of the argument, or the old index of a removed argument.
 func (c *comparison) compareArguments(s Subject, a, b json.RawMessage) {
 	itemsA, _ := jsonraw.Array(a)
 	itemsB, _ := jsonraw.Array(b)

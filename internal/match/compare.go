@@ -18,29 +18,29 @@ const (
 	mostListed      = 8 << 20 // bytes of the places in a Report, beyond which none is added
 )
 
-// A Comparison says what is compared, and what may differ.
+// A Comparison configures Compare.
 type Comparison struct {
 	Rules *Rules
-	// Part is what the two values are of a message; "" is a value that is no part of one, to
-	// which neither Rules nor the protocol's members apply.
+	// Part is the part of a message that the two values are. "" is any other value; Rules and the
+	// protocol's members do not apply to it.
 	Part   Part
 	Method string
-	// Name is that of the tool or the prompt, or the resource's URI. For Params it is read
-	// from the first value where it is "".
+	// Name is the name of the tool or prompt, or the URI of the resource. For Params it is read
+	// from the first value if it is "".
 	Name string
-	// WasRevision and IsRevision are those in which the messages were sent; "" where they are
-	// not known. Where one is known alone, members that the other may lack are not compared.
+	// WasRevision and IsRevision are the protocol revisions of the messages, "" if unknown. If
+	// only one is known, members that the other revision may lack are not compared.
 	WasRevision, IsRevision string
-	// Bytes compares the bytes: the level exact.
+	// Bytes requires equal bytes.
 	Bytes bool
-	// LengthOnly says that the secrets of the present run are others than the recorded ones:
-	// a hidden secret matches each of its length. Without it only the same one matches.
+	// LengthOnly lets a hidden secret match every secret of its length, since the current run has
+	// different secrets. Otherwise it matches the same secret only.
 	LengthOnly bool
-	// HiddenUnknown says that what is hidden on one side is not known: any value in its place matches.
+	// HiddenUnknown lets a hidden secret match any value.
 	HiddenUnknown bool
 }
 
-// least returns the least fit of a hidden value that matches.
+// least returns the weakest fit with which a hidden value matches.
 func (c Comparison) least() hidden.Fit {
 	if c.HiddenUnknown {
 		return hidden.ByPlace
@@ -51,8 +51,7 @@ func (c Comparison) least() hidden.Fit {
 	return hidden.ByHash
 }
 
-// How says in which way two values differ; for a matcher that does not accept them it is the
-// Kind of that matcher.
+// How is the way in which two values differ. If a matcher rejects them, it is the matcher's Kind.
 type How string
 
 // The ways in which values differ.
@@ -66,48 +65,47 @@ const (
 	Incomparable How = "incomparable" // not JSON, or too large
 )
 
-// A Difference is one value that is not the same on both sides.
+// A Difference is one value that differs between the two sides.
 type Difference struct {
-	// Pointer is where it is (RFC 6901), and Path the same as a jq path. ISPointer is where it
-	// is on the side of Is, set only where items of a list moved.
+	// Pointer is the JSON pointer (RFC 6901) of the value, and Path the same place as a jq path.
+	// IsPointer is the pointer on the side of Is; it is set only if list items moved.
 	Pointer, Path, IsPointer string
-	// Was and Is are the bytes on either side, nil where there is no value.
+	// Was and Is are the values of the two sides, nil if missing.
 	Was, Is json.RawMessage
 	How     How
 }
 
-// A Note is a value that differs and was let pass.
+// A Note is a differing value that was accepted.
 type Note struct {
 	Pointer string
 	Kind    Kind
-	// Rule is the one of a file that let it pass, or nil.
+	// Rule is the rule of a file that accepts the value, or nil.
 	Rule *Rule
 }
 
-// A Report says how two values differ.
+// A Report is the result of Compare.
 type Report struct {
 	Differences []Difference
-	// More is how many differences are not listed.
+	// More is the number of differences that are not listed.
 	More int
-	// Counts are the values that differ and were let pass, and Notes where the first of them are.
+	// Counts are the numbers of accepted values that differ, and Notes are the first of them.
 	Counts Counts
 	Notes  []Note
-	// Met are the rules that a value was found for, whether it differed or not.
+	// Met are the rules that apply to at least one value, equal or not.
 	Met map[*Rule]bool
-	// Distance is 0 for equal values and at most 1: the share of the values that differ, where
-	// texts that are alike differ by less.
+	// Distance is the share of differing values, from 0 to 1. Similar texts count less.
 	Distance float64
 }
 
-// Same reports that there is no difference.
+// Same reports whether there is no difference.
 func (r Report) Same() bool { return len(r.Differences) == 0 }
 
-// HangsOnHidden reports that a hidden secret was matched, which proves less than its value
-// would: the hash has 16 bits.
+// HangsOnHidden reports whether a hidden secret was matched by its hash or length. This is weaker
+// evidence than equal values: the hash has 16 bits.
 func (r Report) HangsOnHidden() bool { return r.Counts[ByHash]+r.Counts[ByLength] > 0 }
 
-// Compare lists the differences between two JSON values. Params that are nil are {}; any
-// other part that is nil on one side alone was added or removed.
+// Compare compares two JSON values. Nil Params are {}. Any other part that is nil on only one side
+// was added or removed.
 func Compare(was, is json.RawMessage, c Comparison) Report {
 	if (was == nil || is == nil) && c.Part != Params {
 		return absent(was, is)
@@ -130,7 +128,7 @@ func Compare(was, is json.RawMessage, c Comparison) Report {
 	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.WasRevision, c.IsRevision), c.least())
 }
 
-// absent compares parts of which at least one is missing.
+// absent compares two parts if at least one is missing.
 func absent(was, is json.RawMessage) Report {
 	if was != nil {
 		return single(Difference{Path: ".", Was: was, How: Removed})
@@ -156,7 +154,7 @@ func compareBytes(was, is json.RawMessage, a, b *jsonvalue.Node) Report {
 	return r
 }
 
-// compareNodes compares two values; least is the least fit of a hidden value that matches.
+// compareNodes compares two values. least is the weakest fit with which a hidden value matches.
 func compareNodes(was, is *jsonvalue.Node, on branches, least hidden.Fit) Report {
 	c := comparer{least: least}
 	c.pair(was, is, nil, on)
@@ -180,7 +178,7 @@ type frame struct {
 	item    bool
 }
 
-// pointer is the JSON pointer of the place on one side, and path the same as a jq path.
+// pointer returns the place on one side as a JSON pointer and as a path.
 func (f *frame) pointer(onIs bool) (pointer string, path jsonvalue.Path) {
 	for at := f; at != nil; at = at.up {
 		step := jsonvalue.Step{Name: at.name}
@@ -204,7 +202,7 @@ func (f *frame) pointer(onIs bool) (pointer string, path jsonvalue.Path) {
 	return b.String(), path
 }
 
-// differ notes a difference that costs so much, at most the values in it.
+// differ adds a difference. cost is its contribution to the distance, at most its number of values.
 func (c *comparer) differ(at *frame, was, is *jsonvalue.Node, how How, cost float64) {
 	c.cost += cost
 	if len(c.Differences) == mostDifferences || c.listed > mostListed {
@@ -228,7 +226,7 @@ func (c *comparer) differ(at *frame, was, is *jsonvalue.Node, how How, cost floa
 	c.Differences = append(c.Differences, d)
 }
 
-// pass counts a value that differs and is let pass.
+// pass counts a differing value that is accepted.
 func (c *comparer) pass(at *frame, kind Kind, rule *Rule) {
 	if c.Counts == nil {
 		c.Counts = Counts{}
@@ -244,7 +242,7 @@ func (c *comparer) pass(at *frame, kind Kind, rule *Rule) {
 	}
 }
 
-// meet notes that there is a value for a rule of a file.
+// meet records that a rule of a file applies to a value.
 func (c *comparer) meet(rule *Rule) {
 	if rule != nil && rule.Matcher.Kind != Protocol {
 		if c.Met == nil {
@@ -279,7 +277,8 @@ func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 }
 
-// leaf compares values that differ and have no part in common.
+// leaf compares two differing values as a whole: it accepts matching secrets and adds a difference
+// otherwise.
 func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
 	switch fit := hidden.Compare(was, is); {
 	case fit == hidden.ByHash:
@@ -336,7 +335,7 @@ func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 }
 
-// lone judges a member that one side alone has; on is about the object.
+// lone judges a member that only one side has. on are the branches of the object.
 func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 	n := was
 	how := Removed
@@ -358,7 +357,7 @@ func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 }
 
-// hollow reports an object in which nothing is that is compared.
+// hollow reports whether n is an object without members that are compared.
 func hollow(n *jsonvalue.Node, on branches) bool {
 	for _, kid := range n.Kids {
 		if kind := on.member(kid.Name).kind(); kind != Ignore && kind != Protocol {

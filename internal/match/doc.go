@@ -1,13 +1,12 @@
-// Package match decides whether two requests are the same request, and two answers the
-// same answer: for replay, for a mock server made of a capture, for the comparison of
-// calls and for expectations.
+// Package match decides whether two requests or two responses are equivalent. Replay, mock
+// servers, the comparison of calls and expectations use it.
 //
-// An Index finds the recorded requests that a live one repeats, or the nearest ones. A
-// Binder replaces handles (cursors, task ids ...) of a recording by those of the present
-// run. Compare lists the differences of two JSON values, and counts each value that a
-// matcher or the protocol let pass. Rules are the matchers of a file; Propose makes them
-// from answers to one request. Which members belong to the protocol is listed in
-// volatile.txt, with the definition in the official schema that says so.
+// An Index finds the recorded requests that match a live request, or the most similar ones. A
+// Binder replaces the handles (cursors, task ids ...) of a recording by the handles of the current
+// run. Compare lists the differences of two JSON values, and counts the differing values that a
+// matcher or the protocol accepts. Rules are the matchers of a file; Propose derives them from
+// several responses to one request. The file volatile.txt lists the members that belong to the
+// protocol, with their definitions in the official schema.
 //
-// All input is hostile: depth, number of values and work are bounded, and nothing panics.
+// All input is untrusted: depth, number of values and work are bounded, and nothing panics.
 package match

@@ -2,8 +2,8 @@ package match
 
 import "mcpc/internal/match/jsonvalue"
 
-// items compares lists in their order. Where one has more items, those that are equal at
-// both ends are paired first, so that an item more in front is one difference.
+// items compares lists in order. If the lengths differ, it pairs the equal items at both ends
+// first, so that an inserted item is one difference.
 func (c *comparer) items(was, is *jsonvalue.Node, at *frame, on branches) {
 	a := was.Kids
 	b := is.Kids
@@ -36,7 +36,7 @@ func (c *comparer) items(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 }
 
-// unordered pairs items that have the same key, those of one key in their order.
+// unordered pairs the items with the same key. Items that share a key are paired in order.
 func (c *comparer) unordered(was, is *jsonvalue.Node, at *frame, on branches, rule *Rule) {
 	a := was.Kids
 	b := is.Kids
@@ -70,8 +70,8 @@ func (c *comparer) unordered(was, is *jsonvalue.Node, at *frame, on branches, ru
 	}
 }
 
-// keyOf is the hash of an item's key; all items without it have the same. An item is its own
-// key where none is named, but for what matchers let pass.
+// keyOf returns the hash of an item's key, which is the value at pointer. It returns 0 if the item
+// has no key. If pointer is "", the key is the whole item without the values that matchers ignore.
 func keyOf(item *jsonvalue.Node, pointer string, on branches) uint64 {
 	if pointer == "" {
 		return masked(item, on)

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// A Kind says why two values that differ are taken for the same.
+// A Kind is the reason why two differing values are accepted as equal.
 type Kind string
 
 // The kinds of a matcher in a file.
@@ -28,7 +28,7 @@ const (
 	Unordered Kind = "unordered" // lists in any order, whose items are paired by a key
 )
 
-// The kinds that no file has to name.
+// The kinds that do not occur in files.
 const (
 	Protocol   Kind = "protocol"   // a member that belongs to the protocol and not to the answer
 	Bound      Kind = "bound"      // a handle
@@ -38,7 +38,7 @@ const (
 	ByPlace    Kind = "unknown"    // a secret is hidden on one side: its value is unknown
 )
 
-// matcherWords are the words with which the text of a matcher begins.
+// matcherWords are the first words of matchers in files.
 var matcherWords = []string{
 	string(Ignore),
 	string(Type),
@@ -49,10 +49,10 @@ var matcherWords = []string{
 	string(Unordered),
 }
 
-// longestExpression is how many bytes a regular expression of a matcher may have.
+// longestExpression bounds the regular expression of a matcher, in bytes.
 const longestExpression = 1000
 
-// A Matcher lets values pass that are not equal. Its zero value lets none pass.
+// A Matcher accepts values that are not equal. The zero value accepts none.
 type Matcher struct {
 	Kind Kind
 	// Arg is the expression of Regex, the tolerance of Number as a JSON number ("" for any
@@ -65,8 +65,8 @@ type Matcher struct {
 	pair       []string // the values that pass, by their bytes; nil is any
 }
 
-// ParseMatcher reads a matcher: "ignore", "type", "regex EXPRESSION", "number",
-// "number +-0.5", "time", "uuid", "unordered", "unordered by /key". Errors are *jsonvalue.SyntaxError.
+// ParseMatcher parses a matcher: "ignore", "type", "regex EXPRESSION", "number", "number +-0.5",
+// "time", "uuid", "unordered" or "unordered by /key". Errors are of type *jsonvalue.SyntaxError.
 func ParseMatcher(text string) (Matcher, error) {
 	word, arg, _ := strings.Cut(text, " ")
 	arg = strings.TrimSpace(arg)
@@ -133,8 +133,8 @@ func regexMatcher(text string, at int) (Matcher, error) {
 	return Matcher{Kind: Regex, Arg: text, expression: expression}, nil
 }
 
-// numberMatcher is that of a tolerance; its Kind is "" where the text is not a number from
-// 0 on that can be computed with.
+// numberMatcher returns a matcher with a tolerance. Its Kind is "" if the text is not a
+// non-negative number within the limits of jsonvalue.Rational.
 func numberMatcher(text string) Matcher {
 	if !jsonraw.IsNumber([]byte(text)) || jsonraw.Valid([]byte(text)) != nil {
 		return Matcher{}
@@ -146,7 +146,7 @@ func numberMatcher(text string) Matcher {
 	return Matcher{Kind: Number, Arg: text, tolerance: tolerance}
 }
 
-// String writes the matcher as ParseMatcher reads it.
+// String returns the matcher in the notation of ParseMatcher.
 func (m Matcher) String() string {
 	if m.Arg == "" {
 		return string(m.Kind)
@@ -160,15 +160,15 @@ func (m Matcher) String() string {
 	return string(m.Kind) + " " + m.Arg
 }
 
-// Accepts reports whether the matcher takes two JSON values for the same. Ignore takes
-// anything; Unordered, which looks at items one by one, nothing but equal values.
+// Accepts reports whether the matcher accepts two JSON values. Ignore accepts any two values.
+// Unordered accepts equal values only, since it applies to items one by one.
 func (m Matcher) Accepts(was, is []byte) bool {
 	a, err := jsonvalue.Parse(was)
 	b, other := jsonvalue.Parse(is)
 	return err == nil && other == nil && (a.Is(b) || m.accepts(a, b))
 }
 
-// accepts says so of values that differ.
+// accepts reports whether the matcher accepts two differing values.
 func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
 	if m.Kind == Ignore || m.Kind == Protocol {
 		return m.pair == nil || slices.Contains(m.pair, string(was.Raw)) && slices.Contains(m.pair, string(is.Raw))
@@ -199,15 +199,15 @@ func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
 	return false
 }
 
-// leafwise reports that the matcher decides on a value as a whole.
+// leafwise reports whether the matcher decides on a value as a whole.
 func (m Matcher) leafwise() bool { return m.Kind != "" && m.Kind != Unordered }
 
-// timeForms are the forms of a time, the narrower first.
+// timeForms are the accepted forms of a time, the most specific first.
 var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
 	"2006-01-02 15:04:05.999999999Z07:00", time.DateOnly, time.RFC1123, time.RFC1123Z, time.UnixDate, time.ANSIC}
 
 const (
-	// longestTime is how many bytes a text may have that is read as a time.
+	// longestTime bounds a text that is parsed as a time, in bytes.
 	longestTime = 64
 	// The digits before the point of the times from 2001 to 2286 in seconds since 1970, and
 	// in milliseconds.
@@ -215,7 +215,7 @@ const (
 	millisecondsDigits = 13
 )
 
-// timeForm is the form in which a value is a time, from 1 on; 0 where it is none.
+// timeForm returns a positive number for the time format of a value, or 0 if it is no time.
 func timeForm(n *jsonvalue.Node) int {
 	if n.Kind == jsonvalue.String && len(n.Text) <= longestTime {
 		for i, form := range timeForms {
@@ -229,7 +229,8 @@ func timeForm(n *jsonvalue.Node) int {
 	return 0
 }
 
-// epochForm is that of seconds or milliseconds since 1970, with a fraction or without.
+// epochForm returns the form of seconds or of milliseconds since 1970, with or without a fraction,
+// or 0 for other numbers.
 func epochForm(text string) int {
 	digits, power, _ := strings.Cut(text, "e")
 	exponent, err := strconv.Atoi(power)
@@ -245,7 +246,7 @@ func epochForm(text string) int {
 	return 0
 }
 
-// isUUID reports a text of 8, 4, 4, 4 and 12 hexadecimal digits (RFC 9562, section 4).
+// isUUID reports whether a value is a UUID (RFC 9562, section 4).
 func isUUID(n *jsonvalue.Node) bool {
 	if n.Kind != jsonvalue.String || len(n.Text) != 36 {
 		return false

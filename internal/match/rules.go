@@ -9,30 +9,29 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// Rules are the matchers of a file, in sections. The zero value and nil have none.
+// Rules are the matchers of a file, in sections. The zero value and nil have no matchers.
 type Rules struct{ Sections []Section }
 
 // A Section has the matchers for the messages of one method.
 type Section struct {
 	// Method is "*" for all methods.
 	Method string
-	// Name is that of a tool or a prompt, or a resource's URI; "" for all.
+	// Name is the name of a tool or prompt, or the URI of a resource; "" for all.
 	Name  string
 	Rules []Rule
 }
 
-// A Rule is a matcher and the path of the values that it is for. Where several paths lead to
-// one value, that with an index counts before that with [], and then that of the section
-// that says more.
+// A Rule is a matcher with the path of its values. If several paths lead to one value, a path with
+// an index has precedence over a path with [], and then the more specific section.
 type Rule struct {
 	Part    Part
 	Path    jsonvalue.Path
 	Matcher Matcher
-	// Place is where the rule begins in its file; zero where it is of none.
+	// Place is the position of the rule in its file; zero if it comes from no file.
 	Place yaml.Place
 }
 
-// handle is the kind of the handle for which the rule is, "" where it is for none.
+// handle returns the kind of handle that the rule is about, or "".
 func (r *Rule) handle() string {
 	if r != nil && (r.Matcher.Kind == Bound || r.Matcher.Kind == Protocol) {
 		return r.Matcher.Arg
@@ -40,13 +39,13 @@ func (r *Rule) handle() string {
 	return ""
 }
 
-// A branch is what is to be done with the values to which the first steps of some paths lead.
+// A branch is a node in the tree of rules: the steps that lead to it are the prefix of their paths.
 type branch struct {
 	names map[string]*branch
 	items map[int]*branch
 	each  *branch
 	rule  *Rule
-	// empty is set where an empty object is the same as none.
+	// empty is set if an empty object equals a missing one.
 	empty bool
 }
 
@@ -83,7 +82,7 @@ func (b *branch) at(path jsonvalue.Path) *branch {
 	return b
 }
 
-// branches are those that apply to one value, the one that counts most first.
+// branches are the branches that apply to one value, by descending precedence.
 type branches []*branch
 
 func (b branches) rule() *Rule {
@@ -95,7 +94,7 @@ func (b branches) rule() *Rule {
 	return nil
 }
 
-// kind is that of the matcher, "" where there is none.
+// kind returns the kind of the matcher that applies, or "".
 func (b branches) kind() Kind {
 	if rule := b.rule(); rule != nil {
 		return rule.Matcher.Kind
@@ -121,8 +120,8 @@ func (b branches) member(name string) (next branches) {
 	return next
 }
 
-// item gives the branches of an item; i and j are its indexes on both sides. Where they
-// differ no path with an index is about it.
+// item returns the branches of an item. i and j are its indexes on both sides. If they differ, no
+// path with an index applies.
 func (b branches) item(i, j int) (next branches) {
 	for _, one := range b {
 		if under := one.items[i]; under != nil && i == j {
@@ -137,8 +136,8 @@ func (b branches) item(i, j int) (next branches) {
 	return next
 }
 
-// compile gathers what volatile.txt and the rules say about a part of a message, the rules
-// first. The two revisions are those of the messages that are compared.
+// compile returns the branches for a part of a message: first of the rules, then of volatile.txt.
+// was and is are the revisions of the two messages.
 func compile(rules *Rules, part Part, method, name, was, is string) (on branches) {
 	root := &branch{}
 	for _, s := range rules.about(method, name) {
@@ -152,17 +151,16 @@ func compile(rules *Rules, part Part, method, name, was, is string) (on branches
 	return append(on, protocolOf(part, method, was, is)...)
 }
 
-// A protocolKey is what the members of the protocol depend on: a method and revisions of the
-// table, or "".
+// A protocolKey is the cache key of protocolOf. A method or revision that the table lacks is "".
 type protocolKey struct {
 	part            Part
 	method, was, is string
 }
 
-// protocols are the branches for each protocolKey, of which there are as many as the table has.
+// protocols caches the branches by protocolKey. The table bounds the number of keys.
 var protocols sync.Map
 
-// protocolOf gives the branches for the members of the protocol; nil where there are none.
+// protocolOf returns the branches for the protocol's members, or nil.
 func protocolOf(part Part, method, was, is string) branches {
 	known := func(all []string, name string) string {
 		if slices.Contains(all, name) {
@@ -189,8 +187,7 @@ func protocolOf(part Part, method, was, is string) branches {
 	return on
 }
 
-// protocol adds a line of volatile.txt; both is set where both revisions have the member, which is not
-// known where one of them is not.
+// protocol adds a line of volatile.txt. both is set if both revisions are known to have the member.
 func (b *branch) protocol(v volatile, both bool) {
 	action, of, _ := strings.Cut(v.action, ":")
 	matcher := Matcher{Kind: Protocol}
@@ -212,7 +209,7 @@ func (b *branch) protocol(v volatile, both bool) {
 	b.at(v.path).rule = &Rule{Part: v.part, Path: v.path, Matcher: matcher}
 }
 
-// about gives the sections for a method and a name; those that say more come last.
+// about returns the sections for a method and a name, the more specific ones last.
 func (r *Rules) about(method, name string) (all []Section) {
 	if r == nil {
 		return nil

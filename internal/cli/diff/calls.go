@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// parts are what a side may know, by the words of --only.
+// parts are the parts of a side, with the value of --only that selects them.
 var parts = []struct {
 	section, name string
 	known         func(s *side) bool
@@ -94,11 +94,11 @@ func joinNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// maxPerCall bounds the differences of one result that are listed.
+// maxPerCall bounds the listed differences of one result.
 const maxPerCall = 20
 
-// compareCalls compares the answers to the requests that both recordings have: the first one
-// with the first, and so on. pairs is how many there are.
+// compareCalls compares the responses to requests that both recordings have. It pairs equal
+// requests in order, and returns the number of pairs.
 func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, nil
@@ -130,7 +130,7 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 	return changes, pairs, err
 }
 
-// compareAnswers compares two answers to the same request.
+// compareAnswers compares two responses to the same request.
 func compareAnswers(was, is answeredCall) (changes []diff.Change) {
 	name := describeCall(is.Method, is.Params)
 	switch {

@@ -1,4 +1,4 @@
-// Package diff has the command diff: what changed between two descriptions of a server.
+// Package diff implements the command diff, which compares two descriptions of a server.
 package diff
 
 import (
@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// diffOptions are what `mcpc diff` was asked.
+// diffOptions are the arguments and flags of the command.
 type diffOptions struct {
 	words, argv []string
 	lock        bool
@@ -27,7 +27,7 @@ type diffOptions struct {
 	show        showOptions
 }
 
-// judgeOptions say what counts, and what makes the command end with 1.
+// judgeOptions select the changes that count, and the changes that make the exit code 1.
 type judgeOptions struct {
 	failOn      string
 	accept      string
@@ -39,13 +39,13 @@ type judgeOptions struct {
 	growth float64
 }
 
-// neverFails is the word of --fail-on beside the levels, and anyLevel the one for the lowest.
+// neverFails and anyLevel are values of --fail-on that are not names of levels.
 const (
 	neverFails = "none"
 	anyLevel   = "any"
 )
 
-// failWords are what --fail-on takes.
+// failWords are the values of --fail-on.
 var failWords = []string{"breaking", "risky", anyLevel, neverFails}
 
 func NewDiff(f *cmdutil.Factory) *cobra.Command {
@@ -106,7 +106,7 @@ It replaces the lock file of the same server only.`,
 	return cmd
 }
 
-// check refuses what cannot be meant.
+// check validates the arguments and flags.
 func (o *diffOptions) check(f *cmdutil.Factory) error {
 	if err := o.judge.check(); err != nil {
 		return err
@@ -173,7 +173,7 @@ func checkWord(flag, word string, words []string) error {
 	)
 }
 
-// failLevel is the lowest one that fails; false where none does.
+// failLevel returns the lowest level that fails, or false if no level does.
 func (o *judgeOptions) failLevel() (diff.Level, bool) {
 	if o.failOn == anyLevel {
 		return diff.Harmless, true
@@ -215,8 +215,8 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	return cmdutil.Join(a.listErr, b.listErr, err)
 }
 
-// loadBoth loads the two sides. B is the second word, the command after --, or else the server that
-// is selected as in every command.
+// loadBoth loads the two sides. B is the second word, the command after --, or the server that the
+// global flags select.
 func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side, err error) {
 	first := l.classify(words[0])
 	second := source{server: true, argv: argv}

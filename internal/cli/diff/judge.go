@@ -20,17 +20,17 @@ import (
 // maxAcceptFile bounds a file of accepted changes, in bytes.
 const maxAcceptFile = 16 << 20
 
-// acceptDuration is how long a change is accepted that --write-accept adds.
+// acceptDuration is the validity of an acceptance that --write-accept adds.
 const acceptDuration = 90 * 24 * time.Hour
 
-// accepted is what the files of --accept and --write-accept have.
+// accepted is the content of the files of --accept and --write-accept.
 type accepted struct {
 	entries []accept.Entry
-	// text is what --write-accept adds to.
+	// text is the content of the file to which --write-accept appends.
 	text []byte
 }
 
-// readAccepted reads the files before any server is asked.
+// readAccepted reads the files of accepted changes. It runs before any server is contacted.
 func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if o.accept != "" {
 		raw, err := f.Env.ReadFile(o.accept, maxAcceptFile)
@@ -59,7 +59,7 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	return a, err
 }
 
-// parseAccepted reads a file; its problems are the error, each with its line and column.
+// parseAccepted parses a file. The error lists the problems with line and column.
 func parseAccepted(name string, raw []byte) ([]accept.Entry, error) {
 	entries, problems := accept.Parse(raw)
 	return entries, problemsError(name, problems)
@@ -85,7 +85,8 @@ func problemsError(name string, problems []accept.Problem) error {
 	return e
 }
 
-// apply marks what is accepted today.
+// apply marks the changes that are accepted today, and appends failing changes to the file of
+// --write-accept.
 func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) error {
 	file := o.accept
 	if file == "" {
@@ -141,7 +142,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	return nil
 }
 
-// verdict is how the command ends by its report.
+// verdict returns the outcome of the command for a report.
 func (o *judgeOptions) verdict(r report.Report) wire.Outcome {
 	var why []string
 	if level, fails := o.failLevel(); fails {

@@ -73,7 +73,7 @@ func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed 
 	return failed, wire.Outcome{}
 }
 
-// readConnection takes what the server said of itself when the connection was opened.
+// readConnection copies the server info, capabilities and instructions of a connection.
 func readConnection(s *diff.Snapshot, c *connect.Conn) {
 	info := c.Info()
 	s.Implementation = info.ServerInfo
@@ -87,8 +87,8 @@ func readConnection(s *diff.Snapshot, c *connect.Conn) {
 	}
 }
 
-// fetchList fetches one list. A kind that the server does not declare, and one whose method it
-// does not know, is empty.
+// fetchList fetches one list. The list is empty if the server does not declare the capability or
+// does not know the method.
 func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind) wire.Outcome {
 	to := k.in(s)
 	*to = []json.RawMessage{}
@@ -106,7 +106,7 @@ func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKin
 	return out
 }
 
-// readOpening takes the result of initialize or of server/discover.
+// readOpening copies the result of initialize or of server/discover.
 func readOpening(s *diff.Snapshot, result json.RawMessage) {
 	members, err := jsonraw.Object(result)
 	if err != nil {
@@ -131,8 +131,8 @@ func readOpening(s *diff.Snapshot, result json.RawMessage) {
 	}
 }
 
-// agreeOnRevisions adds to each side the revisions of the other one that it may speak as well, for all that is known of
-// it: no change is reported of these.
+// agreeOnRevisions adds to each side the revisions of the other side that it possibly supports too,
+// so that no change is reported for them.
 func agreeOnRevisions(a, b *side) {
 	ofA := a.possibleRevisions(b.Revisions)
 	ofB := b.possibleRevisions(a.Revisions)
@@ -142,10 +142,10 @@ func agreeOnRevisions(a, b *side) {
 	}
 }
 
-// possibleRevisions returns the revisions of a list about which the side says nothing. What initialize agreed
-// on is the newest one with a handshake: the server may speak older ones, and ones without a handshake if no
-// client looked for them. A list of revisions without a handshake need not have the one that initialize
-// agreed on before.
+// possibleRevisions returns the revisions of a list that the server possibly supports, although
+// the side does not have them. The revision that initialize negotiated is the newest stateful one:
+// the server may support older revisions, and stateless revisions if no client asked for them. A
+// side with stateless revisions only may also support one revision that initialize negotiates.
 func (s *side) possibleRevisions(revisions []string) (all []string) {
 	agreed := len(s.Revisions) == 1 && !client.Stateless(s.Revisions[0])
 	for _, r := range revisions {
@@ -167,7 +167,7 @@ func (s *side) possibleRevisions(revisions []string) (all []string) {
 	return all
 }
 
-// refuseCredentials refuses what would be sent to both of two servers.
+// refuseCredentials returns an error if there are credentials, which would be sent to both servers.
 func (l *loader) refuseCredentials() error {
 	f := l.f
 	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" || f.Auth.Account != "" ||

@@ -23,8 +23,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// runLock writes the lock file of one server. A file that is there is replaced if it is the lock
-// file of the same server, and what changed is shown.
+// runLock writes the lock file of one server. It replaces an existing lock file of the same server
+// and shows the changes. It returns an error if another file exists.
 func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	name := cmp.Or(f.Output, lockfile.Name)
 	f.Output = "" // the report goes to stdout
@@ -85,7 +85,8 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	return cmdutil.Join(s.listErr, err)
 }
 
-// keepFailedLists takes the lists that failed from the lock file that is replaced, and says what becomes of each.
+// keepFailedLists copies the lists that could not be fetched from the previous lock file, and warns
+// about each.
 func keepFailedLists(f *cmdutil.Factory, s, before *side, name string) {
 	if s.listErr == nil {
 		return
@@ -106,9 +107,9 @@ func keepFailedLists(f *cmdutil.Factory, s, before *side, name string) {
 	}
 }
 
-// hideSecrets hides the secrets in what a server declares, which is to be written to a file, and returns
-// in how many places. A server whose definitions have placeholders of its own is refused: those would
-// never be compared.
+// hideSecrets hides the secrets in the declarations of a server before they are written to a file,
+// and returns the number of hidden places. The outcome is a refusal if the definitions contain
+// texts that look like placeholders for secrets, since such texts are never compared.
 func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire.Outcome) {
 	refused := func(text string) wire.Outcome {
 		return wire.Outcome{
@@ -145,8 +146,8 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 	return hidden, out
 }
 
-// readExistingLock reads the lock file that would be replaced; nil where there is none. A file that
-// is something else is an error.
+// readExistingLock reads the lock file to replace. It returns nil if there is none, and an error if
+// the file is not a lock file.
 func readExistingLock(f *cmdutil.Factory, name string) (*side, error) {
 	if !cmdutil.IsFile(name) {
 		return nil, nil
@@ -166,7 +167,7 @@ func readExistingLock(f *cmdutil.Factory, name string) (*side, error) {
 	return &side{name: name, Snapshot: snapshot, probed: true, raw: raw}, nil
 }
 
-// checkSameServer refuses to replace the lock file of another server.
+// checkSameServer returns an error if the lock file to replace belongs to another server.
 func checkSameServer(name string, before diff.Snapshot, now side) error {
 	was, _ := jsonraw.Text(jsonraw.First(before.Implementation, "name"))
 	is, _ := jsonraw.Text(jsonraw.First(now.Implementation, "name"))
@@ -177,7 +178,7 @@ func checkSameServer(name string, before diff.Snapshot, now side) error {
 		"-o FILE writes to another file; rm "+wire.Hint(shellwords.Quote(name))+" removes this one")
 }
 
-// describeCounts says how much a lock file has.
+// describeCounts returns the number of entries of each list as a text.
 func describeCounts(s diff.Snapshot) string {
 	var all []string
 	for _, k := range lists {

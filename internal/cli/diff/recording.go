@@ -78,11 +78,11 @@ var lists = []listKind{
 // callMethods are the requests whose results two recordings are compared in.
 var callMethods = []string{"tools/call", "prompts/get", "resources/read"}
 
-// A recordedCall gives one request and its answer. They are read when they are compared: those
-// of a whole recording may be larger than the memory.
+// A recordedCall reads one request and its response. Calls are read one by one for the comparison,
+// since a whole recording may be larger than the memory.
 type recordedCall func() (answeredCall, error)
 
-// An answeredCall is one request and its answer.
+// An answeredCall is one request and its response.
 type answeredCall struct {
 	match.Request
 	// failure says how it failed, "" where it has a result.
@@ -96,20 +96,20 @@ type recordingReader struct {
 	lists map[pageKey]*pages
 }
 
-// A pageKey tells the lists apart that are fetched at the same time.
+// A pageKey identifies a list among the lists that are fetched at the same time.
 type pageKey struct {
 	run    rows.RunID
 	conn   int
 	method string
 }
 
-// pages are those of a list so far, and the cursor of the next one.
+// pages are the items of a list so far, and the cursor of the next page.
 type pages struct {
 	items []json.RawMessage
 	next  string
 }
 
-// addRow takes what one exchange says of the server.
+// addRow adds the description of the server in one exchange.
 func (r *recordingReader) addRow(row *rows.Row) error {
 	if row.Status == http.StatusUnauthorized {
 		r.s.Authorization = new(true)
@@ -137,7 +137,8 @@ func (r *recordingReader) addRow(row *rows.Row) error {
 	return nil
 }
 
-// readMessages reads the request and the response of a row; they are nil where there is no response.
+// readMessages reads the request and the response of a row. It returns nil for both if there is no
+// response.
 func readMessages(row *rows.Row) (request, response *wire.Message, err error) {
 	x, err := row.Exchange()
 	if err != nil || x == nil || x.Response.Raw == nil {
@@ -146,7 +147,7 @@ func readMessages(row *rows.Row) (request, response *wire.Message, err error) {
 	return wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw), nil
 }
 
-// readCall reads a call of which callOf has said that it can be compared.
+// readCall reads a call that parseCall has accepted before.
 func readCall(row *rows.Row) (answeredCall, error) {
 	request, response, err := readMessages(row)
 	if err != nil {
@@ -156,7 +157,7 @@ func readCall(row *rows.Row) (answeredCall, error) {
 	return c, nil
 }
 
-// parseCall gives the call of a row; not ok where the response is none.
+// parseCall returns the call of a row. It reports false if the response is not a JSON-RPC response.
 func parseCall(row *rows.Row, request, response *wire.Message) (c answeredCall, ok bool) {
 	c.Request = match.Request{Revision: row.Revision, Method: row.Method, Params: request.Params}
 	switch {
@@ -171,7 +172,7 @@ func parseCall(row *rows.Row, request, response *wire.Message) (c answeredCall, 
 	return c, true
 }
 
-// describeCall names a call in the report.
+// describeCall returns the name of a call for the report.
 func describeCall(method string, params json.RawMessage) string {
 	name := match.NameOf(method, params)
 	if arguments := jsonraw.First(params, "arguments"); arguments != nil {
@@ -180,7 +181,7 @@ func describeCall(method string, params json.RawMessage) string {
 	return name
 }
 
-// addPage adds one page to its list, which is known once it has no next one.
+// addPage adds a page to its list. It copies the list to the snapshot after the last page.
 func (r *recordingReader) addPage(row *rows.Row, k listKind, params, result json.RawMessage) {
 	items, err := jsonraw.Array(jsonraw.First(result, k.member()))
 	key := pageKey{row.RunID(), row.Conn, row.Method}

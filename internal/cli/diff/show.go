@@ -15,13 +15,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// showOptions say how the report is shown.
+// showOptions select the format of the report.
 type showOptions struct {
 	side, long, github bool
 	markdown           string
 }
 
-// checkWritable refuses files that cannot be written, before anything is compared.
+// checkWritable returns an error if the file of --markdown cannot be written. It runs before the
+// comparison.
 func (o *diffOptions) checkWritable(f *cmdutil.Factory) error {
 	if o.show.markdown == "-" {
 		return nil
@@ -29,7 +30,7 @@ func (o *diffOptions) checkWritable(f *cmdutil.Factory) error {
 	return cmdutil.Exit(cmdutil.WritableAs("--markdown", o.show.markdown))
 }
 
-// finish writes the report in all forms that were asked for, and returns the verdict.
+// finish writes the report in all requested formats and returns the verdict as an error.
 func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.Report, file string) error {
 	redact.Within(&f.Secrets, &r)
 	if name := o.show.markdown; name != "" && name != "-" {
@@ -57,7 +58,7 @@ func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.R
 	return cmdutil.Show(ctx, f, out, ans)
 }
 
-// writeText writes the report for a person.
+// writeText writes the report for a terminal.
 func (o showOptions) writeText(b *bytes.Buffer, st term.Style, r report.Report) {
 	if !o.side {
 		_ = cmdutil.WriteLines(b, st, report.Text(r, o.long))
@@ -88,7 +89,7 @@ func (o showOptions) writeText(b *bytes.Buffer, st term.Style, r report.Report) 
 // minColumn is the narrowest column of a comparison side by side.
 const minColumn = 30
 
-// writeColumns writes two columns, each in half of the width.
+// writeColumns writes two columns, each in half of the terminal's width.
 func writeColumns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
 	width := max(minColumn, (st.Columns()-7)/2)
 	for _, p := range pairs {
@@ -111,7 +112,7 @@ func writeColumns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
 	}
 }
 
-// cutLine parts a line at a width in columns.
+// cutLine splits a line at a width in columns.
 func cutLine(l report.Line, width int) (head, rest report.Line) {
 	for i, s := range l {
 		n := term.Width(s.Text)

@@ -28,28 +28,27 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A side is one of the two descriptions that are compared.
+// A side is one of the two descriptions of a comparison.
 type side struct {
-	// name is how the user named it, and file the file of the repository that it is, or "".
-	name, file string
+	name string // for the report, as the user typed it
+	file string // the path in the repository, or ""
 	diff.Snapshot
-	// probed is set where a client looked for revisions without a handshake, so that Revisions
-	// lacks none of them.
+	// probed is set if a client asked for stateless revisions, so that Revisions lacks none.
 	probed bool
-	// live is set for a server that was asked: what it declares is as it was sent.
+	// live is set if the description comes directly from a server, with nothing hidden.
 	live bool
-	// partial are the parts of which a recording has only some pages.
+	// partial are the names of the lists for which a recording lacks pages.
 	partial map[string]bool
-	// calls are those of a recording.
+	// calls are the calls of a recording.
 	calls []recordedCall
 	// listErr is the error of the first list of a server that failed, or nil. Such a list is nil.
 	listErr error
-	// raw are the bytes of a lock file that is to be replaced.
+	// raw is the content of the lock file to replace.
 	raw []byte
 }
 
-// A word says where a side comes from. At most one member besides text and argv is set; none
-// is for the server that is selected as in every command.
+// A source says where a side comes from. At most one of server, recording, file, git, stdin and
+// err is set. An empty text is the server that the global flags select.
 type source struct {
 	text string
 	// argv is the command of a server.
@@ -73,11 +72,11 @@ var (
 	fileExchange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
 )
 
-// gitPrefix begins a word for a file in a commit.
+// gitPrefix begins an argument that names a file in a commit.
 const gitPrefix = "git:"
 
-// classify says what a word means. A file is one that is there; a name that a session has as
-// well is ambiguous.
+// classify returns the source that an argument names. An argument that names both a file and a
+// server is an error.
 func (l *loader) classify(text string) source {
 	w := source{text: text}
 	path := text
@@ -112,7 +111,7 @@ func (l *loader) classify(text string) source {
 	return w
 }
 
-// isName reports the name of a session or of a known server.
+// isName reports whether text is the name of a session or of a configured server.
 func isName(f *cmdutil.Factory, text string) bool {
 	for _, name := range append(f.SessionNames(text), f.Env.ConfiguredNames()...) {
 		if name == text {
@@ -160,7 +159,7 @@ func (l *loader) loadFile(ctx context.Context, w source) (side, error) {
 	return l.loadRecording(w)
 }
 
-// loadBytes reads a lock file or a list of tools: from a file, a pipe, or a commit.
+// loadBytes loads a lock file or a list of tools from a file, from stdin or from a commit.
 func (l *loader) loadBytes(ctx context.Context, w source) (side, error) {
 	var raw []byte
 	var err error
@@ -196,8 +195,9 @@ func (l *loader) loadBytes(ctx context.Context, w source) (side, error) {
 // maxLockFile bounds a file from a commit, in bytes.
 const maxLockFile = 64 << 20
 
-// readGit reads git:REV:PATH by git itself. PATH counts from the top of the repository, or
-// from here where it begins with ./ (gitrevisions, "<rev>:<path>").
+// readGit reads git:REV:PATH with the git command and returns PATH and the content. PATH is
+// relative to the top of the repository, or to the current directory if it begins with ./
+// (gitrevisions, "<rev>:<path>").
 func readGit(ctx context.Context, text string) (path string, raw []byte, err error) {
 	object := strings.TrimPrefix(text, gitPrefix)
 	rev, path, ok := strings.Cut(object, ":")
@@ -260,7 +260,7 @@ func alignHidden(a, b *side) {
 	}
 }
 
-// displayName is how a server is named in the report.
+// displayName returns the name of a server for the report.
 func displayName(text string) string {
 	if cmdutil.IsURL(text) {
 		return redact.RedactURL(text)

@@ -1,5 +1,5 @@
-// Package accept reads and writes *.mcpc-accept.yaml: changes of a server that its users know
-// of, each with a reason and an end. It does not know the date.
+// Package accept reads and writes *.mcpc-accept.yaml, which lists accepted changes of a server,
+// each with a reason and a last day. Callers pass the current date.
 //
 //	accept:
 //	  - fingerprint: c123456789abcdef
@@ -8,8 +8,8 @@
 //	    reason: replaced by get_clock
 //	    until: 2027-03-31
 //
-// fingerprint, reason and until are required. rule and subject say to a reader what was
-// accepted; a rule has to be the one of the change.
+// fingerprint, reason and until are required. rule and subject are for readers of the file; if
+// rule is present, it must be the rule of the change.
 package accept
 
 import (
@@ -27,20 +27,20 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// Suffix is what the names of these files end in.
+// Suffix is the suffix of the file names.
 const Suffix = ".mcpc-accept.yaml"
 
 // An Entry is one change that was accepted.
 type Entry struct {
 	Fingerprint, Rule, Subject, Reason string
-	// Until is the last day of it, as 2006-01-02 in UTC.
+	// Until is the last day of the acceptance, as 2006-01-02 in UTC.
 	Until string
 	Place yaml.Place
 	// fingerprintPlace is where the fingerprint stands, and ruleAt the rule.
 	fingerprintPlace, rulePlace yaml.Place
 }
 
-// A Problem is what is wrong with a file, and where.
+// A Problem is an error in a file, with its place.
 type Problem struct {
 	yaml.Place
 	Text string
@@ -48,7 +48,7 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Place.String() + ": " + p.Text }
 
-// Parse reads a file. Where there are problems the entries are not to be used.
+// Parse parses a file. If it returns problems, the entries must not be used.
 func Parse(text []byte) ([]Entry, []Problem) {
 	doc, err := yaml.Parse(text)
 	if err != nil && len(doc.Problems) == 0 {
@@ -81,7 +81,7 @@ func (r *reader) report(at yaml.Place, format string, args ...any) {
 	r.problems = append(r.problems, Problem{at, fmt.Sprintf(format, args...)})
 }
 
-// readMapping gives the members of a mapping, and refuses names that are not known.
+// readMapping returns the members of a mapping and reports unknown names.
 func (r *reader) readMapping(raw json.RawMessage, at string, known []string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -162,20 +162,20 @@ func isFingerprint(text string) bool {
 	return len(text) == 1+fingerprintDigits && text[0] == 'c' && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// A Result is what a file of accepted changes did.
+// A Result is the outcome of Apply.
 type Result struct {
-	// Changes are all changes; those that were accepted say so.
+	// Changes are all changes, with the accepted ones marked.
 	Changes []diff.Change
-	// Expired are the entries of changes that are there and whose last day is over.
+	// Expired are the entries whose change still exists and whose last day has passed.
 	Expired []Entry
-	// Stale are the entries of changes that are not there any more.
+	// Stale are the entries whose change no longer exists.
 	Stale []Entry
-	// Problems are entries that were not meant as they are written.
+	// Problems are entries with a mistyped fingerprint or a wrong rule.
 	Problems []Problem
 }
 
-// Apply marks the changes that entries accept on a day (2006-01-02, in UTC). An entry whose
-// fingerprint differs in a few digits from that of a change is a Problem, not a stale one.
+// Apply marks the changes that entries accept on the day today (2006-01-02, in UTC). An entry
+// whose fingerprint differs from a change's in only a few digits is a Problem and not stale.
 func Apply(changes []diff.Change, entries []Entry, today string) Result {
 	result := Result{Changes: slices.Clone(changes)}
 	prints := make([]string, len(changes))
@@ -233,9 +233,9 @@ func findMistyped(print string, known []string) string {
 	return ""
 }
 
-// Append gives what has to be written behind a file so that it accepts more changes until a
-// day (2006-01-02), for a reason; an empty file is a new one. Changes that are accepted already
-// are left out.
+// Append returns the bytes to append to a file with the content text, so that it accepts the
+// changes for a reason until a day (2006-01-02). It skips changes that are already accepted. text
+// is empty for a new file.
 func Append(text []byte, changes []diff.Change, reason, until string) ([]byte, error) {
 	var more []byte
 	for _, c := range changes {

@@ -1,11 +1,10 @@
-// Package lockfile reads and writes mcpc.lock.json, which is what a server declared as a file
-// for git, and reads lists of tools as other programs write them. It does not know where a
-// file comes from.
+// Package lockfile reads and writes mcpc.lock.json, a file for git with the declarations of a
+// server. It also reads lists of tools that other programs write. It does no file I/O.
 //
-// A lock file is one JSON object. mcpcLock is the version of the format, and stands first. The
-// other members are those of diff.Snapshot; one that is not known is left out. A definition is
-// an object {"definition": …, "sha256": "…"} with the hash of its canonical form; lists are
-// sortByName by name and members by theirs, so that the same server gives the same bytes.
+// A lock file is one JSON object. Its first member is mcpcLock, the version of the format. The
+// other members are the known fields of diff.Snapshot. Each definition is an object
+// {"definition": …, "sha256": "…"} with the hash of its canonical form. Lists and members are
+// sorted by name, so that the same server always gives the same bytes.
 package lockfile
 
 import (
@@ -25,15 +24,15 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// Version is the version of the format that Write writes. Parse reads it and all before it.
+// Version is the version of the format that Write writes. Parse reads it and all older ones.
 const Version = 1
 
-// Name is what a lock file is called.
+// Name is the default name of a lock file.
 const Name = "mcpc.lock.json"
 
 const versionMember = "mcpcLock"
 
-// A Reason names why a file could not be used.
+// A Reason is the kind of an Error.
 type Reason string
 
 const (
@@ -52,7 +51,7 @@ const (
 // An Error says why a file could not be used, and a way out. Its text is one sentence.
 type Error struct {
 	Reason Reason
-	// Pointer is where in the file; "" is all of it.
+	// Pointer is the JSON pointer of the fault; "" is the whole file.
 	Pointer string
 	Text    string
 	Hint    string
@@ -66,7 +65,7 @@ func newError(reason Reason, pointer, hint, format string, args ...any) *Error {
 
 const rewriteHint = "write the file again with mcpc diff --lock"
 
-// lists are the members that hold definitions, with the member that identifies one.
+// lists are the members that hold definitions. key is the member that identifies a definition.
 var lists = []struct {
 	name, key string
 	in        func(s *diff.Snapshot) *[]json.RawMessage
@@ -77,14 +76,14 @@ var lists = []struct {
 	{"resourceTemplates", "uriTemplate", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
 }
 
-// Hash is the SHA-256 of the canonical form of a definition, in hexadecimal digits. The order of
-// members and the writing of numbers and strings do not change it.
+// Hash returns the SHA-256 of the canonical form of a definition in hexadecimal digits. It does
+// not depend on the order of members or on the notation of numbers and strings.
 func Hash(definition json.RawMessage) string {
 	sum := sha256.Sum256(jsonraw.Canonical(definition))
 	return hex.EncodeToString(sum[:])
 }
 
-// Write gives a snapshot as a lock file.
+// Write returns a snapshot as the content of a lock file.
 func Write(s diff.Snapshot) []byte {
 	var members jsonraw.Members
 	add := func(name string, value json.RawMessage) {
@@ -118,16 +117,16 @@ func Write(s diff.Snapshot) []byte {
 	return slices.Concat([]byte(head+","), text[1:], []byte("\n"))
 }
 
-// withHash is a definition with its hash. Characters that a reader would not see are written as
-// \u escapes, so that a review of the file sees them.
+// withHash returns a definition with its hash. It writes invisible characters as \u escapes, so
+// that a reviewer of the file sees them.
 func withHash(definition json.RawMessage) json.RawMessage {
 	definition = sanitize.Bytes(definition, sanitize.JSON)
 	return jsonraw.Append(json.RawMessage("{}"), jsonraw.Member{Name: "definition", Value: definition},
 		jsonraw.Member{Name: "sha256", Value: jsonraw.Quote(Hash(definition))})
 }
 
-// sortByName gives definitions by their names. Those of one name keep their order, since a client
-// uses the first.
+// sortByName returns definitions sorted by name. Definitions with the same name keep their order,
+// since clients use the first one.
 func sortByName(items []json.RawMessage, key string) []json.RawMessage {
 	items = slices.Clone(items)
 	name := func(raw json.RawMessage) string {
@@ -143,7 +142,7 @@ func sortByName(items []json.RawMessage, key string) []json.RawMessage {
 	return items
 }
 
-// Parse reads a lock file. An error is always an *Error.
+// Parse parses a lock file. Its errors are of type *Error.
 func Parse(raw []byte) (diff.Snapshot, error) {
 	members, err := parseObject(raw)
 	if err != nil {
@@ -256,7 +255,7 @@ func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 	return all, nil
 }
 
-// parseDefinitions reads one list, and compares each definition with its hash.
+// parseDefinitions parses one list and checks each definition against its hash.
 func parseDefinitions(raw json.RawMessage, list, key string) ([]json.RawMessage, error) {
 	if raw == nil {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ParseAny reads a lock file, or a list of tools.
+// ParseAny parses a lock file or a list of tools. Its errors are of type *Error.
 func ParseAny(raw []byte) (diff.Snapshot, error) {
 	if jsonraw.First(raw, versionMember) != nil {
 		return Parse(raw)
@@ -18,9 +18,8 @@ func ParseAny(raw []byte) (diff.Snapshot, error) {
 
 const toolsHint = `a list of tools is [TOOL, ...], {"tools": [TOOL, ...]} or the result of tools/list`
 
-// ParseTools reads a list of tools: a bare array, an object whose member tools is one, as the
-// result of tools/list is, or the JSON-RPC response with such a result. Nothing but tools, and
-// their ttlMs, is known of the server then. An error is always an *Error.
+// ParseTools parses a list of tools: a bare array, the result of tools/list, or a JSON-RPC response
+// with this result. The snapshot has the tools and their ttlMs only. Errors are of type *Error.
 func ParseTools(raw []byte) (diff.Snapshot, error) {
 	if err := jsonraw.Valid(raw); err != nil {
 		return diff.Snapshot{}, newError(

@@ -23,7 +23,7 @@ const (
 	maxMarkedBytes, maxMarkedPairs = 16 << 10, 1000
 )
 
-// valueLines gives a value as lines: a text as it is, anything else as indented JSON.
+// valueLines splits a value into lines. It unquotes a string and indents other JSON.
 func valueLines(raw json.RawMessage) []string {
 	if raw == nil {
 		return nil
@@ -46,16 +46,15 @@ func isInSentence(c diff.Change) bool {
 		(named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
 }
 
-// A Pair is a line of two columns, of which either may be empty. Same is set where both have
-// the same line.
+// A Pair is a row of two columns. Either side may be empty. Same is set if both sides are equal.
 type Pair struct {
 	Left, Right Line
 	Same        bool
 }
 
-// Sides gives the value of a change in two columns, before and after, with the words that differ
-// marked, and a few equal lines around each difference; none where the sentence of the change has
-// the value. The caller cuts and pads the columns.
+// Sides returns the value of a change in two columns, before and after, with the differing words
+// marked and a few equal lines around each difference. It returns nil if the sentence of the
+// change already has the value. The caller cuts and pads the columns.
 func Sides(c diff.Change) []Pair {
 	if isInSentence(c) {
 		return nil
@@ -68,8 +67,8 @@ func Sides(c diff.Change) []Pair {
 	return all
 }
 
-// alignLines pairs the lines of two texts: equal ones, and of a difference the first removed with
-// the first added.
+// alignLines pairs the lines of two texts. In each run of differing lines, it pairs the first
+// removed line with the first added line, and so on.
 func alignLines(a, b []string) (all []Pair) {
 	var removed, added []string
 	pairs := 0
@@ -107,7 +106,7 @@ func alignLines(a, b []string) (all []Pair) {
 	return all
 }
 
-// markWords gives two lines with the words marked that differ.
+// markWords returns two lines with the differing words marked.
 func markWords(a, b string) (left, right Line) {
 	for _, p := range words.Pieces(words.Split(a), words.Split(b)) {
 		text := displayText(p.Text)
@@ -124,7 +123,7 @@ func markWords(a, b string) (left, right Line) {
 	return left, right
 }
 
-// appendSpan appends a span to a line, in the last one where that has the same role.
+// appendSpan appends a span to a line. It merges the span with a last span of the same role.
 func appendSpan(l Line, s Span) Line {
 	if n := len(l); n > 0 && l[n-1].Role == s.Role {
 		l[n-1].Text += s.Text
@@ -133,7 +132,7 @@ func appendSpan(l Line, s Span) Line {
 	return append(l, s)
 }
 
-// collapseEqual leaves out equal lines that are far from a difference.
+// collapseEqual replaces equal lines that are far from a difference by a count.
 func collapseEqual(all []Pair) (kept []Pair) {
 	for i := 0; i < len(all); {
 		end := i
@@ -150,8 +149,8 @@ func collapseEqual(all []Pair) (kept []Pair) {
 	return kept
 }
 
-// collapseRun is one run of equal lines, of which those in the middle are left out. There is no
-// difference before the first run, and none behind the last.
+// collapseRun replaces the middle of a run of equal lines by a count. It keeps the lines next to a
+// difference; the first run has no difference before it, and the last run none after it.
 func collapseRun(equal []Pair, first, last bool) (kept []Pair) {
 	begin := contextLines
 	end := len(equal) - contextLines
@@ -169,8 +168,8 @@ func collapseRun(equal []Pair, first, last bool) (kept []Pair) {
 	return append(append(kept, Pair{Left: more, Right: more, Same: true}), equal[end:]...)
 }
 
-// Unified gives the value of a change as lines that begin with -, + or a blank; none where its
-// sentence has the value.
+// Unified returns the value of a change as lines that begin with -, + or a space. It returns nil
+// if the sentence of the change already has the value.
 func Unified(c diff.Change) (lines []Line) {
 	all := Sides(c)
 	for i := 0; i < len(all); i++ {

@@ -7,9 +7,9 @@ import (
 	"mcpc/internal/diff"
 )
 
-// GitHub gives the report as workflow commands, a line each, which GitHub shows as annotations
-// of a file; file may be "". Breaking changes are errors and risky ones warnings; what was
-// accepted is a notice, and the harmless ones are in the notice with the counts.
+// GitHub returns the report as workflow commands, one per line, which GitHub shows as annotations
+// of a file. file may be "". Breaking changes are errors, risky changes are warnings, and accepted
+// changes are notices. A notice with the counts covers harmless changes.
 func GitHub(r Report, file string) []byte {
 	var b strings.Builder
 	command := func(kind, title, text string) {
@@ -38,8 +38,7 @@ func GitHub(r Report, file string) []byte {
 	return []byte(b.String())
 }
 
-// escapeData is a text behind ::, and property one before it, as GitHub's workflow commands escape
-// them.
+// escapeData escapes the message of a workflow command, and escapeProperty a property value.
 func escapeData(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(displayText(text))
 }

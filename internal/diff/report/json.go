@@ -55,8 +55,8 @@ type jsonEntry struct {
 	Line        int    `json:"line"`
 }
 
-// JSON gives the report as one JSON object, without a line end. The same report is the same
-// bytes. Characters that a reader would not see are \u escapes.
+// JSON returns the report as one JSON object without a line end. The output is deterministic.
+// Invisible characters are written as \u escapes.
 func JSON(r Report) json.RawMessage {
 	out := jsonReport{
 		A:       r.A,

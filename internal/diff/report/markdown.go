@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// Markdown gives the report for a pull request: a table for each level, and below it the texts
-// that changed. Texts of the server are no markup, no link and no mention there.
+// Markdown returns the report for a pull request: a table per level, then the changed texts. It
+// escapes texts of the server, so that they are not read as markup, links or mentions.
 func Markdown(r Report) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## What changed: %s\n", sanitize.Markdown(r.Summary()))

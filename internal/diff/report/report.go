@@ -1,9 +1,9 @@
-// Package report shows what diff found: as styled text, side by side, as JSON, as Markdown and
-// as annotations of GitHub. All views show the same changes of one Report, so that they cannot
-// disagree. It does not know about terminals: a caller gives each Role its colour.
+// Package report formats the changes that package diff found: as styled text, side by side, as
+// JSON, as Markdown and as GitHub annotations. All formats show the changes of one Report. Callers
+// map each Role to a colour.
 //
-// What comes from a server is made visible first (package sanitize), and cannot end a line, a
-// table or a code block.
+// Text of a server is sanitized first (package sanitize), so that it cannot end a line, a table or
+// a code block.
 package report
 
 import (
@@ -15,23 +15,23 @@ import (
 	"mcpc/internal/english"
 )
 
-// A Report is what is shown.
+// A Report holds the changes and their context for all formats.
 type Report struct {
-	// A and B name what was compared, as the user typed it.
+	// A and B name the two sides as the user typed them.
 	A, B string
-	// Changes are in the order of diff.Compare, with what was accepted.
+	// Changes are in the order of diff.Compare and include accepted changes.
 	Changes []diff.Change
-	// Tools are those whose cost changed, and Sum is the cost of all tools.
+	// Tools are the tools whose cost changed, and Sum is the cost of all tools.
 	Tools []diff.Growth
 	Sum   diff.Growth
 	// Expired and Stale are entries of the file of accepted changes, AcceptFile.
 	Expired, Stale []accept.Entry
 	AcceptFile     string
-	// Compared are the parts that were compared, where one side has others as well.
+	// Compared are the compared parts, if some parts were not compared, else nil.
 	Compared []string
 }
 
-// Counts are how many changes there are of each level that were not accepted.
+// Counts holds the number of accepted changes, and of the other changes by level.
 type Counts struct {
 	Breaking int `json:"breaking"`
 	Risky    int `json:"risky"`
@@ -56,7 +56,7 @@ func (r Report) Count() (n Counts) {
 	return n
 }
 
-// Summary is one line with all counts, also of what was left out of them.
+// Summary returns one line with the counts of changes and of expired and stale acceptances.
 func (r Report) Summary() string {
 	n := r.Count()
 	if len(r.Changes)+len(r.Expired)+len(r.Stale) == 0 {
@@ -82,7 +82,7 @@ func (r Report) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// growthLine is the line about the cost of the tools; "" where it did not change.
+// growthLine returns the line about the cost of the tools, or "" if the cost did not change.
 func (r Report) growthLine() string {
 	if r.Sum.Was == r.Sum.Is {
 		return ""
@@ -93,10 +93,10 @@ func (r Report) growthLine() string {
 	)
 }
 
-// sentence is a change with its subject.
+// sentence returns the text of a change with its subject.
 func sentence(c diff.Change) string { return c.Subject.String() + ": " + c.Text }
 
-// acceptanceText says why a change was accepted and until when; "" where it was not.
+// acceptanceText returns the reason and the last day of an accepted change, or "".
 func acceptanceText(c diff.Change) string {
 	if c.Accepted == "" {
 		return ""
@@ -104,7 +104,7 @@ func acceptanceText(c diff.Change) string {
 	return "accepted until " + c.Until + ": " + c.Accepted
 }
 
-// notes are the sentences about entries that accept nothing, each with its place.
+// notes returns a sentence with a place for each expired or stale entry.
 func (r Report) notes() (all []string) {
 	for _, e := range r.Expired {
 		all = append(

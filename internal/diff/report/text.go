@@ -8,11 +8,11 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// A Role is what a span is, for a caller to choose its style.
+// A Role is the meaning of a span. Callers choose a style for each role.
 type Role int
 
-// The roles of spans. RemovedWord and AddedWord are the words of a removed and of an added line
-// that differ from those of the other.
+// The roles of spans. RemovedWord and AddedWord mark the words that differ between a removed line
+// and the added line that replaces it.
 const (
 	Plain Role = iota
 	BreakingRole
@@ -56,8 +56,8 @@ func changeRole(c diff.Change) Role {
 	return map[diff.Level]Role{diff.Breaking: BreakingRole, diff.Risky: RiskyRole, diff.Harmless: HarmlessRole}[c.Level]
 }
 
-// Text gives the report for a reader: each change with its fix and a unified diff of its value,
-// and the summary last. Harmless changes are counted by subject, unless all is set.
+// Text returns the report for a terminal: each change with its fix and a unified diff of its
+// value, and the summary last. Unless all is set, it only counts harmless changes by subject.
 func Text(r Report, all bool) (lines []Line) {
 	harmless := map[diff.Subject]int{}
 	var subjects []diff.Subject
@@ -110,10 +110,11 @@ func describeHarmless(r Report, s diff.Subject, n int) string {
 	return strings.Join(rules, ", ")
 }
 
-// LevelOf gives the level of a change, as wide as the widest.
+// LevelOf returns the level of a change, padded to the longest level.
 func LevelOf(c diff.Change) Span { return Span{changeRole(c), fmt.Sprintf("%-8s", c.Level)} }
 
-// Show gives one change: its sentence, its value as a unified diff, and what can be done.
+// Show returns the lines of one change: its sentence, a unified diff of its value, and the fix or
+// the acceptance.
 func Show(c diff.Change) (lines []Line) {
 	lines = append(
 		lines,

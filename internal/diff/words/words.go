@@ -7,19 +7,20 @@ import (
 	"unicode"
 )
 
-// maxCells bounds the table of one comparison, in cells. Where two texts need more, all that
-// lies between their equal begin and their equal end counts as changed.
+// maxCells bounds the table of one comparison. If two lists need more cells, everything between
+// their equal prefix and their equal suffix counts as changed.
 const maxCells = 1 << 20
 
-// A Piece is a part of two texts: InA and InB say in which of them it is.
+// A Piece is an item of one list or of both.
 type Piece struct {
 	Text     string
 	InA, InB bool
 }
 
-// Changed returns the share of words that differ, from 0 to 1: of the longer text, those that are not also in the
-// other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
-// has. A comma, a semicolon and a bar separate words as a space does; a full stop after a word is not part of it.
+// Changed compares two texts as bags of words. It returns the share of words in the longer text
+// that the other text lacks, from 0 to 1, and the size in bytes of the words that only b has. It
+// returns 0 for two empty texts. Spaces, commas, semicolons and bars separate words; a full stop
+// after a word is ignored.
 func Changed(a, b string) (share float64, added int) {
 	before := splitWords(a)
 	after := splitWords(b)
@@ -43,7 +44,7 @@ func Changed(a, b string) (share float64, added int) {
 	return 1 - float64(common)/float64(longer), added
 }
 
-// splitWords returns the words of a text without the marks between them.
+// splitWords returns the words of a text without spaces, separators and full stops.
 func splitWords(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
 	for i, word := range all {
@@ -58,7 +59,7 @@ func IsMoved(a, b string) bool {
 	return share == 0 && !slices.Equal(strings.Fields(a), strings.Fields(b))
 }
 
-// Pieces aligns two lists: each item of either once, in an order that both keep.
+// Pieces aligns two lists. It returns each common item once and keeps the order of both lists.
 func Pieces(a, b []string) (all []Piece) {
 	begin := 0
 	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
@@ -76,8 +77,8 @@ func Pieces(a, b []string) (all []Piece) {
 	return all
 }
 
-// alignByLCS aligns by the longest common subsequence. Where there is a choice, items of a come
-// before those of b.
+// alignByLCS aligns two lists by their longest common subsequence. Between common items, the items
+// of a come before the items of b.
 func alignByLCS(a, b []string) (all []Piece) {
 	i := 0
 	j := 0
@@ -107,7 +108,8 @@ func alignByLCS(a, b []string) (all []Piece) {
 	return all
 }
 
-// lcsLengths are those of the longest common subsequence of a[i:] and b[j:].
+// lcsLengths returns a table with the length of the longest common subsequence of a[i:] and b[j:]
+// at [i][j].
 func lcsLengths(a, b []string) [][]int32 {
 	length := make([][]int32, len(a)+1)
 	cells := make([]int32, (len(a)+1)*(len(b)+1))
@@ -126,7 +128,7 @@ func lcsLengths(a, b []string) [][]int32 {
 	return length
 }
 
-// Split gives the words of a text, each with the blanks behind it: joined they are the text.
+// Split splits a text into words, each with the spaces after it. Joined, they are the text.
 func Split(text string) (all []string) {
 	begin := 0
 	blank := false
