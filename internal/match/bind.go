@@ -18,23 +18,23 @@ const (
 	shortestHandle  = 8 // characters
 )
 
-// A Binding is a handle that is ordinary data of a server, such as the id of an order: where
-// it is in a part of a message, for any method.
+// A Binding finds a kind of handle that is ordinary data of a server, such as the id of an order,
+// in a part of a message of any method.
 type Binding struct {
-	// Kind tells handles of one spelling apart: all Bindings of one Kind share their values.
+	// Kind separates handles with equal values. All Bindings of one Kind share their handles.
 	Kind string
 	Part Part
-	// Select gives the JSON pointers of the handles in a value; Path.Select is one.
+	// Select returns the JSON pointers of the handles in a value, as Path.Select does.
 	Select func(raw json.RawMessage) []string
 	// Named is set for handles that are replaced wherever the data of a request has them: as a
 	// whole value, as a segment of a URI, and if they are long as a word of a text.
 	Named bool
 }
 
-// A Binder knows which handle of a recording is which one of the present run: JSON-RPC ids,
-// progress tokens, cursors, task ids, elicitation ids, request states, and those of Bindings.
-// It is learnt from pairs of messages, and put into others. All methods may be called from
-// several goroutines.
+// A Binder maps the handles of a recording to the handles of the current run: JSON-RPC ids,
+// progress tokens, cursors, task ids, elicitation ids, request states, and the handles of
+// Bindings. It learns from pairs of messages and replaces handles in other messages. Its methods
+// are safe for concurrent use.
 type Binder struct {
 	bindings  []Binding
 	mu        sync.Mutex
@@ -53,21 +53,20 @@ type Binder struct {
 	most, mostBytes int
 }
 
-// handles have the value for a handle by its kind and token, and for a long text by the
-// text alone.
+// handles map a handle to its counterpart, by kind and token, and a long text by the text alone.
 type handles struct {
 	of    map[[2]string]bound
 	any   map[string]bound
 	named namedHandles
 }
 
-// A bound value was learnt from the pair with that number.
+// A bound value is the counterpart of a handle, with the number of the pair that it comes from.
 type bound struct {
 	value json.RawMessage
 	pair  int
 }
 
-// A pair is two handles of a kind as tokens.
+// A pair is a recorded and a current handle of one kind, as tokens.
 type pair struct {
 	number        int
 	kind, was, is string
@@ -90,14 +89,14 @@ func NewBinder(bindings ...Binding) *Binder {
 	}
 }
 
-// Forgotten is how many handles were forgotten because there were too many.
+// Forgotten returns the number of handles that were dropped because there were too many.
 func (b *Binder) Forgotten() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.forgotten
 }
 
-// Bind learns one handle that is in no part of a message: a JSON-RPC id, or a session id as
+// Bind learns one handle that is outside of the parts of a message: a JSON-RPC id, or a session id as
 // a JSON string. The kinds of volatile.txt are id, progressToken, cursor, taskId,
 // elicitationId and requestState.
 func (b *Binder) Bind(kind string, was, is json.RawMessage) {
@@ -108,8 +107,8 @@ func (b *Binder) Bind(kind string, was, is json.RawMessage) {
 	}
 }
 
-// Learn learns the handles in a recorded part of a message and the present one, nil if there
-// is none. Of c count Part, Method and the revisions.
+// Learn learns the handles in a recorded part of a message and its current counterpart, which is
+// nil if it does not exist. It uses Part, Method and the revisions of c.
 func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 	wasNode, err := jsonvalue.Parse(was)
 	isNode, other := jsonvalue.Parse(is)
@@ -185,7 +184,7 @@ func (b *Binder) learn(kind string, was, is *jsonvalue.Node, named bool) {
 	}
 }
 
-// put copies the value, so that no message is held in memory for its handles.
+// put stores a copy of the value, so that handles do not keep whole messages in memory.
 func (h handles) put(p pair, from string, to json.RawMessage) {
 	value := bound{slices.Clone(to), p.number}
 	h.of[[2]string{p.kind, from}] = value
@@ -197,7 +196,7 @@ func (h handles) put(p pair, from string, to json.RawMessage) {
 	}
 }
 
-// forget removes what was learnt from a pair and from no later one.
+// forget removes the values of a pair, unless a later pair has set them again.
 func (h handles) forget(p pair, from string) {
 	if key := [2]string{p.kind, from}; h.of[key].pair == p.number {
 		delete(h.of, key)
@@ -210,27 +209,27 @@ func (h handles) forget(p pair, from string) {
 	}
 }
 
-// longText is the text of a token that is a handle wherever it is.
+// longText returns the text of a token that is long enough to be a handle wherever it occurs.
 func longText(token string) (string, bool) {
 	return token[1:], token[0] == jsonvalue.String && utf8.RuneCountInString(token[1:]) >= shortestHandle
 }
 
-// token is the same for equal values without parts: 7 and 7.0, but not 7 and "7".
+// token returns a key that is equal for equal scalars: for 7 and 7.0, but not for 7 and "7".
 func token(n *jsonvalue.Node) string { return string(n.Kind) + n.Text }
 
-// ToIs gives a recorded part of a message with the handles of the present run, and how many
-// were replaced: those where the protocol or a Binding has one, and each text of 8 characters
-// or more that is a handle as a whole. Every other byte stays as it is.
+// ToIs replaces the handles in a recorded part of a message by the handles of the current run, and
+// returns their number. It replaces values that the protocol or a Binding declares as handles, and
+// every text of at least 8 characters that equals a handle. All other bytes stay unchanged.
 func (b *Binder) ToIs(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
 	return b.replace(c, raw, &b.toIs)
 }
 
-// ToWas is ToIs the other way: it gives a present part with the recorded handles.
+// ToWas is the inverse of ToIs: it replaces current handles by recorded ones.
 func (b *Binder) ToWas(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
 	return b.replace(c, raw, &b.toWas)
 }
 
-// A replacing is the replacement of the handles in one value.
+// A replacing replaces the handles in one value.
 type replacing struct {
 	*handles
 	bound map[*jsonvalue.Node]string // kinds, of Bindings

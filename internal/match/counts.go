@@ -7,17 +7,17 @@ import (
 	"mcpc/internal/english"
 )
 
-// Counts says how many values that differ were let pass, and why.
+// Counts are the numbers of differing values that were accepted, by reason.
 type Counts map[Kind]int
 
-// Add counts those of another comparison as well.
+// Add adds the counts of another comparison.
 func (c Counts) Add(other Counts) {
 	for kind, n := range other {
 		c[kind] += n
 	}
 }
 
-// Matched is how many values the rules of a file let pass.
+// Matched returns the number of values that the rules of a file accepted.
 func (c Counts) Matched() (n int) {
 	for _, word := range matcherWords {
 		n += c[Kind(word)]
@@ -38,7 +38,7 @@ var countTexts = []struct {
 	{ByPlace, "redacted and not compared"},
 }
 
-// String is a summary, as "3 values ignored, 1 bound"; "" where there is nothing to say.
+// String returns a summary, as "3 values ignored, 1 bound", or "" if all counts are zero.
 func (c Counts) String() string {
 	var all []string
 	for _, t := range countTexts {

@@ -14,13 +14,13 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// FileEnding is how the name of a file of matchers ends.
+// FileEnding is the suffix of the names of matcher files.
 const FileEnding = ".mcpc-match.yaml"
 
-// mostRules is how many rules a file may have.
+// mostRules bounds the rules of a file.
 const mostRules = 1000
 
-// Problems are all that is wrong with a file, each with its place.
+// Problems are the errors in a file, each with its place.
 type Problems []yaml.Error
 
 func (p Problems) Error() string {
@@ -140,8 +140,8 @@ func (r *ruleReader) section(m jsonraw.Member) (s Section, ok bool) {
 	return s, true
 }
 
-// methodProblem says what is wrong with the name of a section. A method that is not known
-// may be one of an extension, unless it is spelled much like one that is known.
+// methodProblem returns the error in the name of a section, or "". An unknown method may belong to
+// an extension, unless its name is similar to a known method.
 func methodProblem(method, name string) string {
 	methods := table().methods
 	switch near := suggest.Nearest(method, methods); {
@@ -178,9 +178,9 @@ func (r *ruleReader) rule(rules []Rule, part Part, m jsonraw.Member, pointer str
 	return append(rules, Rule{Part: part, Path: path, Matcher: matcher, Place: place})
 }
 
-// Format writes rules as a file that ParseRules reads as the same rules, but for places and
-// the order. Sections of one method and name become one; of rules for one path the last one
-// counts.
+// Format returns rules as the content of a file. ParseRules reads the same rules from it, except
+// for places and order. Sections with the same method and name are merged; the last rule for a
+// path wins.
 func Format(rules *Rules) ([]byte, error) {
 	var file json.RawMessage
 	for _, s := range rules.Sections {

@@ -11,12 +11,12 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// A Level says when two requests are the same one.
+// A Level is the strictness with which two requests are compared.
 type Level int
 
-// The levels. Strict compares the method and the params but for what volatile.txt and the
-// rules let pass; Exact the method and the bytes of the params; Loose the method and the
-// name, and takes the nearest params.
+// The levels. Strict compares the method and the params, and accepts the differences that
+// volatile.txt and the rules allow. Exact compares the method and the bytes of the params. Loose
+// compares the method and the name, and prefers the most similar params.
 const (
 	Strict Level = iota
 	Exact
@@ -27,7 +27,7 @@ var levelNames = []string{"strict", "exact", "loose"}
 
 func (l Level) String() string { return levelNames[l] }
 
-// ParseLevel reads what Level.String writes.
+// ParseLevel returns the level with a name.
 func ParseLevel(text string) (Level, error) {
 	if at := slices.Index(levelNames, text); at >= 0 {
 		return Level(at), nil
@@ -36,23 +36,23 @@ func ParseLevel(text string) (Level, error) {
 	return 0, errors.New(suggest.OrMeant(unknown, text, levelNames))
 }
 
-// A Request is what one is told by: its method and its params, which are nil where there
-// are none. Revision is that of the connection, "" where it is not known.
+// A Request identifies a request by its method and its params, which may be nil. Revision is the
+// protocol revision of the connection, "" if unknown.
 type Request struct {
 	Revision, Method string
 	Params           json.RawMessage
 }
 
-// An identity is what an Index knows of a request.
+// An identity holds the hashes by which an Index finds a request.
 type identity struct {
-	// key is the same for requests that may be the same, handles for those whose handles are,
-	// and plain for those that are the same without the rules of a file.
+	// key is equal for requests that may be equal, handles for requests with equal handles, and
+	// plain for requests that are equal without the rules of a file.
 	key, handles, plain uint64
 	name                string
-	// params is nil where they cannot be read.
+	// params is nil if the params are not valid JSON.
 	params *jsonvalue.Node
 	sketch sketch
-	// ruled is set where a matcher decides on a value, so that one key is not enough.
+	// ruled is set if a matcher decides on a value, so that equal keys are not sufficient.
 	ruled bool
 }
 
@@ -82,14 +82,14 @@ func (x *Index) identify(r Request) identity {
 	return id
 }
 
-// sketchSize is how many hashes of a sketch are kept.
+// sketchSize is the maximum number of hashes in a sketch.
 const sketchSize = 16
 
-// A sketch has the smallest hashes of a request's values, each with its path, where an index counts as []. They are the
-// same in each run, and so is what is found by them.
+// A sketch holds the smallest hashes of a request's values with their paths, in which an index
+// counts as []. The hashes are the same in every run, so that search results are deterministic.
 type sketch []uint32
 
-// sketchOf returns the sketch of a value, without the values that are let pass.
+// sketchOf returns the sketch of a value, without the values that the branches ignore.
 func sketchOf(n *jsonvalue.Node, on branches) sketch {
 	var all sketch
 	var add func(n *jsonvalue.Node, on branches, path string)
@@ -114,10 +114,10 @@ func sketchOf(n *jsonvalue.Node, on branches) sketch {
 	return slices.Clone(all[:min(len(all), sketchSize)])
 }
 
-// mostAlike is the likeness of requests whose values are the same.
+// mostAlike is the likeness of requests with equal values.
 const mostAlike = 1000
 
-// likeness estimates the share of the values that two requests have in common.
+// likeness estimates the share of values that two requests have in common, from 0 to mostAlike.
 func (s sketch) likeness(other sketch) int {
 	shared := 0
 	for i, j := 0, 0; i < len(s) && j < len(other); {

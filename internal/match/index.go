@@ -10,34 +10,33 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// The limits of one search. Each candidate is looked at, by a sketch of a few bytes; those
-// that look nearest are compared value by value.
+// The limits of one search. A search checks the sketch of every candidate, and compares the most
+// similar candidates value by value.
 const (
 	mostNear     = 3
 	mostCompared = 64
-	// mostHidden is how many are compared where secrets are hidden, and mostRuled where
-	// matchers decide on a value: a sketch does not tell these apart.
+	// mostHidden and mostRuled bound the compared candidates if secrets are hidden, or if matchers
+	// decide on a value. A sketch cannot distinguish such candidates.
 	mostHidden = 256
 	mostRuled  = 1000
-	// mostBytes is how many bytes of params are read before the search ends, once there are
-	// mostNear.
+	// mostBytes bounds the bytes of params that are read after mostNear candidates were found.
 	mostBytes = 256 << 10
-	// mostCompiled is how many sets of branches are kept.
+	// mostCompiled bounds the cached sets of branches.
 	mostCompiled = 1000
 )
 
-// Options say how an Index compares.
+// Options configure an Index.
 type Options struct {
 	Level      Level
 	Rules      *Rules
 	LengthOnly bool // as in Comparison
-	// Load gives an added request again, so that the Index need not keep it: what it keeps
-	// is about 200 bytes. Where it is nil the Index keeps each request.
+	// Load returns an added request again, so that the Index keeps only about 200 bytes of each.
+	// If Load is nil, the Index keeps every request.
 	Load func(candidate int) Request
 }
 
-// An Index finds recorded requests. Find may be called from several goroutines, Add not
-// while another call is made.
+// An Index finds recorded requests. Find is safe for concurrent use; Add must not run at the same
+// time as another call.
 type Index struct {
 	options Options
 	kept    []Request
@@ -49,7 +48,7 @@ type Index struct {
 	rules map[[4]string]branches
 }
 
-// An entry is what is kept of a request.
+// An entry is the stored part of a request.
 type entry struct {
 	handles, plain uint64
 	bucket         *bucket
@@ -60,7 +59,7 @@ type entry struct {
 type bucket struct {
 	method, name string
 	entries      []int32
-	// hidden is set where one of them has a hidden secret.
+	// hidden is set if one of the requests has a hidden secret.
 	hidden bool
 }
 
@@ -74,7 +73,7 @@ func NewIndex(o Options) *Index {
 	}
 }
 
-// Add adds a request, and gives its number: 0 for the first.
+// Add adds a request and returns its number. The first request has number 0.
 func (x *Index) Add(r Request) int {
 	id := x.identify(r)
 	n := int32(len(x.entries))
@@ -94,36 +93,35 @@ func (x *Index) Add(r Request) int {
 	return int(n)
 }
 
-// Found is what an Index has for a request.
+// Found is the result of a search.
 type Found struct {
-	// Hits are the candidates that are the same request: first those with the same handles,
-	// then those that were added first. On the level Loose the nearest is first.
+	// Hits are the candidates that match the request: first the ones with the same handles, then
+	// in the order of Add. On the level Loose, the most similar candidate is first.
 	Hits []int
-	// Report is the comparison with the first of Hits: what was let pass, and on the level
-	// Loose how it differs.
+	// Report is the comparison with the first of Hits.
 	Report Report
-	// Near are the nearest candidates, at most three, where there are no Hits.
+	// Near are up to three of the most similar candidates, if there are no Hits.
 	Near []Near
-	// Partial is set where matchers of a file had to decide on more candidates than are
-	// compared, so that Hits may lack some.
+	// Partial is set if Hits may be incomplete, because matchers had to decide on too many
+	// candidates.
 	Partial bool
-	// Scanned is how many sketches were looked at, and Compared how many candidates were
+	// Scanned is the number of checked sketches, and Compared the number of candidates that were
 	// compared value by value.
 	Scanned, Compared int
 }
 
-// A Near is a candidate that is not the same request.
+// A Near is a similar candidate that does not match.
 type Near struct {
 	Candidate int
-	// Distance is that of the params, from 0 to 1; one more with another name, two more
-	// with another method.
+	// Distance is the distance of the params, from 0 to 1. A different name adds 1, a different
+	// method adds 2.
 	Distance float64
-	// First is the first difference, and Differences how many there are.
+	// First is the first difference, and Differences is their number.
 	First       Difference
 	Differences int
 }
 
-// Find gives the candidates that are the same request as a live one, or the nearest ones.
+// Find returns the candidates that match a live request, or else the most similar ones.
 func (x *Index) Find(live Request) Found {
 	s := search{x: x, live: live, id: x.identify(live)}
 	if x.options.Level != Loose {
@@ -135,15 +133,15 @@ func (x *Index) Find(live Request) Found {
 	return s.Found
 }
 
-// Compare compares a live request with a candidate, which is the recorded side.
+// Compare compares a candidate, as the recorded side, with a live request.
 func (x *Index) Compare(live Request, candidate int) Report {
 	s := search{x: x, live: live, id: x.identify(live)}
 	report, _ := s.compare(int32(candidate))
 	return report
 }
 
-// compiled is compile for params, which is the same for all requests of a method, and of a
-// name where the rules have a section for it.
+// compiled returns the branches for params from a cache. Requests with the same method share them,
+// unless the rules have a section for the name.
 func (x *Index) compiled(method, name, was, is string) branches {
 	sections := x.options.Rules.about(method, name)
 	if len(sections) == 0 || sections[len(sections)-1].Name == "" {
@@ -171,7 +169,7 @@ type search struct {
 	id   identity
 }
 
-// compare compares with a candidate, whose params are so many bytes.
+// compare compares the live request with a candidate, and returns the size of its params in bytes.
 func (s *search) compare(candidate int32) (Report, int) {
 	s.Compared++
 	var was Request
@@ -188,8 +186,8 @@ func (s *search) compare(candidate int32) (Report, int) {
 	return compareNodes(recorded, s.id.params, on, Comparison{LengthOnly: s.x.options.LengthOnly}.least()), len(was.Params)
 }
 
-// sameKey takes the candidates with the same key. A key is a hash, and says nothing of what
-// matchers decide: so the first is compared, and each where there are matchers.
+// sameKey adds the candidates with the same key to Hits. A key is a hash and ignores matchers, so
+// the first candidate is compared, or every candidate if there are matchers.
 func (s *search) sameKey() {
 	candidates := slices.Clone(s.x.keys[s.id.key])
 	if s.id.ruled { // those that are the same request without the rules of a file first
@@ -217,7 +215,7 @@ func (s *search) sameKey() {
 	s.hit(hits)
 }
 
-// hit takes candidates as hits, those with the same handles first.
+// hit adds candidates to Hits, the ones with the same handles first.
 func (s *search) hit(candidates []int32) {
 	for _, same := range []bool{true, false} {
 		for _, candidate := range candidates {
@@ -231,8 +229,8 @@ func (s *search) hit(candidates []int32) {
 	}
 }
 
-// nearest compares those candidates that look nearest: first those of the same method and
-// name, and others where these are fewer than three.
+// nearest compares the candidates with the most similar sketches: first candidates with the same
+// method and name, then others if there are fewer than three.
 func (s *search) nearest() {
 	limit := mostCompared
 	same := s.x.buckets[[2]string{s.live.Method, s.id.name}]
@@ -271,7 +269,7 @@ func (s *search) nearest() {
 		}
 		look(others, mostCompared/4)
 	}
-	// On the level Strict one may be the same whose key differs, for a secret that is hidden.
+	// On the level Strict, a hidden secret can make the keys of equal requests differ.
 	var hits []int32
 	for _, near := range byDistance(all) {
 		if s.x.options.Level == Strict && near.Differences == 0 {
@@ -284,7 +282,7 @@ func (s *search) nearest() {
 	}
 }
 
-// byDistance sorts, the nearest first, and of those as near the first ones.
+// byDistance sorts candidates by distance, and equally distant ones by number.
 func byDistance(all []Near) []Near {
 	sliceutil.Sort(all, func(a, b Near) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Candidate, b.Candidate))
@@ -292,9 +290,9 @@ func byDistance(all []Near) []Near {
 	return all
 }
 
-// rank returns the candidates that look nearest, the nearest first, and of those that look the same the first ones.
+// rank returns up to limit candidates with the most similar sketches, the most similar first.
 func (s *search) rank(candidates []int32, limit int) []int32 {
-	// A key is how little a candidate is alike, and then its place.
+	// A key orders by unlikeness, then by place.
 	keys := make([]int, len(candidates))
 	for i, candidate := range candidates {
 		s.Scanned++
@@ -309,7 +307,7 @@ func (s *search) rank(candidates []int32, limit int) []int32 {
 	return sliceutil.Map(keys[:min(len(keys), limit)], func(key int) int32 { return candidates[key%len(candidates)] })
 }
 
-// near compares with one candidate.
+// near compares the live request with one candidate, and returns the size of its params in bytes.
 func (s *search) near(candidate int32) (Near, int) {
 	of := s.x.entries[candidate].bucket
 	report, size := s.compare(candidate)

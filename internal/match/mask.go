@@ -7,13 +7,13 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
-// A mask hashes values without what is let pass.
+// A mask hashes values without the parts that matchers ignore.
 type mask struct {
 	handles maphash.Hash
 	ruled   bool
 }
 
-// masked is the hash of a value without what is let pass.
+// masked returns the hash of a value without the parts that matchers ignore.
 func masked(n *jsonvalue.Node, on branches) uint64 {
 	if len(on) == 0 {
 		return n.Hash

@@ -8,9 +8,8 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
-// Merge makes one set of rules of those that were proposed for several messages of one
-// method and name. What each of them lets pass, the merged ones do as well: of two matchers
-// for one place the result is the wider one.
+// Merge merges rules that were proposed for several messages with one method and name. The result
+// accepts everything that any of them accepts: of two matchers for one place it keeps the wider.
 func Merge(proposals ...[]Rule) []Rule {
 	var all []Rule
 	var of []int // the set that each was in
@@ -30,7 +29,7 @@ func Merge(proposals ...[]Rule) []Rule {
 			}
 		}
 	}
-	// Where items are told by a key no index means anything.
+	// If items are paired by a key, their indexes have no meaning.
 	for _, list := range all {
 		for _, rule := range all {
 			if list.Matcher.Kind == Unordered && isBelow(list, rule) && rule.Path[len(list.Path)].Item {
@@ -54,14 +53,14 @@ func Merge(proposals ...[]Rule) []Rule {
 	return merged
 }
 
-// isBelow reports a rule for a part of a value that another rule may be for.
+// isBelow reports whether rule is for a part of a value that whole may be for.
 func isBelow(whole, rule Rule) bool {
 	n := len(whole.Path)
 	return rule.Part == whole.Part && len(rule.Path) > n && whole.Path.Overlaps(rule.Path[:n])
 }
 
-// staysAbove reports that a matcher lets pass what it did before where a rule of another
-// message is below it: one for lists, if the rule is for their items and their key is equal.
+// staysAbove reports whether whole accepts the same values as before if rule, from another message,
+// is added below it. This holds for lists, if the rule is for their items and their key is equal.
 func staysAbove(whole, rule Rule) bool {
 	first := rule.Path[len(whole.Path)]
 	rest := rule.Path[len(whole.Path)+1:]

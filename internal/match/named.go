@@ -21,12 +21,12 @@ func isHandle(n *jsonvalue.Node) bool {
 	return n.Kind == jsonvalue.String && n.Text != "" || n.Kind == jsonvalue.Number
 }
 
-// Miss notes that a recorded part of a message has no counterpart in the present run: its
-// request was not sent, or not answered.
+// Miss records that a recorded part of a message has no counterpart in the current run, because its
+// request was not sent or not answered.
 func (b *Binder) Miss(c Comparison, was json.RawMessage) { b.Learn(c, was, nil) }
 
-// Lacks reports whether a recorded part has a handle of a Binding for which the present run
-// has none, so that the recorded one is sent.
+// Lacks reports whether a recorded part has a handle of a Binding without a counterpart in the
+// current run, so that the recorded handle is sent.
 func (b *Binder) Lacks(c Comparison, raw json.RawMessage) bool {
 	n, err := jsonvalue.Parse(raw)
 	if err != nil {
@@ -117,9 +117,9 @@ func (b *Binder) IsRetyped(kind string) bool {
 	return b.retyped[kind]
 }
 
-// ToRecorded gives a present part of a message with the recorded handles, as ToWas does. A
-// value or a text with a named handle becomes the recorded one if it differs by that alone, so
-// that a short handle such as 7 changes nothing else.
+// ToRecorded replaces current handles by recorded ones, as ToWas does. It replaces a value or text
+// with a named handle by the recorded value only if they differ in the handle alone, so that a
+// short handle such as 7 changes nothing else.
 func (b *Binder) ToRecorded(c Comparison, was, raw json.RawMessage) (json.RawMessage, int) {
 	out, count := b.ToWas(c, raw)
 	if !slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named }) {
@@ -136,7 +136,7 @@ func (b *Binder) ToRecorded(c Comparison, was, raw json.RawMessage) (json.RawMes
 	return edited(out, edits), count + len(edits)
 }
 
-// recorded appends the replacements of the values that differ by named handles alone.
+// recorded appends the replacements of the values that differ in named handles alone.
 func (b *Binder) recorded(was, is *jsonvalue.Node, edits []replacement) []replacement {
 	if is.IsLeaf() && was.IsLeaf() {
 		if token(was) != token(is) && b.toWas.named.differsBy(was, is) {
@@ -174,10 +174,10 @@ func edited(raw json.RawMessage, edits []replacement) json.RawMessage {
 	return append(out, raw[done:]...)
 }
 
-// namedHandles have the value for a named handle by its token.
+// namedHandles map the token of a named handle to its counterpart.
 type namedHandles map[string]namedHandle
 
-// A namedHandle is the value for a handle, and the kind of its Binding.
+// A namedHandle is the counterpart of a handle, and the kind of its Binding.
 type namedHandle struct {
 	bound
 	kind string

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// mostProposed is how many rules are proposed for the parts of one value; where there
-	// would be more, one for the value as a whole.
+	// mostProposed bounds the rules for the parts of one value. If there would be more, one rule
+	// for the whole value is proposed.
 	mostProposed = mostRules
-	// mostKeys is how many members are tried as the key of a list.
+	// mostKeys bounds the members that are tried as the key of a list.
 	mostKeys = 16
 )
 
-// Propose gives the narrowest rules with which the first of several values is the same as
-// each other one: for what differed in answers to one request, and nothing else. They are in
-// narrowing order uuid, time, number with the largest distance from the first value,
-// unordered, type, ignore. What c lets pass already needs none; c.Part is theirs. Values that
-// cannot be compared give an error.
+// Propose returns the narrowest rules with which the first of several responses to one request
+// equals every other one. From narrow to wide, the matchers are uuid, time, number with the largest
+// distance from the first value, unordered, type and ignore. It proposes nothing for differences
+// that c accepts already. The rules are for c.Part. It returns an error if a value is not JSON or
+// too large.
 func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	nodes := make([]*jsonvalue.Node, len(values))
 	for i, raw := range values {
@@ -49,14 +49,14 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 
 type proposer struct{ least hidden.Fit }
 
-// A proposal is a matcher and a path, whose last step is first.
+// A proposal is a matcher and a reversed path.
 type proposal struct {
 	path    jsonvalue.Path
 	matcher Matcher
 }
 
-// visit proposes rules for the values at one place, so many steps deep, of which some are
-// nil where there are none.
+// visit proposes rules for the values at one place. A missing value is nil. depth is the number of
+// steps to the place.
 func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	first := all[0]
 	if slices.Contains(all, nil) {
@@ -93,7 +93,7 @@ func each(all []*jsonvalue.Node, is func(*jsonvalue.Node) bool) bool {
 	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !is(n) })
 }
 
-// narrowest is the narrowest matcher for values without common parts.
+// narrowest returns the narrowest matcher for values without common parts.
 func narrowest(all []*jsonvalue.Node) Matcher {
 	first := all[0]
 	for _, kind := range []Kind{UUID, Time, Type} {
@@ -108,7 +108,7 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 	return Matcher{Kind: Ignore}
 }
 
-// tolerance is the matcher for numbers as far from the first as these are.
+// tolerance returns the matcher for numbers whose tolerance is the largest distance from the first.
 func tolerance(all []*jsonvalue.Node) Matcher {
 	if jsonvalue.Rising(all) {
 		return Matcher{Kind: Number}
@@ -148,7 +148,7 @@ func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (propo
 	return proposals
 }
 
-// under adds a step in front of the paths of proposals.
+// under prepends a step to the paths of proposals.
 func under(step jsonvalue.Step, proposals []proposal) []proposal {
 	for i := range proposals {
 		proposals[i].path = append(proposals[i].path, step)
@@ -166,8 +166,8 @@ func (p *proposer) items(all []*jsonvalue.Node, on branches, depth int) []propos
 	return []proposal{{matcher: narrowest(all)}}
 }
 
-// inOrder visits the items by their indexes. What is proposed for the same path in each of
-// them, with matchers of one kind, is proposed once with [].
+// inOrder visits the items by index. Proposals for the same path in all items, with matchers of one
+// kind, become one proposal with [].
 func (p *proposer) inOrder(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	n := len(all[0].Kids)
 	byPath := map[string][]proposal{}
@@ -202,7 +202,7 @@ func (p *proposer) inOrder(all []*jsonvalue.Node, on branches, depth int) []prop
 	return proposals
 }
 
-// wider is the narrowest matcher that accepts what any of two proposed ones does.
+// wider returns the narrowest matcher that accepts everything that a or b accepts.
 func wider(a, b Matcher) Matcher {
 	if a.Kind == Ignore || b.Kind == Ignore {
 		return Matcher{Kind: Ignore}
@@ -216,11 +216,11 @@ func wider(a, b Matcher) Matcher {
 	return b
 }
 
-// preferredKeys are the members by which items are paired where several would do.
+// preferredKeys are the members to prefer as the key of list items.
 var preferredKeys = []string{"id", "key", "uri", "name"}
 
-// reordered proposes unordered where the items are those of the first list in another order,
-// told by a key or, without one, as a whole.
+// reordered proposes the matcher unordered if all lists have the items of the first list in a
+// different order. It identifies items by a key or, without a key, by the whole item.
 func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]proposal, bool) {
 	keys := []string{""}
 	if items := all[0].Kids; len(items) > 0 && items[0].Kind == jsonvalue.Object { // each has the key
@@ -249,8 +249,8 @@ func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]p
 	return nil, false
 }
 
-// pairing gives for each list where the items of the first one are in it, nil where the keys
-// are not the same or not unique; moved is set where any is elsewhere.
+// pairing returns, for each list, the places of the first list's items. It returns nil if the keys
+// differ or are not unique. moved is set if an item has a different place.
 func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, moved bool) {
 	var wanted map[uint64]int
 	for _, list := range all {
@@ -281,8 +281,8 @@ func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, mo
 	return places, moved
 }
 
-// paired visits items that were paired, of which any index may have been the first: what is
-// proposed for one is proposed for all.
+// paired visits items that were paired. Their indexes have no meaning, so that the proposals for one
+// item are proposals for all.
 func (p *proposer) paired(all []*jsonvalue.Node, places [][]int, on branches, depth int) (proposals []proposal) {
 	for i := range all[0].Kids {
 		items := make([]*jsonvalue.Node, len(all))

@@ -17,7 +17,7 @@ var volatileText string
 // A Part is the member of a message in which a path begins.
 type Part string
 
-// The parts of a message. Params are those of a request or a notification.
+// The parts of a message. Params are the params of a request or a notification.
 const (
 	Params Part = "params"
 	Result Part = "result"
@@ -41,10 +41,10 @@ type volatileTable struct {
 	rows               []volatile
 }
 
-// table reads volatile.txt when it is first asked for.
+// table parses volatile.txt at the first call.
 var table = sync.OnceValue(func() *volatileTable { return readTable(volatileText) })
 
-// readTable reads a table that is part of the program: any test finds what is wrong with it.
+// readTable parses volatile.txt. The file is embedded, so that tests find its errors.
 func readTable(text string) *volatileTable {
 	t := &volatileTable{}
 	for line := range strings.Lines(text) {
@@ -89,8 +89,8 @@ func (t *volatileTable) number(revision string) int {
 	return n
 }
 
-// in reports whether a row is about a revision; of one that the table does not have, as "",
-// all rows may be.
+// in reports whether a row applies to a revision. All rows apply to a revision that the table does
+// not have, such as "".
 func (v *volatile) in(revision string) bool {
 	n := slices.Index(table().revisions, revision)
 	return n < 0 || v.from <= n && n <= v.to
@@ -100,8 +100,8 @@ func (v *volatile) about(part Part, method string) bool {
 	return v.part == part && (v.methods == nil || slices.Contains(v.methods, method))
 }
 
-// NameOf is the name in the params of a request with which the method says which request it
-// is, such as that of the tool; "" where there is none.
+// NameOf returns the name in the params that identifies a request of this method, such as the name
+// of a tool, or "".
 func NameOf(method string, params json.RawMessage) string {
 	for _, v := range table().rows {
 		if v.action == "name" && v.about(Params, method) {

@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/redact"
 )
 
-// Align returns two values in which what was hidden on one side is hidden on both, so that a comparison
-// finds no difference there. Values in which nothing was hidden are returned as they are.
+// Align hides in both values what is hidden in one, so that a comparison finds no difference there.
+// It returns values without hidden parts unchanged.
 func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
 	if !redact.IsUnknown(string(was)) && !redact.IsUnknown(string(is)) {
 		return was, is
@@ -87,13 +87,13 @@ func alignItems(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 	return jsonraw.List(before), jsonraw.List(after)
 }
 
-// Unknown reports two values that cannot be compared since one has placeholders, with the same text
-// around them on the other side. A value that was hidden as a whole may have been of any type.
+// Unknown reports whether two values cannot be compared because one has placeholders, and the other
+// has the same text around them. A value that was hidden as a whole may have been of any type.
 func Unknown(was, is *jsonvalue.Node) bool {
 	return Compare(was, is) != None || isWhole(was) || isWhole(is)
 }
 
-// isWhole reports a text that is one placeholder.
+// isWhole reports whether n is a text that consists of one placeholder.
 func isWhole(n *jsonvalue.Node) bool {
 	if !n.Hidden || n.Kind != jsonvalue.String {
 		return false
@@ -102,8 +102,8 @@ func isWhole(n *jsonvalue.Node) bool {
 	return len(at) == 1 && at[0][0] == 0 && at[0][1] == len(n.Text)
 }
 
-// Lists returns two lists of entries with the member key as their name, in which what was hidden on one
-// side is hidden on both.
+// Lists aligns two lists of entries as Align does. It pairs the entries by their name, the member
+// key.
 func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	hides := func(raw json.RawMessage) bool { return redact.IsUnknown(string(raw)) }
 	if !slices.ContainsFunc(was, hides) && !slices.ContainsFunc(is, hides) {
@@ -139,7 +139,8 @@ func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 // entryNames are the names of the entries of a list, "" for an entry without one.
 type entryNames struct {
 	names []string
-	// first are the places of the first entries with a name, hidden those of which something was hidden in the name.
+	// first maps a name to the place of its first entry; hidden are the places of entries whose
+	// name has a hidden part.
 	first  map[string]int
 	hidden []int
 }
@@ -159,8 +160,8 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 	return n
 }
 
-// fitting returns the place of the first entry that is not used and whose name fits another one, of which one has a
-// placeholder; -1 if there is none.
+// fitting returns the place of the first unused entry whose name fits name, if one of both names has
+// a placeholder. It returns -1 if there is no such entry.
 func (n entryNames) fitting(name string, used map[int]bool) int {
 	if !redact.IsUnknown(name) {
 		for _, i := range n.hidden {
@@ -178,7 +179,7 @@ func (n entryNames) fitting(name string, used map[int]bool) int {
 	return -1
 }
 
-// Places returns the JSON pointers of the values in which something was hidden; "" is the value itself.
+// Places returns the JSON pointers of the values with hidden parts; "" is the value itself.
 func Places(raw json.RawMessage) (pointers []string) {
 	n, err := jsonvalue.Parse(raw)
 	if err != nil {

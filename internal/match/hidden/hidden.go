@@ -13,18 +13,18 @@ import (
 	"mcpc/internal/redact"
 )
 
-// mostMarks is how many placeholders of secrets one text may have that is compared by them.
+// mostMarks bounds the placeholders in a text that is compared by them.
 const mostMarks = 100
 
-// A mark is what a placeholder tells of its secret: the length in bytes and the beginning
-// of the hash.
+// A mark is the content of a placeholder: the length of the secret in bytes, and the first digits of
+// its hash.
 type mark struct {
 	length int
 	hash   string
 }
 
-// markOf reads what redact.HiddenIn found: the length follows "len" and one character, and
-// the hash ends before the closing bracket, which is escaped in old URLs.
+// markOf parses a placeholder that redact.HiddenIn found. The length follows "len" and one
+// character. The hash ends before the closing bracket, which is escaped in old URLs.
 func markOf(text string) mark {
 	if !strings.Contains(text, "sha256") { // of the user information of a URL
 		return mark{length: -1}
@@ -36,10 +36,10 @@ func markOf(text string) mark {
 	return mark{length, hash[len(hash)-4:]}
 }
 
-// A Fit says how two values are the same of which one has placeholders.
+// A Fit is the evidence that two values are equal if one of them has placeholders.
 type Fit int
 
-// The fits, the surer one is larger. ByPlace is for any text in the place of a secret.
+// The fits, the weakest first. ByPlace accepts any text in the place of a secret.
 const (
 	None Fit = iota
 	ByPlace
@@ -47,8 +47,8 @@ const (
 	ByHash
 )
 
-// fitHidden compares a text with one that has placeholders, either of which may be the
-// recorded one. The text between the placeholders must be equal.
+// fitHidden compares a text with a text that has placeholders. The text between the placeholders
+// must be equal.
 func fitHidden(hidden, text string) Fit {
 	places := redact.UnknownIn(hidden)
 	if len(places) == 0 || len(places) > mostMarks {
@@ -81,9 +81,8 @@ func fitHidden(hidden, text string) Fit {
 	return worst
 }
 
-// lengthIn is how long the secret is with which a text begins, -1 where what follows it is
-// not there: a placeholder of its own is hidden bytes long, a secret that is escaped longer
-// than the mark says.
+// lengthIn returns the length of the secret at the beginning of text, or -1 if after does not follow
+// it. A placeholder in text is hidden bytes long, and an escaped secret is longer than the mark says.
 func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 	switch {
 	case last && strings.HasSuffix(text, after):
@@ -100,8 +99,8 @@ func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 	return strings.Index(text, after)
 }
 
-// fits compares a placeholder with a text, in each of the spellings that it may have been
-// taken from: in JSON within a JSON string, and in a URL.
+// fits compares a placeholder with a text, and with the text as it is escaped in a JSON string or in
+// a URL.
 func (m mark) fits(text string) Fit {
 	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
 		return m.like(markOf(text))
@@ -137,8 +136,8 @@ func (m mark) like(other mark) Fit {
 	return ByPlace
 }
 
-// hiddenText is the text that a placeholder may be compared with: a number is hidden as a
-// string, by its own spelling.
+// hiddenText returns the text to compare with a placeholder. A hidden number is a string with the
+// number's notation.
 func hiddenText(n *jsonvalue.Node) string {
 	if n.Kind == jsonvalue.Number {
 		return string(n.Raw)
@@ -146,13 +145,13 @@ func hiddenText(n *jsonvalue.Node) string {
 	return n.Text
 }
 
-// Comparable reports two values that a placeholder in one of them can be compared by.
+// Comparable reports whether two values can be compared by a placeholder in one of them.
 func Comparable(was, is *jsonvalue.Node) bool {
 	text := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
 	return (was.Hidden || is.Hidden) && text(was) && text(is)
 }
 
-// Compare compares two values of which one has a placeholder of a secret.
+// Compare compares two values by the placeholders in one of them.
 func Compare(was, is *jsonvalue.Node) Fit {
 	best := None
 	if !Comparable(was, is) {
@@ -167,8 +166,8 @@ func Compare(was, is *jsonvalue.Node) Fit {
 	return best
 }
 
-// Names returns the members of two objects, sorted by name. Where a name on one side has placeholders,
-// the member on the other side that it fits has the same name.
+// Names returns the members of two objects, sorted by name. If a name has placeholders, the member
+// of the other object that fits gets the same name.
 func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 	rename := func(all, others []*jsonvalue.Node) []*jsonvalue.Node {
 		renamed := all

@@ -18,9 +18,9 @@ const (
 	MostScale = 1000
 )
 
-// Decimal writes a JSON number as its digits and a power of ten: two numbers have the same
-// text if and only if they have the same decimal value. Nothing is rounded. The one
-// exception are exponents of more than mostExponent digits, which equal only themselves.
+// Decimal returns a JSON number as digits and a power of ten. Two numbers have the same text if and
+// only if they have the same value; nothing is rounded. Only numbers whose exponent has more than
+// mostExponent digits keep their notation.
 func Decimal(token string) string {
 	at := strings.IndexAny(token, "eE")
 	if at < 0 || len(token)-at <= plainExponent {
@@ -47,7 +47,7 @@ func Decimal(token string) string {
 	return digits + "e" + sum.Add(sum, more).String()
 }
 
-// Rational is the value of a decimal text; nil where it is too large to compute with.
+// Rational returns the value of a decimal text, or nil if it is too large.
 func Rational(text string) *big.Rat {
 	digits, power, _ := strings.Cut(text, "e")
 	exponent, err := strconv.Atoi(power)
@@ -61,7 +61,7 @@ func Rational(text string) *big.Rat {
 	return r
 }
 
-// Apart is how far two decimal texts are from each other; nil where that cannot be computed.
+// Apart returns the distance of two decimal texts, or nil if one is too large.
 func Apart(a, b string) *big.Rat {
 	x := Rational(a)
 	y := Rational(b)
@@ -71,8 +71,8 @@ func Apart(a, b string) *big.Rat {
 	return x.Abs(x.Sub(x, y))
 }
 
-// ecmaNumber writes a decimal text as ECMAScript writes a number of these digits, which is
-// what RFC 8785, section 3.2.2.3, prescribes; but no digit is lost.
+// ecmaNumber returns a decimal text in the notation of ECMAScript (RFC 8785, section 3.2.2.3), but
+// keeps all digits.
 func ecmaNumber(text string) string {
 	digits, power, _ := strings.Cut(text, "e")
 	digits, negative := strings.CutPrefix(digits, "-")
@@ -102,8 +102,8 @@ func ecmaNumber(text string) string {
 	return sign + digits + "e" + strings.Replace("+"+strconv.Itoa(n-1), "+-", "-", 1)
 }
 
-// Rising reports three numbers or more of which each is greater than the one before, as a counter
-// or the id of a process is: the next one is further away than all of them.
+// Rising reports whether there are at least three numbers and each is greater than the previous, as
+// for a counter or process ids. The next number is then outside of their range.
 func Rising(all []*Node) bool {
 	for i, n := range all[1:] {
 		if n.Kind != Number || all[i].Kind != Number {

@@ -12,15 +12,14 @@ import (
 	"mcpc/internal/redact"
 )
 
-// mostNodes is how many values (members, items, scalars) one JSON value may have that is
-// looked at; each costs about 120 bytes.
+// mostNodes bounds the values (members, items, scalars) in one JSON value. Each takes about 120
+// bytes.
 const mostNodes = 500_000
 
 // ErrTooLarge is the error of JSON with more than mostNodes values.
 var ErrTooLarge = errors.New("the value has more parts than are compared")
 
-// The kinds of a node: the first byte of its JSON, where all numbers are '0' and both
-// booleans 'b'.
+// The kinds of a node: the first byte of its JSON, but '0' for all numbers and 'b' for booleans.
 const (
 	Object = '{'
 	Array  = '['
@@ -30,35 +29,35 @@ const (
 	Null   = 'n'
 )
 
-// A Node is a JSON value. Members are sorted by name (RFC 8785, section 3.2.3); those of
-// one name keep their order.
+// A Node is a JSON value. Members are sorted by name (RFC 8785, section 3.2.3); members with the
+// same name keep their order.
 type Node struct {
 	Kind byte
-	// Hidden is set where a placeholder of a secret (redact.Redacted) is in it.
+	// Hidden is set if the value contains a placeholder of a secret (redact.Redacted).
 	Hidden bool
-	// Leaves is how many values without parts are in it: at least 1.
+	// Leaves is the number of values without parts, at least 1.
 	Leaves int
 	// At is the offset of Raw in the text that was parsed.
 	At  int
 	Raw json.RawMessage
-	// Text is a string's text or a number's Decimal; Name is that of a member.
+	// Text is a string's text or a number's Decimal. Name is the name of a member.
 	Text, Name string
 	Kids       []*Node
-	// Hash depends on the value alone, not on the spelling or the order of members. It is
-	// another one in each run of the program.
+	// Hash depends on the value only, not on the notation or the order of members. It differs
+	// between runs of the program.
 	Hash uint64
 }
 
 // seed makes hashes unpredictable for the author of a hostile file. No result depends on it.
 var seed = maphash.MakeSeed()
 
-// NewHash is an empty hash of the kind that nodes have.
+// NewHash returns an empty hash with the seed of the nodes.
 func NewHash() (h maphash.Hash) {
 	h.SetSeed(seed)
 	return h
 }
 
-// Parse reads one JSON value; nil bytes are an empty object, as params that were left out.
+// Parse parses one JSON value. Nil is an empty object, as for omitted params.
 func Parse(raw json.RawMessage) (*Node, error) {
 	if raw == nil {
 		raw = json.RawMessage("{}")
@@ -161,7 +160,7 @@ func (p *parser) skipString() {
 	p.at++
 }
 
-// sum sets what a node has of its parts.
+// sum sets the hash, the leaves and Hidden of a node from its parts.
 func (n *Node) sum() {
 	h := NewHash()
 	h.WriteByte(n.Kind)
@@ -192,8 +191,8 @@ func WriteUint(h *maphash.Hash, n uint64) {
 	h.Write(b[:])
 }
 
-// textOf is the text of a JSON string. One with an unpaired surrogate, which is no text,
-// stands for its own spelling, behind a byte that is in no text.
+// textOf returns the text of a JSON string. If the string has an unpaired surrogate, it returns the
+// raw string after a byte that occurs in no text.
 func textOf(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
@@ -205,7 +204,7 @@ func textOf(quoted []byte) string {
 	return string(text)
 }
 
-// Member is the first member of that name, or nil.
+// Member returns the first member with a name, or nil.
 func (n *Node) Member(name string) *Node {
 	if n.Kind != Object {
 		return nil
@@ -221,10 +220,10 @@ func (n *Node) Member(name string) *Node {
 	return n.Kids[at]
 }
 
-// IsLeaf reports a value that is neither an object nor an array.
+// IsLeaf reports whether the value is neither an object nor an array.
 func (n *Node) IsLeaf() bool { return n.Kind != Object && n.Kind != Array }
 
-// Is reports equal values.
+// Is reports whether two values are equal.
 func (n *Node) Is(other *Node) bool { return n.Kind == other.Kind && n.Hash == other.Hash }
 
 // CompareNames orders names by their UTF-16 code units (RFC 8785, section 3.2.3).
@@ -246,9 +245,8 @@ func unitOrder(c byte) int {
 	return int(c) * 32
 }
 
-// Canonical writes JSON in the form of RFC 8785: members in order, no white space, strings
-// and numbers in one spelling. Numbers keep all digits, where the RFC would round them to a
-// double. Of members with one name all are kept.
+// Canonical returns JSON in the form of RFC 8785: sorted members, no white space, normalized strings
+// and numbers. Unlike in the RFC, numbers keep all digits and duplicate members are kept.
 func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	n, err := Parse(raw)
 	if err != nil {
@@ -286,7 +284,8 @@ func appendText(b []byte, text string) []byte {
 	return append(b, jsonraw.Quote(text)...)
 }
 
-// Alike is the share of two texts that they have in common at both ends.
+// Alike returns the similarity of two texts, from 0 to 1: the share of their common prefix and
+// suffix.
 func Alike(a, b string) float64 {
 	longer := max(len(a), len(b))
 	shorter := min(len(a), len(b))

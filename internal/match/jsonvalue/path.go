@@ -17,15 +17,15 @@ const (
 	mostFound = 100_000 // values that one path selects
 )
 
-// A Path is a jq path of the simple kind: .a.b[0].c, .a[].b, ._meta["x/y"], and "." for
+// A Path is a simple jq path: .a.b[0].c, .a[].b, ._meta["x/y"], and "." for
 // the whole value.
 type Path []Step
 
-// A Step goes to a member, to the item at an index, or to each item where All is set.
+// A Step leads to a member, to the item at an index, or to every item if All is set.
 type Step struct {
 	Name  string
 	Index int
-	// Item is set where Index is meant and not Name.
+	// Item is set if the step uses Index and not Name.
 	Item, All bool
 }
 
@@ -65,7 +65,7 @@ func ParsePath(text string) (Path, error) {
 	return path, nil
 }
 
-// parseStep reads one step, which follows a dot or, where it is in brackets, may do without.
+// parseStep parses one step. dot is set after a dot, which steps in brackets do not need.
 func parseStep(text string, dot bool) (step Step, length int, problem string) {
 	switch name := identifier(text); {
 	case strings.HasPrefix(text, "["):
@@ -105,7 +105,7 @@ func parseBrackets(text string) (step Step, length int, problem string) {
 	return Step{Index: index, Item: true}, len(inner) + 2, ""
 }
 
-// identifier is the name without quotes at the beginning of a text, or "".
+// identifier returns the unquoted name at the beginning of a text, or "".
 func identifier(text string) string {
 	for i := range len(text) {
 		c := text[i]
@@ -117,8 +117,8 @@ func identifier(text string) string {
 	return text
 }
 
-// quotedName reads the JSON string at the beginning of a text, and how long it is there; 0
-// where there is none.
+// quotedName returns the JSON string at the beginning of a text and its length in the text, or 0 if
+// there is none.
 func quotedName(text string) (name string, length int) {
 	for i := 1; i < len(text) && text[0] == '"'; i++ {
 		switch text[i] {
@@ -135,7 +135,7 @@ func quotedName(text string) (name string, length int) {
 	return "", 0
 }
 
-// String writes the path as ParsePath and jq read it.
+// String returns the path in the notation of jq.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, step := range p {
@@ -164,8 +164,8 @@ func (s Step) write(b *strings.Builder, first bool) {
 	}
 }
 
-// Select gives the JSON pointers of the values in raw that the path leads to; none where
-// raw is not JSON.
+// Select returns the JSON pointers of the values in raw to which the path leads, or nil if raw is
+// not JSON.
 func (p Path) Select(raw json.RawMessage) (pointers []string) {
 	n, err := Parse(raw)
 	if err != nil {
@@ -199,7 +199,7 @@ func (p Path) Select(raw json.RawMessage) (pointers []string) {
 	return pointers
 }
 
-// Find is the value at a JSON pointer, or nil.
+// Find returns the value at a JSON pointer, or nil.
 func (n *Node) Find(pointer string) *Node {
 	if pointer == "" {
 		return n
@@ -223,12 +223,12 @@ func (n *Node) Find(pointer string) *Node {
 	return n
 }
 
-// Covers reports that each value to which the other path leads is one to which p leads.
+// Covers reports whether p leads to every value to which the other path leads.
 func (p Path) Covers(other Path) bool {
 	return slices.EqualFunc(p, other, func(w, s Step) bool { return w == s || w.All && s.Item })
 }
 
-// Overlaps reports that both paths may lead to one value.
+// Overlaps reports whether both paths may lead to the same value.
 func (p Path) Overlaps(other Path) bool {
 	return slices.EqualFunc(p, other, func(s, o Step) bool { return s == o || s.All && o.Item || s.Item && o.All })
 }
