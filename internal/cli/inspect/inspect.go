@@ -1,4 +1,4 @@
-// Package inspect has the command inspect.
+// Package inspect implements the command mcpc inspect.
 package inspect
 
 import (
@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// options are what `mcpc inspect` was asked.
+// options has the arguments of mcpc inspect.
 type options struct {
 	file    string
 	filter  string
@@ -65,7 +65,7 @@ MCP server over stdio whose tools only read.`,
 		ValidArgsFunction: files,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
-			if err := o.settle(f, cmd, args); err != nil {
+			if err := o.parse(f, cmd, args); err != nil {
 				return err
 			}
 			return run(cmd.Context(), f, o)
@@ -82,7 +82,7 @@ MCP server over stdio whose tools only read.`,
 	return cmd
 }
 
-// files completes the name of a file, before filters.
+// files completes the name of a recording as the first argument.
 func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -90,10 +90,10 @@ func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 	return recorded.Endings, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// settle reads the words, and refuses what does not go together.
-func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+// parse sets the options from the arguments, and returns an error for flags that cannot be combined.
+func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if o.argv == nil && o.filter == "" {
-		if err := mistaken(f, args); err != nil {
+		if err := misplacedServer(f, args); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,8 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 		return err
 	}
 	o.filter = strings.Join(o.words, " ")
-	switch changed := cmd.Flags().Changed; {
+	changed := cmd.Flags().Changed
+	switch {
 	case o.file == recorded.Stdin:
 		return usage.New("inspect takes no recording on stdin",
 			"cat > FILE saves it, and "+wire.Run("inspect FILE")+" shows it; "+wire.Run("log -")+" lists it")
@@ -128,11 +129,11 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 	case f.JSON || f.Wire || f.Jq != "" || f.Output != "":
 		return usage.New("a view has no --json, --wire, --jq and -o", wire.Run("log --jsonl")+" prints the exchanges")
 	}
-	return o.power()
+	return o.parseAllow()
 }
 
-// mistaken returns the error for words that name a server and no recording or filter, nil for other words.
-func mistaken(f *cmdutil.Factory, words []string) error {
+// misplacedServer returns an error if words name a server instead of a recording or a filter.
+func misplacedServer(f *cmdutil.Factory, words []string) error {
 	if argv := meant.ServerCommand(words); argv != nil {
 		return usage.New(
 			"inspect takes a recording and a filter, and a server's command after --",
@@ -143,18 +144,16 @@ func mistaken(f *cmdutil.Factory, words []string) error {
 		return nil
 	}
 	url := shellwords.Quote(words[0])
+	proxy := wire.Run("proxy --to " + url + " --tui")
+	inspect := wire.Run("inspect 'target:\"" + words[0] + "\"'")
 	return usage.New(
 		"inspect takes a recording and a filter, and no URL",
-		wire.Run(
-			"proxy --to "+url+" --tui",
-		)+" shows what other clients send there, "+wire.Run(
-			"inspect 'target:\""+words[0]+"\"'",
-		)+" what is recorded of it",
+		proxy+" shows what other clients send there, "+inspect+" what is recorded of it",
 	)
 }
 
-// power reads --allow.
-func (o *options) power() error {
+// parseAllow sets the powers of the view from --allow.
+func (o *options) parseAllow() error {
 	for _, word := range o.allow {
 		if !slices.Contains(Allowed, word) {
 			return usage.New(
@@ -175,12 +174,13 @@ func (o *options) power() error {
 	return nil
 }
 
-// noTerminal is the error of inspect where there is no terminal to fill; instead says what prints lines.
+// noTerminal returns the error of inspect without a terminal. instead names a command that prints
+// lines.
 func noTerminal(instead wire.Hint) error {
 	return usage.New("inspect fills a terminal, and there is none", instead+"; --web shows it in a browser")
 }
 
-// run opens the view, and shows it until the user leaves it.
+// run opens the view and shows it until the user quits.
 func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	hidden := !o.web && !o.mcp && !(f.OutStyle.Terminal && f.IsTyped())
 	if hidden && o.file == "" {
@@ -204,7 +204,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 			wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",
 		)
 	}
-	if o.argv != nil && o.filter == "" { // the user asks for this server, not for what was before
+	if o.argv != nil && o.filter == "" { // show only the traffic of this server
 		o.filter = liveview.FromNow(f)
 	}
 	if o.mcp {
@@ -225,8 +225,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	return terminalOf(ctx, f, v, o)
 }
 
-// terminalOf shows the view at the terminal while it starts the server of the command, which may take long:
-// what is typed meanwhile belongs to the view. A server that cannot be started ends it.
+// terminalOf shows the view while it starts the server of the command, which may take long. If the
+// server cannot be started, the view ends.
 func terminalOf(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// A shown is an exchange, or a piece of a part of one.
+// A shown is the result of the tool show: an exchange, or a piece of one part.
 type shown struct {
 	Row      *view.Row      `json:"row,omitempty"`
 	Facts    [][2]string    `json:"facts,omitempty"`
@@ -30,7 +30,8 @@ type shown struct {
 	Stderr   []string       `json:"stderr,omitempty"`
 }
 
-// A piece is so many bytes of a text, from a place on; Next is where it goes on.
+// A piece is a part of a text of Bytes bytes. From is its offset, and Next the offset of the next
+// piece, if any.
 type piece struct {
 	Text  string `json:"text"`
 	From  int    `json:"from,omitempty"`
@@ -39,18 +40,18 @@ type piece struct {
 }
 
 const (
-	// briefBody is how much of each body the whole of an exchange has, in bytes, and briefLines how
-	// many of its lines.
-	briefBody  = 3 << 10
+	// briefBody limits the bytes of each body in a summary.
+	briefBody = 3 << 10
+	// briefLines limits the lines in a summary.
 	briefLines = 40
-	// mostFindings is how many findings it has, and how many wrong arguments.
-	mostFindings = 10
+	// maxFindings limits the findings and the wrong arguments in a summary.
+	maxFindings = 10
 )
 
-// pieceOf cuts a text between characters.
-func pieceOf(text string, from, most int) *piece {
+// pieceOf returns at most limit bytes of a text from an offset on. It never cuts a character.
+func pieceOf(text string, from, limit int) *piece {
 	from = jsonraw.RuneStart([]byte(text), min(from, len(text)))
-	to := jsonraw.RuneStart([]byte(text), min(from+most, len(text)))
+	to := jsonraw.RuneStart([]byte(text), min(from+limit, len(text)))
 	p := &piece{Text: text[from:to], From: from, Bytes: len(text)}
 	if to < len(text) {
 		p.Next = to
@@ -58,7 +59,7 @@ func pieceOf(text string, from, most int) *piece {
 	return p
 }
 
-// show shows an exchange.
+// show implements the tool show.
 func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, error) {
 	if err := a.within(ctx, q.Key); err != nil {
 		return "", nil, err
@@ -78,7 +79,7 @@ func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, e
 		out.Response, err = a.body(ctx, q, d.Response)
 	case "frames":
 		raw, failed := jsonraw.Marshal(d.Frames)
-		out.Frames = pieceOf(string(raw), q.From, min(q.Count, mostText/2))
+		out.Frames = pieceOf(string(raw), q.From, min(q.Count, maxText/2))
 		err = failed
 	default:
 		out, err = a.whole(d)
@@ -90,7 +91,7 @@ func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, e
 	return out.text(), raw, err
 }
 
-// within makes sure that a row is one of the filter of the command line.
+// within returns an error unless the row matches the filter of the command line.
 func (a *reading) within(ctx context.Context, key string) error {
 	if a.filter == "" {
 		return nil
@@ -106,14 +107,13 @@ func (a *reading) within(ctx context.Context, key string) error {
 }
 
 var (
-	// errUnsearched is the error for an exchange of which it is not known yet whether it fits the
-	// filter of the command line.
+	// errUnsearched is returned if the search has not reached the exchange yet.
 	errUnsearched = errors.New("the exchange is not searched yet; ask again")
-	// errBeside is the error for a key of no exchange that fits the filter of the command line.
+	// errBeside is returned if the exchange does not match the filter of the command line.
 	errBeside = fmt.Errorf("%w within the filter of the command line", view.ErrGone)
 )
 
-// body is a piece of a body.
+// body returns a piece of a body.
 func (a *reading) body(ctx context.Context, q asked, b *view.Body) (*piece, error) {
 	if b == nil {
 		return &piece{}, nil
@@ -122,10 +122,10 @@ func (a *reading) body(ctx context.Context, q asked, b *view.Body) (*piece, erro
 	if err != nil {
 		return nil, err
 	}
-	return pieceOf(strings.ToValidUTF8(string(raw), "\uFFFD"), q.From, min(q.Count, mostText/2)), nil
+	return pieceOf(strings.ToValidUTF8(string(raw), "\uFFFD"), q.From, min(q.Count, maxText/2)), nil
 }
 
-// whole is what there is to know of an exchange, each part of it short.
+// whole returns the summary of an exchange.
 func (a *reading) whole(d view.Detail) (shown, error) {
 	body := func(b *view.Body) *piece {
 		if b == nil {
@@ -138,8 +138,17 @@ func (a *reading) whole(d view.Detail) (shown, error) {
 		}
 		return p
 	}
-	out := shown{Row: &d.Row, Why: d.Why, Cut: d.Cut, Group: d.Group, Lines: d.Lines[:min(len(d.Lines), briefLines)],
-		Findings: d.Findings[:min(len(d.Findings), mostFindings)], Wrong: d.Wrong[:min(len(d.Wrong), mostFindings)], Before: d.Before, Stderr: d.Stderr[max(0, len(d.Stderr)-10):]}
+	out := shown{
+		Row:      &d.Row,
+		Why:      d.Why,
+		Cut:      d.Cut,
+		Group:    d.Group,
+		Lines:    d.Lines[:min(len(d.Lines), briefLines)],
+		Findings: d.Findings[:min(len(d.Findings), maxFindings)],
+		Wrong:    d.Wrong[:min(len(d.Wrong), maxFindings)],
+		Before:   d.Before,
+		Stderr:   d.Stderr[max(0, len(d.Stderr)-10):],
+	}
 	for _, fact := range d.Facts {
 		if fact[1] != "" {
 			out.Facts = append(out.Facts, fact)
@@ -150,11 +159,12 @@ func (a *reading) whole(d view.Detail) (shown, error) {
 		out = shown{}
 		err = json.Unmarshal(brief(raw), &out)
 	}
-	out.Request, out.Response = body(d.Request), body(d.Response)
+	out.Request = body(d.Request)
+	out.Response = body(d.Response)
 	return out, err
 }
 
-// text is the same for reading.
+// text returns the same as text.
 func (s shown) text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -199,7 +209,7 @@ func (s shown) text() string {
 	return b.String()
 }
 
-// loaded waits until the recordings that were there are read, which an answer should not lack.
+// loaded waits until the recordings that existed at the start are read, or ctx ends.
 func (a *reading) loaded(ctx context.Context) {
 	for s := a.v.Status(); s.Loading && ctx.Err() == nil; s = a.v.Status() {
 		a.v.Wait(ctx, s.Seq)
