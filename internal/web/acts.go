@@ -11,16 +11,16 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// An act is something that the page can ask to be done: the power it needs, how --allow names
-// it, and how it is done with the JSON that was posted.
+// An act is an action that the page can request: the power that it needs, the name of that power in
+// --allow, and the function that carries it out.
 type act struct {
 	may   func(p view.Powers) bool
 	allow string
-	calls bool // it waits for a server
+	calls bool // the action waits for a server
 	do    func(ctx context.Context, a view.Actor, p posted) (any, error)
 }
 
-// posted is the JSON of all acts; each reads its own members.
+// A posted has the members of the JSON of all actions. Each action reads its own members.
 type posted struct {
 	view.Answer
 	view.Call
@@ -38,7 +38,7 @@ type text struct {
 	Text string `json:"text"`
 }
 
-// acts are the addresses below /api/do/.
+// acts maps the addresses below /api/do/ to actions.
 var acts = sync.OnceValue(func() map[string]act {
 	always := func(view.Powers) bool { return true }
 	intercept := func(p view.Powers) bool { return p.Intercept }
@@ -96,7 +96,7 @@ var acts = sync.OnceValue(func() map[string]act {
 	}
 })
 
-// powers are what the page may do.
+// powers returns what the page may do.
 func (s *Server) powers() view.Powers {
 	if s.Actor == nil {
 		return view.Powers{}
@@ -104,8 +104,8 @@ func (s *Server) powers() view.Powers {
 	return s.Actor.Powers()
 }
 
-// act does what the page asks for, where it may. An export is the file itself where the
-// browser has to save it.
+// act carries out an action if it is allowed. An export is written as a file if the browser has to
+// save it.
 func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
 	var p posted
 	if err := s.read(w, r, &p); err != nil {
@@ -118,7 +118,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
 		}
 		return refusal{http.StatusForbidden, why}
 	}
-	// A call may wait for an answer that is an act of its own, so it must not take that one's place.
+	// Calls have their own slots: a call may wait for an answer, which is an action too.
 	if do.calls {
 		select {
 		case s.calls <- struct{}{}:
@@ -132,11 +132,11 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
 		attach(w, file.File)
 		return s.write(w, file.Type, file.Data)
 	}
-	return s.answer(w)(made, unable(err))
+	return s.answer(w)(made, withStatus(err))
 }
 
-// unable gives an error of an Actor, which is for the user, its status.
-func unable(err error) error {
+// withStatus gives an error of an Actor an HTTP status, so that the user sees its text.
+func withStatus(err error) error {
 	var refused refusal
 	var wrong *filter.Error
 	if err == nil || errors.As(err, &refused) || errors.As(err, &wrong) || errors.Is(err, view.ErrGone) {

@@ -10,10 +10,11 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// piece is how much is written before a page has to have read it.
+// piece is the number of bytes written under one write deadline.
 const piece = 256 << 10
 
-// answer writes what a Reader or an Actor returned.
+// answer returns a function that writes the result of a Reader or an Actor as JSON, or returns its
+// error.
 func (s *Server) answer(w http.ResponseWriter) func(v any, err error) error {
 	return func(v any, err error) error {
 		if err != nil {
@@ -31,7 +32,7 @@ func (s *Server) json(w http.ResponseWriter, v any) error {
 	return s.write(w, "application/json", raw)
 }
 
-// write writes a body piece by piece. A page that does not read is dropped.
+// write writes a body. It drops the connection of a page that does not read.
 func (s *Server) write(w http.ResponseWriter, kind string, data []byte) error {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
@@ -46,14 +47,14 @@ func (s *Server) pieces(w http.ResponseWriter, data []byte) {
 		data = data[len(part):]
 		_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
 		if _, err := w.Write(part); err != nil {
-			panic(http.ErrAbortHandler) // the head said more
+			panic(http.ErrAbortHandler) // the body is shorter than its Content-Length
 		}
 	}
 }
 
-// fail writes an error.
+// fail writes an error with its HTTP status.
 func (s *Server) fail(w http.ResponseWriter, err error) {
-	said := struct {
+	body := struct {
 		Error  string `json:"error"`
 		Column int    `json:"column,omitempty"`
 	}{Error: err.Error()}
@@ -65,13 +66,13 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 		status = refused.status
 	case errors.As(err, &wrong):
 		status = http.StatusBadRequest
-		said.Column = wrong.Column()
+		body.Column = wrong.Column()
 	case errors.Is(err, view.ErrSort):
 		status = http.StatusBadRequest
 	case errors.Is(err, view.ErrGone):
 		status = http.StatusNotFound
 	}
-	raw, _ := json.Marshal(said)
+	raw, _ := json.Marshal(body)
 	head := w.Header()
 	head.Del("Content-Disposition")
 	head.Set("Content-Type", "application/json")

@@ -221,16 +221,16 @@ func TestEvents(t *testing.T) {
 	if n := s.door.streams(); n != 2 {
 		t.Errorf("%d streams", n)
 	}
-	for range mostPages - 2 {
+	for range maxPages - 2 {
 		s.stream(t.Context())
 	}
 	if a := s.ask("GET", "/api/events", "", nil); a.status != 429 {
 		t.Errorf("one stream more than are allowed: %d", a.status)
 	}
 	resp.Body.Close()
-	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == mostPages-1 })
+	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == maxPages-1 })
 	second.Body.Close()
-	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == mostPages-2 })
+	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == maxPages-2 })
 }
 
 func TestOpenPageKeepsTheServer(t *testing.T) {
@@ -256,7 +256,7 @@ func TestSixteenPages(t *testing.T) {
 	s := start(t, Options{})
 	var keys []string
 	var streams []*http.Response
-	for range mostPages {
+	for range maxPages {
 		s.enter()
 		keys, streams = append(keys, s.key), append(streams, s.stream(t.Context()))
 	}
@@ -266,7 +266,7 @@ func TestSixteenPages(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	streams[3].Body.Close()
-	eventually(t, "no stream ended", func() bool { return s.door.streams() == mostPages-1 })
+	eventually(t, "no stream ended", func() bool { return s.door.streams() == maxPages-1 })
 	if a := s.ask("POST", "/enter", posted, nil); a.status != 200 { // the token was not used up
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -288,7 +288,7 @@ func TestStuckPageIsDropped(t *testing.T) {
 	before := s.stream(t.Context())
 	lines := bufio.NewScanner(before.Body)
 	lines.Scan()
-	for range mostBodies {
+	for range maxBodies {
 		resp, err := (&http.Client{Transport: &http.Transport{}}).Do(s.request("GET", "/api/body?frame=0", "", nil))
 		if err != nil {
 			t.Fatal(err)
@@ -344,14 +344,14 @@ func TestReadsEndWithTheirRequests(t *testing.T) {
 	s.reader.slow = make(chan struct{})
 	ctx, stop := context.WithCancel(t.Context())
 	client := &http.Client{Transport: &http.Transport{}}
-	for range mostReads + 8 {
+	for range maxReads + 8 {
 		go func() {
 			if resp, err := client.Do(s.request("GET", "/api/rows", "", nil).WithContext(ctx)); err == nil {
 				resp.Body.Close()
 			}
 		}()
 	}
-	eventually(t, "no reads", func() bool { return len(s.reads) == mostReads })
+	eventually(t, "no reads", func() bool { return len(s.reads) == maxReads })
 	stop()
 	eventually(t, "reads go on", func() bool { return len(s.reads) == 0 })
 }

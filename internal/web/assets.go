@@ -10,16 +10,16 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// assets are the files of the page.
+// assets returns the files of the page.
 func assets() fs.FS {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
-		panic(err) // the name is in this file
+		panic(err) // the directory is embedded above
 	}
 	return files
 }
 
-// mediaTypes are those of the page's files.
+// mediaTypes maps the extensions of the page's files to media types.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -29,7 +29,8 @@ var mediaTypes = map[string]string{
 	".txt":  "text/plain; charset=utf-8",
 }
 
-// asset gives a file of the page by the path of its address; nil for any other path.
+// asset returns the media type and the contents of a file of the page, or nil if the path names no
+// file.
 func (s *Server) asset(address string) (kind string, data []byte) {
 	name := strings.TrimPrefix(address, "/")
 	if name == "" {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// bytes gives the bytes of a frame, or the image in them at a path.
+// bytes writes the bytes of a frame, or the image at a path in it.
 func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
 	a := asked{r.URL.Query()}
 	frame, err := a.number("frame", 0)
@@ -30,7 +30,7 @@ func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
 	return s.write(w, "text/plain; charset=utf-8", body)
 }
 
-// attach has the browser save what is written as a file.
+// attach makes the browser save the response as a file.
 func attach(w http.ResponseWriter, name string) {
 	safe := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\/%;`, r) {
@@ -41,7 +41,7 @@ func attach(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Disposition", `attachment; filename="`+safe+`"`)
 }
 
-// imageAt draws the image that stands as base64, or as a data URL, at a JSON pointer.
+// imageAt returns as PNG the image at a JSON pointer, given as base64 or as a data URL.
 func imageAt(body []byte, pointer string) ([]byte, error) {
 	value, _ := jsonraw.At(body, pointer)
 	text, ok := jsonraw.Text(value)

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Code gives the page as one script, which holds no "</script", and one style: for a page in
-// a file, whose modules could not load each other.
+// Code returns the page as one script and one style, for a page in a file, where modules cannot
+// load each other. The script contains no "</script".
 func Code() (script, style string, err error) {
 	files := assets()
 	css, err := fs.ReadFile(files, "page.css")
@@ -21,8 +21,8 @@ func Code() (script, style string, err error) {
 	return script, string(css), err
 }
 
-// Modules are written so that these expressions see each of their imports and exports: they
-// stand at the beginning of a line, but for the ones that a minifier wrote at the end.
+// moduleWords has the expressions that find imports and exports. The modules are written so that each
+// import and export begins a line. A minified module has its exports at the end.
 var moduleWords = sync.OnceValue(func() (w struct{ imports, declared, list, usual, comment *regexp.Regexp }) {
 	w.imports = regexp.MustCompile(`(?m)^import\s*(?:([\w$]+)|\*\s*as\s+([\w$]+)|\{([^}]*)\})\s*from\s*['"]([^'"]+)['"];?`)
 	w.declared = regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\*?|const|let|class)\s+([\w$]+)`)
@@ -32,12 +32,12 @@ var moduleWords = sync.OnceValue(func() (w struct{ imports, declared, list, usua
 	return w
 })
 
-// A joiner makes one script of modules: each is a function that is called once, after those
-// that it imports, and returns what it exports.
+// A joiner joins modules into one script. Each module becomes a function that is called once, after
+// the modules that it imports, and returns its exports.
 type joiner struct {
 	files fs.FS
-	names map[string]string // of the constant that has a module's exports
-	ended map[string]bool
+	names map[string]string // module to the constant with its exports
+	ended map[string]bool   // modules that are written
 	out   strings.Builder
 }
 
@@ -52,11 +52,11 @@ func joined(files fs.FS, first string) (string, error) {
 		!strings.Contains(script, "<!--") {
 		return script, nil
 	}
-	return "", fmt.Errorf("the page's script has what ends a script")
+	return "", fmt.Errorf("the page's script contains the end of a script")
 }
 
-// module writes a module and returns the constant with its exports. The first one may await,
-// so it is no function of its own.
+// module writes a module after its imports, and returns the constant with its exports. The first
+// module is not wrapped in a function, so that it can use await.
 func (j *joiner) module(name string, first bool) (string, error) {
 	if j.names[name] != "" {
 		return j.names[name], nil
@@ -76,7 +76,8 @@ func (j *joiner) module(name string, first bool) (string, error) {
 			return "", err
 		}
 		switch {
-		case m[3] != "" && !j.ended[path.Join(path.Dir(name), m[4])]: // modules that import each other: functions, called later
+		case m[3] != "" && !j.ended[path.Join(path.Dir(name), m[4])]:
+			// The modules import each other, so the imported functions are looked up when called.
 			fmt.Fprintf(&head, "const %s;\n", renamed(m[3], "%[2]s = (...a) => "+from+".%[1]s(...a)"))
 		case m[1] != "":
 			fmt.Fprintf(&head, "const %s = %s.default;\n", m[1], from)
@@ -103,7 +104,8 @@ func (j *joiner) module(name string, first bool) (string, error) {
 	return constant, nil
 }
 
-// exported is a module's text without its exports, and these as the members of an object.
+// exported removes the exports from a module's text. It returns the text and the exports as members
+// of an object.
 func exported(text string) (rest, members string) {
 	words := moduleWords()
 	var all []string
@@ -122,7 +124,7 @@ func exported(text string) (rest, members string) {
 	return text, strings.Join(all, ", ")
 }
 
-// renamed writes each "a as b" of a list, or "a", with a format for a and b.
+// renamed formats each "a as b" or "a" of a list with a format for a and b.
 func renamed(list, format string) string {
 	var all []string
 	for item := range strings.SplitSeq(list, ",") {

@@ -1,7 +1,7 @@
-// Package web serves the page of mcpc inspect to a browser on this machine. It shows what a
-// view.Reader has and does what a view.Actor allows.
+// Package web serves the page of mcpc inspect to a browser on this machine. The page shows the
+// documents of a view.Reader and carries out actions through a view.Actor.
 //
-// A URL with a token that works once lets a page in. The page then has a cookie and a key, and
-// each request for data needs both: another page on this machine can have the browser send the
-// cookie, but does not know the key. Errors are {"error": text} and of a filter have its column.
+// A URL with a one-time token admits a page. The page then gets a cookie and a key, and each request
+// for data needs both: a different page on this machine can make the browser send the cookie, but
+// does not know the key. Errors are {"error": text}; an error in a filter also has its column.
 package web

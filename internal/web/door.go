@@ -12,15 +12,15 @@ import (
 
 const (
 	tokenLife = time.Minute
-	mostPages = 16
+	maxPages  = 16
 )
 
-// A digest stands for a secret, which itself is not kept.
+// A digest is the hash of a secret. The door does not store the secret itself.
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
-// A door lets pages in by a token that works once, and knows them by their keys.
+// A door admits pages by a one-time token, and recognizes them by their keys.
 type door struct {
 	now  func() time.Time
 	rand io.Reader
@@ -31,7 +31,7 @@ type door struct {
 	pages   map[digest]*page
 }
 
-// A page is one that was let in. A browser that copies a tab copies its key, so a page can read
+// A page is an admitted page. A browser that copies a tab copies its key, so a page can read
 // several streams of events.
 type page struct {
 	seen    time.Time
@@ -45,26 +45,27 @@ var (
 	errPages = errors.New("16 pages are open: close one first")
 )
 
-// secret is 256 bits of chance as text.
+// secret returns 256 random bits as text.
 func (d *door) secret() string {
 	var b [32]byte
 	if _, err := io.ReadFull(d.rand, b[:]); err != nil {
-		panic(err) // no page may be let in by a secret that can be guessed
+		panic(err) // a secret that can be guessed must not admit a page
 	}
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// token makes the token that lets one page in.
+// token returns a new token that admits one page. The previous token becomes invalid.
 func (d *door) token() string {
 	token := d.secret()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.current, d.until = digestOf(token), d.now().Add(tokenLife)
+	d.current = digestOf(token)
+	d.until = d.now().Add(tokenLife)
 	return token
 }
 
-// enter gives the key of a page that has the token. Of many pages the one that was quiet for
-// longest gives way, unless all of them are open.
+// enter admits a page by its token, and returns the page's key. If there are too many pages, it
+// removes the one that was quiet for longest. It fails if all of them read events.
 func (d *door) enter(token string) (key string, err error) {
 	given := digestOf(token)
 	d.mu.Lock()
@@ -72,7 +73,7 @@ func (d *door) enter(token string) (key string, err error) {
 	if same := subtle.ConstantTimeCompare(given[:], d.current[:]) == 1; !same || d.now().After(d.until) {
 		return "", errToken
 	}
-	if len(d.pages) >= mostPages {
+	if len(d.pages) >= maxPages {
 		oldest := digest{}
 		found := false
 		for k, p := range d.pages {
@@ -92,8 +93,8 @@ func (d *door) enter(token string) (key string, err error) {
 	return key, nil
 }
 
-// know reports whether a key is that of a page. The map is of digests, so how long a look takes
-// tells nothing about a key.
+// know reports whether a page has the key. The map has digests as keys, so the time of a lookup
+// reveals nothing about a key.
 func (d *door) know(key string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,9 +106,9 @@ func (d *door) know(key string) bool {
 	return true
 }
 
-// open notes a stream of events of a page; done is called when it ends.
+// open counts a stream of events of a page. The caller calls done at its end.
 func (d *door) open(key string) (done func(), err error) {
-	if d.streams() >= mostPages {
+	if d.streams() >= maxPages {
 		return nil, errPages
 	}
 	d.mu.Lock()
@@ -125,7 +126,7 @@ func (d *door) open(key string) (done func(), err error) {
 	}, nil
 }
 
-// streams counts what pages read of events.
+// streams returns the number of open streams of events.
 func (d *door) streams() (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/pause"
 )
 
-// events sends the status whenever something changed, with a Gap between two, and a
-// comment when nothing did.
+// events streams the status after each change, and a comment after a quiet interval. It waits
+// Status.Gap between two events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) error {
 	ctx := r.Context()
 	done, err := s.door.open(key)

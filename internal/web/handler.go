@@ -14,13 +14,14 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// policy lets the page load its own files and nothing else.
+// policy allows the page to load its own files and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (
-	mostPosted = 8 << 20
-	postTime   = 30 * time.Second
+	// maxPosted limits the bytes of a request body.
+	maxPosted = 8 << 20
+	postTime  = 30 * time.Second
 )
 
 // A refusal is an error with an HTTP status.
@@ -31,16 +32,22 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.text }
 
-// ServeHTTP answers a request of the page, and refuses those of anything else.
+// ServeHTTP handles a request of the page. It refuses requests of other origins.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
-	for name, value := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"} {
+	for name, value := range map[string]string{
+		"Content-Security-Policy":      policy,
+		"X-Content-Type-Options":       "nosniff",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Opener-Policy":   "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Cache-Control":                "no-store",
+	} {
 		head.Set(name, value)
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
-	if r.Body != http.NoBody { // net/http reads what is left of it before it answers
+	if r.Body != http.NoBody { // net/http reads the rest of the body before it responds
 		_ = control.SetReadDeadline(s.Now().Add(postTime))
 	}
 	if err := s.foreign(r); err != nil {
@@ -52,7 +59,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// foreign says why a request cannot be of the page.
+// foreign returns an error if a request cannot be from the page.
 func (s *Server) foreign(r *http.Request) error {
 	site := r.Header.Values("Sec-Fetch-Site")
 	switch {
@@ -74,8 +81,8 @@ func (s *Server) foreign(r *http.Request) error {
 	return nil
 }
 
-// route answers a request: the page's files and its entrance are open, all else needs cookie
-// and key.
+// route handles a request. The page's files and its entrance are open; everything else needs the
+// cookie and a key.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path == "/enter" && r.Method == http.MethodPost {
 		return s.enter(w, r)
@@ -101,7 +108,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		return s.limited(s.bodies, w, r, s.bytes)
 	case r.Method == http.MethodGet && reads[name] != nil:
 		slots := s.reads
-		if name == "row" || name == "diff" { // which hold the bodies of an exchange
+		if name == "row" || name == "diff" { // these hold the bodies of an exchange
 			slots = s.bodies
 		}
 		return s.limited(slots, w, r, func(w http.ResponseWriter, r *http.Request) error {
@@ -113,8 +120,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	return refusal{http.StatusNotFound, "there is no such address"}
 }
 
-// admitted reports whether a request has the cookie. The browser may send others of this name,
-// of another path for instance.
+// admitted reports whether a request has the cookie. The browser may also send cookies with the
+// same name, for example of a different path.
 func (s *Server) admitted(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(s.cookie.Name) {
 		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie.Value)) == 1 {
@@ -124,7 +131,7 @@ func (s *Server) admitted(r *http.Request) bool {
 	return false
 }
 
-// limited answers a request when fewer than the most of its kind are under way.
+// limited waits for a free slot and handles a request.
 func (s *Server) limited(
 	slots chan struct{},
 	w http.ResponseWriter,
@@ -140,7 +147,7 @@ func (s *Server) limited(
 	}
 }
 
-// enter lets a page in that has the token.
+// enter admits a page that has the token.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		Token string `json:"token"`
@@ -164,10 +171,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 	}{key, s.powers(), s.Reader.Status().Title})
 }
 
-// read reads the JSON that was posted.
+// read decodes the JSON body of a request.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, into any) error {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostPosted))
-	if err == nil { // from here on the handler may take its time: a deadline would end the request
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPosted))
+	if err == nil { // the body is read, so the handler may take long: a deadline would end the request
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {

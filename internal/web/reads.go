@@ -11,13 +11,13 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// mostRows is how many rows a page gets at a time.
-const mostRows = 200
+// maxRows limits the rows that a page gets at a time.
+const maxRows = 200
 
-// asked are the parameters of a request.
+// An asked has the parameters of a request.
 type asked struct{ url.Values }
 
-// number reads a parameter that is a whole number.
+// number parses a parameter as a whole number.
 func (a asked) number(name string, usual int) (int, error) {
 	if a.Get(name) == "" {
 		return usual, nil
@@ -29,7 +29,8 @@ func (a asked) number(name string, usual int) (int, error) {
 	return n, nil
 }
 
-// time reads a parameter as in "2026-01-02T15:04:05.123Z"; the zero time without one.
+// time parses a parameter such as "2026-01-02T15:04:05.123Z". It returns the zero time if it is
+// missing.
 func (a asked) time(name string) (t time.Time, err error) {
 	if text := a.Get(name); text != "" {
 		t, err = time.Parse(time.RFC3339, text)
@@ -40,7 +41,8 @@ func (a asked) time(name string) (t time.Time, err error) {
 	return t, err
 }
 
-// query reads which rows are asked for. Keys stand in one parameter with commas, or in several.
+// query parses the parameters that select rows. Keys are given in one parameter with commas, or in
+// several.
 func (a asked) query() view.Query {
 	q := view.Query{Filter: a.Get("filter"), Sort: a.Get("sort"), Talk: a.Get("talk")}
 	for _, keys := range a.Values["only"] {
@@ -53,18 +55,18 @@ func (a asked) query() view.Query {
 	return q
 }
 
-// part reads which rows are asked for, and which part of them.
+// part parses the parameters that select a part of the rows.
 func (a asked) part() (q view.Query, err error) {
 	q = a.query()
 	q.From, err = a.number("from", 0)
 	if err == nil {
-		q.Count, err = a.number("count", mostRows)
+		q.Count, err = a.number("count", maxRows)
 	}
-	q.Count = max(0, min(q.Count, mostRows))
+	q.Count = max(0, min(q.Count, maxRows))
 	return q, err
 }
 
-// reads are the addresses below /api/ that give a document.
+// reads maps the addresses below /api/ to functions that return a document.
 var reads = map[string]func(ctx context.Context, s *Server, a asked) (any, error){
 	"status": func(_ context.Context, s *Server, _ asked) (any, error) { return s.Reader.Status(), nil },
 	"rows":   readRows,
@@ -74,7 +76,9 @@ var reads = map[string]func(ctx context.Context, s *Server, a asked) (any, error
 	},
 	"row": func(ctx context.Context, s *Server, a asked) (any, error) {
 		d, err := s.Reader.Detail(ctx, a.Get("key"))
-		d.Lines, d.Frames, d.Facts = filled(d.Lines), filled(d.Frames), filled(d.Facts)
+		d.Lines = filled(d.Lines)
+		d.Frames = filled(d.Frames)
+		d.Facts = filled(d.Facts)
 		return d, err
 	},
 	"tools": func(ctx context.Context, s *Server, a asked) (any, error) {
@@ -151,10 +155,10 @@ func readDiff(ctx context.Context, s *Server, a asked) (any, error) {
 	}{filled(request), filled(response)}, err
 }
 
-// okay is the answer where there is nothing to tell.
+// okay is the response to an action without a result.
 var okay = map[string]bool{"ok": true}
 
-// filled is a list that is [] in JSON where it is empty.
+// filled returns an empty list for nil, so that its JSON is [].
 func filled[T any](all []T) []T {
 	if all == nil {
 		return []T{}

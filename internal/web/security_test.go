@@ -157,7 +157,7 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 	if a := s.ask("GET", "/", "", map[string]string{"Sec-Fetch-Site": "cross-site"}); a.status != 403 {
 		t.Errorf("/ of another site: %d", a.status)
 	}
-	if a := s.ask("POST", "/api/do/copy", `{"filter":"`+strings.Repeat("a", mostPosted)+`"}`, nil); a.status != 413 {
+	if a := s.ask("POST", "/api/do/copy", `{"filter":"`+strings.Repeat("a", maxPosted)+`"}`, nil); a.status != 413 {
 		t.Errorf("a long body: %d", a.status)
 	}
 	for _, body := range []string{"", "{", "{} {}", `"x"`} {

@@ -19,57 +19,59 @@ import (
 	"mcpc/internal/pause"
 )
 
-// Options say what a Server shows and how it waits. Zero times are the usual ones.
+// Options configures a Server. Zero durations mean the defaults.
 type Options struct {
 	Reader view.Reader
-	// Actor does what the page asks for; nil lets it read only.
+	// Actor carries out the actions of the page. If it is nil, the page only reads.
 	Actor view.Actor
-	// Listener is bound to an address of this machine only.
+	// Listener must be bound to a loopback address.
 	Listener net.Listener
 	Now      func() time.Time
-	Rand     io.Reader // nil is that of crypto/rand
-	// Idle is how long a Server stays without a page: 30 minutes.
+	Rand     io.Reader // nil means crypto/rand
+	// Idle is how long a Server runs without an open page; the default is 30 minutes.
 	Idle time.Duration
-	// Stuck is how long a write may wait for a page that does not read: 10 seconds.
+	// Stuck is how long a write waits for a page that does not read; the default is 10 seconds.
 	Stuck time.Duration
-	// Beat is the time between signs of life on a quiet stream of events: 15 seconds.
+	// Beat is the time between comments on a quiet stream of events; the default is 15 seconds.
 	Beat time.Duration
-	// Assets are the files of the page; nil are those of the program.
+	// Assets are the files of the page. If it is nil, the embedded files are used.
 	Assets fs.FS
 }
 
-// ErrIdle is the end of a Server that had no page for a long time.
+// ErrIdle is returned by Serve if no page was open for a long time.
 var ErrIdle = errors.New("no page was open")
 
 const (
-	mostConnections = 128
-	mostReads       = 32 // at a time
-	mostCalls       = 32
-	mostBodies      = 2 // requests that hold whole bodies or images
-	mostHeaders     = 64 << 10
-	closeTime       = time.Second // for requests under way, whose context has ended
+	maxConnections = 128
+	maxReads       = 32 // concurrent reads
+	maxCalls       = 32 // concurrent calls
+	maxBodies      = 2  // concurrent requests that hold whole bodies or images
+	maxHeaders     = 64 << 10
+	closeTime      = time.Second // how long Serve waits for running requests at the end
 )
 
 // A Server serves the page.
 type Server struct {
 	Options
-	hosts  []string // the Host fields that are its own
+	hosts  []string // the accepted Host fields
 	cookie http.Cookie
 	door   *door
 
 	reads, calls, bodies chan struct{}
 
 	mu   sync.Mutex
-	last time.Time // when there was a page
+	last time.Time // when a page was last active
 }
 
-// New makes a Server. It refuses a listener that other machines can reach.
+// New returns a Server. It refuses a listener that other machines can reach.
 func New(o Options) (*Server, error) {
 	addr, ok := o.Listener.Addr().(*net.TCPAddr)
 	if !ok || !addr.IP.IsLoopback() {
 		return nil, fmt.Errorf("the page is for this machine only, and %s is not a loopback address", o.Listener.Addr())
 	}
-	o.Idle, o.Stuck, o.Beat = or(o.Idle, 30*time.Minute), or(o.Stuck, 10*time.Second), or(o.Beat, 15*time.Second)
+	o.Idle = or(o.Idle, 30*time.Minute)
+	o.Stuck = or(o.Stuck, 10*time.Second)
+	o.Beat = or(o.Beat, 15*time.Second)
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
@@ -78,9 +80,9 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o,
-		reads:   make(chan struct{}, mostReads),
-		calls:   make(chan struct{}, mostCalls),
-		bodies:  make(chan struct{}, mostBodies),
+		reads:   make(chan struct{}, maxReads),
+		calls:   make(chan struct{}, maxCalls),
+		bodies:  make(chan struct{}, maxBodies),
 		last:    o.Now(),
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
@@ -104,13 +106,13 @@ func or(d, usual time.Duration) time.Duration {
 	return d
 }
 
-// URL makes a URL that lets one page in, within a minute. The one before it ends.
+// URL returns a URL that admits one page within a minute. The previous URL becomes invalid.
 func (s *Server) URL() string {
 	return "http://" + s.Listener.Addr().String() + "/#t=" + s.door.token()
 }
 
-// Serve answers requests until ctx ends, or no page was open for a long time, which is ErrIdle;
-// then it closes the listener and what is open.
+// Serve handles requests until ctx ends. It returns ErrIdle if no page was open for a long time. It
+// closes the listener and all connections.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -118,7 +120,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    mostHeaders,
+		MaxHeaderBytes:    maxHeaders,
 		ErrorLog:          log.New(io.Discard, "", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
@@ -131,7 +133,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		_ = server.Shutdown(limit)
 		_ = server.Close()
 	}()
-	err := server.Serve(netutil.LimitListener(s.Listener, mostConnections))
+	err := server.Serve(netutil.LimitListener(s.Listener, maxConnections))
 	stop(nil)
 	<-ended
 	if errors.Is(context.Cause(ctx), ErrIdle) {
@@ -143,7 +145,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// watch waits until ctx ends, and ends it when no page was open for the idle time.
+// watch waits until ctx ends, and ends it with ErrIdle if no page was open for the idle time.
 func (s *Server) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		quiet := s.quiet()
@@ -155,7 +157,7 @@ func (s *Server) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// quiet is how long no page was open.
+// quiet returns how long no page has been active.
 func (s *Server) quiet() time.Duration {
 	if s.door.streams() > 0 {
 		return 0
@@ -165,7 +167,7 @@ func (s *Server) quiet() time.Duration {
 	return s.Now().Sub(s.last)
 }
 
-// busy notes that there is a page.
+// busy notes that a page is active.
 func (s *Server) busy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
