@@ -343,7 +343,8 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 				return m.fail(err)
 			}
 			d.title = "what differs in B"
-			for _, l := range comparison(m.clock(), &c, [2]side{{title: talkTitle(a), talk: a}, {title: talkTitle(b), talk: b}}, w) {
+			sides := [2]side{{title: talkTitle(a), talk: a}, {title: talkTitle(b), talk: b}}
+			for _, l := range comparison(m.clock(), &c, sides, w) {
 				d.lines = append(d.lines, drawn{Line: l})
 			}
 			return nil

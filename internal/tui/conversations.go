@@ -121,7 +121,8 @@ func (t *talks) draw(clock screenClock, active bool, shown string, words []strin
 	}
 	all := view.Conversation{}
 	for i := range t.all {
-		all.Rows, all.Failed = all.Rows+t.all[i].Rows, all.Failed+t.all[i].Failed
+		all.Rows += t.all[i].Rows
+		all.Failed += t.all[i].Failed
 	}
 	texts := titles(t.all)
 	cols := conversationColumnsOf(t.all, texts, &all, w)

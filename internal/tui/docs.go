@@ -198,7 +198,8 @@ func docText(doc any, w int) (lines []cells.Line) {
 		add(cells.Plain, d.Text)
 	case *view.Secret:
 		if len(d.Servers) > 1 {
-			add(cells.Bad, "This secret was sent to "+counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
+			count := counted(len(d.Servers), "server", "servers")
+			add(cells.Bad, "This secret was sent to "+count+": "+strings.Join(d.Servers, ", "))
 		}
 		add(cells.Plain, strings.Join(d.Places, ", "))
 		add(cells.Faint, "f shows all exchanges with it")

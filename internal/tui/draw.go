@@ -42,7 +42,8 @@ func (m *model) layout() (p place) {
 	}
 	p.head += m.alarmLines()
 	p.body = max(0, m.h-p.head-1)
-	p.main, p.mainTall = m.w, p.body
+	p.main = m.w
+	p.mainTall = p.body
 	if !m.wide() {
 		if m.detail.key != "" && m.focus == paneDetail {
 			p.main = 0
@@ -66,12 +67,23 @@ func (m *model) layout() (p place) {
 		p.detail = p.main * 9 / 20
 		p.main -= p.detail + 1
 	case m.h >= belowFrom:
-		p.detail, p.mainTall = p.main, p.body*2/5
+		p.detail = p.main
+		p.mainTall = p.body * 2 / 5
 		p.detTop = p.mainTall + 1
 	default:
-		p.main, p.detail = 0, p.main
+		p.detail = p.main
+		p.main = 0
 	}
 	return p
+}
+
+// inDetail reports whether a position below the head is in the detail, if the detail is shown below or
+// beside the list.
+func (p *place) inDetail(x, y int) bool {
+	if p.detTop > 0 {
+		return y >= p.detTop
+	}
+	return x > p.left+p.main
 }
 
 // frame draws the whole screen as text.

@@ -316,7 +316,8 @@ func questionForm(q *view.Question) *form {
 		text += "\nasks to open a page of " + host + ", which mcpc does not open:\n" + q.URL
 	} else if len(schema) == 0 && q.Method != "elicitation/create" {
 		text += "\n" + string(q.Params)
-		schema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"object","title":"result","description":"the result to send"}}}`)
+		schema = json.RawMessage(`{"type":"object","properties":{"result":` +
+			`{"type":"object","title":"result","description":"the result to send"}}}`)
 	}
 	f := newForm(schema, nil, "Accept", "Decline", "Cancel")
 	f.Title = q.Server + " asks: " + q.Method

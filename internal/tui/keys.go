@@ -329,7 +329,7 @@ func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	focus := m.focus
 	if p.left > 0 && at.X < p.left {
 		m.focus = paneTalks
-	} else if p.main == 0 || p.detail > 0 && (p.detTop > 0 && at.Y-p.head >= p.detTop || p.detTop == 0 && at.X > p.left+p.main) {
+	} else if p.main == 0 || p.detail > 0 && p.inDetail(at.X, at.Y-p.head) {
 		m.focus = paneDetail
 	} else {
 		m.focus = paneMain

@@ -30,8 +30,8 @@ func (m *model) request() view.Query {
 	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: m.shownTalk(), Only: m.query.only}
 }
 
-// askList reads the visible part of the list. anew is true if the query has changed: a running read
-// is cancelled then.
+// askList reads the visible part of the list. If the query has changed, anew cancels a running
+// read.
 func (m *model) askList(anew bool) tea.Cmd {
 	q := m.request()
 	n := m.view
@@ -52,7 +52,8 @@ func (m *model) askList(anew bool) tea.Cmd {
 func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow) tea.Cmd {
 	wrong, isFilter := errors.AsType[*filter.Error](err)
 	if isFilter {
-		m.query.wrong, m.query.tried = wrong, m.query.good
+		m.query.wrong = wrong
+		m.query.tried = m.query.good
 		return nil
 	}
 	if errors.Is(err, context.Canceled) {
@@ -180,7 +181,8 @@ func (m *model) drawEmpty(w int) (lines []drawn) {
 		hint = "tokens and passwords that cross are listed here by their hash"
 	default:
 		head = "nothing recorded yet"
-		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n  mcpc tap install CLIENT SERVER\n  mcpc proxy --to URL\n  mcpc -s demo list"
+		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n" +
+			"  mcpc tap install CLIENT SERVER\n  mcpc proxy --to URL\n  mcpc -s demo list"
 	}
 	lines = append(lines, drawn{}, drawn{Line: cells.Line{cells.Blank(2), cells.Text(cells.Strong, head)}}, drawn{})
 	for _, line := range cells.Wrap(cells.Faint, hint, min(w-4, 76)) {

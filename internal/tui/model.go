@@ -194,7 +194,9 @@ func (m *model) clock() screenClock {
 
 // say shows a message in the status line for some seconds.
 func (m *model) say(text string) tea.Cmd {
-	m.bar.flash, m.bar.bad, m.bar.until = text, false, m.opt.Now().Add(8*time.Second)
+	m.bar.flash = text
+	m.bar.bad = false
+	m.bar.until = m.opt.Now().Add(8 * time.Second)
 	return nil
 }
 

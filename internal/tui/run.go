@@ -78,7 +78,8 @@ func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: viewTalk, focus: paneMain}
 	m.ask.ctx = ctx
 	m.pal = cells.Palette{Color: !o.NoColor}
-	m.query.tried, m.query.line = o.Filter, newInput(o.Filter)
+	m.query.tried = o.Filter
+	m.query.line = newInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()
 	}

@@ -90,8 +90,8 @@ func (m *model) dropHeld() tea.Cmd {
 	return m.do("dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
 }
 
-// heldToShow returns the selected held message, or else the one that the bar would select. It is
-// for actions that change nothing.
+// heldToShow returns the selected held message, or else the message that the bar would select.
+// Actions that change nothing use it.
 func (m *model) heldToShow() *view.Held {
 	if h := m.selectedHeld(); h != nil || len(m.act.held) == 0 {
 		return h

@@ -173,9 +173,14 @@ func timeLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 }
 
 var phaseText = map[string]string{
-	"connect": "until the connection was open", "tls": "until TLS was agreed", "wait": "from the request to the first byte",
-	"first": "from the first byte to the first event", "events": "events until the response", "person": "the server waited for an answer of the client",
-	"held": "held by the view", "read": "reading the body",
+	"connect": "until the connection was open",
+	"tls":     "until TLS was agreed",
+	"wait":    "from the request to the first byte",
+	"first":   "from the first byte to the first event",
+	"events":  "events until the response",
+	"person":  "the server waited for an answer of the client",
+	"held":    "held by the view",
+	"read":    "reading the body",
 }
 
 func findingLines(doc *view.Detail, w int) (lines []fact) {

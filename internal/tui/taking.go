@@ -25,7 +25,13 @@ func (m *model) copyMenu() tea.Cmd {
 	}
 	if key, _ := m.target(); key != "" {
 		d.choices = append(d.choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return m.clip(key) }))
-		for _, form := range [][3]string{{"m", "mcpc", "as a command of mcpc"}, {"c", "curl", "as a command of curl"}, {"d", "markdown", "for an issue"}, {"j", "json", "the exchange"}, {"r", "request", "the message"}} {
+		for _, form := range [][3]string{
+			{"m", "mcpc", "as a command of mcpc"},
+			{"c", "curl", "as a command of curl"},
+			{"d", "markdown", "for an issue"},
+			{"j", "json", "the exchange"},
+			{"r", "request", "the message"},
+		} {
 			d.choices = append(
 				d.choices,
 				pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }),
@@ -114,7 +120,8 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 			} else if key, row := m.target(); key != "" && row != nil {
 				one := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}
 				name := key + " " + rowTitle(row)
-				d.choices = append(d.choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return m.exportOf(one, name) }))
+				only := func(m *model) tea.Cmd { return m.exportOf(one, name) }
+				d.choices = append(d.choices, pick("o", "only this exchange", name, only))
 			}
 			return nil
 		}

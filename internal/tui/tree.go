@@ -126,9 +126,11 @@ func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
 
 // base64Size returns the number of bytes that a long base64 text encodes, or 0 for other texts.
 func base64Size(text string) int {
-	if len(text) < 400 || strings.ContainsFunc(text, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '/' || r == '=' || r == '-' || r == '_')
-	}) {
+	other := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && !(r >= '0' && r <= '9') && !strings.ContainsRune("+/=-_", r)
+	}
+	if len(text) < 400 || strings.ContainsFunc(text, other) {
 		return 0
 	}
 	return len(strings.TrimRight(text, "=")) * 3 / 4

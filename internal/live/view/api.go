@@ -180,7 +180,7 @@ type Tool struct {
 	P95         float64         `json:"p95,omitempty"`
 	LastError   string          `json:"lastError,omitempty"`
 	LastRow     string          `json:"lastRow,omitempty"`
-	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it; "" where nothing speaks against it
+	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it, if so
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Target      string          `json:"target"`
 	// Command is the shell command that calls the tool: the part before the arguments and the part

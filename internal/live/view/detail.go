@@ -68,7 +68,8 @@ func (m maker) detail(r *rows.Row) (Detail, error) {
 	if d.Row.State != stateDone {
 		d.Why = whyOpen(d.Row)
 	}
-	d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
+	d.Request = bodyIn(frames, x.Request)
+	d.Response = bodyIn(frames, x.Response)
 	if was, sent := editedRequest(x); was.Raw != nil {
 		d.Request = bodyIn(frames, sent)
 		d.Request.Was = bodyIn(frames, was)
@@ -234,7 +235,9 @@ func bodyOf(n int, raw []byte, size, most int) *Body {
 	b := &Body{Frame: n, Bytes: size}
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
 		most = min(most, maxHex)
-		b.Hex, b.Cut, b.Text = true, len(raw) > most, hex.Dump(raw[:min(len(raw), most)])
+		b.Hex = true
+		b.Cut = len(raw) > most
+		b.Text = hex.Dump(raw[:min(len(raw), most)])
 		return b
 	}
 	b.Cut = len(raw) > most
@@ -328,7 +331,8 @@ func (v *Views) compareWithOthers(d *Detail, one asked) error {
 			others = append(others, r.Duration)
 		}
 		if !r.Time.After(one.time) && !r.Time.Before(before) {
-			before, d.Before = r.Time, live.KeyOf(r).String()
+			before = r.Time
+			d.Before = live.KeyOf(r).String()
 		}
 		return true
 	})

@@ -140,12 +140,14 @@ func (l *liner) message(f wire.Frame) {
 	reply := m.Traits().Reply
 	switch {
 	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
-		line.Kind, line.Text = lineRequest, requestText(f)
+		line.Kind = lineRequest
+		line.Text = requestText(f)
 		if was, sent := editedRequest(l.x); was.Raw != nil {
 			line.Text = requestText(was) + ", edited and sent as: " + requestText(sent)
 		}
 	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
-		line.Kind, line.Text = lineResponse, rowResponse(l.r, f)
+		line.Kind = lineResponse
+		line.Text = rowResponse(l.r, f)
 		if l.r.Failed() {
 			line.Level = levelError
 			line.Text += wrongText(l.r)
@@ -156,13 +158,15 @@ func (l *liner) message(f wire.Frame) {
 	case m.Kind == wire.Request && own:
 		l.again(&line, m)
 	case m.Kind == wire.Request:
-		line.Kind, line.Text = lineQuestion, "asks: "+questionText(m.Method, m.Params)
+		line.Kind = lineQuestion
+		line.Text = "asks: " + questionText(m.Method, m.Params)
 		l.asked[m.Traits().ID] = f.Time
 	case reply && own:
 		l.answer(&line, m, f)
 	case reply && m.Traits().More:
 		l.rounds++
-		line.Kind, line.Text = lineRound, responseWords(l.r.Method, f)
+		line.Kind = lineRound
+		line.Text = responseWords(l.r.Method, f)
 		l.asked[""] = f.Time
 	case reply:
 		line.Kind = lineRemark
@@ -234,11 +238,14 @@ func (l *liner) notification(line Line, m *wire.Message) {
 		l.progressed(line, params)
 		return
 	case "notifications/cancelled":
-		line.Kind, line.Text, line.Level = lineCancelled, cancelWords(l.r), levelWarning
+		line.Kind = lineCancelled
+		line.Text = cancelWords(l.r)
+		line.Level = levelWarning
 	case "notifications/message":
 		data, _ := params.Get("data")
 		level := params.Text("level")
-		line.Kind, line.Text = lineLog, cutText(term.LogText(data), maxLong)
+		line.Kind = lineLog
+		line.Text = cutText(term.LogText(data), maxLong)
 		if logger := params.Text("logger"); logger != "" {
 			line.Text = cutText(logger, maxShort) + ": " + line.Text
 		}

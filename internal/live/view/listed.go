@@ -124,13 +124,11 @@ func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
 			continue
 		}
-		own := 1
-		switch {
-		case live.TalkOf(r) != live.TalkOf(call):
-		case r.Time.After(call.Time):
+		own := 3
+		if live.TalkOf(r) != live.TalkOf(call) {
+			own = 1
+		} else if r.Time.After(call.Time) {
 			own = 2
-		default:
-			own = 3
 		}
 		if own < rank || own == 2 && rank == 2 {
 			continue

@@ -77,7 +77,8 @@ func (s *story) add(f wire.Frame, x *wire.Exchange) {
 			s.Last = *f.SSE.ID
 		}
 	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumed.IsZero():
-		open.resumed, open.from = f.Time, f.HTTP.Field(lastEventID)
+		open.resumed = f.Time
+		open.from = f.HTTP.Field(lastEventID)
 	case f.Kind == wire.Held:
 		s.dropped = s.dropped || f.Drops(x.Request.Dir)
 	case s.dropped:

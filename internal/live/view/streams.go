@@ -69,7 +69,8 @@ func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	}
 	x, err := readExchange(r, maxBytes)
 	if large, ok := errors.AsType[*largeError](err); ok {
-		out.Open, out.Text = m.v.waits(r), large.Error()
+		out.Open = m.v.waits(r)
+		out.Text = large.Error()
 		return out, nil
 	} else if err != nil {
 		return out, err

@@ -289,7 +289,8 @@ func (t *toolTable) documents() []Tool {
 		for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 			tool := t.document(s, name, s.tools[name])
 			if g := groups[name]; g != nil {
-				tool.P50, tool.P95 = g.Percentile(50).Seconds(), g.Percentile(95).Seconds()
+				tool.P50 = g.Percentile(50).Seconds()
+				tool.P95 = g.Percentile(95).Seconds()
 			}
 			out = append(out, tool)
 		}
@@ -367,11 +368,9 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 			reason = fmt.Sprintf("the server did not list it for %s", client)
 		}
 	}
-	switch {
-	case reason != "":
-	case f.last == nil:
+	if reason == "" && f.last == nil {
 		reason = "no tools/list was recorded"
-	default:
+	} else if reason == "" {
 		reason = faults(name, out.Schema, times)
 	}
 	if reason == "" && f.called == 0 {
