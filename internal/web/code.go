@@ -52,7 +52,7 @@ func joined(files fs.FS, first string) (string, error) {
 		!strings.Contains(script, "<!--") {
 		return script, nil
 	}
-	return "", fmt.Errorf("the page's script contains the end of a script")
+	return "", fmt.Errorf("the page's script has text that ends a script")
 }
 
 // module writes a module after its imports, and returns the constant with its exports. The first

@@ -15,8 +15,8 @@ import (
 )
 
 // policy allows the page to load its own files and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (
 	// maxPosted limits the bytes of a request body.
@@ -71,7 +71,8 @@ func (s *Server) foreign(r *http.Request) error {
 		}
 	case r.Method != http.MethodPost:
 		return refusal{http.StatusMethodNotAllowed, "only GET and POST are allowed"}
-	case !slices.Equal(r.Header.Values("Origin"), []string{"http://" + r.Host}) || !slices.Equal(site, []string{"same-origin"}):
+	case !slices.Equal(r.Header.Values("Origin"), []string{"http://" + r.Host}) ||
+		!slices.Equal(site, []string{"same-origin"}):
 		return refusal{http.StatusForbidden, "only the page itself may send this"}
 	default:
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {

@@ -79,8 +79,10 @@ type asked struct {
 
 const (
 	filterInput = `"filter":{"type":"string","description":"a filter; without one all exchanges"}`
-	talkInput   = `"conversation":{"type":"string","description":"the id of a conversation, as conversations lists it; one like 1.-42 has all requests of one client that each stand alone"}`
-	partInput   = `"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"how many to leave out before the first"},` +
+	talkInput   = `"conversation":{"type":"string","description":"the id of a conversation, as conversations lists ` +
+		`it; one like 1.-42 has all requests of one client that each stand alone"}`
+	partInput = `"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"how many to ` +
+		`leave out before the first"},` +
 		`"count":{"type":"integer","minimum":1,"maximum":500,"default":50,"description":"how many at most"}`
 )
 
@@ -135,18 +137,25 @@ func (a *reading) tools() []demo.Reading {
 		add(
 			"find",
 			"Find exchanges",
-			"Lists recorded exchanges that fit a filter, the newest first: key, time, client and server, method, name, how it ended, how long it took.",
+			"Lists recorded exchanges that fit a filter, the newest first: key, time, client and server, method, name, "+
+				"how it ended, how long it took.",
 			input(
-				filterInput+","+talkInput+`,"sort":{"type":"string","enum":["-time","time","-took","took","-size","size"],"default":"-time","description":"the order; - is from the greatest"},`+partInput,
+				filterInput+","+talkInput+`,"sort":{"type":"string","enum":["-time","time","-took","took","-size","size"],`+
+					`"default":"-time","description":"the order; - is from the greatest"},`+partInput,
 			),
 			pages(a.find),
 		),
 		add(
 			"show",
 			"Show an exchange",
-			"Shows one exchange by its key: facts, why it failed or took long, request, response, events, findings. The part \"request\", \"response\" or \"frames\" continues long ones: from and count are bytes of it.",
-			`{"type":"object","properties":{"key":{"type":"string","description":"the key, as find has it"},"part":{"type":"string","enum":["all","request","response","frames"],"default":"all","description":"all in brief, or a part whole"},`+
-				`"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"where to begin in the part, in bytes"},"count":{"type":"integer","minimum":1,"maximum":16384,"default":8192,"description":"how many bytes of it"}},"required":["key"],"additionalProperties":false}`,
+			"Shows one exchange by its key: facts, why it failed or took long, request, response, events, findings. The "+
+				"part \"request\", \"response\" or \"frames\" continues long ones: from and count are bytes of it.",
+			`{"type":"object","properties":{"key":{"type":"string","description":"the key, as find has it"},`+
+				`"part":{"type":"string","enum":["all","request","response","frames"],"default":"all","description":"all in `+
+				`brief, or a part whole"},`+
+				`"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"where to begin in the `+
+				`part, in bytes"},"count":{"type":"integer","minimum":1,"maximum":16384,"default":8192,"description":"how `+
+				`many bytes of it"}},"required":["key"],"additionalProperties":false}`,
 			a.show,
 		),
 		add(
@@ -159,7 +168,8 @@ func (a *reading) tools() []demo.Reading {
 		add(
 			"tools",
 			"Why a client does not see a tool",
-			"Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is usable, how often called and failed, and what keeps a client from seeing or calling it.",
+			"Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is "+
+				"usable, how often called and failed, and what keeps a client from seeing or calling it.",
 			input(filterInput+","+talkInput+","+partInput),
 			pages(a.listTools),
 		),
@@ -338,7 +348,8 @@ func (p *page) incomplete(out map[string]any) string {
 // unsearched sets the number of unsearched rows of a page.
 func (a *reading) unsearched(p *page, pending int) *page {
 	if pending > 0 {
-		p.pending, p.rows = pending, max(a.v.Status().Rows, pending)
+		p.pending = pending
+		p.rows = max(a.v.Status().Rows, pending)
 	}
 	return p
 }

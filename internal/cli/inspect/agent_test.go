@@ -114,7 +114,7 @@ func TestAgentGetsPastLongEntries(t *testing.T) {
 		}
 		from += len(p.items)
 		seen += len(p.items)
-		bounded(t, p.end)
+		bounded(t, p.result)
 	}
 	if seen != 3 {
 		t.Errorf("%d entries, want 3", seen)

@@ -167,20 +167,37 @@ func (a *Actor) export(
 	defer c.Close()
 	if forms[i].bundle {
 		err = exportBundle(ctx, g, c, share.BundleOptions{Note: note, Added: added}, forms[i], &out, use)
-	} else if out.Doubts, err = share.Doubts(c); err == nil {
-		rows := c.Rows()
-		if as := forms[i].as; as != "jsonl" && as != "markdown" {
-			rows = share.Crossing(rows)
-		}
-		out.Hidden, err = share.HiddenIn(c)
-		if err == nil {
-			err = use(&out, forms[i], func(w io.Writer) error { return share.As(g, forms[i].as, w, c, rows) })
-		}
+	} else {
+		err = exportAs(g, c, forms[i], &out, use)
 	}
 	if err != nil {
 		return view.Exported{}, asError(g, err)
 	}
 	return out, nil
+}
+
+// exportAs exports in a form other than a bundle.
+func exportAs(
+	g *cmdutil.Factory,
+	c *rows.Capture,
+	f form,
+	out *view.Exported,
+	use func(out *view.Exported, f form, write func(io.Writer) error) error,
+) error {
+	var err error
+	out.Doubts, err = share.Doubts(c)
+	if err != nil {
+		return err
+	}
+	out.Hidden, err = share.HiddenIn(c)
+	if err != nil {
+		return err
+	}
+	rows := c.Rows()
+	if f.as != "jsonl" && f.as != "markdown" {
+		rows = share.Crossing(rows)
+	}
+	return use(out, f, func(w io.Writer) error { return share.As(g, f.as, w, c, rows) })
 }
 
 // exportBundle exports as a bundle, which hides more than other forms.

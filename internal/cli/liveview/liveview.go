@@ -74,30 +74,38 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	v.Actor = NewActor(
-		ActorOptions{
-			Factory:   f,
-			Reader:    v,
-			Marks:     v.store,
-			Powers:    o.Powers,
-			Exec:      o.Exec,
-			Elsewhere: o.Path != "",
-			Changed:   v.store.Raise,
-			Open:      func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) },
-		},
-	)
-	v.Views = view.New(
-		v.store,
-		view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
-			Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: func(text string) (bool, string) {
-				key, ok := live.ParseKey(text)
-				if !ok {
-					return false, ""
-				}
-				return v.store.MarkOf(key)
-			}},
-	)
+	v.Actor = NewActor(ActorOptions{
+		Factory:   f,
+		Reader:    v,
+		Marks:     v.store,
+		Powers:    o.Powers,
+		Exec:      o.Exec,
+		Elsewhere: o.Path != "",
+		Changed:   v.store.Raise,
+		Open:      func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) },
+	})
+	v.Views = view.New(v.store, view.Options{
+		Now:          f.Now,
+		Title:        title,
+		Hint:         o.Hint,
+		File:         file,
+		Findings:     judge.Shown,
+		Words:        judge.Words(),
+		Held:         v.Actor.Held,
+		Questions:    v.Actor.Questions,
+		Intercepting: v.Actor.Intercepting,
+		Marked:       v.markOf,
+	})
 	return v, out
+}
+
+// markOf reports whether the row of a key is marked, and returns its note.
+func (v *View) markOf(text string) (set bool, note string) {
+	key, ok := live.ParseKey(text)
+	if !ok {
+		return false, ""
+	}
+	return v.store.MarkOf(key)
 }
 
 // checkFile opens the file, so that errors are found before the view appears, and reports whether the
