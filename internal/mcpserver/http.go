@@ -20,28 +20,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An endpoint serves over Streamable HTTP.
+// An endpoint serves Streamable HTTP.
 type endpoint struct {
 	*Server
 	ctx context.Context
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// sessions maps ids to sessions; order has the ids, the least recently used one first.
 	sessions map[string]*httpSession
 	order    []string
 }
 
+// An httpSession is a session with the messages for its GET stream.
 type httpSession struct {
 	*Session
 	pushed chan []byte
 }
 
-// Handler serves over Streamable HTTP, at whatever path it is mounted on, until ctx is done. Only requests
-// from this machine are accepted.
+// Handler returns a handler that serves Streamable HTTP, at whatever path it is mounted on, until
+// ctx is done. It accepts only requests from this machine.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	e := &endpoint{Server: s, ctx: ctx, sessions: map[string]*httpSession{}}
 	return http.HandlerFunc(e.serve)
 }
 
+// serve answers one HTTP request.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if reason := loopback.Reject(r.Host, r.Header); reason != "" {
 		http.Error(w, e.Name+": "+reason, http.StatusForbidden)
@@ -72,6 +75,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// post answers a POST with one message or a batch.
 func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if wire.MediaType(r.Header.Get("Content-Type")) != "application/json" {
@@ -106,7 +110,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isStateless reports whether a request is served without a session.
+// isStateless reports whether a message is served without a session.
 func (e *endpoint) isStateless(r *http.Request, m *wire.Message) bool {
 	if !e.Eras.Stateless() || !e.Eras.Sessions() {
 		return !e.Eras.Sessions()
@@ -115,13 +119,14 @@ func (e *endpoint) isStateless(r *http.Request, m *wire.Message) bool {
 		bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))
 }
 
-// refuse answers with an error and a status.
+// refuse responds with a JSON-RPC error and an HTTP status.
 func refuse(w http.ResponseWriter, status int, id, failed json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(ComposeError(id, failed))
 }
 
+// stateless answers a message without a session.
 func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Notification {
 		w.WriteHeader(http.StatusAccepted)
@@ -146,12 +151,13 @@ func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	e.answer(r.Context(), o, e.h.Prepare(c, m))
 }
 
-// wrongHeader says which header field of a request that stands alone is not what its body says.
+// wrongHeader returns what is wrong with the header fields of a stateless request, which must
+// repeat parts of its body. It returns "" if they are correct.
 func wrongHeader(h http.Header, c Caller, m *wire.Message) string {
 	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.Revision}, {"Mcp-Method", m.Method}}
 	for _, f := range want {
 		if got := h.Values(f.field); len(got) != 1 || got[0] != f.value {
-			return f.field + " is not " + sanitize.Line(jsonraw.Excerpt([]byte(f.value), mostShown), sanitize.Signs)
+			return f.field + " is not " + sanitize.Line(jsonraw.Excerpt([]byte(f.value), maxShown), sanitize.Signs)
 		}
 	}
 	name := mcp.NameMember(m.Method)
@@ -159,17 +165,17 @@ func wrongHeader(h http.Header, c Caller, m *wire.Message) string {
 		return ""
 	}
 	got := h.Values("Mcp-Name")
-	if len(got) != 1 || decoded(got[0]) != jsonraw.TextOrRaw(jsonraw.First(m.Params, name)) {
+	if len(got) != 1 || decodeField(got[0]) != jsonraw.TextOrRaw(jsonraw.First(m.Params, name)) {
 		return "Mcp-Name is not params." + name
 	}
 	return ""
 }
 
-// mostShown is how many bytes of a header field an error has.
-const mostShown = 200
+// maxShown limits the bytes of a header field in an error.
+const maxShown = 200
 
-// decoded reads the value of a header field that may be in base 64.
-func decoded(value string) string {
+// decodeField returns the value of a header field, decoded if it is in base64.
+func decodeField(value string) string {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")
 	if !begins || !ends {
@@ -182,6 +188,7 @@ func decoded(value string) string {
 	return string(raw)
 }
 
+// inSession answers a message or a batch in a session. initialize begins a new session.
 func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Request && m.Method == "initialize" {
 		s := e.begin()
@@ -210,7 +217,7 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 			e.answer(ctx, o, e.h.Prepare(c, item))
 			done()
 		case wire.Notification:
-			s.told(item)
+			s.applyCancellation(item)
 			e.h.Notified(c, item)
 		default:
 			s.Answered(item)
@@ -219,9 +226,9 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	o.finish()
 }
 
-// begin makes a session.
+// begin adds a new session. If there are too many sessions, it ends the least recently used one.
 func (e *endpoint) begin() *httpSession {
-	pushed := make(chan []byte, mostPushed)
+	pushed := make(chan []byte, maxPushed)
 	s := &httpSession{pushed: pushed}
 	s.Session = NewSession(e.ctx, e.SessionID(), func(raw []byte) {
 		select {
@@ -243,6 +250,7 @@ func (e *endpoint) begin() *httpSession {
 	return s
 }
 
+// drop ends and removes a session.
 func (e *endpoint) drop(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -253,12 +261,13 @@ func (e *endpoint) drop(id string) {
 	}
 }
 
-// session is the one that a request names; nil where it was refused.
+// session returns the session that a request names. If there is none, it refuses the request and
+// returns nil.
 func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get("Mcp-Session-Id")
 	e.mu.Lock()
 	s := e.sessions[id]
-	if s != nil { // it is the last one that was used
+	if s != nil { // it becomes the most recently used session
 		e.order = append(slices.DeleteFunc(e.order, func(one string) bool { return one == id }), id)
 	}
 	e.mu.Unlock()
@@ -276,7 +285,7 @@ func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession 
 	return nil
 }
 
-// stream is the GET stream of a session.
+// stream sends the pushed messages of a session until the client disconnects or the session ends.
 func (e *endpoint) stream(w http.ResponseWriter, r *http.Request) {
 	s := e.session(w, r)
 	if s == nil {
@@ -296,7 +305,7 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer runs a job and writes what it gives.
+// answer runs a job and writes its response.
 func (e *endpoint) answer(ctx context.Context, o *responder, todo Job) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -11,31 +11,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Hub has the subscriptions that are open, of clients whose requests stand alone. The zero value has none.
+// A Hub holds the open subscriptions of stateless clients. The zero value is empty.
 type Hub struct {
 	mu   sync.Mutex
 	open map[*listener]bool
 }
 
-// A listener is one subscriptions/listen.
+// A listener is one subscriptions/listen request.
 type listener struct {
 	id json.RawMessage
-	// kinds are the notifications that it gets, uris and tasks those of which resource or task.
+	// kinds are the subscribed notifications. uris and tasks are the subscribed resources and
+	// tasks.
 	kinds       map[string]bool
 	uris, tasks map[string]bool
-	// pushed has what is to be sent: a client that does not read must not stop the server that tells.
+	// pushed buffers messages, so that a client that does not read does not block the server.
 	pushed chan []byte
 }
 
-// listKinds are the members of a filter, their notifications and the capabilities that they need.
+// listKinds are the members of a subscription filter for lists, with their notifications and
+// required capabilities.
 var listKinds = []struct{ member, method, capability string }{
 	{"toolsListChanged", "notifications/tools/list_changed", "tools"},
 	{"promptsListChanged", "notifications/prompts/list_changed", "prompts"},
 	{"resourcesListChanged", "notifications/resources/list_changed", "resources"},
 }
 
-// Listen acknowledges a subscription to what the server declares, calls begun, and serves it until ctx is done, which
-// is not answered, or the client has gone.
+// Listen serves one subscription until ctx is done or the client is gone. It acknowledges what the
+// server declares, calls begun once the subscription is open, and returns the final response, or
+// nil if ctx is done.
 func (h *Hub) Listen(
 	ctx context.Context,
 	c Caller,
@@ -45,7 +48,7 @@ func (h *Hub) Listen(
 	begun func(),
 ) []byte {
 	asked := jsonraw.First(m.Params, "notifications")
-	l := &listener{id: m.ID, kinds: map[string]bool{}, pushed: make(chan []byte, mostPushed)}
+	l := &listener{id: m.ID, kinds: map[string]bool{}, pushed: make(chan []byte, maxPushed)}
 	granted := json.RawMessage("{}")
 	for _, k := range listKinds {
 		if string(jsonraw.First(asked, k.member)) == "true" && declares(k.capability, "listChanged") {
@@ -54,11 +57,11 @@ func (h *Hub) Listen(
 		}
 	}
 	if uris := jsonraw.First(asked, "resourceSubscriptions"); uris != nil && declares("resources", "subscribe") {
-		l.uris = words(uris)
+		l.uris = stringSet(uris)
 		granted = jsonraw.With(granted, "resourceSubscriptions", uris)
 	}
 	if ids := jsonraw.First(asked, "taskIds"); ids != nil && declares("extensions", mcp.TasksExtension) {
-		l.tasks = words(ids)
+		l.tasks = stringSet(ids)
 		granted = jsonraw.With(granted, "taskIds", ids)
 	}
 	params := bridge.WithMeta(jsonraw.With(nil, "notifications", granted), bridge.MetaSubscription, m.ID)
@@ -93,7 +96,8 @@ func (h *Hub) Listen(
 		bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
 }
 
-func words(list json.RawMessage) map[string]bool {
+// stringSet returns the strings of a JSON array as a set.
+func stringSet(list json.RawMessage) map[string]bool {
 	all := map[string]bool{}
 	items, _ := jsonraw.ArrayUpTo(list, jsonraw.MaxParts)
 	for _, item := range items {
@@ -102,7 +106,7 @@ func words(list json.RawMessage) map[string]bool {
 	return all
 }
 
-// Publish sends a notification to the subscriptions that asked for it.
+// Publish sends a notification to its subscribers. It drops it for a client that does not read.
 func (h *Hub) Publish(m *wire.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,6 +122,7 @@ func (h *Hub) Publish(m *wire.Message) {
 	}
 }
 
+// wants reports whether the subscription includes the notification.
 func (l *listener) wants(m *wire.Message) bool {
 	switch m.Method {
 	case "notifications/resources/updated":

@@ -27,14 +27,14 @@ func TestASubscriberThatDoesNotRead(t *testing.T) {
 		h.Listen(ctx, Caller{Stateless: true, Over: over}, m, send, func(...string) bool { return true }, func() { close(begun) })
 	}()
 	<-begun
-	for range 2 * mostPushed {
+	for range 2 * maxPushed {
 		h.Publish(&wire.Message{Kind: wire.Notification, Method: "notifications/tools/list_changed"})
 	}
 	close(over)
 	close(reads)
 	<-ended
 	leave()
-	if n < mostPushed || n > mostPushed+1 {
+	if n < maxPushed || n > maxPushed+1 {
 		t.Errorf("%d messages", n)
 	}
 }

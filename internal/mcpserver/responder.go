@@ -9,31 +9,33 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A responder writes the answer to one POST, or a GET stream: a body of JSON where nothing comes before the
-// response, else an event stream.
+// A responder writes the response to one POST, or a GET stream. The response is a JSON body if
+// nothing precedes it, else an event stream.
 type responder struct {
 	w http.ResponseWriter
-	// stateless maps errors to statuses; batch collects the responses of an array.
+	// stateless maps errors to HTTP statuses. batch collects the responses to an array.
 	stateless, batch bool
 
 	mu      sync.Mutex
 	begun   bool
 	done    bool
 	replies []json.RawMessage
-	size    int // of the replies, in bytes
+	// size is the number of bytes in replies.
+	size int
 }
 
-// mostReplies is how many bytes of responses to an array are kept for one body: of more
-// there is a stream, as a small array may ask for a large response many times.
-const mostReplies = 8 << 20
+// maxReplies limits the bytes of responses to an array that are collected for one JSON body. Beyond it,
+// the responses are streamed: a small array may request a large response many times.
+const maxReplies = 8 << 20
 
-// begin sends the head of an event stream.
+// begin writes the head of an event stream.
 func (o *responder) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.head()
 }
 
+// head writes the head of an event stream, once. The caller holds mu.
 func (o *responder) head() {
 	if o.begun {
 		return
@@ -47,9 +49,10 @@ func (o *responder) head() {
 	o.flush()
 }
 
+// flush sends the written bytes to the client.
 func (o *responder) flush() { _ = http.NewResponseController(o.w).Flush() }
 
-// send sends a message before the response.
+// send writes a message that precedes the response.
 func (o *responder) send(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,13 +60,14 @@ func (o *responder) send(raw []byte) {
 	o.event(raw)
 }
 
+// event writes a message as an event. The caller holds mu.
 func (o *responder) event(raw []byte) {
 	data := append([]byte("event: message\ndata: "), jsonraw.OneLine(raw)...)
 	_, _ = o.w.Write(append(data, "\n\n"...))
 	o.flush()
 }
 
-// events sends the replies that were kept.
+// events writes the collected replies as events. The caller holds mu.
 func (o *responder) events() {
 	for _, raw := range o.replies {
 		o.event(raw)
@@ -71,7 +75,7 @@ func (o *responder) events() {
 	o.replies = nil
 }
 
-// reply sends the response.
+// reply writes or collects a response.
 func (o *responder) reply(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,7 +85,7 @@ func (o *responder) reply(raw []byte) {
 	case o.batch:
 		o.replies = append(o.replies, raw)
 		o.size += len(raw)
-		if o.size > mostReplies {
+		if o.size > maxReplies {
 			o.head()
 			o.events()
 		}
@@ -91,6 +95,7 @@ func (o *responder) reply(raw []byte) {
 	o.done = true
 }
 
+// json writes the response as a JSON body. The caller holds mu.
 func (o *responder) json(raw []byte) {
 	o.w.Header().Set("Content-Type", "application/json")
 	if status := o.status(raw); status != http.StatusOK {
@@ -99,7 +104,7 @@ func (o *responder) json(raw []byte) {
 	_, _ = o.w.Write(raw)
 }
 
-// status is that of a response where requests stand alone.
+// status returns the HTTP status of a response.
 func (o *responder) status(raw []byte) int {
 	m := wire.ParseMessage(raw)
 	if !o.stateless || m.Error == nil {
@@ -114,7 +119,7 @@ func (o *responder) status(raw []byte) int {
 	return http.StatusOK
 }
 
-// finish ends the answer to messages that had no request among them, or to an array.
+// finish writes the collected replies, or status 202 if there was no request to answer.
 func (o *responder) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

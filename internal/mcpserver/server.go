@@ -1,4 +1,4 @@
-// Package mcpserver is the server's side of the protocol: Streamable HTTP and stdio, in both eras, with
+// Package mcpserver implements the server side of MCP over Streamable HTTP and stdio, in both eras:
 // sessions, streams, cancellation and subscriptions. A Handler answers the requests.
 package mcpserver
 
@@ -12,42 +12,45 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Handler answers what clients send. Its methods may be called from several goroutines.
+// A Handler answers the messages of clients. Its methods may be called from several goroutines.
 type Handler interface {
-	// Prepare decides how a request is answered. For one client it is called in the order in which the requests
-	// came, before any of them is run.
+	// Prepare selects the response to a request. For one client, it is called in the order in which
+	// the requests arrive, before any of them runs.
 	Prepare(c Caller, m *wire.Message) Job
-	// Notified takes a notification of a client in a session, and its cancellations too, which are carried out already.
+	// Notified receives a notification of a client in a session. A cancellation has already been
+	// carried out.
 	Notified(c Caller, m *wire.Message)
 }
 
-// A Job is how one request is answered.
+// A Job produces the response to one request.
 type Job struct {
-	// Run gives the response, nil where none is to be sent; send sends what comes before it.
+	// Run returns the response, or nil if none must be sent. It passes the messages that precede
+	// the response to send.
 	Run func(ctx context.Context, send func([]byte)) []byte
-	// Waits is set where Run takes time or needs the client.
+	// Waits is set if Run takes time or needs the client.
 	Waits bool
-	// After is what is done when the response was sent; it may be nil.
+	// After runs after the response was sent. It may be nil.
 	After func()
 }
 
-// Replying is a Job whose response is known.
+// Replying returns a Job that sends raw as the response.
 func Replying(raw []byte) Job {
 	return Job{Run: func(context.Context, func([]byte)) []byte { return raw }}
 }
 
-// Options say how a Server serves.
+// Options configure a Server.
 type Options struct {
-	// Name begins what a refused request is told: "mcpc mock".
+	// Name begins the text of refusals: "mcpc mock".
 	Name string
 	Eras bridge.Eras
-	// SessionID makes a new one; it is for HTTP only, as is MostSessions: where there are more sessions, the one that
-	// was used least recently ends.
+	// SessionID returns a new session id. MostSessions is the number of sessions that are kept;
+	// beyond it, the least recently used session ends. Both are for HTTP only.
 	SessionID    func() string
 	MostSessions int
-	// Dropped is called when a message was left out because the client does not read its GET stream.
+	// Dropped is called when a message was dropped because the client does not read its GET stream.
 	Dropped func()
-	// Admit gives the status with which a request is refused unread, and why; 0 admits it. It may be nil.
+	// Admit returns the status and the reason to refuse a request with before its body is read;
+	// status 0 admits the request. It may be nil.
 	Admit func(r *http.Request) (status int, reason string)
 }
 
@@ -57,23 +60,25 @@ type Server struct {
 	h Handler
 }
 
-// New returns a Server whose requests h answers.
+// New returns a Server that answers requests with h.
 func New(h Handler, o Options) *Server { return &Server{Options: o, h: h} }
 
-// A Caller is what is known of the sender of one request.
+// A Caller describes the sender of one request.
 type Caller struct {
 	Stateless    bool
 	Revision     string
 	Capabilities json.RawMessage
-	// Level is that of the log messages it wants: "" is none where requests stand alone, all in a session.
+	// Level is the lowest level of the log messages that the client wants. "" means none for a
+	// stateless client, and all in a session.
 	Level string
-	// Session is the conversation; nil for requests over HTTP that stand alone.
+	// Session is nil for stateless requests over HTTP.
 	Session *Session
-	// Over is closed when no more comes from the client; nil where only the request's context says so.
+	// Over is closed when the client is gone. It is nil if only the request's context reports that.
 	Over <-chan struct{}
 }
 
-// Declares reports a capability of the client; "" is one that every client has.
+// Declares reports whether the client declares a capability or a member of one. It reports true for
+// "", which needs no capability.
 func (c Caller) Declares(names ...string) bool {
 	value := c.Capabilities
 	for _, name := range names {
@@ -85,13 +90,13 @@ func (c Caller) Declares(names ...string) bool {
 	return value != nil
 }
 
-// standsAlone reports a message that says for itself in which revision it is.
+// standsAlone reports whether a message needs no session, because it states its revision itself.
 func standsAlone(m *wire.Message) bool {
 	return m.Method == "server/discover" || m.Method == "subscriptions/listen" ||
 		jsonraw.First(jsonraw.First(m.Params, "_meta"), bridge.MetaVersion) != nil
 }
 
-// callerOf is the sender of a request that stands alone.
+// callerOf returns the sender of a stateless request.
 func callerOf(m *wire.Message) Caller {
 	meta := jsonraw.First(m.Params, "_meta")
 	return Caller{
@@ -102,7 +107,8 @@ func callerOf(m *wire.Message) Caller {
 	}
 }
 
-// refusal is the error for a request that lacks what each has to have; nil accepts it.
+// refusal returns the error for a request that lacks a required member or has an unsupported
+// revision. It returns nil for a valid request.
 func (s *Server) refusal(c Caller, m *wire.Message) json.RawMessage {
 	switch {
 	case !c.Stateless && !s.Eras.Sessions() && m.Method == "initialize":
@@ -121,15 +127,15 @@ func (s *Server) refusal(c Caller, m *wire.Message) json.RawMessage {
 	return nil
 }
 
-// OtherVersion is the error for a revision that is not served.
+// OtherVersion returns the error for a revision that is not served.
 func (s *Server) OtherVersion(asked string) json.RawMessage {
 	supported := jsonraw.ListOf(s.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) })
 	data := jsonraw.With(jsonraw.With(nil, "supported", supported), "requested", jsonraw.Quote(asked))
 	return Failure(-32022, "Unsupported protocol version", data)
 }
 
-// Opens opens the session of the caller with an initialize, and gives the revision; the response is an error where
-// the caller has none.
+// Opens handles initialize: it opens the caller's session and returns the negotiated revision. If
+// the caller has no session, it returns the error response.
 func (s *Server) Opens(c Caller, m *wire.Message) (revision string, refused []byte) {
 	asked := jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion"))
 	if c.Session == nil {
@@ -140,7 +146,7 @@ func (s *Server) Opens(c Caller, m *wire.Message) (revision string, refused []by
 	return revision, nil
 }
 
-// ComposeError gives the response with an error whose bytes are kept.
+// ComposeError returns an error response with the bytes of an error object.
 func ComposeError(id, failed json.RawMessage) []byte {
 	var b jsonraw.Builder
 	b.Text("jsonrpc", "2.0")
@@ -149,7 +155,7 @@ func ComposeError(id, failed json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Failure is an error object; data may be nil.
+// Failure returns an error object. data may be nil.
 func Failure(code int64, message string, data json.RawMessage) json.RawMessage {
 	var b jsonraw.Builder
 	b.Number("code", code)

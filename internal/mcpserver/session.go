@@ -12,28 +12,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostPushed is how many messages wait for a client that does not read its stream.
-const mostPushed = 1024
+// maxPushed limits the messages that wait for a client that does not read its stream.
+const maxPushed = 1024
 
-// A Session is a conversation: one that initialize opened, or a pipe.
+// A Session is a conversation with one client: begun by initialize over HTTP, or a pipe.
 type Session struct {
 	id, revision string
-	// Push sends a message that belongs to no request; it does not block.
+	// Push sends a message that belongs to no request. It does not block.
 	Push func(raw []byte)
-	// over is done when the session has ended.
+	// over ends with the session; End ends both.
 	over context.Context
 	End  context.CancelFunc
 
-	mu           sync.Mutex
-	capabilities json.RawMessage // the client's
+	mu sync.Mutex
+	// capabilities and level are the client's. mu guards all fields below it.
+	capabilities json.RawMessage
 	level        string
 	subscribed   map[string]bool
 	asked        int
-	waiting      map[string]chan *wire.Message // for the answers to requests, by id
-	running      map[string]context.CancelFunc // requests that can be cancelled, by id
+	// waiting maps the ids of requests to the client to the channels for their answers.
+	waiting map[string]chan *wire.Message
+	// running maps the ids of the client's requests to the functions that cancel them.
+	running map[string]context.CancelFunc
 }
 
-// NewSession returns a session that ends with ctx, or when End is called.
+// NewSession returns a session that ends with ctx or when End is called.
 func NewSession(ctx context.Context, id string, push func([]byte)) *Session {
 	s := &Session{
 		id:         id,
@@ -46,14 +49,15 @@ func NewSession(ctx context.Context, id string, push func([]byte)) *Session {
 	return s
 }
 
-// Opened takes in what the client said in initialize.
+// Opened stores the revision and the client's capabilities from initialize.
 func (s *Session) Opened(revision string, params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision, s.capabilities = revision, jsonraw.First(params, "capabilities")
 }
 
-// Ask prepares a request to the client: its message, and a channel for the answer.
+// Ask returns a new request to the client and the channel that receives its answer. The caller
+// sends the request.
 func (s *Session) Ask(method string, params json.RawMessage) ([]byte, chan *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,21 +68,22 @@ func (s *Session) Ask(method string, params json.RawMessage) ([]byte, chan *wire
 	return wire.ComposeRequest(json.RawMessage(id), method, params), answer
 }
 
-// Forget takes back a request to the client: an answer is not waited for any more.
+// Forget stops waiting for the answer to a request.
 func (s *Session) Forget(id json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.waiting, string(id))
 }
 
-// Unanswered is how many requests wait for the client.
+// Unanswered returns the number of requests that wait for the client.
 func (s *Session) Unanswered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.waiting)
 }
 
-// Answered takes an answer of the client to what waits for it.
+// Answered passes an answer of the client to the channel that waits for it. It ignores other
+// answers.
 func (s *Session) Answered(m *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +93,8 @@ func (s *Session) Answered(m *wire.Message) {
 	}
 }
 
-// begin makes a context for a request, which notifications/cancelled ends.
+// begin returns a context for a request that notifications/cancelled cancels, and a function that
+// ends it.
 func (s *Session) begin(ctx context.Context, id json.RawMessage) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -102,8 +108,9 @@ func (s *Session) begin(ctx context.Context, id json.RawMessage) (context.Contex
 	}
 }
 
-// told takes in a notification of the client.
-func (s *Session) told(m *wire.Message) {
+// applyCancellation cancels the request that notifications/cancelled names. It ignores other
+// notifications.
+func (s *Session) applyCancellation(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
@@ -115,25 +122,25 @@ func (s *Session) told(m *wire.Message) {
 	}
 }
 
-// Subscribe notes a subscription to a resource, or its end.
+// Subscribe adds a subscription to a resource, or removes it if on is false.
 func (s *Session) Subscribe(uri string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if on && len(s.subscribed) < mostPushed {
+	if on && len(s.subscribed) < maxPushed {
 		s.subscribed[uri] = true
 	} else {
 		delete(s.subscribed, uri)
 	}
 }
 
-// Subscribes reports that the client subscribed to the resource.
+// Subscribes reports whether the client subscribed to the resource.
 func (s *Session) Subscribes(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.subscribed[uri]
 }
 
-// Wants reports whether a notification that belongs to no request is for this client.
+// Wants reports whether the client wants a notification that belongs to no request.
 func (s *Session) Wants(m *wire.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +153,7 @@ func (s *Session) Wants(m *wire.Message) bool {
 	return true
 }
 
-// covers reports that a resource or the one that it is part of was subscribed to.
+// covers reports whether the subscriptions contain a resource or a resource that it is part of.
 func covers(subscribed map[string]bool, uri string) bool {
 	for one := range subscribed {
 		if uri == one || strings.HasPrefix(uri, strings.TrimRight(one, "/")+"/") {
@@ -156,19 +163,19 @@ func covers(subscribed map[string]bool, uri string) bool {
 	return false
 }
 
-// Caller is the sender of a request in the session.
+// Caller returns the sender of the session's requests.
 func (s *Session) Caller() Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Caller{Revision: s.revision, Capabilities: s.capabilities, Level: s.level, Session: s, Over: s.over.Done()}
 }
 
-// SetLevel notes from which level on the client wants log messages.
+// SetLevel sets the lowest level of the log messages that the client wants.
 func (s *Session) SetLevel(level string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.level = level
 }
 
-// OnEnd calls f, in a goroutine of its own, when the session has ended.
+// OnEnd calls f in its own goroutine when the session has ended.
 func (s *Session) OnEnd(f func()) { context.AfterFunc(s.over, f) }

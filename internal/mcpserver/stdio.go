@@ -13,17 +13,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// MaxMessage is how many bytes a message of a client may have.
+// MaxMessage limits the bytes of a client's message.
 const MaxMessage = 64 << 20
 
-// Stdio serves one client over a pipe, one message per line, until in ends or ctx is done. The error is that
-// of reading.
+// Stdio serves one client over a pipe, one message per line, until in ends or ctx is done. It
+// returns the error of reading.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	var writing sync.Mutex
 	write := func(raw []byte) {
 		writing.Lock()
 		defer writing.Unlock()
-		_, _ = out.Write(append(jsonraw.OneLine(raw), '\n')) // a client that has gone ends in as well
+		_, _ = out.Write(append(jsonraw.OneLine(raw), '\n')) // a client that exits closes in as well
 	}
 	pipe := &pipe{Server: s, s: NewSession(ctx, "", write), write: write}
 	defer pipe.running.Wait()
@@ -32,12 +32,10 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	for {
 		line, err := readLine(lines)
 		line = bytes.TrimSpace(line)
-		switch {
-		case len(line) == 0:
-		case jsonraw.Valid(line) != nil:
+		if jsonraw.Valid(line) == nil {
+			pipe.handle(ctx, wire.ParseMessage(line))
+		} else if len(line) > 0 {
 			write(wire.ComposeError(nil, -32700, "Parse error"))
-		default:
-			pipe.take(ctx, wire.ParseMessage(line))
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
 			return nil
@@ -70,16 +68,17 @@ type pipe struct {
 	running sync.WaitGroup
 }
 
-func (q *pipe) take(ctx context.Context, m *wire.Message) {
+// handle answers one message, or each message of a batch.
+func (q *pipe) handle(ctx context.Context, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
-			q.take(ctx, item)
+			q.handle(ctx, item)
 		}
 	case wire.Request:
 		q.request(ctx, m)
 	case wire.Notification:
-		q.s.told(m)
+		q.s.applyCancellation(m)
 		if q.Eras.Sessions() {
 			q.h.Notified(q.s.Caller(), m)
 		}
@@ -90,6 +89,7 @@ func (q *pipe) take(ctx context.Context, m *wire.Message) {
 	}
 }
 
+// request answers one request, in its own goroutine if the job waits.
 func (q *pipe) request(ctx context.Context, m *wire.Message) {
 	c := q.s.Caller()
 	if q.Eras.Stateless() && standsAlone(m) {

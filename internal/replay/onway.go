@@ -12,23 +12,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Question is what a server requested while it worked on a request: by a request of its own,
-// or as an input request of a result.
+// A Question is a request of the server during a client's request: a message of its own, or an
+// input request in a result.
 type Question struct {
-	// Key names it among those of one result; "" for a request of its own.
+	// Key identifies an input request within its result; "" for a message of its own.
 	Key, Method string
 	Params      json.RawMessage
-	// Answer is the result that the client gave; nil where it gave none.
+	// Answer is the client's result, nil if there is none.
 	Answer json.RawMessage
-	// guessed is set if it may belong to another request, or to none.
+	// guessed is set if the question is only assumed to belong to the request.
 	guessed bool
 }
 
-// Questions are those of an exchange, in order, each once.
+// Questions returns the questions of an exchange in order, each once.
 func Questions(x *wire.Exchange) []Question { return questions(x, false) }
 
-// questions returns the Questions of an exchange; with apart also those that came over HTTP on another stream while the
-// request waited.
+// questions returns the questions of an exchange. If apart is set, it includes requests of the
+// server that arrived over HTTP on a different stream meanwhile.
 func questions(x *wire.Exchange, apart bool) (all []Question) {
 	if x == nil {
 		return nil
@@ -70,10 +70,10 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 	return all
 }
 
-// requests compares what the server requested on the way, but for the roots, which it may ask
-// for at any time and once for all requests. On a pipe nothing says to which request a request of the server
-// belongs, and over HTTP the stream does: if one side is on a pipe and the other one is not, one that may belong to
-// another request is compared, and is no difference if the other side has none.
+// requests compares the requests of the server, except roots/list, which a server may send at any
+// time and once for all requests. On a pipe, no message says which request a server request belongs
+// to; over HTTP, the stream does. If only one side is on a pipe, a question that may belong to a
+// different request makes no difference if the other side lacks it.
 func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 	anytime := func(q Question) bool { return q.Method == "roots/list" }
 	mixed := isOnPipe(was.Exchange) != isOnPipe(is.Exchange)
@@ -98,18 +98,18 @@ func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 	}
 }
 
-// isOnPipe reports an exchange over stdio.
+// isOnPipe reports whether an exchange was made over stdio.
 func isOnPipe(x *wire.Exchange) bool { return x != nil && x.Request.Stream == 0 }
 
+// unequal adds a difference.
 func (r *Report) unequal(path string, was, is json.RawMessage, how match.How) {
 	r.Differences = append(r.Differences, match.Difference{Path: path, Was: was, Is: is, How: how})
 }
 
-// aboutRequest are the notifications that a server sends because of a request; all others may
-// come at any time.
+// aboutRequest are the notifications that belong to a request. All others may arrive at any time.
 var aboutRequest = []string{"notifications/progress", "notifications/message"}
 
-// notifications compares those of an exchange.
+// notifications compares the notifications of two exchanges.
 func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
 	logs := how == InOrder || logsCount(was, is)
 	a := notified(was, logs)
@@ -123,24 +123,23 @@ func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
 	}
 }
 
-// elsewhere reports a message that came over HTTP and not on the stream of its request: such
-// a one may come at any time.
+// elsewhere reports whether a message arrived over HTTP on a different stream than its request's.
+// Such a message may arrive at any time.
 func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.Guessed(f) }
 
-// SameNotifications reports whether those of two exchanges are the same by their kinds.
+// SameNotifications reports whether two exchanges have the same kinds of notifications.
 func SameNotifications(was, is *wire.Exchange) bool {
 	logs := logsCount(was, is)
 	return slices.Equal(kinds(notified(was, logs)), kinds(notified(is, logs)))
 }
 
-// logsCount reports whether log messages are compared: on a pipe they name no request, and may
+// logsCount reports whether log messages are compared. On a pipe, they name no request and may
 // belong to any.
 func logsCount(was, is *wire.Exchange) bool {
 	return was != nil && is != nil && was.Request.Stream != 0 && is.Request.Stream != 0
 }
 
-// notified are the notifications that belong to an exchange, each as a text, with or without its
-// log messages.
+// notified returns the notifications of an exchange as texts, with log messages if logs is set.
 func notified(x *wire.Exchange, logs bool) (all []string) {
 	if x == nil {
 		return nil
@@ -164,8 +163,8 @@ func notified(x *wire.Exchange, logs bool) (all []string) {
 	return all
 }
 
-// kinds reduces notifications to which there were, with the first and the last progress, and
-// whether it ever went back.
+// kinds reduces notifications to their set, the first and the last progress, and whether the
+// progress ever fell.
 func kinds(all []string) (some []string) {
 	var progress []string
 	for _, text := range all {
@@ -189,7 +188,7 @@ func kinds(all []string) (some []string) {
 	return append([]string{text}, some...)
 }
 
-// less orders two JSON numbers.
+// less compares two JSON numbers.
 func less(a, b string) bool {
 	x, err := strconv.ParseFloat(a, 64)
 	y, other := strconv.ParseFloat(b, 64)

@@ -1,6 +1,6 @@
-// Package replay compares a recorded exchange with the same request issued again: how it
-// ended, what was answered, what the server notified and requested on the way, and how long it
-// took. It sends nothing and reads no file.
+// Package replay compares a recorded exchange with the same request sent again: its outcome, its
+// response, the notifications and requests of the server before the response, and the time. It
+// sends nothing and reads no file.
 package replay
 
 import (
@@ -15,13 +15,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Verdict says what became of a recorded exchange.
+// A Verdict classifies an exchange after its request was sent again.
 type Verdict string
 
-// The verdicts. Worse ended well when it was recorded and does not any more, Better the other
-// way; New has an answer only now, Missing had one; Unmatched failed with a handle of the
-// recording that the present server gave nowhere; Skipped was not sent, nor was NotRun, because
-// the server was gone.
+// The verdicts. Worse: the request succeeded when it was recorded and fails now. Better: the reverse.
+// New: only the present request has a response. Missing: only the recorded one has. Unmatched: the
+// request failed with a recorded handle that the present server never issued. Skipped: the request was
+// not sent. NotRun: the request was not sent because the server was not available.
 const (
 	Same      Verdict = "same"
 	Differs   Verdict = "differs"
@@ -34,75 +34,76 @@ const (
 	NotRun    Verdict = "not run"
 )
 
-// Verdicts are all of them, in the order of a summary.
+// Verdicts are all verdicts in the order of a summary.
 var Verdicts = []Verdict{Same, Differs, Worse, Missing, Unmatched, Better, New, Skipped, NotRun}
 
-// Fails reports a verdict that makes the judgement no.
+// Fails reports whether an exchange with the verdict makes the replay fail.
 func (v Verdict) Fails() bool {
 	return v == Differs || v == Worse || v == Missing || v == Unmatched
 }
 
-// IsSent reports a verdict of a request that was sent.
+// IsSent reports whether the request was sent.
 func (v Verdict) IsSent() bool { return v != Skipped && v != NotRun }
 
-// A Side is an exchange as it was recorded, or as it is now.
+// A Side is the recorded or the present exchange.
 type Side struct {
 	Exchange *wire.Exchange
-	// Result replaces that of the response, where handles were put into it; nil does not.
+	// Result replaces the result of the response if handles were substituted in it; nil means the
+	// result as it is.
 	Result   json.RawMessage
 	Revision string
-	// Failed is how it ended where there is no response; InputRequired counts beside one too:
-	// a request of the server was not answered.
+	// Failed is the kind of the outcome if there is no response. InputRequired also counts with a
+	// response: a request of the server was not answered.
 	Failed wire.Kind
-	// Took is from the request to the response; 0 where it is not known.
+	// Took is the time from the request to the response, 0 if unknown.
 	Took time.Duration
 }
 
-// A Level says how much of an answer is compared.
+// A Level says how much of a response is compared.
 type Level string
 
-// The levels: the whole result; only its members and their types; only how it ended.
+// The levels: the whole result; only its members and their types; only the outcome.
 const (
 	Result Level = "result"
 	Schema Level = "schema"
 	Status Level = "status"
 )
 
-// Levels are all of them.
+// Levels are all levels.
 var Levels = []string{string(Result), string(Schema), string(Status)}
 
-// Notifications say how what the server sent before its answer is compared.
+// Notifications say how the notifications before the response are compared.
 type Notifications int
 
-// Kinds compares which notifications there were, and the first and the last progress; InOrder
-// all of them in their order. Ignored compares neither them nor the server's requests: where
-// several requests are under way nothing may say to which they belong.
+// Kinds compares the set of notifications, and the first and the last progress. InOrder compares all of them
+// in order. Ignored compares neither notifications nor the server's requests: with concurrent requests,
+// they may belong to any of the requests.
 const (
 	Kinds Notifications = iota
 	InOrder
 	Ignored
 )
 
-// Options say how two sides are compared. The zero value compares whole results.
+// Options configure Compare. The zero value compares whole results.
 type Options struct {
 	Rules         *match.Rules
 	Bytes         bool // of the results
 	Level         Level
 	Notifications Notifications
-	// MaxSlowdown is how many times as long as recorded it may take; 0 is no limit.
+	// MaxSlowdown limits the time as a multiple of the recorded time; 0 means no limit.
 	MaxSlowdown float64
 }
 
-// A Report is what a comparison found. Of a Difference that is not in the result, Path begins
+// A Report is the result of a comparison. The Path of a difference outside of the result begins
 // with a word: "outcome", "error", "notifications", "duration", or the method of a server's
 // request.
 type Report struct {
 	Verdict     Verdict
 	Differences []match.Difference
-	// More is how many differences are not listed.
+	// More is the number of differences that are not listed.
 	More   int
 	Counts match.Counts
-	// Met are the rules that a value was found for.
+	// Met contains the rules that matched a value.
 	Met map[*match.Rule]bool
 }
 
@@ -147,20 +148,21 @@ func Compare(was, is Side, o Options) Report {
 	return r
 }
 
-// okEnding is the ending of a good answer.
+// okEnding is the ending of a successful response.
 const okEnding = "ok"
 
-// An answer is how one side ended.
+// An answer is the outcome of one side.
 type answer struct {
-	// ending is okEnding, the name of a wire.Kind, or "" where no answer came.
+	// ending is okEnding, the name of a wire.Kind, or "" if there is no outcome.
 	ending string
-	// came is set where there is a response.
+	// came is set if there is a response.
 	came   bool
 	result json.RawMessage
 	err    *wire.RPCError
 }
 
-// answerOf reads a response: the command that recorded it may have judged more.
+// answerOf derives the outcome from the response alone: the command that recorded it may have
+// checked more.
 func answerOf(s Side) answer {
 	if s.Exchange == nil || s.Exchange.Response.Raw == nil {
 		return answer{ending: string(s.Failed)}
@@ -186,7 +188,7 @@ func answerOf(s Side) answer {
 	return a
 }
 
-// text says how a side ended.
+// text returns the outcome for people.
 func (a answer) text() string {
 	switch {
 	case a.err != nil:
@@ -210,7 +212,7 @@ func (r *Report) answers(a, b answer, c match.Comparison, level Level) {
 	switch {
 	case a.err != nil && b.err != nil && level == Status:
 		r.add("error", match.Compare(number(a.err.Code), number(b.err.Code), match.Comparison{}), level)
-	case level == Status || a.ending == string(wire.InputRequired): // what the server requests is compared on its own
+	case level == Status || a.ending == string(wire.InputRequired): // requests compares the requests of the server
 	case a.err != nil && b.err != nil:
 		c.Part = match.Error
 		c.HiddenUnknown = true
@@ -222,9 +224,10 @@ func (r *Report) answers(a, b answer, c match.Comparison, level Level) {
 	}
 }
 
+// number returns n as JSON.
 func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
 
-// add takes over what a comparison of one part found.
+// add merges the report of one part.
 func (r *Report) add(part string, found match.Report, level Level) {
 	r.Counts.Add(found.Counts)
 	maps.Copy(r.Met, found.Met)
@@ -235,22 +238,22 @@ func (r *Report) add(part string, found match.Report, level Level) {
 			continue
 		}
 		if part != "" {
-			d.Path, d.Pointer = part+pathBehind(d.Path), jsonraw.Pointer("", part)+d.Pointer
+			d.Path, d.Pointer = part+joinable(d.Path), jsonraw.Pointer("", part)+d.Pointer
 		}
 		r.Differences = append(r.Differences, d)
 	}
 }
 
-// pathBehind is a path that follows a word.
-func pathBehind(path string) string {
+// joinable returns a path in the form that follows a word: "" for the root.
+func joinable(path string) string {
 	if path == "." {
 		return ""
 	}
 	return path
 }
 
-// sameShape reports a difference that is none of the members and their types: another value of
-// the same type, or another number of items.
+// sameShape reports whether a difference leaves the members and their types the same: it concerns a
+// value of the same type, or the number of items.
 func sameShape(d match.Difference) bool {
 	switch d.How {
 	case match.Changed, match.HiddenOther, match.Spelled:
@@ -261,13 +264,13 @@ func sameShape(d match.Difference) bool {
 	return false
 }
 
-// leastSlower is what an exchange has to take longer before that can be judged: below it a
-// machine's own delays decide.
-const leastSlower = 50 * time.Millisecond
+// minSlowdown is the smallest additional time that counts as slower. Below it, noise of the
+// machine decides.
+const minSlowdown = 50 * time.Millisecond
 
-// duration compares how long both took.
+// duration adds a difference if the present exchange took more than max times the recorded time.
 func (r *Report) duration(was, is time.Duration, most float64) {
-	if most <= 0 || was <= 0 || is-was < leastSlower || float64(is) <= most*float64(was) {
+	if most <= 0 || was <= 0 || is-was < minSlowdown || float64(is) <= most*float64(was) {
 		return
 	}
 	r.Differences = append(r.Differences, match.Difference{

@@ -1,4 +1,4 @@
-// Package mock has the command mock.
+// Package mock implements the command mock.
 package mock
 
 import (
@@ -23,7 +23,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mockOptions are what `mcpc mock` was asked.
+// mockOptions are the flags of `mcpc mock`.
 type mockOptions struct {
 	script string
 	listen string
@@ -32,6 +32,7 @@ type mockOptions struct {
 	fault  faulty.Options
 }
 
+// NewMock returns the command mock.
 func NewMock(f *cmdutil.Factory) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
@@ -100,6 +101,7 @@ error. An action that the transport does not support, such as status with
 	return cmd
 }
 
+// runMock plays a script.
 func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if o.script == "" {
 		return usage.New("mock needs a recording, or a script",
@@ -113,7 +115,7 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if err != nil {
 		return usage.New(o.script+": "+err.Error(), "see "+wire.Run("help mock-scripts"))
 	}
-	if err := fitting(f, script, o); err != nil {
+	if err := checkTransport(f, script, o); err != nil {
 		return err
 	}
 	if script.TLS != "" && o.fault.Asked() {
@@ -124,16 +126,16 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 		return err
 	}
 	if o.stdio {
-		// It waits for its input, which no signal interrupts: it just dies of one.
+		// A signal does not interrupt a read of the input, so it must end the process.
 		return mockStdio(ctx, f, script, faults)
 	}
 	f.Talking.Store(true)
 	return mockHTTP(ctx, f, script, o.listen, faults)
 }
 
-// fitting refuses a script that the transport cannot play, and says what of it will not
-// come about.
-func fitting(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
+// checkTransport returns an error if the transport cannot play the script. It warns about rules
+// that never run over it.
+func checkTransport(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
 	over := mock.OverHTTP
 	hint := wire.Hint("use --stdio for stdio")
 	if o.stdio {
@@ -150,6 +152,7 @@ func fitting(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
 	return nil
 }
 
+// mockStdio plays a script over stdio.
 func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script, faults *faulty.Faults) error {
 	in, to, end := faults.Stdio(f, "mock")
 	err := script.Stdio(ctx, mock.Process{
@@ -168,11 +171,12 @@ func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script, fau
 	return cmdutil.Join(err, end())
 }
 
+// killedBy maps the names of signals in scripts to signals.
 var killedBy = map[string]syscall.Signal{
 	"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "SEGV": syscall.SIGSEGV, "ABRT": syscall.SIGABRT,
 }
 
-// leaveBehind starts a process that holds this one's standard streams.
+// leaveBehind starts a child process that holds the standard streams for the duration.
 func leaveBehind(f *cmdutil.Factory, d time.Duration) {
 	sleep := exec.Command("sleep", fmt.Sprint(d.Seconds()))
 	sleep.Stdin = f.In
@@ -183,6 +187,7 @@ func leaveBehind(f *cmdutil.Factory, d time.Duration) {
 	}
 }
 
+// mockHTTP plays a script over HTTP until a signal arrives.
 func mockHTTP(
 	ctx context.Context,
 	f *cmdutil.Factory,

@@ -31,12 +31,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// playOptions are what `mcpc mock CAPTURE` was asked.
+// playOptions are the flags of `mcpc mock CAPTURE`.
 type playOptions struct {
 	era, match, repeat, latency, onMiss string
 	failOnMiss, allowRedacted           bool
 }
 
+// addTo adds the flags to cmd.
 func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern (default both)")
@@ -57,13 +58,13 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 	})
 }
 
-// given reports that one of the options is on the command line.
+// given reports whether any of the flags is set.
 func (o *playOptions) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"era", "match", "repeat", "latency", "on-miss", "fail-on-miss", "allow-redacted"},
 		cmd.Flags().Changed)
 }
 
-// player reads the options of a Player.
+// player validates the flags and returns the options of a Player.
 func (o playOptions) player(f *cmdutil.Factory) (mock.PlayerOptions, error) {
 	p := mock.PlayerOptions{
 		Eras: bridge.Eras(o.era), Repeat: mock.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
@@ -124,7 +125,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return err
 	}
 	if len(rows) > manyRows {
-		debug.SetGCPercent(25) // they stay as long as the mock serves
+		debug.SetGCPercent(25) // the rows stay in memory as long as the mock serves
 	}
 	rec, left, err := recordingOf(rows)
 	if err != nil {
@@ -135,7 +136,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	}
 	if left > 0 {
 		f.Warn(
-			english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(mostApart),
+			english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(maxApart),
 		)
 	}
 	if to := o.play.passTo(); to != "" {
@@ -150,10 +151,11 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	return serve(ctx, f, o, p, func() { introduce(f, rec, rows) })
 }
 
-// manyRows is how many exchanges take much memory.
+// manyRows is the number of exchanges beyond which runPlay saves memory.
 const manyRows = 20_000
 
-// refuseHidden refuses a recording whose results lack secrets, which a client would take for the values.
+// refuseHidden returns an error if results of the recording lack secrets, because a client would
+// use the placeholders. If allowed is set, it only warns.
 func refuseHidden(f *cmdutil.Factory, rows []*rows.Row, allowed bool) error {
 	n, where, err := hiddenIn(rows)
 	if err != nil {
@@ -172,7 +174,7 @@ func refuseHidden(f *cmdutil.Factory, rows []*rows.Row, allowed bool) error {
 	return nil
 }
 
-// introduce says how old the recording is, and of which server.
+// introduce prints the server and the age of the recording.
 func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
 	server := ""
 	newest := time.Time{}
@@ -195,7 +197,8 @@ func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
 	f.Note(text + ", recorded " + ago)
 }
 
-// serve plays until the client or the user ends it. begun is called when clients can come.
+// serve plays until the client or the user ends it, and prints the coverage. It calls begun when
+// clients can connect.
 func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Player, begun func()) error {
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
@@ -224,10 +227,11 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Playe
 			Text: missesOf(c),
 		})
 	}
-	return nil // the flag asks for a judgement, which a signal asks for over HTTP
+	return nil // over HTTP, a signal is the way to request the verdict of --fail-on-miss
 }
 
-// playStdio plays until the input ends or ctx does; no signal interrupts a read.
+// playStdio plays over stdio until the input ends or ctx is done. It does not wait for a blocked
+// read then.
 func playStdio(ctx context.Context, f *cmdutil.Factory, p *mock.Player, faults *faulty.Faults) error {
 	in, to, end := faults.Stdio(f, "mock")
 	ended := make(chan error, 1)
@@ -243,6 +247,7 @@ func playStdio(ctx context.Context, f *cmdutil.Factory, p *mock.Player, faults *
 	}
 }
 
+// playHTTP plays over HTTP until ctx is done.
 func playHTTP(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -270,7 +275,7 @@ func playHTTP(
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-// showCoverage prints what was played: to standard output, over stdio to standard error.
+// showCoverage prints the coverage: to stdout over HTTP, to stderr over stdio.
 func showCoverage(ctx context.Context, f *cmdutil.Factory, c mock.Coverage, stdio bool) error {
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -294,6 +299,7 @@ func showCoverage(ctx context.Context, f *cmdutil.Factory, c mock.Coverage, stdi
 	return human(f.Stderr(), f.ErrStyle)
 }
 
+// missesOf returns the counts of misses and near misses as text.
 func missesOf(c mock.Coverage) string {
 	count := func(n int, what string) string {
 		if n == 1 {
@@ -304,8 +310,8 @@ func missesOf(c mock.Coverage) string {
 	return count(c.Misses, "miss") + ", " + count(c.NearMisses, "near miss")
 }
 
-// coverageRows sum up the exchanges that asked for the same: how many were recorded, how many of them were
-// played, and how often.
+// coverageRows returns the rows of the coverage table: one for each method and name, with the
+// number of recorded and played exchanges and of plays.
 func coverageRows(c mock.Coverage) (rows [][]string) {
 	type sum struct{ recorded, played, times int }
 	sums := map[[2]string]*sum{}

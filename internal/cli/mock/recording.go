@@ -20,14 +20,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostApart is how many bytes of messages are kept that the server sent of its own accord.
-const mostApart = 16 << 20
+// maxApart limits the bytes of server messages that belong to no request.
+const maxApart = 16 << 20
 
-// listen is the method of a subscription, which the mock answers itself.
+// listen is the method of subscriptions, which the mock answers itself.
 const listen = "subscriptions/listen"
 
-// recordingOf makes a recording to play of the rows of a capture. left is how many messages outside of
-// requests were left out, because there are too many.
+// recordingOf returns the rows of a capture as a recording to play. left is the number of messages
+// outside of requests that exceed maxApart.
 func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 	var apart []apartMessage
 	for _, row := range rows {
@@ -37,14 +37,14 @@ func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 				return rec, 0, err
 			}
 			apart = append(apart, more...)
-		} else if row.ID != "" { // else it is an HTTP request without a message
+		} else if row.ID != "" { // without an id, it is an HTTP request without a message
 			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
 		}
 	}
 	sliceutil.Sort(apart, func(a, b apartMessage) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), a.frame.Time.Compare(b.frame.Time))
 	})
-	room := mostApart
+	room := maxApart
 	after := -1
 	for _, a := range apart {
 		room -= len(a.message.Raw)
@@ -61,8 +61,10 @@ func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 	return rec, left, nil
 }
 
+// errFound ends EachFrame.
 var errFound = errors.New("found")
 
+// exchangeOf returns a row as a recorded exchange.
 func exchangeOf(row *rows.Row) mock.Recorded {
 	open := row.Open() || row.Channel == exchange.ChannelCancelled
 	return mock.Recorded{
@@ -79,7 +81,7 @@ func exchangeOf(row *rows.Row) mock.Recorded {
 	}
 }
 
-// requestOf reads the request of a row: its first message, or one of an array.
+// requestOf reads the request of a row: its first message, or one message of a batch.
 func requestOf(row *rows.Row) (m *wire.Message, err error) {
 	err = row.EachFrame(func(f wire.Frame) error {
 		if f.Dir != wire.Sent || f.Kind != wire.Body {
@@ -98,7 +100,7 @@ func requestOf(row *rows.Row) (m *wire.Message, err error) {
 	return wire.ParseMessage(x.Request.Raw), nil
 }
 
-// An apartMessage is what the server sent outside of requests.
+// An apartMessage is a message that the server sent outside of requests.
 type apartMessage struct {
 	run     int
 	frame   wire.Frame
@@ -106,13 +108,14 @@ type apartMessage struct {
 	answer  *wire.Message
 }
 
-// follows reports that the message came behind the request of an exchange.
+// follows reports whether the message followed the request of an exchange.
 func (a apartMessage) follows(x mock.Recorded) bool {
 	return x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time)
 }
 
-// messagesApart are the messages of a row that is no request of the client: of a stream or a pipe, of a subscription,
-// or the server's own request. Those that may belong to a request are played with it.
+// messagesApart returns the server's messages in a row that is not a client's request: a stream, a
+// pipe, a subscription, or a request of the server. It omits messages that may belong to a request,
+// because those are played with the request.
 func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 	if row.Dir == wire.Received && !row.Apart {
 		if row.Within != nil {
@@ -152,8 +155,8 @@ func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 	return all, err
 }
 
-// hiddenIn returns how many of the messages that would be served hold hidden values, and the first place in
-// each exchange. Notifications do not count: a client shows them, and does nothing with their values.
+// hiddenIn returns the number of messages with hidden values that a client would get, and the first
+// place in each exchange. It ignores notifications, because clients only show them.
 func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 	for _, row := range rows {
 		found := 0
@@ -189,8 +192,8 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 	return n, where, nil
 }
 
-// selected are the rows that a word and a filter mean, which may be nil: all of a capture, or some with what
-// opened their conversations.
+// selected returns the rows to play: those that match the recording's argument and fits, which may
+// be nil, and the handshakes.
 func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
 	if r.NamesOne() {
 		one, out := r.Row()
@@ -219,7 +222,7 @@ func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row,
 	return all, out
 }
 
-// fewOf joins the first words of a list.
+// fewOf joins the first five words of a list, and counts the rest.
 func fewOf(words []string) string {
 	const most = 5
 	if len(words) > most {

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// passTo is the target of --on-miss pass:TARGET, "" without one.
+// passTo returns the target of --on-miss pass:TARGET, "" for other values.
 func (o playOptions) passTo() string {
 	target, _ := strings.CutPrefix(o.onMiss, "pass:")
 	if target == o.onMiss {
@@ -22,8 +22,8 @@ func (o playOptions) passTo() string {
 	return target
 }
 
-// A spy asks a real server what the recording does not have. It connects with the first request; the
-// traffic is recorded as that of every command.
+// A spy sends requests that the recording lacks to a real server. It connects on the first request;
+// its traffic is recorded like that of every command.
 type spy struct {
 	f  *cmdutil.Factory
 	to string
@@ -32,7 +32,7 @@ type spy struct {
 	conn *connect.Conn
 }
 
-// pass sends one request, which is never sent twice.
+// pass sends one request, without retries.
 func (s *spy) pass(ctx context.Context, method string, params json.RawMessage) (*wire.Message, string, error) {
 	c, out := s.connected(ctx)
 	if !out.Good() {
@@ -45,6 +45,7 @@ func (s *spy) pass(ctx context.Context, method string, params json.RawMessage) (
 	return out.Message, c.Revision(), nil
 }
 
+// connected returns the connection, and opens it on the first call.
 func (s *spy) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,6 +63,7 @@ func (s *spy) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	return c, out
 }
 
+// close closes the connection, if there is one.
 func (s *spy) close(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

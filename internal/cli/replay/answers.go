@@ -13,32 +13,33 @@ import (
 	"mcpc/internal/wire"
 )
 
-// answers are what the recorded client answered to the server's requests. They are given
-// again: to a request with the same key and method, else to one with the same params, else in
-// the recorded order.
+// answers are the recorded client's answers to requests of the server. A request gets the answer
+// with the same key and method, else with the same params, else the next one in recorded order.
 type answers struct {
 	s  *selection
 	mu sync.Mutex
-	// open are the questions of the requests under way; those under nil came at any time.
+	// open maps each running request to its questions; nil maps to questions that may arrive at any
+	// time.
 	open map[*rows.Row][]*question
-	// roots is the last list of roots that was given: a client has one.
+	// roots is the last list of roots that was sent, for further requests.
 	roots *question
 }
 
+// A question is a recorded request of the server. used is set once its answer was sent.
 type question struct {
 	replay.Question
 	used bool
 }
 
-// newAnswers reads those that may be needed at any time.
+// newAnswers reads the answers that may be needed at any time.
 func newAnswers(s *selection) (a *answers, err error) {
 	a = &answers{s: s, open: map[*rows.Row][]*question{}}
 	a.open[nil], err = a.recorded(nil)
 	return a, err
 }
 
-// begin takes the answers of an exchange, and reports whether a secret of the recording is
-// among them, which cannot be sent.
+// begin adds the answers of an exchange. It reports whether one of them contains a hidden secret,
+// which cannot be sent.
 func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error) {
 	var all []*question
 	for _, q := range replay.Questions(x) {
@@ -57,7 +58,7 @@ func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error
 	return slices.ContainsFunc(all, func(q *question) bool { return redact.IsUnknown(string(q.Answer)) }), nil
 }
 
-// recorded reads the requests of the server's own that came during a row, and their answers.
+// recorded reads the server's requests that arrived during a row, with their answers.
 func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 	for _, asked := range a.s.asked[row] {
 		x, err := asked.Exchange()
@@ -74,14 +75,14 @@ func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 	return all, nil
 }
 
-// end forgets those of an exchange.
+// end removes the answers of an exchange.
 func (a *answers) end(row *rows.Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, row)
 }
 
-// answer is the client.Asker.
+// answer returns the recorded answer to a request of the server. It implements client.Asker.
 func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,7 +106,7 @@ func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
 	return client.Answer{Result: found.Answer}
 }
 
-// find finds the answer to a question; nil where there is none.
+// find returns the unused question that matches a request best, or nil.
 func (a *answers) find(q client.Asking) *question {
 	var during, anytime []*question
 	for row, all := range a.open {

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// putFaults puts the fault rules between the replay and its server: mcpc tap before a command, and before
-// a URL a proxy on this machine. end ends them, and writes their report.
+// putFaults inserts the fault rules between the replay and its server: by mcpc tap for a command,
+// by a proxy on this machine for a URL. end stops them and writes their report.
 func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func() error, err error) {
 	end = func() error { return nil }
 	if !o.faults.Asked() || o.Argv != nil || f.Server == connect.DemoEndpoint {
@@ -40,7 +40,8 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 	return end, nil
 }
 
-// startWithFaults has the server's command started by one that has the rules.
+// startWithFaults changes the command of the server so that mcpc tap or mcpc demo applies the
+// rules.
 func (o *options) startWithFaults(f *cmdutil.Factory) error {
 	self, err := f.Executable()
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostFrames bounds the bytes of the frames that are kept for one request.
-const mostFrames = 256 << 20
+// maxFrames limits the bytes of the frames that are collected for one request.
+const maxFrames = 256 << 20
 
-// frames are those that cross while requests are under way, without their secrets.
+// frames collects the frames of running requests, without their secrets.
 type frames struct {
 	mu sync.Mutex
-	// under way are the frames since each request began.
+	// underWay maps the frames since the start of each running request to their size in bytes.
 	underWay map[*[]wire.Frame]int
 }
 
-// watch gathers frames from the next one on, beside what shows them.
+// watch starts to collect frames, in addition to the present watcher.
 func watch(f *cmdutil.Factory) *frames {
 	all := &frames{underWay: map[*[]wire.Frame]int{}}
 	shown := f.Watch.Load()
@@ -32,20 +32,21 @@ func watch(f *cmdutil.Factory) *frames {
 	return all
 }
 
+// add appends a frame to each running request, up to maxFrames.
 func (all *frames) add(frame wire.Frame) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for list, bytes := range all.underWay {
 		bytes += len(frame.Raw)
-		if bytes <= mostFrames {
+		if bytes <= maxFrames {
 			*list = append(*list, frame)
 			all.underWay[list] = bytes
 		}
 	}
 }
 
-// begin gathers for one request until end. gathered gives the exchange with a request of that
-// method and id, nil where there is none.
+// begin collects frames for one request until end is called. gathered returns the exchange of the
+// request with the method and id, or nil.
 func (all *frames) begin() (gathered func(method string, id []byte) *wire.Exchange, end func()) {
 	list := &[]wire.Frame{}
 	all.mu.Lock()

@@ -24,7 +24,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// issue sends a recorded request again, unless something speaks against it, and compares.
+// issue sends a recorded request again, unless there is a reason not to, and compares the
+// exchanges.
 func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
 	it := item{row: row, Report: replay.Report{Verdict: replay.Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
@@ -80,7 +81,7 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 	return p.compared(it, x, now, out)
 }
 
-// compared compares the recorded exchange and the present one.
+// compared compares the recorded exchange with the present one.
 func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item {
 	row := it.row
 	c := match.Comparison{
@@ -125,7 +126,7 @@ func isHarmless(method string) bool {
 	return mcp.OnlyReads(method) || slices.Contains(ofConnection, method) || method == "tools/call"
 }
 
-// against says why a request is not sent; "" where nothing speaks against it.
+// against returns the reason not to send a request, or "".
 func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
 	was := cmp.Or(row.Revision, p.c.Revision())
 	is := p.c.Revision()
@@ -150,11 +151,11 @@ func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) strin
 	return ""
 }
 
-// mayChange is why a request is skipped without --yes.
+// mayChange is the reason to skip a request without --yes.
 const mayChange = "may change something"
 
-// tool looks at the tool that is to be called: one that may change something is skipped, as is
-// what is not confirmed.
+// tool checks the tool of a call. It reports true if the call must not be sent, because the tool
+// may change something or was not confirmed.
 func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.Exchange) (item, bool) {
 	params, _ := jsonraw.Object(call.Params)
 	name := params.Text("name")
@@ -192,7 +193,8 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 	return it, false
 }
 
-// task lets a call become a task where the recorded one did, or could.
+// task returns the wish for a task if the recorded call became a task or could have. It returns nil
+// for other calls.
 func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	if m.Method != "tools/call" {
 		return nil
@@ -204,8 +206,8 @@ func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	return nil
 }
 
-// levelOf is the log level that the recorded client had asked for when it sent a request: in
-// the request, or by one of its own before; "" for none.
+// levelOf returns the log level of the recorded client when it sent the request: from the request,
+// or from an earlier logging/setLevel. It returns "" if there is none.
 func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,20 +221,20 @@ func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
 	return p.level[at]
 }
 
-// becameTask reports a call that asked for a task or became one.
+// becameTask reports whether a call asked for a task or became one.
 func becameTask(m *wire.Message, x *wire.Exchange) bool {
 	return m.Method == "tools/call" &&
 		(jsonraw.First(m.Params, "task") != nil || jsonraw.First(result(x), "taskId") != nil)
 }
 
-// status is that of a task.
+// status returns the status of a task.
 func status(raw json.RawMessage) client.TaskStatus {
 	text, _ := jsonraw.Text(jsonraw.First(raw, "status"))
 	return client.TaskStatus(text)
 }
 
-// setLevel lets the server log from a level on: in one era each request has it, in the other
-// a request of its own sets it.
+// setLevel sets the server's log level: in the request itself if it is stateless, else with
+// logging/setLevel.
 func (p *player) setLevel(ctx context.Context, level string, call *client.Call) {
 	p.mu.Lock()
 	set := p.set
@@ -250,12 +252,12 @@ func (p *player) setLevel(ctx context.Context, level string, call *client.Call) 
 	}
 }
 
-// lateNotifications is how long notifications are waited for that are not the recorded ones
-// when the response comes: some servers send them beside it.
+// lateNotifications is the time to wait for missing notifications after the response: some servers
+// send them concurrently.
 const lateNotifications = 100 * time.Millisecond
 
-// The times of a task: how often it is asked for, and how long, until it is where the recorded
-// one was.
+// pollTask is the interval of polling a task, awaitTask the longest time until it must reach the
+// recorded status.
 const (
 	pollTask  = 200 * time.Millisecond
 	awaitTask = 2 * time.Minute
@@ -263,7 +265,7 @@ const (
 	takeInput = 10 * time.Second
 )
 
-// await asks for a task again until it has the recorded status, or has ended.
+// await polls a task until it reaches the recorded status or ends.
 func (p *player) await(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
 	began := p.f.Now()
 	want := status(result(x))

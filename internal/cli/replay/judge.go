@@ -19,16 +19,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A judgement is how answers are compared, and which of their values are handles.
+// A judgement says how responses are compared and which of their values are handles.
 type judgement struct {
 	replay.Options
 	bindings []match.Binding
 }
 
-// mostRules bounds a file of matchers, in bytes.
-const mostRules = 16 << 20
+// maxRules limits the bytes of a file of matchers.
+const maxRules = 16 << 20
 
-// judge reads what is compared, and what may differ.
+// judge reads the flags and the file of matchers that say what is compared and what may differ.
 func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 	j.Options = replay.Options{
 		Rules: &match.Rules{},
@@ -41,7 +41,7 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		j.Notifications = replay.InOrder
 	}
 	if o.match.file != "" {
-		raw, err := f.Env.ReadFile(o.match.file, mostRules)
+		raw, err := f.Env.ReadFile(o.match.file, maxRules)
 		if err != nil {
 			return j, usage.NotRead("--match-file "+o.match.file, err, "--learn N --write-match FILE proposes one")
 		}
@@ -91,8 +91,8 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 	return j, nil
 }
 
-// parseBind reads the value of --bind: a path of results, and after "=" one of the params of
-// later requests, nil if there is none.
+// parseBind parses the value of --bind: the path in results, and after "=" the path in the params
+// of later requests, which is nil if it is missing.
 func parseBind(text string) (from, to jsonvalue.Path, err error) {
 	from, err = jsonvalue.ParsePath(text)
 	if err == nil {
@@ -112,8 +112,8 @@ func parseBind(text string) (from, to jsonvalue.Path, err error) {
 	return nil, nil, err
 }
 
-// unmet names the matchers for which no exchange had a value. Those of a file may be for exchanges
-// that a filter left out.
+// unmet returns the matchers that no exchange had a value for. It omits matchers of a file if a
+// filter is set: they may be for other exchanges.
 func (o *options) unmet(rules *match.Rules, met map[*match.Rule]bool) (all []string) {
 	for _, s := range rules.Sections {
 		for i, rule := range s.Rules {
@@ -138,6 +138,7 @@ func (o *options) unmet(rules *match.Rules, met map[*match.Rule]bool) (all []str
 	return all
 }
 
+// badPath returns the error for an invalid path, with a hint.
 func badPath(flag, text string, err error) error {
 	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+pathFor(flag, text)+"'"))
 }
@@ -176,7 +177,7 @@ func pathOfPointer(text string) string {
 	return path.String()
 }
 
-// problemsIn are those of a file of matchers, each with its place.
+// problemsIn returns the problems of a file of matchers with their positions.
 func problemsIn(name string, err error) error {
 	problems, ok := errors.AsType[match.Problems](err)
 	if !ok {
@@ -194,7 +195,7 @@ func problemsIn(name string, err error) error {
 	return e
 }
 
-// writable refuses files that cannot be written, before anything is sent.
+// writable returns an error outcome if an output file cannot be written, before anything is sent.
 func (o *options) writable(f *cmdutil.Factory) wire.Outcome {
 	for flag, name := range map[string]string{"--update": o.update, "--write-match": o.write} {
 		if name == "" {

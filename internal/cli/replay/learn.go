@@ -18,34 +18,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The limits of --learn: runs, the bytes of the answers that are not the same in all of them and of
-// those of the first one, and what is listed that no matcher is proposed for.
+// The limits of --learn: the runs, the bytes of distinct answers in memory, and the listed differences
+// without a matcher.
 const (
-	mostLearned = 20
-	mostHeld    = 128 << 20
-	mostLeft    = 10
+	maxLearned = 20
+	maxHeld    = 128 << 20
+	maxLeft    = 10
 )
 
-// A learner gathers the answers of several runs of one selection.
+// A learner collects the answers of several runs of one selection.
 type learner struct {
 	answered map[*rows.Row]*answered
 	order    []*rows.Row
 	held     int
 	failed   error
-	// left are the paths that differ from the recording and for which no matcher is proposed.
+	// left are the paths that differ from the recording without a proposed matcher.
 	left []string
 }
 
-// answered are the present answers to one request, each once, with the recorded handles.
+// An answered holds the distinct present answers to one request, with the recorded handles.
 type answered struct {
 	part    match.Comparison
 	results []json.RawMessage
-	// others are the differences that are in no result.
+	// others are the paths of the differences outside of results.
 	others []string
 }
 
-// learn replays several times, and proposes matchers for what differed between the runs. It
-// judges nothing and applies none of them.
+// learn replays several times and proposes matchers for the differences between the runs. It judges
+// nothing and applies no matcher.
 func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, judge judgement) error {
 	l := &learner{answered: map[*rows.Row]*answered{}}
 	for range o.learn {
@@ -73,7 +73,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 		fmt.Sprintf("%d runs of %s: %s proposed", o.learn, english.Plural(len(l.order), "answer"),
 			english.Plural(total, "matcher")),
 	)
-	defer l.tellLeft(f)
+	defer l.reportLeft(f)
 	if total == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 	})
 }
 
-// item takes one answer of a run.
+// item adds one answer of a run.
 func (l *learner) item(it item) {
 	if l.failed != nil || it.Verdict == replay.Skipped {
 		return
@@ -116,13 +116,13 @@ func (l *learner) item(it item) {
 	}
 	a.part, a.results = it.part, append(a.results, slices.Clone(it.result))
 	l.held += len(it.result)
-	if l.held > mostHeld {
-		l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", mostHeld>>20),
+	if l.held > maxHeld {
+		l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", maxHeld>>20),
 			"a filter selects some of the exchanges")
 	}
 }
 
-// propose gives the rules by method and name, and how many there are, and lists what is left.
+// propose returns the rules by method and name, and their number. It fills left.
 func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 	sections := map[[2]string]*match.Section{}
 	rules := &match.Rules{}
@@ -162,9 +162,9 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 	return rules, total, nil
 }
 
-// proposeFor gives rules with which a recorded value is the same as each of several answers to the
-// same request, for what differs between these. What differs from the recording in all of them
-// alike is proposed for only where it is a time or a UUID on all sides: else it may be a fault.
+// proposeFor returns rules that make a recorded value equal to each of the answers, for the values
+// that vary between the answers. A value that differs from the recording in all answers alike gets
+// a rule only if it is a time or a UUID on all sides; else it may be a fault.
 func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparison) ([]match.Rule, error) {
 	now := c
 	now.WasRevision = c.IsRevision
@@ -190,7 +190,7 @@ func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparis
 	return match.Merge(kept, varied), nil
 }
 
-// leave lists what of a row differs from the recording and no rule is for.
+// leave adds the differences of a row that no rule covers to left.
 func (l *learner) leave(row *rows.Row, was json.RawMessage, rules *match.Rules) {
 	add := func(path, why string) {
 		text := strings.TrimSpace(row.Method+" "+row.Name) + " " + path + why
@@ -215,10 +215,10 @@ func (l *learner) leave(row *rows.Row, was json.RawMessage, rules *match.Rules) 
 	}
 }
 
-// tellLeft says what is left.
-func (l *learner) tellLeft(f *cmdutil.Factory) {
+// reportLeft prints the differences in left.
+func (l *learner) reportLeft(f *cmdutil.Factory) {
 	for i, text := range l.left {
-		if i == mostLeft {
+		if i == maxLeft {
 			f.Note(fmt.Sprintf("%d more differ from the recording", len(l.left)-i))
 			return
 		}

@@ -22,17 +22,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An item is what became of one recorded request.
+// An item is the outcome of one recorded request.
 type item struct {
 	row *rows.Row
 	replay.Report
-	// Why says why it was not sent, or what else a reader has to know.
+	// Why is the reason that the request was not sent, or a further explanation.
 	Why string
-	// lacks is set if a handle of --bind was sent as it was recorded: no answer gave another one.
+	// lacks is set if a handle of --bind was sent as recorded, because no answer had a new one.
 	lacks bool
-	// took is how long the present answer took.
+	// took is the time of the present response.
 	took time.Duration
-	// result is the present one with the recorded handles, for --learn.
+	// result is the present result with the recorded handles, for --learn.
 	result json.RawMessage
 	part   match.Comparison
 }
@@ -47,20 +47,20 @@ type player struct {
 	binder  *match.Binder
 	answers *answers
 	frames  *frames
-	// began is when the first request was sent.
+	// began is the time of the first request.
 	began time.Time
 	mu    sync.Mutex
-	// level is the log level that the recorded client asked for with a request of its own, and
-	// set the one that the present server was asked for.
+	// level is the log level that each recorded client set with logging/setLevel; set is the level
+	// that was last set for the present server. mu guards both.
 	level map[conversation]string
 	set   string
-	// gone is the ending of the connection, nil while there is one.
+	// gone is the outcome that ended the connection, nil while it is open. Every request may write
+	// it; the first write counts.
 	gone atomic.Pointer[wire.Outcome]
 }
 
-// play replays the selection over a new connection, and gives each item to take, in the recorded
-// order. The outcome is not good where the server could not be asked. The connection is left
-// open.
+// play replays the selection over a new connection and calls take with each item in the recorded
+// order. It returns a failed outcome if the server is not available. The connection stays open.
 func (s *selection) play(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -126,7 +126,8 @@ func (s *selection) play(
 	return c, wire.Outcome{}
 }
 
-// all sends the requests, so many at a time. One that hangs on a handle waits for all before it.
+// all sends the requests, up to --parallel at a time. A request that may depend on an earlier one
+// waits for all before it.
 func (p *player) all(ctx context.Context, take func(item)) {
 	waiting := make(chan chan item, p.o.parallel-1)
 	var underWay sync.WaitGroup
@@ -151,7 +152,7 @@ func (p *player) all(ctx context.Context, take func(item)) {
 	}
 }
 
-// Why a request was not sent: after Ctrl-C, or because no connection was made.
+// The reasons that a request was not sent: Ctrl-C, or no connection.
 const (
 	interrupted = "interrupted"
 	unreached   = "the server was not reached"
@@ -185,7 +186,7 @@ func (p *player) one(ctx context.Context, row *rows.Row) item {
 	return p.issue(ctx, row, x)
 }
 
-// was is the recorded side of an exchange.
+// was returns the recorded side of an exchange.
 func was(row *rows.Row, x *wire.Exchange) replay.Side {
 	s := replay.Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
 	if row.Channel != exchange.ChannelOpen {
@@ -194,8 +195,8 @@ func was(row *rows.Row, x *wire.Exchange) replay.Side {
 	return s
 }
 
-// is is the present side, with the recorded handles in its result, and how many there were.
-// recorded is the recorded result.
+// is returns the present side with the recorded handles in its result, and the number of replaced
+// handles. recorded is the recorded result.
 func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
 	recorded json.RawMessage,
 ) (s replay.Side, bound int) {
@@ -208,14 +209,14 @@ func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
 	return s, bound
 }
 
-// ends reports an outcome after which nothing more can be asked, while the recorded request did
-// not end so. A server that answers with an HTTP status is there.
+// ends reports whether no further request can be sent after the outcome, unless the recorded
+// request ended the same way. A response with an HTTP status shows that the server is available.
 func ends(row *rows.Row, out wire.Outcome) bool {
 	gone := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
 	return gone && row.Channel != string(out.Kind)
 }
 
-// result is that of a response, nil where there is none.
+// result returns the result of a response, nil if there is none.
 func result(x *wire.Exchange) json.RawMessage {
 	if x == nil {
 		return nil

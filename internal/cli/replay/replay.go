@@ -1,5 +1,5 @@
-// Package replay has the command replay, which sends recorded requests again and compares
-// the answers.
+// Package replay implements the command replay, which sends recorded requests again and compares
+// the responses.
 package replay
 
 import (
@@ -22,7 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// options are what `mcpc replay` was asked.
+// options are the flags of `mcpc replay`.
 type options struct {
 	recorded.Aim
 	words   []string // of the filter
@@ -35,11 +35,11 @@ type options struct {
 	write   string // of --write-match
 	reports reports
 	faults  faulty.Options
-	// parallel is how many requests are under way at a time.
+	// parallel is the number of concurrent requests.
 	parallel int
 }
 
-// matchOptions say what is compared, and what may differ.
+// matchOptions say what is compared and what may differ.
 type matchOptions struct {
 	level, file  string
 	ignore, bind []string
@@ -51,13 +51,13 @@ type matchOptions struct {
 // reports are the files of the reports.
 type reports struct{ sarif, junit, markdown string }
 
-// paces are the words of --pace.
+// paces are the values of --pace.
 var paces = []string{"max", "as-recorded"}
 
-// mostParallel bounds the requests under way.
-const mostParallel = 64
+// maxParallel limits the concurrent requests.
+const maxParallel = 64
 
-// NewReplay makes the command replay.
+// NewReplay returns the command replay.
 func NewReplay(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
@@ -104,7 +104,7 @@ skipped; 4, 7, 8, 9: the server could not be asked.`,
 			o.Verb = "replay"
 			o.Word = args[0]
 			o.words = args[1:]
-			if err := o.settle(f); err != nil {
+			if err := o.validate(f); err != nil {
 				return err
 			}
 			return run(cmd.Context(), f, o)
@@ -114,6 +114,7 @@ skipped; 4, 7, 8, 9: the server could not be asked.`,
 	return cmd
 }
 
+// declare adds the flags to cmd.
 func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.To, "to", "", "`target` to send them to; -s does the same")
@@ -145,8 +146,8 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 		map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
 }
 
-// settle refuses values that no type could refuse.
-func (o *options) settle(f *cmdutil.Factory) error {
+// validate returns an error for flags with invalid or contradictory values.
+func (o *options) validate(f *cmdutil.Factory) error {
 	if err := o.Twice(f); err != nil {
 		return err
 	}
@@ -164,8 +165,8 @@ func (o *options) settle(f *cmdutil.Factory) error {
 		}
 	}
 	switch {
-	case o.parallel < 1 || o.parallel > mostParallel:
-		return usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel),
+	case o.parallel < 1 || o.parallel > maxParallel:
+		return usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", maxParallel, o.parallel),
 			wire.Run("replay --help"))
 	case o.parallel > 1 && o.match.inOrder:
 		return usage.New(
@@ -174,8 +175,8 @@ func (o *options) settle(f *cmdutil.Factory) error {
 		)
 	case o.parallel > 1 && len(o.match.bind) > 0:
 		return usage.New("--bind needs the recorded order: a later request waits for the handle", "leave out --parallel")
-	case o.learn < 0 || o.learn == 1 || o.learn > mostLearned:
-		return usage.New(fmt.Sprintf("--learn takes 2 to %d runs, not %d", mostLearned, o.learn), "--learn 3")
+	case o.learn < 0 || o.learn == 1 || o.learn > maxLearned:
+		return usage.New(fmt.Sprintf("--learn takes 2 to %d runs, not %d", maxLearned, o.learn), "--learn 3")
 	case o.write != "" && o.learn == 0:
 		return usage.New("--write-match needs --learn", "--learn 3 --write-match "+wire.Hint(o.write))
 	case f.Wire:
@@ -186,7 +187,7 @@ func (o *options) settle(f *cmdutil.Factory) error {
 	return o.reports.files().Settle(f.OneDocument() && f.Output == "")
 }
 
-// files are the reports that are written.
+// files returns the reports to write.
 func (r reports) files() cmdutil.ReportFiles {
 	return cmdutil.ReportFiles{
 		{Flag: "--sarif", Name: r.sarif},
@@ -208,7 +209,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	host.TuneGC(&f.Env, true) // before the rows are on the heap, of which it would allow many times as much
+	host.TuneGC(&f.Env, true) // before the rows are on the heap: they would raise its limit
 	s, out := choose(f, o, recorded.Matching(f, filter))
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -229,7 +230,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	return errors.Join(s.replayed(ctx, f, o, judge), end())
 }
 
-// replayed replays a selection, and shows what became of it.
+// replayed replays a selection and shows the outcome of each request.
 func (s *selection) replayed(ctx context.Context, f *cmdutil.Factory, o options, judge judgement) error {
 	if o.learn > 0 {
 		return learn(ctx, f, o, s, judge)

@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// files are the reports with their writers: for JUnit each exchange is a case, for the others
-// each verdict a rule.
+// files returns the reports with their writers. In JUnit, each exchange is a case; in the others,
+// each verdict is a rule.
 func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	files := w.o.reports.files()
 	for i := range files {
@@ -37,7 +37,7 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	return files
 }
 
-// texts say what a verdict means.
+// texts explain the verdicts.
 var texts = map[replay.Verdict]string{
 	replay.Same:      "the answer is as recorded",
 	replay.Differs:   "the answer is another one than recorded",
@@ -56,7 +56,7 @@ const (
 	fixEnd = "mend the server, which answered when it was recorded; a filter leaves the request out"
 )
 
-// fixOf says what can be done about a verdict.
+// fixOf returns what a person can do about a verdict.
 func fixOf(v replay.Verdict) string {
 	if v == replay.Differs {
 		return fix
@@ -64,7 +64,7 @@ func fixOf(v replay.Verdict) string {
 	return fixEnd
 }
 
-// report is a judgement whose rules are the ids of rows.
+// report returns the verdict report. id returns the rule of a row.
 func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	r := &verdict.Report{
 		Command:   "replay",
@@ -108,7 +108,7 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	return r
 }
 
-// headline says in one line what is not as recorded.
+// headline returns the first difference from the recording as one line.
 func (r row) headline() string {
 	text := map[replay.Verdict]string{replay.Missing: "answer missing"}[replay.Verdict(r.Verdict)]
 	text = cmp.Or(text, r.Verdict)
@@ -126,7 +126,7 @@ func (r row) headline() string {
 	return text
 }
 
-// findings are those of one exchange: one for each difference.
+// findings returns the findings of one exchange, one for each difference.
 func findings(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
@@ -154,7 +154,7 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 	return all
 }
 
-// markdown writes what is not as recorded for a comment or a job summary.
+// markdown writes the differences for a comment or a job summary.
 func (w *show) markdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(w.target)),

@@ -17,21 +17,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A selection is what of a recording is replayed.
+// A selection is the part of a recording that is replayed.
 type selection struct {
 	capture *rows.Capture
 	version string // of mcpc
 	rows    []*rows.Row
-	// asked are the server's requests by the request during which they came; those under nil
-	// came at any time.
+	// asked maps each request to the server's requests that arrived during it; nil maps to those
+	// that arrived at any time.
 	asked map[*rows.Row][]*rows.Row
-	// readOnly says of the tools that the recording lists whether they only read.
+	// readOnly reports for each tool in the recording whether it only reads.
 	readOnly map[string]bool
 	// capabilities are those that the recorded clients declared.
 	capabilities json.RawMessage
 }
 
-// choose opens the recording and selects the requests of clients in it. A caller closes it.
+// choose opens the recording and selects its requests of clients. The caller closes the recording.
 func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selection, wire.Outcome) {
 	c, out := recorded.Open(f, o.Word)
 	if !out.Good() {
@@ -72,22 +72,24 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 	return s, out
 }
 
-// asks reports a request of a client that a replay sends itself: not what opens a
-// conversation.
+// asks reports whether a row is a client's request that a replay sends: it is not part of a
+// handshake.
 func asks(row *rows.Row) bool {
 	return !rows.ByServer(row) && !row.Apart && !row.Elsewhere && !row.Orphan && row.Method != "" &&
 		row.HasConn() && !mcp.IsOpening(row.Method)
 }
 
-// A conversation tells the connections of a recording apart.
+// A conversation identifies a connection of a recording.
 type conversation struct {
 	run  rows.RunID
 	conn int
 }
 
+// conversationOf returns the conversation of a row.
 func conversationOf(row *rows.Row) conversation { return conversation{row.RunID(), row.Conn} }
 
-// learn finds out what a replay has to know before it begins.
+// learn reads what a replay needs before it begins: the server's requests, the capabilities of the
+// clients, and the tools.
 func (s *selection) learn(all []*rows.Row) error {
 	replayed := map[conversation]bool{}
 	for _, row := range s.rows {
@@ -99,7 +101,7 @@ func (s *selection) learn(all []*rows.Row) error {
 		switch {
 		case row.Elsewhere || row.Apart:
 		case rows.ByServer(row) && row.Method == "roots/list":
-			s.asked[nil] = append(s.asked[nil], row) // whatever the client waited for then
+			s.asked[nil] = append(s.asked[nil], row) // during any request
 		case rows.ByServer(row):
 			s.asked[row.Within] = append(s.asked[row.Within], row)
 		case row.Method == "tools/list", replayed[at] && !declared[at]:
@@ -120,8 +122,7 @@ func (s *selection) learn(all []*rows.Row) error {
 	return nil
 }
 
-// declare takes over the capabilities that a client declared: those of several clients
-// together.
+// declare adds the capabilities that a client declared.
 func (s *selection) declare(m *wire.Message) {
 	members, _ := jsonraw.Object(clientCapabilities(m))
 	for _, member := range members {
@@ -135,14 +136,14 @@ func (s *selection) declare(m *wire.Message) {
 	s.capabilities = jsonraw.OrEmpty(s.capabilities)
 }
 
-// The members of _meta with which a request says what its client is.
+// The members of _meta that describe the client of a request.
 const (
 	metaPrefix       = "io.modelcontextprotocol/"
 	metaCapabilities = metaPrefix + "clientCapabilities"
 	metaLogLevel     = metaPrefix + "logLevel"
 )
 
-// clientCapabilities are those that a request declares; nil where it declares none.
+// clientCapabilities returns the capabilities that a request declares, nil if none.
 func clientCapabilities(m *wire.Message) json.RawMessage {
 	if m.Method == "initialize" {
 		return jsonraw.First(m.Params, "capabilities")
@@ -150,7 +151,7 @@ func clientCapabilities(m *wire.Message) json.RawMessage {
 	return jsonraw.First(jsonraw.First(m.Params, "_meta"), metaCapabilities)
 }
 
-// list notes which tools only read. A tool only reads if each list says so.
+// list records which tools only read. A tool only reads if each list says so.
 func (s *selection) list(x *wire.Exchange) {
 	tools, err := wire.ParseMessage(x.Response.Raw).ResultItems("tools")
 	if err != nil {
@@ -164,8 +165,9 @@ func (s *selection) list(x *wire.Exchange) {
 	}
 }
 
-// tellOthers says which exchanges were recorded in another revision than the one they are sent in.
-func (s *selection) tellOthers(f *cmdutil.Factory) {
+// reportRevisions prints how many exchanges were recorded in a different revision than they are
+// sent in.
+func (s *selection) reportRevisions(f *cmdutil.Factory) {
 	others := map[string]int{}
 	for _, row := range s.rows {
 		if row.Revision != "" && row.Revision != f.Protocol {
@@ -191,7 +193,7 @@ func (s *selection) aim(f *cmdutil.Factory, o *options) wire.Outcome {
 	}
 	if f.Protocol == "" && slices.Contains(client.Revisions(), row.Revision) {
 		f.Protocol = row.Revision
-		s.tellOthers(f)
+		s.reportRevisions(f)
 	}
 	return o.Settle(f, recorded.Request{Row: row, Exchange: x, Capture: s.capture, Version: s.version})
 }

@@ -21,15 +21,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The limits of what is shown: the differences of one exchange, those of all in reports, and
+// The limits of the output: the differences of one exchange, the differences in reports, and
 // the bytes of a value.
 const (
-	mostOfOne   = 20
-	mostShown   = 10_000
-	mostOfValue = 400
+	maxDifferences = 20
+	maxReported    = 10_000
+	maxValue       = 400
 )
 
-// A row is an item as it is shown, without secrets.
+// A row is an item for output, without secrets.
 type row struct {
 	Number      string       `json:"exchange"`
 	Verdict     string       `json:"verdict"`
@@ -39,12 +39,12 @@ type row struct {
 	Was         float64      `json:"wasMs"`
 	Is          float64      `json:"isMs,omitempty"`
 	Differences []difference `json:"differences,omitempty"`
-	// More is how many differences are not listed.
+	// More is the number of differences that are not listed.
 	More   int          `json:"more,omitempty"`
 	Counts match.Counts `json:"passed,omitempty"`
 }
 
-// A difference has its values as JSON texts, cut where they are long.
+// A difference has its values as JSON texts, shortened if they are long.
 type difference struct {
 	Path    string `json:"path"`
 	Pointer string `json:"pointer"`
@@ -53,15 +53,15 @@ type difference struct {
 	Is      string `json:"is,omitempty"`
 }
 
-// A show gathers and writes what became of each request.
+// A show collects and writes the outcome of each request.
 type show struct {
 	f *cmdutil.Factory
 	o options
 	s *selection
-	// out is where the lines for a person go, nil where there are none.
+	// out receives the lines for people; it is nil if there are none.
 	out  io.Writer
 	text *bytes.Buffer // of -o
-	// rows are kept where a report needs them; shown counts their differences.
+	// keep is set if a report needs the rows. shown is the number of their differences.
 	keep  bool
 	rows  []row
 	shown int
@@ -70,11 +70,12 @@ type show struct {
 	passed  match.Counts
 	skipped map[string]int
 	target  string
-	// rules are what may differ, and met those of them that a value was found for.
+	// rules say what may differ; met are the rules that matched a value.
 	rules *match.Rules
 	met   map[*match.Rule]bool
 }
 
+// newShow returns a show for the options.
 func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
 	w := &show{
 		f:       f,
@@ -101,7 +102,7 @@ func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *s
 	return w
 }
 
-// item shows one item.
+// item writes one item.
 func (w *show) item(it item) {
 	w.counts[it.Verdict]++
 	w.passed.Add(it.Counts)
@@ -118,13 +119,14 @@ func (w *show) item(it item) {
 		return
 	}
 	w.shown += len(r.Differences)
-	if w.shown > mostShown {
+	if w.shown > maxReported {
 		r.More += len(r.Differences)
 		r.Differences = nil
 	}
 	w.rows = append(w.rows, r)
 }
 
+// rowOf returns an item for output.
 func rowOf(it item) row {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	r := row{
@@ -146,7 +148,7 @@ func rowOf(it item) row {
 		}
 	}
 	for i, d := range it.Differences {
-		if i == mostOfOne {
+		if i == maxDifferences {
 			r.More += len(it.Differences) - i
 			break
 		}
@@ -156,15 +158,15 @@ func rowOf(it item) row {
 	return r
 }
 
-// excerpt is a value as a text, "" where there is none.
+// excerpt returns a value as text, "" for nil.
 func excerpt(raw json.RawMessage) string {
 	if raw == nil {
 		return ""
 	}
-	return jsonraw.Excerpt(jsonraw.Compact(raw), mostOfValue)
+	return jsonraw.Excerpt(jsonraw.Compact(raw), maxValue)
 }
 
-// colours are those of verdicts.
+// colours are the colours of the verdicts.
 var colours = map[string]string{
 	string(replay.Same):      term.Green,
 	string(replay.Differs):   term.Red,
@@ -177,7 +179,7 @@ var colours = map[string]string{
 	string(replay.NotRun):    term.Yellow,
 }
 
-// line writes the line of one exchange, and the table of its differences.
+// line writes the line of one exchange and the table of its differences.
 func (w *show) line(r row) {
 	st := w.f.OutStyle
 	if w.out == w.f.Stderr() {
@@ -216,7 +218,7 @@ func (w *show) line(r row) {
 	_, _ = w.out.Write(b.Bytes())
 }
 
-// took is how long the present answer took, and the recorded one.
+// took returns the present and the recorded time as text.
 func (r row) took() string {
 	if r.Is == 0 {
 		return ""
@@ -225,6 +227,7 @@ func (r row) took() string {
 	return of(r.Is) + ", was " + of(r.Was)
 }
 
+// orNothing returns value, or "nothing" if it is empty.
 func orNothing(value string) string {
 	if value == "" {
 		return "nothing"
@@ -232,7 +235,7 @@ func orNothing(value string) string {
 	return value
 }
 
-// summary is the last line.
+// summary returns the last line.
 func (w *show) summary() string {
 	var sent, unsent []string
 	for _, v := range replay.Verdicts {
@@ -267,15 +270,15 @@ func (w *show) summary() string {
 	return text
 }
 
-// mostUnmet is how many matchers are listed that matched nothing.
-const mostUnmet = 10
+// maxUnmet limits the listed matchers that matched nothing.
+const maxUnmet = 10
 
-// notes says what of the options had no effect, or not all of it; out is the ending of the connection.
+// notes prints which options had no or only a partial effect. out is the outcome of the connection.
 func (w *show) notes(out wire.Outcome) {
 	if out.Good() && w.counts[replay.Same]+w.counts[replay.Differs] > 0 && w.o.match.compare != string(replay.Status) {
 		unmet := w.o.unmet(w.rules, w.met)
-		if n := len(unmet); n > mostUnmet {
-			unmet = append(unmet[:mostUnmet], fmt.Sprintf("%d more", n-mostUnmet))
+		if n := len(unmet); n > maxUnmet {
+			unmet = append(unmet[:maxUnmet], fmt.Sprintf("%d more", n-maxUnmet))
 		}
 		if len(unmet) > 0 {
 			w.f.Note("matched nothing: " + strings.Join(unmet, ", "))
@@ -286,7 +289,7 @@ func (w *show) notes(out wire.Outcome) {
 	}
 }
 
-// all is how many exchanges there were.
+// all returns the number of exchanges.
 func (w *show) all() (n int) {
 	for _, count := range w.counts {
 		n += count
@@ -294,10 +297,10 @@ func (w *show) all() (n int) {
 	return n
 }
 
-// sent is how many of them were sent.
+// sent returns the number of requests that were sent.
 func (w *show) sent() int { return w.all() - w.counts[replay.Skipped] - w.counts[replay.NotRun] }
 
-// finish writes the summary and the reports, and gives the ending; out is that of the
+// finish writes the summary and the reports, and returns the exit. out is the outcome of the
 // connection.
 func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 	w.f.Progress.Done()
@@ -312,7 +315,7 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.files(out)
-	if end := w.ending(out); !end.Good() && end.Kind != wire.CheckFailed {
+	if end := w.outcome(out); !end.Good() && end.Kind != wire.CheckFailed {
 		files = files.WithholdSARIF(w.f)
 	}
 	err := files.Write()
@@ -327,11 +330,11 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 			return err
 		}}))
 	}
-	return cmdutil.Join(w.f.StdoutError(), err, cmdutil.Exit(w.ending(out)))
+	return cmdutil.Join(w.f.StdoutError(), err, cmdutil.Exit(w.outcome(out)))
 }
 
-// ending is that of the command.
-func (w *show) ending(out wire.Outcome) wire.Outcome {
+// outcome returns the outcome of the command. out is the outcome of the connection.
+func (w *show) outcome(out wire.Outcome) wire.Outcome {
 	failed := 0
 	for v, n := range w.counts {
 		if v.Fails() {
@@ -358,7 +361,7 @@ func (w *show) ending(out wire.Outcome) wire.Outcome {
 	return out
 }
 
-// json is the report as one document.
+// json returns the report as one document.
 func (w *show) json(summary string) json.RawMessage {
 	rows := append([]row{}, w.rows...)
 	raw, _ := jsonraw.Marshal(struct {

@@ -1,5 +1,5 @@
-// Package bridge says what differs between the eras of the protocol for a server: members of results, codes of errors,
-// capabilities, and gives a message that was recorded in one of them as the other has it.
+// Package bridge converts messages between the two eras of the protocol: members of results, error
+// codes and capabilities. It also says what a server of each era supports.
 package bridge
 
 import (
@@ -12,30 +12,33 @@ import (
 	"mcpc/internal/mcp"
 )
 
-// The revisions that are played, newest first. Up to 2025-11-25 a conversation is opened with initialize
-// (legacy), from 2026-07-28 on every request stands alone (modern).
+// The supported revisions. Up to 2025-11-25, initialize opens a conversation (the legacy era); from
+// 2026-07-28 on, each request is complete in itself (the modern era).
 const (
 	ModernRevision = "2026-07-28"
 	BatchRevision  = "2025-03-26"
 )
 
+// LegacyRevisions are the revisions of the legacy era, newest first.
 var LegacyRevisions = []string{"2025-11-25", "2025-06-18", BatchRevision, "2024-11-05"}
 
-// Eras are those that a Player serves.
+// Eras selects the eras that a server supports.
 type Eras string
 
-// The choices of Eras.
+// The values of Eras.
 const (
 	BothEras   Eras = "both"
 	LegacyOnly Eras = "legacy"
 	ModernOnly Eras = "modern"
 )
 
-// Stateless reports that the modern era is served, Sessions that the legacy one is.
+// Stateless reports whether the modern era is served.
 func (e Eras) Stateless() bool { return e != LegacyOnly }
-func (e Eras) Sessions() bool  { return e != ModernOnly }
 
-// Revisions are those that are served.
+// Sessions reports whether the legacy era is served.
+func (e Eras) Sessions() bool { return e != ModernOnly }
+
+// Revisions returns the served revisions, newest first.
 func (e Eras) Revisions() []string {
 	var all []string
 	if e.Stateless() {
@@ -47,10 +50,11 @@ func (e Eras) Revisions() []string {
 	return all
 }
 
-// StandsAlone reports a revision of the modern era; "" is none.
+// StandsAlone reports whether a revision belongs to the modern era. It reports false for "".
 func StandsAlone(revision string) bool { return revision >= ModernRevision }
 
-// Negotiated is the revision with which an initialize is answered.
+// Negotiated returns the revision for the response to initialize: the requested one if it is
+// supported, else the newest.
 func Negotiated(asked string) string {
 	if slices.Contains(LegacyRevisions, asked) {
 		return asked
@@ -68,7 +72,8 @@ const (
 	MetaSubscription = metaPrefix + "subscriptionId"
 )
 
-// ServerCapability names the server's capability that a method belongs to; "" for a method of none.
+// ServerCapability returns the server capability that a method belongs to, "" if it belongs to
+// none.
 func ServerCapability(method string) string {
 	before, _, _ := strings.Cut(method, "/")
 	if before == "completion" {
@@ -80,8 +85,8 @@ func ServerCapability(method string) string {
 	return ""
 }
 
-// Result gives a recorded result to a client of an era: as it is where that is the recording's own. A
-// member that is there stays as it is.
+// Result converts a recorded result for a client of the other era. It returns the result unchanged
+// if the eras are the same, and never replaces an existing member.
 func Result(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
 	members, bad := jsonraw.Object(result)
 	if bad != nil || stateless == recordedModern {
@@ -107,7 +112,7 @@ func Result(stateless, recordedModern bool, method string, result json.RawMessag
 	return WithoutMeta(result, MetaServer)
 }
 
-// NoResource is the code of the error for a resource that is not there.
+// NoResource returns the error code for a missing resource.
 func NoResource(stateless bool) int64 {
 	if stateless {
 		return -32602
@@ -115,7 +120,8 @@ func NoResource(stateless bool) int64 {
 	return -32002
 }
 
-// Error is Result for an error. Only a missing resource has another code; the newer one says so by its data.uri alone.
+// Error converts a recorded error for a client of the other era. Only the code for a missing
+// resource differs; in the modern era, only data.uri marks such an error.
 func Error(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
 	if stateless == recordedModern || method != "resources/read" {
 		return failed
@@ -128,7 +134,7 @@ func Error(stateless, recordedModern bool, method string, failed json.RawMessage
 	return jsonraw.With(failed, "code", strconv.AppendInt(nil, NoResource(stateless), 10))
 }
 
-// WithoutMeta removes a member of _meta, and a _meta that is empty then.
+// WithoutMeta removes a member of _meta, and _meta itself if it is empty then.
 func WithoutMeta(object json.RawMessage, name string) json.RawMessage {
 	meta := jsonraw.First(object, "_meta")
 	less := jsonraw.Without(meta, name)
@@ -146,7 +152,7 @@ func WithMeta(object json.RawMessage, name string, value json.RawMessage) json.R
 	return jsonraw.With(object, "_meta", jsonraw.With(jsonraw.First(object, "_meta"), name, value))
 }
 
-// Plain are params without what belongs to one request of one client.
+// Plain returns params without the _meta members that belong to one request of one client.
 func Plain(params json.RawMessage) json.RawMessage {
 	for _, name := range []string{MetaVersion, MetaCapabilities, MetaClient, MetaLogLevel, "progressToken"} {
 		params = WithoutMeta(params, name)
@@ -154,8 +160,8 @@ func Plain(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// Question gives the params of a server's request to a client of an era: a page has an id in the legacy
-// one only, which is id where the server gave none.
+// Question converts the params of a server's request for a client of an era. Only the legacy era
+// has an elicitationId for a URL; id is used if params have none.
 func Question(stateless bool, method string, params json.RawMessage, id string) json.RawMessage {
 	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
@@ -167,7 +173,8 @@ func Question(stateless bool, method string, params json.RawMessage, id string) 
 	return params
 }
 
-// ClientCapability names the client's capability that a server's request needs; "" where it needs none.
+// ClientCapability returns the client capability that a request of the server needs, "" if it needs
+// none.
 func ClientCapability(method string) string {
 	switch method {
 	case "elicitation/create":
@@ -180,7 +187,7 @@ func ClientCapability(method string) string {
 	return ""
 }
 
-// Loud reports whether a log message is at or above a level.
+// Loud reports whether a log message is at or above the level.
 func Loud(params json.RawMessage, level string) bool {
 	own := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
 	return slices.Index(mcp.LogLevels, own) >= slices.Index(mcp.LogLevels, level)
