@@ -4,6 +4,8 @@
 // is lost. The client cannot distinguish this from a request that the server received without responding: a tool call
 // must not be sent again then. net/http sends a request again if no byte of it was written. So each reused connection
 // is examined before the first write of a request, which fails if the server has closed it.
+//
+// Each request over a prepared Transport has a httptrace.ClientTrace whose GotConn hook calls GotConn.
 package httpconn
 
 import (
@@ -17,11 +19,9 @@ import (
 	"syscall"
 )
 
-// A Transport is an http.Transport that examines the connections that it reuses.
-type Transport struct{ std *http.Transport }
-
-// New returns a Transport over std, whose connections are opened by its DialContext.
-func New(std *http.Transport) *Transport {
+// Prepare wraps the DialContext of std, so that connections are examined when GotConn reports that they are reused. It
+// returns std.
+func Prepare(std *http.Transport) *http.Transport {
 	dial := std.DialContext
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
@@ -33,22 +33,17 @@ func New(std *http.Transport) *Transport {
 		}
 		return newExamined(conn), nil
 	}
-	return &Transport{std}
+	return std
 }
 
-// RoundTrip sends a request, as http.Transport.RoundTrip does. A connection that was opened for the request is not
-// examined: what the server sends on it first, such as a TLS alert, belongs to this request.
-func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		if c := examinedOf(info.Conn); c != nil && info.Reused {
-			c.reused.Store(true)
-		}
-	}})
-	return t.std.RoundTrip(req.WithContext(ctx))
+// GotConn has a reused connection examined before the next write, and returns its mark. A connection that was opened for
+// the request is not examined: what the server sends on it first, such as a TLS alert, belongs to this request.
+func GotConn(info httptrace.GotConnInfo) Mark {
+	if c := examinedOf(info.Conn); c != nil && info.Reused {
+		c.reused.Store(true)
+	}
+	return MarkNow(info.Conn)
 }
-
-// CloseIdleConnections closes the connections on which no request is under way.
-func (t *Transport) CloseIdleConnections() { t.std.CloseIdleConnections() }
 
 // A Mark is how much was written to a connection at one time. The hooks WroteHeaders and WroteRequest of net/http do not
 // tell: they are called before the last bytes of an HTTP/1.1 request leave a buffer.

@@ -72,7 +72,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 		there.Close()
 	}()
 	std := &http.Transport{}
-	New(std)
+	Prepare(std)
 	conn, err := std.DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	for _, route := range p.Routes {
 		p.servers = append(p.servers, redact.RedactURL(p.named(route.To)))
 	}
-	p.web = httpconn.New(&http.Transport{
+	p.web = httpconn.Prepare(&http.Transport{
 		Proxy:                 p.Through,
 		DialContext:           p.dial,
 		TLSHandshakeTimeout:   connect,
@@ -449,9 +449,10 @@ func (s *stopwatch) took(d *time.Duration, since *time.Time) {
 	*d = s.now().Sub(*since)
 }
 
-// trace returns the hooks that measure.
+// trace returns the hooks that measure, and the one that httpconn needs.
 func (s *stopwatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { _ = httpconn.GotConn(info) },
 		DNSStart:             func(httptrace.DNSStartInfo) { s.note(&s.looked) },
 		DNSDone:              func(httptrace.DNSDoneInfo) { s.took(&s.times.DNS, &s.looked) },
 		ConnectStart:         func(_, _ string) { s.note(&s.dialed) },

@@ -48,7 +48,7 @@ type ConnectorOptions struct {
 type Connector struct {
 	dial  network.DialFunc
 	proxy network.ProxyFunc
-	wires *httpconn.Transport
+	wires *http.Transport
 	web   http.RoundTripper
 	rec   *Recorder
 	clock Clock
@@ -81,8 +81,8 @@ func (c *Connector) CloseIdle() { c.wires.CloseIdleConnections() }
 
 // newWires has no overall timeout, which would cut long streams, and no
 // transparent compression, which would hold events back.
-func (c *Connector) newWires(opt ConnectorOptions) *httpconn.Transport {
-	return httpconn.New(&http.Transport{
+func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
+	return httpconn.Prepare(&http.Transport{
 		Proxy:       c.proxy,
 		DialContext: c.dial,
 		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {

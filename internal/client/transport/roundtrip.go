@@ -16,7 +16,7 @@ import (
 // recordedTransport records each request as it leaves, and the head of what comes back. One
 // that is sent again is a request of its own.
 type recordedTransport struct {
-	wires *httpconn.Transport
+	wires *http.Transport
 	rec   *Recorder
 }
 
@@ -128,7 +128,7 @@ func (rt *roundTrip) traced(ctx context.Context) context.Context {
 		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			rt.update(func(p *roundTripState) {
-				p.got = httpconn.MarkNow(info.Conn)
+				p.got = httpconn.GotConn(info)
 				p.reused = info.Reused
 			})
 		},
