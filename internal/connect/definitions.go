@@ -37,6 +37,19 @@ type Definition struct {
 	Input, Output compiled
 	// Pin is what package pin found of it in this run.
 	Pin atomic.Int32
+
+	listsOnce sync.Once
+	// lists is set if the inputSchema has properties, takesAny if it says that there may be others.
+	lists, takesAny bool
+}
+
+// ListsArguments reports whether the inputSchema lists arguments, and whether it says that it takes any others, too.
+func (d *Definition) ListsArguments() (lists, takesAny bool) {
+	d.listsOnce.Do(func() {
+		d.lists = jsonraw.First(d.InputSchema, "properties") != nil
+		d.takesAny = string(jsonraw.First(d.InputSchema, "additionalProperties")) == "true"
+	})
+	return d.lists, d.takesAny
 }
 
 // compiled is a schema that is compiled once, at its first use.

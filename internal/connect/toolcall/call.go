@@ -154,12 +154,12 @@ func Unlisted(tool *connect.Definition, o *Request) bool {
 		return true
 	}
 	schema := tool.Input.Types(tool.InputSchema)
-	if schema == nil || jsonraw.First(tool.InputSchema, "properties") == nil {
+	lists, takesAny := tool.ListsArguments()
+	if schema == nil || !lists {
 		return false
 	}
 	root := schema.Expected()
 	listed := sync.OnceValue(root.Names)
-	takesAny := string(jsonraw.First(tool.InputSchema, "additionalProperties")) == "true"
 	given, _ := jsonraw.Object(o.Arguments)
 	return slices.ContainsFunc(given, func(m jsonraw.Member) bool {
 		_, described := schema.Member(root, m.Name)
