@@ -27,7 +27,7 @@ func withDemo(use func(ctx context.Context, env *host.Env)) {
 	defer os.RemoveAll(dir)
 	use(context.Background(), &host.Env{
 		UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: os.Environ, Now: time.Now,
-		Settings: host.Settings{Server: server.URL + "/mcp", State: dir, NoRecord: true},
+		Server: server.URL + "/mcp", State: dir, NoRecord: true,
 	})
 }
 

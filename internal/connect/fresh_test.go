@@ -51,7 +51,7 @@ func TestRememberedWhileFresh(t *testing.T) {
 		now := time.Now()
 		env := &host.Env{
 			UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Now: func() time.Time { return now },
-			Settings: host.Settings{Server: server.URL + "/mcp", State: t.TempDir(), NoRecord: true, Protocol: c.revision},
+			Server: server.URL + "/mcp", State: t.TempDir(), NoRecord: true, Protocol: c.revision,
 		}
 		for _, second := range []bool{false, true} {
 			conn, o := connect.Dial(t.Context(), env, connect.Options{})

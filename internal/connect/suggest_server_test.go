@@ -10,7 +10,7 @@ import (
 func TestSuggestServer(t *testing.T) {
 	c := &Conn{Env: &host.Env{
 		Shared: &host.Shared{}, UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
-		Settings: host.Settings{State: t.TempDir(), NoRecord: true},
+		State: t.TempDir(), NoRecord: true,
 	}}
 	for name, want := range map[string]string{
 		"demo.echo": "did you mean mcpc -s demo call echo?",

@@ -1,5 +1,5 @@
 // Package host has what a program needs of the world before it connects to a server: the
-// settings of a connection (Settings), how the user is told and asked (UI), the servers that
+// settings of a connection, how the user is told and asked (UI), the servers that
 // the configurations of other programs name, the user's consent to them, credentials, the
 // network, the state directory, and the recording of the traffic. Env holds all of it for one
 // invocation of a command; package connect dials with it. The name is the specification's: a
@@ -30,7 +30,31 @@ import (
 // Env is what one invocation of a command connects with: its settings, the outside world,
 // and what the invocations of a process have in common. A copy has settings of its own.
 type Env struct {
-	Settings
+	// The settings of a connection, as the flags of all commands give them.
+	Server string
+	// ServerGiven tells an empty -s from none.
+	ServerGiven bool
+	Protocol    string
+	Headers     []string
+	HeaderFiles []string
+	State       string
+	Verbose     int
+	LogLevel    string
+	RecordTo    string
+	NoRecord    bool
+	Limits      client.Limits
+	Auth        AuthFlags
+	// AccountTyped is set where --account stands on the command line, whose hints carry it.
+	AccountTyped bool
+	NoInput      bool
+	Confirm      string
+	// Fresh is set if no list that an earlier command fetched is used.
+	Fresh   bool
+	Answers Answers
+	Network NetworkFlags
+	Index   int
+	Strict  bool
+
 	// UI tells and asks the user.
 	UI      UI
 	Getenv  func(string) string

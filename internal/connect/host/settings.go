@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 
-	"mcpc/internal/client"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -24,33 +23,6 @@ type AuthFlags struct {
 	Account   string
 	TokenFile string
 	NoPrompt  bool
-}
-
-// Settings are what the flags of all commands say about a connection.
-type Settings struct {
-	Server string
-	// ServerGiven tells an empty -s from none.
-	ServerGiven bool
-	Protocol    string
-	Headers     []string
-	HeaderFiles []string
-	State       string
-	Verbose     int
-	LogLevel    string
-	RecordTo    string
-	NoRecord    bool
-	Limits      client.Limits
-	Auth        AuthFlags
-	// AccountTyped is set where --account stands on the command line, whose hints carry it.
-	AccountTyped bool
-	NoInput      bool
-	Confirm      string
-	// Fresh is set if no list that an earlier command fetched is used.
-	Fresh   bool
-	Answers Answers
-	Network NetworkFlags
-	Index   int
-	Strict  bool
 }
 
 // Fields are the header fields of the user's, of --header-file and of -H.
@@ -88,9 +60,9 @@ func readHeaderFiles(e *Env) error {
 }
 
 // TypedFields reads the -H flags.
-func (g *Settings) TypedFields() ([]wire.Field, error) {
+func (e *Env) TypedFields() ([]wire.Field, error) {
 	var fields []wire.Field
-	for _, h := range g.Headers {
+	for _, h := range e.Headers {
 		field, err := headerField(h)
 		if err != nil {
 			return nil, err

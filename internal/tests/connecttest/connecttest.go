@@ -177,7 +177,7 @@ func Env(t testing.TB, server string) (*host.Env, *User) {
 	return &host.Env{
 		UI: user, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
 		Now: func() time.Time { return Start }, Version: "1.2.3", Shared: new(host.Shared),
-		Settings: host.Settings{Server: server, ServerGiven: server != "", State: t.TempDir(), NoRecord: true},
+		Server: server, ServerGiven: server != "", State: t.TempDir(), NoRecord: true,
 	}, user
 }
 
