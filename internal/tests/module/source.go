@@ -64,7 +64,7 @@ func EachFile(t testing.TB, see func(name string, fset *token.FileSet, file *ast
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)
 			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 			if err != nil {
 				t.Fatal(err)
 			}
