@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render/traffic"
@@ -126,7 +128,7 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 		step.Args = saved.Literal(step.Args, s.variable)
 	}
 	step.Expect.Kind = kind
-	step.Loose = g.Unchecked(step)
+	step.Loose = g.isUnchecked(step)
 	s.File.Steps = append(s.File.Steps, step)
 	return nil
 }
@@ -195,4 +197,34 @@ func (s *ExportSaver) setServer(g Request) error {
 		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.in(f.Name))})
 	}
 	return nil
+}
+
+// isUnchecked reports whether a step is sent without a check, so that it sends the same again: the request was sent
+// unchecked, or a check would reject it. What another client sent with success is checked, as a user would write it.
+func (g Request) isUnchecked(s saved.Step) bool {
+	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
+	switch s.Verb {
+	case saved.Call:
+		unchecked := g.Row.By == capture.ByCommand && !g.Had("run")
+		return g.Had("--no-validate") || !g.Had("call") && (unchecked || failed)
+	case saved.Prompt:
+		return g.Had("--no-validate") || failed
+	}
+	return false
+}
+
+// Kind returns how the request ended. It returns false if it has no ending that a step may expect. A command that
+// judges may end differently than its last request.
+func (g Request) Kind() (kind wire.Kind, ok bool) {
+	kind = wire.Kind(g.Row.Channel)
+	answer := wire.ParseMessage(g.Exchange.Response.Raw)
+	switch {
+	case slices.Contains(SavedEndings, kind):
+		return kind, true
+	case answer.Error != nil:
+		return wire.RPCFailed, true
+	case kind == wire.CheckFailed && wire.IsToolError(answer.Result):
+		return wire.ToolError, true
+	}
+	return wire.OK, answer.Result != nil || g.Row.Channel == exchange.ChannelOK
 }
