@@ -33,9 +33,9 @@ type Capture struct {
 	// runs are the numbers of its runs, repeated the indexes of the heads of a run with the number of an
 	// earlier one.
 	runs, repeated map[int]bool
-	// index is of the run that began last, marked of those whose lines say whose they are.
-	index  *index
-	marked map[string]*index
+	// newest makes the rows of the run that began last, marked those of runs whose lines have their mark.
+	newest *rowMaker
+	marked map[string]*rowMaker
 	// changed are the rows that the last lines touched; nil for all.
 	changed  map[*Row]bool
 	progress progress
@@ -45,7 +45,7 @@ type Capture struct {
 	again *Capture
 	// ended are runs that ended and are not finished, endedRows is how many exchanges they have. No run is finished if
 	// lasting is set.
-	ended     []*index
+	ended     []*rowMaker
 	endedRows int
 	lasting   bool
 	// secrets hides what it knows in what is given out; nil hides nothing.
@@ -88,7 +88,7 @@ func (c *Capture) noteRepeated() {
 }
 
 func newCapture(path string) *Capture {
-	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*rowMaker{}}
 	c.runs = map[int]bool{}
 	c.repeated = map[int]bool{}
 	c.owner = c
@@ -291,7 +291,7 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 // keeps all. It is for a capture of one run to which nothing is added any more: Row and RowIn do
 // not find its rows afterwards.
 func (c *Capture) Settle(keep func(*Row) bool) {
-	c.index, c.marked = nil, nil
+	c.newest, c.marked = nil, nil
 	if keep != nil {
 		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !keep(r) }))
 	}

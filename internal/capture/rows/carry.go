@@ -56,7 +56,7 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 
 // carry writes the lines that the next part repeats, and returns their number.
 func (c *Capture) carry(w io.Writer) (carried int, err error) {
-	x := c.index
+	x := c.newest
 	var lines []span
 	openings := 0
 	for _, nth := range slices.Backward(x.openings) {
@@ -80,7 +80,7 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 
 // unfinished are the rows that the next part repeats: those that wait for their answer, and
 // the last ones that were cancelled, whose answer may still come.
-func (x *index) unfinished() (rows []*Row) {
+func (x *rowMaker) unfinished() (rows []*Row) {
 	cancelled := 0
 	for _, nth := range slices.Backward(x.waits()) {
 		row := x.capture.at(int(nth))
@@ -95,7 +95,7 @@ func (x *index) unfinished() (rows []*Row) {
 }
 
 // streams notes the lines that opened the stream of HTTP+SSE of a conversation.
-func (x *index) streams(c *conn, stream int) {
+func (x *rowMaker) streams(c *conn, stream int) {
 	c.stream, c.opened = stream, nil
 	for _, h := range x.held.by {
 		if h.frame.Stream == stream {
@@ -118,7 +118,7 @@ func (r *Row) carried() []span {
 
 // carried notes that what was read so far of this run was repeated: what has ended
 // is listed in the part before, what is open in this one from now on.
-func (x *index) carried() {
+func (x *rowMaker) carried() {
 	x.repeating = false
 	for row := range x.each() {
 		row.Elsewhere = true
@@ -142,7 +142,7 @@ type partID struct {
 // between them: the newer one, which has to be read first, if that was all there then.
 // carried are the parts from which those that were read go on.
 func (c *Capture) Agree(carried Carried) {
-	x := c.index
+	x := c.newest
 	if x == nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (all Carried) Forget(run, after int) {
 }
 
 // next notes that the run goes on in another one: so does what is open.
-func (x *index) next() {
+func (x *rowMaker) next() {
 	x.capture.over[x.at] = true
 	for _, row := range x.unfinished() {
 		row.Elsewhere = true

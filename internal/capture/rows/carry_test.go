@@ -180,12 +180,12 @@ func beginningAfter(t *testing.T, path, next string) []byte {
 		t.Fatal(err)
 	}
 	defer behind.Close()
-	c.index.openings, c.index.waiting = nil, map[int32]struct{}{}
+	c.newest.openings, c.newest.waiting = nil, map[int32]struct{}{}
 	for _, row := range c.Rows() {
 		if row.Opens() {
-			c.index.openings = append(c.index.openings, int32(row.nth))
+			c.newest.openings = append(c.newest.openings, int32(row.nth))
 		}
-		c.index.waiting[int32(row.nth)] = struct{}{}
+		c.newest.waiting[int32(row.nth)] = struct{}{}
 	}
 	var carried bytes.Buffer
 	lines, err := c.carry(&carried)

@@ -18,7 +18,7 @@ type httpOnly struct {
 
 // addToHTTPOnly gives a frame to the request without a request of JSON-RPC on whose stream it
 // crossed; placed is what the frame was to exchanges.
-func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []wire.Place) {
+func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []wire.Place) {
 	b := x.httpOnly[f.Stream]
 	if b == nil {
 		return
@@ -53,7 +53,7 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []
 }
 
 // beginHTTPOnly begins such a request: what its body is comes later, if at all.
-func (x *index) beginHTTPOnly(f *wire.Frame, at span) {
+func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	if !x.head.Between() || f.HTTP == nil || f.Stream == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (x *index) beginHTTPOnly(f *wire.Frame, at span) {
 }
 
 // apply adds a frame to the row.
-func (b *httpOnly) apply(x *index, f *wire.Frame, at span, place wire.Place) {
+func (b *httpOnly) apply(x *rowMaker, f *wire.Frame, at span, place wire.Place) {
 	c := x.conns[f.Conn]
 	b.row.apply(&placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation}})
 }

@@ -53,7 +53,7 @@ func (c *codec) runs(of *Capture) {
 	n := c.count(len(of.Heads), 8)
 	for i := range n {
 		var head []byte
-		var x index
+		var x rowMaker
 		var at, end span
 		var over, marked, ended bool
 		if c.writing {
@@ -61,7 +61,7 @@ func (c *codec) runs(of *Capture) {
 			at, over = of.heads[i], of.over[i]
 			end, ended = of.ends[i], of.RunEnded(i)
 			marked = of.marked[of.Heads[i].In] != nil && of.marked[of.Heads[i].In].at == i
-			x.repeating = of.index.at == i && of.index.repeating
+			x.repeating = of.newest.at == i && of.newest.repeating
 		}
 		c.bytes(&head)
 		c.span(&at)
@@ -82,7 +82,7 @@ func (c *codec) runs(of *Capture) {
 		if marked {
 			of.marked[x.head.In] = &x
 		}
-		of.index = &x
+		of.newest = &x
 	}
 }
 

@@ -100,7 +100,7 @@ func (w *indexWriter) write(c *Capture) {
 		return
 	}
 	pages := c.packAll()
-	isWhole := !c.altered && c.index != nil && os.SameFile(w.file, c.progress.readFrom)
+	isWhole := !c.altered && c.newest != nil && os.SameFile(w.file, c.progress.readFrom)
 	if !isWhole || w.finish(c, pages) != nil {
 		w.giveUp(c)
 		return

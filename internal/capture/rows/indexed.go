@@ -93,7 +93,7 @@ func (c *Capture) forget() {
 	c.over = nil
 	c.runs = fresh.runs
 	c.repeated = fresh.repeated
-	c.index = nil
+	c.newest = nil
 	c.marked = fresh.marked
 	c.progress = progress{}
 }

@@ -94,7 +94,7 @@ func refreshBounded(t *testing.T, c *Capture) {
 // behind it read their own frames.
 func TestCaptureSkipsOverlongLines(t *testing.T) {
 	long := longLine(2 * mostInTest)
-	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), ends: map[int]span{}, marked: map[string]*index{}}
+	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), ends: map[int]span{}, marked: map[string]*rowMaker{}}
 	defer c.Close()
 	for _, step := range []struct {
 		more []byte

@@ -17,7 +17,7 @@ import (
 // what a server that knows it says of a faulty request, and of itself.
 var newerCodes = []int64{-32020, -32021, -32603}
 
-// probes is what an index keeps to tell a probe from a failure.
+// probes are what a rowMaker keeps to tell a probe from a failure.
 type probes struct {
 	// refused are the requests that an older server may have refused because they were of
 	// a newer revision, or came by a POST.
@@ -28,7 +28,7 @@ type probes struct {
 
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
-func (x *index) probed(r *Row, p *placed) {
+func (x *rowMaker) probed(r *Row, p *placed) {
 	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.Reported {
 		return
 	}
@@ -55,7 +55,7 @@ func (x *index) probed(r *Row, p *placed) {
 
 // together reports a row of the conversation or, where nothing tells conversations apart,
 // of a client of the same name.
-func (x *index) together(r *Row, c *conn) bool {
+func (x *rowMaker) together(r *Row, c *conn) bool {
 	return r.conn == c || x.head.Between() && r.Target == c.Target && c.Client != (exchange.Implementation{}) && r.conn.Client == c.Client
 }
 
@@ -77,7 +77,7 @@ func (r *Row) settleProbe() {
 
 // endpoint is for the event with which the stream of HTTP+SSE begins: a server that has
 // that refuses requests to open a conversation elsewhere.
-func (x *index) endpoint(c *conn) {
+func (x *rowMaker) endpoint(c *conn) {
 	x.settle(true, func(r *Row) bool {
 		return r.Method == "initialize" && (!x.head.Between() || r.Target == c.Target)
 	})
@@ -85,7 +85,7 @@ func (x *index) endpoint(c *conn) {
 
 // settle ends the doubt about those of the refused that which names: they were probes, or
 // were not.
-func (x *index) settle(probes bool, which func(*Row) bool) {
+func (x *rowMaker) settle(probes bool, which func(*Row) bool) {
 	x.probes.refused = slices.DeleteFunc(x.probes.refused, func(nth int32) bool {
 		r := x.capture.at(int(nth))
 		if !which(r) {

@@ -32,7 +32,7 @@ var mostEndedRows = 20_000
 
 // finishOld finishes runs that ended before this one: the capture is read again from its beginning if a line of
 // one of them follows after all.
-func (x *index) finishOld() {
+func (x *rowMaker) finishOld() {
 	c := x.capture
 	if x.head.In == "" || c.lasting {
 		return
@@ -43,7 +43,7 @@ func (x *index) finishOld() {
 		old := c.ended[0]
 		c.ended = c.ended[1:]
 		c.endedRows -= len(old.exchanges)
-		*old = index{capture: c, head: old.head, at: old.at, rows: old.rows, repeating: old.repeating, finished: true}
+		*old = rowMaker{capture: c, head: old.head, at: old.at, rows: old.rows, repeating: old.repeating, finished: true}
 	}
 }
 
@@ -250,11 +250,11 @@ func (c *Capture) takeFrom(again *Capture) {
 			r.movedTo(c)
 		}
 	}
-	indexes := append(slices.Collect(maps.Values(again.marked)), again.ended...)
-	if again.index != nil {
-		indexes = append(indexes, again.index)
+	makers := append(slices.Collect(maps.Values(again.marked)), again.ended...)
+	if again.newest != nil {
+		makers = append(makers, again.newest)
 	}
-	for _, x := range indexes {
+	for _, x := range makers {
 		x.capture = c
 		for _, request := range x.httpOnly {
 			request.row.capture = c
@@ -276,7 +276,7 @@ func (c *Capture) takeFrom(again *Capture) {
 	c.over = again.over
 	c.runs = again.runs
 	c.repeated = again.repeated
-	c.index = again.index
+	c.newest = again.newest
 	c.marked = again.marked
 	c.progress = again.progress
 	c.reading = again.reading
@@ -391,14 +391,13 @@ func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 	return true, nil
 }
 
-// A scanner gives the lines of a capture to its index, and reads no more of them
-// than that needs.
+// A scanner gives the lines of a capture to the rowMakers of their runs.
 type scanner struct {
 	capture *Capture
 	// begun is set once a head was read.
 	begun bool
-	// index is that of the line's run.
-	index *index
+	// maker makes the rows of the line's run.
+	maker *rowMaker
 }
 
 func (s *scanner) found(rule, text string) {
@@ -413,11 +412,11 @@ func (s *scanner) orNone() error {
 	return ErrNoCapture
 }
 
-// line gives a line to the index of its run.
+// line gives a line to the rowMaker of its run.
 func (s *scanner) line(l *chunkLine) error {
 	c, line, err := s.capture, l.parsed, l.err
 	at := span{l.at, int(l.behind - l.at)}
-	s.index = c.indexOf([]byte(line.In))
+	s.maker = c.makerOf([]byte(line.In))
 	var version *capture.VersionError
 	switch {
 	case errors.As(err, &version):
@@ -439,18 +438,18 @@ func (s *scanner) line(l *chunkLine) error {
 	case line.Head != nil:
 		s.begun = true
 		c.begin(*line.Head, at)
-	case s.index == nil:
+	case s.maker == nil:
 		s.found("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", l.number))
-	case s.index.finished:
+	case s.maker.finished:
 		return errFinished
 	case line.Frame != nil:
 		s.frame(line.Frame, l.message, at)
 	case line.End != nil:
-		s.index.end(line.End, at)
+		s.maker.end(line.End, at)
 	case line.Next > 0:
-		s.index.next()
+		s.maker.next()
 	case line.Carried != nil:
-		s.index.carried()
+		s.maker.carried()
 	case line.Lost > 0:
 		s.found(ruleLost, fmt.Sprintf(textLost, l.number, line.Lost))
 	}
@@ -478,5 +477,5 @@ func (s *scanner) frame(f *wire.Frame, m *wire.Message, at span) {
 	if f.Kind == wire.Head && f.HTTP == nil { // no Recorder writes one
 		f.HTTP = &wire.HTTPHead{}
 	}
-	s.index.frame(f, m, at)
+	s.maker.frame(f, m, at)
 }

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An index makes rows of the lines of a run, one after the other.
-type index struct {
+// A rowMaker makes rows of the lines of a run, one after the other.
+type rowMaker struct {
 	capture *Capture
 	head    capture.Head
 	// at is the index of the head in the capture.
@@ -53,13 +53,13 @@ type conn struct {
 
 // begin notes the head of a run.
 func (c *Capture) begin(h capture.Head, at span) {
-	if c.index != nil && c.index.head.In == "" { // what comes now is of another
-		c.over[c.index.at] = true
+	if c.newest != nil && c.newest.head.In == "" { // what comes now is of another
+		c.over[c.newest.at] = true
 	}
 	if len(c.marked) > mostMarked {
-		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
+		maps.DeleteFunc(c.marked, func(_ string, x *rowMaker) bool { return c.over[x.at] })
 	}
-	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
+	c.newest = &rowMaker{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
 		waiting: map[int32]struct{}{}, conns: map[int]*conn{}, held: heldFrames{by: map[int64]heldFrame{}},
 		httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
 	c.Heads = append(c.Heads, h)
@@ -67,18 +67,18 @@ func (c *Capture) begin(h capture.Head, at span) {
 	c.over = append(c.over, false)
 	c.noteRepeated()
 	if h.In != "" {
-		c.marked[h.In] = c.index
+		c.marked[h.In] = c.newest
 	}
 }
 
 // mostMarked is how many runs are remembered for what may come behind their end.
 const mostMarked = 1000
 
-// indexOf is that of the run whose lines have a mark: without one the last that began,
-// nil where there is none.
-func (c *Capture) indexOf(mark []byte) *index {
-	if len(mark) == 0 || c.index != nil && c.index.head.In == string(mark) {
-		return c.index
+// makerOf returns the rowMaker of the run whose lines have a mark, without a mark that of the newest run. It returns
+// nil if there is no such run.
+func (c *Capture) makerOf(mark []byte) *rowMaker {
+	if len(mark) == 0 || c.newest != nil && c.newest.head.In == string(mark) {
+		return c.newest
 	}
 	return c.marked[string(mark)]
 }
@@ -86,22 +86,22 @@ func (c *Capture) indexOf(mark []byte) *index {
 // mostHeads bounds the heads that nothing follows.
 const mostHeads = 20_000
 
-func (x *index) touch(r *Row) {
+func (x *rowMaker) touch(r *Row) {
 	if changed := x.capture.changed; changed != nil {
 		changed[r] = true
 	}
 }
 
-func (x *index) newRow(at time.Time) *Row { return x.list(x.rowAt(at)) }
+func (x *rowMaker) newRow(at time.Time) *Row { return x.list(x.rowAt(at)) }
 
 // rowAt makes a row that is not listed yet.
-func (x *index) rowAt(at time.Time) Row {
+func (x *rowMaker) rowAt(at time.Time) Row {
 	return Row{Run: x.head.Run, State: exchange.State{Time: at, Channel: exchange.ChannelOpen, Exit: -1}, Target: x.head.Target,
 		By: x.head.By, Elsewhere: x.repeating, capture: x.capture, head: x.at}
 }
 
 // list adds a row, and returns where it is from then on.
-func (x *index) list(row Row) *Row {
+func (x *rowMaker) list(row Row) *Row {
 	r := x.capture.add(row)
 	if r.Index = r.nth + 1; r.Run > 0 {
 		r.Index = len(x.rows) + 1
@@ -111,7 +111,7 @@ func (x *index) list(row Row) *Row {
 }
 
 // frame gives a frame to the rows it belongs to. m is its message, if it has one.
-func (x *index) frame(f *wire.Frame, m *wire.Message, at span) {
+func (x *rowMaker) frame(f *wire.Frame, m *wire.Message, at span) {
 	size := f.Bytes()
 	facts := &exchange.NoFacts
 	if m != nil {
@@ -179,7 +179,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, at span) {
 }
 
 // begun makes the row of an exchange, or of a stream or pipe, from its first frame.
-func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
+func (x *rowMaker) begun(f *wire.Frame, place wire.Place) *Row {
 	row := x.newRow(f.Time)
 	row.Dir, row.Conn, row.conn = f.Dir, f.Conn, x.conns[f.Conn]
 	if x.head.Between() {
@@ -219,7 +219,7 @@ func (r *Row) apply(p *placed) {
 // end gives the command's ending to the row that it is about: the last exchange of its
 // method, or a row of its own where it came to none. One that is about many settles only
 // the client's unanswered requests, after a signal or a timeout.
-func (x *index) end(e *capture.End, at span) {
+func (x *rowMaker) end(e *capture.End, at span) {
 	if e.ID != nil {
 		x.givenUp(e, at)
 		return
@@ -273,7 +273,7 @@ func (x *index) end(e *capture.End, at span) {
 }
 
 // givenUp gives an exchange the ending that its caller reported.
-func (x *index) givenUp(e *capture.End, at span) {
+func (x *rowMaker) givenUp(e *capture.End, at span) {
 	exchange, there := x.folder.Sent(e.ID)
 	if !there {
 		return
@@ -295,7 +295,7 @@ func (r *Row) endAs(e *capture.End) {
 }
 
 // own is the exchange that a command's ending speaks of.
-func (x *index) own(e *capture.End) *Row {
+func (x *rowMaker) own(e *capture.End) *Row {
 	last := -1
 	for _, nth := range slices.Backward(x.rows) {
 		r := x.capture.at(int(nth))
@@ -380,7 +380,7 @@ func (h *heldFrames) letGo(places []wire.Place, at span) {
 
 // note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
 // and of one that opens a conversation.
-func (x *index) note(r *Row, role wire.Role) {
+func (x *rowMaker) note(r *Row, role wire.Role) {
 	if role == wire.Asks && r.Opens() {
 		x.openings = append(x.openings, int32(r.nth))
 	}
@@ -392,7 +392,7 @@ func (x *index) note(r *Row, role wire.Role) {
 }
 
 // waits returns the numbers of the rows that note keeps, in their order.
-func (x *index) waits() (numbers []int32) {
+func (x *rowMaker) waits() (numbers []int32) {
 	if !x.finished {
 		return slices.Sorted(maps.Keys(x.waiting))
 	}
@@ -408,7 +408,7 @@ func (x *index) waits() (numbers []int32) {
 }
 
 // open are the rows of the run without an answer.
-func (x *index) open() iter.Seq[*Row] {
+func (x *rowMaker) open() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.waits() {
 			if row := x.capture.at(int(nth)); row.Open() && !yield(row) {
@@ -419,7 +419,7 @@ func (x *index) open() iter.Seq[*Row] {
 }
 
 // numbers are those of the rows of the run.
-func (x *index) numbers() []int32 {
+func (x *rowMaker) numbers() []int32 {
 	if x.finished && x.rows == nil {
 		for _, p := range x.capture.Pages() {
 			p.Select(func(r *Row) bool {
@@ -434,7 +434,7 @@ func (x *index) numbers() []int32 {
 }
 
 // each are the rows of the run.
-func (x *index) each() iter.Seq[*Row] {
+func (x *rowMaker) each() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.numbers() {
 			if !yield(x.capture.at(int(nth))) {
