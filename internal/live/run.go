@@ -116,6 +116,7 @@ func (s *Store) readAll() {
 	}
 }
 
+// newStore returns a Store that has read only the marks.
 func newStore(o Options, tail *Tail) *Store {
 	s := &Store{o: o, tail: tail, loading: true}
 	s.kept = kept{limit: o.Most, byKey: map[Key]*entry{}, leftOut: keySet{}}

@@ -18,7 +18,7 @@ type acting struct {
 	form      *form
 	asked     view.Question // the question that form answers; its ID is "" for a tool
 	tool      *view.Tool    // the tool that form calls
-	gone      bool          // asked no longer waits
+	gone      bool          // asked was answered elsewhere, or cancelled
 	marked    string        // the key of the last marked exchange
 }
 
@@ -43,8 +43,9 @@ func (m *model) askWaiting() tea.Cmd {
 	})
 }
 
-// setWaiting applies the questions and held messages. A form stays open without effect if its
-// question no longer waits: its keys must not reach the list.
+// setWaiting applies the questions and held messages. The form of a question that was answered
+// elsewhere or cancelled stays open, but its buttons do nothing: keys typed for it must not reach
+// the list.
 func (m *model) setWaiting(questions []view.Question, held []view.Held) {
 	a := &m.act
 	id := ""
@@ -206,6 +207,7 @@ func (m *model) drawAlarms() (lines []cells.Line) {
 	return lines
 }
 
+// heldLine draws the held message in line i of the bar, which scrolls with the selection.
 func (m *model) heldLine(i int) cells.Line {
 	from := max(0, min(m.act.sel, len(m.act.held)-max(1, m.h/6)))
 	h := &m.act.held[min(from+i, len(m.act.held)-1)]

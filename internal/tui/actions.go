@@ -64,6 +64,7 @@ func (m *model) target() (key string, row *view.Row) {
 
 func (m *model) noTarget() tea.Cmd { return m.say("select an exchange first") }
 
+// mark marks the target exchange, or removes its mark.
 func (m *model) mark() tea.Cmd {
 	key, row := m.target()
 	if key == "" || row == nil {
@@ -139,6 +140,7 @@ func (m *model) cursorFact() *fact {
 	return &m.detail.lines[m.detail.sel]
 }
 
+// sortMenu lets the user choose the column to sort by.
 func (m *model) sortMenu() tea.Cmd {
 	if m.view > viewTable {
 		return m.say("this view has its own order; 2 is the table")
@@ -178,6 +180,7 @@ func (m *model) sortBy(order string) tea.Cmd {
 	return m.askList(true)
 }
 
+// only restricts the query to the target exchange, or lifts that restriction.
 func (m *model) only() tea.Cmd {
 	if m.query.only != nil {
 		m.query.only = nil
@@ -220,6 +223,7 @@ func (m *model) everything() tea.Cmd {
 	return m.setFilter("")
 }
 
+// helpMenu opens a searchable menu of all keys.
 func (m *model) helpMenu() tea.Cmd {
 	in := newInput("")
 	d := &menu{title: "keys: type to search, Enter does it", search: &in}

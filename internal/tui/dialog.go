@@ -38,6 +38,7 @@ type menu struct {
 	loading bool
 }
 
+// shown returns the entries that match the search.
 func (d *menu) shown() (all []choice) {
 	if d.search == nil || d.search.Text() == "" {
 		return d.choices

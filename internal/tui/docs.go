@@ -73,6 +73,7 @@ func docCell(clock screenClock, doc any, head string) cells.Span {
 	return cells.Blank(0)
 }
 
+// toolCell returns the text of a tool's column.
 func toolCell(t *view.Tool, head string) cells.Span {
 	zero := func(n int, text string) cells.Span {
 		if n == 0 {
@@ -123,6 +124,7 @@ func good(text, well string) cells.Span {
 	return cells.Text(cells.Warn, text)
 }
 
+// streamCell returns the text of a stream's column.
 func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	switch head {
 	case "":
@@ -156,6 +158,7 @@ func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	return cells.Text(role, s.Text)
 }
 
+// secretCell returns the text of a secret's column.
 func secretCell(s *view.Secret, head string) cells.Span {
 	switch head {
 	case "":

@@ -32,6 +32,7 @@ type place struct {
 	mainTall, detTop int // lines of the list, and the first line of a detail below it
 }
 
+// layout computes the layout of the screen from its size, the focus and the open panes.
 func (m *model) layout() (p place) {
 	p.head = 1
 	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
@@ -166,6 +167,7 @@ func (m *model) drawHeader(p place) (lines []cells.Line) {
 	return lines
 }
 
+// drawTabs draws the names of the views.
 func (m *model) drawTabs() (line cells.Line) {
 	for i, name := range viewNames {
 		text := " " + strconv.Itoa(i+1) + " "

@@ -51,6 +51,7 @@ func newForm(schema, given json.RawMessage, buttons ...string) *form {
 	return f
 }
 
+// newField returns the field of a question, with value as its content.
 func newField(q question.Field, value json.RawMessage) field {
 	f := field{Field: q, choice: -1, on: make([]bool, len(q.Options))}
 	text, isText := jsonraw.Text(value)
@@ -107,6 +108,7 @@ func (f *form) Paste(text string) {
 	}
 }
 
+// key handles a key in the field.
 func (f *field) key(name, text string) {
 	f.err = ""
 	step := map[string]int{"right": 1, "left": -1, "space": 1}[name]
@@ -181,6 +183,7 @@ func (f *form) wrong(name, text string) bool {
 // Values returns the values of the fields, valid or not.
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
+// value returns the JSON value of the field, or nil if it is empty.
 func (f *field) value() (json.RawMessage, error) {
 	switch f.Kind {
 	case question.Boolean:
@@ -280,6 +283,7 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	return lines
 }
 
+// options draws the choices of the field.
 func (f *field) options(active bool) (line cells.Line) {
 	for i, o := range f.Options {
 		box := "( ) "

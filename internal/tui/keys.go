@@ -53,6 +53,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// dialogKey passes a key to the open dialog.
 func (m *model) dialogKey(k tea.KeyPressMsg) tea.Cmd {
 	run, over := m.dialog.key(k.String(), k.Text)
 	if over {

@@ -66,6 +66,7 @@ func barsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line 
 	return append(line, cells.Blank(room-used))
 }
 
+// barCells draws a bar in n columns.
 func barCells(b *view.Bar, n int, picked bool) cells.Line {
 	var parts []cells.Part
 	for _, p := range b.Phases {

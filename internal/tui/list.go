@@ -79,6 +79,7 @@ func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow
 	return nil
 }
 
+// askTalks reads the conversations.
 func (m *model) askTalks() tea.Cmd {
 	r := m.opt.Reader
 	return m.ask.refresh(askTalks, func(context.Context) change {

@@ -14,6 +14,8 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
+// intercept asks for a filter and, the first time, for a confirmation. Then it holds matching
+// messages.
 func (m *model) intercept() tea.Cmd {
 	if !m.act.powers.Intercept {
 		return m.refuse("intercept")
@@ -99,6 +101,7 @@ func (m *model) heldToShow() *view.Held {
 	return &m.act.held[m.act.sel]
 }
 
+// editHeld lets the user edit the selected held message, and sends the edited message.
 func (m *model) editHeld() tea.Cmd {
 	h := m.heldToShow()
 	if h == nil {
@@ -118,6 +121,7 @@ func (m *model) editHeld() tea.Cmd {
 	)
 }
 
+// reveal shows the selected held message with its secrets.
 func (m *model) reveal() tea.Cmd {
 	h := m.heldToShow()
 	if h == nil {
@@ -190,6 +194,7 @@ func (o *outside) SetStdin(io.Reader)  {}
 func (o *outside) SetStdout(io.Writer) {}
 func (o *outside) SetStderr(io.Writer) {}
 
+// editOutside runs the user's editor on a text, and then run with the edited text.
 func editOutside(edit func(string) (string, error), text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	o := &outside{edit: edit, text: text}
 	return tea.Exec(o, func(err error) tea.Msg {
@@ -229,6 +234,7 @@ func (m *model) resendTarget() (r resent, ok bool) {
 	return r, true
 }
 
+// editResend lets the user edit the target request, and sends it.
 func (m *model) editResend() tea.Cmd {
 	r, ok := m.resendTarget()
 	if !ok {
@@ -254,6 +260,7 @@ func (m *model) resend() tea.Cmd {
 	return m.resendIt(r, false)
 }
 
+// resendIt sends a recorded request again, after the user's consent if confirmed is not set.
 func (m *model) resendIt(r resent, confirmed bool) tea.Cmd {
 	what := "send " + r.title + " again?"
 	if r.message != nil {
@@ -342,6 +349,7 @@ func member(object json.RawMessage, name string) json.RawMessage {
 	return members.Value(name)
 }
 
+// toolForm opens the form of a tool, filled with arguments.
 func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	f := newForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
 	f.Title = "try " + t.Name + " at " + cmp.Or(t.Server, t.Target)

@@ -183,6 +183,7 @@ var phaseText = map[string]string{
 	"read":    "reading the body",
 }
 
+// findingLines returns the broken rules of the exchange.
 func findingLines(doc *view.Detail, w int) (lines []fact) {
 	for _, f := range doc.Findings {
 		role := cells.Warn

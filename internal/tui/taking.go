@@ -53,6 +53,7 @@ func (m *model) clip(text string) tea.Cmd {
 	return tea.SetClipboard(text)
 }
 
+// copyAs copies an exchange in a form of the Actor.
 func (m *model) copyAs(key, form string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
@@ -128,6 +129,7 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 	})
 }
 
+// exportChoices returns the entries for the forms of an export.
 func (m *model) exportChoices(e view.Export) (all []choice) {
 	for _, f := range exportForms {
 		all = append(all, pick(f[0], f[1], f[2], func(m *model) tea.Cmd {
@@ -142,6 +144,7 @@ func (m *model) exportChoices(e view.Export) (all []choice) {
 	}))
 }
 
+// export writes an export.
 func (m *model) export(e view.Export) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("writing…")

@@ -49,6 +49,7 @@ type tree struct {
 	lines []fact
 }
 
+// value adds the lines of a value at a pointer. It stops at maxTree lines and at a depth of 200.
 func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
 	if len(t.lines) > maxTree || depth > 200 {
 		return
@@ -87,6 +88,8 @@ func (t *tree) add(pointer string, line cells.Line, raw json.RawMessage, fold bo
 	t.lines = append(t.lines, fact{line: line, pointer: pointer, value: string(raw), fold: fold})
 }
 
+// branch adds an object or array of n members: one line if it is empty or folded, or else the lines
+// that inside adds.
 func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {
 	switch {
 	case n == 0:

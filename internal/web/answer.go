@@ -40,6 +40,8 @@ func (s *Server) write(w http.ResponseWriter, kind string, data []byte) error {
 	return nil
 }
 
+// pieces writes data in pieces with a write deadline for each. It aborts the connection after an
+// error.
 func (s *Server) pieces(w http.ResponseWriter, data []byte) {
 	control := http.NewResponseController(w)
 	for len(data) > 0 {

@@ -41,6 +41,7 @@ type joiner struct {
 	out   strings.Builder
 }
 
+// joined returns one script with the module first and all modules that it imports.
 func joined(files fs.FS, first string) (string, error) {
 	j := &joiner{files: files, names: map[string]string{}, ended: map[string]bool{}}
 	j.out.WriteString("(async () => {\n'use strict';\n")

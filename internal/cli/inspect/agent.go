@@ -93,6 +93,7 @@ func input(properties string) string {
 // A reply handles a call of a tool. It returns the result as text and as JSON.
 type reply func(ctx context.Context, q asked) (string, json.RawMessage, error)
 
+// tools returns the tools with their descriptions and input schemas.
 func (a *reading) tools() []demo.Reading {
 	add := func(name, title, description, input string, do reply) demo.Reading {
 		return demo.Reading{
@@ -377,6 +378,7 @@ func pageOf[T any](name string, all []T, q asked, line func(T) string) *page {
 	return p
 }
 
+// find implements the tool find.
 func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 	query, err := a.query(q)
 	if err != nil {
@@ -395,6 +397,7 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 	return p, nil
 }
 
+// conversations implements the tool conversations.
 func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 	all := a.v.Conversations()
 	pending := 0
@@ -420,6 +423,7 @@ func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 	}), pending), nil
 }
 
+// listTools implements the tool tools.
 func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 	query, err := a.query(q)
 	if err != nil {
@@ -492,6 +496,7 @@ type count struct {
 	seconds []float64
 }
 
+// stats implements the tool stats.
 func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 	by := map[[3]string]*count{}
 	pending, err := a.eachRow(ctx, q, func(r view.Row) {
@@ -552,6 +557,7 @@ type broken struct {
 	Findings []view.Finding `json:"findings"`
 }
 
+// findings implements the tool findings.
 func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
 	query, err := a.query(q, "has:finding")
 	if err != nil {

@@ -37,6 +37,7 @@ type options struct {
 // Allowed are the values of --allow.
 var Allowed = []string{"resend", "call", "intercept"}
 
+// New returns the command inspect.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{

@@ -179,7 +179,7 @@ func (a *Actor) Questions() []view.Question {
 	return all
 }
 
-// errAnswered is returned for a question that no longer waits.
+// errAnswered is returned for a question that was already answered or cancelled.
 var errAnswered = errors.New("the question was answered or cancelled")
 
 // Answer answers a question. After an invalid answer it returns an error, and the question still

@@ -75,6 +75,8 @@ func (a *Actor) heldQuestions() (all []view.Question) {
 	return all
 }
 
+// heldQuestion returns a held message as a question. It reports false unless the message is a
+// request of a server that a user can answer.
 func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	if h.Kind != "request" || h.Dir != wire.Received.String() ||
 		!slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, h.Method) {

@@ -46,6 +46,8 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	return d, err
 }
 
+// detail reads an exchange and returns its details. If the exchange is too large, a line says so
+// and the bodies are missing.
 func (m maker) detail(r *rows.Row) (Detail, error) {
 	v := m.v
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
@@ -173,6 +175,7 @@ func addOriginal(all []Frame, f wire.Frame) {
 	}
 }
 
+// frameOf returns frame n of an exchange as a document.
 func frameOf(n int, f wire.Frame) Frame {
 	out := Frame{N: n, Dir: f.Dir.String(), Kind: f.Kind.String(), Time: f.Time}
 	if h := f.HTTP; h != nil {
@@ -231,6 +234,8 @@ func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
 	return bodyOf(n, message.Raw, message.Bytes(), maxBody)
 }
 
+// bodyOf returns a body of size bytes with at most most bytes of text, or a hex dump if the bytes
+// are not text.
 func bodyOf(n int, raw []byte, size, most int) *Body {
 	b := &Body{Frame: n, Bytes: size}
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {

@@ -79,7 +79,7 @@ func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 		switch {
 		case f.Kind == wire.Head || f.Kind == wire.Closed:
 			l.stream(f)
-		case f.Kind == wire.Stderr:
+		case f.Kind == wire.Stderr: // shown apart from the lines
 		case f.Kind == wire.Fault:
 			l.fault(f)
 		case f.Kind == wire.Held:
@@ -118,6 +118,7 @@ func inOrder(x *wire.Exchange) []wire.Frame {
 	return all
 }
 
+// add appends a line, or counts it if it repeats the last one.
 func (l *liner) add(line Line) {
 	line.Text = shortened(line.Text, maxLine)
 	if line.Times == 0 {

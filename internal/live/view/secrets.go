@@ -82,11 +82,12 @@ func (f *secretFinder) frame(frame wire.Frame) error {
 			f.text(field.Value, "header "+field.Name, field.Name)
 		}
 	}
-	switch {
-	case len(redact.HiddenIn(string(frame.Raw))) == 0:
-	case frame.Kind == wire.Stderr || frame.Kind == wire.Noise:
+	if len(redact.HiddenIn(string(frame.Raw))) == 0 {
+		return nil
+	}
+	if frame.Kind == wire.Stderr || frame.Kind == wire.Noise {
 		f.text(string(frame.Raw), frame.Kind.String(), frame.Kind.String())
-	default:
+	} else {
 		f.message(frame)
 	}
 	return nil

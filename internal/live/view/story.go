@@ -60,6 +60,7 @@ func storyOf(x *wire.Exchange) *story {
 	return s
 }
 
+// add updates the story by the next frame of the exchange.
 func (s *story) add(f wire.Frame, x *wire.Exchange) {
 	var open *cutting
 	if n := len(s.Cuts); n > 0 {
@@ -81,7 +82,7 @@ func (s *story) add(f wire.Frame, x *wire.Exchange) {
 		open.from = f.HTTP.Field(lastEventID)
 	case f.Kind == wire.Held:
 		s.dropped = s.dropped || f.Drops(x.Request.Dir)
-	case s.dropped:
+	case s.dropped: // the end of the stream is expected then
 	case refused(f) && open != nil && !open.resumed.IsZero() && open.events == 0:
 		open.resumed = time.Time{}
 		open.tries++

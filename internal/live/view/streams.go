@@ -44,6 +44,7 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	return out, err
 }
 
+// isStream reports whether a row belongs in the list of streams.
 func isStream(r *rows.Row) bool {
 	if r.Dir == wire.Received && !r.Apart {
 		return false

@@ -278,6 +278,7 @@ func (l *listing) complete() bool { return l.next() == "" }
 // next returns the cursor of the page after the last one.
 func (l *listing) next() string { return l.pages[len(l.pages)-1].Next }
 
+// documents returns the tools of all servers, those with a problem first.
 func (t *toolTable) documents() []Tool {
 	out := []Tool{}
 	for _, target := range slices.Sorted(maps.Keys(t.servers)) {
