@@ -6,11 +6,10 @@ import (
 	"strconv"
 )
 
-// Builder composes a JSON object member by member, so that bytes from the wire
-// can stand in it unchanged.
+// A Builder builds a JSON object member by member. It keeps the bytes of values unchanged.
 type Builder struct{ b []byte }
 
-// Raw adds a member with a value as it stands; nil adds none.
+// Raw adds a member with an unchanged value. It adds nothing if value is nil.
 func (o *Builder) Raw(name string, value json.RawMessage) {
 	if value == nil {
 		return
@@ -19,7 +18,7 @@ func (o *Builder) Raw(name string, value json.RawMessage) {
 	o.b = append(o.b, value...)
 }
 
-// Grow makes room for an object of so many bytes.
+// Grow reserves n bytes.
 func (o *Builder) Grow(n int) { o.b = slices.Grow(o.b, n) }
 
 func (o *Builder) name(name string) {
@@ -60,7 +59,7 @@ func (o *Builder) TextIfAny(name, value string) {
 	}
 }
 
-// Bytes ends the object and gives it. No member is added afterwards.
+// Bytes closes the object and returns it. No member may be added afterwards.
 func (o *Builder) Bytes() []byte {
 	if len(o.b) == 0 {
 		return []byte("{}")

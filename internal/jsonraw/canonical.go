@@ -8,20 +8,19 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// deepestSorted is the depth below which values keep the bytes that they have. Each level is
-// read again by the one above it, so that the depth bounds the work.
+// deepestSorted is the depth below which values are not rewritten. Each level is read again for the
+// level above it, so the depth bounds the work.
 const deepestSorted = 64
 
-// Canonical returns raw without white space, with the members of each object sorted by name,
-// numbers as digits and a power of ten (7, 7.0 and 70e-1 are 7e0), and strings with no more
-// escapes than JSON needs. Of two members of one name the first stays the first. Bytes that
-// are not JSON come back as they are.
+// Canonical returns raw without white space, with the members of each object sorted by name, numbers
+// as digits and a power of ten (7, 7.0 and 70e-1 are 7e0), and strings with the necessary escapes
+// only. Members with the same name keep their order. It returns invalid JSON unchanged.
 func Canonical(raw json.RawMessage) json.RawMessage {
 	return (&canonicalWriter{plain: true}).all(raw)
 }
 
-// Indent returns raw with sorted members as Canonical does, in lines that are indented by two
-// blanks. The text of numbers and strings stays as the server wrote it.
+// Indent returns raw with sorted members, in lines with an indentation of two spaces. It keeps the
+// notation of numbers and strings.
 func Indent(raw json.RawMessage) json.RawMessage {
 	return (&canonicalWriter{lines: true}).all(raw)
 }

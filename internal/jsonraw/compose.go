@@ -14,10 +14,9 @@ func OrNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// OneLine gives JSON without raw line ends, which over stdio would end the
-// message (transports, "stdio": messages contain no embedded newlines). Bytes
-// that hold none are given back as they are. In what is not JSON the line ends
-// become spaces.
+// OneLine returns JSON without line ends, which would end a message over stdio (transports,
+// "stdio": messages contain no embedded newlines). In invalid JSON it replaces line ends by spaces.
+// It returns raw itself if there are none.
 func OneLine(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw
@@ -28,10 +27,9 @@ func OneLine(raw []byte) []byte {
 	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(raw)))
 }
 
-// With returns object with the member name set to value: every occurrence of the
-// member is replaced in place, else the member is added behind the last one. Every
-// other byte stays as it is. An empty object means {}; anything but an object is
-// returned unchanged.
+// With returns object with the member name set to value. It replaces every occurrence of the member
+// in place, or appends the member. All other bytes stay unchanged. Empty bytes are {}; it returns
+// other values than objects unchanged.
 func With(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
 	if len(bytes.Trim(object, WhiteSpace)) == 0 {
 		object = json.RawMessage("{}")
@@ -62,9 +60,8 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	return append(out, object[taken:]...)
 }
 
-// Append gives the object with more members behind its last one; every byte that
-// stood there stays. The caller has seen that it is an object in which none of the
-// names stands: unlike With it reads nothing.
+// Append returns object with appended members. Unlike With it reads nothing: the caller guarantees
+// that object is an object without members of these names.
 func Append(object json.RawMessage, more ...Member) json.RawMessage {
 	end := bytes.LastIndexByte(object, '}')
 	inner := bytes.Trim(object, WhiteSpace)
@@ -87,9 +84,8 @@ func Append(object json.RawMessage, more ...Member) json.RawMessage {
 	return append(out, object[end:]...)
 }
 
-// Without gives the object without the member name, in whichever of its places. The
-// values of the others stay as they are. What is not an object, or has no such member, comes
-// back unchanged.
+// Without returns object without all members called name. The other values stay unchanged. It
+// returns object unchanged if it has no such member or is not an object.
 func Without(object json.RawMessage, name string) json.RawMessage {
 	members, err := Object(object)
 	if _, found := members.Get(name); err != nil || !found {
@@ -99,12 +95,12 @@ func Without(object json.RawMessage, name string) json.RawMessage {
 	return Append(json.RawMessage("{}"), members...)
 }
 
-// List is a JSON array of the items.
+// List returns a JSON array of the items.
 func List(items []json.RawMessage) json.RawMessage {
 	return ListOf(items, func(item json.RawMessage) json.RawMessage { return item })
 }
 
-// ListOf is a JSON array of the values that each item makes.
+// ListOf returns a JSON array with the value of each item.
 func ListOf[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
 	b := []byte{'['}
 	for i, item := range items {
@@ -116,7 +112,7 @@ func ListOf[T any, B ~[]byte](items []T, value func(T) B) json.RawMessage {
 	return append(b, ']')
 }
 
-// Marshal is json.Marshal without the rewriting of <, > and &.
+// Marshal encodes v as json.Marshal does, but without escaping <, > and &.
 func Marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -125,7 +121,7 @@ func Marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// OrEmpty is the object, or an empty one where there is none.
+// OrEmpty returns params, or {} if params is empty.
 func OrEmpty(params json.RawMessage) json.RawMessage {
 	if params == nil {
 		return json.RawMessage("{}")

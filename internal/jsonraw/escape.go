@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// EscapedCharacter reads one escape with a u, or two that are a pair of surrogates; size
-// is 0 where there is neither.
+// EscapedCharacter decodes one \u escape, or two that are a surrogate pair. size is their length in
+// bytes, or 0 if raw does not begin with either.
 func EscapedCharacter(raw []byte) (r rune, size int) {
 	r, ok := EscapedRune(raw)
 	if ok && !utf16.IsSurrogate(r) {
@@ -21,7 +21,7 @@ func EscapedCharacter(raw []byte) (r rune, size int) {
 	return 0, 0
 }
 
-// EscapedRune reads a backslash, a u and four digits.
+// EscapedRune decodes a backslash, a u and four hexadecimal digits.
 func EscapedRune(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
@@ -31,14 +31,14 @@ func EscapedRune(raw []byte) (rune, bool) {
 	return rune(high)<<8 | rune(low), ok && whole
 }
 
-// HexByte reads two digits.
+// HexByte decodes two hexadecimal digits.
 func HexByte(raw []byte) (byte, bool) {
 	high := hexDigit(raw[0])
 	low := hexDigit(raw[1])
 	return high<<4 | low, high < 16 && low < 16
 }
 
-// hexDigit is the value of a digit, 255 of any other character.
+// hexDigit returns the value of a hexadecimal digit, or 255 for any other character.
 func hexDigit(c byte) byte {
 	if '0' <= c && c <= '9' {
 		return c - '0'
@@ -67,7 +67,7 @@ func AppendEscaped(b, text []byte) []byte {
 	return append(b, text[from:]...)
 }
 
-// escaped is what follows the backslash; 0 for a byte that is written as it is.
+// escaped maps a byte to the character after its backslash, or to 0 if it is not escaped.
 var escaped = func() (to [256]byte) {
 	for c := range 0x20 {
 		to[c] = 'u'

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark ends an excerpt; the number of bytes that were left out follows it.
+// CutMark ends an excerpt. The number of omitted bytes follows it.
 const CutMark = "… +"
 
-// Excerpt gives at most n bytes of raw, cut at a character, with the number of
-// bytes left out: what an error says of bytes that it cannot show whole.
+// Excerpt returns at most n bytes of raw for an error text, cut between characters, with the number
+// of omitted bytes.
 func Excerpt(raw []byte, n int) string {
 	if len(raw) <= n {
 		return string(raw)
@@ -21,8 +21,7 @@ func Excerpt(raw []byte, n int) string {
 	return fmt.Sprintf("%s%s%d bytes", raw[:cut], CutMark, len(raw)-cut)
 }
 
-// RuneStart moves i back to where a character begins; in bytes that are no
-// UTF-8 it stays near i.
+// RuneStart returns the start of the character at i. In invalid UTF-8 it returns an index near i.
 func RuneStart(raw []byte, i int) int {
 	for back := 0; back < utf8.UTFMax && i-back > 0 && i < len(raw); back++ {
 		if utf8.RuneStart(raw[i-back]) {

@@ -4,36 +4,34 @@ import (
 	"encoding/json"
 )
 
-// MaxParts is how many members an envelope and how many messages a batch may
-// have. Two bytes of a batch would otherwise cost hundreds.
+// MaxParts bounds the members of an envelope and the messages of a batch. Each part costs hundreds
+// of bytes, but takes only two in a hostile batch.
 const MaxParts = 10_000
 
 // The members of params or result are looked up again and again. The pass that
 // reads the envelope sees them anyway, so it notes them, and the items of those that
 // are arrays. Otherwise every lookup would cost another pass over the message.
 
-// An Index is what was noted of the object under params or result. Its zero
-// value notes nothing.
+// An Index remembers the members of the object params or result. The zero value has none.
 type Index struct {
 	Known   bool
 	Members Members
-	// few is where the members stand if there are no more.
+	// few is the memory for the first members.
 	few [4]Member
-	// Lists are the items of those members that are arrays, at their indexes.
+	// Lists are the items of members that are arrays, by the index of the member.
 	Lists [][]json.RawMessage
 	At    []int
-	// Single is set where it is known that no member stands twice in the message.
+	// Single is set if the message is known to have no duplicate members.
 	Single bool
 }
 
-// MaxNoted bounds the members, and the items of each array, that are noted. An object
-// or array with more of them is parsed again at each lookup.
+// MaxNoted bounds the remembered members, and the remembered items of each array. Larger objects and
+// arrays are parsed again at each lookup.
 const MaxNoted = 500
 
-// Envelope takes a message apart that has at most MaxParts members, and puts them into
-// room as far as they fit there; in receives the members of its params or its result.
-// Of a message that has both, or one of them twice, nothing is noted: it is not a message.
-// unpaired is set where a string holds an unpaired surrogate.
+// Envelope parses a message with at most MaxParts members. It uses room as the memory of the
+// members if they fit, and fills in with the members of params or result. in stays empty if the
+// message has both, or one of them twice. unpaired is set if a string has an unpaired surrogate.
 func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bool, err *SyntaxError) {
 	s := scanner{raw: raw}
 	if s.next() != '{' {
@@ -97,8 +95,8 @@ func (n *Index) read(s *scanner, name string) bool {
 	return fine
 }
 
-// add notes one member; its items where they are whole. It forgets all where there are
-// too many.
+// add remembers one member, with its items if whole is set. It drops everything if there are too
+// many members.
 func (n *Index) add(member Member, items []json.RawMessage, whole bool) {
 	n.Known = n.Known && len(n.Members) < MaxNoted
 	if !n.Known {

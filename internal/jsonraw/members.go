@@ -11,22 +11,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Member is one name and value of a JSON object, as it stood there. Value
-// aliases the object's bytes; it has no capacity beyond them, so that appending
-// to it cannot write into the message.
+// A Member is one name and value of a JSON object. Value aliases the object's bytes. Its capacity
+// equals its length, so that appending to it cannot overwrite the message.
 type Member struct {
-	// Name is the decoded name. An unpaired surrogate in it reads U+FFFD.
+	// Name is the decoded name. An unpaired surrogate is decoded as U+FFFD.
 	Name  string
 	Value json.RawMessage
 }
 
-// Members is a JSON object in the order in which it was written, duplicates
-// included. Names are compared exactly: "Method" is not "method", because what
-// Go's encoding/json folds together other peers keep apart.
+// Members are the members of a JSON object in their original order, including duplicates. Names are
+// case-sensitive, unlike in encoding/json, since other implementations distinguish "Method" and
+// "method".
 type Members []Member
 
-// Get gives the value of the first member called name, and whether there is one.
-// The value has no white space around it.
+// Get returns the value of the first member called name, without surrounding white space, and
+// reports whether there is one.
 func (m Members) Get(name string) (json.RawMessage, bool) {
 	for i := range m {
 		if m[i].Name == name {
@@ -36,19 +35,19 @@ func (m Members) Get(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// Value gives the value of the first member called name, or nil.
+// Value returns the value of the first member called name, or nil.
 func (m Members) Value(name string) json.RawMessage {
 	value, _ := m.Get(name)
 	return value
 }
 
-// Text gives the string that stands under name, or "".
+// Text returns the string value of the first member called name, or "" if it is not a string.
 func (m Members) Text(name string) string {
 	s, _ := Text(m.Value(name))
 	return s
 }
 
-// Words are the strings in the array that stands under name.
+// Words returns the strings in the array value of the member called name.
 func (m Members) Words(name string) map[string]bool {
 	items, _ := Array(m.Value(name))
 	words := make(map[string]bool, len(items))
@@ -60,8 +59,8 @@ func (m Members) Words(name string) map[string]bool {
 	return words
 }
 
-// Duplicate names the first member that stands twice, if there is one: "" is a
-// name like any other.
+// Duplicate returns the first name that occurs twice, which may be "". It reports false if there is
+// none.
 func (m Members) Duplicate() (name string, twice bool) {
 	if len(m) <= 8 {
 		for i := range m {
@@ -81,8 +80,8 @@ func (m Members) Duplicate() (name string, twice bool) {
 	return "", false
 }
 
-// Valid reports how raw fails to be one JSON value of bounded depth in UTF-8,
-// or nil.
+// Valid returns nil if raw is one JSON value in UTF-8 with a depth of at most MaxDepth, or else the
+// error.
 func Valid(raw []byte) *SyntaxError {
 	s := scanner{raw: raw, twice: true}
 	if !s.value() {
@@ -91,8 +90,8 @@ func Valid(raw []byte) *SyntaxError {
 	return s.ended()
 }
 
-// Prefix gives the value with which a text begins, and what follows it; nil where it
-// begins with none.
+// Prefix returns the JSON value at the beginning of a text and the rest of the text. It returns nil
+// if the text does not begin with a value.
 func Prefix(text []byte) (value, rest []byte) {
 	s := scanner{raw: text, twice: true}
 	if !s.value() {
@@ -101,7 +100,7 @@ func Prefix(text []byte) (value, rest []byte) {
 	return text[:s.at:s.at], text[s.at:]
 }
 
-// notA says why raw does not begin as an object or an array does.
+// notA returns the error for raw that is not an object, or not an array.
 func notA(raw []byte, rule, text string) *SyntaxError {
 	if len(raw) == 0 { // as of a member that is not there
 		return &SyntaxError{Rule: "syntax", Text: "the JSON ends too early"}
@@ -112,8 +111,8 @@ func notA(raw []byte, rule, text string) *SyntaxError {
 	return &SyntaxError{Rule: rule, Text: text}
 }
 
-// Object takes the JSON object raw apart. The values alias raw. With an error
-// come the members that stand before it.
+// Object parses a JSON object. The values alias raw. With an error, it returns the members before
+// the error.
 func Object(raw []byte) (Members, *SyntaxError) {
 	var room [16]Member // as most objects have, or fewer
 	members, err := AppendMembers(room[:0], raw)
@@ -144,8 +143,8 @@ func AppendMembers(members Members, raw []byte) (Members, *SyntaxError) {
 	return members, s.ended()
 }
 
-// First gives the value of the first member called name, or nil. It reads no
-// further, whatever follows.
+// First returns the value of the first member called name, or nil. It does not read or validate the
+// bytes after it.
 func First(raw []byte, name string) (value json.RawMessage) {
 	if begin := bytes.TrimLeft(raw, WhiteSpace); len(begin) == 0 || begin[0] != '{' {
 		return nil // EachMember takes long to say why
@@ -159,8 +158,8 @@ func First(raw []byte, name string) (value json.RawMessage) {
 	return value
 }
 
-// EachMember tells f of every member of the object raw: its index, its name and
-// where in raw its value stands, until f says that it is enough.
+// EachMember calls f for each member of the object raw until f returns false. i is the index of the
+// member, and raw[from:to] is its value.
 func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *SyntaxError {
 	s := scanner{raw: raw, twice: true}
 	if s.next() != '{' {
@@ -186,11 +185,11 @@ func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *Synt
 	return s.ended()
 }
 
-// Array takes the JSON array raw apart. The items alias raw. With an error come
-// the items that stand before it.
+// Array parses a JSON array. The items alias raw. With an error, it returns the items before the
+// error.
 func Array(raw []byte) ([]json.RawMessage, *SyntaxError) { return ArrayUpTo(raw, math.MaxInt) }
 
-// ArrayUpTo is Array for at most so many items.
+// ArrayUpTo parses a JSON array as Array does, but reads at most a number of items.
 func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError) {
 	s := scanner{raw: raw, twice: true}
 	if s.next() != '[' {
@@ -213,8 +212,8 @@ func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError)
 	return items, s.ended()
 }
 
-// Text gives the string that raw holds; false where raw is not a JSON string. An
-// unpaired surrogate in it comes back as U+FFFD.
+// Text decodes a JSON string, and reports false if raw is not one. It decodes an unpaired surrogate
+// as U+FFFD.
 func Text(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		raw = bytes.Trim(raw, WhiteSpace)
@@ -225,7 +224,7 @@ func Text(raw []byte) (string, bool) {
 	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && isBare(inner) && utf8.Valid(inner) {
 		return nameOf(raw, false), true
 	}
-	// To the decoder an unpaired surrogate is an error like any other.
+	// The decoder cannot distinguish an unpaired surrogate from other errors.
 	var room [512]byte // the text is copied once
 	s, err := jsontext.AppendUnquote(room[:0], raw)
 	if err != nil && Valid(raw) != nil {
@@ -234,15 +233,15 @@ func Text(raw []byte) (string, bool) {
 	return string(s), true
 }
 
-// Unquote appends what the JSON string quoted says to dst, which may begin where quoted
-// does. ok is false where quoted is no such string, or has an unpaired surrogate, which
-// is appended as U+FFFD.
+// Unquote decodes the JSON string quoted and appends its text to dst. dst may be the beginning of
+// quoted. ok is false if quoted is not a JSON string or has an unpaired surrogate, which is
+// appended as U+FFFD.
 func Unquote(dst, quoted []byte) (_ []byte, ok bool) {
 	dst, err := jsontext.AppendUnquote(dst, quoted)
 	return dst, err == nil
 }
 
-// isBare reports whether the bytes between two quotes stand for themselves.
+// isBare reports whether the bytes between two quotes have no escapes.
 func isBare[B []byte | string](inner B) bool {
 	for i := range len(inner) {
 		if !bare[inner[i]] {
@@ -252,12 +251,10 @@ func isBare[B []byte | string](inner B) bool {
 	return true
 }
 
-// Quote writes s as a JSON string. Nothing but what JSON demands is escaped:
-// what a user typed is what is sent. Bytes that are no UTF-8, which JSON cannot
-// carry, become U+FFFD.
+// Quote returns s as a JSON string with the necessary escapes only. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) []byte { return appendQuote(make([]byte, 0, len(s)+2), s) }
 
-// appendQuote appends what Quote returns.
+// appendQuote appends the JSON string of s to b, as Quote does.
 func appendQuote(b []byte, s string) []byte {
 	if isBare(s) && utf8.ValidString(s) {
 		return append(append(append(b, '"'), s...), '"')
@@ -269,9 +266,8 @@ func appendQuote(b []byte, s string) []byte {
 	return quoted
 }
 
-// Compact gives raw without the white space between its tokens; numbers,
-// strings and the order of members stay as they are. What is not JSON comes back
-// as it is.
+// Compact returns raw without the white space between tokens. Everything else stays unchanged. It
+// returns invalid JSON unchanged.
 func Compact(raw []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -289,7 +285,7 @@ func IsASCII(text string) bool {
 	return true
 }
 
-// TextOrRaw is the string that raw holds, or else raw itself.
+// TextOrRaw returns the decoded string if raw is a JSON string, or else raw.
 func TextOrRaw(raw json.RawMessage) string {
 	if s, ok := Text(raw); ok {
 		return s

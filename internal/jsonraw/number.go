@@ -11,8 +11,8 @@ func IsNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// PlainNumber writes a JSON number as its digits and a power of ten, without
-// zeros at either end: 7, 7.0 and 70e-1 are 7e0. Nothing is rounded.
+// PlainNumber returns a JSON number as digits and a power of ten, without leading and trailing
+// zeros: 7, 7.0 and 70e-1 are 7e0. Nothing is rounded.
 func PlainNumber(number string) string {
 	if whole, ok := plainWhole(number); ok {
 		return whole
@@ -20,7 +20,7 @@ func PlainNumber(number string) string {
 	return plainAny(number)
 }
 
-// plainAny is PlainNumber for every number.
+// plainAny implements PlainNumber for all numbers.
 func plainAny(number string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	digits, negative := strings.CutPrefix(digits, "-")
@@ -46,7 +46,8 @@ func plainAny(number string) string {
 	return trimmed + "e" + strconv.FormatInt(power, 10)
 }
 
-// plainWhole is PlainNumber for what most numbers are: whole and above zero, with few digits.
+// plainWhole implements PlainNumber for most numbers: positive whole numbers with few digits. It
+// reports false for others.
 func plainWhole(number string) (plain string, ok bool) {
 	const most = 20
 	if len(number) == 0 || len(number) > most || number[0] < '1' {
@@ -68,7 +69,7 @@ func plainWhole(number string) (plain string, ok bool) {
 	return string(strconv.AppendInt(b, int64(zeros), 10)), true
 }
 
-// Float reads a JSON number; NaN and the infinities are none.
+// Float parses a JSON number. It reports false for other values and for numbers out of range.
 func Float(raw json.RawMessage) (float64, bool) {
 	if !IsNumber(raw) || len(raw) > 400 {
 		return 0, false

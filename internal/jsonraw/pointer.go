@@ -8,7 +8,7 @@ import (
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Pointer is a JSON pointer (RFC 6901) with more names behind it.
+// Pointer appends names to a JSON pointer (RFC 6901).
 func Pointer(at string, names ...string) string {
 	for _, name := range names {
 		at += "/" + pointerEscaper.Replace(name)
@@ -18,7 +18,7 @@ func Pointer(at string, names ...string) string {
 
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// At returns the value at a JSON pointer; ok is false if there is none.
+// At returns the value at a JSON pointer. It reports false if there is none.
 func At(raw []byte, pointer string) (value json.RawMessage, ok bool) {
 	if pointer == "" {
 		return raw, true

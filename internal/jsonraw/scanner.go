@@ -12,35 +12,35 @@ import (
 	"mcpc/internal/spool"
 )
 
-// A scanner reads JSON where it stands (RFC 8259): in UTF-8, and at most MaxDepth deep. Its
-// methods report false where something is wrong; failed says what.
+// A scanner reads JSON in place (RFC 8259), in UTF-8 and with a depth of at most MaxDepth. Its
+// methods report false after an error, and failed returns the error.
 type scanner struct {
 	raw   []byte
 	at    int
 	depth int
-	// tooDeep is set where at is the offset of a bracket that nests too deeply.
+	// tooDeep is set if at is the offset of a bracket that is nested too deeply.
 	tooDeep bool
 	// unpaired is set once a string holds an unpaired surrogate ("\ud800"), which is legal
 	// JSON that real servers send.
 	unpaired bool
-	// names are those of the objects that are open, as far as they were read.
+	// names are the names of the open objects so far.
 	names [MostNames]place
 	named int
-	// twice is set once a member stands twice in its object, or may: then the names are no
-	// longer compared.
+	// twice is set once an object has a duplicate member, or may have one. The names are not
+	// compared after that.
 	twice bool
-	// kept is from where on the bytes that were read are still in memory, if they are in a file.
+	// kept is the offset from which the bytes of a file are still in memory.
 	kept int
 }
 
-// MostNames is how many names of open objects are compared with the next one.
+// MostNames bounds the names of open objects that are compared for duplicates.
 const MostNames = 32
 
-// A place is where a name stands.
+// A place is the range of a name in the raw bytes.
 type place struct{ from, to int }
 
-// failed says why raw is not what was expected. Where it breaks shows jsontext, token by
-// token: in [1,] at the comma and not behind it.
+// failed returns the error of the scanner. It finds the exact offset by reading the tokens with
+// jsontext: in [1,] it is the comma.
 func (s *scanner) failed() *SyntaxError {
 	if s.tooDeep {
 		return &SyntaxError{Offset: int64(s.at), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
@@ -61,7 +61,7 @@ func (s *scanner) failed() *SyntaxError {
 	return out
 }
 
-// isCut reports whether raw is the beginning of a JSON value, which may end within a character.
+// isCut reports whether raw is a truncated JSON value. It may end within a character.
 func (s *scanner) isCut() bool {
 	err := jsontext.NewDecoder(
 		bytes.NewBuffer(s.raw),
@@ -71,7 +71,7 @@ func (s *scanner) isCut() bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// ended reports that nothing but white space follows.
+// ended returns an error unless only white space follows.
 func (s *scanner) ended() *SyntaxError {
 	s.next()
 	if s.at < len(s.raw) {
@@ -80,12 +80,12 @@ func (s *scanner) ended() *SyntaxError {
 	return nil
 }
 
-// member is the one whose value was just read.
+// member returns the member whose value was just read.
 func (s *scanner) member(name string, from int) Member {
 	return Member{Name: name, Value: s.raw[from:s.at:s.at]}
 }
 
-// open reads the bracket at which an object or an array begins.
+// open reads the opening bracket of an object or an array.
 func (s *scanner) open() bool {
 	s.tooDeep = s.depth == MaxDepth
 	if s.tooDeep {
@@ -96,8 +96,8 @@ func (s *scanner) open() bool {
 	return true
 }
 
-// object reads an object; each reads the value of the member with that name, and
-// begins at it. Where each is nil any value will do.
+// object reads an object. It calls each at the value of every member, which each must read. If each
+// is nil, object reads the values itself.
 func (s *scanner) object(each func(name string) bool) bool {
 	if !s.open() {
 		return false
@@ -123,8 +123,8 @@ func (s *scanner) object(each func(name string) bool) bool {
 	return true
 }
 
-// memberName reads the name of a member and the colon behind it, and goes to the value. The names of the innermost open
-// object are noted from outer on.
+// memberName reads the name of a member and the colon, and moves to the value. The names of the
+// innermost open object begin at index outer.
 func (s *scanner) memberName(outer int) (quoted []byte, escaped, ok bool) {
 	from := s.at
 	escaped, ok = s.text()
@@ -145,8 +145,7 @@ func (s *scanner) memberName(outer int) (quoted []byte, escaped, ok bool) {
 	return quoted, escaped, true
 }
 
-// name notes a name of the innermost open object, whose names stand behind those of
-// the outer ones.
+// name remembers a name of the innermost open object. Its names follow the names of outer objects.
 func (s *scanner) name(outer, from, to int) {
 	if s.twice {
 		return
@@ -165,7 +164,8 @@ func (s *scanner) name(outer, from, to int) {
 	}
 }
 
-// array reads an array; each reads one item. Where each is nil any value will do.
+// array reads an array. It calls each at every item, which each must read. If each is nil, array
+// reads the items itself.
 func (s *scanner) array(each func() bool) bool {
 	if !s.open() {
 		return false
@@ -186,8 +186,8 @@ func (s *scanner) array(each func() bool) bool {
 	return true
 }
 
-// goesOn reads the comma behind a member or an item. It stops before the bracket that
-// closes them; no such bracket may follow a comma.
+// goesOn reads the comma after a member or an item, and reports whether another one follows. It
+// stops before the closing bracket, which must not follow a comma.
 func (s *scanner) goesOn(closes byte) bool {
 	s.kept = spool.Passed(s.raw, s.kept, s.at)
 	switch s.next() {
@@ -221,8 +221,7 @@ func (s *scanner) value() bool {
 	}
 }
 
-// text reads a string. Unless it is escaped, the bytes between its quotes are its
-// value.
+// text reads a string. If escaped is false, the bytes between the quotes are its value.
 func (s *scanner) text() (escaped, ok bool) {
 	if !s.is('"') {
 		return false, false
@@ -266,10 +265,10 @@ func (s *scanner) text() (escaped, ok bool) {
 	return t.escaped, true
 }
 
-// maxShort is how many bytes of a string are looked at one by one.
+// maxShort bounds the bytes of a string that are checked one by one.
 const maxShort = 64
 
-// bare are the bytes that stand for themselves in a string.
+// bare are the bytes that need no escape in a string.
 var bare = func() (bare [256]bool) {
 	for c := int(' '); c < 256; c++ {
 		bare[c] = c != '"' && c != '\\'
@@ -277,13 +276,13 @@ var bare = func() (bare [256]bool) {
 	return bare
 }()
 
-// bareASCII are those of them that are ASCII.
+// bareASCII are the bare bytes that are ASCII.
 var bareASCII = func() (ascii [256]bool) {
 	copy(ascii[:utf8.RuneSelf], bare[:])
 	return ascii
 }()
 
-// number reads what RFC 8259, section 6 calls one.
+// number reads a number (RFC 8259, section 6).
 func (s *scanner) number() bool {
 	if s.is('-') {
 		s.at++
@@ -327,7 +326,7 @@ func (s *scanner) word(w string) bool {
 
 func (s *scanner) is(c byte) bool { return s.at < len(s.raw) && s.raw[s.at] == c }
 
-// next goes to the next byte that is no white space and gives it; 0 at the end.
+// next skips white space and returns the next byte, or 0 at the end.
 func (s *scanner) next() byte {
 	for ; s.at < len(s.raw); s.at++ {
 		if c := s.raw[s.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {

@@ -12,13 +12,13 @@ import (
 	"mcpc/internal/spool"
 )
 
-// MaxDepth is how deeply JSON may nest before mcpc calls it hostile.
+// MaxDepth is the maximum depth of JSON that mcpc accepts.
 const MaxDepth = 1000
 
-// WhiteSpace is what JSON takes for it (RFC 8259, section 2): less than Unicode.
+// WhiteSpace has the white space characters of JSON (RFC 8259, section 2).
 const WhiteSpace = " \t\r\n"
 
-// A SyntaxError says where bytes stop being the JSON that was expected.
+// A SyntaxError is an error in JSON, with its offset.
 type SyntaxError struct {
 	// Offset counts bytes from the start.
 	Offset int64
@@ -30,7 +30,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
 
-// nameOf returns the name that a JSON string holds. The usual ones are not copied.
+// nameOf decodes a name. It does not allocate for usual names.
 func nameOf(quoted []byte, escaped bool) string {
 	if escaped {
 		name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD
@@ -43,7 +43,7 @@ func nameOf(quoted []byte, escaped bool) string {
 	return string(bare)
 }
 
-// usual are the names and the methods that stand in most messages.
+// usual has the names and methods that occur in most messages.
 const usual = `jsonrpc id method params result error code message data _meta
 	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
 	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
@@ -53,7 +53,7 @@ const usual = `jsonrpc id method params result error code message data _meta
 	io.modelcontextprotocol/clientInfo io.modelcontextprotocol/clientCapabilities
 	io.modelcontextprotocol/protocolVersion io.modelcontextprotocol/serverInfo`
 
-// usualNames has them by their slots. Of two with one slot only the latter is found.
+// usualNames maps slots to usual names. If two names have one slot, only the later one is found.
 var usualNames = func() (names [256]string) {
 	for name := range strings.FieldsSeq(usual) {
 		names[nameSlot(name)] = name
@@ -61,7 +61,7 @@ var usualNames = func() (names [256]string) {
 	return names
 }()
 
-// nameSlot tells names apart by their length and two of their letters.
+// nameSlot hashes a name by its length and two of its letters.
 func nameSlot(name string) byte {
 	if name == "" {
 		return 0
@@ -69,7 +69,7 @@ func nameSlot(name string) byte {
 	return byte(len(name)) + 2*name[0] + 26*name[len(name)-1]
 }
 
-// invalidAt gives the place of the first byte that is not UTF-8, or len(raw).
+// invalidAt returns the offset of the first byte that is not valid UTF-8, or len(raw).
 func invalidAt(raw []byte) int {
 	if utf8.Valid(raw) {
 		return len(raw)
@@ -85,7 +85,7 @@ func invalidAt(raw []byte) int {
 	return at
 }
 
-// ValidUTF8 reports that raw is UTF-8.
+// ValidUTF8 reports whether raw is valid UTF-8.
 func ValidUTF8(raw []byte) bool {
 	for from := 0; from < len(raw); {
 		to := len(raw)
@@ -101,8 +101,7 @@ func ValidUTF8(raw []byte) bool {
 	return true
 }
 
-// DuplicateIn gives a JSON pointer to the first member of raw that stands twice
-// in its object, at any depth, or "".
+// DuplicateIn returns the JSON pointer of the first duplicate member in raw, at any depth, or "".
 func DuplicateIn(raw []byte) string {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true))
 	var failed *jsontext.SyntacticError

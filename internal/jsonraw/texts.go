@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A textReader reads the inside of a string in pieces.
+// A textReader reads the content of a string in pieces.
 type textReader struct{ escaped, unpaired bool }
 
-// read reads p, which begins within the string: as far as the closing quote, and ended is set
-// then, or else to the end of p. Unless p is the last piece, it stops before a character or an
-// escape that may go on behind p. ok is false where p is not the inside of a string.
+// read reads a piece of the string and returns the number of bytes read. It stops at the closing
+// quote and sets ended, or at the end of p. Unless last is set, it stops before a character or an
+// escape that p cuts off. ok is false if p is not valid within a string.
 func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 	quote := -1
 	escape := -1
@@ -89,10 +89,10 @@ func hasControl(p []byte) bool {
 	return slices.ContainsFunc(p, func(c byte) bool { return c < ' ' })
 }
 
-// longestEscape is how long an escape is: two of a pair of surrogates.
+// longestEscape is the length of an escaped surrogate pair.
 const longestEscape = 12
 
-// wholeRunes is the length of p without a character at its end that was cut.
+// wholeRunes returns the length of p without a truncated character at its end.
 func wholeRunes(p []byte) int {
 	if at := lastRune(p); !utf8.FullRune(p[at:]) {
 		return at
@@ -100,7 +100,7 @@ func wholeRunes(p []byte) int {
 	return len(p)
 }
 
-// lastRune is where the last character of a text begins, whole or not.
+// lastRune returns the offset of the last character of a text, which may be truncated.
 func lastRune(text []byte) int {
 	at := len(text) - 1
 	for at > max(0, len(text)-utf8.UTFMax) && !utf8.RuneStart(text[at]) {
@@ -109,7 +109,7 @@ func lastRune(text []byte) int {
 	return at
 }
 
-// A longText is what is noted of a long string in a file, so that it is read once.
+// A longText caches the result of reading a long string in a file.
 type longText struct {
 	length            int
 	escaped, unpaired bool

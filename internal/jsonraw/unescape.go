@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Unescaped gives what the valid JSON string quoted says, in pieces that are valid until the
-// next one, which another goroutine makes meanwhile. As in Text, an unpaired surrogate reads U+FFFD.
+// Unescaped decodes the valid JSON string quoted in pieces. Another goroutine decodes the next piece
+// at the same time. A piece is valid until the next one. An unpaired surrogate is decoded as U+FFFD.
 func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.Piece) }
 
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
@@ -33,9 +33,9 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	})
 }
 
-// ahead gives pieces, each of which is valid until the next one: fill appends the next to the
-// empty p, or nothing after the last. It does so in a goroutine of its own, while the caller uses
-// the piece before; the goroutine has ended when the loop has. Both pieces are in room.
+// ahead returns an iterator over pieces that fill produces one ahead, in a separate goroutine. fill
+// appends the next piece to the empty p, or nothing after the last piece. A piece is valid until the
+// next one; room is the memory of both. The goroutine ends before the loop does.
 func ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		free := make(chan []byte, 2)
@@ -67,7 +67,8 @@ func ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 	}
 }
 
-// appendUnescaped appends what the escape says with which raw begins, and gives what follows it.
+// appendUnescaped decodes the escape at the beginning of raw, appends it to dst, and returns the rest
+// of raw.
 func appendUnescaped(dst, raw []byte) (text, rest []byte) {
 	if raw[1] != 'u' {
 		return append(dst, unescapes[raw[1]]), raw[2:]
@@ -80,5 +81,5 @@ func appendUnescaped(dst, raw []byte) (text, rest []byte) {
 	return utf8.AppendRune(dst, r), raw[size:]
 }
 
-// unescapes are what the characters say that may follow a backslash.
+// unescapes maps the character after a backslash to its meaning.
 var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

@@ -10,60 +10,58 @@ import (
 	"mcpc/internal/spool"
 )
 
-// A Event is one dispatched server-sent event, or a priming event: one that
-// has no data and still sets the stream's id or its retry time.
+// An Event is one dispatched server-sent event, or a priming event, which has no data but sets the
+// stream's id or its retry time.
 type Event struct {
 	Facts
 	Data []byte
-	// HasData tells `data:` with nothing behind it from no data line at all.
+	// HasData is set if the event has a data line, even an empty one.
 	HasData bool
-	// Dropped are lines among those of the event that belong to none: the rules ignore
-	// them, but they help to find a server's fault.
+	// Dropped are lines that the specification ignores. They help to find errors of a server.
 	Dropped []byte
 }
 
-// IsEvent tells an event from dropped lines with nothing beside them.
+// IsEvent reports whether e is an event and not only dropped lines.
 func (e Event) IsEvent() bool {
 	return e.Dropped == nil || e.HasData || e.Comment || e.Event != "" || e.ID != nil || e.Retry != nil
 }
 
-// IsMessage tells an event that carries JSON-RPC from priming events and from
-// events of other types.
+// IsMessage reports whether the event carries JSON-RPC. Priming events and events of other types do
+// not.
 func (e Event) IsMessage() bool {
 	return e.MayCarry() && len(bytes.TrimSpace(e.Data)) > 0
 }
 
-// A Reader takes a text/event-stream apart as WHATWG HTML, section 9.2
-// says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
-// space behind the colon is dropped; an event that no blank line ends is
-// dropped. Its events own their data: what was read is never written over, unless
-// Release says that all events of a block are done with.
+// A Reader parses a text/event-stream (WHATWG HTML, section 9.2): lines end in LF, CRLF or a lone
+// CR; one byte order mark is skipped; one space after the colon is dropped; an event without a
+// blank line after it is dropped. Events own their data: the buffer is reused only after Release
+// was called for all events of a block.
 type Reader struct {
 	src   io.Reader
 	limit int64
 	buf   []byte // bytes read and not yet consumed
 	start int
-	// scanned is how far behind start no line end was found, so that a long
-	// line is not searched again from its beginning.
+	// scanned is the number of bytes after start without a line end, so that a long line is not
+	// searched twice.
 	scanned int
 	err     error
-	// skipLF is set behind a CR: if LF comes next it belongs to that line end.
+	// skipLF is set after a CR: an LF that follows belongs to the same line end.
 	skipLF bool
 	began  bool
 	ev     Event
 	seen   bool // a field of the current event was seen
 	size   int
-	// from is where in buf the current event begins; past is what of it stood in
-	// the blocks before, or the beginning of that.
+	// from is the offset in buf at which the current event begins. past is its part in earlier
+	// blocks, or the beginning of this part.
 	from int
 	past []byte
-	// held counts the events of the block that were not released.
+	// held is the number of events of the block that were not released.
 	held int
-	// Spool is where a line that is too long for memory is kept, until the process ends.
+	// Spool stores a line that is too long for memory, until the process ends.
 	Spool spool.Dir
 }
 
-// NewReader reads events of at most limit bytes; 0 is no limit.
+// NewReader returns a Reader for events of at most limit bytes. 0 means no limit.
 func NewReader(src io.Reader, limit int64) *Reader {
 	return &Reader{src: src, limit: limit}
 }
@@ -73,8 +71,8 @@ type TooLargeError struct{ Limit int64 }
 
 func (e TooLargeError) Error() string { return "larger than the limit" }
 
-// Next gives the next event. At the end of the stream it gives io.EOF, and with any
-// error of the stream what no blank line ended, all of it dropped.
+// Next returns the next event, or io.EOF at the end of the stream. With an error of the stream, the
+// event has the bytes after the last blank line in Dropped.
 func (r *Reader) Next() (Event, error) {
 	for {
 		line, err := r.line()
@@ -98,10 +96,10 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Release says that the data of the event that Next gave last is not used any more.
+// Release tells the reader that the data of the last event of Next is no longer used.
 func (r *Reader) Release() { r.held-- }
 
-// field reads one non-empty line into the event being built.
+// field adds one non-empty line to the current event.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -147,7 +145,7 @@ func (r *Reader) field(line []byte) error {
 	return nil
 }
 
-// rest is what came behind the last blank line, once the stream has ended.
+// rest returns the bytes after the last blank line at the end of the stream.
 func (r *Reader) rest() []byte {
 	if r.err == nil {
 		return nil
@@ -162,8 +160,7 @@ func (r *Reader) rest() []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(rest, []byte(ByteOrderMark)), "\r\n")
 }
 
-// milliseconds reads a retry field: ASCII digits only. More than a year is a
-// year.
+// milliseconds parses a retry field, which has ASCII digits only. It returns at most one year.
 func milliseconds(digits []byte) (time.Duration, bool) {
 	const year = 365 * 24 * time.Hour
 	var d time.Duration
@@ -176,7 +173,7 @@ func milliseconds(digits []byte) (time.Duration, bool) {
 	return d, len(digits) > 0
 }
 
-// line gives the next line without its end.
+// line returns the next line without its line end.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if line, ok := r.buffered(); ok {
@@ -192,7 +189,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// buffered takes a whole line out of the buffer, if there is one.
+// buffered returns the next complete line in the buffer, and reports whether there is one.
 func (r *Reader) buffered() ([]byte, bool) {
 	if r.skipLF && r.start < len(r.buf) {
 		if r.buf[r.start] == '\n' {
@@ -227,8 +224,8 @@ const (
 	mostPast   = 1 << 20
 )
 
-// fill reads more. It begins a new block where the old one is full, or was made
-// for a large event that is gone.
+// fill reads more bytes. It starts a new block if the old one is full, or is larger than needed after
+// a large event.
 func (r *Reader) fill() {
 	rest := r.buf[r.start:]
 	if r.buf == nil {
@@ -253,7 +250,7 @@ func (r *Reader) fill() {
 	r.err = err
 }
 
-// fillSpool reads to the end of a long line, which begins with rest, into a file.
+// fillSpool reads the rest of a long line, which begins with rest, into a file.
 func (r *Reader) fillSpool(rest []byte) {
 	line := r.Spool.New(int64(len(rest)))
 	from := &lineReader{r: r, left: math.MaxInt64}
@@ -276,11 +273,12 @@ func (r *Reader) fillSpool(rest []byte) {
 	}
 }
 
-// A lineReader reads on to the first piece with a line end, or where the line is too long.
+// A lineReader reads up to and including the first piece with a line end, or until the line is too
+// long.
 type lineReader struct {
 	r    *Reader
 	left int64
-	// passed is how much was read before the last piece.
+	// passed is the number of bytes before the last piece.
 	passed, last int
 	ended        bool
 }
@@ -297,9 +295,9 @@ func (l *lineReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// blockFor grows in large steps: what is copied on the way to a large event
-// stays behind as garbage, and what is not written to takes no memory. A line that may go to a file
-// gets no more than stays in memory.
+// blockFor returns the size of the next block for a partial event of rest bytes. Sizes grow in large
+// steps, since every copy becomes garbage, and unused memory costs nothing. A line that may be
+// spooled gets no more than the limit for memory.
 func (r *Reader) blockFor(rest int) int {
 	if rest < eventRoom {
 		return eventBlock
@@ -314,9 +312,8 @@ func (r *Reader) blockFor(rest int) int {
 	return max(size, rest+2*eventRoom)
 }
 
-// lineEnd gives the place of the first CR or LF, or -1. Two searches for one byte
-// are many times faster than one for two, but each must not run far ahead of the
-// other: lines may be short.
+// lineEnd returns the index of the first CR or LF, or -1. Two searches for one byte are many times
+// faster than one search for two bytes. They proceed in steps, since lines may be short.
 func lineEnd(b []byte) int {
 	const far = 4 << 10
 	for at := 0; at < len(b); at += far {
@@ -335,24 +332,22 @@ func lineEnd(b []byte) int {
 	return -1
 }
 
-// Facts are the fields of a server-sent event beside its data (WHATWG HTML,
-// section 9.2).
+// Facts are the fields of a server-sent event except its data (WHATWG HTML, section 9.2).
 type Facts struct {
 	Event string
-	// ID is the event's own id field; nil where it had none.
+	// ID is the event's own id field, or nil.
 	ID *string
-	// Retry is the reconnection time the event asks for; nil where it had none.
+	// Retry is the reconnection time that the event sets, or nil.
 	Retry *time.Duration
-	// Comment is set when the event was nothing but comment lines.
+	// Comment is set if the event consists of comment lines only.
 	Comment bool
 }
 
-// MayCarry tells an event whose data is a message from comments and from events of
-// other types, which no client reads as one (WHATWG HTML, section 9.2.6).
+// MayCarry reports whether the data of an event can be a message. Comments and events of other types
+// never carry messages (WHATWG HTML, section 9.2.6).
 func (s *Facts) MayCarry() bool {
 	return s == nil || !s.Comment && (s.Event == "" || s.Event == "message")
 }
 
-// ByteOrderMark does not belong before JSON, and a receiver may ignore it (RFC
-// 8259, section 8.1).
+// ByteOrderMark must not precede JSON, but a receiver may ignore it (RFC 8259, section 8.1).
 const ByteOrderMark = "\xEF\xBB\xBF"

@@ -10,9 +10,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Appended is what has to be written behind a text so that the list that is its member
-// name has one more item. Nothing of the text changes; where that is not enough, as in a
-// list in brackets or one that is not last in the text, it is an error.
+// Appended returns the bytes to append to a text, so that the list in its member name has one more
+// item. It returns an error if appending is not sufficient, as for a list in brackets or a list that
+// is not at the end of the text.
 func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	old, err := Parse(text)
 	if err != nil {
@@ -41,8 +41,8 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	return more.Bytes(), nil
 }
 
-// Replaced is a text with another value of a member that begins at a place. The member
-// has to be the text's end, as Write writes it; false where it is not.
+// Replaced returns a text in which the member at a place has a new value. It reports false unless the
+// member is at the end of the text and in the notation of Write.
 func Replaced(text []byte, at Place, name string, old, value json.RawMessage) ([]byte, bool) {
 	var ends [2][]byte
 	for i, v := range []json.RawMessage{old, value} {
@@ -67,7 +67,7 @@ func indented(text []byte, indent string) []byte {
 	return b.Bytes()
 }
 
-// dashOf is what stands before the dash of an item.
+// dashOf returns the indentation before the dash of an item.
 func dashOf(text []byte, doc Document, pointer string) (indent string, ok bool) {
 	place, there := doc.values[pointer]
 	lines := strings.Split(string(text), "\n")

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// ParseCore is Parse by the core schema of YAML 1.2, for documents that another program reads by it too:
-// 014 and +14 are 14 there, 0x10 is 16, .5 is 0.5, and 1_000 and << are texts.
+// ParseCore parses a document as Parse does, but by the core schema of YAML 1.2, for documents that
+// other programs read by this schema: 014 and +14 are 14, 0x10 is 16, .5 is 0.5, and 1_000 and <<
+// are texts.
 func ParseCore(text []byte) (Document, error) { return parse(text, true) }
 
 var (
@@ -25,7 +26,7 @@ var (
 // mostDigits bounds an integer that is converted, whose cost grows faster than its length.
 const mostDigits = 1000
 
-// coreScalar is a plain value that is neither null nor true or false, or what is wrong with it.
+// coreScalar returns a plain value that is neither null nor a boolean as JSON, or else its error.
 func coreScalar(text string) (json.RawMessage, string) {
 	if coreInteger().MatchString(text) && len(text) <= mostDigits {
 		n, _ := new(big.Int).SetString(text, 0)

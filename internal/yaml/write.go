@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Write gives JSON as YAML in blocks, with members in the order of raw. Parse reads
-// the same JSON of it again, but for blanks between its tokens.
+// Write returns JSON as YAML in block style, with the members in the order of raw. Parse returns the
+// same JSON again, except for white space.
 func Write(raw json.RawMessage) ([]byte, error) {
 	root, err := node(raw)
 	if err != nil {
@@ -60,7 +60,7 @@ func node(raw json.RawMessage) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(string(raw))}, nil
 }
 
-// flat writes what has no parts as {} or [].
+// flat sets the style of an empty mapping or list to {} or [].
 func flat(n *yaml.Node) *yaml.Node {
 	if len(n.Content) == 0 {
 		n.Style = yaml.FlowStyle
@@ -68,7 +68,7 @@ func flat(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text is a string, quoted where it would read as something else.
+// text returns the node of a string. It quotes a string that would be read as another type.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.ContainsFunc(s, hides) {
@@ -79,12 +79,10 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// hides reports a character that a person reading the file would not see, or that
-// turns around what he sees.
+// hides reports whether a character is invisible or changes the direction of text.
 func hides(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// shown writes characters that hide as escapes; text has put each between double
-// quotes.
+// shown escapes invisible characters. They are all within double quotes, which text has added.
 func shown(out string) string {
 	if !strings.ContainsFunc(out, hides) {
 		return out

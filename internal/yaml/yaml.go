@@ -20,12 +20,12 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A Place is a line and a column of a text, both from 1 on.
+// A Place is a line and a column of a text. Both start at 1.
 type Place struct{ Line, Column int }
 
 func (p Place) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 
-// An Error says what cannot be read, and where.
+// An Error is a syntax error with its place.
 type Error struct {
 	Place
 	Text string
@@ -33,23 +33,23 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Place.String() + ": " + e.Text }
 
-// A Document is a text in YAML as JSON: members in the order of the text.
+// A Document is a YAML document as JSON, with the members in the order of the text.
 type Document struct {
 	JSON json.RawMessage
-	// Problems are values and members that could not be read. Such a value is null in
-	// JSON, and such a member left out.
+	// Problems are values and members that could not be read. Such a value is null in JSON, and
+	// such a member is omitted.
 	Problems []Problem
 	// values and names are places by JSON pointer (RFC 6901).
 	values, names map[string]Place
 }
 
-// A Problem is an Error of one value, or of a member of one, and its JSON pointer.
+// A Problem is an Error in a value or a member, with its JSON pointer.
 type Problem struct {
 	Error
 	Pointer string
 }
 
-// NamePlace says where the name of a member stands.
+// NamePlace returns the place of the name of a member.
 func (d Document) NamePlace(pointer string) Place {
 	if place, ok := d.names[pointer]; ok {
 		return place
@@ -57,7 +57,7 @@ func (d Document) NamePlace(pointer string) Place {
 	return d.Place(pointer)
 }
 
-// Place says where the value at a JSON pointer begins, or what it would be in.
+// Place returns the place of the value at a JSON pointer, or of the closest existing parent.
 func (d Document) Place(pointer string) Place {
 	for {
 		if place, ok := d.values[pointer]; ok {
@@ -71,16 +71,15 @@ func (d Document) Place(pointer string) Place {
 	}
 }
 
-// Limits for documents that were made to hurt: aliases let a short text stand for
-// a long one.
+// Limits for hostile documents: aliases expand a short text to a long one.
 const (
 	mostValues = 200_000
 	deepest    = 200
 	mostBytes  = 64 << 20
 )
 
-// Parse reads one document. Errors are *Error; an empty text is null. The error of a
-// Document with Problems is the first of them, and the rest of it can be used.
+// Parse parses one document. An empty text is null. Errors are of type *Error. If the document has
+// Problems, the error is the first of them and the rest of the document can be used.
 func Parse(text []byte) (Document, error) { return parse(text, false) }
 
 func parse(text []byte, core bool) (Document, error) {
