@@ -7,18 +7,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// A choice is what is reported of an anyOf or oneOf as a whole.
+// A choice is the report on an anyOf or oneOf as a whole.
 type choice struct {
-	total int // alternatives
-	// near are those that came equally close.
+	total int // the number of alternatives
+	// near are the closest alternatives, all at the same distance.
 	near []alternative
-	// far is how far that is. From otherTag on, values are told that would do.
+	// distance is the distance of near. From otherTag on, the report lists the expected values.
 	distance int
 }
 
-// How far an alternative is from the value. The JSON type decides first, then
-// the value itself, then a member with a constant, by which schemas of several
-// kinds of object tell them apart.
+// The distances of an alternative from the value. A wrong JSON type is the largest, then a wrong
+// value, then a wrong constant in a member (a tag that distinguishes kinds of objects).
 const (
 	sameKind = iota
 	otherTag
@@ -29,11 +28,11 @@ const (
 type alternative struct {
 	tally
 	distance int
-	tag      int // of otherTag: which problem
+	tag      int // for otherTag: the index of the tag's problem
 }
 
-// choose tells of alternatives, all of which failed, what helps most: the
-// problems of the one that came closest, or what all of them want.
+// chooseAlternative returns the most helpful problems of alternatives that all failed: those of the
+// closest alternative, or one problem that lists what the alternatives expect.
 func chooseAlternative(e *jsonschema.ValidationError, kw string) tally {
 	alts := make([]alternative, len(e.Causes))
 	best := otherType
@@ -50,7 +49,7 @@ func chooseAlternative(e *jsonschema.ValidationError, kw string) tally {
 	if best == otherTag && len(c.near) > 1 {
 		tag := c.near[0].tagProblem().at
 		isOther := func(a alternative) bool { return !slices.Equal(a.tagProblem().at, tag) }
-		if !slices.ContainsFunc(c.near, isOther) { // all are told apart by the same member
+		if !slices.ContainsFunc(c.near, isOther) { // all have the same tag
 			whole.at = tag
 			return singleProblem(whole)
 		}
@@ -66,8 +65,7 @@ func singleProblem(p problem) tally { return tally{first: []problem{p}, total: 1
 
 func (a *alternative) tagProblem() problem { return a.first[a.tag] }
 
-// assess says how far the problems of an alternative put it from a value at
-// some depth.
+// assess returns the distance of an alternative with these problems from a value at a depth.
 func assess(t tally, depth int) alternative {
 	a := alternative{tally: t}
 	for i, p := range t.first {
@@ -93,7 +91,7 @@ func assess(t tally, depth int) alternative {
 	return a
 }
 
-// closest is the alternative with the fewest problems, if there is one.
+// closest returns the alternative with the fewest problems, or nil if several have as few.
 func closest(alts []alternative) *alternative {
 	var won *alternative
 	tie := false
@@ -111,8 +109,8 @@ func closest(alts []alternative) *alternative {
 	return won
 }
 
-// among marks the problems as those of one alternative out of several. Those
-// for another JSON type do not count: ["null", {…}] leaves an object no choice.
+// markClosest returns the problems, marked as those of the closest alternative. Alternatives of a
+// different JSON type do not count: ["null", {…}] leaves an object no choice.
 func (a *alternative) markClosest(alts []alternative) tally {
 	others := 0
 	for _, b := range alts {
@@ -129,7 +127,7 @@ func (a *alternative) markClosest(alts []alternative) tally {
 	return marked
 }
 
-// wants lists the values and types that a problem says would do.
+// wants returns the values and types that would solve the problem.
 func (p problem) wants() []string {
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.Type:

@@ -18,29 +18,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The library evaluates a schema without a budget and cannot be interrupted: a schema of one line can keep it busy for
-// years. A timer would not help: it gives the answer on a fast machine and none on a slow one, and the goroutine that
-// it gives up on runs on.
+// The library's evaluation has no limit and cannot be interrupted: a schema of one line can take
+// years. A timeout would not help: its result would depend on the machine, and the abandoned
+// goroutine would continue.
 //
-// So each subschema gets a "format", which the library calls before it evaluates other subschemas. The call pays for
-// all of them in advance, and panics when the budget is spent; guard turns that into the error. The library also calls
-// itself, and Go ends the process when a stack grows too large, which no recover catches: that depth is bounded before
-// the check begins.
+// Each subschema therefore gets a "format", which the library calls before it evaluates the
+// subschema's children. The call pays for all of them in advance and panics when the budget is
+// spent; guard turns the panic into the error. The library is also recursive, and Go cannot
+// recover from a stack overflow, so the depth is checked before the evaluation.
 //
-// A unit is at most some 80 nanoseconds on two cores of 2026.
+// A unit takes at most about 80 nanoseconds on two cores of 2026.
 const (
 	maxWork    = 2_000_000
 	visitWork  = 10 // one evaluation of a subschema
 	memberWork = 3  // each member of an object
-	// maxFrames bounds how deep evaluations nest, a kilobyte or two of stack each.
+	// maxFrames bounds how deep evaluations nest. Each needs one or two kilobytes of stack.
 	maxFrames = 30_000
-	// maxDigits bounds the numbers that are compared. The library compares them exactly, at a price that depends on
-	// their spelling: 1e1000000 takes 25 milliseconds and 400 kilobytes.
+	// maxDigits bounds the numbers that are compared. The library compares them exactly, at a
+	// cost that depends on their spelling: 1e1000000 takes 25 milliseconds and 400 kilobytes.
 	maxDigits = 1000
-	// maxFan bounds how often one subschema may apply to one value: ten levels of "allOf" with two references to the
-	// next level are a thousand.
+	// maxFan bounds how often a subschema may apply to one value: ten levels of "allOf" with two
+	// references to the next level apply it a thousand times.
 	maxFan = 100_000
-	// maxGuesses bounds how many pairs there may be of a $dynamicRef and a place that it can lead to.
+	// maxGuesses bounds the pairs of a $dynamicRef and a possible target.
 	maxGuesses = 50_000
 )
 
@@ -49,43 +49,51 @@ var errSpent = &Error{
 	Text:   fmt.Sprintf("schema too complex for this value: checking it takes more than %d units of work", maxWork),
 }
 
-// A budget counts the work of one check at a time.
+// A budget bounds the work of a check. mu serializes checks with the same schema.
 type budget struct {
 	mu    sync.Mutex
 	left  int
-	all   []*jsonschema.Schema // all subschemas that a check can come to, in the order of their locations
+	all   []*jsonschema.Schema // all reachable subschemas, sorted by location
 	nodes map[*jsonschema.Schema]*node
-	// dynamic has, by name, where a $dynamicRef can lead to, and recursive where a $recursiveRef can. Which of them it
-	// is depends on how the evaluation came there; a bound counts all.
+	// dynamic lists the possible targets of a $dynamicRef by name, and recursive the targets of a
+	// $recursiveRef. The actual target depends on the path of the evaluation; the limits count
+	// all of them.
 	dynamic   map[string][]*jsonschema.Schema
 	recursive []*jsonschema.Schema
-	// height is the longest chain of subschemas that are applied to one value, digits those of the longest number.
-	height, digits int
-	// numbers is set if a subschema compares numbers, leftovers if one asks for what is unevaluated.
-	numbers, leftovers bool
-	// visit, frames and number belong to the value that is checked: the least cost of an evaluation, the depth of the
-	// calls, and the cost of comparing two numbers.
-	visit, frames, number int
+	// height is the longest chain of subschemas applied to one value.
+	height int
+	// digits is the length of the schema's longest number.
+	digits int
+	// numbers is set if a subschema compares numbers.
+	numbers bool
+	// leftovers is set if a subschema has an unevaluated… keyword.
+	leftovers bool
+
+	// The fields below belong to the value being checked.
+	visit  int // the minimum cost of an evaluation
+	frames int // the depth of the calls
+	number int // the cost of comparing two numbers
 }
 
-// A node is a subschema with what its evaluation costs.
+// A node is a subschema with the cost of its evaluation.
 type node struct {
 	inPlace []*jsonschema.Schema // applied to the same value
-	tuple   []*jsonschema.Schema // applied to one item each
+	tuple   []*jsonschema.Schema // each applied to one item
 	items   []*jsonschema.Schema // applied to every item
 	members []*jsonschema.Schema // applied to every member, or to its name
 	dynamic bool
-	choices int // values in const and enum
-	numbers int // numbers that are read, written or compared
-	names   int // names in required and the like
-	// height and fan are how deep and how often subschemas are applied to one value.
+	choices int // the number of values in const and enum
+	numbers int // the numbers that are read, written or compared
+	names   int // the names in required and dependent… keywords
+	// height and fan are how deep and how often subschemas apply to one value.
 	height, fan int
 	busy        bool
 }
 
-// newBudget makes the budget of the checks by a compiled schema. from are the root and the other subschemas that a
-// $dynamicRef may lead to. What cannot be checked is taken out of the schema, with a warning each. It refuses schemas
-// that lead back to themselves without going into the value, and those that multiply.
+// newBudget returns the budget of a compiled schema. from are the root and the other subschemas
+// that a $dynamicRef may lead to. It removes the parts that cannot be checked from the schema and
+// returns a warning for each. It returns an error for schemas that refer to themselves in place and
+// for those that multiply.
 func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
 	b := &budget{
 		left:    maxWork,
@@ -116,10 +124,11 @@ func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (
 	return b, warnings, nil
 }
 
-// reach collects the subschemas that can be reached from some, and where dynamic references can lead to.
+// collectSchemas collects the subschemas that can be reached, and the possible targets of dynamic
+// references.
 func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Schema) error {
 	seen := map[*jsonschema.Schema]bool{nil: true}
-	entered := []*jsonschema.Schema{root} // by a reference or an $id
+	entered := []*jsonschema.Schema{root} // entered by a reference or an $id
 	for todo := from; len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -137,7 +146,7 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 	}
 	byPlace := func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) }
 	slices.SortFunc(b.all, byPlace)
-	// The outermost schema wins, and no schema is further out than the root.
+	// The target is the outermost schema with an anchor, and the root is the outermost of all.
 	b.recursive = []*jsonschema.Schema{root}
 	if !root.RecursiveAnchor {
 		entered = slices.DeleteFunc(entered, func(s *jsonschema.Schema) bool { return s == nil })
@@ -164,7 +173,7 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 	return nil
 }
 
-// here returns the subschemas that a schema applies, or may apply, to the value that it is applied to.
+// inPlace returns the subschemas that a schema applies, or may apply, to its own value.
 func (b *budget) inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	here, _ := subschemas(s)
 	add := func(target *jsonschema.Schema, others []*jsonschema.Schema) {
@@ -183,12 +192,11 @@ func (b *budget) inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return here
 }
 
-// newNode returns what a subschema costs, and replaces two of its keywords by extensions, which is what the library
-// calls additional code for a keyword.
+// newNode returns the costs of a subschema, and replaces two of its keywords by our own checks.
 //
-// propertyNames, because the library reports it at a location that it goes on to overwrite: the error comes out at a
-// sibling. uniqueItems, because it finds candidates by a hash that [[],[]] and [[[]]] share, and so many other lists
-// that a hostile value of 200 kB keeps it busy for minutes.
+// The library reports propertyNames at the location of a sibling. It checks uniqueItems with a
+// hash that has too many collisions, such as [[],[]] and [[[]]]: a hostile value of 200 kB takes
+// minutes.
 func (b *budget) newNode(s *jsonschema.Schema) *node {
 	n := &node{
 		inPlace: b.inPlace(s),
@@ -241,7 +249,7 @@ func (b *budget) newNode(s *jsonschema.Schema) *node {
 	return n
 }
 
-// addChoice counts a value that is compared with.
+// addChoice adds the cost of comparing with a value.
 func (n *node) addChoice(v any) {
 	n.choices++
 	switch v := v.(type) {
@@ -255,7 +263,7 @@ func (n *node) addChoice(v any) {
 	}
 }
 
-// measureFan sets the height and the fan of a subschema.
+// measureFan computes the height and the fan of a subschema.
 func (b *budget) measureFan(s *jsonschema.Schema) error {
 	n := b.nodes[s]
 	where, _ := pointerOf(s.Location)
@@ -282,7 +290,7 @@ func (b *budget) measureFan(s *jsonschema.Schema) error {
 	return nil
 }
 
-// at returns the subschema at a location of the library's, or nil.
+// schemaAt returns the subschema at a location of the library, or nil.
 func (b *budget) schemaAt(location string) *jsonschema.Schema {
 	byLocation := func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) }
 	i, ok := slices.BinarySearchFunc(b.all, location, byLocation)
@@ -292,7 +300,7 @@ func (b *budget) schemaAt(location string) *jsonschema.Schema {
 	return b.all[i]
 }
 
-// run checks a value and ends when the budget is spent.
+// run validates a value within the budget.
 func (b *budget) run(s *jsonschema.Schema, value any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -300,7 +308,7 @@ func (b *budget) run(s *jsonschema.Schema, value any) error {
 	b.left = maxWork
 	b.frames = (depth + 2) * b.height
 	b.number = 4 + max(digits, b.digits)/7
-	// The library looks for a subschema among its callers, and an error copies its place.
+	// The library searches its callers for a subschema, and an error copies the path to its value.
 	b.visit = visitWork + b.height/8 + depth/4
 	return guard(func() error {
 		if b.frames > maxFrames || b.numbers && digits > maxDigits {
@@ -324,8 +332,8 @@ func measure(v any) (depth, digits int) {
 	return depth, digits
 }
 
-// digitsOf returns about how many decimal digits the numerator or the denominator of a number has, and more than
-// maxDigits if that is not known.
+// digitsOf estimates the decimal digits of a number's numerator or denominator. It returns more
+// than maxDigits if the estimate is impossible.
 func digitsOf(n json.Number) int {
 	digits, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	if exponent == "" {
@@ -338,7 +346,7 @@ func digitsOf(n json.Number) int {
 	return len(digits) + max(e, -e)
 }
 
-// pay takes times × each from what is left.
+// pay takes times × each from the budget. It panics with errSpent if the budget is too small.
 func (b *budget) pay(times, each int) {
 	if times > 0 && each > b.left/times {
 		panic(errSpent)
@@ -346,7 +354,7 @@ func (b *budget) pay(times, each int) {
 	b.left -= times * each
 }
 
-// enter pays for evaluating a subschema, without the subschemas that it applies.
+// payFor pays for evaluating a subschema, without the subschemas that it applies.
 func (b *budget) payFor(s *jsonschema.Schema, times int) {
 	n := b.nodes[s]
 	if n == nil || times == 0 {
@@ -355,11 +363,11 @@ func (b *budget) payFor(s *jsonschema.Schema, times int) {
 	b.pay(times, b.visit+n.choices)
 	b.pay(times*n.numbers, b.number)
 	if n.dynamic {
-		b.pay(times, b.frames/8) // it looks through all callers
+		b.pay(times, b.frames/8) // the library searches all callers
 	}
 }
 
-// charge pays for what a subschema does with a value, and for all subschemas that it applies to the value or its parts.
+// charge pays for evaluating a subschema with a value, including all subschemas that it applies.
 func (b *budget) charge(s *jsonschema.Schema, v any) {
 	n := b.nodes[s]
 	for _, sub := range n.inPlace {
@@ -393,7 +401,7 @@ func (b *budget) charge(s *jsonschema.Schema, v any) {
 	}
 }
 
-// A nameCheck is the keyword propertyNames.
+// A nameCheck implements the keyword propertyNames.
 type nameCheck struct{ names *jsonschema.Schema }
 
 func (c nameCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
@@ -406,7 +414,7 @@ func (c nameCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// A uniqueCheck is the keyword uniqueItems.
+// A uniqueCheck implements the keyword uniqueItems.
 type uniqueCheck struct{ budget *budget }
 
 func (c uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
@@ -424,7 +432,7 @@ func (c uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// writeKey spells a value so that two values are spelled alike if and only if JSON Schema calls them equal.
+// writeKey writes the same text for two values if and only if they are equal in JSON Schema.
 func writeKey(sb *strings.Builder, v any) {
 	switch v := v.(type) {
 	case []any:

@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// valuesOf are what "enum" or "const" list.
+// valuesOf returns the values of "const" or "enum". It returns false if the schema has neither.
 func valuesOf(s *jsonschema.Schema) ([]any, bool) {
 	if s.Const != nil {
 		return []any{*s.Const}, true
@@ -18,8 +18,8 @@ func valuesOf(s *jsonschema.Schema) ([]any, bool) {
 	return nil, false
 }
 
-// subschemas lists the subschemas that a schema applies to the value that it is
-// applied to, and those that it applies to what is inside of that value.
+// subschemas returns a schema's subschemas: those it applies in place, to its own value, and those
+// it applies to children of that value.
 func subschemas(s *jsonschema.Schema) (inPlace, children []*jsonschema.Schema) {
 	inPlace = append(inPlace, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else)
 	if s.DynamicRef != nil {
@@ -37,7 +37,7 @@ func subschemas(s *jsonschema.Schema) (inPlace, children []*jsonschema.Schema) {
 	return slices.DeleteFunc(inPlace, isNil), slices.DeleteFunc(children, isNil)
 }
 
-// asSchema reads the fields in which the library holds one of several types.
+// asSchema returns a field of the library that may have several types, as a schema or nil.
 func asSchema(v any) *jsonschema.Schema {
 	s, _ := v.(*jsonschema.Schema)
 	return s

@@ -8,16 +8,15 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A Default is what the schema has for a required member that is not there. Where
-// is the member's JSON pointer.
+// A Default is the default that was added for a missing required member. Where is the member's JSON
+// pointer.
 type Default struct {
 	Where string
 	Value json.RawMessage
 }
 
-// Complete gives the value the required members that it lacks and that the schema
-// has a default for, and says which they are. All else stays as it is. A default
-// that does not fit the member's own schema is none.
+// Complete adds missing required members that have a valid default to a value, and returns the
+// defaults it added. It changes nothing else.
 func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Default) {
 	c := completer{schema: s}
 	return c.complete(value, "", s.Expected()), c.added
@@ -53,7 +52,7 @@ func (c *completer) complete(value json.RawMessage, pointer string, e Expected) 
 	return value
 }
 
-// required adds what an object lacks.
+// addRequired adds the missing required members of an object.
 func (c *completer) addRequired(object json.RawMessage, pointer string, e Expected) json.RawMessage {
 	for _, s := range e.every {
 		for _, name := range s.Required {
@@ -70,7 +69,7 @@ func (c *completer) addRequired(object json.RawMessage, pointer string, e Expect
 	return object
 }
 
-// defaultOf is the default that fits, or nil.
+// defaultOf returns the first default, or nil if there is none or it is invalid.
 func (c *completer) defaultOf(e Expected) json.RawMessage {
 	for _, s := range e.every {
 		if s.Default == nil {

@@ -14,7 +14,7 @@ type dialect struct {
 	draft *jsonschema.Draft
 }
 
-// dialects lists what is supported, the default first.
+// dialects are the supported dialects, the default first.
 var dialects = [...]dialect{
 	{"2020-12", "json-schema.org/draft/2020-12/schema", jsonschema.Draft2020},
 	{"2019-09", "json-schema.org/draft/2019-09/schema", jsonschema.Draft2019},
@@ -23,11 +23,11 @@ var dialects = [...]dialect{
 	{"draft-04", "json-schema.org/draft-04/schema", jsonschema.Draft4},
 }
 
-// latestURI is how a schema asks for whatever is newest.
+// latestURI is the URI of the latest dialect.
 const latestURI = "json-schema.org/schema"
 
-// dialectOf returns the dialect that $schema names. A value that is not a string is left to the meta-schema, which has
-// something better to say about it.
+// dialectOf returns the dialect that $schema names, or the default. It ignores a $schema that is
+// not a string, because the meta-schema describes this problem better.
 func dialectOf(doc any) (dialect, error) {
 	uri, ok := memberOf(doc, "$schema").(string)
 	if !ok {
@@ -39,7 +39,7 @@ func dialectOf(doc any) (dialect, error) {
 	return dialect{}, unknownDialect("/$schema", uri)
 }
 
-// isOlder reports whether the dialect wants the items of enum to be unique.
+// isOlder reports whether the items of enum must be unique.
 func (d dialect) isOlder() bool { return d.name == "draft-06" || d.name == "draft-04" }
 
 // dialectNamed returns the dialect with a URI.
@@ -63,8 +63,8 @@ func dialectNamed(uri string) (dialect, bool) {
 	return dialect{}, false
 }
 
-// unknownDialect returns the error for a dialect that is not supported. Checking by the rules of another one would give
-// an unreliable answer.
+// unknownDialect returns the error for an unsupported dialect. Checking with the rules of a
+// different dialect would give an unreliable answer.
 func unknownDialect(where, uri string) error {
 	names := make([]string, len(dialects))
 	for i, d := range dialects {

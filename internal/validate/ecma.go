@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// JSON Schema writes regular expressions as ECMA-262 does. Go's are nearly the
-// same; fromECMA rewrites what differs and is cheap. What Go has and ECMA-262
-// has not, such as (?i), stays: schemas are also written by people who have
-// Python in mind.
+// JSON Schema uses the regular expressions of ECMA-262, which differ little from Go's. fromECMA
+// rewrites the differences. It leaves syntax that only Go has, such as (?i), unchanged, because
+// authors of schemas also use Python's syntax.
 
-// The characters of \s in ECMA-262, and all others.
+// The characters that \s and \S match in ECMA-262, and its dot.
 const (
 	ecmaSpace = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 	ecmaOther = `\x00-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
@@ -28,8 +27,8 @@ type ecma struct {
 	why   string
 }
 
-// fromECMA returns Go's spelling of a pattern. why is the first thing that has none, or ""; the spelling then has
-// something simple in its place.
+// fromECMA returns Go's spelling of a pattern. why names the first construct that Go cannot
+// express, or is "". The spelling then contains a substitute for the construct.
 func fromECMA(source string) (spelling, why string) {
 	e := &ecma{in: source}
 	for e.in != "" {
@@ -38,7 +37,7 @@ func fromECMA(source string) (spelling, why string) {
 	return e.out.String(), e.why
 }
 
-// lack writes a substitute for the next n bytes, which Go cannot express.
+// replaceUnsupported replaces the next n bytes, which Go cannot express.
 func (e *ecma) replaceUnsupported(n int, substitute, what string) {
 	if e.why == "" {
 		e.why = what + " is not supported"
@@ -46,15 +45,15 @@ func (e *ecma) replaceUnsupported(n int, substitute, what string) {
 	e.replaceNext(n, substitute)
 }
 
-// lookArounds are the beginnings of assertions about the text before or after a place.
+// lookArounds are the prefixes of look-ahead and look-behind assertions.
 var lookArounds = []string{"(?=", "(?!", "(?<=", "(?<!"}
 
-// take writes as is what stands next.
+// copyNext copies the next n bytes.
 func (e *ecma) copyNext(n int) { e.replaceNext(n, e.in[:n]) }
 
-// swap writes something else for what stands next.
-func (e *ecma) replaceNext(n int, with string) {
-	e.out.WriteString(with)
+// replaceNext replaces the next n bytes.
+func (e *ecma) replaceNext(n int, replacement string) {
+	e.out.WriteString(replacement)
 	e.in = e.in[n:]
 }
 
@@ -97,7 +96,8 @@ func (e *ecma) translateEscape() {
 		e.copyNext(1)
 		return
 	}
-	switch c := e.in[1]; {
+	c := e.in[1]
+	switch {
 	case c == 's':
 		e.writeSet(ecmaSpace)
 	case c == 'S':
@@ -129,7 +129,7 @@ func (e *ecma) writeSet(members string) {
 	e.replaceNext(2, "["+members+"]")
 }
 
-// unicode reads \uXXXX, two of them for one character, and \u{X…}.
+// translateUnicode translates \uXXXX, surrogate pairs of it, and \u{X…}.
 func (e *ecma) translateUnicode() {
 	if rest, ok := strings.CutPrefix(e.in, `\u{`); ok {
 		if hex, _, ok := strings.Cut(rest, "}"); ok {
@@ -162,7 +162,7 @@ func hexRune(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// property reads \p{Script=Greek}, which Go calls \p{Greek}.
+// translateProperty translates \p{Script=Greek} to Go's \p{Greek}.
 func (e *ecma) translateProperty() {
 	name, _, ok := strings.Cut(e.in, "}")
 	if !ok || len(name) < 3 || name[2] != '{' {

@@ -4,31 +4,31 @@ import (
 	"fmt"
 )
 
-// A Reason names why there is no answer.
+// A Reason is the kind of an Error.
 type Reason string
 
-// The reasons. The text beside them is for people, and callers decide by these.
+// The reasons. Callers decide by the reason; an error's text is for people.
 const (
-	// NotJSON: the schema, or the value, is not one JSON value.
+	// NotJSON means that the schema or the value is not a single JSON value.
 	NotJSON Reason = "not_json"
-	// NotASchema: it breaks the rules of its dialect, as in "type":"objekt".
+	// NotASchema means that the schema violates its dialect, as in "type":"objekt".
 	NotASchema Reason = "not_a_schema"
-	// UnknownDialect: $schema names something that is not supported.
+	// UnknownDialect means that $schema names an unsupported dialect.
 	UnknownDialect Reason = "unknown_dialect"
-	// ExternalRef: a reference leads out of the document; it was not followed.
+	// ExternalRef means that a reference leaves the document. It is not followed.
 	ExternalRef Reason = "external_ref"
-	// UnresolvedRef: a reference leads to nothing inside of the document.
+	// UnresolvedRef means that a reference has no target in the document.
 	UnresolvedRef Reason = "unresolved_ref"
-	// TooComplex: compiling or checking would cost more than is allowed.
+	// TooComplex means that compiling or checking would cost too much.
 	TooComplex Reason = "too_complex"
-	// Crashed: the schema library panicked.
+	// Crashed means that the schema library panicked.
 	Crashed Reason = "crashed"
 )
 
-// An Error says why a schema could not be used, or not on this value.
+// An Error says why a schema is unusable, or unusable for a value.
 type Error struct {
 	Reason Reason
-	// Where is a JSON pointer into the schema; "" is all of it.
+	// Where is a JSON pointer into the schema; "" is the whole schema.
 	Where string
 	// Text is one sentence that needs no context.
 	Text string
@@ -36,7 +36,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// IsOfPart reports that a part of the schema is at fault, or not known, and that the rest of it may be read.
+// IsOfPart reports whether only a part of the schema is invalid and the rest can be read.
 func (e *Error) IsOfPart() bool {
 	switch e.Reason {
 	case NotASchema, UnknownDialect, ExternalRef, UnresolvedRef:
@@ -47,7 +47,7 @@ func (e *Error) IsOfPart() bool {
 	return false
 }
 
-// tooComplex refuses a schema because of what is at where, a JSON pointer.
+// tooComplex returns the error for a schema with an expensive part at where, a JSON pointer.
 func tooComplex(where, format string, args ...any) error {
 	text := "schema too complex: " + fmt.Sprintf(format, args...)
 	if where != "" {
@@ -56,16 +56,14 @@ func tooComplex(where, format string, args ...any) error {
 	return &Error{Reason: TooComplex, Where: where, Text: text}
 }
 
-// guard runs a part of the library. It is built for schemas whose author means
-// well and ends in a panic on some others (a number that big.Rat refuses, for
-// one). The bounds keep the known ones away; an unknown one
-// must cost the answer, not the process, which may be a proxy in the middle of
-// other people's traffic.
+// guard calls a function of the library and turns a panic into an error. The library panics on some
+// hostile schemas, for example on a number that big.Rat rejects. The limits exclude the known
+// cases; an unknown one must not end the process, which may be a proxy with other users' traffic.
 func guard(run func() error) (err error) {
 	defer func() {
 		r := recover()
 		if fault, ok := r.(*Error); ok {
-			err = fault // the budget is spent
+			err = fault // the budget was spent
 		} else if r != nil {
 			err = &Error{
 				Reason: Crashed,

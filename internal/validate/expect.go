@@ -12,26 +12,23 @@ import (
 	"mcpc/internal/schema"
 )
 
-// An Expected is what a schema says about one place in a value that is yet to be
-// written: which types may stand there, which values, which members. It is a help
-// and no judgement: conditions ("if", "not", "dependent…") are left to
-// [Schema.Check].
+// An Expected describes a place in a value that is yet to be written: its types, values and
+// members. It is a hint for editing: it ignores conditions ("if", "not", "dependent…"), which
+// [Schema.Check] applies.
 //
-// The zero Expected, and that of a place that the schema does not speak of, says
-// nothing.
+// The zero Expected allows everything. So does a place that the schema does not describe.
 type Expected struct {
-	// every one of these schemas holds, and of each choice one alternative.
-	every   []*jsonschema.Schema
+	// every lists schemas that all apply.
+	every []*jsonschema.Schema
+	// choices lists alternatives; one of each list applies.
 	choices [][]Expected
 }
 
-// maxExpected bounds the schemas that may hold in one place, in all choices. A schema
-// that refers to itself can make too many of a long path; of such a place nothing
-// is known.
+// maxExpected bounds the schemas of one place, over all choices. A recursive schema can have too
+// many for a long path; the place then counts as not described.
 const maxExpected = 5000
 
-// Expected is what the schema says about the whole value. A nil schema says
-// nothing.
+// Expected describes the whole value. A nil schema describes nothing.
 func (s *Schema) Expected() Expected {
 	if s == nil {
 		return Expected{}
@@ -40,7 +37,7 @@ func (s *Schema) Expected() Expected {
 	return orUnknown(collectExpected([]*jsonschema.Schema{s.compiled}, &left), left)
 }
 
-// known is e, unless more was found than may be.
+// orUnknown returns e, or the zero Expected if the limit was exceeded (left is negative).
 func orUnknown(e Expected, left int) Expected {
 	if left < 0 {
 		return Expected{}
@@ -48,8 +45,8 @@ func orUnknown(e Expected, left int) Expected {
 	return e
 }
 
-// expect gathers what holds together with some schemas, and counts them off from what
-// is left. None comes back to itself without going into the value: newBudget refuses that.
+// collectExpected collects the schemas that apply together with some schemas, and counts them off
+// left. newBudget refuses schemas that refer to themselves in place, so it terminates.
 func collectExpected(todo []*jsonschema.Schema, left *int) (e Expected) {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	for len(todo) > 0 && *left >= 0 {
@@ -75,8 +72,7 @@ func collectExpected(todo []*jsonschema.Schema, left *int) (e Expected) {
 	return e
 }
 
-// Types names the JSON types that may stand here, as "type" does; nil means that
-// any may.
+// Types returns the allowed JSON types as words of the keyword "type", or nil if all are allowed.
 func (e Expected) Types() []string {
 	set := e.types()
 	if set == schema.AllTypes {
@@ -114,17 +110,17 @@ func (e Expected) types() schema.Types {
 		}
 	}
 	for _, alternatives := range e.choices {
-		var any schema.Types
+		var allowed schema.Types
 		for _, a := range alternatives {
-			any |= a.types()
+			allowed |= a.types()
 		}
-		set &= any
+		set &= allowed
 	}
 	return set
 }
 
-// Values are the texts, numbers and other small things of which one has to stand
-// here; nil where the schema lists none, or lists arrays and objects.
+// Values returns the allowed strings, numbers, booleans and nulls if the schema lists them. It
+// returns nil if the schema lists no values, or arrays and objects among them.
 func (e Expected) Values() []json.RawMessage {
 	for _, s := range e.every {
 		if values, ok := valuesOf(s); ok {
@@ -139,8 +135,8 @@ func (e Expected) Values() []json.RawMessage {
 	return nil
 }
 
-// together are the values of alternatives that all list theirs. One that is null
-// and nothing else lists null.
+// jointValues returns the values of alternatives, or nil unless each of them lists its values. The
+// type null counts as the value null.
 func jointValues(alternatives []Expected) (all []json.RawMessage) {
 	for _, a := range alternatives {
 		values := a.Values()
@@ -171,14 +167,14 @@ func scalars(values []any) (all []json.RawMessage) {
 	return all
 }
 
-// Names are the members that the schema lists, in order.
+// Names returns the names of the members that the schema declares, sorted.
 func (e Expected) Names() []string {
 	names := map[string]bool{}
 	e.addNames(names, map[*jsonschema.Schema]bool{})
 	return slices.Sorted(maps.Keys(names))
 }
 
-// addNames looks into conditions too: what they list is no slip.
+// addNames adds the declared names, including those in conditions.
 func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bool) {
 	for todo := slices.Clone(e.every); len(todo) > 0; {
 		s := todo[len(todo)-1]
@@ -200,13 +196,12 @@ func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bo
 	}
 }
 
-// Closed reports that no other members than those of the schema may stand here.
+// Closed reports whether the schema allows no other members than the declared ones.
 func (e Expected) Closed() bool {
 	return slices.ContainsFunc(e.every, func(s *jsonschema.Schema) bool { return s.AdditionalProperties == false })
 }
 
-// Member is what may stand under a name, and whether the schema speaks of it at
-// all.
+// Member describes the member with a name, and reports whether the schema describes it.
 func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 	return s.stepInto(e, func(in *jsonschema.Schema) (subs []*jsonschema.Schema) {
 		if sub := in.Properties[name]; sub != nil {
@@ -224,7 +219,7 @@ func (s *Schema) Member(e Expected, name string) (Expected, bool) {
 	})
 }
 
-// Item is what may stand in a list, in the place n from 0 on.
+// Item describes the item of an array with index n, and reports whether the schema describes it.
 func (s *Schema) Item(e Expected, n int) (Expected, bool) {
 	return s.stepInto(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
 		if prefix := slices.Concat(in.PrefixItems, asSchemas(in.Items)); n < len(prefix) {
@@ -237,12 +232,12 @@ func (s *Schema) Item(e Expected, n int) (Expected, bool) {
 	})
 }
 
-// HasAlternatives reports whether several alternatives may stand here.
+// HasAlternatives reports whether the place has alternatives.
 func (e Expected) HasAlternatives() bool { return len(e.choices) > 0 }
 
-// Narrowed returns e without the alternatives that the members of a value exclude, because one of them lists other
-// values for a member, as those of a union do that a member such as "kind" tells apart. If a value excludes all
-// alternatives, they all stay.
+// Narrowed returns e without the alternatives that exclude the members of a value, because they
+// list other values for one of them, such as the member "kind" of a union. If all alternatives of a
+// choice are excluded, they all remain.
 func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 	members, err := jsonraw.Object(value)
 	if err != nil || !e.HasAlternatives() {
@@ -267,7 +262,7 @@ func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 	return narrowed
 }
 
-// step goes one step into the value, with all that holds here.
+// stepInto describes a member or item: into returns its schemas in one schema of e.
 func (s *Schema) stepInto(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema) (Expected, bool) {
 	if s == nil {
 		return Expected{}, false
@@ -277,6 +272,7 @@ func (s *Schema) stepInto(e Expected, into func(*jsonschema.Schema) []*jsonschem
 	return orUnknown(in, left), found
 }
 
+// descend is stepInto with a limit.
 func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
 	var subs []*jsonschema.Schema
 	for _, s := range e.every {

@@ -11,20 +11,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// asIs prints what has been printed.
+// unchanged is the identity function, for orList.
 func unchanged(s string) string { return s }
 
 // An explainer writes findings about a value.
 type explainer struct {
 	budget *budget // nil for a meta-schema
-	schema any     // the schema as it was written, for its numbers
+	schema any     // the decoded schema, with its numbers as written
 	value  any
 }
 
-// saying is what a finding says: what must be, what was wanted, what was there.
+// A wording is a finding's text, the expected value and the actual value.
 type wording struct{ text, want, got string }
 
-// tell puts a problem into words.
+// finding describes a problem.
 func (x explainer) finding(p problem) wire.Finding {
 	said := x.describe(p)
 	if p.closest > 0 {
@@ -54,18 +54,18 @@ func (x explainer) describe(p problem) wording {
 	return wording{text: "does not match the schema", got: brief(x.valueAt(p))}
 }
 
-// there is the value that a problem is about.
+// valueAt returns the value that a problem is about.
 func (x explainer) valueAt(p problem) any {
 	v, _ := lookup(x.value, p.at)
 	return v
 }
 
-// mustBe is the usual sentence.
+// mustBe returns the usual wording.
 func mustBe(want, got string) wording {
 	return wording{text: "must be " + want + ", got " + got, want: want, got: got}
 }
 
-// sayValue is about what kind of value stands somewhere.
+// describeValue describes a problem with a single value.
 func (x explainer) describeValue(p problem) (wording, bool) {
 	v := x.valueAt(p)
 	switch k := p.err.ErrorKind.(type) {
@@ -111,7 +111,7 @@ func (x explainer) describeValue(p problem) (wording, bool) {
 	return wording{}, false
 }
 
-// typesWanted lists the types in the order of the schema.
+// wantedTypes returns the expected types in the order of the schema.
 func (x explainer) wantedTypes(p problem, k *kind.Type) []string {
 	v, _ := x.keywordValue(p.err.SchemaURL, "type")
 	names, _ := v.([]any)
@@ -125,7 +125,7 @@ func (x explainer) wantedTypes(p problem, k *kind.Type) []string {
 	return want
 }
 
-// sayChoice is about alternatives of which none matched.
+// describeChoice describes alternatives that all failed.
 func (x explainer) describeChoice(p problem) wording {
 	got := brief(x.valueAt(p))
 	c := p.choice
@@ -150,7 +150,8 @@ func (x explainer) describeChoice(p problem) wording {
 	return wording{text: text, want: "one of " + countOf(c.total, "alternative"), got: got}
 }
 
-// written is the value of a keyword in the schema; false where it has none.
+// keywordValue returns the value of a keyword in the schema, and false if the schema does not have
+// it.
 func (x explainer) keywordValue(location string, kw string) (any, bool) {
 	ptr, ours := pointerOf(location)
 	if !ours {

@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// sayNumber is about how big a number is. Both numbers are printed as they were
-// spelled: as a float64, 9007199254740993 and 9007199254740992 are the same.
+// describeNumber describes a number outside its limits. It prints numbers as they are spelled: as
+// float64, 9007199254740993 and 9007199254740992 are equal.
 func (x explainer) describeNumber(p problem) (wording, bool) {
 	describe := func(relation, kw string, limit *big.Rat) (wording, bool) {
 		return mustBe(relation+x.limit(p, kw, limit), brief(x.valueAt(p))), true
@@ -31,8 +31,8 @@ func (x explainer) describeNumber(p problem) (wording, bool) {
 	}
 }
 
-// limit prints the number in a keyword. In draft-04 exclusiveMinimum is true or
-// false, and the number is in minimum.
+// limit returns the number in a keyword. In draft-04 exclusiveMinimum is a boolean and the number
+// is in minimum.
 func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
 		v, _ := x.keywordValue(p.err.SchemaURL, name)
@@ -43,14 +43,14 @@ func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	return shorten(value.RatString())
 }
 
-// An amount is how many of something there must be.
+// An amountLimit is a limit on a count.
 type amountLimit struct {
 	kw, verb, bound string
 	want, got       int
 	thing, after    string
 }
 
-// sayCount is about how many there are of something.
+// describeCount describes a length or count outside its limits.
 func (x explainer) describeCount(p problem) (wording, bool) {
 	const be, have, least, most = "be", "have", "at least ", "at most "
 	var a amountLimit

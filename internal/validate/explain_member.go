@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// sayMember is about which members an object has.
+// describeMember describes a problem with the names of an object's members.
 func (x explainer) describeMember(p problem) (wording, bool) {
 	name := quote(p.member)
 	switch p.err.ErrorKind.(type) {
@@ -20,7 +20,7 @@ func (x explainer) describeMember(p problem) (wording, bool) {
 		return wording{text: "missing member " + name + ", which is required with " + quote(p.with), want: name}, true
 	case *kind.AdditionalProperties:
 		return x.describeUnknownMember(p, p.err.SchemaURL), true
-	case *kind.FalseSchema: // of unevaluatedProperties
+	case *kind.FalseSchema: // the value of unevaluatedProperties
 		owner := strings.TrimSuffix(p.err.SchemaURL, "/"+p.rule)
 		return x.describeUnknownMember(p, owner), true
 	case *kind.PropertyNames:
@@ -29,10 +29,11 @@ func (x explainer) describeMember(p problem) (wording, bool) {
 	return wording{}, false
 }
 
-// maxNearNames bounds the names of which the nearest is looked for.
+// maxNearNames bounds the names that are compared with an unknown name.
 const maxNearNames = 1000
 
-// sayUnknown tells the nearest name that is known, or all if none is near.
+// describeUnknownMember describes an unknown member. It suggests the nearest known name, or lists
+// all known names if none is near.
 func (x explainer) describeUnknownMember(p problem, location string) wording {
 	said := wording{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
 	if x.budget == nil {
@@ -52,8 +53,8 @@ func (x explainer) describeUnknownMember(p problem, location string) wording {
 	return said
 }
 
-// sayName passes on what is wrong with a member's name. The library found it on
-// the name as a value, so it is told on the name as a value.
+// describeMemberName describes an invalid member name. The library reports its problems as problems
+// of a string, so it describes the first of them for the name as a value.
 func (x explainer) describeMemberName(p problem) wording {
 	said := wording{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
 	for _, cause := range p.err.Causes {
@@ -70,7 +71,7 @@ func (x explainer) describeMemberName(p problem) wording {
 	return said
 }
 
-// sayItems is about the items of an array together.
+// describeItems describes a problem with an array's items as a whole.
 func (x explainer) describeItems(p problem) (wording, bool) {
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.UniqueItems:

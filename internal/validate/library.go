@@ -9,15 +9,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A library is one use of the compiler.
+// A library is one use of the library's compiler.
 type library struct {
 	compiler *jsonschema.Compiler
 	doc      any
 	names    []reference
 }
 
-// noLoader is the loader: it opens nothing. The library has the meta-schemas
-// built in and asks for everything else here, files included.
+// noLoader refuses to load anything. The library contains the meta-schemas and calls the loader for
+// all other URLs, including files.
 type noLoader struct{}
 
 type refusedError struct{ url string }
@@ -26,7 +26,7 @@ func (e *refusedError) Error() string { return "not loading " + e.url }
 
 func (noLoader) Load(url string) (any, error) { return nil, &refusedError{url} }
 
-// compile makes the subschema at a URL usable.
+// compile compiles the subschema at a URL.
 func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
 	err = guard(func() error {
 		if at == documentURL {
@@ -40,12 +40,12 @@ func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
 	return sch, err
 }
 
-// anchored gives the subschemas that a $dynamicRef may lead to. The library has
-// compiled them but does not tell where they are.
+// compileAnchors returns the root and the subschemas that a $dynamicRef may lead to. The library
+// has compiled them already but does not list them.
 func (l *library) compileAnchors(root *jsonschema.Schema, ptrs []string) []*jsonschema.Schema {
 	all := []*jsonschema.Schema{root}
 	for _, ptr := range ptrs {
-		// One that does not compile is in a part that no reference leads to.
+		// A subschema that does not compile is in a part that is never reached.
 		if sch, err := l.compile(locationOf(ptr)); err == nil {
 			all = append(all, sch)
 		}
@@ -53,8 +53,8 @@ func (l *library) compileAnchors(root *jsonschema.Schema, ptrs []string) []*json
 	return all
 }
 
-// explain turns an error of the compiler into one of ours. It decides by type;
-// the library's texts name its own URLs and are of no use to a person.
+// explain converts an error of the compiler to an *Error. It decides by type; the library's texts
+// contain internal URLs.
 func (l *library) explain(err error, spoken dialect) error {
 	var (
 		ours       *Error
@@ -81,7 +81,7 @@ func (l *library) explain(err error, spoken dialect) error {
 	return l.nameError(err)
 }
 
-// invalid says what a meta-schema has to say.
+// invalidSchemaError returns the error for a schema that violates its meta-schema.
 func (l *library) invalidSchemaError(broken *jsonschema.SchemaValidationError, spoken dialect) error {
 	var verr *jsonschema.ValidationError
 	if !errors.As(broken.Err, &verr) {
@@ -105,8 +105,8 @@ func (l *library) invalidSchemaError(broken *jsonschema.SchemaValidationError, s
 	}
 }
 
-// unloaded explains what the loader refused: a reference, or a $schema that
-// stands further inside.
+// externalRefError returns the error for a URL that the loader refused: the target of a reference,
+// or an inner $schema.
 func (l *library) externalRefError(target string) error {
 	ptr, kw, spelled := l.referenceTo(target)
 	if kw == "$schema" {
@@ -129,7 +129,7 @@ func (l *library) unresolvedRefError(target string) error {
 	}
 }
 
-// misnamed explains the errors about names: ids, anchors, URLs.
+// nameError returns the error for a problem with ids, anchors or URLs.
 func (l *library) nameError(err error) error {
 	var (
 		dupID     *jsonschema.DuplicateIDError
@@ -157,8 +157,8 @@ func (l *library) nameError(err error) error {
 	return bad("", "an id or an anchor in it is not well formed")
 }
 
-// referenceTo finds the first reference or $schema that the library must have meant by a
-// URL. The library tells the URL only after resolving it.
+// referenceTo returns the first reference or $schema that can resolve to a URL. The library reports
+// only the resolved URL.
 func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 	for _, r := range l.names {
 		if resolvesTo(r.text, target) {
@@ -168,8 +168,8 @@ func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 	return "", "", strings.TrimPrefix(target, documentURL)
 }
 
-// means says whether a reference, spelled like this, resolves to a URL. The
-// base is unknown, so the end of the URL decides.
+// resolvesTo reports whether a reference can resolve to a URL. It compares their ends, because the
+// base is unknown.
 func resolvesTo(ref, target string) bool {
 	targetURL, targetFrag, _ := strings.Cut(target, "#")
 	refURL, refFrag, _ := strings.Cut(ref, "#")

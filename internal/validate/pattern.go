@@ -11,51 +11,49 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A pattern is a regular expression of a schema. Go's regular expressions take
-// linear time, but the factor is the size of the program: (x{0,1000})y takes a
-// second for 100 kB of input. So the program's size is known before it is built,
-// and times the input's length it is a part of the bound on a check.
+// A pattern is a regular expression in a schema. Go matches in linear time, but with a factor of
+// the program's size: (x{0,1000})y takes a second for 100 kB of input. The size is therefore
+// computed before compilation and charged for each match.
 type pattern struct {
 	source string
-	re     *regexp.Regexp // nil: not checked
-	why    string         // why not
-	broken bool           // it is no pattern of ECMA-262 either
-	size   int            // instructions of the program, at most
+	re     *regexp.Regexp // nil if the pattern is not checked
+	why    string         // why the pattern is not checked
+	broken bool           // the pattern is also invalid in ECMA-262
+	size   int            // upper bound of the program's instructions
 	owner  *patterns
 }
 
 func (p *pattern) String() string { return p.source }
 
-// MatchString pays for the match and does it. Everything that cannot be checked passes.
+// MatchString charges for the match and performs it. A pattern that is not checked matches
+// everything.
 func (p *pattern) MatchString(s string) bool {
 	if p.re == nil {
 		return true
 	}
 	if p.owner.spend != nil {
-		p.owner.spend(1, 4+(p.size+4)*(len(s)+1)/12) // at every character there may be every instruction
+		p.owner.spend(1, 4+(p.size+4)*(len(s)+1)/12) // each character may run each instruction
 	}
 	return p.re.MatchString(s)
 }
 
-// Parsing and compiling take time, too: by the byte, by the instruction, and
-// most of all for classes of Unicode and for (?i), which folds every class.
+// Limits of parsing and compiling. Unicode classes and (?i), which folds every class, cost most.
 const (
-	maxPatternParse = 200_000 // bytes of patterns in a schema, or as much
-	maxPatternSize  = 60_000  // instructions, all patterns of a schema together
+	maxPatternParse = 200_000 // bytes of patterns in a schema, or their equivalent
+	maxPatternSize  = 60_000  // instructions of all patterns in a schema
 )
 
-// patterns holds the regular expressions of one schema. The library asks for
-// every one of them twice.
+// patterns caches the regular expressions of one schema. The library compiles each of them twice.
 type patterns struct {
 	known map[string]*pattern
 	parse int
 	size  int
-	// spend pays for matches, once there is a budget.
+	// spend charges for matches. It is nil until the budget exists.
 	spend func(times, each int)
 }
 
-// compile makes a pattern of a regular expression in a schema. It fails if the schema's patterns cost too much; one
-// that Go cannot express is not a failure.
+// compile compiles a regular expression of a schema. It returns an error if the schema's patterns
+// are too expensive. A pattern that Go cannot express is no error.
 func (ps *patterns) compile(source string) (*pattern, error) {
 	if p, ok := ps.known[source]; ok {
 		return p, nil
@@ -85,15 +83,15 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 	return p, nil
 }
 
-// foldingFlag finds a group such as (?i) or (?i:…), and wideClass what may be a class of characters beyond ASCII.
-// Folding one means to look at every letter of Unicode.
+// foldingFlag matches a group such as (?i) or (?i:…), and wideClass a class that may contain
+// characters beyond ASCII. Folding such a class visits every letter of Unicode.
 var (
 	foldingFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?[-msU]*i`) })
 	wideClass   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[WDSPpux]|[^\x00-\x7f]`) })
 )
 
-// engine is what the library compiles patterns with. It never fails: a pattern that cannot be checked must not take
-// the rest of the schema with it.
+// engine is the library's regular expression engine. It never fails, so that an unsupported pattern
+// does not invalidate the rest of the schema.
 func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 	p, err := ps.compile(source)
 	if err != nil {
@@ -102,7 +100,7 @@ func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 	return p, nil
 }
 
-// programSize is at least the number of instructions that a pattern takes.
+// programSize returns an upper bound of the instructions of a compiled pattern.
 func programSize(re *syntax.Regexp) int {
 	size := 0
 	for _, sub := range re.Sub {
@@ -122,19 +120,19 @@ func programSize(re *syntax.Regexp) int {
 	return size + 2
 }
 
-// refuse notes why Go's regular expressions cannot express a pattern, and whether it is a pattern at all.
+// setUnsupported records why Go cannot express a pattern, and whether the pattern is invalid.
 func (p *pattern) setUnsupported(err error) {
 	bad, _ := errors.AsType[*syntax.Error](err)
 	why := "not a regular expression that mcpc can read"
 	p.broken = true
 	switch {
-	case bad == nil:
+	case bad == nil: // keep the general reason
 	case bad.Code == syntax.ErrInvalidRepeatSize:
 		why = "a repeat count over 1000 is not supported"
 		p.broken = false
 	case bad.Code == syntax.ErrInvalidEscape:
 		why = brief(bad.Expr) + " is not supported"
-	case strings.HasPrefix(strings.ToLower(bad.Expr), `\p`): // a property that ECMA-262 may have
+	case strings.HasPrefix(strings.ToLower(bad.Expr), `\p`): // ECMA-262 may have this property
 		why = brief(bad.Expr) + " is not supported"
 		p.broken = false
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// documentURL names the schema inside of the library. It ends in a directory, so
-// that a relative reference resolves to something else and is refused.
+// documentURL is the schema's URL in the library. It ends in a directory, so that a relative
+// reference resolves to a different URL and is refused.
 const documentURL = "mcpc-schema://document/"
 
-// locationOf is the URL of a place in the schema.
+// locationOf returns the library's URL of a JSON pointer in the schema.
 func locationOf(ptr string) string {
 	parts := strings.Split(ptr, "/")
 	for i, p := range parts {
@@ -22,8 +22,8 @@ func locationOf(ptr string) string {
 	return documentURL + "#" + strings.Join(parts, "/")
 }
 
-// pointerOf is the pointer in a URL of the library's, and whether it points into
-// the schema rather than into a built-in meta-schema.
+// pointerOf returns the JSON pointer in a URL of the library. ours is false if the URL points into
+// a built-in meta-schema.
 func pointerOf(location string) (ptr string, ours bool) {
 	base, frag, _ := strings.Cut(location, "#")
 	ptr, err := url.PathUnescape(frag)
@@ -37,7 +37,7 @@ func unescape(s string) string {
 	return s
 }
 
-// memberOf is what an object holds under a name, or nil.
+// memberOf returns the member of an object with a name, or nil.
 func memberOf(v any, name string) any {
 	obj, _ := v.(map[string]any)
 	return obj[name]
@@ -45,7 +45,7 @@ func memberOf(v any, name string) any {
 
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointerTokens reads a JSON pointer.
+// pointerTokens splits a JSON pointer.
 func pointerTokens(ptr string) []string {
 	if ptr == "" {
 		return nil
@@ -82,7 +82,7 @@ func child(v any, tok string) (any, bool) {
 	return nil, false
 }
 
-// parts are the items of an array, or the values of an object.
+// children iterates over the items of an array or the values of an object.
 func children(v any) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		switch v := v.(type) {

@@ -14,32 +14,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// MaxFindings is how many violations Check tells; a person reads no more, and
-// a hostile value has any number of them.
+// MaxFindings bounds the violations that Check reports. A hostile value can have any number of
+// them.
 const MaxFindings = 20
 
-// RuleMore is the rule of the finding that says how many violations were left
-// out. Its Got is the number.
+// RuleMore is the rule of the finding that reports how many violations were left out. Its Got is
+// the number.
 const RuleMore = wire.RuleMore
 
-// A problem is one violation. Its text is not written before it is known to be
-// among those that are told.
+// A problem is one violation. Its text is written later, and only for the problems that are
+// reported.
 type problem struct {
-	at   []string // where in the value
+	at   []string // the path to the value
 	rule string
-	// err is the library's error; of an anyOf or oneOf it has the branches.
+	// err is the library's error. For an anyOf or oneOf it contains the branches.
 	err *jsonschema.ValidationError
-	// member is the one of several names in err that this problem is about, and
-	// with the one that makes it one.
-	member, with string
-	// closest, if not 0, is how many alternatives there were to choose from.
+	// member is the name in err that this problem is about.
+	member string
+	// with is the name of the member that makes member required.
+	with string
+	// closest, if not 0, is the number of alternatives. The problem is about the closest of them.
 	closest int
-	// choice is set where the alternatives are told together.
+	// choice is set if the problem is about all alternatives together.
 	choice *choice
 }
 
-// A tally is the first problems in order, and how many there are in all. It
-// stays small however large a tree of errors it is made from.
+// A tally is the first MaxFindings problems in order, and the number of all problems.
 type tally struct {
 	first []problem
 	total int
@@ -52,7 +52,7 @@ func (t *tally) add(p problem) {
 	}
 	i, known := slices.BinarySearchFunc(t.first, p, compareProblems)
 	if known {
-		return // the same subschema, by two ways
+		return // the same subschema was reached twice
 	}
 	t.total++
 	t.first = slices.Insert(t.first, i, p)
@@ -72,12 +72,12 @@ func (t *tally) merge(other tally) {
 	t.total = before + added + other.total - len(other.first)
 }
 
-// compareProblems orders by place. The library goes through objects in no
-// particular order; findings must come out the same in every run.
+// compareProblems orders problems by their place in the value. The library's order is random;
+// findings must be the same in every run.
 func compareProblems(a, b problem) int {
 	byPlace := slices.CompareFunc(a.at, b.at, func(x, y string) int {
 		if len(x) != len(y) && isIndex(x) && isIndex(y) {
-			return cmp.Compare(len(x), len(y)) // 9 comes before 10
+			return cmp.Compare(len(x), len(y)) // 9 before 10
 		}
 		return cmp.Compare(x, y)
 	})
@@ -90,7 +90,7 @@ func compareProblems(a, b problem) int {
 	)
 }
 
-// findings returns what a tree of errors says, and how many violations there are.
+// findings returns the findings for a tree of errors, and the number of all violations.
 func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Finding, total int) {
 	t := collectProblems(root)
 	same := map[wire.Finding]bool{}
@@ -112,8 +112,8 @@ func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Findin
 	return out, len(out) + max(0, t.total-len(t.first)-1)
 }
 
-// gather collects the problems in a tree of errors. What only groups others is
-// left out; of alternatives, what is worth telling is kept.
+// collectProblems collects the problems in a tree of errors. It skips errors that only group
+// others, and selects among alternatives.
 func collectProblems(e *jsonschema.ValidationError) tally {
 	var t tally
 	t.collect(e)
@@ -147,8 +147,8 @@ func (t *tally) collect(e *jsonschema.ValidationError) {
 	}
 }
 
-// members are the names of which each is a problem of its own, and the one that
-// they are required with.
+// memberNames returns the member names in an error: each is a problem of its own. with is the
+// member that requires them, or "".
 func memberNames(k jsonschema.ErrorKind) (names []string, with string) {
 	switch k := k.(type) {
 	case *kind.Required:
@@ -165,7 +165,7 @@ func memberNames(k jsonschema.ErrorKind) (names []string, with string) {
 	return nil, ""
 }
 
-// keyword is the name of the keyword that was violated.
+// keyword returns the name of the violated keyword.
 func keyword(e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Not:
@@ -184,9 +184,9 @@ func keyword(e *jsonschema.ValidationError) string {
 	return "schema"
 }
 
-// forbidden is the problem of a value whose schema is false. Under the keywords for
-// leftovers that means a member or an item too many, and the problem is the
-// object's or the array's.
+// falseSchemaProblem returns the problem of a value whose schema is false. For additional and
+// unevaluated members and items, the problem belongs to the object or array that contains the
+// value.
 func falseSchemaProblem(e *jsonschema.ValidationError) problem {
 	at := e.InstanceLocation
 	kw := lastKeyword(e.SchemaURL)
@@ -201,8 +201,8 @@ func falseSchemaProblem(e *jsonschema.ValidationError) problem {
 	return problem{at: at, rule: "false", err: e}
 }
 
-// lastKeyword is the keyword that a subschema is the value of, or "" if it is
-// one of several in a keyword.
+// lastKeyword returns the keyword whose value is the subschema at a location, or "" if the
+// subschema has a name below a keyword such as "properties".
 func lastKeyword(location string) string {
 	ptr, _ := pointerOf(location)
 	last := ""

@@ -12,58 +12,58 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a schema may be. The library compiles in time that grows with the square of the number of subschemas, and
-// faster with long pointers, nested references and many $ids; maxCompileWork bounds the sum. One unit was about a
-// nanosecond on two cores of 2026, which makes the limit 150 milliseconds. Flat schemas reach it at some 5 000
-// subschemas.
+// Limits of a schema. The library's compile time grows with the square of the number of
+// subschemas, and faster with long pointers, nested references and many $ids; maxCompileWork
+// bounds the sum. A unit takes about a nanosecond on two cores of 2026, so the limit is 150
+// milliseconds. Flat schemas reach it at about 5,000 subschemas.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSubschemas  = 10_000
 	maxNesting     = 64
 	maxCompileWork = 150_000_000
-	// copyWork is the price of one entry in the library's table of subschemas, all of which it copies for each that
-	// only a reference leads to.
+	// copyWork is the cost of one entry in the library's table of subschemas. The library copies
+	// the table for each subschema that only references reach.
 	copyWork = 200
-	// joinWork is the price of a byte where a reference or an id is resolved against those around it.
+	// joinWork is the cost per byte of resolving a reference or an id.
 	joinWork = 30
-	// valueWork is the price of validating a value with a meta-schema, and extraWork the same for a value in a place
-	// that only a reference leads to, and that may be a subschema.
+	// valueWork is the cost of validating a value with a meta-schema, and extraWork the same for
+	// a value that only references reach and that may be a subschema.
 	valueWork = 400
 	extraWork = 3_000
 )
 
-// A survey is what a walk through a decoded schema finds out before the library sees it. The walk goes at least
-// everywhere that the library will go.
+// A survey is the result of walking a decoded schema before the library compiles it. The walk
+// visits at least every place that the library visits.
 type survey struct {
 	doc      any
 	patterns *patterns
 	// olderEnum is set if enum must have unique items, which the library checks in quadratic time.
 	olderEnum bool
 
-	seen           map[string]bool // pointers of the subschemas; true if a keyword leads there
-	onlyReferences bool            // only references lead to what is visited
+	seen           map[string]bool // pointers of the subschemas; true if keywords reach the subschema
+	onlyReferences bool            // only references reach the visited subschema
 	pointers       int             // bytes of all pointers
 	work           int
-	base           int // bytes of the ids around the subschema that is visited
+	base           int // bytes of the ids that enclose the visited subschema
 	idBytes        int // bytes of all ids
 	ids            int
 	refs           int
 	extras         int
-	digits         int             // of the longest number
+	digits         int             // the length of the longest number
 	targets        []string        // JSON pointers in references
-	known          map[string]bool // the same
+	known          map[string]bool // the targets as a set
 
 	names    []reference // every $schema, $id and reference
 	anchors  []string    // pointers of subschemas with a $dynamicAnchor
-	declared bool        // there is a $schema
-	tuple    string      // pointer of an array in "items", if there is one
-	newest   bool        // a keyword is used that only 2020-12 has
+	declared bool        // the schema has a $schema
+	tuple    string      // pointer of the first array in "items", or ""
+	newest   bool        // the schema uses a keyword of 2020-12 only
 }
 
-// A reference is a string that names a schema, and where it stands.
+// A reference is a keyword that names a schema, such as $ref or $id, with its pointer and text.
 type reference struct{ pointer, keyword, text string }
 
-// newSurvey surveys a schema and refuses what would cost too much to compile.
+// newSurvey surveys a schema. It returns an error if the schema would be too expensive to compile.
 func newSurvey(doc any, spoken dialect) (*survey, error) {
 	sv := &survey{
 		doc:       doc,
@@ -81,22 +81,22 @@ func newSurvey(doc any, spoken dialect) (*survey, error) {
 	}
 	sv.onlyReferences = true
 	sv.base = sv.idBytes
-	// Following a reference may add more of them.
+	// Following a target may add targets.
 	for i := 0; i < len(sv.targets); i++ {
 		if err := sv.follow(sv.targets[i]); err != nil {
 			return nil, err
 		}
 	}
 	n := len(sv.seen)
-	sv.work += n * n * 5 / 2          // every new subschema is looked up in a list of all
-	sv.work += n * (sv.pointers / 40) // by comparing pointers that often begin alike
+	sv.work += n * n * 5 / 2          // the library searches a list for each subschema
+	sv.work += n * (sv.pointers / 40) // it compares pointers with long common prefixes
 	sv.work += sv.extras * (n + sv.ids) * copyWork
 	sv.work += (n + sv.refs) * (sv.ids*20 + sv.idBytes/20)
 	sv.work += len(sv.anchors) * len(sv.anchors) * 5
 	return sv, sv.checkWork()
 }
 
-// bound refuses a schema whose compilation takes too long.
+// checkWork returns an error if the compilation would take too long.
 func (sv *survey) checkWork() error {
 	if sv.work <= maxCompileWork {
 		return nil
@@ -105,7 +105,7 @@ func (sv *survey) checkWork() error {
 		len(sv.seen), sv.extras, sv.ids)
 }
 
-// weigh counts the values in a part of the schema.
+// addValueWork adds the work for each value in a part of the schema.
 func (sv *survey) addValueWork(v any, each int) error {
 	sv.work += each
 	if n, ok := v.(json.Number); ok {
@@ -122,14 +122,15 @@ func (sv *survey) addValueWork(v any, each int) error {
 	return sv.checkWork()
 }
 
-// follow visits the value that a reference leads to, unless a keyword leads there, as in {"$ref":"#/components/x"}.
+// follow visits the target of a reference, unless keywords reach it too, as in
+// {"$ref":"#/components/x"}.
 func (sv *survey) follow(pointer string) error {
 	if sv.seen[pointer] {
 		return nil
 	}
 	target, ok := lookup(sv.doc, pointerTokens(pointer))
 	if !ok && sv.ids == 0 {
-		return nil // the library says that there is none
+		return nil // the library reports the missing target
 	}
 	sv.extras++
 	if ok {
@@ -137,7 +138,7 @@ func (sv *survey) follow(pointer string) error {
 			return err
 		}
 	} else {
-		target = sv.doc // it is somewhere below an $id
+		target = sv.doc // the target is somewhere below an $id
 	}
 	if sv.extras*len(sv.seen)*copyWork > maxCompileWork {
 		sv.work = maxCompileWork + 1
@@ -145,7 +146,7 @@ func (sv *survey) follow(pointer string) error {
 	return sv.addValueWork(target, extraWork)
 }
 
-// visit notes what matters about a subschema and those below it.
+// visit surveys a subschema and its subschemas.
 func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if _, ok := sv.seen[ptr]; ok {
 		return nil
@@ -183,7 +184,7 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	return nil
 }
 
-// noteNames notes the names and the references of a subschema.
+// noteNames records the names and references of a subschema.
 func (sv *survey) noteNames(obj map[string]any, ptr string) {
 	for _, kw := range []string{"$id", "id"} {
 		if id, ok := obj[kw].(string); ok {
@@ -219,8 +220,8 @@ func (sv *survey) noteNames(obj map[string]any, ptr string) {
 	}
 }
 
-// noteLists notes tuples, and counts the lists whose items a meta-schema wants to be unique. The library compares them
-// pair by pair if they are lists or objects: its hash takes many different lists for the same one.
+// noteLists records tuples and the work for lists whose items must be unique by the meta-schema.
+// The library compares arrays and objects pair by pair, because its hash has many collisions.
 func (sv *survey) noteLists(obj map[string]any, ptr string) {
 	if _, ok := obj["items"].([]any); ok && sv.tuple == "" {
 		sv.tuple = ptr + "/items"
@@ -251,7 +252,8 @@ func (sv *survey) noteLists(obj map[string]any, ptr string) {
 	}
 }
 
-// sizeOf counts the values in a value, itself included; an empty list or object counts for two.
+// sizeOf returns the number of values in a value, including itself. An array or object counts
+// twice.
 func sizeOf(v any) int {
 	n := 1
 	switch v.(type) {
@@ -264,7 +266,7 @@ func sizeOf(v any) int {
 	return n
 }
 
-// notePatterns compiles the regular expressions of a subschema, because their cost is a part of the schema's.
+// notePatterns compiles the regular expressions of a subschema, whose cost counts for the schema.
 func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
 	if source, ok := obj["pattern"].(string); ok {
 		if _, err := sv.patterns.compile(source); err != nil {
@@ -280,8 +282,8 @@ func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
 	return nil
 }
 
-// dialect decides by which dialect a schema is read. Many a server writes tuples as an array in "items" and gives no
-// $schema. 2020-12 has no such thing; 2019-09 has it, and is otherwise the nearest to it.
+// dialect returns the dialect to use. Many servers write tuples as an array in "items" without a
+// $schema. This is invalid in 2020-12 and valid in 2019-09, the most similar dialect.
 func (sv *survey) dialect(spoken dialect) (dialect, []wire.Finding) {
 	if sv.declared || sv.tuple == "" || sv.newest {
 		return spoken, nil

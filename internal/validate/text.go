@@ -11,15 +11,14 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// How much of a value or a list is printed.
+// Limits of printed values and lists.
 const (
 	maxBriefBytes   = 60
 	maxBriefMembers = 6
 	maxBriefList    = 10
 )
 
-// brief prints a value as JSON on one line, or the beginning of it. Numbers
-// stand as they were spelled.
+// brief returns a value as JSON on one line, shortened if it is long. Numbers keep their spelling.
 func brief(v any) string {
 	var sb strings.Builder
 	writeBrief(&sb, v)
@@ -35,7 +34,7 @@ func brief(v any) string {
 	return sb.String()
 }
 
-// writeBrief stops soon after it has written too much.
+// writeBrief writes a value and stops soon after maxBriefBytes.
 func writeBrief(sb *strings.Builder, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -83,10 +82,10 @@ func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 	sb.WriteByte('}')
 }
 
-// quote prints the beginning of a string as JSON.
+// quote returns a string as JSON, shortened if it is long.
 func quote(s string) string { return string(jsonraw.Quote(shorten(s))) }
 
-// shorten shortens a text, and says so.
+// shorten cuts a long text and marks the cut.
 func shorten(s string) string {
 	if len(s) <= maxBriefBytes-2 {
 		return s
@@ -98,8 +97,8 @@ func shorten(s string) string {
 	return s[:n] + "…"
 }
 
-// orList prints alternatives: "a, b or c". Those that it leaves out it does not
-// print, and there may be a hundred thousand.
+// orList joins alternatives as "a, b or c". It prints only the ones it shows: there may be a
+// hundred thousand.
 func orList[T any](items []T, print func(T) string) string {
 	n := len(items)
 	left := ""
@@ -111,16 +110,16 @@ func orList[T any](items []T, print func(T) string) string {
 	for i, item := range items {
 		printed[i] = print(item)
 	}
-	switch last := len(printed) - 1; {
-	case left != "":
+	if left != "" {
 		return "one of " + strings.Join(printed, ", ") + left
-	case last > 0:
+	}
+	if last := len(printed) - 1; last > 0 {
 		return strings.Join(printed[:last], ", ") + " or " + printed[last]
 	}
 	return strings.Join(printed, "")
 }
 
-// countOf prints a number of things.
+// countOf returns a count and its noun, in the singular or plural.
 func countOf[N int | string](n N, thing string) string {
 	text := fmt.Sprint(n)
 	if text == "1" {
@@ -129,7 +128,7 @@ func countOf[N int | string](n N, thing string) string {
 	return text + " " + thing + "s"
 }
 
-// typeName is the JSON type of a decoded value.
+// typeName returns the JSON type of a decoded value.
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:

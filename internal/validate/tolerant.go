@@ -11,10 +11,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// CompileTolerant is Compile that also takes a schema which is not valid but whose meaning is plain: one with keywords
-// as draft-03 and draft-04 have them ("exclusiveMinimum": true beside a minimum, "required": true in a property), with
-// types as programming languages name them ("bool", "int", "STRING"), or with null for a keyword that is absent. The
-// first warning says that the schema is not valid.
+// CompileTolerant compiles a schema like Compile, but also accepts some invalid schemas with an
+// obvious meaning: keywords in the form of draft-03 and draft-04 ("exclusiveMinimum": true beside a
+// minimum, "required": true in a property), types with names from programming languages ("bool",
+// "int", "STRING"), and null for an absent keyword. The first warning then says that the schema is
+// invalid.
 func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	s, warnings, err := Compile(raw)
 	failed, ok := errors.AsType[*Error](err)
@@ -39,9 +40,9 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	return s, append([]wire.Finding{invalid}, warnings...), nil
 }
 
-// plainForms rewrites keywords that are not valid and whose meaning is plain.
+// A compatRewriter rewrites invalid keywords with an obvious meaning.
 type compatRewriter struct {
-	// numericBounds is set if the dialect has exclusiveMinimum and exclusiveMaximum as numbers.
+	// numericBounds is set if exclusiveMinimum and exclusiveMaximum are numbers in the dialect.
 	numericBounds bool
 }
 
@@ -75,7 +76,7 @@ func (f *compatRewriter) rewrite(doc any) {
 	}
 }
 
-// otherTypes are the types of JSON Schema by the names that programming languages and model interfaces have for them.
+// otherTypes maps type names of programming languages and model APIs to JSON Schema's.
 var otherTypes = map[string]string{
 	"bool": "boolean", "int": "integer", "int32": "integer", "int64": "integer", "long": "integer",
 	"float": "number", "double": "number", "decimal": "number", "str": "string", "dict": "object", "map": "object",
@@ -84,7 +85,7 @@ var otherTypes = map[string]string{
 	"array": "array", "null": "null",
 }
 
-// renameTypes renames the types of a schema that have another name, or capitals, and removes the type "any".
+// renameTypes corrects the type names of a schema and removes the type "any".
 func renameTypes(members map[string]any) {
 	switch value := members["type"].(type) {
 	case string:
@@ -104,25 +105,25 @@ func renameTypes(members map[string]any) {
 	}
 }
 
-// renamedType returns the type that a name means, or the name if it means none.
+// renamedType returns JSON Schema's name of a type, or an unknown name unchanged.
 func renamedType(name string) string {
 	return cmp.Or(otherTypes[strings.ToLower(name)], name)
 }
 
-// mergeBound rewrites a boolean exclusive bound of draft-04 as the number that it makes exclusive.
+// mergeBound replaces a boolean exclusive limit of draft-04 by the number that it applies to.
 func mergeBound(members map[string]any, exclusive, bound string) {
 	isExclusive, ok := members[exclusive].(bool)
 	if !ok {
 		return
 	}
 	delete(members, exclusive)
-	if limit, there := members[bound]; isExclusive && there {
+	if limit, exists := members[bound]; isExclusive && exists {
 		members[exclusive] = limit
 		delete(members, bound)
 	}
 }
 
-// gatherRequired moves "required": true of properties, as in draft-03, to the list of their object.
+// gatherRequired moves "required": true of properties (draft-03) to the list of their object.
 func gatherRequired(members map[string]any) {
 	properties, _ := members["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -133,19 +134,19 @@ func gatherRequired(members map[string]any) {
 		}
 		delete(property, "required")
 		list, isList := members["required"].([]any)
-		_, there := members["required"]
-		if isRequired && (isList || !there) && !slices.Contains(list, any(name)) {
+		_, exists := members["required"]
+		if isRequired && (isList || !exists) && !slices.Contains(list, any(name)) {
 			members["required"] = append(list, name)
 		}
 	}
 }
 
-// maxLeftOut bounds the parts that Readable leaves out.
+// maxLeftOut bounds the parts that Readable removes.
 const maxLeftOut = 50
 
-// Readable compiles what can be read of a schema that does not compile, so that Expected tells the types of its other
-// parts: it leaves out each part that has a fault. It returns nil if too little remains. The schema that it returns
-// must not check values, since a part that is left out may have been under "not".
+// Readable compiles a schema that Compile rejects, without its invalid parts, so that Expected can
+// describe the other parts. It returns nil if too little remains. The result must not check values:
+// an invalid part may have been under "not".
 func Readable(raw []byte) *Schema {
 	doc, err := readSchema(raw)
 	if err != nil {
@@ -170,15 +171,15 @@ func Readable(raw []byte) *Schema {
 	return nil
 }
 
-// leaveOut removes the innermost member of an object that a JSON pointer leads through. A subschema with a name becomes
-// {} at first, which keeps the name known. It reports whether there was anything to remove.
+// removePart removes the innermost object member on the path of a JSON pointer, and reports whether
+// it removed anything. It first replaces a named subschema by {}, which keeps the name known.
 func removePart(doc any, pointer string) bool {
 	path := pointerTokens(pointer)
 	for n := len(path) - 1; n >= 0; n-- {
 		parent, _ := lookup(doc, path[:n])
 		members, _ := parent.(map[string]any)
-		value, there := members[path[n]]
-		if !there {
+		value, exists := members[path[n]]
+		if !exists {
 			continue
 		}
 		inner, isObject := value.(map[string]any)

@@ -16,14 +16,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// loosen takes out of the compiled schema what cannot be checked or must not
-// be, and warns about the former. These schemas are this package's own: the
-// compiler made them, and nothing else has them.
+// dropUnchecked removes the parts of the compiled schema that cannot be checked or must not be, and
+// returns a warning for each part that cannot. The compiled schema belongs to this package, so it
+// may be changed.
 func (b *budget) dropUnchecked(doc any) []wire.Finding {
 	var warnings []wire.Finding
 	lenient := map[*jsonschema.Schema]bool{}
 	for _, s := range b.all {
-		s.Format = nil // the library asserts it in the older dialects
+		s.Format = nil // an annotation, which the library asserts in older dialects
 		capCounts(s, doc)
 		warnings = append(warnings, dropPatterns(s, lenient)...)
 	}
@@ -37,8 +37,8 @@ func (b *budget) dropUnchecked(doc any) []wire.Finding {
 	return warnings
 }
 
-// widen repairs the counts that the library cannot hold: it keeps the lowest 64
-// bits of a number, so that a maxLength of 2^64 lets only "" pass.
+// capCounts corrects limits that the library truncates to 64 bits: a maxLength of 2^64 would
+// otherwise allow only "".
 func capCounts(s *jsonschema.Schema, doc any) {
 	ptr, ours := pointerOf(s.Location)
 	if !ours {
@@ -61,15 +61,15 @@ func capCounts(s *jsonschema.Schema, doc any) {
 	}
 }
 
-// dropPatterns takes out the patterns that cannot be checked. Where the name of
-// a member cannot be told apart, every member may be meant.
+// dropPatterns removes the patterns that cannot be checked and marks their schemas as lenient. A
+// name pattern that cannot be checked may match every member.
 func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []wire.Finding {
 	var warnings []wire.Finding
 	warn := func(at string, p *pattern) {
 		lenient[s] = true
 		rule := "pattern"
 		if p.broken {
-			rule = "pattern_broken" // ECMA-262 does not have it either
+			rule = "pattern_broken" // also invalid in ECMA-262
 		}
 		warnings = append(warnings, notChecked(s, rule, at,
 			fmt.Sprintf("pattern not checked: %s: %s", brief(p.source), p.why)))
@@ -89,7 +89,7 @@ func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []w
 	return warnings
 }
 
-// spread adds every schema whose answer depends on a shaky one.
+// markDependents marks every schema whose result depends on a lenient schema as lenient.
 func (b *budget) markDependents(lenient map[*jsonschema.Schema]bool) {
 	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
 	for _, s := range b.all {
@@ -111,8 +111,8 @@ func (b *budget) markDependents(lenient map[*jsonschema.Schema]bool) {
 	}
 }
 
-// dropNegations takes out what says no because a subschema says yes: a shaky
-// one says yes too often, and a value must not be refused for that.
+// dropNegations removes the keywords that reject a value because a subschema accepts it, if the
+// subschema is lenient: it accepts too much, and a value must not be rejected for that.
 func dropNegations(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []wire.Finding {
 	var dropped []string
 	if lenient[s.Not] {

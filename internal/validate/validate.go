@@ -1,18 +1,16 @@
-// Package validate answers one question about one value: is this right? It
-// checks a JSON value against a JSON Schema and says, in words that a person
-// can act on, every place where the two disagree.
+// Package validate validates a JSON value with a JSON Schema and describes each violation in
+// words for people.
 //
-// A schema comes from a server, and so may the value: both are hostile until
-// shown otherwise. Nothing is fetched, no file is opened, and each check ends when
-// its budget is spent (see budget.go), so that neither can hang or end the process.
+// Schemas, and often values, come from servers and may be hostile. The package fetches nothing
+// and opens no file, and each check ends when its budget is spent (see budget.go): neither can
+// hang or crash the process.
 //
-// The dialects are 2020-12, which is also the default, 2019-09, draft-07,
-// draft-06 and draft-04. "format" is an annotation in all of them.
+// The dialects are 2020-12 (the default), 2019-09, draft-07, draft-06 and draft-04. "format" is
+// an annotation in all of them.
 //
-// It is the one importer of santhosh-tekuri/jsonschema. It does not know
-// what a tool is, whether a value is an argument or a result, what should
-// happen when a check fails, or how a finding is shown. Whether the bytes
-// themselves are well made (duplicate members, bad UTF-8) is wire's business.
+// No other package imports santhosh-tekuri/jsonschema. This package knows nothing about tools,
+// arguments or results, and does not decide what follows from a violation or how it is displayed.
+// Package wire checks the JSON text itself (duplicate members, invalid UTF-8).
 package validate
 
 import (
@@ -26,20 +24,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Schema checks values. It never changes once it is compiled, so that any
-// number of goroutines may use it.
+// A Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
 	doc      any
 	compiled *jsonschema.Schema
 	budget   *budget
 }
 
-// Compile makes a checker of a schema's bytes. The dialect is what $schema
-// says, else 2020-12.
+// Compile compiles a schema in the dialect that $schema names, or 2020-12.
 //
-// The warnings tell what will not be checked, such as a pattern that Go's
-// regular expressions cannot express; everything else is enforced. Their Where
-// points into the schema. An error is always a *Error.
+// The warnings list the parts that are not checked, such as a pattern that Go's regular expressions
+// cannot express. Their Where points into the schema. An error is always a *Error.
 func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	doc, err := readSchema(schema)
 	if err != nil {
@@ -74,12 +69,11 @@ func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
 	return &Schema{doc: doc, compiled: root, budget: limits}, append(warnings, unchecked...), nil
 }
 
-// Check says where a value does not keep to the schema, in the order of the
-// places; none means that it does. Where points into the value. There are never
-// more than MaxFindings of them, and then one more with the rule RuleMore.
+// Check returns the violations of a value, in the order of their places, or nil for a valid value.
+// Where points into the value. After MaxFindings violations, a last finding has the rule RuleMore.
 //
-// An error is always a *Error, and means that nothing is known about the
-// value: it is not JSON, or checking it would take too much work.
+// An error is always a *Error and means that the value could not be checked: it is not JSON, or
+// checking it would take too much work.
 func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 	v, err := readValue(value)
 	if err != nil {
@@ -94,7 +88,7 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 	return findings, nil
 }
 
-// readSchema decodes a schema that is small enough to look at.
+// readSchema decodes a schema within the size limits.
 func readSchema(b []byte) (any, error) {
 	if len(b) > maxSchemaBytes {
 		return nil, tooComplex("", "it is larger than %d bytes", maxSchemaBytes)
@@ -116,7 +110,7 @@ func readSchema(b []byte) (any, error) {
 	}
 }
 
-// readValue decodes a value with its numbers as they are spelled.
+// readValue decodes a value and keeps its numbers as they are spelled.
 func readValue(b []byte) (any, error) {
 	if isTooDeep(b) {
 		return nil, &Error{
@@ -131,8 +125,8 @@ func readValue(b []byte) (any, error) {
 	return v, nil
 }
 
-// tooDeep says whether JSON is nested deeper than wire.MaxDepth. It is asked before
-// anything recursive touches the bytes.
+// isTooDeep reports whether JSON is nested deeper than jsonraw.MaxDepth. Recursive functions may
+// process the JSON only after this check.
 func isTooDeep(b []byte) bool {
 	bad := jsonraw.Valid(b)
 	return bad != nil && bad.Rule == "depth"
