@@ -9,8 +9,7 @@ import (
 	"mcpc/internal/lint/conv"
 )
 
-// A Finding is a violation of a rule by one subject, at one place in it, with the
-// messages in which it was seen.
+// A Finding is the violation of a rule by one subject at one place, with the messages that show it.
 type Finding struct {
 	Rule     string        `json:"rule"`
 	Severity conv.Severity `json:"severity"`
@@ -18,23 +17,22 @@ type Finding struct {
 	Evidence []Evidence    `json:"evidence"`
 	Source   string        `json:"source"`
 	Fix      string        `json:"fix"`
-	// Fingerprint is rule, subject and pointer: the same in every run, at whichever
-	// place of its list the subject is.
+	// Fingerprint is the rule, subject and pointer. It is the same in every run and at every index
+	// in a list.
 	Fingerprint string `json:"fingerprint"`
-	// Subject is the tool, resource, method or stream that broke the rule, as in "tool
-	// get-sum".
+	// Subject is the tool, resource, method or stream that broke the rule, such as "tool get-sum".
 	Subject string `json:"-"`
-	// Times counts the messages, of which Evidence has the first ones.
+	// Times counts the messages. Evidence has only the first of them.
 	Times int `json:"-"`
 
-	// Revision is the one that the conversation agreed on after the finding, else "".
+	// Revision is the revision that the conversation agreed on after the finding, or "".
 	Revision string `json:"-"`
 
-	// before is the conversation of a finding from before its revision was known, else nil.
+	// before is the conversation, if its revision was not known at the time of the finding.
 	before *conv.Conversation
 }
 
-// dated returns the finding with the page of the revision that its conversation agreed on afterwards.
+// dated returns the finding with the page for the revision that its conversation agreed on later.
 func (f Finding) dated(r *Rule) Finding {
 	if f.before != nil && f.before.Session != conv.Unknown {
 		f.Source = r.Page(f.before.Session)
@@ -44,8 +42,8 @@ func (f Finding) dated(r *Rule) Finding {
 	return f
 }
 
-// Evidence is where a rule was broken: a frame of a run, a JSON pointer into it, what
-// was found there and what should have come.
+// Evidence is the place of a violation: a frame of a run, a JSON pointer into it, the actual and
+// the expected value.
 type Evidence struct {
 	Run     string `json:"run,omitempty"`
 	Conn    int    `json:"conn,omitempty"`
@@ -53,24 +51,24 @@ type Evidence struct {
 	Pointer string `json:"pointer,omitempty"`
 	Got     string `json:"got,omitempty"`
 	Want    string `json:"want,omitempty"`
-	// Stderr is the end of what a server wrote to standard error before it exited there.
+	// Stderr is the last output of the server to standard error before it exited.
 	Stderr string `json:"stderr,omitempty"`
 }
 
 const (
-	mostEvidence = 5    // of a finding
-	mostFindings = 1000 // of a rule
-	mostBytes    = 200  // of what is quoted
+	mostEvidence = 5    // per finding
+	mostFindings = 1000 // per rule
+	mostBytes    = 200  // of quoted text
 )
 
-// found is what a rule has found.
+// A found collects the findings of a rule, in order and by fingerprint.
 type found struct {
 	findings []*Finding
 	by       map[string]*Finding
 }
 
-// add notes a hit, which it gives as a finding; hits with the same fingerprint are one
-// finding, of the worst severity.
+// add records a violation and returns it as a finding. Violations with the same fingerprint become
+// one finding with the highest severity.
 func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 	severity := cmp.Or(h.Severity, r.Severity)
 	spot := e.Spot()

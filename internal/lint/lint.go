@@ -1,8 +1,7 @@
-// Package lint judges conversations between MCP clients and servers by a table of
-// rules (rules.txt): frames in, verdicts and findings out. It sends nothing; what a
-// check sends, and what other clients did, is judged in the same way. A rule that does
-// not hold for the revision, the transport or the capabilities of a server is not
-// applicable, and never a failure.
+// Package lint judges conversations between MCP clients and servers by a table of rules
+// (rules.txt): it reads frames and reports verdicts and findings. It sends nothing, and judges the
+// traffic of a check like the traffic of any other client. A rule that does not apply to the
+// revision, the transport or the capabilities of a server is "not applicable" and never fails.
 package lint
 
 import (
@@ -19,33 +18,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options are what a Linter needs of its caller.
+// Options configure a Linter.
 type Options struct {
-	// Run names the recording in the evidence: "42".
+	// Run is the name of the recording in the evidence, such as "42".
 	Run string
-	// Tools are what checks need of other packages; rules that need what is nil are not
+	// Tools are functions of other packages that checks need. A rule whose function is nil is not
 	// run.
 	Tools rules.Tools
-	// Off are ids of rules that are not judged.
+	// Off lists the ids of rules that are not judged.
 	Off []string
-	// OwnClient is set if the caller is the client, and not a user's: rules about clients do not apply.
+	// OwnClient is set if mcpc is the client. Rules about clients then do not apply.
 	OwnClient bool
-	// Found is called for each place where a rule is broken, as soon as that is known, with
-	// a finding whose only Evidence is that place; it may be nil. A finding that is seen
-	// again has the same Fingerprint. An entry of a list that is read again unchanged is
-	// judged once.
+	// Found, if not nil, is called for each violation as soon as it is known, with a finding whose
+	// only Evidence is this violation. A repeated violation has the same Fingerprint. An unchanged
+	// entry of a list that is read again is judged only once.
 	Found func(Finding)
-	// Hide returns bytes without their secrets: with it frames are read as they crossed, and what findings
-	// quote is hidden. It is nil for a recording, whose frames lack the secrets already: what was hidden
-	// there is not known, and is no finding.
+	// Hide returns bytes without their secrets. If it is set, the frames contain secrets and
+	// findings quote only hidden text. It is nil for a recording, whose frames contain no secrets;
+	// violations about a hidden value are then not reported, because the value is unknown.
 	Hide func(raw []byte) []byte
-	// Ended says whether all of a connection was recorded. Where it was not, what did not
-	// come is not judged. nil means that all were.
+	// Ended reports whether a connection was recorded to its end. If not, missing messages are not
+	// judged. nil means that all connections were.
 	Ended func(conn int) bool
 }
 
-// A Linter judges one or several conversations. It is not safe for use by several
-// goroutines at once.
+// A Linter judges conversations. It is not safe for concurrent use.
 type Linter struct {
 	options Options
 	rules   []Rule
@@ -54,32 +51,37 @@ type Linter struct {
 	byKind  [conv.Kinds][]bound
 	conns   recent.Map[int, *connection]
 	open    []*opened
-	broken  []broken // where rules were broken in the present message
+	broken  []broken // the violations in the current message
 	present present
 	report  func(conv.Hit)
 	revs    map[conv.Rev]bool
-	// cut is set while a conversation ends of which not all was recorded.
+	// cut is set during the end of a conversation that was not recorded completely.
 	cut bool
 }
 
-// A tally is what is known of a rule.
+// A tally is the state of a rule.
 type tally struct {
 	found
-	// seen counts the events that were judged, missed those that a gate kept away.
-	seen                     int
-	wrongRev, wrongTransport bool
-	undeclared, checked, off bool
-	// lacks says what the caller would have to provide, exempt why the rule does not hold.
+	// seen counts the judged events.
+	seen int
+	// wrongRev, wrongTransport and undeclared are set if the rule did not apply to an event
+	// because of its revision, its transport or the server's capabilities.
+	wrongRev, wrongTransport, undeclared bool
+	// checked is set if the rule has a check or was judged by a probe.
+	checked bool
+	// off is set if the caller switched the rule off.
+	off bool
+	// lacks says why the rule could not be judged, exempt why it does not apply.
 	lacks, exempt string
 }
 
-// A bound check belongs to a rule.
+// A bound is a check and the index of its rule, -1 for a check without a rule.
 type bound struct {
 	rule  int
 	check rules.Check
 }
 
-// present is the check that is running.
+// A present is the running check and its event.
 type present struct {
 	bound *bound
 	event *conv.Event
@@ -88,7 +90,7 @@ type present struct {
 // mostConvs bounds the conversations that are read at the same time.
 const mostConvs = 256
 
-// New makes a Linter.
+// New returns a Linter for all rules.
 func New(o Options) *Linter {
 	l := &Linter{options: o, rules: Rules(), revs: map[conv.Rev]bool{}}
 	l.tallies = make([]tally, len(l.rules))
@@ -116,8 +118,8 @@ func New(o Options) *Linter {
 	return l
 }
 
-// Tap reads the next frame; it is a wire.Tap. Frames of runs that were recorded at the same
-// time have to differ in Conn; where the numbers of frames begin again, so does the run.
+// Tap reads the next frame; it is a wire.Tap. Runs recorded at the same time must use different
+// values of Conn. A frame number that does not increase starts a new conversation.
 func (l *Linter) Tap(f wire.Frame) {
 	c, ok := l.conns.Lookup(f.Conn)
 	if ok && f.Seq != 0 && f.Seq <= c.last {
@@ -133,7 +135,7 @@ func (l *Linter) Tap(f wire.Frame) {
 	c.Add(f)
 }
 
-// end ends a conversation.
+// end ends a conversation and judges it.
 func (l *Linter) end(c *opened) {
 	if i := slices.Index(l.open, c); i >= 0 {
 		l.cut = l.options.Ended != nil && !l.options.Ended(c.conn)
@@ -143,16 +145,14 @@ func (l *Linter) end(c *opened) {
 	}
 }
 
-// A connection is a part of a conversation, or all of it; last is the number of its last
-// frame.
+// A connection is a conversation or a part of it. last is the number of its last frame.
 type connection struct {
 	*opened
 	last uint64
 }
 
-// conversation finds the one to which a connection belongs. Requests without a session
-// belong to one conversation with their server and their revision, since a proxy sees each
-// on a connection of its own.
+// conversation returns the conversation of a new connection. Requests without a session share one
+// conversation per server and revision, because a proxy sees each on its own connection.
 func (l *Linter) conversation(f *wire.Frame) *opened {
 	server := ""
 	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" &&
@@ -171,16 +171,16 @@ func (l *Linter) conversation(f *wire.Frame) *opened {
 	return c
 }
 
-// An opened conversation is one that Close will end; server is the revision and the URL
-// of requests without a session, conn the connection of its last frame.
+// An opened conversation is ended by Close. server is the revision and URL of requests without a
+// session, conn the connection of the last frame.
 type opened struct {
 	*conv.Conversation
 	server string
 	conn   int
 }
 
-// Close judges what only the end of the conversations shows. Frames that are added
-// later begin conversations anew.
+// Close ends all conversations and judges what only their end shows. Later frames start new
+// conversations.
 func (l *Linter) Close() {
 	for len(l.open) > 0 {
 		l.end(l.open[0])
@@ -189,8 +189,8 @@ func (l *Linter) Close() {
 	l.conns = recent.Map[int, *connection]{}
 }
 
-// Judge is the report on exchanges, as wire.Fold makes them. They lack what belongs to no
-// exchange, such as a banner before the first request: where there are frames, Tap sees more.
+// Judge judges exchanges. They lack the frames that belong to no exchange, such as a banner before
+// the first request, so Tap finds more.
 func Judge(exchanges []*wire.Exchange, o Options) Report {
 	l := New(o)
 	for _, f := range Frames(exchanges) {
@@ -200,7 +200,7 @@ func Judge(exchanges []*wire.Exchange, o Options) Report {
 	return l.Report()
 }
 
-// judge hands an event to the checks of its kind that hold for it.
+// judge passes an event to the checks that apply to it.
 func (l *Linter) judge(e *conv.Event) {
 	if e.Kind == conv.OnMessage {
 		l.broken = l.broken[:0]
@@ -230,13 +230,14 @@ func (l *Linter) judge(e *conv.Event) {
 			continue
 		}
 		t.seen++
-		l.present, e.Hit = present{b, e}, l.report
+		l.present = present{b, e}
+		e.Hit = l.report
 		b.check.Do(e)
 	}
 }
 
-// hit notes what a check found. A check that yields leaves places to others that
-// reported them.
+// hit records a violation that a check reported. A check that yields reports no place that another
+// check reported already.
 func (l *Linter) hit(h conv.Hit) {
 	b := l.present.bound
 	e := l.present.event
@@ -252,7 +253,8 @@ func (l *Linter) hit(h conv.Hit) {
 		t.lacks = "it is about what was hidden in the recording"
 		return
 	}
-	h.Got, h.Want = l.hidden(h.Got), l.hidden(h.Want)
+	h.Got = l.hidden(h.Got)
+	h.Want = l.hidden(h.Want)
 	severity := cmp.Or(h.Severity, l.rules[b.rule].Severity)
 	l.broken = append(l.broken, broken{at, severity == conv.Error || severity == conv.Warn && h.Pointer != ""})
 	found := t.add(&l.rules[b.rule], l.options.Run, e, h)
@@ -261,8 +263,8 @@ func (l *Linter) hit(h conv.Hit) {
 	}
 }
 
-// isUnknown reports a hit about a value of a recording in which something was hidden: the value at the
-// hit's place in the message, or the text that it quotes.
+// isUnknown reports whether a violation is about a value that is hidden in the recording: the value
+// at its place, or the text that it quotes.
 func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
 	if l.options.Hide != nil || h.AboutHidden {
 		return false
@@ -279,12 +281,12 @@ func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
 	}
 	isWhole := strings.Contains(at, "/structuredContent") || strings.Contains(at, "Schema")
 	if (conv.IsObject(value) || conv.IsArray(value)) && !isWhole {
-		return false // the hit is about the members, and few members are hidden
+		return false // the violation is about the members; few of them are hidden
 	}
 	return redact.IsUnknown(string(value))
 }
 
-// hidden returns a text of a finding without its secrets.
+// hidden returns a finding's text without its secrets.
 func (l *Linter) hidden(text string) string {
 	if l.options.Hide == nil || text == "" {
 		return text
@@ -292,23 +294,23 @@ func (l *Linter) hidden(text string) string {
 	return string(l.options.Hide([]byte(text)))
 }
 
-// broken is a place where a rule was broken; whole if all inside of it is covered by that:
-// not by advice about an entry, such as that its texts are long.
+// A broken is the place of a violation. whole is set if the violation covers everything inside of
+// the place, unlike advice such as that a text is long.
 type broken struct {
 	at    string
 	whole bool
 }
 
-// covers reports a place that needs no second finding: the same, one around it, or one
-// inside of a whole one.
+// covers reports whether a violation at a place needs no second finding: the place is the same, or
+// encloses the violation's, or is inside of a whole one.
 func (b broken) covers(at string) bool { return below(b.at, at) || b.whole && below(at, b.at) }
 
-// below reports a JSON pointer that is the same as another or leads into its value.
+// below reports whether a JSON pointer equals or extends another.
 func below(at, around string) bool {
 	return len(at) >= len(around) && at[:len(around)] == around && (len(at) == len(around) || at[len(around)] == '/')
 }
 
-// holds reports whether a rule holds for an event, and notes why not.
+// holds reports whether a rule applies to an event, and records the reason if not.
 func (l *Linter) holds(t *tally, r *Rule, e *conv.Event) bool {
 	switch {
 	case r.Transport != "any" && !transportIs(r.Transport, e):
@@ -336,7 +338,7 @@ func transportIs(transport string, e *conv.Event) bool {
 	return e.HTTP
 }
 
-// Frames are those of exchanges, each once, in the order in which they crossed.
+// Frames returns the frames of exchanges without duplicates, in the order of their numbers.
 func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	type place struct {
 		conn int
@@ -346,13 +348,14 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	add := func(all ...wire.Frame) {
 		for _, f := range all {
 			p := place{f.Conn, f.Seq}
-			i, twice := at[p]
-			switch {
-			case f.Seq == 0:
-			case !twice:
+			if f.Seq == 0 {
+				continue
+			}
+			i, known := at[p]
+			if !known {
 				at[p] = len(frames)
 				frames = append(frames, f)
-			case string(frames[i].Raw) != string(f.Raw):
+			} else if string(frames[i].Raw) != string(f.Raw) {
 				frames[i].Raw = join(frames[i].Raw, f.Raw)
 			}
 		}
@@ -373,8 +376,8 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	return frames
 }
 
-// join makes the batch again that the exchanges divided. The order of its messages is
-// that of the exchanges.
+// join adds a message to a batch that was divided among exchanges, or makes a batch of two
+// messages.
 func join(batch, item []byte) []byte {
 	if len(batch) > 0 && batch[0] == '[' {
 		return append(append(append([]byte(nil), batch[:len(batch)-1]...), ','), append(item[:len(item):len(item)], ']')...)

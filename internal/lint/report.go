@@ -9,10 +9,10 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A Verdict is what became of a rule.
+// A Verdict is the outcome of judging a rule.
 type Verdict string
 
-// The verdicts. Only Fail and Warned count.
+// The verdicts. Only Fail and Warned make a check fail.
 const (
 	Pass          Verdict = "pass"
 	Fail          Verdict = "fail"
@@ -27,20 +27,19 @@ type Judgement struct {
 	Rule    Rule    `json:"-"`
 	ID      string  `json:"rule"`
 	Verdict Verdict `json:"verdict"`
-	// Why says what is absent for a rule that does not apply or was not run.
+	// Why is the reason for NotApplicable and NotRun.
 	Why string `json:"why,omitempty"`
 	// Judged counts the messages or entries that the rule was applied to.
 	Judged int `json:"judged,omitempty"`
 }
 
-// A Report has all judgements in the order of the rules, and all findings, the gravest
-// first.
+// A Report lists the judgements in the order of the rules, and the findings, the most severe first.
 type Report struct {
 	Judgements []Judgement `json:"judgements"`
 	Findings   []Finding   `json:"findings"`
 }
 
-// Report gives what was found so far.
+// Report returns the judgements and findings so far.
 func (l *Linter) Report() (r Report) {
 	for i := range l.rules {
 		j := l.judgement(i)
@@ -53,7 +52,7 @@ func (l *Linter) Report() (r Report) {
 	return r
 }
 
-// Sort puts the gravest findings first, then those of the first rules in the table.
+// Sort orders findings by severity, then by rule, then by place.
 func (l *Linter) Sort(findings []Finding) {
 	sliceutil.Sort(findings, func(a, b Finding) int {
 		x := a.Evidence[0]
@@ -64,9 +63,8 @@ func (l *Linter) Sort(findings []Finding) {
 	})
 }
 
-// Add notes that a rule was judged outside of the Linter, by a probe of the caller's, and
-// what was found; no finding means that it was kept. An id that is not in the table is
-// ignored.
+// Add records that the caller's probe judged a rule. Without findings the rule passed. Unknown ids
+// are ignored.
 func (l *Linter) Add(id string, findings ...Finding) {
 	i, ok := l.index[id]
 	if !ok {
@@ -83,16 +81,16 @@ func (l *Linter) Add(id string, findings ...Finding) {
 	}
 }
 
-// Skip notes why a rule was not run: the budget, HTTP 429, no token. It changes nothing for a
-// rule that was judged.
+// Skip records why a rule was not run, such as an exhausted budget, HTTP 429 or a missing token. It
+// does not change a rule that was judged.
 func (l *Linter) Skip(id, why string) {
 	if i, ok := l.index[id]; ok && l.tallies[i].seen == 0 {
 		l.tallies[i].lacks = why
 	}
 }
 
-// SkipAll notes why no conversation could be judged. It changes nothing for a rule that was judged or has a reason of
-// its own.
+// SkipAll records why no conversation could be judged. It does not change rules that were judged or
+// have their own reason.
 func (l *Linter) SkipAll(why string) {
 	for i := range l.tallies {
 		if t := &l.tallies[i]; t.seen == 0 && t.lacks == "" && t.exempt == "" {
@@ -101,15 +99,15 @@ func (l *Linter) SkipAll(why string) {
 	}
 }
 
-// Exempt notes why a rule that a probe of the caller's would judge does not hold for the
-// server. It changes nothing for a rule that was judged.
+// Exempt records why a rule that the caller's probe would judge does not apply. It does not change
+// a rule that was judged.
 func (l *Linter) Exempt(id, why string) {
 	if i, ok := l.index[id]; ok {
 		l.tallies[i].exempt = why
 	}
 }
 
-// Counts are the numbers of each verdict.
+// Counts returns the number of rules per verdict.
 func (r Report) Counts() map[Verdict]int {
 	counts := map[Verdict]int{}
 	for _, j := range r.Judgements {
@@ -137,9 +135,9 @@ func (l *Linter) judgement(i int) Judgement {
 	case !t.checked:
 		j.Verdict = NotRun
 		j.Why = needs[rule.Mode]
-	case t.seen > 0:
-	default:
-		j.Verdict, j.Why = NotApplicable, l.absent(rule, t)
+	case t.seen == 0:
+		j.Verdict = NotApplicable
+		j.Why = l.absent(rule, t)
 	}
 	return j
 }
@@ -179,7 +177,7 @@ func (l *Linter) absent(r Rule, t *tally) string {
 
 var transports = map[string]string{"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE"}
 
-// spokenBeside names the revisions that were spoken and for which a rule does not hold.
+// spokenBeside names the revisions of the conversations that a rule does not apply to.
 func (l *Linter) spokenBeside(rule Rule) string {
 	var names []string
 	for r := conv.R24; r <= conv.R26; r++ {
@@ -196,7 +194,7 @@ func (l *Linter) spokenBeside(rule Rule) string {
 	return ""
 }
 
-// trigger says what the checks of a rule look at.
+// trigger lists the kinds of events that the checks of a rule judge.
 func (l *Linter) trigger(id string) string {
 	var words []string
 	for kind := range l.byKind {

@@ -13,11 +13,11 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// A Mode says what it takes to judge a rule.
+// A Mode is the kind of traffic that a rule needs.
 type Mode string
 
-// The modes: passive rules are judged by any traffic, the others by requests that a
-// check sends: well-formed ones, malformed ones, calls of a tool.
+// The modes: passive rules judge any traffic. The others need requests that a check sends:
+// valid requests, malformed requests or tool calls.
 const (
 	Passive  Mode = "P"
 	Safe     Mode = "A-safe"
@@ -25,35 +25,33 @@ const (
 	Calls    Mode = "A-call"
 )
 
-// A Rule is one obligation of a server (or, with an id that begins with client, of a
-// client), and when it holds.
+// A Rule is an obligation of a server, or of a client if its id begins with "client".
 type Rule struct {
 	ID       string        `json:"rule"`
 	Severity conv.Severity `json:"severity"`
 	Mode     Mode          `json:"mode"`
-	// From and To are the first and the last revision for which it holds.
+	// From and To are the first and the last revision that the rule applies to.
 	From conv.Rev `json:"-"`
 	To   conv.Rev `json:"-"`
-	// Range says that in words: "2025-06-18 and later".
+	// Range is the same in words: "2025-06-18 and later".
 	Range string `json:"revisions"`
 	// Transport is "any", "stdio", "http" (both kinds), "streamable" or "sse".
 	Transport string `json:"transport"`
-	// Capability is what the server must have declared for the rule to hold: "tools";
-	// "any" for rules that depend on no capability.
+	// Capability is the capability that the server must declare, such as "tools", or "any".
 	Capability string   `json:"capability"`
 	Tags       []string `json:"tags"`
-	// Title is the obligation, Fix what to do about a violation.
+	// Title is the obligation. Fix says how to satisfy it.
 	Title string `json:"title"`
 	Fix   string `json:"fix"`
-	// Source names pages of the specification, with * for the revision, separated by
-	// semicolons.
+	// Source lists pages of the specification, separated by semicolons. * is replaced by the
+	// revision.
 	Source string `json:"source"`
 }
 
 //go:embed rules.txt
 var ruleTable string
 
-// Rules are all rules, in the order of the table.
+// Rules returns all rules in the order of the table.
 var Rules = sync.OnceValue(func() []Rule {
 	rules, err := ParseRules(ruleTable)
 	if err != nil {
@@ -62,7 +60,7 @@ var Rules = sync.OnceValue(func() []Rule {
 	return rules
 })
 
-// Find gives the rule with an id.
+// Find returns the rule with an id.
 func Find(id string) (Rule, bool) {
 	for _, r := range Rules() {
 		if r.ID == id {
@@ -72,8 +70,8 @@ func Find(id string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Select gives the ids of the rules that are named, by their ids or by their tags, in the
-// order of the table. A word that is neither is an error.
+// Select returns the ids of the rules with the given ids or tags, in the order of the table. An
+// unknown word is an error.
 func Select(words ...string) (ids []string, err error) {
 	var known []string
 	for _, r := range Rules() {
@@ -90,13 +88,13 @@ func Select(words ...string) (ids []string, err error) {
 	return ids, nil
 }
 
-// ParseRules reads a table: a line "ID severity mode revisions transport capability
-// tags", and below it indented lines "rule: ", "fix: " and "source: ".
+// ParseRules reads a table of rules. Each rule is a line "ID severity mode revisions transport
+// capability tags", followed by indented lines "rule: ", "fix: " and "source: ".
 func ParseRules(text string) (rules []Rule, err error) {
 	for n, line := range strings.Split(text, "\n") {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
-		case line == "" || strings.HasPrefix(line, "#"):
+		case line == "" || strings.HasPrefix(line, "#"): // skip
 		case !strings.HasPrefix(line, " "):
 			r, bad := parseRule(strings.Fields(line))
 			if bad != nil {
@@ -135,8 +133,8 @@ func parseRule(words []string) (r Rule, err error) {
 	return r, err
 }
 
-// parseRange reads "all", "26", "<=25b", ">=25a" or "25a-25b". Messages of an unknown
-// revision are judged by the rules for all.
+// parseRange reads "all", "26", "<=25b", ">=25a" or "25a-25b". Only rules for "all" apply to
+// messages of an unknown revision.
 func parseRange(text string) (from, to conv.Rev, err error) {
 	first, last, ranged := strings.Cut(text, "-")
 	switch {
@@ -151,9 +149,9 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	case !ranged:
 		last = first
 	}
-	from, good := conv.ParseShort(first)
-	to, fine := conv.ParseShort(last)
-	if !good || !fine {
+	from, fromOK := conv.ParseShort(first)
+	to, toOK := conv.ParseShort(last)
+	if !fromOK || !toOK {
 		return 0, 0, fmt.Errorf("unknown revisions %q", text)
 	}
 	return from, to, nil
@@ -172,8 +170,8 @@ func (r Rule) revisions() string {
 	return r.From.String() + " to " + r.To.String()
 }
 
-// Page is the page of the specification for a revision: of several the one that names
-// the revision, or the one for all.
+// Page returns the page of the specification for a revision: the page that names the revision, or
+// else a page for all revisions.
 func (r Rule) Page(rev conv.Rev) string {
 	pages := strings.Split(r.Source, "; ")
 	if rev == conv.Unknown {
@@ -181,11 +179,11 @@ func (r Rule) Page(rev conv.Rev) string {
 	}
 	best := pages[0]
 	for i := len(pages) - 1; i >= 0; i-- {
-		switch p := pages[i]; {
-		case strings.HasPrefix(p, rev.String()+"/"):
-			return p
-		case strings.Contains(p, "*"):
-			best = p
+		if strings.HasPrefix(pages[i], rev.String()+"/") {
+			return pages[i]
+		}
+		if strings.Contains(pages[i], "*") {
+			best = pages[i]
 		}
 	}
 	return strings.Replace(best, "*", rev.String(), 1)

@@ -15,17 +15,17 @@ type Call struct {
 	Method string
 	// Name is params.name, params.uri or params.taskId.
 	Name string
-	// Rev is the revision that the request states or, without a statement, that of the
-	// session. Stamped is set where it states one in _meta.
+	// Rev is the revision that the request states, or else the session's. Stamped is set if the
+	// request states one in _meta.
 	Rev     Rev
 	Stamped bool
-	// Token is the key of its progress token, "" without one.
+	// Token is the key of the progress token, or "".
 	Token string
-	// Params are kept until the answer.
+	// Params are kept until the response.
 	Params json.RawMessage
 	Stream *Stream
 	Sent   time.Time
-	// CancelledAt is the frame of the client's cancellation, Cancelled its time.
+	// CancelledAt is the frame of the client's cancellation and Cancelled its time.
 	CancelledAt uint64
 	Cancelled   time.Time
 	// Answers counts the responses.
@@ -33,7 +33,7 @@ type Call struct {
 	key     string
 }
 
-// Meta gives a member of the request's _meta, or nil.
+// Meta returns a member of the request's _meta, or nil.
 func (c *Call) Meta(name string) json.RawMessage {
 	if c == nil {
 		return nil
@@ -41,7 +41,7 @@ func (c *Call) Meta(name string) json.RawMessage {
 	return Inside(c.Params, "_meta", name)
 }
 
-// shrink forgets the params but for _meta, which later messages are compared with.
+// shrink drops the params except for _meta, which later messages are compared with.
 func (c *Call) shrink() {
 	if c.Method == "subscriptions/listen" || c.Params == nil {
 		return
@@ -53,10 +53,10 @@ func (c *Call) shrink() {
 	c.Params = nil
 }
 
-// MetaPrefix begins the names that the protocol has in _meta.
+// MetaPrefix is the prefix of the protocol's names in _meta.
 const MetaPrefix = "io.modelcontextprotocol/"
 
-// Key is the same for two ids or tokens that are equal in type and value; "" for nil.
+// Key returns the same text for ids or tokens with the same type and value, and "" for nil.
 func Key(id json.RawMessage) string {
 	if text, ok := jsonraw.Text(id); ok {
 		return `"` + text
@@ -67,7 +67,7 @@ func Key(id json.RawMessage) string {
 	return string(id)
 }
 
-// otherType is the key of the same id in the other type: 1 for "1".
+// otherType returns the key of the id in the other JSON type: the number 1 for "1".
 func otherType(id json.RawMessage) string {
 	if text, ok := jsonraw.Text(id); ok {
 		if jsonraw.IsNumber([]byte(text)) {
@@ -78,37 +78,36 @@ func otherType(id json.RawMessage) string {
 	return `"` + string(id)
 }
 
-// A Stream is an HTTP request and what came back for it.
+// A Stream is an HTTP request and its response.
 type Stream struct {
 	Number   int
 	Request  *wire.HTTPHead
 	Response *wire.HTTPHead
 	// Head is the frame of the response's head.
 	Head Spot
-	// MCP is set where it is an exchange of the protocol, and not one with an
-	// authorization server.
+	// MCP is set for an exchange of the protocol, as opposed to one with an authorization server.
 	MCP bool
-	// Sent is the kind of the message that the client sent: Request, Notification,
-	// Response; Invalid where it sent none, as with GET.
+	// Sent is the kind of the message in the request: Request, Notification or Response, or Invalid
+	// for a request without a message, such as GET.
 	Sent wire.MessageKind
 	// Call is the first request in it.
 	Call *Call
-	// Answered is when the last response came, Last when the last event did.
+	// Answered is the time of the last response, Last the time of the last event.
 	Answered, Last time.Time
-	// Open counts the requests that wait for their response.
+	// Open counts the requests without a response.
 	Open int
-	// Events counts the server-sent events, comments among them.
+	// Events counts the server-sent events, including comments.
 	Events int
-	// IDs and Retry are set where an event had an id or a reconnection time.
+	// IDs is set after an event with an id, Retry after one with a reconnection time.
 	IDs, Retry bool
 }
 
-// EventStream reports a response that is an event stream.
+// EventStream reports whether the response is an event stream.
 func (s *Stream) EventStream() bool {
 	return s != nil && s.Response != nil && wire.MediaType(s.Response.Field("Content-Type")) == "text/event-stream"
 }
 
-// Status is that of the response, 0 without one.
+// Status returns the status of the response, or 0.
 func (s *Stream) Status() int {
 	if s == nil || s.Response == nil {
 		return 0
@@ -116,7 +115,7 @@ func (s *Stream) Status() int {
 	return s.Response.Status
 }
 
-// Session is the id of the session to which the request belongs, "" without one.
+// Session returns the session id in the request, or "".
 func (s *Stream) Session() string {
 	if s == nil {
 		return ""
@@ -124,5 +123,5 @@ func (s *Stream) Session() string {
 	return s.Request.Field("Mcp-Session-Id")
 }
 
-// IsGet reports a stream that the client opened by a GET.
+// IsGet reports whether the client opened the stream by a GET.
 func (s *Stream) IsGet() bool { return s != nil && s.Request != nil && s.Request.Method == "GET" }

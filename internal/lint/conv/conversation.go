@@ -1,7 +1,6 @@
-// Package conv reads a conversation between an MCP client and an MCP server, frame by
-// frame, and makes events of it for checks: a message, a tool in a list, the end of a
-// stream, each with the request to which it belongs and the revision by which it is to
-// be judged. Times and bytes are those of the frames. What is remembered is bounded.
+// Package conv reads a conversation between an MCP client and an MCP server frame by frame, and
+// emits events for checks: a message, a tool in a list, the end of a stream. Each event has the
+// request it belongs to and the revision to judge it by. Its memory is bounded.
 package conv
 
 import (
@@ -14,16 +13,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Peer is what one side declared.
+// A Peer is the declaration of one side.
 type Peer struct {
-	// Declared is set once its capabilities are known.
+	// Declared is set once the capabilities are known.
 	Declared bool
 	Caps     jsonraw.Members
 	Version  string
 }
 
-// Has reports a declared capability: Has("tools", "listChanged") is true where that
-// member is true or an object.
+// Has reports whether a capability is declared: Has("tools", "listChanged") is true if the member
+// is true or an object.
 func (p *Peer) Has(path ...string) bool {
 	if len(path) == 0 {
 		return true
@@ -32,28 +31,29 @@ func (p *Peer) Has(path ...string) bool {
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-// A Conversation is what is known of the two sides so far.
+// A Conversation is the state of both sides.
 type Conversation struct {
 	Server, Client Peer
-	// Session is the revision that initialize agreed on, Unknown without one.
+	// Session is the revision that initialize agreed on, or Unknown.
 	Session Rev
-	// PerRequest is set once the server has shown that it serves 2026-07-28.
+	// PerRequest is set once the server has shown that it supports 2026-07-28.
 	PerRequest bool
 	// Initialized is set once the client has sent notifications/initialized.
 	Initialized bool
-	// Opened is set once a request was seen with which conversations begin. Before that a
-	// response may be for a request that was sent before the recording began.
+	// Opened is set once a request was seen that opens conversations. Before, a response may belong
+	// to a request from before the recording.
 	Opened bool
-	// HTTP and SSE are set once a frame has crossed by HTTP, and by HTTP+SSE.
+	// HTTP is set after a frame over HTTP, SSE after a frame over HTTP+SSE.
 	HTTP, SSE bool
-	// LastSent is the kind of the last message of the client.
+	// LastSent is the kind of the client's last message.
 	LastSent wire.MessageKind
 	// Now is the time of the last frame.
 	Now time.Time
-	// Hide returns bytes without their secrets, for findings. It is nil if the frames have none.
+	// Hide returns bytes without their secrets, for findings. It is nil if the frames contain no
+	// secrets.
 	Hide func(raw []byte) []byte
 
-	// asked is the revision that the client offered last.
+	// asked is the last revision that the client offered.
 	asked  Rev
 	emit   func(*Event)
 	tables tables
@@ -61,7 +61,7 @@ type Conversation struct {
 	state  map[string]any
 }
 
-// tables are what messages are found by.
+// tables index requests and streams.
 type tables struct {
 	calls   recent.Map[string, *Call]
 	tokens  recent.Map[string, *Call]
@@ -70,13 +70,13 @@ type tables struct {
 	judged  recent.Map[uint64, bool]
 }
 
-// A streamKey tells the streams of several connections apart.
+// A streamKey identifies a stream across connections.
 type streamKey struct{ conn, stream int }
 
-// maxCalls is how many requests and streams are remembered at least.
+// maxCalls is the minimum number of requests and streams that are remembered.
 const maxCalls = 5_000
 
-// New begins a conversation whose events go to emit, in the order in which they occur.
+// New returns a conversation that passes its events to emit, in the order in which they occur.
 func New(emit func(*Event)) *Conversation {
 	c := &Conversation{emit: emit, state: map[string]any{}}
 	c.tables.calls.Least = maxCalls
@@ -86,7 +86,7 @@ func New(emit func(*Event)) *Conversation {
 	return c
 }
 
-// State gives a check its own memory of a conversation, the same for the same name.
+// State returns a check's own state in a conversation, by name.
 func State[T any](c *Conversation, name string) *T {
 	if s, ok := c.state[name].(*T); ok {
 		return s
@@ -96,16 +96,16 @@ func State[T any](c *Conversation, name string) *T {
 	return s
 }
 
-// OpenCalls is how many requests of the client wait for their response.
+// OpenCalls returns the number of the client's requests without a response.
 func (c *Conversation) OpenCalls() int { return c.tables.open }
 
-// Call finds a request of the client by the key of its id.
+// Call returns the client's request with an id key, or nil.
 func (c *Conversation) Call(key string) *Call {
 	call, _ := c.tables.calls.Lookup(key)
 	return call
 }
 
-// CallOf finds the request that has a progress token, by its key.
+// CallOf returns the client's request with a progress token key, or nil.
 func (c *Conversation) CallOf(token string) *Call {
 	call, _ := c.tables.tokens.Lookup(token)
 	return call
@@ -113,7 +113,7 @@ func (c *Conversation) CallOf(token string) *Call {
 
 var seed = maphash.MakeSeed()
 
-// Sum is the same for the same name and bytes, in one run of the program.
+// Sum returns a hash of a name and bytes that is stable within one run of the program.
 func Sum(name string, raw []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -122,8 +122,8 @@ func Sum(name string, raw []byte) uint64 {
 	return h.Sum64()
 }
 
-// Fresh reports bytes that were not judged under a name before: lists are read again
-// and again.
+// Fresh reports whether bytes are judged for the first time under a name. Lists are read
+// repeatedly.
 func (c *Conversation) Fresh(name string, raw []byte) bool {
 	sum := Sum(name, raw)
 	if _, seen := c.tables.judged.Lookup(sum); seen {
@@ -133,7 +133,7 @@ func (c *Conversation) Fresh(name string, raw []byte) bool {
 	return true
 }
 
-// send fills in an event and hands it to the checks.
+// send completes an event and passes it to the checks.
 func (c *Conversation) send(e Event) {
 	e.Conversation = c
 	if e.Members == nil && IsObject(e.Value) {
@@ -142,8 +142,8 @@ func (c *Conversation) send(e Event) {
 	c.emit(&e)
 }
 
-// End tells the checks that nothing more will come, for each revision that was spoken;
-// where the server answered none, as with 401, for the one that the client asked for.
+// End emits OnEnd for each revision that was used. If the server answered none of the client's
+// requests, as with HTTP 401, it emits OnEnd for the revision that the client asked for.
 func (c *Conversation) End() {
 	c.lines.flush()
 	last := wire.Frame{Time: c.Now}
@@ -156,7 +156,7 @@ func (c *Conversation) End() {
 	}
 }
 
-// Revs are the revisions that were spoken.
+// Revs returns the revisions that were used.
 func (c *Conversation) Revs() (revs []Rev) {
 	if c.Session != Unknown {
 		revs = append(revs, c.Session)
@@ -167,8 +167,8 @@ func (c *Conversation) Revs() (revs []Rev) {
 	return revs
 }
 
-// revOf is the revision of a message of the server that answers no request: that of its
-// stream, else that of the session, else the one of requests that state it.
+// revOf returns the revision of a server message that is no reply: the stream's, or else the
+// session's, or else the one stated in requests.
 func (c *Conversation) revOf(s *Stream) Rev {
 	switch {
 	case s != nil && s.Call != nil && s.Call.Stamped && c.PerRequest:
@@ -183,11 +183,11 @@ func (c *Conversation) revOf(s *Stream) Rev {
 	return Unknown
 }
 
-// perRequestCodes are the errors that only 2026-07-28 has.
+// perRequestCodes are the error codes that only 2026-07-28 has.
 var perRequestCodes = map[int64]bool{-32020: true, -32021: true, -32022: true}
 
-// revOfReply is the revision by which a reply is judged. A request that states
-// 2026-07-28 may have been a probe, and the server an older one that does not know it.
+// revOfReply returns the revision to judge a reply by. A request that states 2026-07-28 may be a
+// probe of a server that does not support it.
 func (c *Conversation) revOfReply(call *Call, m *wire.Message, s *Stream) Rev {
 	if call == nil {
 		return c.revOf(s)
@@ -224,7 +224,7 @@ func shows26(call *Call, m *wire.Message, s *Stream) bool {
 	return m.Result != nil
 }
 
-// declare notes what a side declares. The members are copied: they outlive the message.
+// declare records what a side declares. It copies the members, because they outlive the message.
 func (p *Peer) declare(caps json.RawMessage, version string) {
 	p.Declared = true
 	p.Version = version

@@ -2,8 +2,7 @@ package conv
 
 import "slices"
 
-// A Rev is a revision of the protocol, in the order of their dates. Unknown is less
-// than all of them.
+// A Rev is a revision of the protocol. Revisions are ordered by date; Unknown is the lowest.
 type Rev int
 
 // The revisions, named as in the rule table.
@@ -21,15 +20,14 @@ var (
 	shorts    = [...]string{"?", "24", "25m", "25a", "25b", "26"}
 )
 
-// String is the date by which the protocol names the revision; "" for Unknown.
+// String returns the date that names the revision, or "" for Unknown.
 func (r Rev) String() string { return revisions[r] }
 
-// Short is the name in the rule table: "25a".
+// Short returns the name in the rule table, such as "25a".
 func (r Rev) Short() string { return shorts[r] }
 
-// ParseRev reads a protocolVersion. One that is not listed is judged by the newest
-// revision before it, and one from before the first by the first. What is not a date
-// is Unknown.
+// ParseRev parses a protocolVersion. An unlisted date counts as the newest revision before it, a
+// date before the first revision as the first. Any other text is Unknown.
 func ParseRev(text string) Rev {
 	if !isDate(text) {
 		return Unknown
@@ -42,7 +40,7 @@ func ParseRev(text string) Rev {
 	return R24
 }
 
-// ParseShort reads a name of the rule table; false for any other text.
+// ParseShort parses a name of the rule table. It returns false for any other text.
 func ParseShort(text string) (Rev, bool) {
 	i := slices.Index(shorts[:], text)
 	return Rev(max(i, 0)), i > 0

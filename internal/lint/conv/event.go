@@ -8,40 +8,39 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Kind says what an Event is about, and so which checks look at it.
+// A Kind is the subject of an Event. It selects the checks for the event.
 type Kind int
 
 // The kinds of events.
 const (
-	OnFrame    Kind = iota // any frame of the server's that has bytes of a message or of noise
-	OnNoise                // bytes that are not JSON where a message should be
+	OnFrame    Kind = iota // any frame from the server with bytes of a message or of noise
+	OnNoise                // bytes that are not JSON in the place of a message
 	OnBatch                // an array of messages
-	OnMessage              // a message of the server
-	OnReply                // a result or an error; Call is nil where it answers nothing
+	OnMessage              // a message from the server
+	OnReply                // a result or an error; Call is nil if its request is unknown
 	OnResult               // a result whose request is known
 	OnError                // an error; Call may be nil
-	OnNotice               // a notification of the server
-	OnAsk                  // a JSON-RPC request of the server
-	OnQuestion             // what the server asks of the client: a request, or an entry of inputRequests
+	OnNotice               // a notification from the server
+	OnAsk                  // a JSON-RPC request from the server
+	OnQuestion             // a request to the client, or an entry of inputRequests
 	OnTool                 // an entry of tools/list
 	OnResource             // an entry of resources/list
 	OnTemplate             // an entry of resources/templates/list
 	OnPrompt               // an entry of prompts/list
-	OnIcon                 // an icon of any of those
+	OnIcon                 // an icon of an entry or of the server
 	OnContent              // a content block
 	OnContents             // the contents of a resource
-	OnDone                 // a message, after all that it contains
+	OnDone                 // a message, after the events for its parts
 	OnHead                 // the head of an HTTP response
-	OnEvent                // a server-sent event, of comments as well
+	OnEvent                // a server-sent event, including comments
 	OnClose                // the end of a stream
-	OnSent                 // a message of the client
+	OnSent                 // a message from the client
 	OnOther                // a body of an HTTP exchange that is not MCP: metadata, tokens
-	OnEnd                  // the end of the conversation, once for each revision that was spoken
-	Kinds                  // how many there are
+	OnEnd                  // the end of the conversation, once per revision
+	Kinds                  // the number of kinds
 )
 
-// trigger says in words what a kind of event is; a rule none of whose events occurred
-// is not applicable for the want of it.
+// triggers describe the kinds. A rule is not applicable if no such event occurred.
 var triggers = [Kinds]string{
 	"message", "line or body", "batch", "message", "response", "result", "error", "notification",
 	"request of the server", "request for input", "tool", "resource", "resource template", "prompt", "icon",
@@ -51,7 +50,7 @@ var triggers = [Kinds]string{
 
 func (k Kind) String() string { return triggers[k] }
 
-// A Severity is how much a finding weighs: Error, Warn or Info. "" is that of the rule.
+// A Severity is the weight of a finding: Error, Warn or Info. "" is the rule's severity.
 type Severity string
 
 // The severities.
@@ -61,74 +60,74 @@ const (
 	Info  Severity = "info"
 )
 
-// A Hit is a place where a rule was not kept.
+// A Hit is one violation of a rule.
 type Hit struct {
-	// Severity is "" for that of the rule.
+	// Severity is "" for the rule's severity.
 	Severity Severity
-	// Subject and Pointer tell findings of one rule apart: "tool get-sum" and a JSON
-	// pointer into it. Where they are empty those of the event are taken.
+	// Subject and Pointer identify a finding of the rule: "tool get-sum" and a JSON pointer into
+	// it. The event's are used for empty ones.
 	Subject, Pointer string
-	// Got and Want are what was found and what should have come.
+	// Got and Want are the actual and the expected value.
 	Got, Want string
-	// Item is a pointer before Pointer that is the place of the subject in a list, which
-	// does not tell findings apart.
+	// Item is the JSON pointer of the subject in its list. It comes before Pointer and does not
+	// identify the finding.
 	Item string
-	// Root is set where Pointer counts from the whole message, not from the event's value.
+	// Root is set if Pointer begins at the whole message, not at the event's value.
 	Root bool
-	// AboutHidden is set where what was hidden is what broke the rule.
+	// AboutHidden is set if the hidden value itself breaks the rule.
 	AboutHidden bool
-	// Spot is the frame, its zero value that of the event.
+	// Spot is the frame; the zero Spot is the event's frame.
 	Spot Spot
 }
 
-// A Spot is a frame: its number, and the connection in which it has that number.
+// A Spot identifies a frame by its number and its connection.
 type Spot struct {
 	Conn int
 	Seq  uint64
 }
 
-// An Event is one thing in a conversation that checks look at.
+// An Event is one part of a conversation that checks judge.
 type Event struct {
 	*Conversation
 	Kind Kind
-	// Method is the JSON-RPC method, for a result or an error that of its request.
+	// Method is the JSON-RPC method; for a result or an error, the request's method.
 	Method  string
 	Frame   *wire.Frame
 	Message *wire.Message
-	// Call is the request of the client to which the message belongs; nil where none is known.
+	// Call is the client's request that the message belongs to, or nil if it is unknown.
 	Call   *Call
 	Stream *Stream
 	Rev    Rev
-	// Value is what the event is about, At its JSON pointer in the message, Members its
-	// members where it is an object.
+	// Value is the JSON value that the event is about, At its JSON pointer in the message, Members
+	// its members if it is an object.
 	Value   json.RawMessage
 	At      string
 	Members jsonraw.Members
-	// Subject names it independently of its place: "tool get-sum".
+	// Subject names the value independently of its place, such as "tool get-sum".
 	Subject string
-	// Flag is set on an OnNoise of several lines that together are one JSON value.
+	// Flag is set on an OnNoise of several lines that form one JSON value.
 	Flag bool
-	// Hit receives what a check found.
+	// Hit reports a violation.
 	Hit func(Hit)
 }
 
-// Spot is the frame of the event.
+// Spot returns the event's frame.
 func (e *Event) Spot() Spot { return Spot{e.Frame.Conn, e.Frame.Seq} }
 
 // Find reports a violation at a pointer below the event's value.
 func (e *Event) Find(pointer, got, want string) { e.Hit(Hit{Pointer: pointer, Got: got, Want: want}) }
 
-// FindAs is Find with another severity than that of the rule.
+// FindAs is Find with a severity different from the rule's.
 func (e *Event) FindAs(s Severity, pointer, got, want string) {
 	e.Hit(Hit{Severity: s, Pointer: pointer, Got: got, Want: want})
 }
 
-// FindMessage reports a violation by the message as a whole. The subject tells the findings of a rule apart.
+// FindMessage reports a violation by the whole message. The subject identifies the finding.
 func (e *Event) FindMessage(subject, got, want string) {
 	e.Hit(Hit{Root: true, Subject: subject, Got: got, Want: want})
 }
 
-// Raw gives the value under a path of names, or nil.
+// Raw returns the value at a path of names, or nil.
 func (e *Event) Raw(names ...string) json.RawMessage {
 	if len(names) == 0 {
 		return e.Value
@@ -136,16 +135,16 @@ func (e *Event) Raw(names ...string) json.RawMessage {
 	return Inside(e.Members.Value(names[0]), names[1:]...)
 }
 
-// Text gives the string under a path of names, or "".
+// Text returns the string at a path of names, or "".
 func (e *Event) Text(names ...string) string {
 	text, _ := jsonraw.Text(e.Raw(names...))
 	return text
 }
 
-// Got shows what stands under a path of names: its bytes, or "missing".
+// Got returns an excerpt of the value at a path of names, or "missing".
 func (e *Event) Got(names ...string) string { return e.Show(e.Raw(names...)) }
 
-// Show returns an excerpt of a value for a finding, "missing" for nil. Secrets are hidden before it is cut.
+// Show returns an excerpt of a value for a finding, or "missing" for nil. It hides secrets first.
 func (e *Event) Show(raw []byte) string {
 	if raw != nil && e.Hide != nil {
 		raw = e.Hide(raw)
@@ -161,7 +160,7 @@ func Show(raw []byte) string {
 	return jsonraw.Excerpt(raw, 160)
 }
 
-// Inside gives the value in raw under a path of names, or nil.
+// Inside returns the value at a path of names in raw, or nil.
 func Inside(raw json.RawMessage, names ...string) json.RawMessage {
 	for _, name := range names {
 		raw = jsonraw.First(raw, name)
@@ -169,19 +168,19 @@ func Inside(raw json.RawMessage, names ...string) json.RawMessage {
 	return raw
 }
 
-// TextInside is the string there, or "".
+// TextInside returns the string at a path of names in raw, or "".
 func TextInside(raw json.RawMessage, names ...string) string {
 	text, _ := jsonraw.Text(Inside(raw, names...))
 	return text
 }
 
-// IsObject reports a JSON object.
+// IsObject reports whether a value is a JSON object.
 func IsObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// IsArray reports a JSON array.
+// IsArray reports whether a value is a JSON array.
 func IsArray(raw []byte) bool { return len(raw) > 0 && raw[0] == '[' }
 
-// TypeOf is the JSON type of a value, or "nothing".
+// TypeOf returns the JSON type of a value, or "nothing" for no bytes.
 func TypeOf(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Add reads the next frame. Frames are added in the order in which they crossed.
+// Add reads the next frame. Frames must be added in the order in which they were sent.
 func (c *Conversation) Add(f wire.Frame) {
 	if !f.Time.IsZero() {
 		c.Now = f.Time
@@ -22,7 +22,7 @@ func (c *Conversation) Add(f wire.Frame) {
 		c.head(&f, s)
 	case wire.Noise:
 		if f.Unread != "" && s != nil {
-			s.Open = 0 // what it answered is not known
+			s.Open = 0 // the body may contain the response
 		} else if f.Dir == wire.Received && s == nil {
 			c.lines.add(f)
 		}
@@ -36,7 +36,7 @@ func (c *Conversation) Add(f wire.Frame) {
 	}
 }
 
-// stream is the HTTP exchange of a frame, nil on a pipe.
+// stream returns the HTTP exchange of a frame, or nil for stdio.
 func (c *Conversation) stream(f *wire.Frame) *Stream {
 	if f.Stream == 0 {
 		return nil
@@ -87,11 +87,11 @@ func (c *Conversation) event(f *wire.Frame, s *Stream) {
 	s.Last = f.Time
 }
 
-// body reads a body or a line. That of an HTTP error need not be JSON-RPC, and that of
-// an authorization server is not.
+// body reads an HTTP body or a line of stdio. The body of an HTTP error may be something else than
+// JSON-RPC, and the body of an authorization server always is.
 func (c *Conversation) body(f *wire.Frame, s *Stream) {
 	switch {
-	case s == nil:
+	case s == nil: // a line of stdio is a message
 	case f.Dir == wire.Sent:
 		s.MCP = s.MCP || bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
 		if !s.MCP {
@@ -107,16 +107,19 @@ func (c *Conversation) body(f *wire.Frame, s *Stream) {
 	c.message(f, s)
 }
 
-// The bounds of lines.
-const mostPending, mostPendingBytes = 2000, 256 << 10
+// Limits of lines.
+const (
+	mostPending      = 2000
+	mostPendingBytes = 256 << 10
+)
 
-// lines are those that stood where a message should be, and may yet turn out to be one
-// JSON value together.
+// lines collects lines that are not messages but may form one JSON value together.
 type lines struct {
 	pending []wire.Frame
-	// send takes a line that is none of a value, or with joined the first line of one.
+	// send reports a line that is no part of a JSON value or, if joined is set, the first line of a
+	// value.
 	send func(f *wire.Frame, joined bool)
-	// depth counts the brackets that are open, size the bytes.
+	// depth counts the open brackets, size the bytes.
 	depth, size       int
 	inString, escaped bool
 }
@@ -136,7 +139,7 @@ func (l *lines) add(f wire.Frame) {
 	switch {
 	case l.size > mostPendingBytes || len(l.pending) > mostPending:
 		l.flush()
-	case l.depth > 0:
+	case l.depth > 0: // more lines follow
 	case len(l.pending) > 1 && jsonraw.Valid(l.joined()) == nil:
 		head := l.pending[0]
 		l.pending = nil
@@ -146,7 +149,7 @@ func (l *lines) add(f wire.Frame) {
 	}
 }
 
-// count follows the brackets outside of strings.
+// count updates depth for the brackets outside of strings.
 func (l *lines) count(raw []byte) {
 	for _, b := range raw {
 		switch {
@@ -172,7 +175,7 @@ func (l *lines) joined() (whole []byte) {
 	return whole
 }
 
-// flush reports lines that did not become a JSON value.
+// flush reports the lines that do not form a JSON value.
 func (l *lines) flush() {
 	all := l.pending
 	l.pending = nil

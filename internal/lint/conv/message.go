@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// message reads a message, or each of a batch.
+// message reads a message, or each message of a batch.
 func (c *Conversation) message(f *wire.Frame, s *Stream) {
 	m := wire.ParseMessage(f.Raw)
 	if f.Dir == wire.Sent {
@@ -56,14 +56,16 @@ func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
 		c.Initialized = true
 	case m.Method == "notifications/cancelled":
 		if call := c.Call(Key(Inside(m.Params, "requestId"))); call != nil && call.Answers == 0 {
-			call.CancelledAt, call.Cancelled, e.Call = f.Seq, f.Time, call
+			call.CancelledAt = f.Seq
+			call.Cancelled = f.Time
+			e.Call = call
 			c.done(call)
 		}
 	}
 	c.send(e)
 }
 
-// call notes a request of the client.
+// call records a request of the client.
 func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	call := &Call{
 		Seq:    f.Seq,
@@ -110,7 +112,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	return call
 }
 
-// done notes that a request waits no more.
+// done records that a request no longer waits for its response.
 func (c *Conversation) done(call *Call) {
 	c.tables.open--
 	if call.Stream != nil {
@@ -118,9 +120,9 @@ func (c *Conversation) done(call *Call) {
 	}
 }
 
-// callOf is the request that a response answers: that of its own HTTP exchange first,
-// since some clients number all requests alike. loose is set where the response has
-// no id, and only one request waits.
+// callOf returns the request of a response: the one of the same HTTP exchange first, because some
+// clients use the same id for all requests. loose is set if the response has no id and the request
+// is the only one waiting.
 func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose bool) {
 	key := Key(m.ID)
 	if s != nil && s.Call != nil && s.Call.key == key {
@@ -139,8 +141,7 @@ func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose boo
 	return nil, false
 }
 
-// NearMiss is the request that a response would answer if its id were of the other
-// JSON type, or nil.
+// NearMiss returns the request whose id equals a response's id except for the JSON type, or nil.
 func (c *Conversation) NearMiss(id json.RawMessage) *Call { return c.Call(otherType(id)) }
 
 func isReply(m *wire.Message) bool {
@@ -235,7 +236,7 @@ func (c *Conversation) reply(e Event) {
 	}
 }
 
-// learn takes from a result what the server declares.
+// learn records what the server declares in a result.
 func (c *Conversation) learn(call *Call, m *wire.Message) {
 	switch call.Method {
 	case "initialize":

@@ -7,12 +7,12 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A list is the member of a result whose items are events of their own.
+// A list is the member of a result whose items are events.
 type list struct {
 	member string
 	kind   Kind
 	noun   string
-	// name is the member by which an item is told from others.
+	// name is the member that identifies an item.
 	name string
 }
 
@@ -26,8 +26,8 @@ var lists = map[string]list{
 	"resources/read":           {"contents", OnContents, "", ""},
 }
 
-// ListOf is the member with the items of a list method, and what names an item; "" for
-// other methods.
+// ListOf returns the member with the items of a list method, and the member that identifies an
+// item. Both are "" for other methods.
 func ListOf(method string) (member, name string) {
 	if l := lists[method]; l.name != "" {
 		return l.member, l.name
@@ -35,10 +35,10 @@ func ListOf(method string) (member, name string) {
 	return "", ""
 }
 
-// mostParts bounds the events that one message makes of a kind.
+// mostParts bounds the events per message and kind.
 const mostParts = 10_000
 
-// parts makes events of what a result contains.
+// parts emits the events for the contents of a result.
 func parts(e Event) {
 	if l, ok := lists[e.Method]; ok {
 		items, _ := e.Message.ResultItems(l.member)
@@ -84,7 +84,7 @@ func parts(e Event) {
 	}
 }
 
-// sendPart sends an item of a list, and what it contains.
+// sendPart emits the event for an item of a list, and the events for its contents.
 func sendPart(e Event) {
 	e.Members, _ = jsonraw.Object(e.Value)
 	e.send(e)
@@ -92,7 +92,9 @@ func sendPart(e Event) {
 	case OnContent:
 		if e.Text("type") == "resource" {
 			contents := e
-			contents.Kind, contents.Value, contents.Members = OnContents, e.Raw("resource"), nil
+			contents.Kind = OnContents
+			contents.Value = e.Raw("resource")
+			contents.Members = nil
 			contents.At += "/resource"
 			e.send(contents)
 		}
@@ -106,12 +108,15 @@ func icons(e Event, raw json.RawMessage, at string) {
 	icons, _ := jsonraw.Array(raw)
 	for i, icon := range icons[:min(len(icons), 100)] {
 		part := e
-		part.Kind, part.Value, part.Members, part.At = OnIcon, icon, nil, at+"/"+strconv.Itoa(i)
+		part.Kind = OnIcon
+		part.Value = icon
+		part.Members = nil
+		part.At = at + "/" + strconv.Itoa(i)
 		e.send(part)
 	}
 }
 
-// question is what the server asks of the client, by a request or in a result.
+// question emits the event for a question to the client, in a request or in a result.
 func question(e Event, method string, params json.RawMessage, at string) {
 	e.Kind = OnQuestion
 	e.Method = method
