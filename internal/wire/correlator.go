@@ -93,12 +93,12 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	c.places = c.places[:0]
 	switch {
 	case frame.Kind == Head:
-		c.head(ref, frame)
+		c.placeHead(ref, frame)
 	case frame.Kind == Body, frame.Kind == Event && frame.SSE.MayCarry():
-		c.message(ref, frame, t, -1)
+		c.placeMessage(ref, frame, t, -1)
 	default:
-		c.bookmark(frame)
-		c.beside(ref, frame)
+		c.noteBookmark(frame)
+		c.placeNonMessage(ref, frame)
 	}
 	if f.sent != nil && frame.Dir == Sent {
 		f.noteSent(t, c.places)
@@ -172,13 +172,13 @@ func (c *connState) place(t *thread, role Role, ref int64, item int) {
 
 // beside gives what is not a message to the exchange of its stream; on a pipe to the
 // request that was sent last.
-func (c *connState) beside(ref int64, frame *Frame) {
-	if c.carries(ref, frame) {
+func (c *connState) placeNonMessage(ref int64, frame *Frame) {
+	if c.placeCarrier(ref, frame) {
 		return
 	}
 	t := c.streams.Get(frame.Stream)
 	if frame.Held != nil {
-		c.heldBack(ref, frame, t)
+		c.placeHeld(ref, frame, t)
 		return
 	}
 	if frame.Stream == 0 && frame.Fault != nil && frame.Fault.ID != "" {
@@ -194,7 +194,7 @@ func (c *connState) beside(ref int64, frame *Frame) {
 
 // heldBack gives what became of a message that was held to the request that it is or answers, and
 // to that of its stream.
-func (c *connState) heldBack(ref int64, frame *Frame, stream *thread) {
+func (c *connState) placeHeld(ref int64, frame *Frame, stream *thread) {
 	of := &c.sent
 	if (frame.Held.Kind == "request") != (frame.Dir == Sent) {
 		of = &c.asked
@@ -211,29 +211,29 @@ func (c *connState) heldBack(ref int64, frame *Frame, stream *thread) {
 	}
 }
 
-func (c *connState) message(ref int64, frame *Frame, m *Traits, item int) {
-	c.bookmark(frame)
+func (c *connState) placeMessage(ref int64, frame *Frame, m *Traits, item int) {
+	c.noteBookmark(frame)
 	switch {
 	case m.Kind == Batch:
 		for i := range m.Items {
-			c.message(ref, frame, &m.Items[i], i)
+			c.placeMessage(ref, frame, &m.Items[i], i)
 		}
 	case m.Kind == Request && frame.Dir == Sent:
-		c.request(ref, frame, m, item)
+		c.placeRequest(ref, frame, m, item)
 	case m.Kind == Request:
-		c.question(ref, frame, m, item)
+		c.placeQuestion(ref, frame, m, item)
 	case m.Reply && frame.Dir == Received:
-		c.response(ref, frame, m, item)
+		c.placeResponse(ref, frame, m, item)
 	default:
-		c.other(ref, frame, m, item)
+		c.placeOther(ref, frame, m, item)
 	}
 	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.Get(frame.Stream) != nil {
-		c.carried(c.carriers.Get(frame.Stream), head)
+		c.placeCarried(c.carriers.Get(frame.Stream), head)
 		delete(c.waiting, frame.Stream)
 	}
 }
 
-func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
+func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
 	role := Repeats
 	same := 0
 	t := c.sent.byID.Get(m.ID)
@@ -241,7 +241,7 @@ func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
 		t = c.sentAgain(frame.Again, item)
 	}
 	if t == nil {
-		t = c.rounds.take(m)
+		t = c.rounds.removeContinued(m)
 		role = Continues
 	}
 	if t == nil {
@@ -265,7 +265,7 @@ func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
 	if same > 0 {
 		c.places[len(c.places)-1].Same = same
 	}
-	c.tie(t, frame)
+	c.bind(t, frame)
 }
 
 // sentAgain returns the exchange whose request the recorder says is sent again under a new id; nil if none is. What
@@ -295,7 +295,7 @@ func (c *connState) failedBefore(m *Traits) int {
 }
 
 // tie remembers by what else the frames that follow are known to be t's.
-func (c *connState) tie(t *thread, frame *Frame) {
+func (c *connState) bind(t *thread, frame *Frame) {
 	if ref, ok := c.waiting[frame.Stream]; ok {
 		c.place(t, Heads, ref, -1)
 		delete(c.waiting, frame.Stream)
@@ -308,7 +308,7 @@ func (c *connState) tie(t *thread, frame *Frame) {
 	if before == nil || before.number == unlisted {
 		c.streams.Put(frame.Stream, t)
 		c.carriers.Delete(frame.Stream)
-		t.take(c, before)
+		t.adopt(c, before)
 	}
 }
 
@@ -316,14 +316,14 @@ func (c *connState) tie(t *thread, frame *Frame) {
 // that id: clients that send each request by itself may number them all alike. What
 // comes where nothing was asked answers nothing: a server's requests have ids as well,
 // and some servers answer the answers to them.
-func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
+func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) {
 	if c.carriers.Get(frame.Stream) != nil {
-		c.other(ref, frame, m, item)
+		c.placeOther(ref, frame, m, item)
 		return
 	}
 	t := c.streams.Get(frame.Stream)
 	if t != nil && t.accepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
-		c.beside(ref, frame)
+		c.placeNonMessage(ref, frame)
 		return
 	}
 	if t == nil || !t.open || t.id != m.ID {
@@ -333,10 +333,10 @@ func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
 		t = c.sent.byID.Get(otherKey(m.ID)) // clients take an id of the other type
 	}
 	if m.NoID && (t == nil || !t.open) {
-		t = c.only(frame.Stream)
+		t = c.onlyWaiting(frame.Stream)
 	}
 	if t == nil || !t.open {
-		c.other(ref, frame, m, item)
+		c.placeOther(ref, frame, m, item)
 		return
 	}
 	t.open = false
@@ -349,7 +349,7 @@ func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
 
 // only is the exchange to which an answer without an id can belong: that of its
 // HTTP response, or on a pipe the one that is open.
-func (c *connState) only(stream int) *thread {
+func (c *connState) onlyWaiting(stream int) *thread {
 	if stream > 0 {
 		if t := c.streams.Get(stream); t != nil && t.open {
 			return t
@@ -361,15 +361,15 @@ func (c *connState) only(stream int) *thread {
 
 // other gives a message that is neither a request nor an answer to the exchange that
 // it names, or else to that of its stream.
-func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
+func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	stream := c.streams.Get(frame.Stream)
 	// All on the stream of an answer belongs to its request. The body of a 202 is no answer.
 	ofAnswer := stream != nil && !stream.apart && !stream.accepted && frame.Dir == Received
 	if m.Blank || m.Kind == Invalid && !m.Reply && !ofAnswer {
-		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
+		c.placeNonMessage(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
-	t := c.named(frame, m)
+	t := c.threadNamed(frame, m)
 	role := Accompanies
 	switch {
 	case t == nil:
@@ -405,7 +405,7 @@ func (t *Traits) mayBeOfAny() bool {
 }
 
 // named is the exchange that a message names; nil where it names none.
-func (c *connState) named(frame *Frame, m *Traits) *thread {
+func (c *connState) threadNamed(frame *Frame, m *Traits) *thread {
 	of := &c.sent
 	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
 		of = &c.asked

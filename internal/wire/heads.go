@@ -7,9 +7,9 @@ import (
 // head gives a head to its exchange: a request's head comes before the body, a
 // response's head after it. A GET that names the last event of a broken stream
 // goes on where that ended (2025-11-25 basic/transports, "Resumability").
-func (c *connState) head(ref int64, h *Frame) {
+func (c *connState) placeHead(ref int64, h *Frame) {
 	if h.Dir == Received {
-		c.responseHead(ref, h)
+		c.placeResponseHead(ref, h)
 		return
 	}
 	c.streams.Delete(h.Stream)
@@ -22,17 +22,17 @@ func (c *connState) head(ref int64, h *Frame) {
 		}
 		return
 	}
-	if c.waiting == nil || len(c.waiting) > mostHeads {
+	if c.waiting == nil || len(c.waiting) > maxHeads {
 		c.waiting = map[int]int64{}
 	}
 	c.waiting[h.Stream] = ref
 }
 
 // mostHeads bounds the heads that wait for a body, which may never come.
-const mostHeads = 1000
+const maxHeads = 1000
 
-func (c *connState) responseHead(ref int64, h *Frame) {
-	if c.carries(ref, h) {
+func (c *connState) placeResponseHead(ref int64, h *Frame) {
+	if c.placeCarrier(ref, h) {
 		return
 	}
 	t := c.onStream(h)
@@ -45,18 +45,18 @@ func (c *connState) responseHead(ref int64, h *Frame) {
 	if h.HTTP.Status >= 400 {
 		c.unanswered.remove(t)
 	}
-	if slices.Contains(askedAgain, h.HTTP.Status) {
-		c.fails(t)
+	if slices.Contains(retryStatuses, h.HTTP.Status) {
+		c.noteFailure(t)
 	}
 }
 
 // askedAgain are the statuses after which a client sends its request again: what
 // a server or a gateway says that has no time, and 404, with which a server says
 // that it has forgotten the session.
-var askedAgain = []int{404, 408, 429, 502, 503, 504}
+var retryStatuses = []int{404, 408, 429, 502, 503, 504}
 
 // fails remembers a request without an answer, so that the next one that asks the same is linked to it.
-func (c *connState) fails(t *thread) {
+func (c *connState) noteFailure(t *thread) {
 	if t.open && t.number != unlisted {
 		c.failed.Put(t.asks, t)
 	}
@@ -64,7 +64,7 @@ func (c *connState) fails(t *thread) {
 
 // bookmark remembers behind which event the stream of an exchange can be resumed, and
 // which stream is that of HTTP+SSE.
-func (c *connState) bookmark(frame *Frame) {
+func (c *connState) noteBookmark(frame *Frame) {
 	if frame.SSE == nil {
 		return
 	}
@@ -84,16 +84,16 @@ func (c *connState) bookmark(frame *Frame) {
 // carries places what is not a message of an HTTP request that carried no request. A
 // server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
 // Messages to the Server").
-func (c *connState) carries(ref int64, frame *Frame) bool {
+func (c *connState) placeCarrier(ref int64, frame *Frame) bool {
 	t := c.carriers.Get(frame.Stream)
 	if t == nil {
 		return false
 	}
-	c.carried(t, ref)
+	c.placeCarried(t, ref)
 	return true
 }
 
-func (c *connState) carried(t *thread, ref int64) {
+func (c *connState) placeCarried(t *thread, ref int64) {
 	c.place(t, Carries, ref, -1)
 	if t.parent != nil {
 		c.place(t.parent, Carries, ref, -1)

@@ -22,7 +22,7 @@ func (r *requests) put(t *thread, m *Traits) {
 
 // Sent is the exchange of the last request that the client sent with this id. The first call looks
 // through all conversations, where the exchange that began last counts.
-func (f *Correlator) Sent(id []byte) (exchange int, there bool) {
+func (f *Correlator) Sent(id []byte) (exchange int, known bool) {
 	if f.sent == nil {
 		numbers := map[string]int{}
 		for _, c := range f.conns.All() {
@@ -78,12 +78,12 @@ func (u *unanswered) add(t *thread) {
 func (u *unanswered) remove(t *thread) { delete(u.all, t) }
 
 // mostAtOnce is how many requests single looks at.
-const mostAtOnce = 100
+const maxSingleSearch = 100
 
 // single is the only request that waits, nil where there are none or several. One that
 // subscribes waits for ever, and what comes for it says so.
 func (u *unanswered) single() (only *thread) {
-	if len(u.all) > mostAtOnce {
+	if len(u.all) > maxSingleSearch {
 		return nil
 	}
 	for t := range u.all {
@@ -103,11 +103,11 @@ func (u *unanswered) single() (only *thread) {
 type rounds []*thread
 
 // mostRounds bounds the exchanges that wait for a further request, which may never come.
-const mostRounds = 1000
+const maxRounds = 1000
 
 // add remembers an exchange by the state that m, its response, handed out.
 func (r *rounds) add(t *thread, m *Traits) {
-	if len(*r) < mostRounds {
+	if len(*r) < maxRounds {
 		t.state = m.State
 		*r = append(*r, t)
 	}
@@ -116,7 +116,7 @@ func (r *rounds) add(t *thread, m *Traits) {
 // take removes and returns the exchange that m continues, the newest if there are several:
 // m is the same request again and gives back the state that the server handed out, or at
 // least answers where it asked. A server may hand out the same state for all its tools.
-func (r *rounds) take(m *Traits) *thread {
+func (r *rounds) removeContinued(m *Traits) *thread {
 	if m.State == "" && !m.Answers {
 		return nil
 	}

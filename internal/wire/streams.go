@@ -47,7 +47,7 @@ func (c *connState) list(t *thread, ref int64) {
 }
 
 // take places with a request what came on its stream before it.
-func (t *thread) take(c *connState, before *thread) {
+func (t *thread) adopt(c *connState, before *thread) {
 	if before != nil {
 		for _, h := range before.held {
 			c.place(t, h.role, h.ref, -1)
@@ -81,7 +81,7 @@ func (c *connState) onStream(f *Frame) *thread {
 }
 
 // question is a request of the server's.
-func (c *connState) question(ref int64, frame *Frame, m *Traits, item int) {
+func (c *connState) placeQuestion(ref int64, frame *Frame, m *Traits, item int) {
 	t := &thread{number: *c.count, method: m.Method, name: m.Name, id: m.ID, open: true}
 	*c.count++
 	t.parent = c.streams.Get(frame.Stream)
@@ -118,7 +118,7 @@ func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	case t != nil && !t.accepted:
 		c.unanswered.remove(t)
 		if frame.Close != nil && frame.Close.How == "cut" {
-			c.fails(t)
+			c.noteFailure(t)
 		}
 	}
 	return ended
