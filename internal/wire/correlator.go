@@ -6,79 +6,78 @@ import (
 	"mcpc/internal/recent"
 )
 
-// A Correlator tells to which exchange each frame belongs, while frames come. It
-// holds no bytes, and what it remembers is bounded: it serves a stream without an
-// end.
+// A Correlator assigns each frame of a live stream to its exchange. It keeps no bytes, and its
+// memory is bounded, so the stream may be endless.
 type Correlator struct {
 	conns recent.Map[int, *connState]
 	count int
-	// last is the conversation of the last frame, and lastConn its number.
+	// last is the conversation of the last frame, and lastConn the conversation's number.
 	last     *connState
 	lastConn int
-	// sent are the exchanges of the client's requests by id, once Sent was called.
+	// sent maps the ids of the client's requests to exchanges. Nil until the first call of Sent.
 	sent *recent.Map[string, int]
 }
 
-// A Role is what a frame is to its exchange.
+// A Role is the relation of a frame to its exchange.
 type Role int
 
 // The roles of a frame.
 const (
-	// Asks is the request with which an exchange begins; the server asks as well.
+	// Asks is the first request of an exchange, from the client or the server.
 	Asks Role = iota
-	// Repeats is the same request sent again, Continues the one of the next round:
-	// the answer so far was a question.
+	// Repeats is the same request sent again.
 	Repeats
+	// Continues is the request of the next round, after a result that required input.
 	Continues
 	// Answers is the response.
 	Answers
 	// Accompanies is any other message that belongs to the exchange.
 	Accompanies
-	// Heads is a head of HTTP, Resumes one that takes up a stream again.
+	// Heads is an HTTP head.
 	Heads
+	// Resumes is the head of a GET that resumes a stream.
 	Resumes
-	// Surrounds are the frames in between that are not messages: the end of a stream, a
-	// line on standard error.
+	// Surrounds is a frame that is not a message: the end of a stream, a line on standard error.
 	Surrounds
-	// Carries is what HTTP did for a message of the client's that is no request: the
-	// heads and the end of its POST, and what came there that is not a message.
+	// Carries is an HTTP frame of a client's message that is no request: the heads and the end
+	// of its POST, and any data in the response that is not a message.
 	Carries
-	// Cancels is the notification that gives up the request, Ends the end of the stream
-	// or pipe on which the answer was to come, where that is not the request's own.
+	// Cancels is the notification that cancels the request.
 	Cancels
+	// Ends is the end of a stream or pipe, other than the request's own, that was to carry the
+	// response.
 	Ends
-	// Begins says that an Exchange begins that is none: what came on a stream of its
-	// own, or on a pipe, and names no request. The frame has a place there besides.
+	// Begins begins an Exchange without a request, for a separate stream or a pipe. The frame
+	// has a second place there.
 	Begins
-	// Concerns is a message that belongs to another Exchange and has to do with this
-	// one: what the server asked on its stream, and what may have to do with it.
+	// Concerns is a message of another Exchange that concerns this one: the server's request on
+	// its stream, or a message that may be about it.
 	Concerns
 )
 
-// A Place is where a frame belongs.
+// A Place is the place of a frame in an exchange.
 type Place struct {
 	// Exchange counts the exchanges of all conversations from 0.
 	Exchange int
 	Role     Role
-	// Ref is what the frame was called when it was added. A request's head is placed
-	// together with the body that follows it.
+	// Ref is the reference with which the frame was added. A request's head is placed together
+	// with the body that follows it.
 	Ref int64
-	// Item is the index in a batch, -1 elsewhere.
+	// Item is the index in a batch, or -1.
 	Item int
-	// Guess is set on what Concerns a request for no other reason than that it was the
-	// only one that waited for its answer.
+	// Guess is set if a message concerns a request only because no other request was waiting.
 	Guess bool
-	// Same is set on what Asks the same as a request that failed before it: the number of that Exchange, counted from 1.
+	// Same is the number, from 1, of an earlier Exchange whose equal request failed, or 0.
 	Same int
 }
 
-// Remember bounds the conversations that the Correlator remembers: at least so many, and at most
-// twice as many. It remembers 20,000 otherwise.
+// Remember sets the minimum number of conversations to remember; the maximum is twice that. The
+// default is 20,000.
 func (f *Correlator) Remember(conns int) { f.conns.Least = conns }
 
-// Add places one frame. Traits are those of its message; they are not looked at
-// where the frame holds none. Frames that belong to no exchange have no place,
-// those with a batch may have several. They are good until the next frame is added.
+// Add places one frame. t are the traits of its message; they are ignored for a frame without one.
+// A frame that belongs to no exchange has no place; a batch may have several. The result is valid
+// until the next call.
 func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	c := f.last
 	if c == nil || f.lastConn != frame.Conn {
@@ -86,7 +85,7 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 		if c == nil {
 			c = &connState{count: &f.count}
 		}
-		f.conns.Put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
+		f.conns.Put(frame.Conn, c) // also marks a known conversation as used
 		f.last = c
 		f.lastConn = frame.Conn
 	}
@@ -106,43 +105,44 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	return c.places
 }
 
-// A thread is what is known of one exchange, or of a stream or a pipe on which messages
-// come that name none.
+// A thread is the state of an exchange, or of a separate stream or pipe whose messages name no
+// request.
 type thread struct {
-	// number is its Exchange; unlisted where there is none yet, and held are the frames
-	// that are placed when there is.
+	// number is the number of the Exchange, or unlisted.
 	number int
-	held   []held
-	// method and name say what the request is about; name is that of a tool or a prompt, or a URI.
+	// held are the frames to place once the number is known.
+	held []held
+	// method and name are the request's; name is a tool, a prompt or a URI.
 	method, name string
-	// parent is the request on whose stream the server asked, or the only one that
-	// waited then, which is a guess.
+	// parent is the client's request that a server's request belongs to. guess is set if it is
+	// only the one request that was waiting.
 	parent *thread
 	guess  bool
-	// apart is set on what is no request: a stream, a pipe.
+	// apart is set for a separate stream or a pipe.
 	apart bool
-	// accepted is set if the last HTTP response was a 202, refused on the thread of a GET
-	// that got a 405: the server has no such stream.
-	accepted, refused bool
-	// id and sum are those of the request that is not answered yet; open says that
-	// there is one.
+	// accepted is set if the last HTTP response was a 202.
+	accepted bool
+	// refused is set if a GET was answered with 405, so that the server has no such stream.
+	refused bool
+	// id and sum identify the last request. open is set while it waits for its response.
 	id   string
 	sum  uint64
 	open bool
-	// asks is the same in another request for the same.
+	// asks is equal for requests with the same method and params.
 	asks uint64
-	// state is what came with a question, token what names the progress.
-	state, token string
+	// state is the requestState of a result that required input.
+	state string
+	// token is the request's progress token.
+	token string
 }
 
-// connState are the exchanges of one conversation, by what ties a frame to them.
+// A connState is the state of one conversation.
 type connState struct {
 	count  *int
-	places []Place // those of the frame that is being added
+	places []Place // the places of the current frame
 
-	// sent and asked are the requests of the client and those of the server. The two
-	// sides number their requests apart from each other, so ids overlap, and progress
-	// tokens as well.
+	// sent are the client's requests and asked the server's. The ids and progress tokens of the
+	// two sides are independent and may be equal.
 	sent, asked requests
 	unanswered  unanswered
 	rounds      rounds
@@ -153,12 +153,13 @@ type connState struct {
 	waiting   map[int]int64               // heads whose request's body is still to come
 	bookmarks recent.Map[string, *thread] // by the id of a server-sent event
 
-	// latest is the request that was sent last, opening the one that opened the
-	// conversation. sse is the stream of HTTP+SSE, pipe what came on a pipe, and what
-	// the client told by a POST.
-	latest, opening, sse, pipe *thread
+	latest  *thread // the client's last request
+	opening *thread // the request that opened the conversation
+	sse     *thread // the stream of HTTP+SSE
+	pipe    *thread // messages of a pipe, and of the client's POSTs, that name no request
 }
 
+// place adds a place of the current frame. It holds the frame if the thread has no exchange yet.
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
 		if role != Accompanies || t.refused {
@@ -170,8 +171,8 @@ func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
 }
 
-// beside gives what is not a message to the exchange of its stream; on a pipe to the
-// request that was sent last.
+// placeNonMessage places a frame that is not a message with its stream's request, or on a pipe with
+// the last request.
 func (c *connState) placeNonMessage(ref int64, frame *Frame) {
 	if c.placeCarrier(ref, frame) {
 		return
@@ -192,8 +193,7 @@ func (c *connState) placeNonMessage(ref int64, frame *Frame) {
 	}
 }
 
-// heldBack gives what became of a message that was held to the request that it is or answers, and
-// to that of its stream.
+// placeHeld places the record of a held message with the message's request, and with its stream's.
 func (c *connState) placeHeld(ref int64, frame *Frame, stream *thread) {
 	of := &c.sent
 	if (frame.Held.Kind == "request") != (frame.Dir == Sent) {
@@ -268,8 +268,8 @@ func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
 	c.bind(t, frame)
 }
 
-// sentAgain returns the exchange whose request the recorder says is sent again under a new id; nil if none is. What
-// another client sends under a new id is another request, also if it asks the same.
+// sentAgain returns the exchange of the earlier request that, by the recorder's note, is repeated
+// under a new id, or nil. Without the note, a request with a new id is always a new request.
 func (c *connState) sentAgain(again string, item int) *thread {
 	if again == "" || item >= 0 {
 		return nil
@@ -283,8 +283,8 @@ func (c *connState) sentAgain(again string, item int) *thread {
 	return t
 }
 
-// failedBefore returns the number, counted from 1, of the last exchange that asked the same and failed on the way; 0 if
-// there is none. It is returned once.
+// failedBefore returns the number, from 1, of the last exchange with an equal request that failed
+// in transport, or 0. It returns each exchange only once.
 func (c *connState) failedBefore(m *Traits) int {
 	t := c.failed.Get(m.Asks)
 	if t == nil || !t.open {
@@ -294,7 +294,7 @@ func (c *connState) failedBefore(m *Traits) int {
 	return t.number + 1
 }
 
-// tie remembers by what else the frames that follow are known to be t's.
+// bind places the waiting head of a request, and assigns the stream to its thread.
 func (c *connState) bind(t *thread, frame *Frame) {
 	if ref, ok := c.waiting[frame.Stream]; ok {
 		c.place(t, Heads, ref, -1)
@@ -312,10 +312,9 @@ func (c *connState) bind(t *thread, frame *Frame) {
 	}
 }
 
-// response goes by the HTTP response that it came in, where its exchange waits for
-// that id: clients that send each request by itself may number them all alike. What
-// comes where nothing was asked answers nothing: a server's requests have ids as well,
-// and some servers answer the answers to them.
+// placeResponse places a response: by its HTTP response if the stream's request waits for the id,
+// because some clients use the same id for all requests, and else by its id. A reply to no request
+// is placed like any other message.
 func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) {
 	if c.carriers.Get(frame.Stream) != nil {
 		c.placeOther(ref, frame, m, item)
@@ -347,8 +346,8 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 	}
 }
 
-// only is the exchange to which an answer without an id can belong: that of its
-// HTTP response, or on a pipe the one that is open.
+// onlyWaiting returns the exchange that a response without an id may belong to: the stream's, or on
+// a pipe the only open one.
 func (c *connState) onlyWaiting(stream int) *thread {
 	if stream > 0 {
 		if t := c.streams.Get(stream); t != nil && t.open {
@@ -359,8 +358,8 @@ func (c *connState) onlyWaiting(stream int) *thread {
 	return c.unanswered.single()
 }
 
-// other gives a message that is neither a request nor an answer to the exchange that
-// it names, or else to that of its stream.
+// placeOther places a message that is neither a request nor a response: with the exchange that it
+// names, or else with its stream's.
 func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	stream := c.streams.Get(frame.Stream)
 	// All on the stream of an answer belongs to its request. The body of a 202 is no answer.
@@ -397,14 +396,14 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	}
 }
 
-// mayBeOfAny reports a notification that could be of any request: it names none, and is not about what the server
-// offers, which is of the session.
+// mayBeOfAny reports whether a notification may belong to any request: it names none, and is not
+// about the server's lists, which belong to the session.
 func (t *Traits) mayBeOfAny() bool {
 	return t.Kind == Notification && t.Progress == "" && t.Cancels == "" && t.Subscription == "" &&
 		!strings.HasSuffix(t.Method, "/list_changed") && t.Method != "notifications/resources/updated"
 }
 
-// named is the exchange that a message names; nil where it names none.
+// threadNamed returns the exchange that a message names, or nil.
 func (c *connState) threadNamed(frame *Frame, m *Traits) *thread {
 	of := &c.sent
 	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {

@@ -1,36 +1,32 @@
 package wire
 
-// An Exchange is a request and everything that came back for it: a fold over
-// frames. Retries, resumed streams and later rounds of one request belong to
-// one exchange. What the server asks is an exchange of its own, in which the request
-// was received and the response sent. Messages that name no request make an Exchange
-// without one: those of a stream that is no answer, those of a pipe.
+// An Exchange is a request and all frames that belong to it, including retries, resumed streams and
+// later rounds. A request of the server is an exchange in which the request was received and the
+// response sent. Messages that name no request form an Exchange without one: those of a separate
+// stream, and those of a pipe.
 type Exchange struct {
-	// Request is its first message; its Raw is nil where there is none.
+	// Request is the first message. Its Raw is nil for an Exchange without a request.
 	Request Frame
-	// Response is the answer; Raw is nil where none came. Of a batch, Request
-	// and Response hold their own message alone.
+	// Response is the response. Its Raw is nil if none was received. From a batch, Request and
+	// Response contain only their own message.
 	Response Frame
-	// Between are the other messages that belong to the request, in either
-	// direction: what the server told and asked on the way to the response, the
-	// answers to it, retries and earlier rounds. Late ones stand here too.
+	// Between are the other messages that belong to the request, in both directions: notifications,
+	// the server's requests and the responses to them, retries, earlier rounds and late messages.
 	Between []Frame
-	// guessed are those of them that name no request, and stand here because no other
-	// one waited for its answer then.
+	// guessed are the messages in Between that name no request, and belong to this one only because
+	// no other request was waiting.
 	guessed map[uint64]bool
-	// Heads are the HTTP heads of the request, of its retries and of the
-	// streams on which it was answered.
+	// Heads are the HTTP heads of the request, of its retries and of the streams with its response.
 	Heads []Frame
-	// Carriers are what HTTP did for those messages in Between that the client sent
-	// by a request of their own: its answers, its notifications.
+	// Carriers are the HTTP frames of the client's messages in Between that have their own HTTP
+	// request.
 	Carriers []Frame
-	// Beside are the frames in between that are not messages: the ends of its streams,
-	// lines on standard error.
+	// Beside are the frames that are not messages: the ends of streams, lines on standard error.
 	Beside []Frame
 }
 
-// HeadsOf are the heads of the HTTP request in which a message crossed that is
-// neither request nor response; none where it had no HTTP request of its own.
+// HeadsOf returns the heads of the HTTP request that carried a message in Between, or nil if the
+// message had no HTTP request of its own.
 func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	for _, f := range e.Carriers {
 		if f.Kind == Head && f.HTTP != nil && f.Stream == message.Stream && f.Conn == message.Conn {
@@ -40,15 +36,15 @@ func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	return heads
 }
 
-// Guessed reports that nothing says that a message of Between belongs to the request,
-// which merely was the only one that waited for its answer then.
+// Guessed reports whether a message in Between belongs to the request only because no other request
+// was waiting.
 func (e *Exchange) Guessed(message Frame) bool { return e.guessed[message.Seq] }
 
-// ByServer reports a request of the server's.
+// ByServer reports whether the server sent the request.
 func (e *Exchange) ByServer() bool { return e.Request.Raw != nil && e.Request.Dir == Received }
 
-// Fold gathers frames into exchanges, in the order in which these begin. What is not a
-// message and was sent while there was nothing that it could belong to is left out.
+// Fold groups frames into exchanges, in the order of their first frames. It leaves out frames that
+// are not messages and belong to no exchange.
 func Fold(frames []Frame) (all []*Exchange) {
 	var folder Correlator
 	for i := range frames {
@@ -72,8 +68,7 @@ func Fold(frames []Frame) (all []*Exchange) {
 	return all
 }
 
-// Add puts a frame where its place is. Frames are added in the order in which they
-// crossed.
+// Add adds a frame at its place. Frames must be added in the order in which they were sent.
 func (e *Exchange) Add(frame Frame, p Place) {
 	if p.Guess {
 		if e.guessed == nil {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/sse"
 )
 
-// A Direction says who sent a Frame.
+// A Direction is the sender of a Frame.
 type Direction int
 
 // Sent is from the client to the server, Received the other way.
@@ -22,10 +22,10 @@ var directions = [...]string{"sent", "received"}
 
 func (d Direction) String() string { return directions[d] }
 
-// A FrameKind says what a Frame holds.
+// A FrameKind is the content of a Frame.
 type FrameKind int
 
-// What can cross.
+// The kinds of frames.
 const (
 	// Body is one message: an HTTP body, or one line of stdio without its end.
 	Body FrameKind = iota
@@ -35,16 +35,15 @@ const (
 	Event
 	// Stderr is one line that a child process wrote to its standard error.
 	Stderr
-	// Noise is what stands where messages do and is none: a line on a child's
-	// standard output, lines of a stream that are no server-sent event, a body that
-	// was cut.
+	// Noise is data in the place of a message: a line on a child's standard output, lines of a
+	// stream that are no server-sent event, a truncated body.
 	Noise
-	// Closed is the end of a stream, and says who ended it.
+	// Closed is the end of a stream.
 	Closed
-	// Fault is what a fault rule did to the traffic, which did not cross.
+	// Fault records the action of a fault rule. It is not part of the traffic.
 	Fault
-	// Held says that a message is held for a user, and then what became of it. Raw is how it
-	// read on the other side of the hold, where it was edited or dropped.
+	// Held records that a message is held for a user, and then the user's decision. Raw is the
+	// message before it was edited or dropped.
 	Held
 )
 
@@ -52,27 +51,29 @@ var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed
 
 func (k FrameKind) String() string { return frameKinds[k] }
 
-// A Frame is one thing that crossed. It owns its bytes: Raw must not be changed
-// after the frame was handed to a Tap.
+// A Frame is one unit of traffic. It owns its bytes: Raw must not be changed after the frame was
+// passed to a Tap.
 type Frame struct {
 	// Seq counts the frames of one conversation from 1.
 	Seq  uint64
 	Time time.Time
 	Dir  Direction
 	Kind FrameKind
-	// Stream tells the exchanges of one conversation apart: the n-th HTTP
-	// request and what came back for it; 0 is the pipe of a stdio server.
+	// Stream is the number of the HTTP request in the conversation, the same for its response.
+	// It is 0 for stdio.
 	Stream int
-	// Conn tells conversations apart where one recording holds several, as a
-	// proxy's does; 0 where it holds one.
+	// Conn is the number of the conversation in a recording with several, such as a proxy's. It
+	// is 0 in a recording with one.
 	Conn int
 	Raw  []byte
-	// Hidden is how many secrets were taken out of Raw, and Size how many bytes
-	// crossed; Size is 0 where that is len(Raw).
-	Hidden, Size int
-	// Unread is the reason for which a body could not be decoded, "" elsewhere. Its bytes are withheld then.
+	// Hidden is the number of secrets removed from Raw.
+	Hidden int
+	// Size is the number of bytes sent, or 0 if it equals len(Raw).
+	Size int
+	// Unread says why a body could not be decoded, or is "". The body's bytes are left out.
 	Unread string
-	// Again is the id, as JSON, of the request that mcpc's own client sends again with this one; "" elsewhere.
+	// Again is the id, as JSON, of the earlier request that mcpc's own client repeats with this
+	// one, or "".
 	Again string
 	HTTP  *HTTPHead
 	SSE   *sse.Facts
@@ -81,8 +82,8 @@ type Frame struct {
 	Held  *HeldFacts
 }
 
-// An HTTPHead is the head of an HTTP request (Method and URL set) or of a
-// response (Status set), with secrets already redacted.
+// An HTTPHead is the head of an HTTP request (Method and URL set) or response (Status set), without
+// secrets.
 type HTTPHead struct {
 	Method, URL string
 	Status      int
@@ -92,7 +93,7 @@ type HTTPHead struct {
 	Timing *Timing
 }
 
-// Field gives the value of the first field called name, in any case, or "".
+// Field returns the value of the first field called name, in any case, or "".
 func (h *HTTPHead) Field(name string) string {
 	if h == nil {
 		return ""
@@ -108,74 +109,72 @@ func (h *HTTPHead) Field(name string) string {
 // A Field is one HTTP header field.
 type Field struct{ Name, Value string }
 
-// IsToken reports whether a text can be the name of a header field, or a method of HTTP (RFC 9110, section 5.6.2).
+// IsToken reports whether a text is a valid name of a header field or HTTP method (RFC 9110,
+// section 5.6.2).
 func IsToken(text string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789"+letters) == ""
 }
 
-// MediaType returns the media type of a Content-Type in lower case, without its parameters; "" if it has none. It does
-// not check the parameters: clients read a response despite a malformed one.
+// MediaType returns the media type of a Content-Type in lower case without its parameters, or "".
+// It does not check the parameters, because clients accept malformed ones.
 func MediaType(contentType string) string {
 	kind, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// Timing is how long each phase before a response's first byte took. A phase
-// that did not happen, because a connection was reused, is 0.
+// Timing is the duration of each phase before a response's first byte. A phase that a reused
+// connection skips is 0.
 type Timing struct {
 	DNS, Connect, TLS, FirstByte time.Duration
 }
 
-// CloseFacts say how a stream ended.
+// CloseFacts describe the end of a stream.
 type CloseFacts struct {
 	// By is the side that ended it.
 	By Direction
 	// How is "end", "cut", "cancelled", "exit" or "signal".
 	How string
-	// Text is the error's own words, if there was one.
+	// Text is the error's text, or "".
 	Text string
 }
 
-// FaultFacts say what a fault rule did. The frame's direction is that of the message.
+// FaultFacts describe the action of a fault rule. The frame's direction is the message's.
 type FaultFacts struct {
-	// Rule is the rule as it was written, Source the file or flag that has it, and Line the
-	// line there.
+	// Rule is the rule's text, Source the file or flag that contains it, and Line its line.
 	Rule   string `json:"rule"`
 	Source string `json:"source,omitempty"`
 	Line   int    `json:"line,omitempty"`
-	// Action is what was done: "cut", "drop response".
+	// Action is the action, such as "cut" or "drop response".
 	Action string `json:"action,omitempty"`
-	// ID is that of the request as JSON, "" where there is none; Method and Name are those
-	// of the message.
+	// ID is the request's id as JSON, or "". Method and Name are the message's.
 	ID     string `json:"id,omitempty"`
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Seed is that of the rule's random numbers.
+	// Seed is the seed of the rule's random numbers.
 	Seed uint64 `json:"seed"`
-	// Text says what happened, where that is not what the rule says.
+	// Text describes the outcome if it differs from the rule.
 	Text string `json:"text,omitempty"`
 }
 
-// HeldFacts say that a message is held, and what became of it. The frame's direction is that of
-// the message.
+// HeldFacts describe a held message. The frame's direction is the message's.
 type HeldFacts struct {
-	// How is "waiting" when it begins, and then "released", "edited", "dropped" or "answered".
+	// How is "waiting" at first, and then "released", "edited", "dropped" or "answered".
 	How string `json:"how"`
-	// Why is why it was released where that was not the user's wish.
+	// Why is the reason of a release that the user did not request.
 	Why string `json:"why,omitempty"`
-	// Milliseconds are how long it was held.
+	// Milliseconds is the time that the message was held.
 	Milliseconds int64 `json:"ms,omitempty"`
-	// Kind is "request", "response" or "notification". ID is that of the request as JSON, ""
-	// where there is none; Method and Name are those of the request or notification.
+	// Kind is "request", "response" or "notification". ID is the request's id as JSON, or "".
+	// Method and Name are the request's or notification's.
 	Kind   string `json:"kind"`
 	ID     string `json:"id,omitempty"`
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`
 }
 
-// Drops reports that a user let a held message not pass: the request that was sent in a direction,
-// or the response to it.
+// Drops reports whether the user dropped a held message: a request sent in a direction, or its
+// response.
 func (f *Frame) Drops(request Direction) bool {
 	if f.Held == nil || f.Held.How != "dropped" {
 		return false
@@ -183,8 +182,7 @@ func (f *Frame) Drops(request Direction) bool {
 	return f.Held.Kind == "request" && f.Dir == request || f.Held.Kind == "response" && f.Dir != request
 }
 
-// Bytes is how many bytes crossed: more or less than Raw holds where secrets were
-// taken out of it.
+// Bytes returns the number of bytes sent. It differs from len(Raw) if secrets were removed.
 func (f Frame) Bytes() int {
 	if f.Size > 0 {
 		return f.Size
@@ -192,20 +190,20 @@ func (f Frame) Bytes() int {
 	return len(f.Raw)
 }
 
-// ParseDirection reads what Direction.String writes; false for any other text.
+// ParseDirection parses the text of Direction.String. It returns false for any other text.
 func ParseDirection(text string) (Direction, bool) {
 	at := slices.Index(directions[:], text)
 	return Direction(max(at, 0)), at >= 0
 }
 
-// ParseFrameKind reads what FrameKind.String writes; false for any other text.
+// ParseFrameKind parses the text of FrameKind.String. It returns false for any other text.
 func ParseFrameKind(text string) (FrameKind, bool) {
 	at := slices.Index(frameKinds[:], text)
 	return FrameKind(max(at, 0)), at >= 0
 }
 
-// A Tap is called with every frame, in order, while it crosses. It must be quick and
-// must not block the caller.
+// A Tap receives every frame, in order, as it is sent. It must be quick and must not block the
+// caller.
 type Tap func(Frame)
 
 // Plain is the value of a header field in plain text: where it holds what no field

@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// head gives a head to its exchange: a request's head comes before the body, a
-// response's head after it. A GET that names the last event of a broken stream
-// goes on where that ended (2025-11-25 basic/transports, "Resumability").
+// placeHead places an HTTP head: a request's head with the message that follows it, a response's
+// head with its request. A GET with a Last-Event-ID resumes the stream of that event (2025-11-25
+// basic/transports, "Resumability").
 func (c *connState) placeHead(ref int64, h *Frame) {
 	if h.Dir == Received {
 		c.placeResponseHead(ref, h)
@@ -28,7 +28,7 @@ func (c *connState) placeHead(ref int64, h *Frame) {
 	c.waiting[h.Stream] = ref
 }
 
-// mostHeads bounds the heads that wait for a body, which may never come.
+// maxHeads bounds the heads that wait for a body, which may never be sent.
 const maxHeads = 1000
 
 func (c *connState) placeResponseHead(ref int64, h *Frame) {
@@ -50,20 +50,20 @@ func (c *connState) placeResponseHead(ref int64, h *Frame) {
 	}
 }
 
-// askedAgain are the statuses after which a client sends its request again: what
-// a server or a gateway says that has no time, and 404, with which a server says
-// that it has forgotten the session.
+// retryStatuses are the statuses after which clients repeat a request: an overloaded server or
+// gateway, and 404, by which a server reports an unknown session.
 var retryStatuses = []int{404, 408, 429, 502, 503, 504}
 
-// fails remembers a request without an answer, so that the next one that asks the same is linked to it.
+// noteFailure records a request that failed without a response, so that an equal request is linked
+// to it.
 func (c *connState) noteFailure(t *thread) {
 	if t.open && t.number != unlisted {
 		c.failed.Put(t.asks, t)
 	}
 }
 
-// bookmark remembers behind which event the stream of an exchange can be resumed, and
-// which stream is that of HTTP+SSE.
+// noteBookmark records the thread of an event's id, with which its stream can be resumed, and the
+// stream of HTTP+SSE.
 func (c *connState) noteBookmark(frame *Frame) {
 	if frame.SSE == nil {
 		return
@@ -81,9 +81,9 @@ func (c *connState) noteBookmark(frame *Frame) {
 	}
 }
 
-// carries places what is not a message of an HTTP request that carried no request. A
-// server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
-// Messages to the Server").
+// placeCarrier places a frame that is not a message in an HTTP request without a JSON-RPC request,
+// and reports whether it did. Servers respond to these with a status only (2025-11-25
+// basic/transports, "Sending Messages to the Server").
 func (c *connState) placeCarrier(ref int64, frame *Frame) bool {
 	t := c.carriers.Get(frame.Stream)
 	if t == nil {

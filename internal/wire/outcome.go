@@ -7,66 +7,62 @@ import (
 	"time"
 )
 
-// An Outcome is the one ending of an exchange. It names the channel that fired
-// (Kind) and keeps the evidence. There is no second error path beside it.
+// An Outcome is the success or failure of an exchange, with the evidence. All errors of an
+// exchange are reported as an Outcome.
 type Outcome struct {
 	Kind Kind
-	// Signal is the number of the signal that ended it, where Kind is Signal; 0 where
-	// none did, or it is not known which.
+	// Signal is the number of the signal that ended mcpc if Kind is Signal, or 0 if unknown.
 	Signal int
-	// Method and Name are what was asked: "tools/call", "get-sum".
+	// Method and Name are the request's, such as "tools/call" and "get-sum".
 	Method, Name string
-	// ID is that of the request that was sent last; nil where none was.
+	// ID is the id of the last request, or nil if none was sent.
 	ID json.RawMessage
-	// Many is set where the ending sums up those of many exchanges: Kind is the worst
-	// of them, and Text says the rest.
+	// Many is set for the summary of many exchanges: Kind is the worst, Text the summary.
 	Many bool
-	// Where is the server, as a person would name it.
+	// Where is the server's name for people.
 	Where string
-	// Line is the line of a script that asked, from 1; 0 where there is none.
+	// Line is the line of the script with the request, from 1, or 0.
 	Line int
 	// Text says what happened, in lower case and without a full stop.
 	Text string
-	// Hint is one command or one sentence that leads on; it may be empty.
+	// Hint is a command or sentence with the next step, or "".
 	Hint Hint
-	// Pin is a revision to try with --protocol: only the probe for the revision failed, which is then not sent. It is ""
-	// elsewhere.
+	// Pin is a revision to try with --protocol if only the probe for the revision failed, or "".
+	// With --protocol the probe is not sent.
 	Pin string
-	// Phase is how far it came: "arguments", "connect", "discover",
+	// Phase is the phase in which the exchange ended: "arguments", "connect", "discover",
 	// "initialize", "send", "wait", "read", "result", "close".
 	Phase string
-	// Reached says whether the request of this exchange may have reached the server.
+	// Reached says whether the exchange's request may have reached the server.
 	Reached Reached
-	// Part says what this exchange is to the request that the user asked for.
+	// Part is the exchange's relation to the request that the user asked for.
 	Part Part
-	// Retryable is set where doing the same again may well succeed and cannot
-	// do anything twice.
+	// Retryable is set if a retry may succeed and cannot execute anything twice.
 	Retryable bool
-	// Result is the server's own result bytes; nil where there is none.
+	// Result is the bytes of the server's result, or nil.
 	Result json.RawMessage
-	// Message is what came back, as it crossed; nil where nothing did. Bytes
-	// that were no message are in its Raw.
+	// Message is the response as received, or nil. Bytes that are no message are in its Raw.
 	Message *Message
 	HTTP    *HTTPFacts
 	Process *ProcessFacts
-	// Input is what a user typed that could not be read; nil elsewhere.
+	// Input is the user's input that could not be read, or nil.
 	Input *InputFacts
-	// Findings are the rules that arguments or result broke.
+	// Findings are the violations in the arguments or the result.
 	Findings []Finding
-	// Took is the time from sending the request to its ending.
+	// Took is the time from sending the request to the end of the exchange.
 	Took time.Duration
-	// Err is the cause in the machine's words, for -v; nil where there is none.
+	// Err is the underlying error for -v, or nil.
 	Err error
 }
 
-// ExitCode is the exit status of a process that ends with o.
+// ExitCode returns the exit status of a process with this outcome.
 func (o Outcome) ExitCode() int { return o.Kind.ExitCode() + o.Signal }
 
 // Reached says whether a request reached the server.
 type Reached int
 
-// Unsent: no byte was sent. Unknown: it may have been acted upon. Answered: the
-// server answered it.
+// The values of Reached. Unsent means that no byte was sent, Unknown that the server may have
+// executed the request, Answered that the server responded.
 const (
 	Unsent Reached = iota
 	Unknown
@@ -77,20 +73,20 @@ func (r Reached) String() string {
 	return [...]string{"not_sent", "unknown", "answered"}[r]
 }
 
-// A Part is what an exchange is to the request that the user asked for, the operation.
+// A Part is the relation of an exchange to the operation, the request that the user asked for.
 type Part int
 
-// Operation: it is that request. Before: it came first, as a handshake does, and nothing
-// of the operation was sent. After: the operation was sent, and this goes on from it.
+// The parts. Operation is the request itself. Before is an exchange such as a handshake, when
+// nothing of the operation was sent yet. After is an exchange that follows the operation.
 const (
 	Operation Part = iota
 	Before
 	After
 )
 
-// As says which part an exchange was that did not end well, and so whether it is safe to
-// do all of it again. Where nothing of the operation was sent, nothing can be done twice;
-// where it was, what follows it being safe to repeat says nothing of the operation.
+// As sets the part of a failed exchange, and whether the whole operation can be retried. Before the
+// operation a retry is safe, because nothing was executed. After it, a safe retry of this exchange
+// does not make the operation safe to retry.
 func (o Outcome) As(part Part) Outcome {
 	o.Part = part
 	switch part {
@@ -103,41 +99,40 @@ func (o Outcome) As(part Part) Outcome {
 	return o
 }
 
-// OperationSent reports whether what the user asked for may have reached the server,
-// whichever exchange failed.
+// OperationSent reports whether the operation may have reached the server, whichever exchange
+// failed.
 func (o Outcome) OperationSent() bool {
 	return o.Part == After || o.Part == Operation && o.Reached != Unsent
 }
 
-// HTTPFacts are what an HTTP response said beside its message.
+// HTTPFacts are the parts of an HTTP response other than its message.
 type HTTPFacts struct {
 	Status      int
 	URL         string
 	ContentType string
-	// Body is the start of a body that was no message.
+	// Body is the start of a body that is no message.
 	Body []byte
-	// Fields are the response's header fields that a person may need:
-	// Location, Retry-After, WWW-Authenticate.
+	// Fields are the header fields that may help a person: Location, Retry-After, WWW-Authenticate.
 	Fields []Field
 }
 
-// ProcessFacts are what is known of a stdio server that failed.
+// ProcessFacts describe the process of a stdio server that failed.
 type ProcessFacts struct {
-	// Ended says how the process ended: "exit status 1", "signal: killed".
+	// Ended says how the process ended, such as "exit status 1" or "signal: killed".
 	Ended string
-	// Stderr is the end of what it wrote to standard error.
+	// Stderr is the last output to standard error.
 	Stderr string
 }
 
-// MainLines returns at most these lines of stderr: the first and the last ones, and between them lines with an error.
+// Limits of the lines that MainLines returns.
 const (
 	firstStderrLines = 5
 	lastStderrLines  = 15
 	maxErrorLines    = 5
 )
 
-// MainLines returns the lines of stderr that are shown, and how many lines there are: the first and the last lines,
-// the first of the others with an error, and a line in place of each gap.
+// MainLines returns the lines of stderr to show, and the number of all lines: the first and last
+// lines, some lines with errors between them, and a line in place of each gap.
 func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	stderr := strings.TrimRight(p.Stderr, "\r\n")
 	if strings.TrimSpace(stderr) == "" {
@@ -172,7 +167,7 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	return shown, len(lines)
 }
 
-// InBrackets returns how the process ended, in brackets behind a blank; "" if that is not known.
+// InBrackets returns how the process ended, in parentheses after a blank, or "".
 func (p *ProcessFacts) InBrackets() string {
 	if p == nil || p.Ended == "" {
 		return ""
@@ -180,19 +175,18 @@ func (p *ProcessFacts) InBrackets() string {
 	return " (" + p.Ended + ")"
 }
 
-// InputFacts are a text that a user typed and the byte at which it stops making
-// sense.
+// InputFacts are a user's input and the offset of its first invalid byte.
 type InputFacts struct {
 	Raw    []byte
 	Offset int64
-	// Words is set on a text that is no data: its bytes are not counted.
+	// Words is set for command words, for which Offset has no meaning.
 	Words bool
 }
 
-// Good reports whether the outcome is the good answer.
+// Good reports whether the exchange succeeded.
 func (o Outcome) Good() bool { return o.Kind == OK }
 
-// RPC is the JSON-RPC error that came back, or nil.
+// RPC returns the JSON-RPC error of the response, or nil.
 func (o Outcome) RPC() *RPCError {
 	if o.Message == nil {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"mcpc/internal/recent"
 )
 
-// requests are those of one side, answered or not, by id and by progress token.
+// A requests indexes the requests of one side, including answered ones, by id and progress token.
 type requests struct{ byID, byToken recent.Map[string, *thread] }
 
-// put remembers a request by what m, its message, says.
+// put records a request with the traits of its message.
 func (r *requests) put(t *thread, m *Traits) {
 	r.byID.Put(m.ID, t)
 	t.token = m.Token
@@ -20,8 +20,8 @@ func (r *requests) put(t *thread, m *Traits) {
 	}
 }
 
-// Sent is the exchange of the last request that the client sent with this id. The first call looks
-// through all conversations, where the exchange that began last counts.
+// Sent returns the exchange of the client's last request with an id. The first call searches all
+// conversations and prefers the exchange that began last.
 func (f *Correlator) Sent(id []byte) (exchange int, known bool) {
 	if f.sent == nil {
 		numbers := map[string]int{}
@@ -40,29 +40,30 @@ func (f *Correlator) Sent(id []byte) (exchange int, known bool) {
 	return number - 1, number > 0
 }
 
-// noteSent notes the requests of a frame for Sent: their numbers from 1.
+// noteSent records the requests in a frame for Sent, with their exchange numbers from 1.
 func (f *Correlator) noteSent(t *Traits, places []Place) {
 	for _, p := range places {
-		switch {
-		case p.Role > Continues:
-		case p.Item < 0:
+		if p.Role > Continues {
+			continue
+		}
+		if p.Item < 0 {
 			f.sent.Put(t.ID, p.Exchange+1)
-		default:
+		} else {
 			f.sent.Put(t.Items[p.Item].ID, p.Exchange+1)
 		}
 	}
 }
 
-// unanswered are the requests of the client that wait for their response.
+// An unanswered is the set of the client's requests without a response.
 type unanswered struct {
 	all map[*thread]struct{}
-	// tooMany is set once there were more than recent.DefaultLeast. From then on all is empty.
+	// tooMany is set once there were more than recent.DefaultLeast requests. all then stays empty.
 	tooMany bool
 }
 
 func (u *unanswered) add(t *thread) {
 	switch {
-	case u.tooMany:
+	case u.tooMany: // no longer recorded
 	case len(u.all) >= recent.DefaultLeast:
 		u.tooMany = true
 		u.all = nil
@@ -77,11 +78,11 @@ func (u *unanswered) add(t *thread) {
 // remove forgets a request, answered or not.
 func (u *unanswered) remove(t *thread) { delete(u.all, t) }
 
-// mostAtOnce is how many requests single looks at.
+// maxSingleSearch bounds the requests that single reads.
 const maxSingleSearch = 100
 
-// single is the only request that waits, nil where there are none or several. One that
-// subscribes waits for ever, and what comes for it says so.
+// single returns the only waiting request, or nil. It ignores subscriptions, which wait forever and
+// whose notifications name them.
 func (u *unanswered) single() (only *thread) {
 	if len(u.all) > maxSingleSearch {
 		return nil
@@ -98,14 +99,14 @@ func (u *unanswered) single() (only *thread) {
 	return only
 }
 
-// rounds are the exchanges whose response asked for more, and that a further request
-// continues (2026-07-28 basic/patterns/mrtr).
+// A rounds lists the exchanges whose result requires input and that another request continues
+// (2026-07-28 basic/patterns/mrtr).
 type rounds []*thread
 
-// mostRounds bounds the exchanges that wait for a further request, which may never come.
+// maxRounds bounds the exchanges that wait for another request, which may never be sent.
 const maxRounds = 1000
 
-// add remembers an exchange by the state that m, its response, handed out.
+// add records an exchange with the requestState in m, its result.
 func (r *rounds) add(t *thread, m *Traits) {
 	if len(*r) < maxRounds {
 		t.state = m.State
@@ -113,9 +114,9 @@ func (r *rounds) add(t *thread, m *Traits) {
 	}
 }
 
-// take removes and returns the exchange that m continues, the newest if there are several:
-// m is the same request again and gives back the state that the server handed out, or at
-// least answers where it asked. A server may hand out the same state for all its tools.
+// removeContinued removes and returns the exchange that the request m continues, the newest if
+// several match: m has the same method and name, and the requestState of the result or
+// inputResponses. A server may use the same requestState for all its tools.
 func (r *rounds) removeContinued(m *Traits) *thread {
 	if m.State == "" && !m.Answers {
 		return nil

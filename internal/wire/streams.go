@@ -6,24 +6,22 @@ import (
 	"slices"
 )
 
-// What the server sends of its own accord goes by the stream on which it comes, and
-// never by what happened to be asked last. Where the stream is the answer to a request,
-// a message is that request's. Where it is one of its own (the answer to a GET, the
-// stream of HTTP+SSE) or a pipe, a message that names no request stands apart: with its
-// stream, or with the pipe's conversation. That one request alone waited for its answer
-// is a guess, and said to be one.
+// A message that names no request is placed by its stream, never by the last request. On the
+// stream of a response it belongs to the response's request. On a separate stream (the response to
+// a GET, the stream of HTTP+SSE) or a pipe it belongs to the stream's or pipe's own thread. If only
+// one request is waiting, the message is also placed with it, marked as a guess.
 
-// unlisted is the number of a thread that has none yet: of the streams most carry
-// nothing that stands apart.
+// unlisted is the number of a thread without an exchange. Most separate streams never carry a
+// message and need none.
 const unlisted = -1
 
-// A held frame is placed with the first message of its stream.
+// A held is a frame that is placed later, with the first message of its stream.
 type held struct {
 	role Role
 	ref  int64
 }
 
-// mostHeld is enough for the heads, the event that names an endpoint, and the end.
+// mostHeld suffices for the heads, the event that names an endpoint, and the end.
 const mostHeld = 4
 
 func (t *thread) hold(role Role, ref int64) {
@@ -32,7 +30,7 @@ func (t *thread) hold(role Role, ref int64) {
 	}
 }
 
-// list gives a stream, or a pipe, its number with the first message of it.
+// list begins the exchange of a stream or pipe, at its first message.
 func (c *connState) list(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++
@@ -46,7 +44,7 @@ func (c *connState) list(t *thread, ref int64) {
 	t.held = nil
 }
 
-// take places with a request what came on its stream before it.
+// adopt places the held frames of a stream with the stream's request.
 func (t *thread) adopt(c *connState, before *thread) {
 	if before != nil {
 		for _, h := range before.held {
@@ -55,15 +53,15 @@ func (t *thread) adopt(c *connState, before *thread) {
 	}
 }
 
-// onStream returns the exchange of a frame's stream. A received frame on a stream that
-// has none begins a thread for that stream; any other frame gets the thread of the pipe.
+// onStream returns the thread of a frame's stream. A received frame on a new stream begins a thread
+// for it; any other frame gets the pipe's thread.
 func (c *connState) onStream(f *Frame) *thread {
 	t := c.streams.Get(f.Stream)
 	if t == nil {
 		t = c.carriers.Get(f.Stream)
 	}
 	switch {
-	case t != nil:
+	case t != nil: // known
 	case f.Stream > 0 && f.Dir == Received:
 		t = &thread{number: unlisted, apart: true}
 		if head, ok := c.waiting[f.Stream]; ok {
@@ -80,7 +78,7 @@ func (c *connState) onStream(f *Frame) *thread {
 	return t
 }
 
-// question is a request of the server's.
+// placeQuestion places a request of the server.
 func (c *connState) placeQuestion(ref int64, frame *Frame, m *Traits, item int) {
 	t := &thread{number: *c.count, method: m.Method, name: m.Name, id: m.ID, open: true}
 	*c.count++
@@ -94,16 +92,16 @@ func (c *connState) placeQuestion(ref int64, frame *Frame, m *Traits, item int) 
 	c.concerns(t, ref, item)
 }
 
-// concerns places a message of what the server asked also with the request for which it
-// did, or may have.
+// concerns also places a message of a server's request with the client's request that caused it, or
+// may have caused it.
 func (c *connState) concerns(t *thread, ref int64, item int) {
 	if t.parent != nil {
 		c.places = append(c.places, Place{Exchange: t.parent.number, Role: Concerns, Ref: ref, Item: item, Guess: t.guess})
 	}
 }
 
-// closed is for the end of a stream. With a pipe, and with the stream of HTTP+SSE, all
-// end that wait for an answer on it; it reports whether t does.
+// closed handles the end of a stream. The end of a pipe, or of the stream of HTTP+SSE, ends all
+// requests that wait for a response on it. It reports whether t is one of them.
 func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	switch whole := frame.Stream == 0; {
 	case whole || t != nil && t == c.sse:

@@ -7,41 +7,41 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Traits are what of a message tells to which exchange it belongs.
+// Traits are the properties of a message that determine its exchange.
 type Traits struct {
 	Kind   MessageKind
 	Method string
-	// Name is the JSON of the name or URI that a request is about; "" where it has neither.
+	// Name is the JSON of a request's name or URI, or "".
 	Name string
-	// Reply is set where there is a result or an error and no method, even if Kind is Invalid.
+	// Reply is set for a result or an error without a method, even if Kind is Invalid.
 	Reply bool
-	// ID is the same for two ids that are the same; "" where there is none, and
-	// NoID where a reply does not say what it answers.
-	ID   string
+	// ID is the key of the id, or "".
+	ID string
+	// NoID is set for a reply without an id.
 	NoID bool
-	// Token is the progress token that a request gives, Progress the one that a
-	// notification speaks of, Cancels the id of the request that one gives up.
-	Token, Progress, Cancels string
-	// Subscription is the id of the request to which a notification is an answer
-	// (2026-07-28 basic/utilities/subscriptions).
+	// Token is the progress token in a request, Progress the token in a notification.
+	Token, Progress string
+	// Cancels is the id of the request that a notification cancels.
+	Cancels string
+	// Subscription is the id of the request that subscribed to a notification (2026-07-28
+	// basic/utilities/subscriptions).
 	Subscription string
-	// State is the state that the server handed out, or that a request gives back;
-	// Answers is set on a request with answers to what the server asked, More on a
-	// result that asks.
-	State         string
+	// State is the requestState of a result or of the request that continues it.
+	State string
+	// Answers is set for a request with inputResponses, More for a result that requires input.
 	Answers, More bool
-	// Blank is set where there are no bytes but white space.
+	// Blank is set for a message that consists of white space.
 	Blank bool
-	// Sum is the same for two requests with the same bytes, Asks for two that ask
-	// the same, whatever their ids and progress tokens.
+	// Sum is equal for requests with the same bytes. Asks is equal for requests with the same
+	// method and params, whatever their ids and progress tokens.
 	Sum, Asks uint64
-	// Items are those of a batch.
+	// Items are the messages of a batch.
 	Items []Traits
 }
 
 var sumSeed = maphash.MakeSeed()
 
-// Traits looks at a message for what tells its exchange.
+// Traits returns the properties of a message that determine its exchange.
 func (m *Message) Traits() Traits {
 	t := Traits{Kind: m.Kind, Method: m.Method, Reply: m.reply, NoID: m.namesNone()}
 	if m.ID != nil {
@@ -60,7 +60,8 @@ func (m *Message) Traits() Traits {
 	case m.Method == "notifications/cancelled":
 		t.Cancels = keyInside(m.Params, "requestId")
 	case AsksForInput(m.Result):
-		t.More, t.State = true, string(inside(m.Result, "requestState"))
+		t.More = true
+		t.State = string(inside(m.Result, "requestState"))
 	}
 	if m.Kind == Notification {
 		t.Subscription = keyInside(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
@@ -71,34 +72,34 @@ func (m *Message) Traits() Traits {
 	return t
 }
 
-// request looks once at the parameters of a request.
+// request reads the parameters of a request once.
 func (t *Traits) request(m *Message) {
 	var token, name, uri, state, answers []byte
 	meta := false
-	take := func(is string, value []byte) {
+	read := func(memberName string, value []byte) {
 		switch {
-		case is == "_meta" && !meta:
+		case memberName == "_meta" && !meta:
 			meta = true
 			if mayName(value, "progressToken") {
 				token = jsonraw.First(value, "progressToken")
 			}
-		case is == "name" && name == nil:
+		case memberName == "name" && name == nil:
 			name = value
-		case is == "uri" && uri == nil:
+		case memberName == "uri" && uri == nil:
 			uri = value
-		case is == "requestState" && state == nil:
+		case memberName == "requestState" && state == nil:
 			state = value
-		case is == "inputResponses":
+		case memberName == "inputResponses":
 			answers = value
 		}
 	}
 	if m.noted.Known && m.Params != nil {
 		for _, member := range m.noted.Members {
-			take(member.Name, member.Value)
+			read(member.Name, member.Value)
 		}
 	} else {
-		_ = jsonraw.EachMember(m.Params, func(_ int, is string, from, to int) bool {
-			take(is, m.Params[from:to:to])
+		_ = jsonraw.EachMember(m.Params, func(_ int, memberName string, from, to int) bool {
+			read(memberName, m.Params[from:to:to])
 			return true
 		})
 	}
@@ -114,22 +115,22 @@ func (t *Traits) request(m *Message) {
 	t.Asks = asks(m, token)
 }
 
-// mayName reports an object in which a member may have that name, which may be escaped. It takes
-// less time than to read the object.
+// mayName reports whether an object may have a member with a name, which may be escaped. It is
+// faster than reading the object.
 func mayName(object []byte, name string) bool {
 	return bytes.Contains(object, []byte(name)) || bytes.IndexByte(object, '\\') >= 0
 }
 
-// asks is the hash of a request without its progress token.
+// asks returns the hash of a request without its progress token.
 func asks(m *Message, token []byte) uint64 {
 	before := []byte(m.Params)
-	behind := []byte(nil)
+	after := []byte(nil)
 	if token != nil {
-		var room [64]byte
-		before, behind, _ = bytes.Cut(before, append(append(room[:0], `"progressToken":`...), token...))
+		var buffer [64]byte
+		before, after, _ = bytes.Cut(before, append(append(buffer[:0], `"progressToken":`...), token...))
 	}
 	sum := maphash.String(sumSeed, m.Method)
-	return (sum*31+maphash.Bytes(sumSeed, before))*31 + maphash.Bytes(sumSeed, behind)
+	return (sum*31+maphash.Bytes(sumSeed, before))*31 + maphash.Bytes(sumSeed, after)
 }
 
 func keyInside(raw []byte, names ...string) string {
