@@ -110,7 +110,7 @@ type HTTPFacts struct {
 	Status      int
 	URL         string
 	ContentType string
-	// Body is the start of a body that is no message.
+	// Body is the start of a body that is not a message.
 	Body []byte
 	// Fields are the header fields that may help a person: Location, Retry-After, WWW-Authenticate.
 	Fields []Field
