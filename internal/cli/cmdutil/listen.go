@@ -1,9 +1,15 @@
 package cmdutil
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
 	"strconv"
+	"time"
 
 	"mcpc/internal/loopback"
 	"mcpc/internal/usage"
@@ -30,4 +36,16 @@ func ListenLoopback(address string) (net.Listener, wire.Outcome) {
 			Hint: "--listen 127.0.0.1:0 takes a free port"}
 	}
 	return listener, wire.Outcome{}
+}
+
+// ServeHTTP serves the handler on the listener until ctx ends, which is the outcome Signal, or the listener fails. It
+// closes what is open then: streams do not hold it up.
+func ServeHTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return Exit(usage.LocalIO("serving", err))
+	}
+	return Exit(wire.Outcome{Kind: wire.Signal})
 }

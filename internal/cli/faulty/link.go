@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"sync"
 
@@ -26,26 +27,24 @@ func (s *Faults) pass(ctx context.Context, p *proxy.Proxy, listener net.Listener
 	}
 }
 
-// Before serves on a listener what serve serves on another one, through the faults: a server of
-// mcpc's own. Without faults serve gets the listener itself. Where names the server.
-func (s *Faults) Before(
-	ctx context.Context,
-	where string,
-	listener net.Listener,
-	serve func(net.Listener) error,
-) error {
+// ServeHTTP is cmdutil.ServeHTTP for a server of mcpc's own behind the fault rules. name is the server's in recordings.
+func (s *Faults) ServeHTTP(ctx context.Context, name string, listener net.Listener, handler http.Handler) error {
+	return s.Before(ctx, name, listener, func(l net.Listener) error { return cmdutil.ServeHTTP(ctx, l, handler) })
+}
+
+// Before puts the fault rules before a server of mcpc's own: a proxy with the rules serves the listener, and serve gets
+// another one. A nil Faults calls serve with the listener itself. name is the server's in recordings.
+func (s *Faults) Before(ctx context.Context, name string, listener net.Listener, serve func(net.Listener) error) error {
 	if s == nil {
 		return serve(listener)
 	}
 	defer listener.Close()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
-	end := s.pass(ctx, &proxy.Proxy{
-		Routes:  []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Desk: s.Desk, KeepHost: true,
-	}, listener)
+	end := s.pass(ctx, &proxy.Proxy{Routes: []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
+		Address: listener.Addr().String(), Watcher: Overhear(s.f, name, capture.ByProxy, s), Desk: s.Desk, KeepHost: true}, listener)
 	err = serve(inner)
 	end()
 	if failed := s.End(); failed != nil {

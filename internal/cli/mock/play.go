@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"net/http"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -262,17 +260,7 @@ func playHTTP(
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
 	begun()
-	server := &http.Server{
-		Handler:           p.Handler(ctx),
-		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0),
-	}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	if err := faults.Before(ctx, "mock", listener, server.Serve); !errors.Is(err, http.ErrServerClosed) {
-		return cmdutil.Exit(usage.LocalIO("serving", err))
-	}
-	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	return faults.ServeHTTP(ctx, "mock", listener, p.Handler(ctx))
 }
 
 // showCoverage prints the coverage: to stdout over HTTP, to stderr over stdio.

@@ -2,11 +2,8 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -89,24 +86,12 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	return serveDemo(ctx, f, listener, o, faults)
-}
-
-// serveDemo serves until ctx is done. Open streams do not hold it up.
-func serveDemo(ctx context.Context, f *cmdutil.Factory, listener net.Listener, o demoOptions, faults *faulty.Faults) error {
-	server := &http.Server{Handler: demoHandler(f, o), ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
 	also := " (HTTP+SSE at /sse)"
 	if o.auth {
 		also = ", which requires a token"
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
-	err := faults.Before(ctx, "demo", listener, server.Serve)
-	if !errors.Is(err, http.ErrServerClosed) {
-		return cmdutil.Exit(usage.LocalIO("serving", err))
-	}
-	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	return faults.ServeHTTP(ctx, "demo", listener, demoHandler(f, o))
 }
 
 func demoHandler(f *cmdutil.Factory, o demoOptions) http.Handler {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"strconv"
 	"strings"
@@ -215,15 +213,5 @@ func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, addr
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
-	server := &http.Server{
-		Handler:           g.Handler(ctx),
-		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0),
-	}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return cmdutil.Exit(usage.LocalIO("serving", err))
-	}
-	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	return cmdutil.ServeHTTP(ctx, listener, g.Handler(ctx))
 }
