@@ -22,7 +22,6 @@ import (
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
-	"mcpc/internal/lineedit"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -114,7 +113,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	}
 	f.OutStyle.Hints.ShellCommands, f.ErrStyle.Hints.ShellCommands = words, words
 	defer func() { err = s.close(ctx) }()
-	if typed && f.OutStyle.Terminal && lineedit.Usable() {
+	if typed && f.OutStyle.Terminal && canEdit() {
 		s.interact(ctx)
 	} else {
 		s.script(ctx, typed)
@@ -199,7 +198,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 // interact reads lines that a person edits.
 func (s *shellRun) interact(ctx context.Context) {
 	f := s.f
-	e, err := lineedit.Open(s.history(), s.complete)
+	e, err := openEditor(s.history(), s.complete)
 	if err != nil {
 		s.script(ctx, true)
 		return
@@ -230,7 +229,7 @@ func (s *shellRun) interact(ctx context.Context) {
 			return
 		}
 		switch {
-		case errors.Is(l.Err, lineedit.ErrInterrupted):
+		case errors.Is(l.Err, errInterrupted):
 			head = ""
 			continue
 		case l.Err != nil:

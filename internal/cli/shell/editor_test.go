@@ -1,4 +1,4 @@
-package lineedit
+package shell
 
 import (
 	"slices"
