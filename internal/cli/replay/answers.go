@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/match"
 	"mcpc/internal/redact"
-	"mcpc/internal/replay"
 	"mcpc/internal/wire"
 )
 
@@ -27,7 +26,7 @@ type answers struct {
 
 // A question is a recorded request of the server. used is set once its answer was sent.
 type question struct {
-	replay.Question
+	Question
 	used bool
 }
 
@@ -42,7 +41,7 @@ func newAnswers(s *selection) (a *answers, err error) {
 // which cannot be sent.
 func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error) {
 	var all []*question
-	for _, q := range replay.Questions(x) {
+	for _, q := range Questions(x) {
 		if q.Answer != nil && q.Key != "" {
 			all = append(all, &question{Question: q})
 		}
@@ -68,9 +67,8 @@ func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 		if x == nil {
 			continue
 		}
-		m := wire.ParseMessage(x.Request.Raw)
-		answer := wire.ParseMessage(x.Response.Raw)
-		all = append(all, &question{Question: replay.Question{Method: m.Method, Params: m.Params, Answer: answer.Result}})
+		m, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+		all = append(all, &question{Question: Question{Method: m.Method, Params: m.Params, Answer: answer.Result}})
 	}
 	return all, nil
 }

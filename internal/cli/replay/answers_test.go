@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/client"
-	"mcpc/internal/replay"
 	"mcpc/internal/wire"
 )
 
@@ -15,7 +14,7 @@ import (
 // are the client's, again and again.
 func TestAnswers(t *testing.T) {
 	q := func(key, method, params, answer string) *question {
-		one := &question{Question: replay.Question{Key: key, Method: method, Params: json.RawMessage(params)}}
+		one := &question{Question: Question{Key: key, Method: method, Params: json.RawMessage(params)}}
 		if answer != "" {
 			one.Answer = json.RawMessage(answer)
 		}

@@ -19,7 +19,6 @@ import (
 	"mcpc/internal/match"
 	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
-	"mcpc/internal/replay"
 	"mcpc/internal/shape"
 	"mcpc/internal/wire"
 )
@@ -27,7 +26,7 @@ import (
 // issue sends a recorded request again, unless there is a reason not to, and compares the
 // exchanges.
 func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
-	it := item{row: row, Report: replay.Report{Verdict: replay.Skipped}}
+	it := item{row: row, Report: Report{Verdict: Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
 	asked := recorded.WithoutMarks(m)
 	params := match.Comparison{
@@ -74,7 +73,7 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 		out = p.await(ctx, call, out, x)
 	}
 	now := gathered(row.Method, out.ID)
-	if now != nil && !replay.SameNotifications(x, now) && transport.Sleep(ctx, lateNotifications) {
+	if now != nil && !SameNotifications(x, now) && transport.Sleep(ctx, lateNotifications) {
 		now = gathered(row.Method, out.ID)
 	}
 	out = p.f.WithoutSecrets(out)
@@ -97,22 +96,19 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	if ends(row, out) {
 		p.gone.CompareAndSwap(nil, &out)
 	}
-	it.Report = replay.Compare(was(row, x), present, p.judge)
+	it.Report = Compare(was(row, x), present, p.judge)
 	if bound > 0 {
 		it.Counts[match.Bound] += bound
 	}
-	it.took = out.Took
-	it.result = present.Result
-	it.part = c
-	if it.Verdict == replay.Missing || present.Exchange == nil && it.Verdict.Fails() {
+	it.took, it.result, it.part = out.Took, present.Result, c
+	if it.Verdict == Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
 	m := wire.ParseMessage(x.Request.Raw)
 	hasHandle := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil ||
 		mcp.IsTaskMethod(m.Method) && jsonraw.First(m.Params, "taskId") != nil
-	if it.Verdict == replay.Worse && (hasHandle || it.lacks) {
-		it.Verdict = replay.Unmatched
-		it.Why = "the recorded handle was sent, because no answer gave another one"
+	if it.Verdict == Worse && (hasHandle || it.lacks) {
+		it.Verdict, it.Why = Unmatched, "the recorded handle was sent, because no answer gave another one"
 	}
 	return it
 }
@@ -165,13 +161,10 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 		if ends(it.row, out) {
 			p.gone.CompareAndSwap(nil, &out)
 		}
-		it.Verdict = replay.NotRun
-		it.Why = "the tools could not be listed: " + out.Text
+		it.Verdict, it.Why = NotRun, "the tools could not be listed: "+out.Text
 		return it, true
-	}
-	if tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK {
-		it.Verdict = replay.Worse
-		it.Why = "the server does not list the tool"
+	case tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK:
+		it.Verdict, it.Why = Worse, "the server does not list the tool"
 		return it, true
 	}
 	if !p.o.yes && (tool == nil || !tool.Hints.OnlyReads()) {

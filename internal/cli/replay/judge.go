@@ -14,14 +14,13 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/match/jsonvalue"
-	"mcpc/internal/replay"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // A judgement says how responses are compared and which of their values are handles.
 type judgement struct {
-	replay.Options
+	Options
 	bindings []match.Binding
 }
 
@@ -30,15 +29,12 @@ const maxRules = 16 << 20
 
 // judge reads the flags and the file of matchers that say what is compared and what may differ.
 func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
-	j.Options = replay.Options{
-		Rules: &match.Rules{},
-		Bytes: o.match.level == "exact",
-		Level: replay.Level(o.match.compare),
-	}
-	if o.parallel > 1 {
-		j.Notifications = replay.Ignored
-	} else if o.match.inOrder {
-		j.Notifications = replay.InOrder
+	j.Options = Options{Rules: &match.Rules{}, Bytes: o.match.level == "exact", Level: Level(o.match.compare)}
+	switch {
+	case o.parallel > 1:
+		j.Notifications = Ignored
+	case o.match.inOrder:
+		j.Notifications = InOrder
 	}
 	if o.match.file != "" {
 		raw, err := f.Env.ReadFile(o.match.file, maxRules)

@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
-	"mcpc/internal/replay"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -93,7 +92,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 
 // item adds one answer of a run.
 func (l *learner) item(it item) {
-	if l.failed != nil || it.Verdict == replay.Skipped {
+	if l.failed != nil || it.Verdict == Skipped {
 		return
 	}
 	a := l.answered[it.row]

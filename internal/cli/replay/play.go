@@ -17,7 +17,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/mcp"
-	"mcpc/internal/replay"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -25,8 +24,8 @@ import (
 // An item is the outcome of one recorded request.
 type item struct {
 	row *rows.Row
-	replay.Report
-	// Why is the reason that the request was not sent, or a further explanation.
+	Report
+	// Why says why it was not sent, or what else a reader has to know.
 	Why string
 	// lacks is set if a handle of --bind was sent as recorded, because no answer had a new one.
 	lacks bool
@@ -43,7 +42,7 @@ type player struct {
 	f       *cmdutil.Factory
 	c       *connect.Conn
 	o       options
-	judge   replay.Options
+	judge   Options
 	binder  *match.Binder
 	answers *answers
 	frames  *frames
@@ -161,7 +160,7 @@ const (
 // one replays one request.
 func (p *player) one(ctx context.Context, row *rows.Row) item {
 	notRun := func(why string) item {
-		return item{row: row, Report: replay.Report{Verdict: replay.NotRun}, Why: why}
+		return item{row: row, Report: Report{Verdict: NotRun}, Why: why}
 	}
 	switch gone := p.gone.Load(); {
 	case p.c == nil:
@@ -181,14 +180,14 @@ func (p *player) one(ctx context.Context, row *rows.Row) item {
 		if err != nil {
 			why = "it cannot be read: " + err.Error()
 		}
-		return item{row: row, Report: replay.Report{Verdict: replay.Skipped}, Why: why}
+		return item{row: row, Report: Report{Verdict: Skipped}, Why: why}
 	}
 	return p.issue(ctx, row, x)
 }
 
-// was returns the recorded side of an exchange.
-func was(row *rows.Row, x *wire.Exchange) replay.Side {
-	s := replay.Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
+// was is the recorded side of an exchange.
+func was(row *rows.Row, x *wire.Exchange) Side {
+	s := Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
 	if row.Channel != exchange.ChannelOpen {
 		s.Failed = wire.Kind(row.Channel)
 	}
@@ -198,9 +197,8 @@ func was(row *rows.Row, x *wire.Exchange) replay.Side {
 // is returns the present side with the recorded handles in its result, and the number of replaced
 // handles. recorded is the recorded result.
 func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
-	recorded json.RawMessage,
-) (s replay.Side, bound int) {
-	s = replay.Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
+	recorded json.RawMessage) (s Side, bound int) {
+	s = Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
 	if x != nil && x.Response.Raw != nil {
 		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {
 			s.Result, bound = p.binder.ToRecorded(c, recorded, m.Result)

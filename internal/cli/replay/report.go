@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
-	"mcpc/internal/replay"
 	"mcpc/internal/wire"
 )
 
@@ -37,17 +36,12 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	return files
 }
 
-// texts explain the verdicts.
-var texts = map[replay.Verdict]string{
-	replay.Same:      "the answer is as recorded",
-	replay.Differs:   "the answer is another one than recorded",
-	replay.Worse:     "the request succeeded when it was recorded",
-	replay.Missing:   "the request was answered when it was recorded",
-	replay.Unmatched: "the request failed with a handle of the recording",
-	replay.Better:    "the request failed when it was recorded",
-	replay.New:       "the request was not answered when it was recorded",
-	replay.Skipped:   "the request was not sent",
-	replay.NotRun:    "the request was not sent",
+// texts say what a verdict means.
+var texts = map[Verdict]string{
+	Same: "the answer is as recorded", Differs: "the answer is another one than recorded",
+	Worse: "the request succeeded when it was recorded", Missing: "the request was answered when it was recorded",
+	Unmatched: "the request failed with a handle of the recording", Better: "the request failed when it was recorded",
+	New: "the request was not answered when it was recorded", Skipped: "the request was not sent", NotRun: "the request was not sent",
 }
 
 const (
@@ -56,9 +50,9 @@ const (
 	fixEnd = "mend the server, which answered when it was recorded; a filter leaves the request out"
 )
 
-// fixOf returns what a person can do about a verdict.
-func fixOf(v replay.Verdict) string {
-	if v == replay.Differs {
+// fixOf says what can be done about a verdict.
+func fixOf(v Verdict) string {
+	if v == Differs {
 		return fix
 	}
 	return fixEnd
@@ -77,21 +71,13 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	}
 	seen := map[string]bool{}
 	for _, row := range w.rows {
-		v := replay.Verdict(row.Verdict)
-		rule := verdict.Rule{
-			ID:       id(row),
-			Title:    strings.TrimSpace(row.Method + " " + row.Name),
-			Source:   source,
-			Fix:      fixOf(v),
-			Severity: verdict.Error,
-			Verdict:  verdict.Pass,
-		}
+		v := Verdict(row.Verdict)
+		rule := verdict.Rule{ID: id(row), Title: strings.TrimSpace(row.Method + " " + row.Name), Source: source, Fix: fixOf(v), Severity: verdict.Error, Verdict: verdict.Pass}
 		if id(row) != row.Number {
 			rule.Title = texts[v]
 		}
-		if v == replay.Skipped || v == replay.NotRun {
-			rule.Verdict = verdict.NotRun
-			rule.Why = row.Why
+		if v == Skipped || v == NotRun {
+			rule.Verdict, rule.Why = verdict.NotRun, row.Why
 		}
 		if !seen[rule.ID] {
 			r.Rules = append(r.Rules, rule)
@@ -110,7 +96,7 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 
 // headline returns the first difference from the recording as one line.
 func (r row) headline() string {
-	text := map[replay.Verdict]string{replay.Missing: "answer missing"}[replay.Verdict(r.Verdict)]
+	text := map[Verdict]string{Missing: "answer missing"}[Verdict(r.Verdict)]
 	text = cmp.Or(text, r.Verdict)
 	if r.Why != "" {
 		return text + ": " + r.Why
@@ -131,13 +117,7 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
-		all = append(all, verdict.Finding{
-			Rule:        rule,
-			Severity:    verdict.Error,
-			Title:       title + ": " + d.Path,
-			Subject:     subject,
-			Source:      source,
-			Fix:         fixOf(replay.Verdict(r.Verdict)),
+		all = append(all, verdict.Finding{Rule: rule, Severity: verdict.Error, Title: title + ": " + d.Path, Subject: subject, Source: source, Fix: fixOf(Verdict(r.Verdict)),
 			Fingerprint: hex.EncodeToString(sum[:8]),
 			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}},
 		})
@@ -164,7 +144,7 @@ func (w *show) markdown(to io.Writer, out wire.Outcome) error {
 	}
 	head := "\n| Exchange | Verdict | Request | Path | Was | Is |\n| --- | --- | --- | --- | --- | --- |\n"
 	for _, r := range w.rows {
-		if !replay.Verdict(r.Verdict).Fails() {
+		if !Verdict(r.Verdict).Fails() {
 			continue
 		}
 		differences := r.Differences

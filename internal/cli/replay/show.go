@@ -17,7 +17,6 @@ import (
 	"mcpc/internal/match"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
-	"mcpc/internal/replay"
 	"mcpc/internal/wire"
 )
 
@@ -66,7 +65,7 @@ type show struct {
 	rows  []row
 	shown int
 
-	counts  map[replay.Verdict]int
+	counts  map[Verdict]int
 	passed  match.Counts
 	skipped map[string]int
 	target  string
@@ -77,16 +76,7 @@ type show struct {
 
 // newShow returns a show for the options.
 func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
-	w := &show{
-		f:       f,
-		o:       o,
-		s:       s,
-		counts:  map[replay.Verdict]int{},
-		passed:  match.Counts{},
-		skipped: map[string]int{},
-		rules:   rules,
-		met:     map[*match.Rule]bool{},
-	}
+	w := &show{f: f, o: o, s: s, counts: map[Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}, rules: rules, met: map[*match.Rule]bool{}}
 	document := f.OneDocument()
 	w.keep = document || o.reports != (reports{})
 	switch {
@@ -107,7 +97,7 @@ func (w *show) item(it item) {
 	w.counts[it.Verdict]++
 	w.passed.Add(it.Counts)
 	maps.Copy(w.met, it.Met)
-	if it.Verdict == replay.Skipped {
+	if it.Verdict == Skipped {
 		w.skipped[it.Why]++
 	}
 	r := rowOf(it)
@@ -166,18 +156,10 @@ func excerpt(raw json.RawMessage) string {
 	return jsonraw.Excerpt(jsonraw.Compact(raw), maxValue)
 }
 
-// colours are the colours of the verdicts.
-var colours = map[string]string{
-	string(replay.Same):      term.Green,
-	string(replay.Differs):   term.Red,
-	string(replay.Worse):     term.Red,
-	string(replay.Missing):   term.Red,
-	string(replay.Unmatched): term.Red,
-	string(replay.Better):    term.Green,
-	string(replay.New):       term.Green,
-	string(replay.Skipped):   term.Dim,
-	string(replay.NotRun):    term.Yellow,
-}
+// colours are those of verdicts.
+var colours = map[string]string{string(Same): term.Green, string(Differs): term.Red, string(Worse): term.Red,
+	string(Missing): term.Red, string(Unmatched): term.Red, string(Better): term.Green, string(New): term.Green,
+	string(Skipped): term.Dim, string(NotRun): term.Yellow}
 
 // line writes the line of one exchange and the table of its differences.
 func (w *show) line(r row) {
@@ -238,13 +220,13 @@ func orNothing(value string) string {
 // summary returns the last line.
 func (w *show) summary() string {
 	var sent, unsent []string
-	for _, v := range replay.Verdicts {
+	for _, v := range Verdicts {
 		count := w.counts[v]
 		if count == 0 {
 			continue
 		}
 		word := string(v)
-		if v == replay.Differs && count != 1 {
+		if v == Differs && count != 1 {
 			word = "differ"
 		}
 		part := fmt.Sprintf("%d %s", count, word)
@@ -275,7 +257,7 @@ const maxUnmet = 10
 
 // notes prints which options had no or only a partial effect. out is the outcome of the connection.
 func (w *show) notes(out wire.Outcome) {
-	if out.Good() && w.counts[replay.Same]+w.counts[replay.Differs] > 0 && w.o.match.compare != string(replay.Status) {
+	if out.Good() && w.counts[Same]+w.counts[Differs] > 0 && w.o.match.compare != string(Status) {
 		unmet := w.o.unmet(w.rules, w.met)
 		if n := len(unmet); n > maxUnmet {
 			unmet = append(unmet[:maxUnmet], fmt.Sprintf("%d more", n-maxUnmet))
@@ -284,7 +266,7 @@ func (w *show) notes(out wire.Outcome) {
 			w.f.Note("matched nothing: " + strings.Join(unmet, ", "))
 		}
 	}
-	if n := w.counts[replay.Skipped] + w.counts[replay.NotRun]; n > 0 && w.o.update != "" {
+	if n := w.counts[Skipped] + w.counts[NotRun]; n > 0 && w.o.update != "" {
 		w.f.Note(english.Plural(n, "exchange") + " not sent, and not in " + w.o.update)
 	}
 }
@@ -297,8 +279,8 @@ func (w *show) all() (n int) {
 	return n
 }
 
-// sent returns the number of requests that were sent.
-func (w *show) sent() int { return w.all() - w.counts[replay.Skipped] - w.counts[replay.NotRun] }
+// sent is how many of them were sent.
+func (w *show) sent() int { return w.all() - w.counts[Skipped] - w.counts[NotRun] }
 
 // finish writes the summary and the reports, and returns the exit. out is the outcome of the
 // connection.
@@ -311,7 +293,7 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 	}
 	w.notes(out)
 	text := w.f.Secrets.Text(w.summary())
-	if w.out != nil && w.counts[replay.NotRun] < w.all() {
+	if w.out != nil && w.counts[NotRun] < w.all() {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.files(out)
@@ -345,14 +327,12 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 	case !out.Good():
 		return out
 	case failed > 0:
-		out = wire.Outcome{
-			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
-			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent()),
-		}
-		if w.counts[replay.Differs] > 0 && w.o.match.file == "" {
+		out = wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent())}
+		if w.counts[Differs] > 0 && w.o.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}
-	case w.counts[replay.Skipped] == w.all():
+	case w.counts[Skipped] == w.all():
 		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "all recorded requests were skipped", Many: true}
 		if w.skipped[mayChange] > 0 {
 			out.Hint = "--yes also sends what may change something"
@@ -365,11 +345,11 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 func (w *show) json(summary string) json.RawMessage {
 	rows := append([]row{}, w.rows...)
 	raw, _ := jsonraw.Marshal(struct {
-		Summary   string                 `json:"summary"`
-		Counts    map[replay.Verdict]int `json:"counts"`
-		Passed    match.Counts           `json:"passed"`
-		Recording string                 `json:"recording"`
-		Exchanges []row                  `json:"exchanges"`
+		Summary   string          `json:"summary"`
+		Counts    map[Verdict]int `json:"counts"`
+		Passed    match.Counts    `json:"passed"`
+		Recording string          `json:"recording"`
+		Exchanges []row           `json:"exchanges"`
 	}{summary, w.counts, w.passed, w.s.capture.Path, rows})
 	return raw
 }

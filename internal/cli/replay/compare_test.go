@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// exchange folds messages over a pipe, or with http over streams: ">" begins those that a
+// folded folds messages over a pipe, or with http over streams: ">" begins those that a
 // client sent, "<" those of the server on the stream of the request, "~" those on another one.
-func exchange(t *testing.T, http bool, messages ...string) *wire.Exchange {
+func folded(t *testing.T, http bool, messages ...string) *wire.Exchange {
 	t.Helper()
 	var frames []wire.Frame
 	for i, m := range messages {
@@ -38,7 +38,7 @@ func exchange(t *testing.T, http bool, messages ...string) *wire.Exchange {
 
 const asked = `>{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":1}}}`
 
-func answered(result string) string { return `<{"jsonrpc":"2.0","id":1,"result":` + result + `}` }
+func response(result string) string { return `<{"jsonrpc":"2.0","id":1,"result":` + result + `}` }
 
 func failed(code int, text string) string {
 	return fmt.Sprintf(`<{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":%q}}`, code, text)
@@ -67,11 +67,11 @@ func described(r Report) string {
 }
 
 func TestCompare(t *testing.T) {
-	ok := []string{asked, answered(`{"content":[{"type":"text","text":"a"}]}`)}
-	other := []string{asked, answered(`{"content":[{"type":"text","text":"b"}]}`)}
-	toolError := []string{asked, answered(`{"content":[{"type":"text","text":"no"}],"isError":true}`)}
+	ok := []string{asked, response(`{"content":[{"type":"text","text":"a"}]}`)}
+	other := []string{asked, response(`{"content":[{"type":"text","text":"b"}]}`)}
+	toolError := []string{asked, response(`{"content":[{"type":"text","text":"no"}],"isError":true}`)}
 	rpc, unanswered := []string{asked, failed(-32603, "boom")}, []string{asked}
-	asks := []string{asked, answered(`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"M"}}}}`)}
+	asks := []string{asked, response(`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"M"}}}}`)}
 	form := `<{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"M"}}`
 	said := `>{"jsonrpc":"2.0","id":9,"result":{"action":"accept"}}`
 	roots := `<{"jsonrpc":"2.0","id":8,"method":"roots/list"}`
@@ -86,12 +86,12 @@ func TestCompare(t *testing.T) {
 		"other text":             {ok, other, Options{}, "", `differs; .content[0].text changed was "a" is "b" at /content/0/text`},
 		"other text, status":     {ok, other, Options{Level: Status}, "", "same"},
 		"other text, schema":     {ok, other, Options{Level: Schema}, "", "same | 1 value matched by type"},
-		"more items, schema":     {ok, []string{asked, answered(`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`)}, Options{Level: Schema}, "", "same | 1 value matched by type"},
-		"a new member, schema":   {ok, []string{asked, answered(`{"content":[{"type":"text","text":"a"}],"x":1}`)}, Options{Level: Schema}, "", "differs; .x added was  is 1 at /x"},
-		"another type, schema":   {ok, []string{asked, answered(`{"content":[{"type":"text","text":1}]}`)}, Options{Level: Schema}, "", `differs; .content[0].text type was "a" is 1 at /content/0/text`},
-		"a name in brackets":     {[]string{asked, answered(`{}`)}, []string{asked, answered(`{"a b":1}`)}, Options{Level: Schema}, "", `differs; .["a b"] added was  is 1 at /a b`},
-		"spelling":               {[]string{asked, answered(`{"a":1.0}`)}, []string{asked, answered(`{"a":1}`)}, Options{}, "", "same | 1 value normalised"},
-		"spelling, exact":        {[]string{asked, answered(`{"a":1.0}`)}, []string{asked, answered(`{"a":1}`)}, Options{Bytes: true}, "", `differs; . bytes was {"a":1.0} is {"a":1}`},
+		"more items, schema":     {ok, []string{asked, response(`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`)}, Options{Level: Schema}, "", "same | 1 value matched by type"},
+		"a new member, schema":   {ok, []string{asked, response(`{"content":[{"type":"text","text":"a"}],"x":1}`)}, Options{Level: Schema}, "", "differs; .x added was  is 1 at /x"},
+		"another type, schema":   {ok, []string{asked, response(`{"content":[{"type":"text","text":1}]}`)}, Options{Level: Schema}, "", `differs; .content[0].text type was "a" is 1 at /content/0/text`},
+		"a name in brackets":     {[]string{asked, response(`{}`)}, []string{asked, response(`{"a b":1}`)}, Options{Level: Schema}, "", `differs; .["a b"] added was  is 1 at /a b`},
+		"spelling":               {[]string{asked, response(`{"a":1.0}`)}, []string{asked, response(`{"a":1}`)}, Options{}, "", "same | 1 value normalised"},
+		"spelling, exact":        {[]string{asked, response(`{"a":1.0}`)}, []string{asked, response(`{"a":1}`)}, Options{Bytes: true}, "", `differs; . bytes was {"a":1.0} is {"a":1}`},
 		"worse":                  {ok, toolError, Options{}, "", `worse; outcome changed was "ok" is "tool_error: no"`},
 		"worse by an error":      {ok, rpc, Options{}, "", `worse; outcome changed was "ok" is "rpc_error -32603: boom"`},
 		"better":                 {rpc, ok, Options{}, "", `better; outcome changed was "rpc_error -32603: boom" is "ok"`},
@@ -122,7 +122,7 @@ func TestCompare(t *testing.T) {
 		"a log is gone, ignored": {[]string{asked, logged("info"), last}, ok, Options{Notifications: Ignored}, "", "same"},
 		"a list changed":         {ok, []string{asked, `<{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, last}, Options{Notifications: InOrder}, "", "same"},
 	} {
-		r := Compare(Side{Exchange: exchange(t, false, c.was...)}, Side{Exchange: exchange(t, false, c.is...), Failed: c.failed}, c.o)
+		r := Compare(Side{Exchange: folded(t, false, c.was...)}, Side{Exchange: folded(t, false, c.is...), Failed: c.failed}, c.o)
 		if got := described(r); got != c.want {
 			t.Errorf("%s:\n got  %s\n want %s", name, got, c.want)
 		}
@@ -134,7 +134,7 @@ func TestCompare(t *testing.T) {
 
 // Over HTTP only what came on the stream of the request is sure to belong to it.
 func TestMessagesOnOtherStreams(t *testing.T) {
-	last := answered(`{}`)
+	last := response(`{}`)
 	elsewhere := "~" + logged("info")[1:]
 	form := `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"M"}}`
 	for _, c := range []struct {
@@ -146,7 +146,7 @@ func TestMessagesOnOtherStreams(t *testing.T) {
 		{[]string{asked, "~" + form, last}, "same"},
 		{[]string{asked, "<" + form, last}, `differs; server request added was  is "elicitation/create"`},
 	} {
-		r := Compare(Side{Exchange: exchange(t, true, asked, last)}, Side{Exchange: exchange(t, true, c.is...)}, Options{})
+		r := Compare(Side{Exchange: folded(t, true, asked, last)}, Side{Exchange: folded(t, true, c.is...)}, Options{})
 		if got := described(r); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.is, got, c.want)
 		}
@@ -159,7 +159,7 @@ func TestCompareByRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, is := exchange(t, false, asked, answered(`{"a":1,"b":2}`)), exchange(t, false, asked, answered(`{"a":9,"b":3,"resultType":"complete"}`))
+	was, is := folded(t, false, asked, response(`{"a":1,"b":2}`)), folded(t, false, asked, response(`{"a":9,"b":3,"resultType":"complete"}`))
 	for _, c := range []struct {
 		was, is Side
 		want    string
@@ -175,7 +175,7 @@ func TestCompareByRules(t *testing.T) {
 }
 
 func TestDurations(t *testing.T) {
-	x := exchange(t, false, asked, answered(`{}`))
+	x := folded(t, false, asked, response(`{}`))
 	for _, c := range []struct {
 		was, is time.Duration
 		most    float64
@@ -214,7 +214,7 @@ func TestQuestionsOverAnotherTransport(t *testing.T) {
 		"on its stream over HTTP":      {is: own, wasHTTP: true, isHTTP: true, want: Differs},
 	} {
 		side := func(http bool, messages []string) Side {
-			return Side{Exchange: exchange(t, http, append(append([]string{asked}, messages...), answered(`{}`))...)}
+			return Side{Exchange: folded(t, http, append(append([]string{asked}, messages...), response(`{}`))...)}
 		}
 		r := Compare(side(c.wasHTTP, c.was), side(c.isHTTP, c.is), Options{})
 		if r.Verdict != c.want {
@@ -231,13 +231,13 @@ func TestQuestions(t *testing.T) {
 		messages []string
 		want     string
 	}{
-		{[]string{asked, answered(`{}`)}, ""},
+		{[]string{asked, response(`{}`)}, ""},
 		{[]string{asked, round, next, second}, `a elicitation/create {"message":"A"} {"action":"decline"}; b roots/list  {"roots":[]}; a sampling/createMessage  `},
-		{[]string{asked, `<{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"M"}}`, `>{"jsonrpc":"2.0","id":9,"result":{"action":"accept"}}`, answered(`{}`)},
+		{[]string{asked, `<{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"M"}}`, `>{"jsonrpc":"2.0","id":9,"result":{"action":"accept"}}`, response(`{}`)},
 			` elicitation/create {"message":"M"} {"action":"accept"}`},
 	} {
 		var all []string
-		for _, q := range Questions(exchange(t, false, c.messages...)) {
+		for _, q := range Questions(folded(t, false, c.messages...)) {
 			all = append(all, fmt.Sprintf("%s %s %s %s", q.Key, q.Method, q.Params, q.Answer))
 		}
 		if got := strings.Join(all, "; "); got != c.want {

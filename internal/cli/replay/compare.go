@@ -1,6 +1,3 @@
-// Package replay compares a recorded exchange with the same request sent again: its outcome, its
-// response, the notifications and requests of the server before the response, and the time. It
-// sends nothing and reads no file.
 package replay
 
 import (
