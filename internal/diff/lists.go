@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/diff/words"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/suggest"
 )
@@ -215,7 +214,7 @@ func (c *comparison) similarity(a, b entry) float64 {
 	if c.cells > maxCells {
 		return 0
 	}
-	share, _ := words.Changed(was, is)
+	share, _ := changedWords(was, is)
 	return 1 - share
 }
 

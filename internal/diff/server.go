@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/diff/words"
 	"mcpc/internal/jsonraw"
 )
 
@@ -190,14 +189,14 @@ func (c *comparison) compareText(s Subject, what, pointer string, was, is json.R
 		c.add(s, "definition-changed", pointer, was, is, detail{note: what})
 		return
 	}
-	share, added := words.Changed(a, b)
+	share, added := changedWords(a, b)
 	d := detail{place: place, note: fmt.Sprintf("%.0f %% of the words differ", 100*share)}
 	switch {
 	case !isDeclared(was):
 		d.note = "there was none"
 	case !isDeclared(is):
 		d.note = "there is none any more"
-	case words.IsMoved(a, b):
+	case isMoved(a, b):
 		d.note = "only the order of words or their punctuation differs"
 	case share == 0:
 		d.note = "only blanks differ"

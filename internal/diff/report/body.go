@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mcpc/internal/diff"
-	"mcpc/internal/diff/words"
 	"mcpc/internal/jsonraw"
 )
 
@@ -90,7 +89,7 @@ func alignLines(a, b []string) (all []Pair) {
 		removed = nil
 		added = nil
 	}
-	for _, p := range words.Pieces(a, b) {
+	for _, p := range diff.Align(a, b) {
 		switch {
 		case p.InA && p.InB:
 			flush()
@@ -106,10 +105,10 @@ func alignLines(a, b []string) (all []Pair) {
 	return all
 }
 
-// markWords returns two lines with the differing words marked.
-func markWords(a, b string) (left, right Line) {
-	for _, p := range words.Pieces(words.Split(a), words.Split(b)) {
-		text := displayText(p.Text)
+// marked gives two lines with the words marked that differ.
+func marked(a, b string) (left, right Line) {
+	for _, p := range diff.Align(diff.SplitWords(a), diff.SplitWords(b)) {
+		text := safe(p.Text)
 		switch {
 		case p.InA && p.InB:
 			left = appendSpan(left, Span{Removed, text})

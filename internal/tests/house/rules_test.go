@@ -25,8 +25,8 @@ var floors = [][]string{
 	},
 	{"exchange", "match", "mcp", "mcpserver", "otlp", "redact", "schema", "skill", "suggest", "usage", "wire", "yaml"},
 	{
-		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question",
-		"render", "replay", "saved", "shape", "state", "target", "telemetry", "validate",
+		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lint", "mock", "question",
+		"render", "saved", "shape", "state", "target", "telemetry", "validate",
 	},
 	{"connect", "live", "proxy", "tui", "web"},
 	{

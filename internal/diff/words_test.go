@@ -1,4 +1,4 @@
-package words
+package diff
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestChanged(t *testing.T) {
+func TestChangedWords(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want float64
@@ -28,20 +28,20 @@ func TestChanged(t *testing.T) {
 		{"A b", "a b", 0.5},
 		{"a b x", "c a b y", 0.5},
 	} {
-		if got, _ := Changed(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
+		if got, _ := changedWords(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%q, %q: got %v, want %v", c.a, c.b, got, c.want)
 		}
-		there, _ := Changed(c.a, c.b)
-		if back, _ := Changed(c.b, c.a); there != back {
+		there, _ := changedWords(c.a, c.b)
+		if back, _ := changedWords(c.b, c.a); there != back {
 			t.Errorf("%q, %q: %v there and %v back", c.a, c.b, there, back)
 		}
 	}
 }
 
-func TestPieces(t *testing.T) {
+func TestAlign(t *testing.T) {
 	a, b := strings.Split("a b c d", " "), strings.Split("a X c d Y", " ")
 	var got strings.Builder
-	for _, p := range Pieces(a, b) {
+	for _, p := range Align(a, b) {
 		got.WriteString(map[[2]bool]string{{true, true}: "=", {true, false}: "-", {false, true}: "+"}[[2]bool{p.InA, p.InB}] + p.Text + " ")
 	}
 	if want := "=a -b +X =c =d +Y "; got.String() != want {
@@ -59,7 +59,7 @@ func TestIsMoved(t *testing.T) {
 		{"one two", "one two two", false},
 		{"", "", false},
 	} {
-		if got := IsMoved(c.a, c.b); got != c.want {
+		if got := isMoved(c.a, c.b); got != c.want {
 			t.Errorf("%q, %q: got %v", c.a, c.b, got)
 		}
 	}
@@ -68,24 +68,24 @@ func TestIsMoved(t *testing.T) {
 // The words of a long text are counted in linear time, and its pieces are those of its end.
 func TestLongTextsEnd(t *testing.T) {
 	a, b := strings.Repeat("a b ", 50_000), strings.Repeat("b c ", 50_000)
-	if got, _ := Changed(a, b); got != 0.5 {
+	if got, _ := changedWords(a, b); got != 0.5 {
 		t.Errorf("got %v, want 0.5", got)
 	}
-	if got, added := Changed(a, a+"x"); added != 1 || got > 0.001 {
+	if got, added := changedWords(a, a+"x"); added != 1 || got > 0.001 {
 		t.Errorf("got %v and %d", got, added)
 	}
-	if got := Pieces(strings.Fields(a), strings.Fields(b)); len(got) < 200_000 {
+	if got := Align(strings.Fields(a), strings.Fields(b)); len(got) < 200_000 {
 		t.Errorf("got %d pieces", len(got))
 	}
 }
 
-func TestSplit(t *testing.T) {
+func TestSplitWords(t *testing.T) {
 	for _, text := range []string{"", " ", "a", "a b", "  a\n\tb  ", "é ü"} {
-		if got := strings.Join(Split(text), ""); got != text {
+		if got := strings.Join(SplitWords(text), ""); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
-	if got := Split("one  two\nthree"); len(got) != 3 || got[0] != "one  " {
+	if got := SplitWords("one  two\nthree"); len(got) != 3 || got[0] != "one  " {
 		t.Errorf("got %q", got)
 	}
 }

@@ -1,5 +1,4 @@
-// Package words compares two texts word by word, and two lists line by line.
-package words
+package diff
 
 import (
 	"slices"
@@ -17,13 +16,11 @@ type Piece struct {
 	InA, InB bool
 }
 
-// Changed compares two texts as bags of words. It returns the share of words in the longer text
-// that the other text lacks, from 0 to 1, and the size in bytes of the words that only b has. It
-// returns 0 for two empty texts. Spaces, commas, semicolons and bars separate words; a full stop
-// after a word is ignored.
-func Changed(a, b string) (share float64, added int) {
-	before := splitWords(a)
-	after := splitWords(b)
+// changedWords returns the share of words that differ, from 0 to 1: of the longer text, those that are not also in the
+// other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
+// has. A comma, a semicolon and a bar separate words as a space does; a full stop after a word is not part of it.
+func changedWords(a, b string) (share float64, added int) {
+	before, after := wordsOf(a), wordsOf(b)
 	longer := max(len(before), len(after))
 	if longer == 0 {
 		return 0, 0
@@ -44,8 +41,8 @@ func Changed(a, b string) (share float64, added int) {
 	return 1 - float64(common)/float64(longer), added
 }
 
-// splitWords returns the words of a text without spaces, separators and full stops.
-func splitWords(text string) []string {
+// wordsOf returns the words of a text without the marks between them.
+func wordsOf(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
 	for i, word := range all {
 		all[i] = strings.TrimRight(word, ".")
@@ -53,14 +50,14 @@ func splitWords(text string) []string {
 	return all
 }
 
-// IsMoved reports whether two texts have the same words in another order.
-func IsMoved(a, b string) bool {
-	share, _ := Changed(a, b)
+// isMoved reports whether two texts have the same words in another order.
+func isMoved(a, b string) bool {
+	share, _ := changedWords(a, b)
 	return share == 0 && !slices.Equal(strings.Fields(a), strings.Fields(b))
 }
 
-// Pieces aligns two lists. It returns each common item once and keeps the order of both lists.
-func Pieces(a, b []string) (all []Piece) {
+// Align aligns two lists: each item of either once, in an order that both keep.
+func Align(a, b []string) (all []Piece) {
 	begin := 0
 	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
 		all = append(all, Piece{a[begin], true, true})
@@ -128,10 +125,9 @@ func lcsLengths(a, b []string) [][]int32 {
 	return length
 }
 
-// Split splits a text into words, each with the spaces after it. Joined, they are the text.
-func Split(text string) (all []string) {
-	begin := 0
-	blank := false
+// SplitWords returns the words of a text, each with the blanks after it: joined they are the text.
+func SplitWords(text string) (all []string) {
+	begin, blank := 0, false
 	for i, r := range text {
 		if is := r == ' ' || r == '\t' || r == '\n'; is != blank {
 			if blank {
