@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mcpc/internal/client/paramheader"
+	"mcpc/internal/mcp"
 )
 
 // laws hold every message that the client sends in a transcript against what is
@@ -192,7 +192,7 @@ func (l *laws) brokenStamps(header http.Header, body []byte) string {
 	}
 	name := map[string]string{"tools/call": m.Params.Name, "prompts/get": m.Params.Name, "resources/read": m.Params.URI,
 		"tasks/get": m.Params.TaskID, "tasks/update": m.Params.TaskID, "tasks/cancel": m.Params.TaskID}[*m.Method]
-	if header.Get("Mcp-Name") != paramheader.Encode(name) {
+	if header.Get("Mcp-Name") != mcp.EncodeHeader(name) {
 		return "Mcp-Name is not the name"
 	}
 	return ""

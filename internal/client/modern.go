@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 
-	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -68,15 +67,15 @@ func (e *modern) learn(c *connection, result json.RawMessage) {
 func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
 	out.lasting = mcp.IsTaskMethod(call.Method)
 	version := e.version
-	if text := own.meta.Text(metaVersion); text != "" && paramheader.IsPlain(text) {
+	if text := own.meta.Text(metaVersion); text != "" && mcp.IsPlainHeader(text) {
 		version = text
 	}
 	out.Fields = []wire.Field{{Name: "Mcp-Protocol-Version", Value: version}, {Name: "Mcp-Method", Value: call.Method}}
 	if name, ok := own.name(call.Method); ok && !own.isBroken {
-		out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: paramheader.Encode(name)})
+		out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: mcp.EncodeHeader(name)})
 	}
 	if call.Schema != nil {
-		out.Fields = append(out.Fields, paramheader.Fields(call.Schema, own.members.Value("arguments"))...)
+		out.Fields = append(out.Fields, mcp.HeaderFields(call.Schema, own.members.Value("arguments"))...)
 	}
 	opt := &c.s.opt
 	extensions := opt.Extensions

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
@@ -189,7 +188,7 @@ func (c *Conn) headerProblem(tool mcp.Tool) string {
 	if c.Transport() != transport.StreamableHTTP || !client.Stateless(c.Revision()) {
 		return ""
 	}
-	return paramheader.Problem(tool.InputSchema)
+	return mcp.HeaderProblem(tool.InputSchema)
 }
 
 // NameIn returns the name to request an entry of a list by; false where it has no usable one.

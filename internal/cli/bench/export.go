@@ -10,10 +10,10 @@ import (
 	"mcpc/internal/bench/k6"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
-	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -110,9 +110,8 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	}
 	call := k6.Call{Method: "tools/call", Tool: o.call.Name, Params: params}
 	if p.Stateless {
-		call.Headers = append(
-			[]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: paramheader.Encode(o.call.Name)}},
-			paramheader.Fields(a.call.Schema, jsonraw.First(params, "arguments"))...)
+		call.Headers = append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: mcp.EncodeHeader(o.call.Name)}},
+			mcp.HeaderFields(a.call.Schema, jsonraw.First(params, "arguments"))...)
 	}
 	p.Calls = []k6.Call{call}
 	for _, field := range a.c.Fields {

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -204,7 +204,7 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		warnFresh(c, tool, w.Text)
 	}
 	if len(findings) == 0 && c.Session != nil && needsDefinition(c) { // a draft has no session
-		if unsafe := paramheader.Unsafe(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
+		if unsafe := mcp.UnsafeHeaders(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
 			out := bad("an argument cannot be sent in the header field that the tool declares", "--no-validate sends it anyway")
 			out.Findings = unsafe
 			return out

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
-	"mcpc/internal/client/paramheader"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
@@ -23,7 +22,7 @@ var callProbes = []probe{
 		return c.mistyped() != nil
 	}, "has an argument of another type than string"), do: wrongType},
 	{rules: []string{"L067", "L068", "L069", "L070"}, when: noCall(func(c calledTool) bool {
-		return len(paramheader.Fields(c.schema, c.Args)) > 0
+		return len(mcp.HeaderFields(c.schema, c.Args)) > 0
 	}, "has an x-mcp-header"), do: paramHeaders},
 	{
 		rules: []string{"L051"},
@@ -106,7 +105,7 @@ func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 // call asks to call a tool with other arguments, and header fields that fit them.
 func (c calledTool) call(args json.RawMessage) ask {
 	params := Call{Name: c.Name, Args: args}.Params()
-	return ask{method: "tools/call", params: params, edits: paramheader.Fields(c.schema, args)}
+	return ask{method: "tools/call", params: params, edits: mcp.HeaderFields(c.schema, args)}
 }
 
 func requiredIn(schema json.RawMessage) []string { return textsIn(schema, "required") }
@@ -187,7 +186,7 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 // another form.
 func paramHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
-		for _, f := range paramheader.Fields(c.schema, c.Args) {
+		for _, f := range mcp.HeaderFields(c.schema, c.Args) {
 			subject := "tool " + c.Name + ", " + f.Name
 			for _, value := range []string{"mcpc-other", ""} {
 				q := c.call(c.Args)

@@ -1,4 +1,4 @@
-package paramheader
+package mcp
 
 import (
 	"encoding/base64"
@@ -36,7 +36,7 @@ func TestHeaderCodec(t *testing.T) {
 		{"x\r\nX-Evil: 1", "=?base64?eA0KWC1FdmlsOiAx?="},
 		{" ", "=?base64?IA==?="},
 	} {
-		got := Encode(c.value)
+		got := EncodeHeader(c.value)
 		if got != c.want {
 			t.Errorf("encode %q: got %q, want %q", c.value, got, c.want)
 		}
@@ -63,7 +63,7 @@ func FuzzHeaderCodec(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := Encode(s)
+		got := EncodeHeader(s)
 		for i := range len(got) {
 			if got[i] < 0x20 || got[i] > 0x7E {
 				t.Fatalf("%q: %q is no field value", s, got)
@@ -105,7 +105,7 @@ func TestHeaderParams(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, f := range Fields(json.RawMessage(c.schema), json.RawMessage(c.arguments)) {
+			for _, f := range HeaderFields(json.RawMessage(c.schema), json.RawMessage(c.arguments)) {
 				got = append(got, f.Name+": "+f.Value)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -120,7 +120,7 @@ func TestHeaderUnsafe(t *testing.T) {
 	const schema = `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"B"},"c":{"type":"integer"}}}`
 	for value, unsafe := range map[string]bool{"1": false, "-9007199254740991": false, "9007199254740991": false, "9007199254740991.0": false, "null": false,
 		"9007199254740992": true, "-9007199254740992": true, "9007199254740993": true, "1e30": true, "-1e80": true, "1e999999999": true, `"x"`: false} {
-		found := Unsafe(json.RawMessage(schema), json.RawMessage(`{"a":`+value+`,"b":"9007199254740992","c":9007199254740992}`))
+		found := UnsafeHeaders(json.RawMessage(schema), json.RawMessage(`{"a":`+value+`,"b":"9007199254740992","c":9007199254740992}`))
 		if (len(found) == 1 && found[0].Where == "/a") != unsafe || len(found) > 1 {
 			t.Errorf("%s: got %v", value, found)
 		}
@@ -143,7 +143,7 @@ func TestHeaderProblem(t *testing.T) {
 		"far down without annotation": property(strings.Repeat(`{"properties":{"p":`, 80) + `{"description":"\u2019"}` + strings.Repeat(`}}`, 80)),
 	}
 	for name, schema := range valid {
-		if got := Problem(json.RawMessage(schema)); got != "" {
+		if got := HeaderProblem(json.RawMessage(schema)); got != "" {
 			t.Errorf("%s: got %q, want no problem", name, got)
 		}
 	}
@@ -178,7 +178,7 @@ func TestHeaderProblem(t *testing.T) {
 		invalid["in the map "+keyword] = property(fmt.Sprintf(`{%q:{"k":%s}}`, keyword, annotated))
 	}
 	for name, schema := range invalid {
-		if got := Problem(json.RawMessage(schema)); got == "" {
+		if got := HeaderProblem(json.RawMessage(schema)); got == "" {
 			t.Errorf("%s: %s has no problem, want one", name, schema)
 		}
 	}

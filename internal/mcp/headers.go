@@ -1,6 +1,4 @@
-// Package paramheader mirrors the arguments of a tool call into HTTP header fields, where
-// the tool's inputSchema asks for that with x-mcp-header (2026-07-28 server/tools).
-package paramheader
+package mcp
 
 import (
 	"bytes"
@@ -24,17 +22,17 @@ const (
 	sentinelEnd   = "?="
 )
 
-// Encode makes any text fit for a header field: as it is where it is
+// EncodeHeader makes any text fit for a header field: as it is where it is
 // plain, else as base64 between markers. Plain text that looks encoded is
 // encoded too, so that decoding always gives back what went in.
-func Encode(value string) string {
-	if IsPlain(value) {
+func EncodeHeader(value string) string {
+	if IsPlainHeader(value) {
 		return value
 	}
 	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelEnd
 }
 
-func IsPlain(value string) bool {
+func IsPlainHeader(value string) bool {
 	if value != strings.Trim(value, " \t") {
 		return false
 	}
@@ -54,10 +52,10 @@ type mirrored struct {
 	kind string
 }
 
-// Fields mirrors the arguments whose properties carry x-mcp-header. An
+// HeaderFields mirrors the arguments whose properties carry x-mcp-header. An
 // argument that is absent or null has no field; an empty string has an empty
 // one.
-func Fields(schema, arguments json.RawMessage) []wire.Field {
+func HeaderFields(schema, arguments json.RawMessage) []wire.Field {
 	annotated, problem := headerParams(schema)
 	if problem != "" {
 		return nil
@@ -65,7 +63,7 @@ func Fields(schema, arguments json.RawMessage) []wire.Field {
 	var fields []wire.Field
 	for _, a := range annotated {
 		if value, ok := argumentText(arguments, a); ok {
-			fields = append(fields, wire.Field{Name: "Mcp-Param-" + a.name, Value: Encode(value)})
+			fields = append(fields, wire.Field{Name: "Mcp-Param-" + a.name, Value: EncodeHeader(value)})
 		}
 	}
 	return fields
@@ -99,10 +97,10 @@ func integerText(number string) string {
 	return number
 }
 
-// Unsafe names the arguments that a header field cannot carry: integers beyond
+// UnsafeHeaders names the arguments that a header field cannot carry: integers beyond
 // ±(2^53-1), which many readers of the field take for another number (2026-07-28
 // server/tools, "x-mcp-header").
-func Unsafe(schema, arguments json.RawMessage) (found []wire.Finding) {
+func UnsafeHeaders(schema, arguments json.RawMessage) (found []wire.Finding) {
 	annotated, _ := headerParams(schema)
 	for _, a := range annotated {
 		text, ok := argumentText(arguments, a)
@@ -117,10 +115,10 @@ func Unsafe(schema, arguments json.RawMessage) (found []wire.Finding) {
 	return found
 }
 
-// Problem says why a tool's x-mcp-header annotations make the tool
+// HeaderProblem says why a tool's x-mcp-header annotations make the tool
 // unusable by HTTP, or is "". One broken annotation spoils the whole tool
 // (2026-07-28 server/tools, "x-mcp-header").
-func Problem(schema json.RawMessage) string {
+func HeaderProblem(schema json.RawMessage) string {
 	_, problem := headerParams(schema)
 	return problem
 }
