@@ -119,7 +119,7 @@ func walkTexts(raw json.RawMessage, parent text, depth int, f func(text) bool) b
 // NewText returns the size in bytes of the words that only the new value has, which are new to a
 // model. It does not count types and names of keywords.
 func (c Change) NewText() int {
-	_, added := changedWords(textIn(c.Was), textIn(c.Is))
+	_, added := changedWords(joinTexts(c.Was), joinTexts(c.Is))
 	return added
 }
 

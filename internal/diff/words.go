@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// maxCells bounds the table of one comparison. If two lists need more cells, everything between
+// maxTableCells bounds the table of one comparison. If two lists need more cells, everything between
 // their equal prefix and their equal suffix counts as changed.
-const maxCells = 1 << 20
+const maxTableCells = 1 << 20
 
 // A Piece is an item of one list or of both.
 type Piece struct {
@@ -16,11 +16,13 @@ type Piece struct {
 	InA, InB bool
 }
 
-// changedWords returns the share of words that differ, from 0 to 1: of the longer text, those that are not also in the
-// other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
-// has. A comma, a semicolon and a bar separate words as a space does; a full stop after a word is not part of it.
+// changedWords compares two texts as bags of words. It returns the share of words in the longer text
+// that the other text lacks, from 0 to 1, and the size in bytes of the words that only b has. It
+// returns 0 for two empty texts. Spaces, commas, semicolons and bars separate words; a full stop
+// after a word is ignored.
 func changedWords(a, b string) (share float64, added int) {
-	before, after := wordsOf(a), wordsOf(b)
+	before := splitWords(a)
+	after := splitWords(b)
 	longer := max(len(before), len(after))
 	if longer == 0 {
 		return 0, 0
@@ -41,8 +43,8 @@ func changedWords(a, b string) (share float64, added int) {
 	return 1 - float64(common)/float64(longer), added
 }
 
-// wordsOf returns the words of a text without the marks between them.
-func wordsOf(text string) []string {
+// splitWords returns the words of a text without spaces, separators and full stops.
+func splitWords(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
 	for i, word := range all {
 		all[i] = strings.TrimRight(word, ".")
@@ -56,7 +58,7 @@ func isMoved(a, b string) bool {
 	return share == 0 && !slices.Equal(strings.Fields(a), strings.Fields(b))
 }
 
-// Align aligns two lists: each item of either once, in an order that both keep.
+// Align aligns two lists. It returns each common item once and keeps the order of both lists.
 func Align(a, b []string) (all []Piece) {
 	begin := 0
 	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
@@ -79,7 +81,7 @@ func Align(a, b []string) (all []Piece) {
 func alignByLCS(a, b []string) (all []Piece) {
 	i := 0
 	j := 0
-	if len(a)*len(b) <= maxCells {
+	if len(a)*len(b) <= maxTableCells {
 		length := lcsLengths(a, b)
 		for i < len(a) && j < len(b) {
 			switch {
@@ -125,9 +127,10 @@ func lcsLengths(a, b []string) [][]int32 {
 	return length
 }
 
-// SplitWords returns the words of a text, each with the blanks after it: joined they are the text.
+// SplitWords splits a text into words, each with the spaces after it. Joined, they are the text.
 func SplitWords(text string) (all []string) {
-	begin, blank := 0, false
+	begin := 0
+	blank := false
 	for i, r := range text {
 		if is := r == ' ' || r == '\t' || r == '\n'; is != blank {
 			if blank {

@@ -110,7 +110,8 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	}
 	call := k6.Call{Method: "tools/call", Tool: o.call.Name, Params: params}
 	if p.Stateless {
-		call.Headers = append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: mcp.EncodeHeader(o.call.Name)}},
+		call.Headers = append(
+			[]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: mcp.EncodeHeader(o.call.Name)}},
 			mcp.HeaderFields(a.call.Schema, jsonraw.First(params, "arguments"))...)
 	}
 	p.Calls = []k6.Call{call}

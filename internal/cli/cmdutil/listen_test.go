@@ -29,7 +29,8 @@ func TestServeHTTPEndsWithItsContextOrItsListener(t *testing.T) {
 			defer stop()
 			ended := make(chan error, 1)
 			go func() {
-				ended <- ServeHTTP(ctx, listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { c.end(stop, listener) }))
+				end := func(http.ResponseWriter, *http.Request) { c.end(stop, listener) }
+				ended <- ServeHTTP(ctx, listener, http.HandlerFunc(end))
 			}()
 			if resp, err := http.Get("http://" + listener.Addr().String()); err == nil {
 				resp.Body.Close()

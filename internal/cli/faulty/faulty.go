@@ -128,7 +128,15 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 			return nil, usage.New(fmt.Sprintf("--fault-seed must be a whole number, not %q", o.seed), "--fault-seed 7")
 		}
 	}
-	s := &Faults{Desk: &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: mcp.EncodeHeader}, f: f, o: o, live: live, done: func() {}, liveDone: func() {}, crossed: func() {}}
+	s := &Faults{
+		Desk:     &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: mcp.EncodeHeader},
+		f:        f,
+		o:        o,
+		live:     live,
+		done:     func() {},
+		liveDone: func() {},
+		crossed:  func() {},
+	}
 	for _, word := range o.rules {
 		rules, err := Read(f, word)
 		if err == nil {

@@ -43,8 +43,10 @@ func (s *Faults) Before(ctx context.Context, name string, listener net.Listener,
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
-	end := s.pass(ctx, &proxy.Proxy{Routes: []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: Overhear(s.f, name, capture.ByProxy, s), Desk: s.Desk, KeepHost: true}, listener)
+	end := s.pass(ctx, &proxy.Proxy{
+		Routes:  []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
+		Address: listener.Addr().String(), Watcher: Overhear(s.f, name, capture.ByProxy, s), Desk: s.Desk, KeepHost: true,
+	}, listener)
 	err = serve(inner)
 	end()
 	if failed := s.End(); failed != nil {

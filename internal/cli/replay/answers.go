@@ -67,7 +67,8 @@ func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 		if x == nil {
 			continue
 		}
-		m, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+		m := wire.ParseMessage(x.Request.Raw)
+		answer := wire.ParseMessage(x.Response.Raw)
 		all = append(all, &question{Question: Question{Method: m.Method, Params: m.Params, Answer: answer.Result}})
 	}
 	return all, nil

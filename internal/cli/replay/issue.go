@@ -100,7 +100,9 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	if bound > 0 {
 		it.Counts[match.Bound] += bound
 	}
-	it.took, it.result, it.part = out.Took, present.Result, c
+	it.took = out.Took
+	it.result = present.Result
+	it.part = c
 	if it.Verdict == Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
@@ -108,7 +110,8 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	hasHandle := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil ||
 		mcp.IsTaskMethod(m.Method) && jsonraw.First(m.Params, "taskId") != nil
 	if it.Verdict == Worse && (hasHandle || it.lacks) {
-		it.Verdict, it.Why = Unmatched, "the recorded handle was sent, because no answer gave another one"
+		it.Verdict = Unmatched
+		it.Why = "the recorded handle was sent, because no answer gave another one"
 	}
 	return it
 }
@@ -161,10 +164,13 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 		if ends(it.row, out) {
 			p.gone.CompareAndSwap(nil, &out)
 		}
-		it.Verdict, it.Why = NotRun, "the tools could not be listed: "+out.Text
+		it.Verdict = NotRun
+		it.Why = "the tools could not be listed: " + out.Text
 		return it, true
-	case tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK:
-		it.Verdict, it.Why = Worse, "the server does not list the tool"
+	}
+	if tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK {
+		it.Verdict = Worse
+		it.Why = "the server does not list the tool"
 		return it, true
 	}
 	if !p.o.yes && (tool == nil || !tool.Hints.OnlyReads()) {

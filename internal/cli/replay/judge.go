@@ -29,11 +29,14 @@ const maxRules = 16 << 20
 
 // judge reads the flags and the file of matchers that say what is compared and what may differ.
 func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
-	j.Options = Options{Rules: &match.Rules{}, Bytes: o.match.level == "exact", Level: Level(o.match.compare)}
-	switch {
-	case o.parallel > 1:
+	j.Options = Options{
+		Rules: &match.Rules{},
+		Bytes: o.match.level == "exact",
+		Level: Level(o.match.compare),
+	}
+	if o.parallel > 1 {
 		j.Notifications = Ignored
-	case o.match.inOrder:
+	} else if o.match.inOrder {
 		j.Notifications = InOrder
 	}
 	if o.match.file != "" {

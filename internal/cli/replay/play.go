@@ -197,7 +197,8 @@ func was(row *rows.Row, x *wire.Exchange) Side {
 // is returns the present side with the recorded handles in its result, and the number of replaced
 // handles. recorded is the recorded result.
 func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
-	recorded json.RawMessage) (s Side, bound int) {
+	recorded json.RawMessage,
+) (s Side, bound int) {
 	s = Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
 	if x != nil && x.Response.Raw != nil {
 		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {

@@ -153,7 +153,11 @@ func (o *options) validate(f *cmdutil.Factory) error {
 	for _, w := range []struct {
 		flag, word string
 		words      []string
-	}{{"--match", o.match.level, []string{"strict", "exact"}}, {"--compare", o.match.compare, Levels}, {"--pace", o.pace, paces}} {
+	}{
+		{"--match", o.match.level, []string{"strict", "exact"}},
+		{"--compare", o.match.compare, Levels},
+		{"--pace", o.pace, paces},
+	} {
 		if !slices.Contains(w.words, w.word) {
 			return usage.New(fmt.Sprintf("%s takes %s, not %q", w.flag, strings.Join(w.words, ", "), w.word),
 				suggest.DidYouMean(wire.Hint(w.flag+" %s"), w.word, w.words, ""))

@@ -38,10 +38,15 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 
 // texts say what a verdict means.
 var texts = map[Verdict]string{
-	Same: "the answer is as recorded", Differs: "the answer is another one than recorded",
-	Worse: "the request succeeded when it was recorded", Missing: "the request was answered when it was recorded",
-	Unmatched: "the request failed with a handle of the recording", Better: "the request failed when it was recorded",
-	New: "the request was not answered when it was recorded", Skipped: "the request was not sent", NotRun: "the request was not sent",
+	Same:      "the answer is as recorded",
+	Differs:   "the answer is another one than recorded",
+	Worse:     "the request succeeded when it was recorded",
+	Missing:   "the request was answered when it was recorded",
+	Unmatched: "the request failed with a handle of the recording",
+	Better:    "the request failed when it was recorded",
+	New:       "the request was not answered when it was recorded",
+	Skipped:   "the request was not sent",
+	NotRun:    "the request was not sent",
 }
 
 const (
@@ -72,12 +77,20 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	seen := map[string]bool{}
 	for _, row := range w.rows {
 		v := Verdict(row.Verdict)
-		rule := verdict.Rule{ID: id(row), Title: strings.TrimSpace(row.Method + " " + row.Name), Source: source, Fix: fixOf(v), Severity: verdict.Error, Verdict: verdict.Pass}
+		rule := verdict.Rule{
+			ID:       id(row),
+			Title:    strings.TrimSpace(row.Method + " " + row.Name),
+			Source:   source,
+			Fix:      fixOf(v),
+			Severity: verdict.Error,
+			Verdict:  verdict.Pass,
+		}
 		if id(row) != row.Number {
 			rule.Title = texts[v]
 		}
 		if v == Skipped || v == NotRun {
-			rule.Verdict, rule.Why = verdict.NotRun, row.Why
+			rule.Verdict = verdict.NotRun
+			rule.Why = row.Why
 		}
 		if !seen[rule.ID] {
 			r.Rules = append(r.Rules, rule)
@@ -117,7 +130,13 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
-		all = append(all, verdict.Finding{Rule: rule, Severity: verdict.Error, Title: title + ": " + d.Path, Subject: subject, Source: source, Fix: fixOf(Verdict(r.Verdict)),
+		all = append(all, verdict.Finding{
+			Rule:        rule,
+			Severity:    verdict.Error,
+			Title:       title + ": " + d.Path,
+			Subject:     subject,
+			Source:      source,
+			Fix:         fixOf(Verdict(r.Verdict)),
 			Fingerprint: hex.EncodeToString(sum[:8]),
 			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}},
 		})

@@ -76,7 +76,16 @@ type show struct {
 
 // newShow returns a show for the options.
 func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
-	w := &show{f: f, o: o, s: s, counts: map[Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}, rules: rules, met: map[*match.Rule]bool{}}
+	w := &show{
+		f:       f,
+		o:       o,
+		s:       s,
+		counts:  map[Verdict]int{},
+		passed:  match.Counts{},
+		skipped: map[string]int{},
+		rules:   rules,
+		met:     map[*match.Rule]bool{},
+	}
 	document := f.OneDocument()
 	w.keep = document || o.reports != (reports{})
 	switch {
@@ -157,9 +166,17 @@ func excerpt(raw json.RawMessage) string {
 }
 
 // colours are those of verdicts.
-var colours = map[string]string{string(Same): term.Green, string(Differs): term.Red, string(Worse): term.Red,
-	string(Missing): term.Red, string(Unmatched): term.Red, string(Better): term.Green, string(New): term.Green,
-	string(Skipped): term.Dim, string(NotRun): term.Yellow}
+var colours = map[string]string{
+	string(Same):      term.Green,
+	string(Differs):   term.Red,
+	string(Worse):     term.Red,
+	string(Missing):   term.Red,
+	string(Unmatched): term.Red,
+	string(Better):    term.Green,
+	string(New):       term.Green,
+	string(Skipped):   term.Dim,
+	string(NotRun):    term.Yellow,
+}
 
 // line writes the line of one exchange and the table of its differences.
 func (w *show) line(r row) {
@@ -327,8 +344,10 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 	case !out.Good():
 		return out
 	case failed > 0:
-		out = wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
-			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent())}
+		out = wire.Outcome{
+			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent()),
+		}
 		if w.counts[Differs] > 0 && w.o.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}

@@ -105,10 +105,10 @@ func alignLines(a, b []string) (all []Pair) {
 	return all
 }
 
-// marked gives two lines with the words marked that differ.
-func marked(a, b string) (left, right Line) {
+// markWords returns two lines with the differing words marked.
+func markWords(a, b string) (left, right Line) {
 	for _, p := range diff.Align(diff.SplitWords(a), diff.SplitWords(b)) {
-		text := safe(p.Text)
+		text := displayText(p.Text)
 		switch {
 		case p.InA && p.InB:
 			left = appendSpan(left, Span{Removed, text})
