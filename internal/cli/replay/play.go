@@ -25,7 +25,7 @@ import (
 type item struct {
 	row *rows.Row
 	Report
-	// Why says why it was not sent, or what else a reader has to know.
+	// Why is the reason that the request was not sent, or a further explanation.
 	Why string
 	// lacks is set if a handle of --bind was sent as recorded, because no answer had a new one.
 	lacks bool
@@ -185,7 +185,7 @@ func (p *player) one(ctx context.Context, row *rows.Row) item {
 	return p.issue(ctx, row, x)
 }
 
-// was is the recorded side of an exchange.
+// was returns the recorded side of an exchange.
 func was(row *rows.Row, x *wire.Exchange) Side {
 	s := Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
 	if row.Channel != exchange.ChannelOpen {

@@ -36,7 +36,7 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	return files
 }
 
-// texts say what a verdict means.
+// texts explain the verdicts.
 var texts = map[Verdict]string{
 	Same:      "the answer is as recorded",
 	Differs:   "the answer is another one than recorded",
@@ -55,7 +55,7 @@ const (
 	fixEnd = "mend the server, which answered when it was recorded; a filter leaves the request out"
 )
 
-// fixOf says what can be done about a verdict.
+// fixOf returns what a person can do about a verdict.
 func fixOf(v Verdict) string {
 	if v == Differs {
 		return fix

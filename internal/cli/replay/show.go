@@ -165,7 +165,7 @@ func excerpt(raw json.RawMessage) string {
 	return jsonraw.Excerpt(jsonraw.Compact(raw), maxValue)
 }
 
-// colours are those of verdicts.
+// colours are the colours of the verdicts.
 var colours = map[string]string{
 	string(Same):      term.Green,
 	string(Differs):   term.Red,
@@ -296,7 +296,7 @@ func (w *show) all() (n int) {
 	return n
 }
 
-// sent is how many of them were sent.
+// sent returns the number of requests that were sent.
 func (w *show) sent() int { return w.all() - w.counts[Skipped] - w.counts[NotRun] }
 
 // finish writes the summary and the reports, and returns the exit. out is the outcome of the
