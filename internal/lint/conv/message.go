@@ -112,7 +112,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	return call
 }
 
-// done records that a request no longer waits for its response.
+// done records that a request has stopped waiting for its response.
 func (c *Conversation) done(call *Call) {
 	c.tables.open--
 	if call.Stream != nil {
