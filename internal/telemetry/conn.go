@@ -12,26 +12,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A conn is what is known of one conversation.
+// A conn is the state of one conversation.
 type conn struct {
-	// version is that of the protocol, session the hash of the session's id; "" where nothing
-	// said so yet.
+	// version is the protocol version, session the hash of the session id; "" if unknown.
 	version, session string
 	server           endpoint
 	conversation     exchange.Conversation
-	// proto is that of the last HTTP head, "" on a pipe.
+	// proto is the version in the last HTTP head, "" on a pipe.
 	proto string
-	// started is when the session began, zero where none did. last is the time of its last frame.
+	// started is the time of the session's beginning, zero if there is no session. last is the time
+	// of its last frame.
 	started, last time.Time
 }
 
-// An endpoint is the address of a server; its zero value is none.
+// An endpoint is the address of a server. The zero value is no address.
 type endpoint struct {
 	address string
 	port    int64
 }
 
-// endpointOf is that of a URL. A command has none.
+// endpointOf returns the endpoint of a URL, and the zero value for a command.
 func endpointOf(target string) endpoint {
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -47,7 +47,7 @@ func endpointOf(target string) endpoint {
 	return e
 }
 
-// conn returns the conversation with a number.
+// conn returns the conversation with the number.
 func (b *Builder) conn(number int) *conn {
 	c := b.conns.Get(number)
 	if c == nil {
@@ -57,7 +57,7 @@ func (b *Builder) conn(number int) *conn {
 	return c
 }
 
-// head learns from a head of HTTP.
+// head reads an HTTP head.
 func (b *Builder) head(c *conn, f *wire.Frame) {
 	h := f.HTTP
 	if f.Dir == wire.Received || c.proto == "" { // a request says what its client could speak
@@ -87,7 +87,7 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 	}
 }
 
-// endSession counts the session that began on a conversation, if one did.
+// endSession counts the session of a conversation, if there is one.
 func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 	if c.started.IsZero() {
 		return
@@ -110,7 +110,7 @@ func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 	}
 }
 
-// network says over what the conversation goes.
+// network returns the attributes of the transport.
 func (c *conn) network() []otlp.Attribute {
 	if c.proto == "" {
 		return []otlp.Attribute{text(networkTransport, "pipe")}
@@ -124,6 +124,7 @@ func (c *conn) network() []otlp.Attribute {
 		textIfAny(networkProtocolVersion, version)...)
 }
 
+// attributes returns the attributes of the address.
 func (e endpoint) attributes() []otlp.Attribute {
 	if e.address == "" {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"mcpc/internal/otlp"
 )
 
-// A Context is the W3C trace context of a span. Its zero value is none.
+// A Context is the W3C trace context of a span. The zero value is no context.
 type Context struct {
 	Trace   otlp.TraceID
 	Span    otlp.SpanID
 	Sampled bool
-	// State is the tracestate, "" where there is none.
+	// State is the tracestate, "" for none.
 	State string
-	// Remote is set where it came from another process.
+	// Remote is set if the context is from another process.
 	Remote bool
 }
 
@@ -23,8 +23,8 @@ func (c Context) Valid() bool { return c.Trace != otlp.TraceID{} && c.Span != ot
 
 const traceparentLength = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 
-// ParseContext reads a traceparent as W3C Trace Context demands; false for any other text. A
-// tracestate that breaks its rules is left out.
+// ParseContext parses a traceparent by W3C Trace Context. It reports false for invalid text, and
+// drops an invalid tracestate.
 func ParseContext(traceparent, tracestate string) (Context, bool) {
 	if len(traceparent) < traceparentLength || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' {
 		return Context{}, false
@@ -48,7 +48,7 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 	return c, true
 }
 
-// Traceparent is the context as a traceparent, "" for none.
+// Traceparent returns the context as a traceparent, "" for no context.
 func (c Context) Traceparent() string {
 	if !c.Valid() {
 		return ""
@@ -75,7 +75,7 @@ const (
 	longestStateText = 256
 )
 
-// isState reports a tracestate that may be passed on: members with keys that differ.
+// isState reports whether a tracestate is valid: its members have different keys.
 func isState(text string) bool {
 	if text == "" || len(text) > longestState {
 		return false

@@ -15,18 +15,18 @@ const (
 	mostWaitingBytes = 64 << 20
 )
 
-// A Live gives frames to a Builder in a goroutine of its own, so that whatever the Builder does
-// delays no traffic. Frames that find no room are dropped, and with them the spans that were
-// open: they would lack a message.
+// A Live passes frames to a Builder in its own goroutine, so that the Builder delays no traffic. It
+// drops frames if there is no room, and with them the open spans, because those would lack a
+// message.
 type Live struct {
 	builder *Builder
 	frames  chan waitingFrame
 	bytes   atomic.Int64
-	// gap is set when a frame was dropped, until the next one is taken.
+	// gap is set by Tap and Gap when a frame was dropped, and cleared with the next frame.
 	gap atomic.Bool
-	// forgotten counts the requests that the Builder forgot. It belongs to the goroutine.
+	// forgotten counts the requests that the Builder dropped. Only the goroutine uses it.
 	forgotten int
-	// failures are what the command reported of requests without an answer.
+	// failures are the requests without a response that the command reported.
 	failures chan failure
 
 	mu    sync.RWMutex
@@ -34,7 +34,7 @@ type Live struct {
 	done  chan struct{}
 }
 
-// A failure is what Builder.Fail is told.
+// A failure holds the arguments of Builder.Fail.
 type failure struct {
 	id   json.RawMessage
 	kind wire.Kind
@@ -42,16 +42,16 @@ type failure struct {
 	at   time.Time
 }
 
-// A waitingFrame is a frame, and whether others were dropped before it.
+// A waitingFrame is a frame, and whether frames before it were dropped.
 type waitingFrame struct {
 	wire.Frame
 	behindGap bool
 }
 
-// settleEvery is how often requests that failed are looked at again while no frames come.
+// settleEvery is the interval of Settle while there are no frames.
 const settleEvery = 5 * time.Second
 
-// NewLive starts the goroutine, by a clock. A caller must Close it.
+// NewLive starts the goroutine. now is the clock. The caller must call Close.
 func NewLive(b *Builder, now func() time.Time) *Live {
 	l := &Live{
 		builder:  b,
@@ -63,7 +63,7 @@ func NewLive(b *Builder, now func() time.Time) *Live {
 	return l
 }
 
-// Tap takes a frame. It never waits, and may be called from several goroutines.
+// Tap passes a frame on. It never blocks, and may be called from several goroutines.
 func (l *Live) Tap(f wire.Frame) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -83,7 +83,7 @@ func (l *Live) Tap(f wire.Frame) {
 	}
 }
 
-// drop leaves a frame out that was counted as waiting.
+// drop discards a frame that was counted as waiting.
 func (l *Live) drop(size int64) {
 	l.bytes.Add(-size)
 	l.gap.Store(true)
@@ -119,7 +119,7 @@ func (l *Live) add(f waitingFrame) {
 	l.builder.Add(int64(f.Seq), f.Frame)
 }
 
-// Fail reports how a request ended that got no answer, as Builder.Fail takes it.
+// Fail reports the outcome of a request without a response, as Builder.Fail takes it.
 func (l *Live) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Time) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -128,10 +128,10 @@ func (l *Live) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Tim
 	}
 }
 
-// Gap says that frames were lost before they came here.
+// Gap reports that frames were lost before they reached the Live.
 func (l *Live) Gap() { l.gap.Store(true) }
 
-// Close ends what is open, at a time, and returns how many requests have no span because frames
+// Close ends all open requests and returns the number of requests without a span because frames
 // were lost.
 func (l *Live) Close(at time.Time) (lost int) {
 	l.mu.Lock()

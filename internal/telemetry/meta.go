@@ -6,18 +6,18 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// mostBaggage is how long a baggage may be that is passed on (W3C Baggage, "Limits").
-const mostBaggage = 8192
+// maxBaggage limits the bytes of baggage that is passed on (W3C Baggage, "Limits").
+const maxBaggage = 8192
 
-// Meta returns the members of _meta that carry the context (SEP-414). Baggage that no header
-// field could hold is left out.
+// Meta returns the members of _meta that carry the context (SEP-414). It omits baggage that no
+// header field could hold.
 func (c Context) Meta(baggage string) []jsonraw.Member {
 	members := []jsonraw.Member{{Name: "traceparent", Value: jsonraw.Quote(c.Traceparent())}}
 	if c.State != "" {
 		members = append(members, jsonraw.Member{Name: "tracestate", Value: jsonraw.Quote(c.State)})
 	}
 	plain := !strings.ContainsFunc(baggage, func(r rune) bool { return r < ' ' || r > '~' })
-	if baggage != "" && len(baggage) <= mostBaggage && plain {
+	if baggage != "" && len(baggage) <= maxBaggage && plain {
 		members = append(members, jsonraw.Member{Name: "baggage", Value: jsonraw.Quote(baggage)})
 	}
 	return members

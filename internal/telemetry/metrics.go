@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/otlp"
 )
 
-// An instrument is one of the metrics.
+// An instrument identifies one of the metrics.
 type instrument int
 
 const (
@@ -44,7 +44,7 @@ var instruments = [...]otlp.Histogram{
 	},
 }
 
-// boundaries are those of all metrics, in seconds.
+// boundaries are the bucket boundaries of all metrics, in seconds.
 var boundaries = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 // mostSets is how many sets of attributes a metric has; what more there were counts in one point.
@@ -53,9 +53,9 @@ const (
 	overflow = "otel.metric.overflow"
 )
 
-// Metrics count durations. Its methods may be called by several goroutines.
+// Metrics count durations. Their methods may be called from several goroutines.
 type Metrics struct {
-	// Start is when counting began; zero is the time of the first value.
+	// Start is the time when counting began; zero means the time of the first value.
 	Start time.Time
 
 	mu     sync.Mutex
@@ -87,7 +87,7 @@ func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Ti
 	p.Counts[i]++
 }
 
-// appendValue writes a value of an attribute so that no two differ and read alike.
+// appendValue appends a value of an attribute in a form that is unique to the value.
 func appendValue(key []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:
@@ -120,8 +120,8 @@ func (m *Metrics) point(of instrument, at []byte, attributes []otlp.Attribute) *
 	return p
 }
 
-// Collect returns what was counted until now: since the last Collect if delta is set, otherwise
-// since Start. A Metrics is always collected in the same way.
+// Collect returns the counts: since the last Collect if delta is set, else since Start. delta must
+// be the same in every call.
 func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

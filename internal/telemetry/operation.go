@@ -8,22 +8,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An operation is what a request or notification says of itself.
+// An operation is what a request or notification states about itself.
 type operation struct {
 	method, tool, prompt, uri string
-	// id is that of the request, "" where it has none.
+	// id is the request's id, "" if it has none.
 	id string
-	// version is that of the protocol, session the hash of the session's id.
+	// version is the protocol version, session the hash of the session id.
 	version, session string
-	// jsonrpc is the version of JSON-RPC where it is not 2.0.
+	// jsonrpc is the JSON-RPC version if it is not 2.0.
 	jsonrpc string
-	// arguments and variables are those of a tool or a prompt, if they were asked for.
+	// arguments and variables are those of a tool or a prompt, if Options.Content is set.
 	arguments string
 	variables []otlp.Attribute
 }
 
-// mostVariables is how many variables of a prompt are told.
-const mostVariables = 64
+// maxVariables limits the variables of a prompt in a span.
+const maxVariables = 64
 
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
@@ -72,7 +72,7 @@ func (o *operation) content(method string, arguments []byte) {
 		o.arguments = content(arguments)
 	case method == "prompts/get":
 		members, _ := jsonraw.Object(arguments)
-		for _, m := range members[:min(len(members), mostVariables)] {
+		for _, m := range members[:min(len(members), maxVariables)] {
 			var one jsonraw.Builder // its name may tell a secret
 			one.Text(m.Name, bounded(jsonraw.TextOrRaw(m.Value), longestLookedAt))
 			safe, _ := noSecrets.Bytes(one.Bytes())
@@ -85,7 +85,7 @@ func (o *operation) content(method string, arguments []byte) {
 	}
 }
 
-// name is that of the spans.
+// name returns the name of the spans.
 func (o *operation) name(uris bool) string {
 	if o.tool != "" {
 		return o.method + " " + o.tool
@@ -99,7 +99,7 @@ func (o *operation) name(uris bool) string {
 	return o.method
 }
 
-// attributes are those that spans and metrics share.
+// attributes returns the attributes that spans and metrics share.
 func (o *operation) attributes(c *conn, kind otlp.Kind, dir wire.Direction) []otlp.Attribute {
 	all := []otlp.Attribute{text(methodName, o.method)}
 	all = append(all, textIfAny(toolName, o.tool)...)
@@ -119,7 +119,7 @@ func (o *operation) attributes(c *conn, kind otlp.Kind, dir wire.Direction) []ot
 	return all
 }
 
-// details are those of spans alone.
+// details returns the attributes of spans alone.
 func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 	all := textIfAny(sessionID, o.session)
 	all = append(all, textIfAny(resourceURI, o.uri)...)
@@ -131,8 +131,8 @@ func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 	return append(all, o.variables...)
 }
 
-// contextIn is the trace context that a message has, and the one of its HTTP request where that
-// is another one. Only the first counts where the message has one.
+// contextIn returns the trace context in a message, and the context in the head of its HTTP request
+// if that differs. Only the first counts if the message has one.
 func (b *Builder) contextIn(p placed) (context, header Context) {
 	params, _ := p.Message.ParamMembers()
 	meta, _ := jsonraw.Object(params.Value("_meta"))

@@ -47,7 +47,7 @@ type placed struct {
 	conn *conn
 }
 
-// apply adds a frame to its request, and returns the request, nil if there is none.
+// apply adds a frame to its request and returns the request, or nil if there is none.
 func (b *Builder) apply(p placed) *request {
 	r := b.open[p.Exchange]
 	switch p.Role {
@@ -81,7 +81,7 @@ func (b *Builder) apply(p placed) *request {
 	return r
 }
 
-// add adds a frame to the state, which keeps no more than the outcome takes.
+// add adds a frame to the state, which keeps only what the outcome needs.
 func (r *request) add(p placed) {
 	r.state.Add(&p.Part)
 	r.state.Findings = nil
@@ -90,7 +90,7 @@ func (r *request) add(p placed) {
 	r.state.ID = ""
 }
 
-// ask reads a request: a new one, the same again, or that of the next round.
+// ask reads a request: a new one, a repeated one, or that of the next round.
 func (b *Builder) ask(r *request, p placed) *request {
 	if r == nil || p.Role == wire.Asks { // no number is given twice
 		return b.begin(p)
@@ -114,7 +114,8 @@ func (b *Builder) ask(r *request, p placed) *request {
 	return r
 }
 
-// notify notes a notification: an event of its request or, if it belongs to no open request, a span of its own.
+// notify adds a notification: as an event of its request, or as a separate span if it belongs to no
+// open request.
 func (b *Builder) notify(r *request, p placed) {
 	if r == nil {
 		b.extra++
@@ -126,7 +127,7 @@ func (b *Builder) notify(r *request, p placed) {
 	b.event(r, p.Frame.Time, bounded(p.Message.Method, longestName), notice(p.Message)...)
 }
 
-// notice is what the event of a notification says.
+// notice returns the attributes of a notification's event.
 func notice(m *wire.Message) []otlp.Attribute {
 	all := []otlp.Attribute{text(methodName, bounded(m.Method, longestName))}
 	params, _ := m.ParamMembers()
@@ -143,8 +144,8 @@ func notice(m *wire.Message) []otlp.Attribute {
 	return all
 }
 
-// concerns is for what the server asked on the stream of another request, whose span is its
-// parent unless its message names one.
+// concerns sets the parent of a server's request on the stream of a client's request to the span of
+// that request, unless the message names a parent.
 func (b *Builder) concerns(own *request, p placed) {
 	of := b.open[p.Exchange]
 	if own == nil || of == nil || of == own || p.Guess || p.Facts.Traits.Kind != wire.Request ||
@@ -179,7 +180,7 @@ func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
 	b.finish(r, end)
 }
 
-// readResponse reads what spans say of a response beside its outcome.
+// readResponse reads the parts of a response that spans have in addition to its outcome.
 func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
 	if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
 		r.op.jsonrpc = bounded(version, 32)
@@ -211,14 +212,14 @@ func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
 
 const cancelled = "cancelled"
 
-// An ending is the outcome of a request as its spans have it: a good one if kind is "".
+// An ending is the outcome of a request for its spans: a success if kind is "".
 type ending struct {
 	at time.Time
-	// kind is the error.type, code the code of a JSON-RPC error and status that of HTTP if
+	// kind is the error.type. code is the code of a JSON-RPC error, and status that of HTTP, if
 	// they are the reason.
 	kind, code string
 	status     int
-	// callers is set where the error is one of the side that asked alone.
+	// callers is set if only the side that asked made the error.
 	callers bool
 	message string
 	result  string
@@ -252,7 +253,8 @@ func (b *Builder) ending(r *request) ending {
 	return end
 }
 
-// fails notes that a frame ended a request without a response: one may still come, or the request be sent again.
+// fails records that a frame ended a request without a response: a response may follow, or the
+// request may be sent again.
 func (b *Builder) fails(r *request, f *wire.Frame) {
 	if r.failed || r.waits || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
 		return
@@ -268,7 +270,7 @@ func (b *Builder) fails(r *request, f *wire.Frame) {
 	}
 }
 
-// beside notes frames that hold no message.
+// beside reads frames without a message.
 func (b *Builder) beside(r *request, f *wire.Frame) {
 	switch {
 	case f.Close != nil && f.Close.How == "cut":
@@ -284,7 +286,7 @@ func (b *Builder) beside(r *request, f *wire.Frame) {
 	}
 }
 
-// held counts how long a message was held for a user.
+// held adds the time for which a message was held for a user.
 func (b *Builder) held(r *request, f *wire.Frame) {
 	h := f.Held
 	if h.How == "waiting" {

@@ -9,14 +9,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A round is one request and its answer. Most exchanges have one.
+// A round is one request and its response. Most exchanges have one.
 type round struct {
 	number int
 	start  time.Time
-	// heldBefore is for how long the request was held for a user, heldAfter the response.
+	// heldBefore is the time for which the request was held for a user, heldAfter that of the
+	// response.
 	heldBefore, heldAfter time.Duration
-	// parent is that of the span; zero where it begins a trace. named is set where the message
-	// named it, and own is then not nil where the message named the very span.
+	// parent is the parent of the span; zero begins a trace. named is set if the message named the
+	// parent, and own is not nil if the message named the span itself.
 	parent  Context
 	named   bool
 	own     *Context
@@ -32,8 +33,7 @@ type root struct {
 	start   time.Time
 }
 
-// beginRound notes a request, and which span it says that it belongs to. The requests that a
-// command sends name their own span.
+// beginRound starts a round and derives its parent. The requests of a command name their own span.
 func (b *Builder) beginRound(e *request, p placed) {
 	r := &e.round
 	r.start = p.Frame.Time
@@ -62,7 +62,8 @@ func (b *Builder) beginRound(e *request, p placed) {
 	r.sameTrace(e.root.context)
 }
 
-// sameTrace makes a link of a parent that is of another trace than the span that the message named.
+// sameTrace replaces a parent by a link if its trace differs from that of the span that the message
+// named.
 func (r *round) sameTrace(parent Context) {
 	if r.own == nil || !parent.Valid() || parent.Trace == r.own.Trace {
 		return
@@ -75,7 +76,7 @@ func link(to Context) otlp.Link {
 	return otlp.Link{Trace: to.Trace, Span: to.Span, TraceState: to.State}
 }
 
-// digest is what ids of an exchange are made of. Neither half is zero.
+// digest returns the hash that the ids of an exchange are derived from. Neither half is zero.
 func (b *Builder) digest(e *request, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [24]byte
@@ -94,7 +95,7 @@ func (b *Builder) spanID(e *request, round int, side string) otlp.SpanID {
 	return otlp.SpanID(sum[:8])
 }
 
-// trace is that of the exchange's round, with whether its spans are emitted.
+// trace returns the trace of the exchange's round, and whether its spans are emitted.
 func (b *Builder) trace(e *request) (trace otlp.TraceID, sampled bool) {
 	r := &e.round
 	of := r.parent
@@ -119,7 +120,7 @@ const (
 	rootSide   = "root"
 )
 
-// sides are the kinds of the spans of a request that was sent in a direction, the outer one first.
+// sides returns the kinds of the spans of a request in a direction, the outer one first.
 func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 	if b.o.Between {
 		return []otlp.Kind{otlp.Server, otlp.Client}
@@ -130,7 +131,7 @@ func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 	return []otlp.Kind{otlp.Server}
 }
 
-// idOf is the id of the span on one side of the round.
+// idOf returns the id of the span on one side of the round.
 func (b *Builder) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 	if e.round.own != nil {
 		return e.round.own.Span
@@ -141,14 +142,15 @@ func (b *Builder) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 	return b.spanID(e, e.round.number, serverSide)
 }
 
-// contextOf is the innermost span of a request: what the server asks meanwhile belongs to it.
+// contextOf returns the context of a request's innermost span, the parent of the server's requests
+// during it.
 func (b *Builder) contextOf(e *request) Context {
 	sides := b.sides(e.dir)
 	trace, sampled := b.trace(e)
 	return Context{Trace: trace, Span: b.idOf(e, sides[len(sides)-1]), Sampled: sampled, State: e.round.state()}
 }
 
-// state is the tracestate of the round's spans.
+// state returns the tracestate of the round's spans.
 func (r *round) state() string {
 	if r.own != nil {
 		return r.own.State
@@ -156,7 +158,7 @@ func (r *round) state() string {
 	return r.parent.State
 }
 
-// event notes what happened during a request.
+// event adds an event to a request.
 func (b *Builder) event(e *request, at time.Time, name string, attributes ...otlp.Attribute) {
 	if len(e.round.events) >= mostEvents || b.events >= mostEventsInAll {
 		e.round.dropped++
@@ -166,7 +168,7 @@ func (b *Builder) event(e *request, at time.Time, name string, attributes ...otl
 	e.round.events = append(e.round.events, otlp.Event{Time: at, Name: name, Attributes: attributes})
 }
 
-// finish ends an exchange.
+// finish ends an exchange and emits its spans.
 func (b *Builder) finish(e *request, end ending) {
 	if !e.waits {
 		b.endRound(e, end, false)
@@ -178,7 +180,7 @@ func (b *Builder) finish(e *request, end ending) {
 	delete(b.open, e.number)
 }
 
-// endRound emits the spans of a round. More is set where the answer asks for another one.
+// endRound emits the spans of a round. more is set if the response asks for another round.
 func (b *Builder) endRound(e *request, end ending, more bool) {
 	r := &e.round
 	trace, sampled := b.trace(e)
@@ -229,8 +231,8 @@ func (b *Builder) endRound(e *request, end ending, more bool) {
 	r.links = nil
 }
 
-// leaveOut corrects the times of a side for the time for which messages were held: the client waits
-// meanwhile, the server does not. The frame of a request of the server's is from after that time.
+// leaveOut subtracts the time for which messages were held from a span: the client waits during it,
+// the server does not. The frame of a server's request is from after that time.
 func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 	if dir == wire.Received && s.Kind == otlp.Server {
 		s.Start = s.Start.Add(-r.heldBefore)
@@ -271,7 +273,7 @@ func (b *Builder) endRoot(e *request, end ending) {
 	b.emit(e.ref, s)
 }
 
-// errorOn is the error.type on one side, "" where the request ended well for it.
+// errorOn returns the error.type on one side, "" if the request succeeded for it.
 func (end *ending) errorOn(kind otlp.Kind) string {
 	if end.callers && kind == otlp.Server {
 		return ""
@@ -279,12 +281,12 @@ func (end *ending) errorOn(kind otlp.Kind) string {
 	return end.kind
 }
 
-// attributes are those that spans and metrics share.
+// attributes returns the attributes that spans and metrics share.
 func (end *ending) attributes(kind otlp.Kind) []otlp.Attribute {
 	return append(textIfAny(errorType, end.errorOn(kind)), textIfAny(statusCode, end.code)...)
 }
 
-// details are those of spans alone.
+// details returns the attributes of spans alone.
 func (end *ending) details() []otlp.Attribute {
 	all := textIfAny(toolResult, end.result)
 	if end.status > 0 {

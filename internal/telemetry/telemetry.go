@@ -1,5 +1,5 @@
-// Package telemetry makes spans and metrics of MCP traffic, by the semantic conventions of
-// OpenTelemetry for MCP: frames in, spans and histograms out.
+// Package telemetry converts MCP traffic into spans and metrics by the OpenTelemetry semantic
+// conventions for MCP: it reads frames and emits spans and histograms.
 package telemetry
 
 import (
@@ -14,35 +14,36 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options say what a Builder makes of frames. All but Seed may be zero.
+// Options configure a Builder. All fields but Seed may be zero.
 type Options struct {
-	// Between is set for a tap or a proxy, which sees both sides: each request gives a SERVER
-	// span for its arrival and a CLIENT span below it for its way on. Otherwise mcpc is the
-	// client: what it sends gives a CLIENT span, what it receives a SERVER span.
+	// Between is set for a tap or a proxy, which sees both sides: each request has a SERVER span
+	// for its arrival and a CLIENT span below it for its forwarding. Otherwise mcpc is the client:
+	// sent requests have a CLIENT span, received ones a SERVER span.
 	Between bool
-	// Own is set where the context in a request that is sent is that of its own span, as mcpc
-	// writes it when it exports; otherwise it is the parent, passed on from the environment.
+	// Own is set if the trace context in a sent request is that of its own span, as mcpc writes it
+	// when it exports. Otherwise the context is the parent, from the environment.
 	Own bool
-	// Parent is the parent of spans whose message names none; where it is zero as well, each
-	// begins a trace.
+	// Parent is the parent of spans whose message names none. If it is zero too, each span begins a
+	// trace.
 	Parent Context
-	// Seed is what ids are derived from, with the number of the exchange: the same frames give
-	// the same ids. Two conversations that are exported need two seeds.
+	// Seed and the number of an exchange determine its ids: the same frames have the same ids. Each
+	// exported conversation needs its own seed.
 	Seed string
-	// Content adds arguments, results and the variables of prompts to spans, URINames the URI
+	// Content adds arguments, results and the variables of prompts to spans. URINames adds the URI
 	// of a resource to their names.
 	Content, URINames bool
-	// Target is the URL or the command of the server. The URLs of HTTP heads replace it.
+	// Target is the URL or the command of the server. The URLs in HTTP heads replace it.
 	Target string
-	// Hide takes the secrets out of each frame first. It may be nil.
+	// Hide redacts the secrets of each frame first. It may be nil.
 	Hide func(wire.Frame) wire.Frame
-	// Sample decides whether the spans of a request are emitted; metrics count all. The parent is
-	// zero where there is none. A nil Sample takes all, also what its sender did not sample.
+	// Sample decides whether the spans of a request are emitted; metrics count every request. The
+	// parent is zero if there is none. A nil Sample emits all spans, even if the sender did not
+	// sample them.
 	Sample func(trace otlp.TraceID, parent Context) bool
-	// Emit is given each span when it has ended. The ref is that of the frame with the request
+	// Emit receives each span when it has ended. ref is the reference of the frame with the request
 	// or notification. It may be nil.
 	Emit func(ref int64, s otlp.Span)
-	// Metrics are given the durations. They may be nil.
+	// Metrics receive the durations. They may be nil.
 	Metrics *Metrics
 }
 
@@ -60,44 +61,45 @@ const (
 	mostRetryAfter = time.Minute
 )
 
-// A Builder makes spans and metrics of the frames of one run. Its methods are called by one
-// goroutine. What it remembers is bounded.
+// A Builder converts the frames of one run to spans and metrics. Its methods are called by one
+// goroutine. Its memory is bounded.
 type Builder struct {
 	o          Options
 	correlator wire.Correlator
 	target     endpoint
-	// headed are the contexts in the heads of POSTs whose body is still to come.
+	// headed are the contexts in the heads of POSTs whose body follows.
 	headed recent.Map[stream, Context]
 	// taken are the ids of spans that their message named.
 	taken recent.Map[otlp.SpanID, bool]
-	// extra counts the requests and notifications that have spans beside the first ones of exchanges.
+	// extra counts the requests and notifications that have spans in addition to the first ones of
+	// exchanges.
 	extra uint64
-	// events counts the events that wait with the exchanges that have not ended.
+	// events counts the events of the open exchanges.
 	events int
 
 	conns recent.Map[int, *conn]
-	// apart are the exchanges of the Correlator that are none: streams and pipes.
+	// apart are the Correlator's exchanges that are streams and pipes.
 	apart recent.Map[int, bool]
 
 	open map[int]*request
-	// begun are the numbers of the open exchanges in the order in which they began, settling
-	// those that ended without an answer; both also have some that are open no more.
+	// begun are the numbers of the open exchanges in the order of their beginning, settling those
+	// that ended without a response. Both may contain exchanges that have ended.
 	begun, settling []int
 	evicted         int
 	now             time.Time
 }
 
-// A stream is one of a conversation.
+// A stream identifies a stream of a conversation.
 type stream struct{ conn, stream int }
 
-// New makes a Builder for one run.
+// New returns a Builder for one run.
 func New(o Options) *Builder {
 	b := &Builder{o: o, target: endpointOf(o.Target), open: map[int]*request{}}
 	b.correlator.Remember(mostOpen / 2)
 	return b
 }
 
-// Add takes the next frame of the run. Emit is given the ref of a request with its spans.
+// Add processes the next frame of the run. Emit gets the ref of a request with its spans.
 func (b *Builder) Add(ref int64, f wire.Frame) {
 	if b.o.Hide != nil {
 		f = b.o.Hide(f)
@@ -142,8 +144,8 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 	}
 }
 
-// Settle ends what failed so long before now that it will not be sent again. Add does so by the
-// times of the frames; where none come for a while, the caller does.
+// Settle ends the requests that failed so long before now that they will not be sent again. Add
+// does this by the times of the frames; if there are no frames for a while, the caller must.
 func (b *Builder) Settle(now time.Time) {
 	if now.After(b.now) {
 		b.now = now
@@ -164,8 +166,8 @@ func (b *Builder) Settle(now time.Time) {
 	}
 }
 
-// Fail ends requests of the client that have no answer, as their caller reported: the one with an
-// id as it was sent, or all where id is nil.
+// Fail ends requests of the client without a response, as reported by their caller: the request
+// with the id, or all if id is nil.
 func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Time) {
 	for _, n := range slices.Sorted(maps.Keys(b.open)) {
 		e := b.open[n]
@@ -180,8 +182,8 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 	}
 }
 
-// Forget drops the requests that have no answer, and returns how many those were. It is for a
-// caller that lost frames: an answer may have been among them.
+// Forget drops the requests without a response and returns their number. A caller that lost frames
+// uses it: the lost frames may contain the responses.
 func (b *Builder) Forget() (n int) {
 	for _, e := range b.open {
 		if !e.failed {
@@ -193,7 +195,7 @@ func (b *Builder) Forget() (n int) {
 	return n
 }
 
-// Close ends what has no answer, and the sessions that have no end. Nothing may be added after it.
+// Close ends the open requests and sessions. No frame may be added after it.
 func (b *Builder) Close(at time.Time) {
 	if at.After(b.now) {
 		b.now = at
@@ -206,10 +208,10 @@ func (b *Builder) Close(at time.Time) {
 	}
 }
 
-// Evicted is how many exchanges were ended because too many had no answer.
+// Evicted returns the number of exchanges that were ended because too many had no response.
 func (b *Builder) Evicted() int { return b.evicted }
 
-// giveUp ends an exchange of which no more will come.
+// giveUp ends an exchange that will get no further frames.
 func (b *Builder) giveUp(e *request) {
 	switch {
 	case e.failed:
@@ -221,7 +223,7 @@ func (b *Builder) giveUp(e *request) {
 	}
 }
 
-// begin makes the exchange of a request.
+// begin adds the exchange of a request.
 func (b *Builder) begin(p placed) *request {
 	for len(b.open) >= mostOpen {
 		if e := b.open[b.begun[0]]; e != nil {

@@ -17,8 +17,8 @@ const (
 	longestLookedAt = 64 << 10
 )
 
-// bounded is a text as valid UTF-8 of at most n bytes, cut where a character begins. It keeps no
-// memory of a longer one.
+// bounded returns text as valid UTF-8 of at most n bytes, cut at a character. The result does not
+// share the memory of a longer text.
 func bounded(text string, n int) string {
 	if len(text) > n {
 		text = text[:jsonraw.RuneStart([]byte(text[:min(len(text), n+utf8.UTFMax)]), n)]
@@ -30,21 +30,21 @@ func bounded(text string, n int) string {
 	return strings.Clone(text)
 }
 
-// noSecrets has learned no values: it hides what is named like a secret or looks like one.
+// noSecrets knows no values: it hides what is named like a secret or looks like one.
 var noSecrets *redact.Secrets
 
-// shown returns what may be said of a text of a message.
+// shown returns a text of a message without secrets.
 func shown(text string) string {
 	return bounded(noSecrets.Text(bounded(text, longestLookedAt)), longestMessage)
 }
 
-// content is what may be said of a value of a message, as JSON.
+// content returns a value of a message as JSON without secrets.
 func content(raw json.RawMessage) string {
 	safe, _ := noSecrets.Bytes(raw[:min(len(raw), longestLookedAt)])
 	return bounded(string(safe), longestContent)
 }
 
-// idText is an id as a text: 7 of 7, abc of "abc"; "" of null.
+// idText returns an id as text: 7 for 7, abc for "abc", "" for null.
 func idText(id json.RawMessage) string {
 	if text, ok := jsonraw.Text(id); ok {
 		return bounded(text, longestName)
@@ -55,7 +55,7 @@ func idText(id json.RawMessage) string {
 	return bounded(string(id), longestName)
 }
 
-// hashIn is the hash that recordings have in place of a secret, or other where the text has none.
+// hashIn returns the hash that recordings have in place of a secret, or other if the text has none.
 func hashIn(text, other string) string {
 	if all := redact.HashesIn(text); len(all) > 0 {
 		return all[0]

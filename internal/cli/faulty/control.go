@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/usage"
 )
 
-// listen takes orders about the rules on a Unix socket that only this user can use.
+// listen serves commands about the rules on a Unix socket that only this user can use.
 func (s *Faults) listen(path string) (done func(), err error) {
 	if runtime.GOOS == "windows" {
 		return nil, usage.New("--control needs a Unix socket that only its owner can use, which Windows does not have", "")
@@ -49,7 +49,7 @@ func (s *Faults) server() *control.Server {
 	}
 }
 
-// listenLive listens where views look. Without that socket all else works.
+// listenLive listens on the socket for views. It ignores errors: only views need the socket.
 func (s *Faults) listenLive() {
 	store, err := state.Open(s.f.State)
 	path := ""

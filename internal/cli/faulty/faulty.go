@@ -1,6 +1,5 @@
-// Package faulty has what commands with fault rules have in common: their flags, the recording of
-// traffic that is passed on, the link before a server of mcpc's own, the report and the control
-// socket.
+// Package faulty has the common parts of commands with fault rules: their flags, the recording of
+// forwarded traffic, the proxy before mcpc's own servers, the report and the control socket.
 package faulty
 
 import (
@@ -25,14 +24,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options are the flags.
+// Options are the flags for faults.
 type Options struct {
 	rules           []string
 	seed            string
 	report, control string
 }
 
-// AddFlags declares them.
+// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.rules, "fault", nil, "fault `rules`: a file, a rule, or preset:NAME (mcpc help faults)")
 	flags.StringVar(&o.seed, "fault-seed", "", "`seed` of the random numbers of fault rules")
@@ -41,8 +40,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.control, "control", "", "`socket` for mcpc fault, which changes the rules meanwhile")
 }
 
-// Words are the flags as words of a command line, for a command of mcpc that is started with
-// them. Its stderr is not shown, so that a report needs a file.
+// Words returns the flags as arguments for another mcpc command. The report needs a file, because
+// the stderr of that command is not shown.
 func (o *Options) Words(f *cmdutil.Factory) (words []string, err error) {
 	if o.report == "-" {
 		return nil, usage.New("the server's stderr is not shown, so --fault-report needs a file",
@@ -62,11 +61,10 @@ func (o *Options) Words(f *cmdutil.Factory) (words []string, err error) {
 	return words, nil
 }
 
-// Asked reports that there are rules, or may be later.
+// Asked reports whether there are rules or may be later.
 func (o *Options) Asked() bool { return len(o.rules) > 0 || o.control != "" }
 
-// Faults are the rules of a command while it runs. Nil is a command without any, which does
-// nothing to the traffic.
+// Faults are the rules of a running command. Nil means no rules and does not change the traffic.
 type Faults struct {
 	Desk *proxy.Desk
 
@@ -77,13 +75,13 @@ type Faults struct {
 	// mu guards the judge.
 	mu    sync.Mutex
 	judge proxy.Judge
-	// done closes the control socket, liveDone that for views, which crossed opens.
+	// done closes the control socket, liveDone the socket for views, which crossed opens.
 	done, liveDone, crossed func()
-	// where names the server, by what records.
+	// where names the server, and by the command that records.
 	where, by string
 }
 
-// Link is how clients are connected to a server of mcpc's own.
+// Link returns how clients connect to one of mcpc's own servers.
 func Link(stdio bool) proxy.Link {
 	if stdio {
 		return proxy.LinkStdio
@@ -91,13 +89,13 @@ func Link(stdio bool) proxy.Link {
 	return proxy.LinkHTTP
 }
 
-// ConnectTime limits how long connecting to a server may take.
+// ConnectTime returns the limit for connecting to a server.
 func ConnectTime(f *cmdutil.Factory) time.Duration {
 	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
 }
 
-// Start reads the rules, and listens on the control socket. Returns nil without the flags. A caller must End the
-// Faults.
+// Start reads the rules and listens on the control socket. It returns nil without the flags. The
+// caller must call End.
 func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	if !o.Asked() && o.report == "" && o.seed == "" {
 		return nil, nil
@@ -105,8 +103,8 @@ func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	return o.start(f, link, false)
 }
 
-// StartLive starts the faults of a command that passes on what others send. It always returns Faults, with a Desk, and
-// listens for views once a message has passed.
+// StartLive starts the faults of a command that forwards messages. It always returns Faults with a
+// Desk, and listens for views once a message has passed.
 func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	s, err := o.start(f, link, true)
 	if err == nil && runtime.GOOS != "windows" {
@@ -164,7 +162,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 	return s, nil
 }
 
-// Read reads the rules that a word means: preset:NAME, rules themselves, or a file.
+// Read returns the rules that a word selects: preset:NAME, rules, or a file.
 func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	if name, ok := strings.CutPrefix(word, proxy.PresetPrefix); ok {
 		text, err := proxy.Preset(name)
@@ -187,7 +185,7 @@ func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	return proxy.ParseRules(word, string(text), f.Now())
 }
 
-// WrongRule is the usage error of rules.
+// WrongRule returns the usage error for invalid rules.
 func WrongRule(err error) error {
 	if usage.Outcome(err).Hint != "" {
 		return err
@@ -195,8 +193,8 @@ func WrongRule(err error) error {
 	return usage.New(err.Error(), wire.Run("help faults")+" describes the rules")
 }
 
-// Overhear records what is forwarded between others, and shows it with -v. A caller must Close
-// the Watcher, and then End the faults.
+// Overhear records forwarded traffic and shows it with -v. The caller must close the Watcher and
+// then call End.
 func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())

@@ -27,14 +27,19 @@ func (s *Faults) pass(ctx context.Context, p *proxy.Proxy, listener net.Listener
 	}
 }
 
-// ServeHTTP is cmdutil.ServeHTTP for a server of mcpc's own behind the fault rules. name is the server's in recordings.
+// ServeHTTP serves handler on a listener until ctx ends, through the faults. name names the server in recordings.
 func (s *Faults) ServeHTTP(ctx context.Context, name string, listener net.Listener, handler http.Handler) error {
 	return s.Before(ctx, name, listener, func(l net.Listener) error { return cmdutil.ServeHTTP(ctx, l, handler) })
 }
 
-// Before puts the fault rules before a server of mcpc's own: a proxy with the rules serves the listener, and serve gets
-// another one. A nil Faults calls serve with the listener itself. name is the server's in recordings.
-func (s *Faults) Before(ctx context.Context, name string, listener net.Listener, serve func(net.Listener) error) error {
+// Before serves one of mcpc's own servers on a listener, through the faults. Without faults, serve
+// gets the listener itself. name names the server in recordings.
+func (s *Faults) Before(
+	ctx context.Context,
+	name string,
+	listener net.Listener,
+	serve func(net.Listener) error,
+) error {
 	if s == nil {
 		return serve(listener)
 	}
@@ -55,9 +60,9 @@ func (s *Faults) Before(ctx context.Context, name string, listener net.Listener,
 	return err
 }
 
-// Between is for a client of mcpc's own, which sends what it has for a server to the URL at
-// instead: there the faults are, on loopback. End ends them. A stdio server is started as
-// mcpc tap with Options.Words instead.
+// Between starts a proxy with the faults on loopback. One of mcpc's own clients sends its requests
+// to the URL at instead of to. end stops the proxy. For a stdio server, mcpc tap with Options.Words
+// is used instead.
 func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
 	network, err := s.f.Env.NetworkFor(to.String(), nil)
 	if err != nil {
@@ -85,8 +90,8 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 		}, wire.Outcome{}
 }
 
-// Stdio gives a server of mcpc's own the standard streams, through the faults; close ends them
-// after the server. Without faults they are the streams themselves.
+// Stdio returns the standard streams for one of mcpc's own servers, through the faults. end closes
+// them after the server. Without faults, they are the streams themselves.
 func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.Writer, end func() error) {
 	if s == nil {
 		return f.In, f.Out, func() error { return nil }

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Document is the report as JSON. Rules are nil where only a recording is known.
+// Document returns the report as JSON. rules are nil if only a recording is known.
 func Document(seed uint64, rules []proxy.ListedRule, verdicts []proxy.Verdict) json.RawMessage {
 	raw, _ := jsonraw.Marshal(struct {
 		Seed   uint64             `json:"seed,omitempty"`
@@ -22,7 +22,7 @@ func Document(seed uint64, rules []proxy.ListedRule, verdicts []proxy.Verdict) j
 	return raw
 }
 
-// Bad counts what a client should not have done.
+// Bad counts the verdicts on faults that the client handled badly.
 func Bad(verdicts []proxy.Verdict) (n int) {
 	for _, v := range verdicts {
 		if v.Bad {
@@ -32,8 +32,8 @@ func Bad(verdicts []proxy.Verdict) (n int) {
 	return n
 }
 
-// WriteVerdicts writes what a person reads: what the client did after each fault, the bad ones
-// first, and what it did several times once. Shown makes a text safe for where it is written.
+// WriteVerdicts writes the client's reaction to each fault for people, the bad ones first and
+// repeated ones once. shown makes a text safe for the output.
 func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) string) {
 	type group struct {
 		proxy.Verdict
@@ -73,7 +73,7 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 	fmt.Fprintf(w, "%s, %d handled badly\n", english.Plural(len(verdicts), "fault"), Bad(verdicts))
 }
 
-// Outcome is how a command ends that judges a client by what it did.
+// Outcome returns the outcome of a command that judges a client.
 func Outcome(verdicts []proxy.Verdict) wire.Outcome {
 	if n := Bad(verdicts); n > 0 {
 		return wire.Outcome{
