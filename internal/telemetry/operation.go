@@ -54,7 +54,7 @@ func (b *Builder) operation(p placed) operation {
 		b.endSession(p.conn, p.Frame.Time, false)
 		p.conn.version = "" // what was tried before does not hold
 	}
-	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // it stands alone, and there is no session
+	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // stateless, so no session
 		o.version = bounded(version, longestName)
 		o.session = ""
 		p.conn.version = o.version

@@ -30,7 +30,7 @@ func bounded(text string, n int) string {
 	return strings.Clone(text)
 }
 
-// noSecrets knows no values: it hides what is named like a secret or looks like one.
+// noSecrets is without values: it hides what is named like a secret or looks like one.
 var noSecrets *redact.Secrets
 
 // shown returns a text of a message without secrets.
