@@ -33,8 +33,8 @@ const (
 	wrappedLine   = 60
 )
 
-// decode gives the view of a text in which escapes of some kinds are undone; false where
-// there are none.
+// decode returns a view of a text with some kinds of escapes decoded. It reports false if there are
+// no escapes of these kinds.
 func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 	v.raw = raw
 	done := 0
@@ -83,7 +83,7 @@ func (v *decodedView) copy(from, to int) {
 	}
 }
 
-// origin gives the bytes of raw that text[from:to] comes from.
+// origin returns the range of raw from which text[from:to] was decoded.
 func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	next := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at > from })
 	var m viewMark
@@ -146,7 +146,7 @@ func undone(text, raw []byte, at int) (_ []byte, size int) {
 	return text, 0
 }
 
-// isWrapped reports a text that ends with a line of base64.
+// isWrapped reports whether a text ends with a line of base64.
 func isWrapped(text []byte) bool {
 	if len(text) < wrappedLine {
 		return false
@@ -252,7 +252,7 @@ func (k *known) isEscaped(raw []byte) bool {
 	return k.isCoded(raw, '%') || k.isCoded(raw, '&') || k.isCoded(raw, '\n') || k.isCoded(raw, '\r')
 }
 
-// isCoded reports an escape that begins with c.
+// isCoded reports whether an escape that begins with c may hide a secret.
 func (k *known) isCoded(raw []byte, c byte) bool {
 	var room [16]byte
 	for i := 0; ; i++ {

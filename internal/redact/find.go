@@ -26,7 +26,7 @@ const (
 	FoundKey   FoundKind = "key"
 )
 
-// Find gives where in a text there are secrets, apart and in order: what Bytes would hide.
+// Find returns the ranges that Bytes would hide, sorted and without overlap.
 func (s *Secrets) Find(raw []byte) []Found {
 	known := func(learn bool) (all []Found) {
 		places, _ := s.sightings(raw, learn)

@@ -129,7 +129,8 @@ func eachRun(raw []byte, found func(from, to int)) {
 	}
 }
 
-// isEscapeBefore reports that a run begins within an escape: it is found where that is undone.
+// isEscapeBefore reports whether a run begins within an escape. Such a run is found in the decoded
+// text instead.
 func isEscapeBefore(raw []byte, from int) bool {
 	if from == 0 {
 		return false
@@ -199,7 +200,7 @@ var (
 	}
 )
 
-// looksSecret reports a run that looks random and has no name of what tells things apart.
+// looksSecret reports whether a run looks random and is not the value of an identifier.
 func looksSecret(raw []byte, from, to int) bool {
 	run := raw[from:to]
 	if !isRandom(run) {
@@ -221,7 +222,7 @@ func looksSecret(raw []byte, from, to int) bool {
 	return width == 0 || !isText(uncoded(nil, run[at:], width)) // what is a text is looked at as that
 }
 
-// nameBefore is the name of the member or parameter whose value begins at the end of text.
+// nameBefore returns the name of the member or parameter whose value begins at the end of text.
 func nameBefore(text []byte) []byte {
 	text = bytes.TrimRight(text, ` "'\`+"\t")
 	if len(text) == 0 || text[len(text)-1] != ':' && text[len(text)-1] != '=' {
@@ -255,7 +256,7 @@ func isRandom(run []byte) bool {
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool { c |= 'a' - 'A'; return 'a' <= c && c <= 'z' }
 
-// entropy is that of the characters of a text, in bits for each.
+// entropy returns the entropy of a text in bits per character.
 func entropy(text []byte) (bits float64) {
 	var counts [256]int
 	for _, c := range text {

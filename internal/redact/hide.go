@@ -22,7 +22,7 @@ var openMembers = map[string]bool{"progresstoken": true, "code": true, "key": tr
 	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true,
 	"filekey": true, "issuekey": true, "objectkey": true, "partitionkey": true, "projectkey": true, "spacekey": true, "tagkey": true}
 
-// secretMember is secretName for what stands before a ":" or a "=".
+// secretMember reports whether the word before a ":" or a "=" is a secret name.
 func secretMember(word []byte) bool {
 	if len(word) < 3 || len(word) > 64 {
 		return false
@@ -196,8 +196,8 @@ var accessKeys = []string{"access", "account", "admin", "api", "app", "auth", "c
 // joinedParts joins the parts of a value such as created_at.
 var joinedParts = strings.NewReplacer("_", "", "-", "")
 
-// namesThings reports the name of a key that does not say that the key gives access. If its value is a word, it tells
-// things apart, as in facetKey="environment".
+// namesThings reports whether name is the name of a key that need not give access. If its value is a
+// word, the key is an identifier, as in facetKey="environment".
 func namesThings(name []byte) bool {
 	letters := strings.Map(lettersOnly, string(name))
 	return strings.HasSuffix(letters, "key") &&
@@ -212,7 +212,7 @@ var variable = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// wordBefore is the last word of text, in quotes or not.
+// wordBefore returns the last word of text, with or without quotes.
 func wordBefore(text []byte) []byte {
 	to := len(text)
 	for to > 0 && classes[text[to-1]]&space != 0 {
@@ -274,7 +274,7 @@ func secretValues(raw []byte, at int) (values []span, end int) {
 	return valuesWithin(raw, value, quoteBefore(raw[:at-1]))
 }
 
-// quoteBefore is the quote at the end of text, with its backslashes; "" where none is.
+// quoteBefore returns the quote at the end of text with its backslashes, or "".
 func quoteBefore(text []byte) string {
 	text = bytes.TrimRight(text, jsonraw.WhiteSpace)
 	quoted := bytes.TrimRight(text, `"'`)
@@ -323,7 +323,7 @@ func quotedAt(raw []byte, at int) (v span, ok bool) {
 	return span{from: from, to: len(raw), slashes: slashes}, true // it was cut: the rest is the secret
 }
 
-// schemeOf is how long the word and the space before the credentials are.
+// schemeOf returns the length of the scheme and the space before credentials.
 func schemeOf(value []byte) int {
 	word, _, ok := bytes.Cut(value, []byte(" "))
 	if ok && authSchemes[strings.ToLower(string(word))] {
@@ -427,8 +427,8 @@ const schemaWithin = 4 << 10
 var schemaTypes = map[string]bool{"string": true, "object": true, "array": true, "number": true, "integer": true,
 	"boolean": true, "null": true}
 
-// isSchema tells a JSON Schema by its beginning. One that describes a secret has a
-// secret's name, and holds none itself.
+// isSchema reports whether raw begins like a JSON Schema. A schema with the name of a secret
+// describes a secret and does not contain one.
 func isSchema(raw []byte) bool {
 	if raw[0] != '{' {
 		return false

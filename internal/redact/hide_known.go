@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/spool"
 )
 
-// slowBytes is Bytes for what is not plain.
+// slowBytes implements Bytes for text that is not plain.
 func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 	for _, text := range Wide(raw) {
 		if _, n := s.bytes(text); n > 0 {
@@ -265,8 +265,8 @@ func escapeBefore(raw []byte, done, at int) int {
 	return at
 }
 
-// numberAround gives the JSON number that a place is a part of, and the quotes in which
-// what replaces it must stand; elsewhere the place itself.
+// numberAround returns the JSON number around a place, and the quotes that its replacement needs. It
+// returns the place itself if it is not in a number.
 func numberAround(raw []byte, from, to int) (int, int, string) {
 	digits := func(c byte) bool { return '0' <= c && c <= '9' || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
 	begin := to
@@ -296,7 +296,7 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 // longestLink is how far back the begin of a URL is looked for.
 const longestLink = 8 << 10
 
-// inLink reports that a text ends within a URL.
+// inLink reports whether a text ends within a URL.
 func inLink(before []byte) bool {
 	before = before[max(0, len(before)-longestLink):]
 	from := len(before)

@@ -58,7 +58,7 @@ func hideTokens(raw []byte, _ bool) edit {
 	return e
 }
 
-// hasToken reports that hideTokens hides something.
+// hasToken reports whether hideTokens hides anything.
 func hasToken(raw []byte) (found bool) {
 	eachToken(raw, func(int, int) bool {
 		found = true
@@ -122,7 +122,7 @@ func tokenIn(raw []byte, from, to int) int {
 	return to
 }
 
-// tokenEnd is where the token bytes end that go on at a place.
+// tokenEnd returns the end of the token bytes that begin at a place.
 func tokenEnd(raw []byte, at int) int {
 	for kept := at; at < len(raw) && isTokenByte(raw[at]); at++ {
 		kept = spool.Passed(raw, kept, at)

@@ -162,7 +162,7 @@ func keyLines(key string) (lines []string) {
 	return lines
 }
 
-// holdsKeyLine reports a run of base64 that a key has.
+// holdsKeyLine reports whether body has a run of base64 as long as a line of a key.
 func holdsKeyLine(body []byte) bool {
 	run := 0
 	for _, c := range body {

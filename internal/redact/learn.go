@@ -92,8 +92,8 @@ const (
 	longestCluster = 4
 )
 
-// isWord reports a value that is as a person would write it in any text: letters in one case, or with one
-// capital at the begin, that can be spoken, perhaps with a number of up to two digits at the end.
+// isWord reports whether a value looks like an ordinary word: pronounceable letters in one case or
+// with an initial capital, and at most two digits at the end.
 func isWord(value string) bool {
 	letters := strings.TrimRight(value, "0123456789")
 	if len(letters) < 3 || len(value)-len(letters) > 2 || len(value) > longestWord {

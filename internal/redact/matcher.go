@@ -226,7 +226,7 @@ func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value
 	return from, to, value
 }
 
-// length is how many characters a text decides alone.
+// length returns the number of characters that depend on the text alone.
 func (how spelling) length(text string) int {
 	switch how {
 	case asItIs:
@@ -303,7 +303,7 @@ func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
 	return from, to
 }
 
-// firstBit is the bit of the text at which its first own character begins.
+// firstBit returns the bit of the text at which its first complete character begins.
 func (how spelling) firstBit() int { return [...]int{0, 4, 2}[how-inBase64] }
 
 func sextet(text string, bit int) byte {

@@ -9,8 +9,8 @@ import (
 // Nearly all that is recorded has no secret. isPlain tells that in one pass over the bytes, with a
 // second look only at what may be one: a long run, an escape, a URL.
 
-// isPlain reports a text in which Bytes certainly hides nothing, and from which it learns nothing.
-// Where it is false there may be no secret either.
+// isPlain reports whether Bytes certainly hides nothing in a text and learns nothing from it. A text
+// without secrets need not be plain.
 func (s *Secrets) isPlain(raw []byte) bool {
 	if len(raw) > 0 && raw[0] >= 0xFE || s != nil && s.Guess != GuessNone { // which begins UTF-16
 		return false
@@ -28,7 +28,7 @@ func (s *Secrets) isPlain(raw []byte) bool {
 	return true
 }
 
-// isPlainWindow is isPlain for a window; goesOn says whether there is more of the text behind it.
+// isPlainWindow implements isPlain for a window. goesOn is set if more text follows the window.
 func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
 	for at, colon, equals := 0, -1, -1; ; {
 		if colon < at {
@@ -67,8 +67,8 @@ func indexByte(raw []byte, c byte, at int) int {
 	return len(raw)
 }
 
-// hasLongRun reports a run of token bytes that may be a token or a text in base64. One such run
-// has a byte at each place that is looked at.
+// hasLongRun reports whether there is a run of token bytes that is long enough for a token or for
+// base64. It checks bytes at intervals that such a run cannot miss.
 func hasLongRun(raw []byte) bool {
 	for i := shortestRun - 1; i < len(raw); {
 		from := i + 1
@@ -91,8 +91,8 @@ func hasLongRun(raw []byte) bool {
 	return false
 }
 
-// beginsURL reports a URL with what may be secret in it, by its colon. Where the text goes on,
-// so may the URL at its end.
+// beginsURL reports whether the colon belongs to a URL that may contain a secret. If goesOn is set, a
+// URL at the end of the text may continue.
 func beginsURL(raw []byte, colon int, goesOn bool) bool {
 	if colon+2 >= len(raw) || raw[colon+1] != '/' || raw[colon+2] != '/' {
 		return false
@@ -104,13 +104,13 @@ func beginsURL(raw []byte, colon int, goesOn bool) bool {
 	return to == len(raw) && goesOn || bytes.ContainsAny(raw[colon:to], "@=")
 }
 
-// isNamedSecret reports a text that ends with a secret name, as hideNamed tells it.
+// isNamedSecret reports whether a text ends with a secret name, by the rules of hideNamed.
 func isNamedSecret(text []byte) bool {
 	word := wordBefore(text)
 	return string(word) != "progressToken" && secretMember(word)
 }
 
-// holdsCoded reports a text within a text in base64 or in hexadecimal digits.
+// holdsCoded reports whether a text contains text in base64 or in hexadecimal digits.
 func holdsCoded(raw []byte) (found bool) {
 	eachCoded(raw, func([]byte, func(from, to int) (int, int)) { found = true })
 	return found

@@ -18,7 +18,7 @@ import (
 // hash, so that two secrets can be told apart or seen to be one.
 func Redacted(secret string) string { return redactedBytes([]byte(secret)) }
 
-// redactedBytes is Redacted for a secret that may be a large text in a file.
+// redactedBytes returns the placeholder of a secret, as Redacted does, for large texts in files.
 func redactedBytes(secret []byte) string {
 	sum := sha256.New()
 	_, _ = spool.WriteAll(sum, secret)
@@ -49,12 +49,12 @@ var hidden = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `|••••\(len)$`)
 })
 
-// isHidden is asked about all that is in the environment, and rarely true.
+// isHidden reports whether a value contains a placeholder.
 func isHidden(value string) bool {
 	return beginsHidden(value) && hidden().MatchString(value)
 }
 
-// hide is Redacted for what may be hidden already or not be there at all.
+// hide returns the placeholder of a secret. It returns an empty or already hidden secret unchanged.
 func hide(secret string) string {
 	if secret == "" || isHidden(secret) {
 		return secret
@@ -105,7 +105,7 @@ var (
 
 func secretName(name string) bool { return secretLetters(strings.Map(lettersOnly, name)) }
 
-// secretLetters is secretName for the small letters of a name.
+// secretLetters implements secretName for the lower-case letters of a name.
 func secretLetters(name string) bool {
 	if len(name) < 2 {
 		return false
@@ -141,7 +141,7 @@ type secretText struct {
 	whole bool
 }
 
-// pairOf is the index in byLastTwo of two small letters.
+// pairOf returns the index of two lower-case letters in byLastTwo.
 func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
 
 // RedactCommand hides the secrets among the words of a command: what follows a
@@ -161,8 +161,8 @@ func RedactCommand(argv []string) []string {
 	return out
 }
 
-// isTextWord reports a word that is a text or JSON and no URL, although it may have an "@": it
-// has a blank or a bracket before its first colon or "//", or a colon that no user's name ends.
+// isTextWord reports whether a word is text or JSON and not a URL, although it may have an "@": it
+// has a space or a bracket before its first colon or "//", or a colon that does not follow a user name.
 func isTextWord(word string) bool {
 	head, rest, _ := strings.Cut(word, ":")
 	head, _, _ = strings.Cut(head, "//")
@@ -170,7 +170,7 @@ func isTextWord(word string) bool {
 		rest != "" && strings.ContainsAny(rest[:1], "="+jsonraw.WhiteSpace)
 }
 
-// secretWord gives the secret in a word of a command, and what stands before it there.
+// secretWord returns the secret in a word of a command, and the part of the word before it.
 func secretWord(argv []string, i int) (before, secret string, found bool) {
 	name, value, assigned := strings.Cut(argv[i], "=")
 	if i > 0 && !strings.HasPrefix(argv[i], "-") && strings.HasPrefix(argv[i-1], "-") &&
@@ -331,7 +331,7 @@ func redactParams(raw string, levels int) string {
 	}
 }
 
-// redactParam gives the value at the start of rest, and what may be shown of it.
+// redactParam returns the value at the start of rest, and the value without its secrets.
 func redactParam(name, rest string, levels int) (value, safe string) {
 	if secretName(unescaped(name)) {
 		value, _, _ = strings.Cut(rest, "&")
@@ -353,7 +353,7 @@ func redactParam(name, rest string, levels int) (value, safe string) {
 	return value, value
 }
 
-// unescaped is the text that s stands for; what is escaped wrongly stays.
+// unescaped returns s with its URL escapes decoded. Invalid escapes stay unchanged.
 func unescaped(s string) string {
 	if text, err := url.QueryUnescape(s); err == nil {
 		return text
@@ -366,8 +366,7 @@ var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(shownMark + `|` + shownInURL + `|` + shownOnceInURL)
 })
 
-// HiddenIn gives where in a text Redacted stands for a secret: the begin and the
-// end of each place, in bytes.
+// HiddenIn returns the ranges of the placeholders in a text, as begin and end in bytes.
 func HiddenIn(text string) [][]int {
 	if !slices.ContainsFunc(marks[:], func(mark string) bool { return strings.Contains(text, mark) }) {
 		return nil // most texts have none, and the pattern is slow
@@ -395,7 +394,7 @@ func UnknownIn(text string) [][]int {
 	return all
 }
 
-// IsUnknown reports a text in which something was hidden.
+// IsUnknown reports whether a text has hidden parts.
 func IsUnknown(text string) bool { return len(UnknownIn(text)) > 0 }
 
 // WithWords returns a text with a word in each place in which something was hidden, the same for the same
@@ -424,7 +423,7 @@ func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
 	return append(b, raw[done:]...)
 }
 
-// HashesIn are those of all secrets that were taken out of a text.
+// HashesIn returns the hashes of all secrets that were hidden in a text.
 func HashesIn(text string) (all []string) {
 	for _, at := range HiddenIn(text) {
 		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")

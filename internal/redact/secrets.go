@@ -81,7 +81,7 @@ func (s *Secrets) Holds(raw []byte) bool {
 	return len(found) > 0
 }
 
-// holdsForm reports a private key or a token in a text, or in a text within it.
+// holdsForm reports whether a text, or a text encoded in it, contains a private key or a token.
 func holdsForm(raw []byte) bool {
 	has := func(text []byte) bool { return hasToken(text) || len(hideKeys(text, false).replaced) > 0 }
 	found := has(raw)
@@ -102,7 +102,7 @@ func valueCount(s *Secrets) int {
 // Hide adds a pattern of the user's own: what it matches is secret wherever it stands.
 func (s *Secrets) Hide(pattern *regexp.Regexp) { s.values.addPattern(pattern) }
 
-// Command is what may be kept or shown of a command's words.
+// Command returns the words of a command without their secrets.
 func (s *Secrets) Command(argv []string) []string {
 	words := RedactCommand(argv)
 	for i, word := range words {
@@ -111,7 +111,7 @@ func (s *Secrets) Command(argv []string) []string {
 	return words
 }
 
-// Text is what may be kept or shown of a text.
+// Text returns a text without its secrets.
 func (s *Secrets) Text(text string) string {
 	if s.Withholds() {
 		return hide(text)
@@ -154,8 +154,7 @@ func (s *Secrets) hideCut(text string) string {
 	}
 }
 
-// Frame is f without its secrets. Where it has any the bytes are new ones; f's
-// own are not written to.
+// Frame returns f without its secrets. It never modifies the bytes of f.
 func (s *Secrets) Frame(f wire.Frame) wire.Frame {
 	f = s.frame(f)
 	if s.Withholds() {
@@ -205,9 +204,8 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 	return f
 }
 
-// Bytes is raw without its secrets, and how many there were. Raw itself is not
-// written to, and comes back where there were none. In UTF-16 a text with a secret is
-// hidden as a whole.
+// Bytes returns raw without its secrets, and their number. It returns raw itself if there are none,
+// and never modifies it. A UTF-16 text with a secret is hidden as a whole.
 func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
 	if s.isPlain(raw) {
 		return raw, 0

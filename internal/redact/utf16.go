@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Wide gives what bytes read as in UTF-16, in either order, where a zero or a mark of
-// the order says that they may be: JSON-RPC is UTF-8, and what is not may still have a
-// secret in it. Zeros are left out, so that UTF-32 can be read as well.
+// Wide decodes bytes as UTF-16 in both byte orders, if a zero or a byte order mark shows that they
+// may be UTF-16. JSON-RPC is UTF-8, but other text may contain a secret. Wide drops zeros, so that it
+// reads UTF-32 as well.
 func Wide(raw []byte) (texts [][]byte) {
 	if spool.Index(raw, "\x00", 0) == len(raw) && !bytes.HasPrefix(raw, []byte("\xFF\xFE")) &&
 		!bytes.HasPrefix(raw, []byte("\xFE\xFF")) {

@@ -104,28 +104,28 @@ func (k *knownValues) count() int {
 	return len(k.index.is) + len(k.linked)
 }
 
-// areNone reports that there is nothing to look for.
+// areNone reports whether there are no known values.
 func (k *knownValues) areNone() bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return len(k.index.is) == 0 && len(k.patterns) == 0 && len(k.linked) == 0
 }
 
-// overlap is how far behind a window a value may reach that begins in it.
+// overlap returns the distance that a value beginning in a window may extend past the window's end.
 func (k *knownValues) overlap() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return max(window/16, min(16*k.index.longest, 8*window))
 }
 
-// isEscaped reports that a text has escapes that may hide a value.
+// isEscaped reports whether a text has escapes that may hide a value.
 func (k *knownValues) isEscaped(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.index.isEscaped(raw)
 }
 
-// hasNone reports that appendSightings finds nothing in a text, nor where escapes in it are undone.
+// hasNone reports whether appendSightings finds nothing in a text, with or without decoding escapes.
 func (k *knownValues) hasNone(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

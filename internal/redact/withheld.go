@@ -14,7 +14,7 @@ import (
 // What crosses from then on is withheld: of a message there is what tells to which
 // exchange it belongs, of a head what tells how it is to be read.
 
-// Withholds reports that the limit of what can be known was reached.
+// Withholds reports whether there are more secrets than can be tracked.
 func (s *Secrets) Withholds() bool { return s != nil && s.full.Load() }
 
 // openFields are header fields whose values are no secret.
@@ -37,7 +37,7 @@ var openFields = []string{
 	"vary",
 }
 
-// withheld is a frame without its text.
+// withheld returns a frame without its text.
 func withheld(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
 		f.Size, f.Raw, f.Hidden = f.Bytes(), withheldText(f.Raw), f.Hidden+1
@@ -82,7 +82,7 @@ func withheld(f wire.Frame) wire.Frame {
 	return f
 }
 
-// withheldURL is where a URL leads, without all else.
+// withheldURL returns the scheme and host of a URL.
 func withheldURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Opaque != "" {
@@ -95,7 +95,7 @@ func withheldURL(raw string) string {
 	return origin
 }
 
-// withheldText is a message of which the payload is hidden, or nothing but a mark.
+// withheldText returns a message with a hidden payload, or only a mark.
 func withheldText(raw []byte) []byte {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -119,7 +119,7 @@ func withheldText(raw []byte) []byte {
 	return jsonraw.Append(json.RawMessage("{}"), safe...)
 }
 
-// isMethod reports a text that can be a method of the protocol.
+// isMethod reports whether a text can be a method of the protocol.
 func isMethod(text string) bool {
 	return len(text) < 64 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzCHILMPRSTU_$/") == ""
 }

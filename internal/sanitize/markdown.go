@@ -56,7 +56,7 @@ func MarkdownCode(text string) string {
 	return mark + text + mark
 }
 
-// MarkdownCell is MarkdownCode for a cell of a table, which a "|" would end.
+// MarkdownCell formats text as MarkdownCode does, and escapes "|" for a table cell.
 func MarkdownCell(text string) string { return strings.ReplaceAll(MarkdownCode(text), "|", "\\|") }
 
 // MarkdownFence returns the mark before and after a block of code that the text cannot end.

@@ -16,7 +16,7 @@ import (
 // invalid byte comes as utf8.RuneError with a raw of length one.
 type Picture func(b []byte, r rune, raw string) []byte
 
-// Signs are the pictures for a reader: ␛, ␊, \x9b for an invalid byte, ⟨U+202E⟩.
+// Signs appends the picture of a character for a reader: ␛, ␊, \x9b for an invalid byte, ⟨U+202E⟩.
 func Signs(b []byte, r rune, raw string) []byte {
 	if r == utf8.RuneError && len(raw) == 1 {
 		return fmt.Appendf(b, `\x%02x`, raw[0])
@@ -30,7 +30,7 @@ func Signs(b []byte, r rune, raw string) []byte {
 	return fmt.Appendf(b, "⟨U+%04X⟩", r)
 }
 
-// ASCII are Signs in plain ASCII: ^[, <U+202E>.
+// ASCII appends the picture of a character in plain ASCII: ^[, <U+202E>.
 func ASCII(b []byte, r rune, raw string) []byte {
 	if r == utf8.RuneError && len(raw) == 1 {
 		return fmt.Appendf(b, `\x%02x`, raw[0])
@@ -41,7 +41,7 @@ func ASCII(b []byte, r rune, raw string) []byte {
 	return fmt.Appendf(b, "<U+%04X>", r)
 }
 
-// JSON are the pictures in the strings of JSON: \u escapes.
+// JSON appends the picture of a character in a JSON string: a \u escape.
 func JSON(b []byte, r rune, raw string) []byte {
 	if r == utf8.RuneError && len(raw) == 1 {
 		return append(b, `\ufffd`...)
@@ -56,15 +56,13 @@ func JSON(b []byte, r rune, raw string) []byte {
 	return fmt.Appendf(b, `\u%04x`, r)
 }
 
-// Line gives a name or a one-line text so that it can stand on a terminal:
-// every byte and character that could act on the terminal or hide from the
-// reader becomes visible text. The result has no line ends. What was made visible stays
-// as it is the second time.
+// Line returns a one-line text that is safe for a terminal: bytes and characters that could control
+// the terminal or are invisible become visible text. The result has no line ends. Line is
+// idempotent.
 func Line(s string, show Picture) string { return (&cleaner{show: show}).all(s) }
 
-// Block is Line for text of many lines: line ends and tabs stay. A carriage
-// return stays only as a part of CRLF, because alone it overwrites what stands
-// before it.
+// Block sanitizes a text as Line does, but keeps line ends and tabs. It keeps a carriage return only
+// as part of CRLF, because a lone one overwrites the line.
 func Block(s string, show Picture) string { return (&cleaner{block: true, show: show}).all(s) }
 
 // Hidden counts the characters of s that Block would make visible: the ones
@@ -78,7 +76,7 @@ func Hidden(s string) int {
 	return n
 }
 
-// Bytes is Block for bytes, which are given back as they are where nothing is hidden.
+// Bytes sanitizes bytes as Block does. It returns raw itself if nothing has to change.
 func Bytes(raw []byte, show Picture) []byte {
 	if PlainBytes(raw) {
 		return raw
@@ -87,9 +85,8 @@ func Bytes(raw []byte, show Picture) []byte {
 	return out
 }
 
-// NewWriter gives a writer that passes on to w what Block makes of the text
-// written to it. Close writes what was held back, a character cut in half for
-// instance, and leaves w open.
+// NewWriter returns a writer that sanitizes text as Block does and writes it to w. Close writes
+// buffered bytes, such as a truncated character, and leaves w open.
 func NewWriter(w io.Writer, show Picture) io.WriteCloser {
 	return &writer{w: w, c: cleaner{block: true, show: show}}
 }
@@ -166,7 +163,7 @@ func (c *cleaner) all(s string) string {
 	return string(out)
 }
 
-// IsPlain reports a text of printable ASCII.
+// IsPlain reports whether a text consists of printable ASCII.
 func IsPlain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < 0x20 || s[i] > 0x7e {
@@ -270,8 +267,8 @@ var ignorable = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
-// pictographic is Unicode's Extended_Pictographic by blocks, with the skin
-// tones. It is generous: what it wrongly holds may be joined to an emoji.
+// pictographic reports whether r is in a block of Unicode's Extended_Pictographic, or a skin tone.
+// It accepts too many characters, which only allows them to be joined to an emoji.
 func pictographic(r rune) bool { return unicode.Is(pictographs, r) }
 
 var pictographs = &unicode.RangeTable{

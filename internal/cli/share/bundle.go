@@ -63,7 +63,7 @@ func (o *BundleOptions) Add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without a confirmation")
 }
 
-// Given reports an option that only a bundle has.
+// Given reports whether an option is set that only bundles have.
 func (o *BundleOptions) Given() bool {
 	return o.Redact != nil || o.Note != "" || o.Yes || o.Strict
 }
@@ -222,7 +222,7 @@ type listing struct {
 	ResourceTemplates []json.RawMessage `json:"resourceTemplates"`
 }
 
-// listsOf is what each server listed last, as JSON: all pages of it.
+// listsOf returns the last lists of each server as JSON, with all pages.
 func listsOf(c *rows.Capture) ([]byte, error) {
 	all := []*listing{}
 	for _, row := range c.Rows() {
@@ -314,8 +314,8 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	return refused
 }
 
-// renumbered says which exchange has another number in the bundle than in the recording: the last of them, which is
-// mostly the one that was chosen. It returns "" if all have the same.
+// renumbered returns a text about the last exchange whose number differs between the bundle and the
+// recording, or "" if all numbers are equal. The last exchange is mostly the selected one.
 func (b *Bundle) renumbered() (text string) {
 	n := 0
 	rows := b.capture.Rows()

@@ -294,7 +294,7 @@ func (c *checker) leaksIn(raw []byte) []leak {
 	return all
 }
 
-// source says why something is a secret.
+// source returns the reason why a finding is a secret.
 func (c *checker) source(f redact.Found) string {
 	if from := c.from[f.Secret]; from != "" {
 		return from

@@ -56,7 +56,7 @@ type around struct {
 	early int
 }
 
-// list takes a page of a tools/list.
+// list adds a page of tools/list.
 func (a *around) list(p *view.ListPage, r *rows.Row, at int) {
 	switch {
 	case p == nil:
@@ -70,7 +70,7 @@ func (a *around) list(p *view.ListPage, r *rows.Row, at int) {
 	}
 }
 
-// best is the newest of the lists with the most pages, of those before the last row if there are any.
+// best returns the newest list with the most pages. It prefers lists before the last row.
 func (a *around) best() (best []*rows.Row) {
 	lists := a.lists
 	if a.early > 0 {

@@ -17,8 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Crossing are the rows of which something crossed: others are kept for their
-// ending alone.
+// Crossing returns the rows with at least one message.
 func Crossing(all []*rows.Row) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool { return row.Kinds == 0 })
 }
@@ -78,7 +77,7 @@ func commands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row
 	return err
 }
 
-// Failed is the ending where an exchange could not be written.
+// Failed returns the outcome for an exchange that could not be exported.
 func Failed(err error) wire.Outcome {
 	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {
 		return usage.Outcome(

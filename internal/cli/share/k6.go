@@ -146,7 +146,7 @@ func (l *load) add(row *rows.Row) error {
 // traceFields belong to one request.
 var traceFields = []string{"traceparent", "tracestate", "baggage"}
 
-// begin takes what all calls have in common from the first one.
+// begin copies the properties that all calls share from the first call.
 func (l *load) begin(g recorded.Request) {
 	l.address = g.Address()
 	l.fields = map[string][]wire.Field{}
@@ -157,7 +157,8 @@ func (l *load) begin(g recorded.Request) {
 	}
 }
 
-// revisionOf is that of a request; the newest with a handshake where the recording does not say.
+// revisionOf returns the protocol revision of a request, or the newest stateful one if the recording
+// does not have it.
 func revisionOf(g recorded.Request) string {
 	revision := g.Revision()
 	for _, known := range client.Revisions() {
@@ -168,7 +169,7 @@ func revisionOf(g recorded.Request) string {
 	return revision
 }
 
-// unrepeatable says why a row is no call that stands for itself; "" where it is one.
+// unrepeatable returns the reason why a row cannot be repeated as an independent call, or "".
 func unrepeatable(row *rows.Row) string {
 	switch {
 	case mcp.IsOpening(row.Method):
@@ -187,7 +188,7 @@ func unrepeatable(row *rows.Row) string {
 	return ""
 }
 
-// unsendable says why the script of the plan cannot send a request; "" where it can.
+// unsendable returns the reason why the script cannot send a request, or "".
 func (l *load) unsendable(g recorded.Request) string {
 	switch {
 	case g.Exchange.Request.Stream == 0:
@@ -204,8 +205,8 @@ func (l *load) unsendable(g recorded.Request) string {
 	return ""
 }
 
-// headers are the fields that all calls had, with their last value; a field that had several
-// values belonged to single requests. Credentials change when they are renewed.
+// headers returns the fields that all calls have. A field with several values belongs to single
+// requests and is omitted, except for credentials, which change when they are renewed.
 func (l *load) headers() (all []wire.Field) {
 	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
 		fields := l.fields[name]
@@ -218,7 +219,7 @@ func (l *load) headers() (all []wire.Field) {
 	return all
 }
 
-// tell says what the user has to know of the test.
+// tell prints notes about the test.
 func (l *load) tell(f *cmdutil.Factory, secrets []k6.Secret) {
 	if l.plan.URL == "" {
 		f.Note("the recording is from a bundle: set MCP_URL to the URL of the server")

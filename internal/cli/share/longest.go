@@ -44,8 +44,8 @@ var protocols = []string{
 	"nextCursor",
 }
 
-// Longest gives the longest words of a capture that a person may want to hide: in the values of
-// messages, the words of commands, and stderr.
+// Longest returns the longest words of a capture, as candidates for hiding: in the values of
+// messages, in commands, and in stderr.
 func Longest(c *rows.Capture) (words []string, err error) {
 	l := longest{}
 	for _, head := range c.Heads {
@@ -108,8 +108,7 @@ func (l *longest) keep(word []byte) {
 // shortestDoubt is how long a word is that may still be a secret.
 const shortestDoubt = 20
 
-// Doubts are words of a capture that may still be secrets, shortened: long ones of letters and
-// digits.
+// Doubts returns long words of letters and digits in a capture, shortened. They may be secrets.
 func Doubts(c *rows.Capture) ([]string, error) {
 	words, err := Longest(c)
 	var doubts []string
@@ -124,5 +123,5 @@ func Doubts(c *rows.Capture) ([]string, error) {
 	return doubts, err
 }
 
-// Doubts are the words of the bundle that may still be secrets.
+// Doubts returns the words of the bundle that may be secrets.
 func (b *Bundle) Doubts() ([]string, error) { return Doubts(b.capture) }

@@ -73,7 +73,7 @@ func (s *script) head() {
 	}
 }
 
-// learn takes what a row says of the server.
+// learn adds the data about the server in a row to the script.
 func (s *script) learn(row *rows.Row) error {
 	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == exchange.ChannelOK {
 		s.speaks = append(s.speaks, row.Revision)
@@ -117,7 +117,7 @@ func (s *script) add(row *rows.Row) error {
 	return err
 }
 
-// opening takes what the server says of itself, which the mock says in its own words.
+// opening copies the server's description of itself from the result of an opening request.
 func (s *script) opening(row *rows.Row, x *wire.Exchange) {
 	if isWord(row.Session()) {
 		s.session = row.Session()
@@ -128,7 +128,7 @@ func (s *script) opening(row *rows.Row, x *wire.Exchange) {
 	s.server = s.named(x.Response.Raw)
 }
 
-// list takes the tools of the last list, whose pages become one.
+// list replaces the tools by the last list. It merges the pages of a list.
 func (s *script) list(x *wire.Exchange) {
 	items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "tools"))
 	if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
@@ -188,7 +188,7 @@ func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 	}
 }
 
-// notification is a message in which the token of progress is that of the request to come.
+// notification returns a message in which the progress token is a placeholder for the next request's.
 func notification(m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "progressToken") == nil {
 		return m.Raw
@@ -200,7 +200,7 @@ func notification(m *wire.Message) []byte {
 // tokenMark stands for the token until the text is safe.
 const tokenMark = "mcpc token of the request"
 
-// safeText is JSON on one line, of which the mock replaces nothing but the token.
+// safeText returns JSON on one line, in which the mock replaces only the token.
 func safeText(raw []byte) string {
 	text := strings.ReplaceAll(string(jsonraw.OneLine(raw)), "$", `\u0024`)
 	return strings.ReplaceAll(text, `"`+tokenMark+`"`, "$TOKEN")
@@ -212,7 +212,7 @@ func (s *script) comment(row *rows.Row, text string) {
 	fmt.Fprintf(s.out, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
 }
 
-// isWord reports a text that a script can have as one word.
+// isWord reports whether a script can contain text as one word.
 func isWord(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) &&
 		text[0] != '#'
@@ -223,7 +223,7 @@ func isObject(raw []byte) bool {
 	return err == nil
 }
 
-// commented is a text that stays on the line of its comment.
+// commented returns a text on one line for a comment.
 func commented(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {

@@ -41,7 +41,7 @@ const (
 	rowsAtOnce = 1000
 )
 
-// Of is the data with the exchanges of a capture, as they were at a time.
+// Of returns the data with the exchanges of a capture, with ages relative to the time at.
 func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
 	now := func() time.Time { return at }
