@@ -82,7 +82,7 @@ func withheld(f wire.Frame) wire.Frame {
 	return f
 }
 
-// withheldURL returns the scheme and host of a URL.
+// withheldURL returns a URL with everything after the host hidden.
 func withheldURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Opaque != "" {
