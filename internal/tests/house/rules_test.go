@@ -219,7 +219,7 @@ func TestTheWorldIsTouchedInMainOnly(t *testing.T) {
 			return
 		}
 		for _, use := range usesOf(file, mainOnly) {
-			t.Errorf("%s uses %s, which stands in main.go only", name, use)
+			t.Errorf("%s uses %s: only main.go may", name, use)
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestErasAreNamedInEraFilesOnly(t *testing.T) {
 			return
 		}
 		for _, word := range eraWords(file) {
-			t.Errorf("%s says %s, which stands in the era files only", name, word)
+			t.Errorf("%s says %s: only the era files may", name, word)
 		}
 	})
 }
