@@ -11,7 +11,7 @@ import (
 
 // decoded gives the bytes of a mediaBlock. Those of a long one are kept in a file and decoded once
 // where its base64 text is in a file.
-func (b *block) decoded() ([]byte, error) {
+func (b *block) decode() ([]byte, error) {
 	if b.quoted == nil {
 		return decodeBase64(b.data)
 	}
@@ -33,7 +33,7 @@ func decodeLong(quoted []byte) ([]byte, error) {
 	out := spool.Beside(quoted, int64(len(quoted))/4*3)
 	d := base64Decoder{to: out}
 	for piece := range jsonraw.Unescaped(quoted) {
-		d.take(piece)
+		d.add(piece)
 	}
 	d.decode(len(d.text))
 	data, err := out.Bytes()
@@ -57,7 +57,7 @@ type base64Decoder struct {
 
 // standard is the standard alphabet in the place of each byte of it and of that of URLs; 0 is a
 // line end, which is skipped. Any other byte stays, and is refused when it is decoded.
-var standard = func() (to [256]byte) {
+var base64Alphabet = func() (to [256]byte) {
 	for c := range to {
 		to[c] = byte(c)
 	}
@@ -71,9 +71,9 @@ var standard = func() (to [256]byte) {
 
 var errPadding = errors.New("text behind the padding")
 
-func (d *base64Decoder) take(piece []byte) {
+func (d *base64Decoder) add(piece []byte) {
 	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.padded {
-		d.take(piece[:at])
+		d.add(piece[:at])
 		d.padded = true
 		piece = piece[at:]
 	}
@@ -84,7 +84,7 @@ func (d *base64Decoder) take(piece []byte) {
 		return
 	}
 	for _, c := range piece {
-		c = standard[c]
+		c = base64Alphabet[c]
 		if c != 0 {
 			d.text = append(d.text, c)
 		}

@@ -74,7 +74,7 @@ func TestLongBlobIsDecodedOnce(t *testing.T) {
 	var first []byte
 	for range 2 {
 		blocks := resultBlocks("resources/read", raw)
-		data, err := blocks[0].decoded()
+		data, err := blocks[0].decode()
 		if err != nil || string(data) != strings.Repeat("ABC", 2*spool.Memory/3) {
 			t.Fatalf("%d bytes, %v", len(data), err)
 		}

@@ -196,9 +196,9 @@ func (p *resultWriter) block(b block) {
 	switch b.kind {
 	case textBlock:
 		if b.name == "resource" && p.st.Pretty() {
-			p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), term.Size(len(b.wholeText()))))
+			p.line(p.tag("resource "+p.st.Line(b.uri), p.cutLine(b.mime), term.Size(len(b.wholeText()))))
 		}
-		p.textOf(b)
+		p.writeTextBlock(b)
 	case mediaBlock:
 		p.media(b)
 	case linkBlock:
@@ -217,7 +217,7 @@ func (p *resultWriter) unknownText(b block) string {
 	case "":
 		return "a block without a type"
 	}
-	return "a block of unknown type " + p.short(b.name)
+	return "a block of unknown type " + p.cutLine(b.name)
 }
 
 // media writes one line for a block of bytes, and for a reader how to save it.
@@ -231,14 +231,14 @@ func (p *resultWriter) media(b block) {
 	if save := p.saveCommand(b); save != "" && p.st.Pretty() {
 		beside = p.st.Paint(term.Dim, "save it: "+save)
 	}
-	p.beside(p.tag(resource, p.short(what)), beside, term.Gap)
+	p.writeTagged(p.tag(resource, p.cutLine(what)), beside, term.Gap)
 	p.picture(b)
 }
 
 // saveCommand is how the bytes of b are saved, or where they are no base64, the text
 // that was sent in their place.
 func (p *resultWriter) saveCommand(b block) string {
-	_, err := b.decoded()
+	_, err := b.decode()
 	if b.data == "" && b.quoted == nil {
 		return ""
 	}
@@ -259,13 +259,13 @@ func (p *resultWriter) link(b block) {
 			length = term.Size(n)
 		}
 	}
-	line := p.tag("resource_link "+p.st.Line(b.uri), p.short(title), p.short(b.mime), length)
-	p.beside(line, p.st.Line(b.members.Text("description")), " ")
+	line := p.tag("resource_link "+p.st.Line(b.uri), p.cutLine(title), p.cutLine(b.mime), length)
+	p.writeTagged(line, p.st.Line(b.members.Text("description")), " ")
 }
 
 // beside writes a tag and what belongs to it, on one line, or for a reader below it
 // where the terminal is too narrow for both.
-func (p *resultWriter) beside(tag, text, between string) {
+func (p *resultWriter) writeTagged(tag, text, between string) {
 	switch {
 	case text == "":
 		p.line(tag)
@@ -280,12 +280,12 @@ func (p *resultWriter) beside(tag, text, between string) {
 // annotations writes a block's annotations, such as audience and priority (server,
 // "Annotations").
 func (p *resultWriter) annotations(members jsonraw.Members) {
-	if said := p.annotated(members); len(said) > 0 {
+	if said := p.annotationTexts(members); len(said) > 0 {
 		p.note("(" + strings.Join(said, "; ") + ")")
 	}
 }
 
-func (p *resultWriter) annotated(members jsonraw.Members) (said []string) {
+func (p *resultWriter) annotationTexts(members jsonraw.Members) (said []string) {
 	raw, _ := members.Get("annotations")
 	notes, _ := jsonraw.Object(raw)
 	for _, m := range notes {
@@ -297,7 +297,7 @@ func (p *resultWriter) annotated(members jsonraw.Members) (said []string) {
 			}
 			value = strings.Join(texts, ", ")
 		}
-		said = append(said, p.short(m.Name)+" "+p.short(value))
+		said = append(said, p.cutLine(m.Name)+" "+p.cutLine(value))
 	}
 	return said
 }
@@ -317,4 +317,4 @@ func (p *resultWriter) bracket(parts ...string) string {
 }
 
 // short is a server's word within a line of mcpc's own.
-func (p *resultWriter) short(s string) string { return p.st.Cut(p.st.Line(s), 120) }
+func (p *resultWriter) cutLine(s string) string { return p.st.Cut(p.st.Line(s), 120) }

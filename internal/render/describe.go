@@ -36,7 +36,7 @@ func Describe(
 	s.Prose(0, tool.Description)
 	writeHints(s, tool)
 	for _, words := range suspicious {
-		s.Wrapped(0, st.Paint(term.Yellow, warning(st)+st.Line(words)))
+		s.Wrapped(0, st.Paint(term.Yellow, warningMark(st)+st.Line(words)))
 	}
 	if tool.TaskSupport != "" {
 		s.Line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
@@ -80,7 +80,7 @@ func writeHidden(s *term.Outline, n int) {
 			0,
 			s.Style.Paint(
 				term.Yellow,
-				warning(s.Style)+english.Plural(n, "hidden character")+" in the definition, shown as "+s.Style.Line("\u200b"),
+				warningMark(s.Style)+english.Plural(n, "hidden character")+" in the definition, shown as "+s.Style.Line("\u200b"),
 			),
 		)
 	}
@@ -152,7 +152,7 @@ func writeApp(s *term.Outline, app *mcp.App) {
 		declared, _ := jsonraw.Object(p.Declared)
 		for _, name := range []string{"csp", "permissions", "domain", "prefersBorder"} {
 			if raw, ok := declared.Get(name); ok {
-				s.Wrapped(1, name+": "+lineOfValue(s.Style, raw, 1000))
+				s.Wrapped(1, name+": "+valueLine(s.Style, raw, 1000))
 			} else if name == "csp" || name == "permissions" {
 				s.Wrapped(1, name+": none declared")
 			}

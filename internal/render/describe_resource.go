@@ -52,7 +52,7 @@ func describeResource(w io.Writer, s term.Style, r mcp.Resource, more func(*term
 		facts = append(facts, term.Size(r.Size))
 	}
 	members, _ := jsonraw.Object(r.Raw)
-	facts = append(facts, (&resultWriter{st: s}).annotated(members)...)
+	facts = append(facts, (&resultWriter{st: s}).annotationTexts(members)...)
 	if len(facts) > 0 {
 		sh.Wrapped(0, strings.Join(facts, "; "))
 	}

@@ -38,17 +38,17 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Too
 	like := mcp.Lookalikes(names)
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
-		e.hints = append(e.hints, hintsAmong(st, names[i], like[i], suspicious(tools[i]), index[i])...)
+		e.hints = append(e.hints, listHints(st, names[i], like[i], suspicious(tools[i]), index[i])...)
 		return e
 	}, long)
 }
 
 // hintsAmong are the hints that a tool has because of the others in its list: the name that it
 // looks like, what a reader is warned of, and its number among those of the same name.
-func hintsAmong(st term.Style, name, like string, warned []string, index int) []string {
-	hints := lookalike(st, name, like)
+func listHints(st term.Style, name, like string, warned []string, index int) []string {
+	hints := lookalikeHint(st, name, like)
 	for _, words := range warned {
-		hints = append(hints, warning(st)+words)
+		hints = append(hints, warningMark(st)+words)
 	}
 	if index > 0 {
 		hints = append(hints, fmt.Sprintf("--index %d", index))
@@ -81,12 +81,12 @@ func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, l
 	if long {
 		sheet := term.NewOutline(s)
 		for _, e := range entries {
-			longEntry(sheet, e)
+			writeLongEntry(sheet, e)
 		}
 		b.WriteString(sheet.String())
-	} else if !wideEntries(s, &b, entries) {
+	} else if !writeWideEntries(s, &b, entries) {
 		for _, e := range entries {
-			narrowEntry(s, &b, e)
+			writeNarrowEntry(s, &b, e)
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -112,7 +112,7 @@ func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
 		choices = 100
 	}
 	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: toolHints(s, t)}
-	e.params = parametersOf(s, t.InputSchema, choices)
+	e.params = schemaParameters(s, t.InputSchema, choices)
 	return withDescription(s, e, t.Description, t.Title)
 }
 
@@ -139,12 +139,12 @@ func toolHints(s term.Style, t mcp.Tool) []string {
 }
 
 // lookalike marks a name that may be taken for another.
-func lookalike(s term.Style, name, like string) []string {
+func lookalikeHint(s term.Style, name, like string) []string {
 	if like != "" {
-		return []string{warning(s) + "looks like " + s.Line(like)}
+		return []string{warningMark(s) + "looks like " + s.Line(like)}
 	}
 	if mcp.MixedScripts(name) {
-		return []string{warning(s) + "mixed alphabets"}
+		return []string{warningMark(s) + "mixed alphabets"}
 	}
 	return nil
 }
@@ -153,15 +153,15 @@ func hiddenHint(s term.Style, n int) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s%d hidden", warning(s), n)}
+	return []string{fmt.Sprintf("%s%d hidden", warningMark(s), n)}
 }
 
-func warning(s term.Style) string { return s.Ornament("!", "⚠ ") }
+func warningMark(s term.Style) string { return s.Ornament("!", "⚠ ") }
 
 // hiddenInJSON counts the hidden characters in all strings of a definition, since a
 // model reads all of them.
 func hiddenInJSON(raw json.RawMessage) int {
-	if sanitize.PlainBytes(raw) && plainEscapes(raw) {
+	if sanitize.PlainBytes(raw) && hasPlainEscapes(raw) {
 		return 0
 	}
 	n := 0
@@ -179,7 +179,7 @@ func hiddenInJSON(raw json.RawMessage) int {
 }
 
 // plainEscapes reports JSON without escapes for what may be hidden.
-func plainEscapes(raw []byte) bool {
+func hasPlainEscapes(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
 		if i < 0 || i+1 == len(raw) {
@@ -194,13 +194,13 @@ func plainEscapes(raw []byte) bool {
 }
 
 // describeEntry is the description behind the hints, cut to width columns.
-func describeEntry(s term.Style, e entry, width int) string {
+func descriptionText(s term.Style, e entry, width int) string {
 	if len(e.hints) == 0 {
 		return s.CutMore(e.summary, width, e.rest)
 	}
 	hints := "[" + strings.Join(e.hints, ", ") + "]"
 	mark := term.Dim
-	if strings.Contains(hints, "destr") || strings.Contains(hints, warning(s)) {
+	if strings.Contains(hints, "destr") || strings.Contains(hints, warningMark(s)) {
 		mark = term.Yellow
 	}
 	room := width - term.Width(hints) - 1
@@ -210,7 +210,7 @@ func describeEntry(s term.Style, e entry, width int) string {
 	return s.Paint(mark, hints) + " " + s.CutMore(e.summary, room, e.rest)
 }
 
-func narrowEntry(s term.Style, b *bytes.Buffer, e entry) {
+func writeNarrowEntry(s term.Style, b *bytes.Buffer, e entry) {
 	width := s.Columns()
 	name := s.Cut(e.name, width)
 	line := s.Paint(term.Bold, name)
@@ -219,19 +219,19 @@ func narrowEntry(s term.Style, b *bytes.Buffer, e entry) {
 	}
 	b.WriteString(line + "\n")
 	if e.summary != "" || len(e.hints) > 0 {
-		b.WriteString("    " + describeEntry(s, e, max(width-4, 1)) + "\n")
+		b.WriteString("    " + descriptionText(s, e, max(width-4, 1)) + "\n")
 	}
 }
 
 // wideEntries writes every entry as one row. It does nothing, and says so, where
 // the rows would leave too little room for their descriptions.
-func wideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
+func writeWideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 	width := s.Columns()
 	nameWidth := 0
 	paramWidth := 0
 	for _, e := range entries {
 		nameWidth = max(nameWidth, term.Width(e.name))
-		paramWidth = max(paramWidth, term.Width(joined(e.params, 0)))
+		paramWidth = max(paramWidth, term.Width(joinParams(e.params, 0)))
 	}
 	room := width - nameWidth - paramWidth - 2*len(term.Gap)
 	if room < max(width/2, minDescription) {
@@ -242,10 +242,10 @@ func wideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 			term.Bold,
 			term.Pad(e.name, nameWidth),
 		) + term.Gap + term.Pad(
-			s.Paint(term.Cyan, joined(e.params, 0)),
+			s.Paint(term.Cyan, joinParams(e.params, 0)),
 			paramWidth,
 		) + term.Gap
-		b.WriteString(strings.TrimRight(line+describeEntry(s, e, room), " ") + "\n")
+		b.WriteString(strings.TrimRight(line+descriptionText(s, e, room), " ") + "\n")
 	}
 	return true
 }
@@ -254,7 +254,7 @@ func wideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 const minDescription = 50
 
 // longEntry cuts nothing.
-func longEntry(s *term.Outline, e entry) {
+func writeLongEntry(s *term.Outline, e entry) {
 	if s.String() != "" {
 		s.Line(0, "")
 	}
@@ -263,7 +263,7 @@ func longEntry(s *term.Outline, e entry) {
 		name += term.Gap + e.title
 	}
 	s.Line(0, name)
-	for _, line := range lines(e.params, s.Width-4) {
+	for _, line := range paramLines(e.params, s.Width-4) {
 		s.Line(2, line)
 	}
 	if len(e.hints) > 0 {

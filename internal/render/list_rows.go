@@ -156,14 +156,14 @@ func (r *Rows) Write(w io.Writer) error {
 func (r *Rows) hints() map[int][]string {
 	more := map[int][]string{}
 	for i, warned := range r.warned {
-		more[i] = hintsAmong(r.st, "", "", warned, 0)
+		more[i] = listHints(r.st, "", "", warned, 0)
 	}
 	names := r.Special()
 	index := indexes(names)
 	like := mcp.Lookalikes(names)
 	for i, name := range names {
 		number := r.numbers[i]
-		if hints := hintsAmong(r.st, name, like[i], r.warned[number], index[i]); hints != nil {
+		if hints := listHints(r.st, name, like[i], r.warned[number], index[i]); hints != nil {
 			more[number] = hints
 		}
 	}

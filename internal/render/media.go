@@ -16,7 +16,7 @@ import (
 // where they differ, the pixels of an image or the seconds of a sound, the length. Only an image's header
 // is read, so that no picture can be too large.
 func describeMedia(b block) string {
-	data, err := b.decoded()
+	data, err := b.decode()
 	if err != nil {
 		return fmt.Sprintf("%s, %v", mediaName(b), err)
 	}
@@ -143,17 +143,17 @@ func mismatch(mime, found string) string {
 	switch {
 	case declared == found || found == "application/zip" || found == "application/gzip":
 		return ""
-	case found == "" && sniffable(declared):
+	case found == "" && isSniffable(declared):
 		return "but the bytes are something else"
 	case found != "" && declared == "":
 		return "the bytes are " + found
-	case found != "" && sniffable(declared):
+	case found != "" && isSniffable(declared):
 		return "but the bytes are " + found
 	}
 	return ""
 }
 
-func sniffable(mime string) bool {
+func isSniffable(mime string) bool {
 	for _, s := range signatures {
 		if s.mime == mime {
 			// MPEG audio may begin with other frames, and Ogg holds video.
@@ -220,8 +220,8 @@ func wavSeconds(data []byte) float64 {
 	return 0
 }
 
-// mostPictures are drawn of one result.
-const mostPictures = 8
+// maxPictures are drawn of one result.
+const maxPictures = 8
 
 // HasPictures says whether a result holds an image that could be drawn.
 func HasPictures(method string, result []byte) bool {
@@ -229,7 +229,7 @@ func HasPictures(method string, result []byte) bool {
 		if b.kind != mediaBlock {
 			continue
 		}
-		if data, err := b.decoded(); err == nil && term.CanDraw(sniff(data)) {
+		if data, err := b.decode(); err == nil && term.CanDraw(sniff(data)) {
 			return true
 		}
 	}
@@ -239,18 +239,18 @@ func HasPictures(method string, result []byte) bool {
 // picture draws an image below its line. What is drawn is always what was decoded
 // and encoded here: no byte of a server's reaches the decoders of a terminal.
 func (p *resultWriter) picture(b block) {
-	data, err := b.decoded()
+	data, err := b.decode()
 	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(sniff(data)) {
 		return
 	}
 	p.drawn++
-	if p.drawn > mostPictures {
-		p.note(fmt.Sprintf("(not drawn: only %d are)", mostPictures))
+	if p.drawn > maxPictures {
+		p.note(fmt.Sprintf("(not drawn: only %d are)", maxPictures))
 		return
 	}
 	drawing, err := term.DrawPicture(p.st, sniff(data), data)
 	if err != nil {
-		p.note("(not drawn: " + p.short(err.Error()) + ")")
+		p.note("(not drawn: " + p.cutLine(err.Error()) + ")")
 		return
 	}
 	_, p.err = p.w.Write(drawing)

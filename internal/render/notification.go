@@ -14,7 +14,7 @@ import (
 // kind, and what it tells. Into a pipe goes the whole of it, with a TAB between
 // the three and the time as RFC 3339 has it.
 func Notification(w io.Writer, st term.Style, at time.Time, m *wire.Message) error {
-	kind, what := heard(m)
+	kind, what := describeNotification(m)
 	line := at.Format("2006-01-02T15:04:05.000Z07:00") + "\t" + st.Line(kind) + "\t" + st.Line(what)
 	if st.Pretty() {
 		line = st.Paint(
@@ -33,7 +33,7 @@ func Notification(w io.Writer, st term.Style, at time.Time, m *wire.Message) err
 }
 
 // heard is the kind of a notification and what it tells, as the server wrote it.
-func heard(m *wire.Message) (kind, what string) {
+func describeNotification(m *wire.Message) (kind, what string) {
 	params, _ := jsonraw.Object(m.Params)
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":

@@ -19,10 +19,10 @@ import (
 // one answer: several binary blocks, or base64 that is none.
 func Payload(method string, result json.RawMessage) (write func(io.Writer) (what string, err error), err error) {
 	blocks := resultBlocks(method, result)
-	texts, media := split(blocks)
+	texts, media := splitBlocks(blocks)
 	switch {
 	case len(media) == 1:
-		data, err := decoded(media[0])
+		data, err := decodePayload(media[0])
 		return func(w io.Writer) (string, error) {
 			_, err := spool.WriteAll(w, data)
 			return term.Line(describeMedia(media[0])), err
@@ -46,7 +46,7 @@ func Payload(method string, result json.RawMessage) (write func(io.Writer) (what
 // that text.
 func Unsaved(method string, result json.RawMessage) string {
 	blocks := resultBlocks(method, result)
-	texts, media := split(blocks)
+	texts, media := splitBlocks(blocks)
 	var structured json.RawMessage
 	if members, err := jsonraw.Object(result); err == nil && method == "tools/call" {
 		structured, _ = members.Get("structuredContent")
@@ -71,14 +71,14 @@ func Unsaved(method string, result json.RawMessage) string {
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
 	}
-	if structured != nil && !asJSON && !saysNothing(structured) && !repeatedIn(blocks, structured) {
+	if structured != nil && !asJSON && !isEmptyStructured(structured) && !repeatedIn(blocks, structured) {
 		kinds = append(kinds, "structuredContent")
 	}
 	return strings.Join(kinds, ", ")
 }
 
-func decoded(b block) ([]byte, error) {
-	data, err := b.decoded()
+func decodePayload(b block) ([]byte, error) {
+	data, err := b.decode()
 	if err != nil {
 		return nil, &PayloadError{
 			true,
@@ -142,7 +142,7 @@ func resultBlocks(method string, result json.RawMessage) []block {
 }
 
 // split gives the texts that are not blank and the blocks of bytes.
-func split(blocks []block) (texts, media []block) {
+func splitBlocks(blocks []block) (texts, media []block) {
 	for _, b := range blocks {
 		if b.kind == textBlock && !b.isBlank() {
 			texts = append(texts, b)
@@ -154,7 +154,7 @@ func split(blocks []block) (texts, media []block) {
 }
 
 // saveHint is the flag that saves the one binary block, where Payload would.
-func saveHint(blocks []block) string {
+func saveFlag(blocks []block) string {
 	media := 0
 	for _, b := range blocks {
 		if b.kind == mediaBlock {
@@ -170,23 +170,23 @@ func saveHint(blocks []block) string {
 // writeTexts writes a single text as it is, a file's bytes for instance, and closes each of
 // several by a line end. It gives the number of bytes.
 func writeTexts(w io.Writer, texts []block) (n int, err error) {
-	count := &counting{w: w}
+	count := &countingWriter{w: w}
 	p := &resultWriter{w: count}
 	for _, b := range texts {
-		if ended := p.asItIs(b); !ended && len(texts) > 1 && p.err == nil {
+		if ended := p.writeVerbatim(b); !ended && len(texts) > 1 && p.err == nil {
 			_, p.err = io.WriteString(count, "\n")
 		}
 	}
 	return count.n, p.err
 }
 
-// counting counts what it writes.
-type counting struct {
+// countingWriter counts what it writes.
+type countingWriter struct {
 	w io.Writer
 	n int
 }
 
-func (c *counting) Write(p []byte) (int, error) {
+func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += n
 	return n, err

@@ -54,7 +54,7 @@ func (p *resultWriter) text(mime, text string) {
 		p.err = term.WriteText(p.w, []byte(text))
 	case looksLikeJSON(text):
 		p.err = PrettyJSON(p.w, p.st, []byte(text))
-	case p.marked(mime, text):
+	case p.isMarkdown(mime, text):
 		p.err = term.WriteText(p.w, []byte(term.Markdown(p.st, text)))
 	default:
 		p.err = term.WriteText(p.w, []byte(p.st.Block(text)))
@@ -62,18 +62,18 @@ func (p *resultWriter) text(mime, text string) {
 }
 
 // textOf writes the text of a textBlock. Into a pipe a long one goes in pieces.
-func (p *resultWriter) textOf(b block) {
+func (p *resultWriter) writeTextBlock(b block) {
 	if b.quoted == nil || p.st.Pretty() {
 		p.text(b.mime, b.wholeText())
 		return
 	}
-	if !p.unescaped(b.quoted) && p.err == nil {
+	if !p.writeUnescaped(b.quoted) && p.err == nil {
 		_, p.err = io.WriteString(p.w, "\n")
 	}
 }
 
 // unescaped writes a text in pieces, and reports that it ends in a line end.
-func (p *resultWriter) unescaped(quoted json.RawMessage) (ended bool) {
+func (p *resultWriter) writeUnescaped(quoted json.RawMessage) (ended bool) {
 	for piece := range jsonraw.Unescaped(quoted) {
 		if p.err != nil {
 			return false
@@ -85,9 +85,9 @@ func (p *resultWriter) unescaped(quoted json.RawMessage) (ended bool) {
 }
 
 // asItIs writes a text byte for byte, and reports that it ends in a line end.
-func (p *resultWriter) asItIs(b block) (ended bool) {
+func (p *resultWriter) writeVerbatim(b block) (ended bool) {
 	if b.quoted != nil {
-		return p.unescaped(b.quoted)
+		return p.writeUnescaped(b.quoted)
 	}
 	if p.err == nil {
 		_, p.err = io.WriteString(p.w, b.text)
@@ -136,7 +136,7 @@ func (p *resultWriter) toolResult(result json.RawMessage) {
 		return
 	}
 	blocks := parseBlocks(items, ".content")
-	p.save = saveHint(blocks)
+	p.save = saveFlag(blocks)
 	for _, b := range blocks {
 		p.block(b)
 	}
@@ -146,14 +146,14 @@ func (p *resultWriter) toolResult(result json.RawMessage) {
 	case !has || repeatedIn(blocks, structured):
 	case len(blocks) == 0:
 		p.json(structured)
-	case !saysNothing(structured):
+	case !isEmptyStructured(structured):
 		p.note("structuredContent:")
 		p.json(structured)
 	}
 }
 
 // saysNothing reports a structuredContent that servers send beside content if a tool has no outputSchema.
-func saysNothing(structured json.RawMessage) bool {
+func isEmptyStructured(structured json.RawMessage) bool {
 	text := string(jsonraw.Compact(structured))
 	return text == "{}" || text == "null"
 }
@@ -207,10 +207,10 @@ func (p *resultWriter) contents(result json.RawMessage) {
 		return
 	}
 	blocks := parseContents(items)
-	p.save = saveHint(blocks)
+	p.save = saveFlag(blocks)
 	switch {
 	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.Pretty():
-		p.textOf(blocks[0])
+		p.writeTextBlock(blocks[0])
 	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.Pretty():
 		p.file(blocks[0])
 	default:
@@ -227,10 +227,10 @@ func (p *resultWriter) contents(result json.RawMessage) {
 // resource for.
 func (p *resultWriter) file(b block) {
 	if b.kind == textBlock {
-		p.asItIs(b)
+		p.writeVerbatim(b)
 		return
 	}
-	data, err := decoded(b)
+	data, err := decodePayload(b)
 	p.err = err
 	if err == nil {
 		_, p.err = spool.WriteAll(p.w, data)
@@ -241,12 +241,12 @@ func (p *resultWriter) file(b block) {
 func Contents(result json.RawMessage) (names []string) {
 	for _, b := range resultBlocks("resources/read", result) {
 		p := &resultWriter{}
-		what := p.short(b.mime)
+		what := p.cutLine(b.mime)
 		switch b.kind {
 		case textBlock:
 			what = p.bracket(what, term.Size(len(b.wholeText())))
 		case mediaBlock:
-			what = p.bracket(p.short(describeMedia(b)))
+			what = p.bracket(p.cutLine(describeMedia(b)))
 		default:
 			what = p.bracket(what, "nothing to read")
 		}
@@ -258,7 +258,7 @@ func Contents(result json.RawMessage) (names []string) {
 // marked says whether a text is shown as Markdown: where it says that it is, or where
 // it says nothing and cannot well be anything else. Without colour the marks are what
 // shows it.
-func (p *resultWriter) marked(mime, text string) bool {
+func (p *resultWriter) isMarkdown(mime, text string) bool {
 	if !p.st.Color || p.st.RawText || p.literal || len(text) > maxColored {
 		return false
 	}

@@ -38,7 +38,7 @@ func wrapsResult(texts []string, structured json.RawMessage) bool {
 		return false
 	}
 	value := members[0].Value
-	if len(texts) == 1 && equalsValue(texts[0], value) {
+	if len(texts) == 1 && sameValue(texts[0], value) {
 		return true
 	}
 	items, err := jsonraw.Array(value)
@@ -46,14 +46,14 @@ func wrapsResult(texts []string, structured json.RawMessage) bool {
 		return false
 	}
 	for i, item := range items {
-		if !equalsValue(texts[i], item) {
+		if !sameValue(texts[i], item) {
 			return false
 		}
 	}
 	return true
 }
 
-func equalsValue(text string, value json.RawMessage) bool {
+func sameValue(text string, value json.RawMessage) bool {
 	if s, ok := jsonraw.Text(value); ok && s == text {
 		return true
 	}
@@ -73,26 +73,26 @@ func sameJSON(a, b []byte) bool {
 	if len(a) > maxCompared || len(b) > maxCompared || jsonraw.Valid(a) != nil || jsonraw.Valid(b) != nil {
 		return false
 	}
-	return reflect.DeepEqual(decode(a), decode(b))
+	return reflect.DeepEqual(decodeCanonical(a), decodeCanonical(b))
 }
 
 // decode gives a valid document with canonical numbers.
-func decode(raw []byte) (v any) {
+func decodeCanonical(raw []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	_ = d.Decode(&v)
-	return withNumbers(v)
+	return canonicalNumbers(v)
 }
 
-func withNumbers(v any) any {
+func canonicalNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name := range v {
-			v[name] = withNumbers(v[name])
+			v[name] = canonicalNumbers(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = withNumbers(v[i])
+			v[i] = canonicalNumbers(v[i])
 		}
 	case json.Number:
 		return json.Number(jsonraw.PlainNumber(string(v)))

@@ -82,7 +82,7 @@ func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
 	case depth >= maxFieldDepth:
 		f.Line(depth+2, f.Style.Ellipsis()+" (nested deeper: use --json)")
 	default:
-		f.below(s, depth)
+		f.nested(s, depth)
 	}
 }
 
@@ -106,13 +106,13 @@ func (f *fields) head(name string, s schema.Schema, required bool) string {
 }
 
 // below writes what nests in s: members, the items of an array, alternatives.
-func (f *fields) below(s schema.Schema, depth int) {
+func (f *fields) nested(s schema.Schema, depth int) {
 	f.members(s, depth+1)
 	if item, ok := s.Item(); ok {
 		f.item(item, depth)
 	}
 	options := s.Alternatives()
-	if !worthListing(options) {
+	if !haveDetails(options) {
 		return
 	}
 	for i, option := range options {
@@ -122,7 +122,7 @@ func (f *fields) below(s schema.Schema, depth int) {
 
 // item writes what the type of an array leaves open about its items.
 func (f *fields) item(item schema.Schema, depth int) {
-	if item.IsCircular() || item.Unresolved != "" || worthListing(item.Alternatives()) ||
+	if item.IsCircular() || item.Unresolved != "" || haveDetails(item.Alternatives()) ||
 		item.Text("description") != "" || len(f.constraints(item)) > 0 {
 		f.field("[each]", item, false, depth+1)
 	} else {
@@ -132,7 +132,7 @@ func (f *fields) item(item schema.Schema, depth int) {
 
 // worthListing says whether alternatives hold more than their types, which the
 // line above them names.
-func worthListing(options []schema.Schema) bool {
+func haveDetails(options []schema.Schema) bool {
 	for _, o := range options {
 		if o.Get("properties") != nil || o.Get("required") != nil || o.Get("description") != nil || o.Get("items") != nil {
 			return true
@@ -153,17 +153,17 @@ func (f *fields) constraints(s schema.Schema) []string {
 		}
 	}
 	add(f.Style.Line(s.Text("format")))
-	add(f.between(s, "minLength", "maxLength", "character"))
+	add(f.rangeText(s, "minLength", "maxLength", "character"))
 	if pattern := s.Text("pattern"); pattern != "" && !slices.Contains(wordedFormats, s.Text("format")) {
 		add("matches " + f.Style.Cut(f.Style.Line(pattern), 80))
 	}
-	add(f.prefixed(s, "minimum", ">= "))
-	add(f.prefixed(s, "exclusiveMinimum", "> "))
-	add(f.prefixed(s, "maximum", "<= "))
-	add(f.prefixed(s, "exclusiveMaximum", "< "))
-	add(f.prefixed(s, "multipleOf", "a multiple of "))
-	add(f.between(s, "minItems", "maxItems", "item"))
-	add(f.between(s, "minProperties", "maxProperties", "member"))
+	add(f.limitText(s, "minimum", ">= "))
+	add(f.limitText(s, "exclusiveMinimum", "> "))
+	add(f.limitText(s, "maximum", "<= "))
+	add(f.limitText(s, "exclusiveMaximum", "< "))
+	add(f.limitText(s, "multipleOf", "a multiple of "))
+	add(f.rangeText(s, "minItems", "maxItems", "item"))
+	add(f.rangeText(s, "minProperties", "maxProperties", "member"))
 	if string(s.First("uniqueItems")) == "true" {
 		add("all different")
 	}
@@ -176,31 +176,31 @@ func (f *fields) constraints(s schema.Schema) []string {
 	if examples := s.List("examples"); len(examples) > 0 {
 		add("for example " + f.value(examples[0]))
 	}
-	add(f.unsaid(s))
+	add(f.omittedKeywords(s))
 	return notes
 }
 
 // value has the room that a list has not, and no end either.
-func (f *fields) value(raw json.RawMessage) string { return lineOfValue(f.Style, raw, 1000) }
+func (f *fields) value(raw json.RawMessage) string { return valueLine(f.Style, raw, 1000) }
 
 // between says a lower and an upper count in the fewest words.
-func (f *fields) between(s schema.Schema, low, high, noun string) string {
+func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
 	least := s.First(low)
 	most := s.First(high)
 	switch {
 	case least != nil && string(least) == string(most):
-		return f.counted(least, noun)
+		return f.countText(least, noun)
 	case least != nil && string(least) != "0" && most != nil:
-		return f.value(least) + " to " + f.counted(most, noun)
+		return f.value(least) + " to " + f.countText(most, noun)
 	case most != nil:
-		return "at most " + f.counted(most, noun)
+		return "at most " + f.countText(most, noun)
 	case least != nil && string(least) != "0":
-		return "at least " + f.counted(least, noun)
+		return "at least " + f.countText(least, noun)
 	}
 	return ""
 }
 
-func (f *fields) counted(n json.RawMessage, noun string) string {
+func (f *fields) countText(n json.RawMessage, noun string) string {
 	if string(n) != "1" {
 		noun += "s"
 	}
@@ -208,7 +208,7 @@ func (f *fields) counted(n json.RawMessage, noun string) string {
 }
 
 // prefixed says a limit on a number. Draft 4 wrote exclusiveMinimum as a flag.
-func (f *fields) prefixed(s schema.Schema, name, words string) string {
+func (f *fields) limitText(s schema.Schema, name, words string) string {
 	value := s.First(name)
 	switch string(value) {
 	case "", "false":
@@ -220,7 +220,7 @@ func (f *fields) prefixed(s schema.Schema, name, words string) string {
 }
 
 // unsaid names the keywords that bind a value and are not shown here.
-func (f *fields) unsaid(s schema.Schema) string {
+func (f *fields) omittedKeywords(s schema.Schema) string {
 	var names []string
 	for _, name := range []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies",
 		"propertyNames", "contains", "prefixItems", "unevaluatedProperties"} {

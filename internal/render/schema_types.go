@@ -26,11 +26,11 @@ func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 		return shortValue(st, value)
 	}
 	if values := s.List("enum"); values != nil {
-		return choice(st, values, choices)
+		return enumText(st, values, choices)
 	}
 	types := s.Types()
 	if types == nil {
-		types = implied(st, s, choices, depth)
+		types = impliedTypes(st, s, choices, depth)
 	}
 	for i, t := range types {
 		if t == "array" {
@@ -43,7 +43,7 @@ func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 }
 
 // implied names the type of a schema that declares none.
-func implied(st term.Style, s schema.Schema, choices, depth int) []string {
+func impliedTypes(st term.Style, s schema.Schema, choices, depth int) []string {
 	var types []string
 	for _, option := range s.Alternatives() {
 		if option.IsCircular() {
@@ -88,7 +88,7 @@ func arrayOf(text string) string {
 	return text + "[]"
 }
 
-func choice(st term.Style, values []json.RawMessage, choices int) string {
+func enumText(st term.Style, values []json.RawMessage, choices int) string {
 	var said []string
 	for i, v := range values {
 		if i >= choices {
@@ -103,13 +103,13 @@ func choice(st term.Style, values []json.RawMessage, choices int) string {
 // shortValue is a JSON value within a line that has room for little.
 func shortValue(st term.Style, raw json.RawMessage) string {
 	if st.Pretty() {
-		return lineOfValue(st, raw, 60)
+		return valueLine(st, raw, 60)
 	}
-	return lineOfValue(st, raw, 1000)
+	return valueLine(st, raw, 1000)
 }
 
 // lineOfValue returns a JSON value on one line, cut to width columns.
-func lineOfValue(st term.Style, raw json.RawMessage, width int) string {
+func valueLine(st term.Style, raw json.RawMessage, width int) string {
 	if text, ok := jsonraw.Text(raw); ok {
 		raw = jsonraw.Quote(text)
 	}
@@ -122,7 +122,7 @@ type parameter [3]string
 
 // parametersOf are the arguments that a schema declares. At most choices values of an
 // enum are named.
-func parametersOf(st term.Style, raw json.RawMessage, choices int) (all []parameter) {
+func schemaParameters(st term.Style, raw json.RawMessage, choices int) (all []parameter) {
 	for _, p := range schema.New(raw).Schema().Properties() {
 		name := st.Line(p.Name)
 		if !p.Required {

@@ -8,7 +8,7 @@ import (
 )
 
 // joined writes parameters in one of their forms.
-func joined(params []parameter, form int) string {
+func joinParams(params []parameter, form int) string {
 	texts := make([]string, len(params))
 	for i, p := range params {
 		texts[i] = p[form]
@@ -17,7 +17,7 @@ func joined(params []parameter, form int) string {
 }
 
 // lines writes all of params into lines of width columns, none of them broken.
-func lines(params []parameter, width int) []string {
+func paramLines(params []parameter, width int) []string {
 	var lines []string
 	for i, p := range params {
 		text := p[0]
@@ -38,15 +38,15 @@ func lines(params []parameter, width int) []string {
 // names alone; then as many names as fit and the number of the others.
 func signature(st term.Style, params []parameter, width int) string {
 	for form := range 3 {
-		if text := joined(params, form); term.Width(text) <= width {
+		if text := joinParams(params, form); term.Width(text) <= width {
 			return text
 		}
 	}
 	for n := len(params) - 1; n > 0; n-- {
-		text := joined(params[:n], 2) + ", " + st.Ellipsis() + " +" + english.Plural(len(params)-n, "arg")
+		text := joinParams(params[:n], 2) + ", " + st.Ellipsis() + " +" + english.Plural(len(params)-n, "arg")
 		if term.Width(text) <= width {
 			return text
 		}
 	}
-	return st.Cut(joined(params, 2), width)
+	return st.Cut(joinParams(params, 2), width)
 }

@@ -44,11 +44,11 @@ func (c Truncation) String() string {
 	return text
 }
 
-// cutMark ends a text that was cut, and longestMark is how many characters it has at
+// cutMark ends a text that was cut, and maxMark is how many characters it has at
 // most.
 func cutMark(missing int) string { return fmt.Sprintf("… [cut, %d more characters]", missing) }
 
-const longestMark = 40
+const maxMark = 40
 
 // TruncateText is text with at most so many characters before its mark, which then stands
 // on a line of its own.
@@ -68,11 +68,11 @@ func TruncateText(text string, most int) (string, Truncation) {
 // ErrTooManyNames: JSON has so many names and numbers that no cut makes it fit.
 var ErrTooManyNames = errors.New("it has too many member names and numbers")
 
-// Texts are cut to no less than fairText characters while there are lists to shorten,
-// and never to less than leastText.
+// Texts are cut to no less than fairTextLength characters while there are lists to shorten,
+// and never to less than minTextLength.
 const (
-	fairText  = 200
-	leastText = 20
+	fairTextLength = 200
+	minTextLength  = 20
 )
 
 // TruncateJSON makes one JSON document fit into so many characters.
@@ -84,7 +84,7 @@ func TruncateJSON(raw json.RawMessage, most int) (json.RawMessage, Truncation, e
 	root := parseNode(raw, "")
 	root.shorten(most)
 	limit := root.limit(most)
-	if limit < leastText {
+	if limit < minTextLength {
 		return nil, Truncation{Whole: whole}, ErrTooManyNames
 	}
 	cut := Truncation{Whole: whole}
@@ -135,7 +135,7 @@ func parseNode(raw json.RawMessage, at string) *valueNode {
 func (n *valueNode) size(limit int) int {
 	if n.open != '{' && n.open != '[' {
 		if n.open == '"' {
-			return min(n.chars, limit+longestMark+2)
+			return min(n.chars, limit+maxMark+2)
 		}
 		return n.chars
 	}
@@ -150,9 +150,9 @@ func (n *valueNode) size(limit int) int {
 }
 
 // limit is the longest one for texts with which the value fits, or less than
-// leastText where there is none.
+// minTextLength where there is none.
 func (n *valueNode) limit(most int) int {
-	low := leastText - 1
+	low := minTextLength - 1
 	high := most
 	for low < high {
 		if middle := (low + high + 1) / 2; n.size(middle) <= most {
@@ -168,7 +168,7 @@ func (n *valueNode) limit(most int) int {
 // length have room. One item stays.
 func (n *valueNode) shorten(most int) {
 	for {
-		over := n.size(fairText) - most
+		over := n.size(fairTextLength) - most
 		if over <= 0 {
 			return
 		}
@@ -178,7 +178,7 @@ func (n *valueNode) shorten(most int) {
 		}
 		for over > 0 && longest.kept > 1 {
 			longest.kept--
-			over -= longest.kids[longest.kept].size(fairText) + 1
+			over -= longest.kids[longest.kept].size(fairTextLength) + 1
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (n *valueNode) shorten(most int) {
 func (n *valueNode) longest() (found *valueNode, size int) {
 	if n.open == '[' && n.kept > 1 {
 		found = n
-		size = n.size(fairText)
+		size = n.size(fairTextLength)
 	}
 	for _, kid := range n.kids[:n.kept] {
 		if list, s := kid.longest(); s > size {
@@ -200,8 +200,8 @@ func (n *valueNode) longest() (found *valueNode, size int) {
 }
 
 func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
-	if n.open == '"' && n.chars > limit+longestMark+2 {
-		head, missing := headOf(n.raw, limit)
+	if n.open == '"' && n.chars > limit+maxMark+2 {
+		head, missing := cutString(n.raw, limit)
 		cut.Texts++
 		b.Write(head)
 		b.WriteString(cutMark(missing) + `"`)
@@ -231,10 +231,10 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 // headOf is the begin of a string of JSON, its quote included, with at most limit
 // characters as they are written, and how many of its own are missing. No escape and
 // no pair of escapes is torn.
-func headOf(raw []byte, limit int) (head []byte, missing int) {
+func cutString(raw []byte, limit int) (head []byte, missing int) {
 	at := 1
 	for used := 0; at < len(raw)-1; {
-		length := characterAt(raw[at:])
+		length := characterLength(raw[at:])
 		used += utf8.RuneCount(raw[at : at+length])
 		if used > limit {
 			break
@@ -242,13 +242,13 @@ func headOf(raw []byte, limit int) (head []byte, missing int) {
 		at += length
 	}
 	for rest := raw[at : len(raw)-1]; len(rest) > 0; missing++ {
-		rest = rest[characterAt(rest):]
+		rest = rest[characterLength(rest):]
 	}
 	return raw[:at], missing
 }
 
 // characterAt is how many bytes the first character of a string of JSON has.
-func characterAt(raw []byte) int {
+func characterLength(raw []byte) int {
 	if raw[0] != '\\' {
 		_, n := utf8.DecodeRune(raw)
 		return n
