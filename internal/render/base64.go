@@ -9,8 +9,7 @@ import (
 	"mcpc/internal/spool"
 )
 
-// decoded gives the bytes of a mediaBlock. Those of a long one are kept in a file and decoded once
-// where its base64 text is in a file.
+// decode returns the bytes of a mediaBlock. It decodes a long one into a temporary file, once.
 func (b *block) decode() ([]byte, error) {
 	if b.quoted == nil {
 		return decodeBase64(b.data)
@@ -20,15 +19,15 @@ func (b *block) decode() ([]byte, error) {
 		return data, nil
 	}
 	data, err := decodeLong(b.quoted)
-	if err != nil { // in memory it may be possible, or it is known where the text is wrong
+	if err != nil { // decodeBase64 accepts more, and its error has the position
 		return decodeBase64(b.wholeText())
 	}
 	spool.Note(text, data)
 	return data, nil
 }
 
-// decodeLong decodes a JSON string as decodeBase64 does a text, in pieces. What it refuses
-// decodeBase64 may still take.
+// decodeLong decodes a JSON string of base64 in pieces. It accepts fewer variants than
+// decodeBase64.
 func decodeLong(quoted []byte) ([]byte, error) {
 	out := spool.Beside(quoted, int64(len(quoted))/4*3)
 	d := base64Decoder{to: out}
@@ -45,18 +44,18 @@ func decodeLong(quoted []byte) ([]byte, error) {
 	return data, nil
 }
 
-// A base64Decoder decodes a text that comes in pieces.
+// A base64Decoder decodes base64 text in pieces.
 type base64Decoder struct {
 	to *spool.Buffer
-	// text is not decoded yet, data used again.
+	// text is not decoded yet; data is a buffer.
 	text, data []byte
-	// padded is set behind the first "=".
+	// padded is true after the first "=".
 	padded bool
 	err    error
 }
 
-// standard is the standard alphabet in the place of each byte of it and of that of URLs; 0 is a
-// line end, which is skipped. Any other byte stays, and is refused when it is decoded.
+// base64Alphabet maps each byte to the standard alphabet, also from the URL alphabet. A line end
+// maps to 0 and is skipped. Any other byte maps to itself, and decoding it fails.
 var base64Alphabet = func() (to [256]byte) {
 	for c := range to {
 		to[c] = byte(c)
@@ -69,7 +68,7 @@ var base64Alphabet = func() (to [256]byte) {
 	return to
 }()
 
-var errPadding = errors.New("text behind the padding")
+var errPadding = errors.New("text after the padding")
 
 func (d *base64Decoder) add(piece []byte) {
 	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.padded {
@@ -92,7 +91,7 @@ func (d *base64Decoder) add(piece []byte) {
 	d.decode(len(d.text) / 4 * 4)
 }
 
-// decode decodes so many bytes of the text.
+// decode decodes the first n bytes of the text and removes them from it.
 func (d *base64Decoder) decode(n int) {
 	if d.err == nil {
 		d.data, d.err = base64.RawStdEncoding.AppendDecode(d.data[:0], d.text[:n])

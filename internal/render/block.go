@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,21 +19,22 @@ const (
 	textBlock    = iota
 	mediaBlock   // image, audio, or a resource's blob
 	linkBlock    // resource_link
-	unknownBlock // anything that has not the shape of its type
+	unknownBlock // a block of another type, or without the members of its type
 )
 
 // A block is one content block, or one entry of a resource's contents.
 type block struct {
 	raw  json.RawMessage
 	kind int
-	// name is the block's type: "text", "image", "resource", or a stranger's.
+	// name is the block's type: "text", "image", "resource", or an unknown one.
 	name string
-	// text is that of a textBlock, unless it is long: then quoted is it, as a JSON string.
+	// text is the text of a textBlock. A long text, or long base64 data, is in quoted instead, as a
+	// JSON string.
 	text   string
 	quoted json.RawMessage
-	// data is base64 text, or quoted is it where it is long; mime is its declared type.
+	// data is base64 text, mime its declared type.
 	data, mime string
-	// path leads to data, as --jq would write it.
+	// path is the path to data, as --jq takes it.
 	path string
 	// uri is set on resources.
 	uri     string
@@ -47,8 +49,7 @@ func parseBlocks(items []json.RawMessage, path string) []block {
 	return blocks
 }
 
-// messageBlocks are the blocks of one prompt message: one, or in the newer
-// shape a list.
+// messageBlocks returns the blocks of one prompt message: one, or a list in newer revisions.
 func messageBlocks(content json.RawMessage, message int) []block {
 	path := fmt.Sprintf(".messages[%d].content", message)
 	if items, err := jsonraw.Array(content); err == nil {
@@ -57,8 +58,8 @@ func messageBlocks(content json.RawMessage, message int) []block {
 	return []block{parseBlock(content, path)}
 }
 
-// listOrOne returns the items of an array, or a text or an object as the only item, as some servers write it.
-// It reports false for everything else.
+// listOrOne returns the items of an array, or a text or an object as the only item, as some servers
+// send it. It reports false for any other value.
 func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	if len(raw) > 0 && (raw[0] == '{' || raw[0] == '"') {
 		return []json.RawMessage{raw}, true
@@ -67,8 +68,8 @@ func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, err == nil
 }
 
-// parseBlock parses a content block. A bare text is a text block, and a block without a type has the type that its
-// members show.
+// parseBlock parses a content block. A bare text is a text block. The members of a block without a
+// type tell its type.
 func parseBlock(raw json.RawMessage, path string) block {
 	if len(raw) > 0 && raw[0] == '"' {
 		b := block{raw: raw, kind: unknownBlock, path: path, name: "text"}
@@ -96,7 +97,7 @@ func parseBlock(raw json.RawMessage, path string) block {
 	return b
 }
 
-// typeOf returns the type of a content block that does not say it, or "".
+// typeOf returns the type of a content block without a type member, or "".
 func typeOf(members jsonraw.Members) string {
 	mime := members.Text("mimeType")
 	switch {
@@ -127,7 +128,7 @@ func (b *block) readText(m jsonraw.Members) bool {
 	return ok
 }
 
-// wholeText is the text of a textBlock, or the base64 text of a long mediaBlock.
+// wholeText returns the text of a textBlock, or the base64 text of a long mediaBlock.
 func (b *block) wholeText() string {
 	if b.quoted != nil {
 		text, _ := jsonraw.Text(b.quoted)
@@ -136,7 +137,7 @@ func (b *block) wholeText() string {
 	return b.text
 }
 
-// isBlank reports a text that shows nothing.
+// isBlank reports whether the text is empty or only white space.
 func (b *block) isBlank() bool {
 	if b.quoted == nil {
 		return strings.TrimSpace(b.text) == ""
@@ -220,23 +221,23 @@ func (p *resultWriter) unknownText(b block) string {
 	return "a block of unknown type " + p.cutLine(b.name)
 }
 
-// media writes one line for a block of bytes, and for a reader how to save it.
+// media writes one line for a block of bytes and, for a reader, how to save it.
 func (p *resultWriter) media(b block) {
 	what := describeMedia(b)
 	resource := ""
 	if b.uri != "" {
 		resource = "resource " + p.st.Line(b.uri)
 	}
-	beside := ""
+	advice := ""
 	if save := p.saveCommand(b); save != "" && p.st.Pretty() {
-		beside = p.st.Paint(term.Dim, "save it: "+save)
+		advice = p.st.Paint(term.Dim, "save it: "+save)
 	}
-	p.writeTagged(p.tag(resource, p.cutLine(what)), beside, term.Gap)
+	p.writeTagged(p.tag(resource, p.cutLine(what)), advice, term.Gap)
 	p.picture(b)
 }
 
-// saveCommand is how the bytes of b are saved, or where they are no base64, the text
-// that was sent in their place.
+// saveCommand returns the flags that save the bytes of b, or its text if it is not base64. It
+// returns "" if b has no data.
 func (p *resultWriter) saveCommand(b block) string {
 	_, err := b.decode()
 	if b.data == "" && b.quoted == nil {
@@ -263,29 +264,30 @@ func (p *resultWriter) link(b block) {
 	p.writeTagged(line, p.st.Line(b.members.Text("description")), " ")
 }
 
-// beside writes a tag and what belongs to it, on one line, or for a reader below it
-// where the terminal is too narrow for both.
-func (p *resultWriter) writeTagged(tag, text, between string) {
+// writeTagged writes a tag and a text on one line. If the terminal is too narrow for both, it
+// writes the text on a line of its own.
+func (p *resultWriter) writeTagged(tag, text, separator string) {
 	switch {
 	case text == "":
 		p.line(tag)
-	case p.st.Terminal && term.Width(tag+between+text) > p.st.Columns():
+	case p.st.Terminal && term.Width(tag+separator+text) > p.st.Columns():
 		p.line(tag)
 		p.line("  " + p.st.WrapIndented(text, 2, 2))
 	default:
-		p.line(tag + between + text)
+		p.line(tag + separator + text)
 	}
 }
 
-// annotations writes a block's annotations, such as audience and priority (server,
-// "Annotations").
+// annotations writes a block's annotations, such as audience and priority (server, "Annotations").
 func (p *resultWriter) annotations(members jsonraw.Members) {
-	if said := p.annotationTexts(members); len(said) > 0 {
-		p.note("(" + strings.Join(said, "; ") + ")")
+	if texts := p.annotationTexts(members); len(texts) > 0 {
+		p.note("(" + strings.Join(texts, "; ") + ")")
 	}
 }
 
-func (p *resultWriter) annotationTexts(members jsonraw.Members) (said []string) {
+// annotationTexts returns "name value" for each annotation; the items of a list become one value.
+func (p *resultWriter) annotationTexts(members jsonraw.Members) []string {
+	var all []string
 	raw, _ := members.Get("annotations")
 	notes, _ := jsonraw.Object(raw)
 	for _, m := range notes {
@@ -297,24 +299,19 @@ func (p *resultWriter) annotationTexts(members jsonraw.Members) (said []string) 
 			}
 			value = strings.Join(texts, ", ")
 		}
-		said = append(said, p.cutLine(m.Name)+" "+p.cutLine(value))
+		all = append(all, p.cutLine(m.Name)+" "+p.cutLine(value))
 	}
-	return said
+	return all
 }
 
-// tag is a bracket in the colour by which a reader tells mcpc's words from a server's.
+// tag returns parts in brackets, in the colour of mcpc's own words.
 func (p *resultWriter) tag(parts ...string) string { return p.st.Paint(term.Cyan, p.bracket(parts...)) }
 
-// bracket is [a, b, c] without the empty parts.
+// bracket returns [a, b, c] without the empty parts.
 func (p *resultWriter) bracket(parts ...string) string {
-	var said []string
-	for _, part := range parts {
-		if part != "" {
-			said = append(said, part)
-		}
-	}
-	return "[" + strings.Join(said, ", ") + "]"
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" })
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// short is a server's word within a line of mcpc's own.
+// cutLine returns a server's text for use within a line of mcpc's own.
 func (p *resultWriter) cutLine(s string) string { return p.st.Cut(p.st.Line(s), 120) }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,13 +15,11 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// Describe writes all that a tool's definition says that a user needs to call
-// it: what it does, its hints in words, its arguments and its output as fields,
-// and a command line with an example that can be pasted. Everything is
-// sanitized, also into a pipe; the definition's own bytes are in --json. example are
-// arguments that satisfy the inputSchema, nil where none are known. app is what the
-// tool declares of a page, nil where it names none. suspicious is what
-// a reader is warned of in the definition.
+// Describe writes all that a user needs to call a tool: what it does, its hints in words, its
+// arguments and its output as fields, and an example command that can be pasted. It sanitizes
+// everything, also for a pipe; --json prints the definition unchanged. example has arguments that
+// satisfy the inputSchema, nil if none are known. app is the page that the tool names, nil if it
+// names none. suspicious has warnings about the definition.
 func Describe(
 	w io.Writer,
 	st term.Style,
@@ -73,20 +70,17 @@ func writeHints(s *term.Outline, tool mcp.Tool) {
 	writeHidden(s, hiddenInJSON(tool.Raw))
 }
 
-// writeHidden warns of what a model reads and a person does not see.
+// writeHidden warns of n characters that a model reads and a person does not see.
 func writeHidden(s *term.Outline, n int) {
-	if n > 0 {
-		s.Line(
-			0,
-			s.Style.Paint(
-				term.Yellow,
-				warningMark(s.Style)+english.Plural(n, "hidden character")+" in the definition, shown as "+s.Style.Line("\u200b"),
-			),
-		)
+	if n == 0 {
+		return
 	}
+	text := english.Plural(n, "hidden character") + " in the definition, shown as " + s.Style.Line("\u200b")
+	s.Line(0, s.Style.Paint(term.Yellow, warningMark(s.Style)+text))
 }
 
-// hintNames are the names of a tool's hints: in short where they are true, and in words.
+// hintNames are the names of a tool's hints: the short form of a true hint, and both values in
+// words.
 var hintNames = [...]struct{ short, yes, no string }{
 	{"ro", "read-only", "not read-only"},
 	{"destr", "destructive", "not destructive"},
@@ -94,32 +88,35 @@ var hintNames = [...]struct{ short, yes, no string }{
 	{"open", "open world", "closed world"},
 }
 
-// hintValues are in the order of hintNames.
+// hintValues returns the hints in the order of hintNames.
 func hintValues(h mcp.Hints) [len(hintNames)]*bool {
 	return [...]*bool{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld}
 }
 
-// shortHints names the hints that are true.
-func shortHints(h mcp.Hints) (short []string) {
-	for i, set := range hintValues(h) {
-		if set != nil && *set {
-			if short == nil {
-				short = make([]string, 0, len(hintNames))
+// shortHints returns the short names of the true hints.
+func shortHints(h mcp.Hints) []string {
+	var names []string
+	for i, value := range hintValues(h) {
+		if value != nil && *value {
+			if names == nil {
+				names = make([]string, 0, len(hintNames))
 			}
-			short = append(short, hintNames[i].short)
+			names = append(names, hintNames[i].short)
 		}
 	}
-	return short
+	return names
 }
 
-// annotations are the hints that a tool declares, in words.
-func annotations(h mcp.Hints) (words []string) {
-	for i, set := range hintValues(h) {
-		switch {
-		case set == nil:
-		case *set:
+// annotations returns the hints that a tool declares, in words.
+func annotations(h mcp.Hints) []string {
+	var words []string
+	for i, value := range hintValues(h) {
+		if value == nil {
+			continue
+		}
+		if *value {
 			words = append(words, hintNames[i].yes)
-		default:
+		} else {
 			words = append(words, hintNames[i].no)
 		}
 	}
@@ -131,8 +128,9 @@ func writeSection(s *term.Outline, name string, raw json.RawMessage, empty strin
 	writeSchema(s, raw, empty)
 }
 
-// writeApp writes what a tool declares of a page of MCP Apps. The page is shown and never run:
-// where it may connect to and what it may use is for the user who opens it in another client.
+// writeApp writes what a tool declares about a page of MCP Apps: the hosts that it connects to and
+// the permissions that it wants, for a user who opens it in another client. mcpc never runs the
+// page.
 func writeApp(s *term.Outline, app *mcp.App) {
 	if app == nil {
 		return
@@ -143,12 +141,12 @@ func writeApp(s *term.Outline, app *mcp.App) {
 		s.Wrapped(1, `named by the deprecated _meta["ui/resourceUri"]`)
 	}
 	if p := app.Page; p != nil {
-		s.Wrapped(
-			1,
-			s.Style.Line(
-				fmt.Sprintf("content: %s, %s, sha256:%s", cmp.Or(p.MIMEType, "no mimeType"), term.Bytes(int64(p.Bytes)), p.SHA256),
-			),
-		)
+		mime := p.MIMEType
+		if mime == "" {
+			mime = "no mimeType"
+		}
+		content := fmt.Sprintf("content: %s, %s, sha256:%s", mime, term.Bytes(int64(p.Bytes)), p.SHA256)
+		s.Wrapped(1, s.Style.Line(content))
 		declared, _ := jsonraw.Object(p.Declared)
 		for _, name := range []string{"csp", "permissions", "domain", "prefersBorder"} {
 			if raw, ok := declared.Get(name); ok {
@@ -165,9 +163,9 @@ func writeApp(s *term.Outline, app *mcp.App) {
 	s.Line(1, s.Style.Hints.Command("read "+shellwords.Quote(app.URI)+" -o page.html"))
 }
 
-// exampleCall is a command line that calls tool with arguments that satisfy its
-// inputSchema, quoted for a POSIX shell, or where they are nil with placeholders. A
-// name that reads like a flag has its place in the params.
+// exampleCall returns a command line that calls tool with arguments, quoted for a POSIX shell. If
+// arguments is nil it uses placeholders. It passes a name that reads like a flag in the params of
+// `raw tools/call`.
 func exampleCall(c hint.Context, tool mcp.Tool, arguments json.RawMessage) string {
 	if arguments == nil {
 		arguments = schema.Placeholder(tool.InputSchema)

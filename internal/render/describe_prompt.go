@@ -10,8 +10,7 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// DescribePrompt writes all that a prompt's definition says, and how to ask for
-// it.
+// DescribePrompt writes a prompt's definition and an example command that gets it.
 func DescribePrompt(w io.Writer, st term.Style, p mcp.Prompt) error {
 	s := term.NewOutline(st)
 	writeTitle(s, p.Name, p.Title)
@@ -38,8 +37,7 @@ func DescribePrompt(w io.Writer, st term.Style, p mcp.Prompt) error {
 	return err
 }
 
-// examplePrompt is a command line that asks for a prompt, with every argument
-// that it requires.
+// examplePrompt returns a command line that gets a prompt with placeholders for required arguments.
 func examplePrompt(c hint.Context, p mcp.Prompt) string {
 	words := []string{"prompt", shellwords.Quote(p.Name)}
 	for _, a := range p.Arguments {

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// DescribeResource writes all that a resource's entry says, and how to read it.
+// DescribeResource writes a resource's entry and a command that reads it.
 func DescribeResource(w io.Writer, st term.Style, r mcp.Resource) error {
 	return describeResource(w, st, r, func(s *term.Outline) {
 		s.Heading("example")
@@ -19,8 +19,7 @@ func DescribeResource(w io.Writer, st term.Style, r mcp.Resource) error {
 	})
 }
 
-// DescribeTemplate does the same for a resource template, whose variables are to
-// be chosen.
+// DescribeTemplate writes a resource template's entry, its variables, and a command that reads it.
 func DescribeTemplate(w io.Writer, st term.Style, r mcp.Resource) error {
 	return describeResource(w, st, r, func(s *term.Outline) {
 		t, err := mcp.ParseURITemplate(r.URI)

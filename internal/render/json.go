@@ -14,14 +14,12 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// maxColored is the length from which JSON is printed without colour: colouring
-// 100 MB takes seconds and gigabytes.
+// maxColored is the longest JSON that is coloured: colouring 100 MB takes seconds and gigabytes.
 const maxColored = 1 << 20
 
-// JSON writes one JSON document and a line end. Into a pipe go the bytes as they
-// are. On a terminal they are indented, and characters that hide are written as
-// \u escapes, so that what is copied from the screen is still the same value.
-// Bytes that are no JSON are shown as sanitized text with the reason.
+// JSON writes one JSON document and a line end. A pipe gets the bytes unchanged. On a terminal the
+// document is indented and hidden characters are \u escapes, so that a copied value is still the
+// same. Bytes that are not JSON are written as sanitized text with the reason.
 func JSON(w io.Writer, st term.Style, raw []byte) error {
 	if !st.Terminal {
 		return term.WriteLine(w, raw)
@@ -29,8 +27,8 @@ func JSON(w io.Writer, st term.Style, raw []byte) error {
 	return PrettyJSON(w, st, raw)
 }
 
-// JSONLine writes one JSON document on one line, into a pipe as it is but for line
-// ends between its parts. On a terminal characters that hide are escaped.
+// JSONLine writes one JSON document on one line, into a pipe unchanged except for line ends. On a
+// terminal it escapes hidden characters.
 func JSONLine(w io.Writer, st term.Style, raw []byte) error {
 	if bytes.ContainsAny(raw, "\r\n") {
 		raw = jsonraw.Compact(raw)
@@ -41,7 +39,7 @@ func JSONLine(w io.Writer, st term.Style, raw []byte) error {
 	return term.WriteLine(w, raw)
 }
 
-// PrettyJSON is JSON for a reader.
+// PrettyJSON writes a JSON document as JSON does for a terminal.
 func PrettyJSON(w io.Writer, s term.Style, raw []byte) error {
 	if len(raw) >= longJSON {
 		return showLong(s, w, raw)
@@ -55,31 +53,31 @@ func PrettyJSON(w io.Writer, s term.Style, raw []byte) error {
 	return term.WriteLine(w, colored(s, term.EscapeHidden(IndentJSON(s, raw))))
 }
 
-// longJSON is from where on JSON is written in pieces, and not indented: as a whole it
-// would take its memory several times.
+// longJSON is the size from which JSON is written in pieces and not indented: indenting takes
+// several times its memory.
 const longJSON = 8 << 20
 
-// showLong writes JSON for a reader in pieces.
+// showLong writes long JSON for a reader in pieces.
 func showLong(s term.Style, w io.Writer, raw []byte) error {
 	clean := sanitize.NewWriter(w, sanitize.JSON)
-	bad := jsonraw.Valid(raw)
-	if bad != nil {
+	invalid := jsonraw.Valid(raw)
+	if invalid != nil {
 		clean = s.Sanitizer(w)
 	}
 	out := bufio.NewWriterSize(clean, 64<<10)
 	for piece := range slices.Chunk(raw, 64<<10) {
-		_, _ = out.Write(piece) // Flush has the error
+		_, _ = out.Write(piece) // Flush returns the error
 	}
 	out.WriteByte('\n')
 	err := errors.Join(out.Flush(), clean.Close())
-	if bad == nil || err != nil {
+	if invalid == nil || err != nil {
 		return err
 	}
-	return term.WriteLine(w, []byte(s.Paint(term.Dim, "[not JSON: "+bad.Error()+"]")))
+	return term.WriteLine(w, []byte(s.Paint(term.Dim, "[not JSON: "+invalid.Error()+"]")))
 }
 
-// IndentJSON gives valid JSON with one member to a line. pretty.Pretty repairs
-// broken JSON, so that nothing may come here but what wire.Valid has seen.
+// IndentJSON returns valid JSON with one member to a line. It must not get invalid JSON, because
+// pretty.Pretty repairs it.
 func IndentJSON(s term.Style, raw []byte) []byte {
 	if indentCost(raw) > 4*len(raw)+maxColored {
 		return raw
@@ -87,8 +85,8 @@ func IndentJSON(s term.Style, raw []byte) []byte {
 	return pretty.PrettyOptions(raw, &pretty.Options{Width: min(s.Width, 80), Indent: "  "})
 }
 
-// indentCost is how many bytes of indentation raw would get. Ten kilobytes of
-// brackets could otherwise become gigabytes of blanks.
+// indentCost returns how many bytes of indentation raw would get. Ten kilobytes of brackets could
+// become gigabytes of blanks.
 func indentCost(raw []byte) int {
 	cost := 0
 	depth := 0
@@ -106,8 +104,8 @@ func indentCost(raw []byte) int {
 	return cost
 }
 
-// colored paints the tokens of valid JSON, one after the other. pretty.Color is
-// not used: behind a \\ it cuts a character of several bytes in two.
+// colored returns valid JSON with a colour for each token. pretty.Color is not used: after \\ it
+// cuts a character of several bytes in two.
 func colored(s term.Style, text []byte) []byte {
 	if !s.Color || len(text) > maxColored {
 		return text
@@ -132,8 +130,8 @@ func colored(s term.Style, text []byte) []byte {
 	return out
 }
 
-// tokenLength is the length of the string, number or word that text begins with,
-// or 1 for any other byte.
+// tokenLength returns the length of the string, number or word at the start of text, or 1 for any
+// other byte.
 func tokenLength(text []byte) int {
 	if text[0] == '"' {
 		for i := 1; i < len(text); i++ {

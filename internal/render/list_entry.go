@@ -15,12 +15,13 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// Tools writes one entry a tool: its name, its arguments as a signature, hints,
-// and the first line of its description; with long, all of it.
+// Tools writes one entry for each tool: its name, its arguments as a signature, hints, and the
+// first line of its description; with long, the whole description. It writes nothing if there are
+// no tools.
 //
-// An entry is one row where names and arguments leave the descriptions enough of the width, else two lines.
-// What is cut says how much is missing. Rows says what goes into a pipe. Without tools nothing is written.
-// suspicious gives what a reader is warned of in a definition, in few words each; nil warns of nothing.
+// An entry is one row if names and arguments leave enough of the width for the descriptions, else
+// two lines. A cut text says how much is missing. Rows describes the form for a pipe. suspicious
+// returns short warnings about a definition; nil warns of nothing.
 func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Tool) []string, long bool) error {
 	if suspicious == nil {
 		suspicious = func(mcp.Tool) []string { return nil }
@@ -43,8 +44,8 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Too
 	}, long)
 }
 
-// hintsAmong are the hints that a tool has because of the others in its list: the name that it
-// looks like, what a reader is warned of, and its number among those of the same name.
+// listHints returns the hints that a tool has because of the other tools in its list: the name that
+// it looks like, the warnings about its definition, and its index among tools of the same name.
 func listHints(st term.Style, name, like string, warned []string, index int) []string {
 	hints := lookalikeHint(st, name, like)
 	for _, words := range warned {
@@ -56,8 +57,8 @@ func listHints(st term.Style, name, like string, warned []string, index int) []s
 	return hints
 }
 
-// indexes counts the names that stand several times, from 1 in the order of the list; it is 0
-// for all others.
+// indexes numbers the names that occur several times, from 1 in the order of the list. The index of
+// all other names is 0.
 func indexes(names []string) []int {
 	times := make(map[string]int, len(names))
 	index := make([]int, len(names))
@@ -93,14 +94,13 @@ func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, l
 	return err
 }
 
-// An entry is a tool, or another thing that a server lists, as shown in the list;
-// its texts are sanitized.
+// An entry is an item of a list: a tool, a prompt, a resource or a template. Its texts are
+// sanitized.
 type entry struct {
 	name, title string
 	params      []parameter
 	hints       []string
-	// summary is the first line of the description, rest the length of what
-	// follows it.
+	// summary is the first line of the description, rest the number of characters after it.
 	summary string
 	rest    int
 	full    string
@@ -116,7 +116,7 @@ func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
 	return withDescription(s, e, t.Description, t.Title)
 }
 
-// withDescription gives an entry its description, or the title where there is none.
+// withDescription returns e with a description, or with the title if the description is empty.
 func withDescription(s term.Style, e entry, description, title string) entry {
 	e.full = cmp.Or(strings.TrimSpace(description), title)
 	first, rest, _ := strings.Cut(e.full, "\n")
@@ -125,8 +125,8 @@ func withDescription(s term.Style, e entry, description, title string) entry {
 	return e
 }
 
-// toolHints are a tool's declared annotations in short, and what a reader should
-// know before believing the rest.
+// toolHints returns a tool's declared annotations in short form, and the number of hidden
+// characters.
 func toolHints(s term.Style, t mcp.Tool) []string {
 	hints := shortHints(t.Hints)
 	if t.UI != "" {
@@ -138,7 +138,7 @@ func toolHints(s term.Style, t mcp.Tool) []string {
 	return append(hints, hiddenHint(s, hiddenInJSON(t.Raw))...)
 }
 
-// lookalike marks a name that may be taken for another.
+// lookalikeHint returns a warning for a name that can be taken for another, or nil.
 func lookalikeHint(s term.Style, name, like string) []string {
 	if like != "" {
 		return []string{warningMark(s) + "looks like " + s.Line(like)}
@@ -158,8 +158,8 @@ func hiddenHint(s term.Style, n int) []string {
 
 func warningMark(s term.Style) string { return s.Ornament("!", "⚠ ") }
 
-// hiddenInJSON counts the hidden characters in all strings of a definition, since a
-// model reads all of them.
+// hiddenInJSON counts the hidden characters in all strings of a definition, since a model reads all
+// of them.
 func hiddenInJSON(raw json.RawMessage) int {
 	if sanitize.PlainBytes(raw) && hasPlainEscapes(raw) {
 		return 0
@@ -178,7 +178,7 @@ func hiddenInJSON(raw json.RawMessage) int {
 	}
 }
 
-// plainEscapes reports JSON without escapes for what may be hidden.
+// hasPlainEscapes reports whether no escape in raw can stand for a hidden character.
 func hasPlainEscapes(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -193,7 +193,7 @@ func hasPlainEscapes(raw []byte) bool {
 	}
 }
 
-// describeEntry is the description behind the hints, cut to width columns.
+// descriptionText returns the hints and the description, cut to width columns.
 func descriptionText(s term.Style, e entry, width int) string {
 	if len(e.hints) == 0 {
 		return s.CutMore(e.summary, width, e.rest)
@@ -223,8 +223,8 @@ func writeNarrowEntry(s term.Style, b *bytes.Buffer, e entry) {
 	}
 }
 
-// wideEntries writes every entry as one row. It does nothing, and says so, where
-// the rows would leave too little room for their descriptions.
+// writeWideEntries writes every entry as one row. It writes nothing and returns false if the rows
+// would leave too little room for the descriptions.
 func writeWideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 	width := s.Columns()
 	nameWidth := 0
@@ -250,10 +250,10 @@ func writeWideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 	return true
 }
 
-// minDescription is the width below which a row is worse than two lines.
+// minDescription is the narrowest description in columns; below it an entry takes two lines.
 const minDescription = 50
 
-// longEntry cuts nothing.
+// writeLongEntry writes an entry whole.
 func writeLongEntry(s *term.Outline, e entry) {
 	if s.String() != "" {
 		s.Line(0, "")

@@ -11,33 +11,32 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Rows writes a list into a pipe: one line an entry with a TAB between name, arguments, hints
-// and description, aligned to nothing and made for grep, cut and awk. Entries are taken as they
-// come, and the lines kept until the list is whole. Of tools the names are kept besides: some
-// hints depend on those of the others.
+// Rows writes a list into a pipe: one line for each entry with a TAB between name, arguments, hints
+// and description, for grep, cut and awk. It keeps the lines until the list is complete. It also
+// keeps the names of tools, because some hints of a tool depend on the names of the others.
 type Rows struct {
 	st    term.Style
 	long  bool
 	dir   spool.Dir
 	lines *spool.Buffer
-	// tools are the names of the tools; special those that Names.Special returned, with their
-	// numbers, once whole is set.
-	tools   *mcp.Names
-	special []string
-	numbers []int
-	whole   bool
-	warned  map[int][]string
-	line    []byte
-	err     error
+	// tools has the names of all tools. special and numbers have the result of Names.Special;
+	// they are valid if complete is true.
+	tools    *mcp.Names
+	special  []string
+	numbers  []int
+	complete bool
+	warned   map[int][]string
+	line     []byte
+	err      error
 }
 
-// NewRows returns Rows that keep many lines in a file in dir. With long, the descriptions are
-// written in full.
+// NewRows returns Rows that keep many lines in a file in dir. With long, descriptions are written
+// whole.
 func NewRows(st term.Style, long bool, dir spool.Dir) *Rows {
 	return &Rows{st: st, long: long, dir: dir, lines: dir.NewLong(), tools: mcp.NewNames(dir), warned: map[int][]string{}}
 }
 
-// Tools takes tools.
+// Tools adds tools.
 func (r *Rows) Tools(tools []mcp.Tool) {
 	for _, t := range tools {
 		r.tools.Add(t.Name)
@@ -45,43 +44,42 @@ func (r *Rows) Tools(tools []mcp.Tool) {
 	}
 }
 
-// Prompts takes prompts.
+// Prompts adds prompts.
 func (r *Rows) Prompts(prompts []mcp.Prompt) {
 	for _, p := range prompts {
 		r.add(promptEntry(r.st, p))
 	}
 }
 
-// Resources takes resources or templates.
+// Resources adds resources or templates.
 func (r *Rows) Resources(resources []mcp.Resource) {
-	for _, one := range resources {
-		r.add(resourceEntry(r.st, one))
+	for _, resource := range resources {
+		r.add(resourceEntry(r.st, resource))
 	}
 }
 
-// Warn adds what a reader is warned of in a tool: the one that was taken as number i, from 0.
+// Warn adds warnings about the tool with number i, from 0.
 func (r *Rows) Warn(i int, words []string) {
 	if len(words) > 0 {
 		r.warned[i] = words
 	}
 }
 
-// Taken is the number of tools that were taken.
+// Taken returns the number of tools added so far.
 func (r *Rows) Taken() int { return r.tools.Count() }
 
-// Special gives the names of those tools that Names.Special returns. No tool can be taken any
-// more.
+// Special returns the names that Names.Special returns. No tool can be added after it.
 func (r *Rows) Special() []string {
-	if !r.whole && r.err == nil {
-		r.whole = true
+	if !r.complete && r.err == nil {
+		r.complete = true
 		r.special, r.numbers, r.err = r.tools.Special()
 	}
 	return r.special
 }
 
-// Empty forgets what was taken.
+// Empty removes all entries.
 func (r *Rows) Empty() {
-	_ = r.lines.Close() // what was in it is not needed
+	_ = r.lines.Close()
 	r.tools.Empty()
 	*r = *NewRows(r.st, r.long, r.dir)
 }
@@ -104,8 +102,11 @@ func (r *Rows) add(e entry) {
 	r.line = append(r.line, '\t')
 	if r.long {
 		r.line = append(r.line, r.st.Line(e.full)...)
-	} else if r.line = append(r.line, e.summary...); e.rest > 0 {
-		r.line = append(r.line, r.st.MoreChars(e.rest)...)
+	} else {
+		r.line = append(r.line, e.summary...)
+		if e.rest > 0 {
+			r.line = append(r.line, r.st.MoreChars(e.rest)...)
+		}
 	}
 	r.write(append(r.line, '\n'))
 }
@@ -116,7 +117,7 @@ func (r *Rows) write(line []byte) {
 	}
 }
 
-// Write writes the lines. They can be written once.
+// Write writes the lines and empties r.
 func (r *Rows) Write(w io.Writer) error {
 	defer r.Empty()
 	more := r.hints()
@@ -134,25 +135,25 @@ func (r *Rows) Write(w io.Writer) error {
 	to := bufio.NewWriterSize(w, 64<<10)
 	i := 0
 	at := 0
-	released := 0 // it keeps an error for the Flush
+	released := 0
 	for line := range bytes.Lines(lines) {
 		at += len(line)
 		if hints := more[i]; hints != nil {
-			parts := bytes.SplitN(line, []byte("\t"), 4) // no TAB stands within one
+			parts := bytes.SplitN(line, []byte("\t"), 4) // no part contains a TAB
 			if len(parts[2]) > 0 {
 				hints = append([]string{string(parts[2])}, hints...)
 			}
 			parts[2] = []byte(strings.Join(hints, ","))
 			line = bytes.Join(parts, []byte("\t"))
 		}
-		_, _ = to.Write(line)
+		_, _ = to.Write(line) // Flush returns the error
 		released = spool.Passed(lines, released, at)
 		i++
 	}
 	return to.Flush()
 }
 
-// hints are those that tools have because of others, by the numbers of the tools.
+// hints returns the hints that depend on other tools of the list, by the numbers of the tools.
 func (r *Rows) hints() map[int][]string {
 	more := map[int][]string{}
 	for i, warned := range r.warned {

@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
-// the first line of its description.
+// Prompts writes one entry for each prompt, as Tools does: its name, its arguments, and the first
+// line of its description.
 func Prompts(w io.Writer, st term.Style, prompts []mcp.Prompt, long bool) error {
 	if !st.Pretty() {
 		rows := NewRows(st, long, "")
@@ -33,8 +33,8 @@ func promptEntry(st term.Style, p mcp.Prompt) entry {
 	return withDescription(st, e, p.Description, p.Title)
 }
 
-// Resources writes one entry a resource or template, as Tools does: its URI, its
-// name, its type and size, and the first line of its description.
+// Resources writes one entry for each resource or template, as Tools does: its URI, its name, its
+// type and size, and the first line of its description.
 func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) error {
 	if !st.Pretty() {
 		rows := NewRows(st, long, "")
@@ -59,15 +59,15 @@ func resourceEntry(st term.Style, r mcp.Resource) entry {
 	return withDescription(st, e, r.Description, r.Title)
 }
 
-// A Section is a part of an answer: a reader sees its heading, a pipe the prefix
-// of each line.
+// A Section is a part of the output. A reader sees its heading; in a pipe its lines have the
+// prefix.
 type Section struct {
 	Heading, Prefix string
 	Write           func(io.Writer) error
 }
 
-// Sections writes each section below its heading, or into a pipe with its prefix
-// and a TAB before each line. What writes nothing has no heading either.
+// Sections writes each section below its heading, or into a pipe with its prefix and a TAB before
+// each line. It omits the heading of a section that writes nothing.
 func Sections(w io.Writer, st term.Style, sections []Section) error {
 	var all bytes.Buffer
 	for _, s := range sections {
@@ -95,8 +95,7 @@ func Sections(w io.Writer, st term.Style, sections []Section) error {
 	return err
 }
 
-// Values writes one value a line: strings as their text, anything else as it
-// stands.
+// Values writes one value a line: strings as their text, other values unchanged.
 func Values(w io.Writer, st term.Style, values []json.RawMessage) error {
 	var b bytes.Buffer
 	for _, raw := range values {

@@ -12,9 +12,8 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// describeMedia says what a block's bytes are: the declared type, the found one
-// where they differ, the pixels of an image or the seconds of a sound, the length. Only an image's header
-// is read, so that no picture can be too large.
+// describeMedia describes a block's bytes: the declared type, the type found if it differs, the
+// pixels of an image or the seconds of a sound, the length. It reads only the header of an image.
 func describeMedia(b block) string {
 	data, err := b.decode()
 	if err != nil {
@@ -48,7 +47,7 @@ func mediaName(b block) string {
 	return b.name + " of no declared type"
 }
 
-// isDataURL reports a block whose data is a data: URL (RFC 2397) with base64 text in it.
+// isDataURL reports whether the block's data is a data: URL (RFC 2397) with base64 text.
 func (b *block) isDataURL() bool {
 	text := b.data
 	if b.quoted != nil {
@@ -58,7 +57,7 @@ func (b *block) isDataURL() bool {
 	return ok
 }
 
-// maxDataURLHead bounds the media type of a data: URL.
+// maxDataURLHead is the longest media type of a data: URL, in bytes.
 const maxDataURLHead = 200
 
 // inDataURL returns the base64 text in a data: URL; false for any other text.
@@ -71,15 +70,16 @@ func inDataURL(text string) (data string, ok bool) {
 	return data + text[min(len(text), maxDataURLHead):], true
 }
 
-// decodeBase64 takes the standard alphabet with padding, as the specification
-// asks, and what real servers send instead: no padding, the URL alphabet, a data: URL.
+// decodeBase64 decodes the standard alphabet with padding, as the specification requires, and
+// variants that real servers send: no padding, the URL alphabet, a data: URL.
 func decodeBase64(text string) ([]byte, error) {
 	if inner, ok := inDataURL(text); ok {
 		text = inner
 	}
 	for _, scheme := range []string{"https://", "http://"} {
 		if strings.HasPrefix(text, scheme) {
-			return nil, fmt.Errorf("a URL in place of the data, which is not fetched: %s", jsonraw.Excerpt([]byte(text), 200))
+			excerpt := jsonraw.Excerpt([]byte(text), 200)
+			return nil, fmt.Errorf("a URL in place of the data, which is not fetched: %s", excerpt)
 		}
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
@@ -97,7 +97,7 @@ func decodeBase64(text string) ([]byte, error) {
 	return nil, errors.New("invalid base64")
 }
 
-// signatures are the first bytes of the types that tools send.
+// signatures are the first bytes of the types that tools send: at offset 0, and at offset 8.
 var signatures = []struct{ mime, at0, at8 string }{
 	{"image/png", "\x89PNG\r\n\x1a\n", ""},
 	{"image/jpeg", "\xff\xd8\xff", ""},
@@ -114,7 +114,7 @@ var signatures = []struct{ mime, at0, at8 string }{
 	{"application/gzip", "\x1f\x8b", ""},
 }
 
-// sniff is the type that the first bytes speak of, or "".
+// sniff returns the media type that the first bytes show, or "".
 func sniff(data []byte) string {
 	for _, s := range signatures {
 		if bytes.HasPrefix(data, []byte(s.at0)) && (s.at8 == "" || len(data) >= 12 && string(data[8:12]) == s.at8) {
@@ -124,7 +124,7 @@ func sniff(data []byte) string {
 	return ""
 }
 
-// synonyms are other names of the sniffed types.
+// synonyms maps other names of the sniffed types to the names in signatures.
 var synonyms = map[string]string{
 	"image/jpg": "image/jpeg", "image/x-png": "image/png", "audio/mp3": "audio/mpeg",
 	"audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/vnd.wave": "audio/wav",
@@ -132,8 +132,8 @@ var synonyms = map[string]string{
 	"application/x-zip-compressed": "application/zip",
 }
 
-// mismatch says how the bytes do not match their declared type, or is "".
-// It speaks only where both are of a known kind: a .docx is a zip, too.
+// mismatch says how the bytes differ from their declared type, or returns "". It ignores types that
+// signatures does not have, and zip: a .docx is a zip, too.
 func mismatch(mime, found string) string {
 	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
 	declared = strings.TrimSpace(declared)
@@ -153,6 +153,7 @@ func mismatch(mime, found string) string {
 	return ""
 }
 
+// isSniffable reports whether bytes of a media type always begin with its signature.
 func isSniffable(mime string) bool {
 	for _, s := range signatures {
 		if s.mime == mime {
@@ -163,7 +164,8 @@ func isSniffable(mime string) bool {
 	return false
 }
 
-// dimensions is how large an image is or how long a sound lasts, where the header says it.
+// dimensions returns the pixels of an image or the seconds of a sound, or "" if its header does not
+// have them.
 func dimensions(mime string, data []byte) string {
 	if strings.HasPrefix(mime, "audio/") {
 		return duration(mime, data)
@@ -178,8 +180,8 @@ func dimensions(mime string, data []byte) string {
 	return fmt.Sprintf("%dx%d", size.X, size.Y)
 }
 
-// duration is the length of a sound in seconds, of the formats whose header has it;
-// "" where it has not.
+// duration returns the length of a WAV or FLAC sound in seconds, or "" if its header does not have
+// it.
 func duration(mime string, data []byte) string {
 	seconds := 0.0
 	switch mime {
@@ -199,7 +201,7 @@ func duration(mime string, data []byte) string {
 	return fmt.Sprintf("%.1f s", seconds)
 }
 
-// wavSeconds is the length of the data by the bytes that fmt gives a second.
+// wavSeconds divides the length of the data chunk by the bytes a second in the fmt chunk.
 func wavSeconds(data []byte) float64 {
 	perSecond := uint32(0)
 	for rest := data[min(12, len(data)):]; len(rest) >= 8; {
@@ -209,7 +211,7 @@ func wavSeconds(data []byte) float64 {
 		if name == "fmt " && len(rest) >= 12 {
 			perSecond = binary.LittleEndian.Uint32(rest[8:])
 		} else if name == "data" && perSecond > 0 {
-			// A stream of unknown length has the greatest size: what came counts.
+			// A stream of unknown length declares the greatest size: the received bytes count.
 			return float64(min(uint64(size), uint64(len(rest)))) / float64(perSecond)
 		}
 		if uint64(size)+uint64(size&1) > uint64(len(rest)) {
@@ -220,10 +222,10 @@ func wavSeconds(data []byte) float64 {
 	return 0
 }
 
-// maxPictures are drawn of one result.
+// maxPictures is how many pictures of one result are drawn.
 const maxPictures = 8
 
-// HasPictures says whether a result holds an image that could be drawn.
+// HasPictures reports whether a result has an image that mcpc can draw.
 func HasPictures(method string, result []byte) bool {
 	for _, b := range resultBlocks(method, result) {
 		if b.kind != mediaBlock {
@@ -236,8 +238,8 @@ func HasPictures(method string, result []byte) bool {
 	return false
 }
 
-// picture draws an image below its line. What is drawn is always what was decoded
-// and encoded here: no byte of a server's reaches the decoders of a terminal.
+// picture draws an image below its line. mcpc decodes and encodes the image again, so that no byte
+// of a server reaches the image decoders of a terminal.
 func (p *resultWriter) picture(b block) {
 	data, err := b.decode()
 	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(sniff(data)) {

@@ -10,30 +10,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Notification writes one line for a notification that came at a time: when, of what
-// kind, and what it tells. Into a pipe goes the whole of it, with a TAB between
-// the three and the time as RFC 3339 has it.
+// Notification writes one line for a notification received at the time at: the time, the kind and
+// the content. A pipe gets the whole content, with a TAB between the three and the time as RFC
+// 3339.
 func Notification(w io.Writer, st term.Style, at time.Time, m *wire.Message) error {
-	kind, what := describeNotification(m)
-	line := at.Format("2006-01-02T15:04:05.000Z07:00") + "\t" + st.Line(kind) + "\t" + st.Line(what)
+	kind, content := describeNotification(m)
+	line := at.Format("2006-01-02T15:04:05.000Z07:00") + "\t" + st.Line(kind) + "\t" + st.Line(content)
 	if st.Pretty() {
-		line = st.Paint(
-			term.Dim,
-			at.Format(time.TimeOnly),
-		) + term.Gap + st.Paint(
-			term.Bold,
-			term.Pad(st.Line(kind), len("resources")),
-		) + term.Gap +
-			st.Line(
-				st.Excerpt([]byte(what), term.MaxExcerpt),
-			)
+		clock := st.Paint(term.Dim, at.Format(time.TimeOnly))
+		paddedKind := st.Paint(term.Bold, term.Pad(st.Line(kind), len("resources")))
+		line = clock + term.Gap + paddedKind + term.Gap + st.Line(st.Excerpt([]byte(content), term.MaxExcerpt))
 	}
 	_, err := io.WriteString(w, line+"\n")
 	return err
 }
 
-// heard is the kind of a notification and what it tells, as the server wrote it.
-func describeNotification(m *wire.Message) (kind, what string) {
+// describeNotification returns the kind of a notification and its content, not sanitized.
+func describeNotification(m *wire.Message) (kind, content string) {
 	params, _ := jsonraw.Object(m.Params)
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
@@ -46,7 +39,7 @@ func describeNotification(m *wire.Message) (kind, what string) {
 	return strings.TrimPrefix(m.Method, "notifications/"), string(jsonraw.Compact(m.Params))
 }
 
-// logLine is `[warning] logger: data`, or without brackets where there is no level.
+// logLine returns `[warning] logger: data`, without brackets if there is no level.
 func logLine(params jsonraw.Members) string {
 	data, _ := params.Get("data")
 	text := term.LogText(data)
@@ -59,17 +52,17 @@ func logLine(params jsonraw.Members) string {
 	return text
 }
 
-// A Change is what became of one entry of a list.
+// A Change is a difference in one entry of a list.
 type Change struct {
-	// Sign is "+" for a new entry, "-" for one that is gone, "~" for another one of
-	// the same name.
+	// Sign is "+" for an added entry, "-" for a removed one, "~" for a changed one of the same
+	// name.
 	Sign, Kind, Name string
-	// About says more: what an entry is good for, or what changed of it.
+	// About is the description of the entry, or says what changed.
 	About string
 }
 
-// Changes writes one line for each change: `~ tool get-sum  description`. Into a
-// pipe the words stand with a TAB between them.
+// Changes writes one line for each change: `~ tool get-sum description`. In a pipe a TAB separates
+// the cells.
 func Changes(w io.Writer, st term.Style, changes []Change) error {
 	var b strings.Builder
 	for _, c := range changes {

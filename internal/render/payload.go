@@ -13,10 +13,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Payload writes what -o FILE saves of a result: the decoded bytes where it holds
-// one image, sound or blob, whatever texts stand around it; else its text; else
-// its JSON. What says in a few words what was written. It fails where there is no
-// one answer: several binary blocks, or base64 that is none.
+// Payload returns a function that writes what -o FILE saves of a result: the decoded bytes of its
+// only image, sound or blob; else its texts; else its JSON. The function returns a short
+// description of what it wrote. Payload fails if the result has several binary blocks or invalid
+// base64.
 func Payload(method string, result json.RawMessage) (write func(io.Writer) (what string, err error), err error) {
 	blocks := resultBlocks(method, result)
 	texts, media := splitBlocks(blocks)
@@ -41,9 +41,8 @@ func Payload(method string, result json.RawMessage) (write func(io.Writer) (what
 	}, nil
 }
 
-// Unsaved names what Payload leaves out of a result, by kinds, as in "1 text, 3
-// resource_link"; "" is nothing. A structuredContent that a text repeats counts as
-// that text.
+// Unsaved names by kind what Payload omits of a result, such as "1 text, 3 resource_link"; "" if it
+// omits nothing. It ignores structuredContent that repeats a text.
 func Unsaved(method string, result json.RawMessage) string {
 	blocks := resultBlocks(method, result)
 	texts, media := splitBlocks(blocks)
@@ -89,8 +88,8 @@ func decodePayload(b block) ([]byte, error) {
 	return data, nil
 }
 
-// A PayloadError says why -o has nothing to save. Broken is set where the
-// result is at fault, and not what was asked of it.
+// A PayloadError says why -o has nothing to save. Broken is true if the result is invalid, false if
+// the user asked for something that the result does not have.
 type PayloadError struct {
 	Broken bool
 	Text   string
@@ -99,7 +98,7 @@ type PayloadError struct {
 
 func (e *PayloadError) Error() string { return e.Text }
 
-// jsonPayload writes a tool's structured content, or else the whole result.
+// jsonPayload returns a function that writes a tool's structured content, or else the whole result.
 func jsonPayload(method string, result json.RawMessage) func(io.Writer) (string, error) {
 	raw := result
 	if members, err := jsonraw.Object(result); err == nil && method == "tools/call" {
@@ -116,7 +115,7 @@ func jsonPayload(method string, result json.RawMessage) func(io.Writer) (string,
 	}
 }
 
-// resultBlocks are all blocks of a result that has some.
+// resultBlocks returns all blocks of a result of tools/call, resources/read or prompts/get.
 func resultBlocks(method string, result json.RawMessage) []block {
 	members, _ := jsonraw.Object(result)
 	list := func(name string) []json.RawMessage {
@@ -141,7 +140,7 @@ func resultBlocks(method string, result json.RawMessage) []block {
 	return nil
 }
 
-// split gives the texts that are not blank and the blocks of bytes.
+// splitBlocks returns the texts that are not blank and the blocks of bytes.
 func splitBlocks(blocks []block) (texts, media []block) {
 	for _, b := range blocks {
 		if b.kind == textBlock && !b.isBlank() {
@@ -153,7 +152,7 @@ func splitBlocks(blocks []block) (texts, media []block) {
 	return texts, media
 }
 
-// saveHint is the flag that saves the one binary block, where Payload would.
+// saveFlag returns the flag that saves the only binary block, or "" if there is not exactly one.
 func saveFlag(blocks []block) string {
 	media := 0
 	for _, b := range blocks {
@@ -167,8 +166,8 @@ func saveFlag(blocks []block) string {
 	return ""
 }
 
-// writeTexts writes a single text as it is, a file's bytes for instance, and closes each of
-// several by a line end. It gives the number of bytes.
+// writeTexts writes a single text unchanged, and several texts with a line end each. It returns the
+// number of bytes.
 func writeTexts(w io.Writer, texts []block) (n int, err error) {
 	count := &countingWriter{w: w}
 	p := &resultWriter{w: count}
@@ -180,7 +179,7 @@ func writeTexts(w io.Writer, texts []block) (n int, err error) {
 	return count.n, p.err
 }
 
-// countingWriter counts what it writes.
+// countingWriter counts the bytes that it writes.
 type countingWriter struct {
 	w io.Writer
 	n int

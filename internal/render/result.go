@@ -10,10 +10,9 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Result writes the result of method for a reader: texts as texts, images by
-// type and size, and JSON where nothing else says it better. A result with
-// isError is written the same way; the channel is named on standard error.
-// Into a pipe go the texts' own bytes, each closed by a line end.
+// Result writes the result of method for a reader: texts as texts, images by type and size, and
+// JSON for everything else. It writes a result with isError the same way; the caller names the
+// channel on standard error. A pipe gets the bytes of the texts, each with a line end.
 func Result(w io.Writer, st term.Style, method string, result json.RawMessage) error {
 	p := &resultWriter{w: w, st: st}
 	switch method {
@@ -30,26 +29,26 @@ func Result(w io.Writer, st term.Style, method string, result json.RawMessage) e
 	return p.err
 }
 
-// resultWriter is what a Result is written on. After the first failed write it takes
-// nothing more.
+// resultWriter writes a Result. After the first failed write it writes nothing more.
 type resultWriter struct {
 	w   io.Writer
 	st  term.Style
 	err error
-	// save is how the one binary block of the result is saved; "" where there
-	// are several or texts beside it.
+	// save is the flag that saves the only binary block of the result; "" if there are several.
 	save string
 	// drawn counts the pictures.
 	drawn int
-	// literal has texts shown as they are: what a prompt says is what a model reads.
+	// literal is true for prompts: their texts are shown unchanged, since a model reads them so.
 	literal bool
 }
 
-// text writes a server's text of a declared type: for a reader JSON is indented and
-// Markdown drawn.
+// text writes a server's text of a declared media type. It indents JSON and draws Markdown for a
+// reader.
 func (p *resultWriter) text(mime, text string) {
+	if p.err != nil {
+		return
+	}
 	switch {
-	case p.err != nil:
 	case !p.st.Pretty():
 		p.err = term.WriteText(p.w, []byte(text))
 	case looksLikeJSON(text):
@@ -61,7 +60,7 @@ func (p *resultWriter) text(mime, text string) {
 	}
 }
 
-// textOf writes the text of a textBlock. Into a pipe a long one goes in pieces.
+// writeTextBlock writes the text of a textBlock. It writes a long text into a pipe in pieces.
 func (p *resultWriter) writeTextBlock(b block) {
 	if b.quoted == nil || p.st.Pretty() {
 		p.text(b.mime, b.wholeText())
@@ -72,7 +71,8 @@ func (p *resultWriter) writeTextBlock(b block) {
 	}
 }
 
-// unescaped writes a text in pieces, and reports that it ends in a line end.
+// writeUnescaped writes the text of a JSON string in pieces. It reports whether the text ends in a
+// line end.
 func (p *resultWriter) writeUnescaped(quoted json.RawMessage) (ended bool) {
 	for piece := range jsonraw.Unescaped(quoted) {
 		if p.err != nil {
@@ -84,7 +84,7 @@ func (p *resultWriter) writeUnescaped(quoted json.RawMessage) (ended bool) {
 	return ended
 }
 
-// asItIs writes a text byte for byte, and reports that it ends in a line end.
+// writeVerbatim writes the text of b byte for byte. It reports whether the text ends in a line end.
 func (p *resultWriter) writeVerbatim(b block) (ended bool) {
 	if b.quoted != nil {
 		return p.writeUnescaped(b.quoted)
@@ -96,31 +96,32 @@ func (p *resultWriter) writeVerbatim(b block) (ended bool) {
 }
 
 func (p *resultWriter) json(raw json.RawMessage) {
-	switch {
-	case p.err != nil:
-	case p.st.Pretty():
+	if p.err != nil {
+		return
+	}
+	if p.st.Pretty() {
 		p.err = PrettyJSON(p.w, p.st, raw)
-	default:
+	} else {
 		p.err = term.WriteLine(p.w, raw)
 	}
 }
 
-// line writes a line of mcpc's own, whose parts are sanitized already.
+// line writes a line of mcpc's own. Its parts are sanitized already.
 func (p *resultWriter) line(text string) {
 	if p.err == nil {
 		p.err = term.WriteLine(p.w, []byte(text))
 	}
 }
 
-// note writes a dim line that only a reader needs; a pipe does not get it.
+// note writes a dim line for a reader. A pipe does not get it.
 func (p *resultWriter) note(text string) {
 	if p.st.Pretty() {
 		p.line(p.st.Paint(term.Dim, text))
 	}
 }
 
-// looksLikeJSON holds objects and arrays only: a lone number or word is as
-// readable as it is.
+// looksLikeJSON reports whether text is a JSON object or array. A lone number or word is readable
+// without indentation.
 func looksLikeJSON(text string) bool {
 	text = strings.TrimSpace(text)
 	return text != "" && (text[0] == '{' || text[0] == '[') && jsonraw.Valid([]byte(text)) == nil
@@ -130,9 +131,9 @@ func (p *resultWriter) toolResult(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	content, _ := members.Get("content")
 	items, isList := listOrOne(content)
-	structured, has := members.Get("structuredContent")
-	if !isList && !has {
-		p.json(result) // no tool result, or none of a revision known here
+	structured, hasStructured := members.Get("structuredContent")
+	if !isList && !hasStructured {
+		p.json(result) // not a tool result of a known revision
 		return
 	}
 	blocks := parseBlocks(items, ".content")
@@ -140,25 +141,28 @@ func (p *resultWriter) toolResult(result json.RawMessage) {
 	for _, b := range blocks {
 		p.block(b)
 	}
-	switch {
-	case !has && len(blocks) == 0:
-		p.note("(no content)")
-	case !has || repeatedIn(blocks, structured):
-	case len(blocks) == 0:
+	if !hasStructured {
+		if len(blocks) == 0 {
+			p.note("(no content)")
+		}
+		return
+	}
+	if len(blocks) == 0 {
 		p.json(structured)
-	case !isEmptyStructured(structured):
+	} else if !repeatedIn(blocks, structured) && !isEmptyStructured(structured) {
 		p.note("structuredContent:")
 		p.json(structured)
 	}
 }
 
-// saysNothing reports a structuredContent that servers send beside content if a tool has no outputSchema.
+// isEmptyStructured reports whether structuredContent has no content: some servers send {} or null
+// for a tool without an outputSchema.
 func isEmptyStructured(structured json.RawMessage) bool {
 	text := string(jsonraw.Compact(structured))
 	return text == "{}" || text == "null"
 }
 
-// prompt writes each message's role on a line of its own and its content below.
+// prompt writes each message's role on a line of its own and the content below it.
 func (p *resultWriter) prompt(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("messages")
@@ -184,9 +188,9 @@ func (p *resultWriter) prompt(result json.RawMessage) {
 
 func (p *resultWriter) message(raw json.RawMessage, i int) {
 	members, _ := jsonraw.Object(raw)
-	role, ok := members.Get("role")
-	content, also := members.Get("content")
-	if !ok || !also {
+	role, hasRole := members.Get("role")
+	content, hasContent := members.Get("content")
+	if !hasRole || !hasContent {
 		p.note("[a message without role or content]")
 		p.json(raw)
 		return
@@ -197,7 +201,7 @@ func (p *resultWriter) message(raw json.RawMessage, i int) {
 	}
 }
 
-// contents writes what resources/read gave.
+// contents writes a result of resources/read.
 func (p *resultWriter) contents(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("contents")
@@ -223,8 +227,7 @@ func (p *resultWriter) contents(result json.RawMessage) {
 	}
 }
 
-// file writes what a resource holds, byte for byte: it is what a pipe reads a
-// resource for.
+// file writes the bytes of a resource unchanged, for a pipe.
 func (p *resultWriter) file(b block) {
 	if b.kind == textBlock {
 		p.writeVerbatim(b)
@@ -238,7 +241,8 @@ func (p *resultWriter) file(b block) {
 }
 
 // Contents names the contents of a resource, one line each: URI, type, size.
-func Contents(result json.RawMessage) (names []string) {
+func Contents(result json.RawMessage) []string {
+	var names []string
 	for _, b := range resultBlocks("resources/read", result) {
 		p := &resultWriter{}
 		what := p.cutLine(b.mime)
@@ -255,9 +259,8 @@ func Contents(result json.RawMessage) (names []string) {
 	return names
 }
 
-// marked says whether a text is shown as Markdown: where it says that it is, or where
-// it says nothing and cannot well be anything else. Without colour the marks are what
-// shows it.
+// isMarkdown reports whether a text is shown as Markdown: its media type says so, or it has no
+// media type and looks like Markdown. Without colour the source is shown.
 func (p *resultWriter) isMarkdown(mime, text string) bool {
 	if !p.st.Color || p.st.RawText || p.literal || len(text) > maxColored {
 		return false

@@ -8,9 +8,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// repeatedIn says whether a text block says the same as structuredContent, which
-// servers do for clients that know no structured content (server/tools,
-// "Structured Content"). Then a reader wants it once.
+// repeatedIn reports whether a text block repeats structuredContent. Servers send it for clients
+// that do not know structured content (server/tools, "Structured Content"). A reader sees it once.
 func repeatedIn(blocks []block, structured json.RawMessage) bool {
 	var texts []string
 	for _, b := range blocks {
@@ -25,13 +24,13 @@ func repeatedIn(blocks []block, structured json.RawMessage) bool {
 	return len(texts) > 0 && wrapsResult(texts, structured)
 }
 
-// ContentRepeats reports that a text of a tool's result says the same as structuredContent.
+// ContentRepeats reports whether a text in a tool's result repeats structuredContent.
 func ContentRepeats(result, structured json.RawMessage) bool {
 	return repeatedIn(resultBlocks("tools/call", result), structured)
 }
 
-// wrapsResult knows the Python SDK's habit: what is not an object is wrapped as
-// {"result": …}, and a list has one text block for each of its items.
+// wrapsResult reports whether structured wraps texts as the Python SDK does: a value that is not an
+// object becomes {"result": …}, and a list has one text block for each item.
 func wrapsResult(texts []string, structured json.RawMessage) bool {
 	members, err := jsonraw.Object(structured)
 	if err != nil || len(members) != 1 || members[0].Name != "result" {
@@ -60,12 +59,11 @@ func sameValue(text string, value json.RawMessage) bool {
 	return sameJSON([]byte(text), value)
 }
 
-// maxCompared bounds what is decoded for a comparison that only saves a reader
-// from seeing something twice.
+// maxCompared is the longest JSON that is compared, in bytes. A longer repetition is shown twice.
 const maxCompared = 4 << 20
 
-// sameJSON compares two documents as values: white space, the order of members
-// and the spelling of numbers and strings do not count; the numbers are exact.
+// sameJSON compares two documents as values: it ignores white space, the order of members and the
+// spelling of numbers and strings. Numbers are exact.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return len(a) > 0
@@ -76,7 +74,7 @@ func sameJSON(a, b []byte) bool {
 	return reflect.DeepEqual(decodeCanonical(a), decodeCanonical(b))
 }
 
-// decode gives a valid document with canonical numbers.
+// decodeCanonical decodes a valid document. Equal numbers become equal json.Numbers.
 func decodeCanonical(raw []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -10,22 +10,21 @@ import (
 	"mcpc/internal/schema"
 )
 
-// fields writes a schema as lines: a member's name, type and constraints, what
-// it is for, and below it its own members.
+// fields writes a schema as lines: a member's name, type and constraints, its description, and
+// below it its own members.
 type fields struct {
 	*term.Outline
 	doc   *schema.Document
 	lines int
 }
 
-// The ends of what is shown of one schema: deeper or longer, the JSON reads
-// better.
+// The limits of one schema: deeper or longer, the JSON reads better.
 const (
 	maxFieldDepth = 10
 	maxFields     = 2000
 )
 
-// writeSchema writes a schema as lines; empty is said of an object without members.
+// writeSchema writes a schema as lines. It writes empty for an object without members.
 func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	doc := schema.New(raw)
 	root := doc.Schema()
@@ -45,25 +44,25 @@ func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	}
 }
 
-// members writes the members of an object and says whether there were any.
+// members writes the members of an object and reports whether there are any.
 func (f *fields) members(s schema.Schema, depth int) bool {
-	any := false
+	found := false
 	for _, p := range s.Properties() {
-		any = true
+		found = true
 		f.field(f.Style.Line(p.Name), p.Schema, p.Required, depth)
 	}
 	for _, m := range s.Members("patternProperties") {
-		any = true
+		found = true
 		f.field("[names matching "+f.Style.Line(m.Name)+"]", s.At(m.Value), false, depth)
 	}
 	if more := s.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
-		any = true
+		found = true
 		f.field("[other names]", s.At(more), false, depth)
 	}
-	return any
+	return found
 }
 
-// field writes one field and what is below it. Its name is sanitized already.
+// field writes one field and its members. Its name is sanitized already.
 func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
 	f.lines++
 	if f.lines > maxFields {
@@ -86,7 +85,7 @@ func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
 	}
 }
 
-// head is the line that names a member: its type, required, default, limits.
+// head returns the line that names a member: its type, default, required and limits.
 func (f *fields) head(name string, s schema.Schema, required bool) string {
 	text := typeText(f.Style, s, 100, 0)
 	if name != "" {
@@ -105,7 +104,7 @@ func (f *fields) head(name string, s schema.Schema, required bool) string {
 	return text
 }
 
-// below writes what nests in s: members, the items of an array, alternatives.
+// nested writes the parts of s: members, the items of an array, alternatives.
 func (f *fields) nested(s schema.Schema, depth int) {
 	f.members(s, depth+1)
 	if item, ok := s.Item(); ok {
@@ -120,7 +119,7 @@ func (f *fields) nested(s schema.Schema, depth int) {
 	}
 }
 
-// item writes what the type of an array leaves open about its items.
+// item writes the items of an array if they have more than a type.
 func (f *fields) item(item schema.Schema, depth int) {
 	if item.IsCircular() || item.Unresolved != "" || haveDetails(item.Alternatives()) ||
 		item.Text("description") != "" || len(f.constraints(item)) > 0 {
@@ -130,8 +129,8 @@ func (f *fields) item(item schema.Schema, depth int) {
 	}
 }
 
-// worthListing says whether alternatives hold more than their types, which the
-// line above them names.
+// haveDetails reports whether alternatives say more than their types, which the line above them
+// names.
 func haveDetails(options []schema.Schema) bool {
 	for _, o := range options {
 		if o.Get("properties") != nil || o.Get("required") != nil || o.Get("description") != nil || o.Get("items") != nil {
@@ -141,10 +140,10 @@ func haveDetails(options []schema.Schema) bool {
 	return false
 }
 
-// wordedFormats are the formats whose name says enough: libraries add a long pattern to them.
+// wordedFormats are formats with a clear name: their pattern, often long, is not shown.
 var wordedFormats = []string{"date", "date-time", "time", "duration", "email", "uuid", "ipv4", "ipv6", "uri"}
 
-// constraints are the limits on a value, in words.
+// constraints returns the limits on a value, in words.
 func (f *fields) constraints(s schema.Schema) []string {
 	var notes []string
 	add := func(note string) {
@@ -180,10 +179,10 @@ func (f *fields) constraints(s schema.Schema) []string {
 	return notes
 }
 
-// value has the room that a list has not, and no end either.
+// value returns a JSON value on one line, cut only if it is very long.
 func (f *fields) value(raw json.RawMessage) string { return valueLine(f.Style, raw, 1000) }
 
-// between says a lower and an upper count in the fewest words.
+// rangeText returns a lower and an upper count in words, or "".
 func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
 	least := s.First(low)
 	most := s.First(high)
@@ -207,7 +206,7 @@ func (f *fields) countText(n json.RawMessage, noun string) string {
 	return f.value(n) + " " + noun
 }
 
-// prefixed says a limit on a number. Draft 4 wrote exclusiveMinimum as a flag.
+// limitText returns a limit on a number, or "". In draft 4 exclusiveMinimum is a boolean.
 func (f *fields) limitText(s schema.Schema, name, words string) string {
 	value := s.First(name)
 	switch string(value) {
@@ -219,7 +218,7 @@ func (f *fields) limitText(s schema.Schema, name, words string) string {
 	return words + f.value(value)
 }
 
-// unsaid names the keywords that bind a value and are not shown here.
+// omittedKeywords names the keywords that limit a value but are not shown, or returns "".
 func (f *fields) omittedKeywords(s schema.Schema) string {
 	var names []string
 	for _, name := range []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies",

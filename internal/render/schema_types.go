@@ -10,11 +10,11 @@ import (
 	"mcpc/internal/schema"
 )
 
-// maxTypeDepth is how deeply a type nests within the one line that names it.
+// maxTypeDepth is how deeply a type nests within one line.
 const maxTypeDepth = 4
 
-// typeText names what s takes, in a notation that programmers share: number,
-// string[], "a"|"b", string|null. At most choices values of an enum are named.
+// typeText returns the type of a value that s accepts, in a common notation: number, string[],
+// "a"|"b", string|null. It names at most choices values of an enum.
 func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	if string(s.Raw) == "false" {
 		return "nothing"
@@ -42,7 +42,7 @@ func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	return strings.Join(types, "|")
 }
 
-// implied names the type of a schema that declares none.
+// impliedTypes returns the types of a schema without a type keyword.
 func impliedTypes(st term.Style, s schema.Schema, choices, depth int) []string {
 	var types []string
 	for _, option := range s.Alternatives() {
@@ -71,7 +71,7 @@ func arrayText(st term.Style, s schema.Schema, choices, depth int) string {
 	if !ok {
 		return "array"
 	}
-	text := "object" // what is described by its own description mostly is
+	text := "object" // a circular item is nearly always an object
 	if !item.IsCircular() {
 		text = typeText(st, item, choices, depth+1)
 	}
@@ -89,18 +89,18 @@ func arrayOf(text string) string {
 }
 
 func enumText(st term.Style, values []json.RawMessage, choices int) string {
-	var said []string
+	var texts []string
 	for i, v := range values {
 		if i >= choices {
-			said = append(said, st.More(len(values)-i))
+			texts = append(texts, st.More(len(values)-i))
 			break
 		}
-		said = append(said, shortValue(st, v))
+		texts = append(texts, shortValue(st, v))
 	}
-	return strings.Join(said, "|")
+	return strings.Join(texts, "|")
 }
 
-// shortValue is a JSON value within a line that has room for little.
+// shortValue returns a JSON value for use within a line; at most 60 columns for a reader.
 func shortValue(st term.Style, raw json.RawMessage) string {
 	if st.Pretty() {
 		return valueLine(st, raw, 60)
@@ -108,7 +108,7 @@ func shortValue(st term.Style, raw json.RawMessage) string {
 	return valueLine(st, raw, 1000)
 }
 
-// lineOfValue returns a JSON value on one line, cut to width columns.
+// valueLine returns a JSON value on one line, cut to width columns.
 func valueLine(st term.Style, raw json.RawMessage, width int) string {
 	if text, ok := jsonraw.Text(raw); ok {
 		raw = jsonraw.Quote(text)
@@ -116,12 +116,12 @@ func valueLine(st term.Style, raw json.RawMessage, width int) string {
 	return st.Cut(st.Line(string(term.EscapeHidden(jsonraw.Compact(raw)))), width)
 }
 
-// parameter is one entry of a signature, from the whole of it to its name:
-// b?: string="x", b?: string, b?.
+// parameter is one entry of a signature in three forms, from long to short: b?: string="x", b?:
+// string, b?.
 type parameter [3]string
 
-// parametersOf are the arguments that a schema declares. At most choices values of an
-// enum are named.
+// schemaParameters returns the arguments that a schema declares. It names at most choices values of
+// an enum.
 func schemaParameters(st term.Style, raw json.RawMessage, choices int) (all []parameter) {
 	for _, p := range schema.New(raw).Schema().Properties() {
 		name := st.Line(p.Name)

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// joined writes parameters in one of their forms.
+// joinParams returns parameters in one of their forms.
 func joinParams(params []parameter, form int) string {
 	texts := make([]string, len(params))
 	for i, p := range params {
@@ -16,7 +16,7 @@ func joinParams(params []parameter, form int) string {
 	return strings.Join(texts, ", ")
 }
 
-// lines writes all of params into lines of width columns, none of them broken.
+// paramLines returns params in lines of width columns. It breaks no parameter.
 func paramLines(params []parameter, width int) []string {
 	var lines []string
 	for i, p := range params {
@@ -34,8 +34,8 @@ func paramLines(params []parameter, width int) []string {
 	return lines
 }
 
-// signature writes params into width columns: whole, without defaults, or the
-// names alone; then as many names as fit and the number of the others.
+// signature returns params in width columns: whole, without defaults, or the names alone. If the
+// names do not fit, it returns as many as fit and the number of the others.
 func signature(st term.Style, params []parameter, width int) string {
 	for form := range 3 {
 		if text := joinParams(params, form); term.Width(text) <= width {

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// SkillFiles says how many files a skill has, and how large they are.
+// SkillFiles returns the number of a skill's files and their size, or "dynamic".
 func SkillFiles(e *skill.Entry) string {
 	if e.Dynamic {
 		return "dynamic"
@@ -23,7 +23,7 @@ func SkillFiles(e *skill.Entry) string {
 	return fmt.Sprintf("%d, %s", len(e.Files), term.Bytes(total))
 }
 
-// DescribeSkill shows the entry of a skill: its front matter, and its files.
+// DescribeSkill writes the entry of a skill: its front matter and its files.
 func DescribeSkill(w io.Writer, st term.Style, e skill.Entry) error {
 	rows := [][]string{{"uri", e.URI}}
 	front, _ := jsonraw.Object(e.Front)

@@ -14,22 +14,21 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// An answer is cut where the caller takes only so many characters. A text ends
-// earlier and says so. JSON stays one document of the same shape: long texts in it
-// end with a mark, and where that is not enough lists end earlier; names, numbers and
-// the members of objects are never touched.
+// The functions of this file shorten output to a number of characters. A text ends early with a
+// mark. JSON stays valid and keeps its shape: first its long texts get a mark, then its lists lose
+// items at the end. Names, numbers and the members of objects never change.
 
-// Truncation says how many characters of how many there are left, and what else is
-// missing. Shown is Whole where nothing is.
+// Truncation says how many characters of how many are left, and what was cut. Shown equals Whole if
+// nothing was cut.
 type Truncation struct {
 	Shown, Whole int
-	// Texts is how many texts were cut, Lists are those that end earlier: "/tools has
-	// 12 of 128 items".
+	// Texts counts the texts that were cut. Lists names the lists that were cut: "/tools has 12 of
+	// 128 items".
 	Texts int
 	Lists []string
 }
 
-// Truncated reports whether anything is missing.
+// Truncated reports whether anything was cut.
 func (c Truncation) Truncated() bool { return c.Shown < c.Whole }
 
 func (c Truncation) String() string {
@@ -44,14 +43,13 @@ func (c Truncation) String() string {
 	return text
 }
 
-// cutMark ends a text that was cut, and maxMark is how many characters it has at
-// most.
+// cutMark returns the mark at the end of a cut text; it has at most maxMark characters.
 func cutMark(missing int) string { return fmt.Sprintf("… [cut, %d more characters]", missing) }
 
 const maxMark = 40
 
-// TruncateText is text with at most so many characters before its mark, which then stands
-// on a line of its own.
+// TruncateText returns the first most characters of text and a mark on a line of its own. It
+// returns a text that is not longer unchanged.
 func TruncateText(text string, most int) (string, Truncation) {
 	whole := utf8.RuneCountInString(text)
 	if whole <= most {
@@ -65,17 +63,19 @@ func TruncateText(text string, most int) (string, Truncation) {
 	return strings.TrimRight(text[:at], "\r\n") + "\n" + cutMark(whole-most) + "\n", Truncation{Shown: most, Whole: whole}
 }
 
-// ErrTooManyNames: JSON has so many names and numbers that no cut makes it fit.
+// ErrTooManyNames says that JSON has so many names and numbers that cutting its texts and lists
+// cannot make it fit.
 var ErrTooManyNames = errors.New("it has too many member names and numbers")
 
-// Texts are cut to no less than fairTextLength characters while there are lists to shorten,
-// and never to less than minTextLength.
+// Texts keep at least fairTextLength characters while there are lists to shorten, and always
+// minTextLength.
 const (
 	fairTextLength = 200
 	minTextLength  = 20
 )
 
-// TruncateJSON makes one JSON document fit into so many characters.
+// TruncateJSON cuts one JSON document to at most most characters. It returns invalid JSON
+// unchanged.
 func TruncateJSON(raw json.RawMessage, most int) (json.RawMessage, Truncation, error) {
 	whole := utf8.RuneCount(raw)
 	if whole <= most || jsonraw.Valid(raw) != nil {
@@ -94,32 +94,32 @@ func TruncateJSON(raw json.RawMessage, most int) (json.RawMessage, Truncation, e
 	return b.Bytes(), cut, nil
 }
 
-// valueNode is a value that may be written shorter.
+// valueNode is a JSON value that can be written shorter.
 type valueNode struct {
-	// open is '{', '[', '"', or 0 for what cannot be cut.
+	// open is '{', '[', '"', or 0 for a value that cannot be cut.
 	open byte
-	// raw is the value where it has no parts, chars its characters.
+	// raw is the text of a string or scalar, chars its number of characters.
 	raw   []byte
 	chars int
-	at    string
+	path  string // JSON pointer
 	names [][]byte
 	kids  []*valueNode
-	kept  int // of kids
+	kept  int // number of kids that are written
 }
 
-func parseNode(raw json.RawMessage, at string) *valueNode {
+func parseNode(raw json.RawMessage, path string) *valueNode {
 	if members, err := jsonraw.Object(raw); err == nil {
-		n := &valueNode{open: '{', at: at, kept: len(members)}
+		n := &valueNode{open: '{', path: path, kept: len(members)}
 		for _, m := range members {
 			n.names = append(n.names, jsonraw.Quote(m.Name))
-			n.kids = append(n.kids, parseNode(m.Value, at+"/"+m.Name))
+			n.kids = append(n.kids, parseNode(m.Value, path+"/"+m.Name))
 		}
 		return n
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
-		n := &valueNode{open: '[', at: at, kept: len(items)}
+		n := &valueNode{open: '[', path: path, kept: len(items)}
 		for i, item := range items {
-			n.kids = append(n.kids, parseNode(item, fmt.Sprintf("%s/%d", at, i)))
+			n.kids = append(n.kids, parseNode(item, fmt.Sprintf("%s/%d", path, i)))
 		}
 		return n
 	}
@@ -131,7 +131,7 @@ func parseNode(raw json.RawMessage, at string) *valueNode {
 	return n
 }
 
-// size is how many characters the value has with texts of at most limit.
+// size returns the number of characters of the value if texts are cut to limit.
 func (n *valueNode) size(limit int) int {
 	if n.open != '{' && n.open != '[' {
 		if n.open == '"' {
@@ -149,8 +149,8 @@ func (n *valueNode) size(limit int) int {
 	return size
 }
 
-// limit is the longest one for texts with which the value fits, or less than
-// minTextLength where there is none.
+// limit returns the longest limit for texts that makes the value fit into most characters. It
+// returns less than minTextLength if there is none.
 func (n *valueNode) limit(most int) int {
 	low := minTextLength - 1
 	high := most
@@ -164,8 +164,8 @@ func (n *valueNode) limit(most int) int {
 	return low
 }
 
-// shorten leaves out items at the end of the largest lists until texts of a fair
-// length have room. One item stays.
+// shorten removes items at the end of the largest lists until texts of fairTextLength fit into most
+// characters. Each list keeps one item.
 func (n *valueNode) shorten(most int) {
 	for {
 		over := n.size(fairTextLength) - most
@@ -183,8 +183,7 @@ func (n *valueNode) shorten(most int) {
 	}
 }
 
-// longest is the largest list of n that can be shortened, and its size; nil where there is
-// none.
+// longest returns the largest list in n that can lose an item, and its size; nil if there is none.
 func (n *valueNode) longest() (found *valueNode, size int) {
 	if n.open == '[' && n.kept > 1 {
 		found = n
@@ -222,15 +221,14 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 		}
 		kid.write(b, limit, cut)
 	}
-	b.WriteByte(n.open + 2) // ] and } stand two behind [ and {
+	b.WriteByte(n.open + 2) // in ASCII, ] is [ + 2 and } is { + 2
 	if n.kept < len(n.kids) {
-		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", cmp.Or(n.at, "the list"), n.kept, len(n.kids)))
+		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", cmp.Or(n.path, "the list"), n.kept, len(n.kids)))
 	}
 }
 
-// headOf is the begin of a string of JSON, its quote included, with at most limit
-// characters as they are written, and how many of its own are missing. No escape and
-// no pair of escapes is torn.
+// cutString returns the start of a JSON string, with its quote and at most limit encoded
+// characters, and how many characters are missing. It cuts no escape and no surrogate pair in two.
 func cutString(raw []byte, limit int) (head []byte, missing int) {
 	at := 1
 	for used := 0; at < len(raw)-1; {
@@ -247,7 +245,7 @@ func cutString(raw []byte, limit int) (head []byte, missing int) {
 	return raw[:at], missing
 }
 
-// characterAt is how many bytes the first character of a string of JSON has.
+// characterLength returns the number of bytes of the first character in a JSON string.
 func characterLength(raw []byte) int {
 	if raw[0] != '\\' {
 		_, n := utf8.DecodeRune(raw)
