@@ -16,7 +16,7 @@ import (
 
 // ShowServer shows what has to be confirmed of a server.
 func (f *Factory) ShowServer(headline string, s target.Server) {
-	fmt.Fprintln(f.Stderr(), f.ErrStyle.Asked(headline))
+	fmt.Fprintln(f.Stderr(), f.ErrStyle.WrapLine(headline))
 	_ = f.WriteServer(f.Stderr(), f.ErrStyle, s)
 }
 

@@ -73,7 +73,7 @@ func (c *Console) CanAsk() bool { return c.Interactive() && c.env.Getenv("CI") =
 // AskAlways puts a question to which the answer is no unless it is yes or, where that is
 // offered, always.
 func (c *Console) AskAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(c.Stderr(), "%s ", c.ErrStyle.Asked(question+" [y/N"+always+"]"))
+	fmt.Fprintf(c.Stderr(), "%s ", c.ErrStyle.WrapLine(question+" [y/N"+always+"]"))
 	line, err := c.Typist.Line(ctx)
 	if ctx.Err() != nil || err != nil {
 		fmt.Fprintln(c.Stderr())

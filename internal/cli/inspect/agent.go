@@ -217,7 +217,7 @@ func brief(raw json.RawMessage) json.RawMessage {
 		i = len(raw) - len(rest)
 		if len(text) > maxWord {
 			word, _ := jsonraw.Text(text)
-			text = jsonraw.Quote(term.Shortened(word, maxWord/3))
+			text = jsonraw.Quote(term.Shorten(word, maxWord/3))
 		}
 		out = append(out, text...)
 	}
@@ -287,7 +287,7 @@ func (p *page) add(line string, item any) bool {
 	line = term.Block(line)
 	if len(raw) > maxItem || len(line) > maxItem {
 		raw = brief(raw)
-		line = term.Shortened(line, maxItem/4)
+		line = term.Shorten(line, maxItem/4)
 	}
 	p.full = p.full || err != nil || p.lines.Len()+len(line) > maxText || p.size+len(raw) > maxText
 	if p.full {
@@ -444,7 +444,7 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 	}
 	for i := range all { // shorten the long definitions: show returns them in full
 		all[i].InputSchema = nil
-		all[i].Description = term.Shortened(all[i].Description, 200)
+		all[i].Description = term.Shorten(all[i].Description, 200)
 	}
 	return pageOf("tools", all, q, func(t view.Tool) string {
 		line := fmt.Sprintf(
@@ -460,7 +460,7 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 		for _, more := range []struct{ name, text string }{
 			{"why not", t.Reason},
 			{"changed", t.Changed},
-			{"last error", term.Shortened(t.LastError, 160)},
+			{"last error", term.Shorten(t.LastError, 160)},
 			{"last", t.LastRow},
 		} {
 			if more.text != "" {

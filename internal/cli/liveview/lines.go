@@ -54,7 +54,7 @@ func RowLine(r view.Row) string {
 	)
 	for _, more := range []string{r.Text, r.Notes} {
 		if more != "" {
-			line += "  " + term.Shortened(term.Line(more), 120)
+			line += "  " + term.Shorten(term.Line(more), 120)
 		}
 	}
 	return term.Line(line)

@@ -343,7 +343,7 @@ func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 		fmt.Fprintln(w, "The longest words that are left:")
 	}
 	for _, word := range words {
-		fmt.Fprintf(w, "  %s\n", term.Shortened(term.Line(word), max(20, f.ErrStyle.Width-4)))
+		fmt.Fprintf(w, "  %s\n", term.Shorten(term.Line(word), max(20, f.ErrStyle.Width-4)))
 	}
 	c := &checker{a: f, from: map[string]string{}}
 	defer func(before redact.Guess) { f.Secrets.Guess = before }(f.Secrets.Guess)

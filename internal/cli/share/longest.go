@@ -117,7 +117,7 @@ func Doubts(c *rows.Capture) ([]string, error) {
 		digits := strings.ContainsAny(word, "0123456789")
 		if len(word) >= shortestDoubt && letters && digits && !strings.ContainsAny(word, "/:") &&
 			len(redact.HiddenIn(word)) == 0 {
-			doubts = append(doubts, term.Shortened(term.Line(word), 60))
+			doubts = append(doubts, term.Shorten(term.Line(word), 60))
 		}
 	}
 	return doubts, err

@@ -229,7 +229,7 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 		open++
 		if !yes {
 			fmt.Fprintf(f.Stderr(), "%s: %s, from %s\n", term.Line(x.URI), render.SkillFiles(x.Entry), term.Line(c.Where))
-			fmt.Fprintf(f.Stderr(), "  %s\n", term.Shortened(term.Line(x.Description), max(20, f.ErrStyle.Width-4)))
+			fmt.Fprintf(f.Stderr(), "  %s\n", term.Shorten(term.Line(x.Description), max(20, f.ErrStyle.Width-4)))
 			for _, inner := range x.Inner() {
 				fmt.Fprintf(f.Stderr(), "  with the skill %s in it\n", term.Line(inner))
 			}

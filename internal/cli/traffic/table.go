@@ -56,15 +56,15 @@ func logColumns(style term.Style, foreign, grows bool) []term.Column {
 		}
 		return 0
 	}
-	columns := []term.Column{{Head: "#", Min: min(6)}, {Head: "TIME", Min: min(8)}}
+	columns := []term.Column{{Head: "#", MinWidth: min(6)}, {Head: "TIME", MinWidth: min(8)}}
 	if foreign {
-		columns = append(columns, term.Column{Head: "BY", Min: min(5)})
+		columns = append(columns, term.Column{Head: "BY", MinWidth: min(5)})
 	}
-	columns = append(columns, term.Column{Head: "SERVER", Min: min(24), Least: 11, Cut: cutServer},
-		term.Column{Head: "WHAT", Min: min(40), Least: what, Cut: cutWhat},
-		term.Column{Head: "CHANNEL", Min: min(10)}, term.Column{Head: "TOOK", Min: min(6)})
+	columns = append(columns, term.Column{Head: "SERVER", MinWidth: min(24), CutTo: 11, Cut: cutServer},
+		term.Column{Head: "WHAT", MinWidth: min(40), CutTo: what, Cut: cutWhat},
+		term.Column{Head: "CHANNEL", MinWidth: min(10)}, term.Column{Head: "TOOK", MinWidth: min(6)})
 	if wide {
-		columns = append(columns, term.Column{Head: "SIZE", Min: min(7)}, term.Column{Head: "EXIT"}, term.Column{Head: "NOTES", Min: min(16), Least: 8, Rest: true})
+		columns = append(columns, term.Column{Head: "SIZE", MinWidth: min(7)}, term.Column{Head: "EXIT"}, term.Column{Head: "NOTES", MinWidth: min(16), CutTo: 8, CutFirst: true})
 	}
 	return columns
 }

@@ -242,7 +242,7 @@ func serverText(result jsonraw.Members) string {
 func sizeText(n int) string {
 	text := term.Size(n)
 	if n >= 1000 {
-		text += " ~" + term.Scaled(int64(n)/4, "k", "M", "G") + " tokens"
+		text += " ~" + term.Scale(int64(n)/4, "k", "M", "G") + " tokens"
 	}
 	return text
 }

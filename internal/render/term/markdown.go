@@ -18,10 +18,10 @@ func LooksLikeMarkdown(text string) bool {
 	var heading, fence, table, strong, link bool
 	for i, line := range lines {
 		line = strings.TrimRight(line, "\r")
-		_, level := headingOf(line)
-		heading = heading || level > 0 && blankAt(lines, i-1) && blankAt(lines, i+1)
-		fence = fence || fenceOf(line) != ""
-		table = table || i > 0 && tableRule(line) && strings.Contains(lines[i-1], "|")
+		_, level := parseHeading(line)
+		heading = heading || level > 0 && isBlankAt(lines, i-1) && isBlankAt(lines, i+1)
+		fence = fence || parseFence(line) != ""
+		table = table || i > 0 && isTableRule(line) && strings.Contains(lines[i-1], "|")
 		if before, rest, ok := strings.Cut(line, "**"); ok && !strings.HasSuffix(before, "(") {
 			inner, _, closed := strings.Cut(rest, "**")
 			strong = strong || closed && inner != "" && strings.TrimSpace(inner) == inner
@@ -38,7 +38,7 @@ func LooksLikeMarkdown(text string) bool {
 }
 
 // blankAt says whether a line is blank or beyond the text.
-func blankAt(lines []string, i int) bool {
+func isBlankAt(lines []string, i int) bool {
 	return i < 0 || i >= len(lines) || strings.TrimSpace(lines[i]) == ""
 }
 
@@ -55,7 +55,7 @@ func Markdown(s Style, text string) string {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), "\n"), "\n")
 	d := markdownWriter{st: s, width: min(s.Columns(), MaxProse), afterBlank: true}
 	for i := 0; i < len(lines); {
-		i += d.from(lines[i:])
+		i += d.drawNext(lines[i:])
 	}
 	return d.b.String()
 }
@@ -74,20 +74,20 @@ type markdownWriter struct {
 }
 
 // from draws what the lines begin with, and says how many lines that was.
-func (d *markdownWriter) from(lines []string) int {
+func (d *markdownWriter) drawNext(lines []string) int {
 	line := lines[0]
 	bare := strings.TrimSpace(line)
 	switch {
 	case d.fence != "":
 		d.code(line)
 		return 1
-	case fenceOf(line) != "":
-		d.fence = fenceOf(line)
+	case parseFence(line) != "":
+		d.fence = parseFence(line)
 		if name := strings.TrimLeft(bare, "`~"); name != "" {
 			d.line(d.st.Paint(Dim, strings.TrimSpace(name)+":"))
 		}
 		return 1
-	case len(lines) > 1 && strings.Contains(line, "|") && tableRule(lines[1]):
+	case len(lines) > 1 && strings.Contains(line, "|") && isTableRule(lines[1]):
 		return d.table(lines)
 	case bare == "":
 		d.line("")
@@ -96,10 +96,10 @@ func (d *markdownWriter) from(lines []string) int {
 	case strings.HasPrefix(line, "    ") && d.afterBlank && !d.list:
 		d.line(d.st.Paint(Cyan, line))
 		return 1
-	case rule(bare):
+	case isRule(bare):
 		d.line(d.st.Paint(Dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
 	default:
-		_, _, item := itemOf(bare)
+		_, _, item := parseItem(bare)
 		d.list = item || d.list && strings.HasPrefix(line, " ")
 		d.afterBlank = false
 		n := d.paragraphLines(lines)
@@ -116,7 +116,7 @@ func (d *markdownWriter) from(lines []string) int {
 // another width than this terminal's, and each line for itself where all of them fit.
 func (d *markdownWriter) paragraphLines(lines []string) int {
 	bare := strings.TrimSpace(lines[0])
-	if _, level := headingOf(bare); level > 0 || inQuote(bare) || strings.Trim(bare, "=") == "" {
+	if _, level := parseHeading(bare); level > 0 || isQuote(bare) || strings.Trim(bare, "=") == "" {
 		return 1
 	}
 	if d.narrow > 0 {
@@ -125,8 +125,8 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 	}
 	n := 1
 	wide := false
-	for ; n < len(lines) && continues(lines[n-1], lines[n]); n++ {
-		if n+1 < len(lines) && strings.Contains(lines[n], "|") && tableRule(lines[n+1]) {
+	for ; n < len(lines) && continuesParagraph(lines[n-1], lines[n]); n++ {
+		if n+1 < len(lines) && strings.Contains(lines[n], "|") && isTableRule(lines[n+1]) {
 			break
 		}
 	}
@@ -142,20 +142,20 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 
 // continues says whether a line goes on with the paragraph of the line before, which
 // may end in a break of its own.
-func continues(before, line string) bool {
+func continuesParagraph(before, line string) bool {
 	bare := strings.TrimSpace(line)
-	if bare == "" || inQuote(line) || fenceOf(line) != "" || rule(bare) || strings.HasSuffix(before, "  ") ||
+	if bare == "" || isQuote(line) || parseFence(line) != "" || isRule(bare) || strings.HasSuffix(before, "  ") ||
 		strings.HasSuffix(before, `\`) {
 		return false
 	}
-	_, level := headingOf(bare)
-	_, _, item := itemOf(bare)
+	_, level := parseHeading(bare)
+	_, _, item := parseItem(bare)
 	// Four blanks begin a block of code, where it is no list that goes on.
 	deep := len(line)-len(strings.TrimLeft(line, " ")) >= 4 && !strings.HasPrefix(before, " ")
 	return level == 0 && !item && !deep && strings.Trim(bare, "=") != ""
 }
 
-func inQuote(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
+func isQuote(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
 
 func (d *markdownWriter) line(text string) { d.b.WriteString(strings.TrimRight(text, " ") + "\n") }
 
@@ -182,10 +182,10 @@ func (d *markdownWriter) paragraph(line string) {
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " ")
 	}
 	hang := lead
-	if title, level := headingOf(rest); level > 0 && indent < 4 {
+	if title, level := parseHeading(rest); level > 0 && indent < 4 {
 		rest = rest[:level] + " " + title
 		sgr = Bold
-	} else if mark, text, ok := itemOf(rest); ok {
+	} else if mark, text, ok := parseItem(rest); ok {
 		lead += bullet(d.st, mark) + " "
 		hang += strings.Repeat(" ", ansi.StringWidth(bullet(d.st, mark))+1)
 		rest = text
@@ -200,7 +200,7 @@ func (d *markdownWriter) paragraph(line string) {
 }
 
 // headingOf gives the text of a heading and its level; 0 is none.
-func headingOf(line string) (title string, level int) {
+func parseHeading(line string) (title string, level int) {
 	level = len(line) - len(strings.TrimLeft(line, "#"))
 	if level == 0 || level > 6 || level == len(line) || line[level] != ' ' {
 		return "", 0
@@ -209,7 +209,7 @@ func headingOf(line string) (title string, level int) {
 }
 
 // fenceOf is the row of marks that begins a block of code, or "".
-func fenceOf(line string) string {
+func parseFence(line string) string {
 	bare := strings.TrimSpace(line)
 	for _, mark := range []string{"`", "~"} {
 		fence := bare[:len(bare)-len(strings.TrimLeft(bare, mark))]
@@ -221,14 +221,14 @@ func fenceOf(line string) string {
 }
 
 // rule says whether a line is one that parts the text.
-func rule(bare string) bool {
+func isRule(bare string) bool {
 	marks := strings.ReplaceAll(bare, " ", "")
 	return len(marks) >= 3 &&
 		(strings.Trim(marks, "-") == "" || strings.Trim(marks, "*") == "" || strings.Trim(marks, "_") == "")
 }
 
 // itemOf parts an item of a list from its mark: -, * or +, or a number with its dot.
-func itemOf(line string) (mark, text string, ok bool) {
+func parseItem(line string) (mark, text string, ok bool) {
 	mark, text, ok = strings.Cut(line, " ")
 	switch digits := strings.TrimRight(mark, ".)"); {
 	case !ok:

@@ -15,14 +15,14 @@ const (
 	underlined = "4"
 )
 
-// longestInline bounds, in bytes, the lines that are taken apart: looking for the end
+// maxInline bounds, in bytes, the lines that are taken apart: looking for the end
 // of each mark takes time by the square of the length.
-const longestInline = 8 << 10
+const maxInline = 8 << 10
 
 // inline takes a line of Markdown apart: `code`, **strong**, *emphasis*, links. sgr is
 // the style of all of it. Whatever does not end in its line is text.
 func inline(line, sgr string) (runs []span) {
-	if len(line) > longestInline {
+	if len(line) > maxInline {
 		return []span{{line, sgr}}
 	}
 	from := 0
@@ -60,7 +60,7 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 		if code, _, ok := strings.Cut(rest[len(mark):], mark); ok && code != "" {
 			// The marks stay: colour is never the only sign.
 			n = len(code) + 2*len(mark)
-			return []span{{rest[:n], with(sgr, Cyan)}}, n
+			return []span{{rest[:n], addStyle(sgr, Cyan)}}, n
 		}
 		return []span{{mark, sgr}}, len(mark)
 	case '*', '_':
@@ -71,7 +71,7 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 		if strings.HasPrefix(rest, "![") {
 			runs, n = link(rest[1:], sgr)
 			if n > 0 {
-				return append([]span{{"image: ", with(sgr, Dim)}}, runs...), n + 1
+				return append([]span{{"image: ", addStyle(sgr, Dim)}}, runs...), n + 1
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func emphasis(line string, i int, sgr string) ([]span, int) {
 		return nil, 0
 	}
 	// A mark of code or of a link inside begins before this one ends.
-	return inline(inner, with(sgr, style)), len(inner) + 2*len(mark)
+	return inline(inner, addStyle(sgr, style)), len(inner) + 2*len(mark)
 }
 
 func isWordRune(r rune) bool {
@@ -117,13 +117,13 @@ func link(rest, sgr string) ([]span, int) {
 	}
 	n := len(text) + len(address) + 4
 	if text == "" {
-		return []span{{address, with(sgr, underlined)}}, n
+		return []span{{address, addStyle(sgr, underlined)}}, n
 	}
-	runs := inline(text, with(sgr, underlined))
-	return append(runs, span{" (" + address + ")", with(sgr, Dim)}), n
+	runs := inline(text, addStyle(sgr, underlined))
+	return append(runs, span{" (" + address + ")", addStyle(sgr, Dim)}), n
 }
 
-func with(sgr, more string) string {
+func addStyle(sgr, more string) string {
 	if sgr == "" {
 		return more
 	}
@@ -135,12 +135,12 @@ func with(sgr, more string) string {
 // that it is copied whole.
 func flow(s Style, spans []span, used, width int) (lines []string) {
 	var line piece
-	for _, next := range piecesOf(spans) {
+	for _, next := range splitWords(spans) {
 		if used > 0 && used+next.width() > width {
 			lines = append(lines, paintAll(s, line))
 			line = nil
 			used = 0
-			next = next.trimmed()
+			next = next.trimStart()
 		}
 		line = append(line, next...)
 		used += next.width()
@@ -168,7 +168,7 @@ func paintAll(s Style, spans []span) string {
 // A piece is a word, in perhaps several styles, with the blanks before it.
 type piece []span
 
-func piecesOf(runs []span) (all []piece) {
+func splitWords(runs []span) (all []piece) {
 	var w piece
 	blank := true // so far w has nothing but blanks
 	for _, r := range runs {
@@ -176,7 +176,7 @@ func piecesOf(runs []span) (all []piece) {
 		for i := 0; i < len(r.text); i++ {
 			switch isBlank := r.text[i] == ' '; {
 			case isBlank && !blank:
-				all = append(all, w.and(r, from, i))
+				all = append(all, w.appendPart(r, from, i))
 				w = nil
 				from = i
 				blank = true
@@ -184,7 +184,7 @@ func piecesOf(runs []span) (all []piece) {
 				blank = false
 			}
 		}
-		w = w.and(r, from, len(r.text))
+		w = w.appendPart(r, from, len(r.text))
 	}
 	if len(w) > 0 {
 		all = append(all, w)
@@ -192,7 +192,7 @@ func piecesOf(runs []span) (all []piece) {
 	return all
 }
 
-func (w piece) and(r span, from, to int) piece {
+func (w piece) appendPart(r span, from, to int) piece {
 	if to <= from {
 		return w
 	}
@@ -207,7 +207,7 @@ func (w piece) width() (n int) {
 }
 
 // trimmed is a piece without the blanks before it.
-func (w piece) trimmed() piece {
+func (w piece) trimStart() piece {
 	for len(w) > 0 {
 		text := strings.TrimLeft(w[0].text, " ")
 		if text != "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // tableRule says whether a line is the one between the head and the rows of a table.
-func tableRule(line string) bool {
+func isTableRule(line string) bool {
 	bare := strings.TrimSpace(line)
 	return strings.Contains(bare, "-") && strings.Contains(bare, "|") && strings.Trim(bare, "|-: ") == ""
 }

@@ -47,9 +47,9 @@ type Canvas struct {
 	TrueColor bool
 }
 
-// mostPixels is what an image may have to be decoded: 80 MB of memory. A file of
+// maxPixels is what an image may have to be decoded: 80 MB of memory. A file of
 // some kilobytes can claim gigabytes.
-const mostPixels = 20_000_000
+const maxPixels = 20_000_000
 
 // A decoder reads one format: the size in pixels, and the (first) picture.
 type decoder struct {
@@ -59,7 +59,7 @@ type decoder struct {
 
 // decoders gives the decoder of a type. Nothing is registered, and what the bytes are
 // is found from the bytes.
-func decoders(mime string) *decoder {
+func decoderFor(mime string) *decoder {
 	switch mime {
 	case "image/png":
 		return &decoder{png.DecodeConfig, decodePNG}
@@ -74,11 +74,11 @@ func decoders(mime string) *decoder {
 }
 
 // CanDraw reports whether pictures of a media type can be drawn.
-func CanDraw(mime string) bool { return decoders(mime) != nil }
+func CanDraw(mime string) bool { return decoderFor(mime) != nil }
 
 // PictureSize is the size in pixels that the header of a picture gives.
 func PictureSize(mime string, data []byte) (image.Point, error) {
-	c, err := decoders(mime).config(bytes.NewReader(data))
+	c, err := decoderFor(mime).config(bytes.NewReader(data))
 	return image.Pt(c.Width, c.Height), err
 }
 
@@ -108,7 +108,7 @@ func decodePNG(r io.Reader) (image.Image, error) {
 }
 
 // pixels decodes an image, unless it claims to be too large.
-func pixels(mime string, data []byte) (image.Image, error) {
+func decodePicture(mime string, data []byte) (image.Image, error) {
 	size, err := PictureSize(mime, data)
 	if err != nil {
 		return nil, errors.New("damaged header")
@@ -116,10 +116,10 @@ func pixels(mime string, data []byte) (image.Image, error) {
 	if size.X <= 0 || size.Y <= 0 {
 		return nil, errors.New("it has no pixels")
 	}
-	if size.X > mostPixels/size.Y {
-		return nil, fmt.Errorf("more than %d million pixels", mostPixels/1_000_000)
+	if size.X > maxPixels/size.Y {
+		return nil, fmt.Errorf("more than %d million pixels", maxPixels/1_000_000)
 	}
-	img, err := decoders(mime).decode(bytes.NewReader(data))
+	img, err := decoderFor(mime).decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
@@ -132,19 +132,19 @@ func pixels(mime string, data []byte) (image.Image, error) {
 // DrawPicture gives what draws a picture of a media type that can be drawn, and the
 // line end behind it.
 func DrawPicture(st Style, mime string, data []byte) ([]byte, error) {
-	img, err := pixels(mime, data)
+	img, err := decodePicture(mime, data)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	if err := st.Canvas.settled().draw(&out, img, st.Columns()); err != nil {
+	if err := st.Canvas.withDefaults().draw(&out, img, st.Columns()); err != nil {
 		return nil, errors.New("it could not be encoded")
 	}
 	return out.Bytes(), nil
 }
 
-// mostSide is how wide and how high PNG makes a picture.
-const mostSide = 2048
+// maxSide is how wide and how high PNG makes a picture.
+const maxSide = 2048
 
 // PNG gives a picture of a media type as a PNG that has nothing of its bytes, made smaller
 // where it is large.
@@ -152,11 +152,11 @@ func PNG(mime string, data []byte) ([]byte, error) {
 	if !CanDraw(mime) {
 		return nil, errors.New("no PNG, JPEG, GIF or WebP")
 	}
-	img, err := pixels(mime, data)
+	img, err := decodePicture(mime, data)
 	if err != nil {
 		return nil, err
 	}
-	size := within(img.Bounds().Size(), image.Pt(mostSide, mostSide))
+	size := shrinkTo(img.Bounds().Size(), image.Pt(maxSide, maxSide))
 	var out bytes.Buffer
 	if err := png.Encode(&out, scale(img, size)); err != nil {
 		return nil, errors.New("it could not be encoded")
@@ -197,7 +197,7 @@ func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 }
 
 // settled puts in what is not known. A half block is one pixel wide and two high.
-func (c Canvas) settled() Canvas {
+func (c Canvas) withDefaults() Canvas {
 	if c.Rows <= 0 {
 		c.Rows = 24
 	}
@@ -214,26 +214,26 @@ func (c Canvas) settled() Canvas {
 
 const (
 	// A picture is at most this wide; its height leaves a third of the screen.
-	mostCells = 80
-	// thumb is the height in rows up to which a small picture is magnified, by a
+	maxCells = 80
+	// maxMagnifiedRows is the height in rows up to which a small picture is magnified, by a
 	// whole factor so that its pixels stay squares.
-	thumb = 6
+	maxMagnifiedRows = 6
 )
 
 // fit gives the cells that a picture of so many pixels takes, and the pixels that it
 // has there.
 func (c Canvas) fit(size image.Point, columns int) (cells, scaled image.Point) {
-	most := image.Pt(max(1, min(columns-1, mostCells))*c.CellWidth, max(1, c.Rows*2/3)*c.CellHeight)
+	most := image.Pt(max(1, min(columns-1, maxCells))*c.CellWidth, max(1, c.Rows*2/3)*c.CellHeight)
 	if c.By != HalfBlocks {
-		size = size.Mul(max(1, min(thumb*c.CellHeight/size.Y, most.X/size.X)))
+		size = size.Mul(max(1, min(maxMagnifiedRows*c.CellHeight/size.Y, most.X/size.X)))
 	}
-	size = within(size, most)
+	size = shrinkTo(size, most)
 	cells = image.Pt((size.X+c.CellWidth-1)/c.CellWidth, (size.Y+c.CellHeight-1)/c.CellHeight)
 	return cells, size
 }
 
 // within makes a size smaller where it is larger than the most, in its proportions.
-func within(size, most image.Point) image.Point {
+func shrinkTo(size, most image.Point) image.Point {
 	if size.X > most.X {
 		size = image.Pt(most.X, size.Y*most.X/size.X)
 	}
@@ -265,8 +265,8 @@ func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 		last := ""
 		var line strings.Builder
 		for x := range img.Rect.Dx() {
-			upper := c.ground(img, x, y)
-			lower := c.ground(img, x, y+1)
+			upper := c.pixelColor(img, x, y)
+			lower := c.pixelColor(img, x, y+1)
 			sgr := "0;3" + upper + ";4" + lower
 			mark := "▀"
 			switch {
@@ -291,7 +291,7 @@ func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 
 // ground returns a pixel's colour as it follows the 3 or the 4 in an SGR sequence;
 // "" where the pixel is transparent or outside.
-func (c Canvas) ground(img *image.NRGBA, x, y int) string {
+func (c Canvas) pixelColor(img *image.NRGBA, x, y int) string {
 	if y >= img.Rect.Dy() {
 		return ""
 	}
@@ -302,12 +302,12 @@ func (c Canvas) ground(img *image.NRGBA, x, y int) string {
 	if c.TrueColor {
 		return fmt.Sprintf("8;2;%d;%d;%d", pixel.R, pixel.G, pixel.B)
 	}
-	return fmt.Sprintf("8;5;%d", indexed(pixel))
+	return fmt.Sprintf("8;5;%d", paletteIndex(pixel))
 }
 
 // indexed is the nearest colour of the palette of 256: of its cube of six steps each,
 // or of its 24 greys.
-func indexed(c color.NRGBA) int {
+func paletteIndex(c color.NRGBA) int {
 	step := func(v uint8) (index, value int) {
 		index = (int(v) - 35) / 40
 		if v < 48 {

@@ -21,7 +21,7 @@ func TestIndexed(t *testing.T) {
 		for _, p := range palette {
 			nearest = min(nearest, distance(c, p[0], p[1], p[2]))
 		}
-		p := palette[indexed(c)]
+		p := palette[paletteIndex(c)]
 		if got := distance(c, p[0], p[1], p[2]); got > nearest {
 			t.Fatalf("%v: %v is %d away, another %d", c, p, got, nearest)
 		}

@@ -230,11 +230,11 @@ func (p *Progress) lineLocked(now time.Time) string {
 	switch {
 	case p.last.total > 0:
 		share := math.Max(0, math.Min(1, p.last.progress/p.last.total))
-		parts = append(parts, p.bar(share), fmt.Sprintf("%s/%s", short(p.last.progress), short(p.last.total)),
+		parts = append(parts, p.bar(share), fmt.Sprintf("%s/%s", formatNumber(p.last.progress), formatNumber(p.last.total)),
 			fmt.Sprintf("%.0f%%", math.Floor(100*share)))
 		parts = append(parts, p.speed(now, share)...)
 	case p.last.known:
-		parts = append(parts, p.spinner(), short(p.last.progress))
+		parts = append(parts, p.spinner(), formatNumber(p.last.progress))
 	case p.activity == "":
 		parts = append(parts, p.spinner(), "waiting for the response")
 	default:
@@ -262,7 +262,7 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 	if left > float64(24*time.Hour) {
 		return nil
 	}
-	return []string{short(math.Round(10*p.last.progress/elapsed.Seconds())/10) + "/s",
+	return []string{formatNumber(math.Round(10*p.last.progress/elapsed.Seconds())/10) + "/s",
 		"eta " + Duration(max(time.Duration(left).Round(time.Second), time.Second))}
 }
 
@@ -281,7 +281,7 @@ func (p *Progress) spinner() string {
 }
 
 // short writes a number without more digits than say something.
-func short(f float64) string {
+func formatNumber(f float64) string {
 	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}

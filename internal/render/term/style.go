@@ -59,12 +59,12 @@ func StyleFor(stream any, color string, getenv func(string) string) Style {
 		s.Terminal = true
 		s.Width, s.Height = stream.Size()
 	}
-	s.Color = colorWanted(s.Terminal, color, getenv)
-	s.ASCII = asciiOnly(getenv)
+	s.Color = wantsColor(s.Terminal, color, getenv)
+	s.ASCII = wantsASCII(getenv)
 	return s
 }
 
-func colorWanted(terminal bool, color string, getenv func(string) string) bool {
+func wantsColor(terminal bool, color string, getenv func(string) string) bool {
 	switch {
 	case color == "always":
 		return true
@@ -79,9 +79,9 @@ func colorWanted(terminal bool, color string, getenv func(string) string) bool {
 	}
 }
 
-// asciiOnly follows the locale's order: LC_ALL, LC_CTYPE, LANG. No locale at
+// wantsASCII follows the locale's order: LC_ALL, LC_CTYPE, LANG. No locale at
 // all is what containers have, and their terminals speak UTF-8.
-func asciiOnly(getenv func(string) string) bool {
+func wantsASCII(getenv func(string) string) bool {
 	v := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
 	return v == "C" || v == "POSIX"
 }

@@ -24,7 +24,7 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 			len(slices.MaxFunc(append(rows[:len(rows):len(rows)], head), func(a, b []string) int { return len(a) - len(b) })),
 		)
 		for i := range columns {
-			columns[i] = Column{Least: 4, Cut: st.CutCell}
+			columns[i] = Column{CutTo: 4, Cut: st.CutCell}
 			if i < len(head) {
 				columns[i].Head = head[i]
 			}
@@ -56,12 +56,12 @@ const Gap = "  "
 // A Column of a Grid.
 type Column struct {
 	Head string
-	// Min is how wide it is at least, for rows that are still to come.
-	Min int
-	// Least is how far it may be cut; 0 is not at all. What has to give way is the one
+	// MinWidth is how wide it is at least, for rows that are still to come.
+	MinWidth int
+	// CutTo is how far it may be cut; 0 is not at all. What has to give way is the one
 	// with most above that, but before all others those of which Rest is set.
-	Least int
-	Rest  bool
+	CutTo    int
+	CutFirst bool
 	// Right is set where the cells stand at the right, as numbers do.
 	Right bool
 	// Cut shortens a text to so many columns, with mark for what is gone; nil cuts its
@@ -78,9 +78,9 @@ type Grid struct {
 	widths  []int
 }
 
-// leastLastColumn is how much of the last column is worth showing: a time or a size, which mean
+// minLastColumn is how much of the last column is worth showing: a time or a size, which mean
 // something else without their end, are no wider.
-const leastLastColumn = 8
+const minLastColumn = 8
 
 // NewGrid settles the widths of the columns: what the rows want, and where that is too
 // much for the terminal some are cut. The last ones are left out where there is room for
@@ -89,7 +89,7 @@ func NewGrid(w io.Writer, st Style, columns []Column, rows [][]string) *Grid {
 	g := &Grid{w: w, st: st, columns: columns}
 	for last := len(columns) - 1; last >= 0; last-- {
 		over := g.computeWidths(rows)
-		if over == 0 || last == 0 || g.widths[last]-over >= max(leastLastColumn, ansi.StringWidth(columns[last].Head)) {
+		if over == 0 || last == 0 || g.widths[last]-over >= max(minLastColumn, ansi.StringWidth(columns[last].Head)) {
 			break // what is too much of the last one is clipped
 		}
 		g.columns = columns[:last]
@@ -102,7 +102,7 @@ func (g *Grid) computeWidths(rows [][]string) int {
 	g.widths = nil
 	over := len(Gap)*(len(g.columns)-1) - g.st.Columns()
 	for i, c := range g.columns {
-		width := max(c.Min, ansi.StringWidth(c.Head))
+		width := max(c.MinWidth, ansi.StringWidth(c.Head))
 		for _, row := range rows {
 			if i < len(row) {
 				width = max(width, ansi.StringWidth(g.st.Line(row[i])))
@@ -121,8 +121,8 @@ func (g *Grid) cut(over int, rest bool) int {
 		spares := make([]int, len(g.columns))
 		most := 0
 		for i, c := range g.columns {
-			if c.Least > 0 && c.Rest == rest {
-				spares[i] = g.widths[i] - c.Least
+			if c.CutTo > 0 && c.CutFirst == rest {
+				spares[i] = g.widths[i] - c.CutTo
 				most = max(most, spares[i])
 			}
 		}
@@ -162,7 +162,7 @@ func (g *Grid) rows(rows [][]string, head bool) error {
 		for j := range cells {
 			cells[j] = g.cell(g.columns[j], g.st.Line(row[j]), g.widths[j])
 		}
-		text := clipped(g.st, AlignRow(cells, g.widths, func(i int) bool { return g.columns[i].Right }))
+		text := clip(g.st, AlignRow(cells, g.widths, func(i int) bool { return g.columns[i].Right }))
 		if head && i == 0 {
 			text = g.st.Paint(Bold, text)
 		}
@@ -173,7 +173,7 @@ func (g *Grid) rows(rows [][]string, head bool) error {
 }
 
 func (g *Grid) cell(c Column, text string, width int) string {
-	if c.Least == 0 || ansi.StringWidth(text) <= width {
+	if c.CutTo == 0 || ansi.StringWidth(text) <= width {
 		return text
 	}
 	if c.Cut != nil {

@@ -33,7 +33,7 @@ func Size[T int | int64](n T) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d bytes", n)
 	}
-	return Scaled(int64(n), " kB", " MB", " GB")
+	return Scale(int64(n), " kB", " MB", " GB")
 }
 
 // Bytes formats a size of n bytes for a table: 512 B, 1.5 kB, 64 MB.
@@ -44,9 +44,9 @@ func Bytes(n int64) string {
 	return Size(n)
 }
 
-// Scaled is a number in one of the units, each of which is a thousand of the one before,
+// Scale is a number in one of the units, each of which is a thousand of the one before,
 // with two digits or more.
-func Scaled(n int64, units ...string) string {
+func Scale(n int64, units ...string) string {
 	value := float64(n)
 	unit := ""
 	for _, u := range units {

@@ -67,8 +67,8 @@ func (s Style) CutMore(text string, width, more int) string {
 	return ansi.Truncate(text, width, s.Ellipsis())
 }
 
-// Shortened is text, or its beginning and a mark where it has more than so many characters.
-func Shortened(text string, most int) string {
+// Shorten is text, or its beginning and a mark where it has more than so many characters.
+func Shorten(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
@@ -91,7 +91,7 @@ func (s Style) Ellipsis() string { return s.Ornament("...", "…") }
 
 // clipped ends a line at the edge of a terminal, with a mark, where its columns do not
 // fit at all: a row that is wrapped is two.
-func clipped(s Style, line string) string {
+func clip(s Style, line string) string {
 	if !s.Terminal {
 		return line
 	}
@@ -118,8 +118,8 @@ func (s Style) WrapIndented(text string, lead, indent int) string {
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
-// Asked is a line of what a person is asked, broken at blanks.
-func (s Style) Asked(text string) string { return s.WrapIndented(s.Line(text), 0, 2) }
+// WrapLine is a line of what a person is asked, broken at blanks.
+func (s Style) WrapLine(text string) string { return s.WrapIndented(s.Line(text), 0, 2) }
 
 // hardWrap breaks lines of text at blanks, and within a word only where it is longer than
 // a line: what follows a hyphen must not look like a word of its own.

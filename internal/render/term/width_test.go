@@ -7,7 +7,7 @@ import (
 )
 
 func TestAsked(t *testing.T) {
-	if got, want := (Style{Terminal: true, Width: 24}).Asked("Run it, by all that is? [y/N]"), "Run it, by all that is?\n  [y/N]"; got != want {
+	if got, want := (Style{Terminal: true, Width: 24}).WrapLine("Run it, by all that is? [y/N]"), "Run it, by all that is?\n  [y/N]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -65,7 +65,7 @@ func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []
 // statsTable are a table whose numbers stand right. A name that is too long for its column
 // has a line of its own.
 func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
-	shown := []term.Column{{Head: "WHAT", Least: 12}}
+	shown := []term.Column{{Head: "WHAT", CutTo: 12}}
 	heads := []string{"COUNT", "FAILED", "OPEN", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
 	open := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Open > 0 })
 	cancelled := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Cancelled > 0 })
@@ -88,7 +88,7 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 			"-",
 			"-",
 			term.Bytes(f.Bytes),
-			"~" + term.Scaled(f.Tokens, "k", "M", "G"),
+			"~" + term.Scale(f.Tokens, "k", "M", "G"),
 		}
 		if f.Timed > 0 {
 			row[3], row[4], row[5] = term.FineDuration(s, f.P50), term.FineDuration(s, f.P95), term.FineDuration(s, f.P99)
@@ -133,7 +133,7 @@ func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	for _, one := range all {
 		rows = append(rows, []string{"", strconv.Itoa(one.Count), one.Channel, one.what})
 	}
-	_ = term.NewGrid(b, s, []term.Column{{}, {Right: true}, {}, {Least: 12, Cut: s.CutCell}}, rows).Rows(rows)
+	_ = term.NewGrid(b, s, []term.Column{{}, {Right: true}, {}, {CutTo: 12, Cut: s.CutCell}}, rows).Rows(rows)
 }
 
 // histogram draws a bar for each step, the longest as wide as there is room. A
