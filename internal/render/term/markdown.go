@@ -6,13 +6,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// LooksLikeMarkdown reports two or more kinds of evidence, for many a program or log
-// has one: a heading between empty lines, a fence, a table, something bold, a link. It
-// reads the first 64 KiB.
+// LooksLikeMarkdown reports whether text has at least two signs of Markdown: a heading between
+// empty lines, a code fence, a table, bold text, a link. One sign alone also occurs in programs and
+// logs. It reads the first 64 KiB.
 func LooksLikeMarkdown(text string) bool {
-	const enough = 64 << 10
-	if len(text) > enough {
-		text = text[:enough]
+	const maxRead = 64 << 10
+	if len(text) > maxRead {
+		text = text[:maxRead]
 	}
 	lines := strings.Split(text, "\n")
 	var heading, fence, table, strong, link bool
@@ -28,28 +28,26 @@ func LooksLikeMarkdown(text string) bool {
 		}
 		link = link || strings.Contains(line, "](http")
 	}
-	found := 0
-	for _, is := range []bool{heading, fence, table, strong, link} {
-		if is {
-			found++
+	signs := 0
+	for _, found := range []bool{heading, fence, table, strong, link} {
+		if found {
+			signs++
 		}
 	}
-	return found >= 2
+	return signs >= 2
 }
 
-// blankAt says whether a line is blank or beyond the text.
+// isBlankAt reports whether a line is blank or outside the text.
 func isBlankAt(lines []string, i int) bool {
 	return i < 0 || i >= len(lines) || strings.TrimSpace(lines[i]) == ""
 }
 
-// Markdown gives a text in Markdown as a terminal shows it, sanitized, with a line end.
+// Markdown draws a text in Markdown for a terminal, sanitized, with a line end.
 //
-// It is drawn line by line: a line of the source is a line on the screen, and only
-// a paragraph that is too wide is broken anew. So nothing else is moved or joined, what
-// is no Markdown after all is hardly changed, and each letter that came is seen. What is
-// a mark and no letter (** around a word, the - of a list) is drawn; a link's address is
-// always written out. There is no library behind it because those that read all of CommonMark
-// make each start of the program slower, also where nothing is drawn.
+// It draws line by line: a line of the source is a line on the screen; only a paragraph that is too
+// wide is broken. So a text that is not Markdown hardly changes, and every letter stays. It
+// replaces marks (** around a word, the - of a list) and always writes the address of a link. It
+// uses no library, because CommonMark parsers make every start of mcpc slower.
 func Markdown(s Style, text string) string {
 	text = strings.ReplaceAll(s.Block(text), "\r\n", "\n")
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\t", "    "), "\n"), "\n")
@@ -60,20 +58,22 @@ func Markdown(s Style, text string) string {
 	return d.b.String()
 }
 
-// markdownWriter is the text that grows. fence is set within a block of code, to what ends
-// it; list since an item of a list, whose paragraphs are indented like code; apart where
-// the line before was blank, or code; narrow counts the next lines that are known to
-// fit.
+// markdownWriter collects the drawn text.
 type markdownWriter struct {
-	st               Style
-	width            int
-	fence            string
-	list, afterBlank bool
-	narrow           int
-	b                strings.Builder
+	st    Style
+	width int
+	// fence is the mark that ends the current code block; "" outside of one.
+	fence string
+	// list is true after an item of a list: indented lines belong to it and are not code.
+	list bool
+	// afterBlank is true if the line before was blank or code.
+	afterBlank bool
+	// narrow counts the next lines that are known to fit.
+	narrow int
+	b      strings.Builder
 }
 
-// from draws what the lines begin with, and says how many lines that was.
+// drawNext draws the block at the start of lines. It returns the number of its lines.
 func (d *markdownWriter) drawNext(lines []string) int {
 	line := lines[0]
 	bare := strings.TrimSpace(line)
@@ -112,8 +112,8 @@ func (d *markdownWriter) drawNext(lines []string) int {
 	return 1
 }
 
-// paragraphLines is how many lines make one paragraph: those of a text that was broken at
-// another width than this terminal's, and each line for itself where all of them fit.
+// paragraphLines returns how many lines to join to one paragraph: all lines of a paragraph if one
+// of them is wider than the terminal, else 1.
 func (d *markdownWriter) paragraphLines(lines []string) int {
 	bare := strings.TrimSpace(lines[0])
 	if _, level := parseHeading(bare); level > 0 || isQuote(bare) || strings.Trim(bare, "=") == "" {
@@ -140,8 +140,7 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 	return n
 }
 
-// continues says whether a line goes on with the paragraph of the line before, which
-// may end in a break of its own.
+// continuesParagraph reports whether line belongs to the paragraph of the line before it.
 func continuesParagraph(before, line string) bool {
 	bare := strings.TrimSpace(line)
 	if bare == "" || isQuote(line) || parseFence(line) != "" || isRule(bare) || strings.HasSuffix(before, "  ") ||
@@ -150,17 +149,16 @@ func continuesParagraph(before, line string) bool {
 	}
 	_, level := parseHeading(bare)
 	_, _, item := parseItem(bare)
-	// Four blanks begin a block of code, where it is no list that goes on.
-	deep := len(line)-len(strings.TrimLeft(line, " ")) >= 4 && !strings.HasPrefix(before, " ")
-	return level == 0 && !item && !deep && strings.Trim(bare, "=") != ""
+	// Four blanks begin a block of code, except within a list.
+	code := len(line)-len(strings.TrimLeft(line, " ")) >= 4 && !strings.HasPrefix(before, " ")
+	return level == 0 && !item && !code && strings.Trim(bare, "=") != ""
 }
 
 func isQuote(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
 
 func (d *markdownWriter) line(text string) { d.b.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-// code draws a line within a fence, indented and else as it is, so that it can be
-// copied.
+// code draws a line in a code fence, indented and otherwise unchanged, so that it can be copied.
 func (d *markdownWriter) code(line string) {
 	bare := strings.TrimSpace(line)
 	if len(bare) >= len(d.fence) && strings.Trim(bare, d.fence[:1]) == "" {
@@ -170,18 +168,17 @@ func (d *markdownWriter) code(line string) {
 	d.line("  " + d.st.Paint(Cyan, line))
 }
 
-// paragraph draws a line of text behind what it begins with: a heading's or a quote's
-// mark, a list's.
+// paragraph draws a line of text after its mark: a heading's, a quote's or a list's.
 func (d *markdownWriter) paragraph(line string) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	rest := line[indent:]
-	lead := strings.Repeat(" ", indent)
+	lead := strings.Repeat(" ", indent) // before the first line
 	sgr := ""
 	for strings.HasPrefix(rest, "> ") || rest == ">" {
 		lead += d.st.Paint(Dim, d.st.Ornament("|", "│")) + " "
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " ")
 	}
-	hang := lead
+	hang := lead // before the other lines
 	if title, level := parseHeading(rest); level > 0 && indent < 4 {
 		rest = rest[:level] + " " + title
 		sgr = Bold
@@ -199,7 +196,7 @@ func (d *markdownWriter) paragraph(line string) {
 	}
 }
 
-// headingOf gives the text of a heading and its level; 0 is none.
+// parseHeading returns the text of a heading and its level; 0 if line is not a heading.
 func parseHeading(line string) (title string, level int) {
 	level = len(line) - len(strings.TrimLeft(line, "#"))
 	if level == 0 || level > 6 || level == len(line) || line[level] != ' ' {
@@ -208,7 +205,7 @@ func parseHeading(line string) (title string, level int) {
 	return strings.TrimSpace(line[level:]), level
 }
 
-// fenceOf is the row of marks that begins a block of code, or "".
+// parseFence returns the marks that begin or end a block of code, or "".
 func parseFence(line string) string {
 	bare := strings.TrimSpace(line)
 	for _, mark := range []string{"`", "~"} {
@@ -220,24 +217,30 @@ func parseFence(line string) string {
 	return ""
 }
 
-// rule says whether a line is one that parts the text.
+// isRule reports whether a line is a horizontal rule.
 func isRule(bare string) bool {
 	marks := strings.ReplaceAll(bare, " ", "")
 	return len(marks) >= 3 &&
 		(strings.Trim(marks, "-") == "" || strings.Trim(marks, "*") == "" || strings.Trim(marks, "_") == "")
 }
 
-// itemOf parts an item of a list from its mark: -, * or +, or a number with its dot.
+// parseItem returns the mark of a list item (-, * or +, or a number with a dot or a bracket) and
+// its text.
 func parseItem(line string) (mark, text string, ok bool) {
 	mark, text, ok = strings.Cut(line, " ")
-	switch digits := strings.TrimRight(mark, ".)"); {
-	case !ok:
-	case mark == "-" || mark == "*" || mark == "+":
-		return mark, strings.TrimLeft(text, " "), true
-	case len(digits) == len(mark)-1 && digits != "" && strings.Trim(digits, "0123456789") == "" && len(digits) < 10:
-		return mark, strings.TrimLeft(text, " "), true
+	if !ok || mark != "-" && mark != "*" && mark != "+" && !isItemNumber(mark) {
+		return "", "", false
 	}
-	return "", "", false
+	return mark, strings.TrimLeft(text, " "), true
+}
+
+// isItemNumber reports whether mark is a number of at most nine digits with a dot or a bracket.
+func isItemNumber(mark string) bool {
+	digits := strings.TrimRight(mark, ".)")
+	if digits == "" || len(digits) != len(mark)-1 || len(digits) > 9 {
+		return false
+	}
+	return strings.Trim(digits, "0123456789") == ""
 }
 
 func bullet(s Style, mark string) string {

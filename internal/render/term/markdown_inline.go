@@ -15,12 +15,12 @@ const (
 	underlined = "4"
 )
 
-// maxInline bounds, in bytes, the lines that are taken apart: looking for the end
-// of each mark takes time by the square of the length.
+// maxInline is the longest line that is parsed, in bytes: the time to find the end of each mark
+// grows with the square of the length.
 const maxInline = 8 << 10
 
-// inline takes a line of Markdown apart: `code`, **strong**, *emphasis*, links. sgr is
-// the style of all of it. Whatever does not end in its line is text.
+// inline parses a line of Markdown: `code`, **strong**, *emphasis*, links. sgr is the style of the
+// whole line. A mark without an end in the line is text.
 func inline(line, sgr string) (runs []span) {
 	if len(line) > maxInline {
 		return []span{{line, sgr}}
@@ -46,7 +46,7 @@ func inline(line, sgr string) (runs []span) {
 	return runs
 }
 
-// spanAt reads the span that begins at i, and says how long it is; 0 is none.
+// spanAt parses the span that begins at i and returns its length; 0 if there is none.
 func spanAt(line string, i int, sgr string) (runs []span, n int) {
 	rest := line[i:]
 	switch rest[0] {
@@ -78,7 +78,8 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 	return nil, 0
 }
 
-// emphasis is *so* or **so**; with _ only around whole words, for there are names_like_this.
+// emphasis parses *text* or **text**. It accepts _ only around whole words: names_like_this are
+// text.
 func emphasis(line string, i int, sgr string) ([]span, int) {
 	mark := line[i : i+1]
 	style := italic
@@ -97,7 +98,6 @@ func emphasis(line string, i int, sgr string) ([]span, int) {
 		len(mark) == 1 && (isWordRune(before) || before == '/') {
 		return nil, 0
 	}
-	// A mark of code or of a link inside begins before this one ends.
 	return inline(inner, addStyle(sgr, style)), len(inner) + 2*len(mark)
 }
 
@@ -105,13 +105,13 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r > 0x7f)
 }
 
-// link is [text](address): the text, and behind it always the address, as it is.
+// link parses [text](address) and draws the text and the address.
 func link(rest, sgr string) ([]span, int) {
-	text, behind, ok := strings.Cut(rest[1:], "](")
+	text, after, ok := strings.Cut(rest[1:], "](")
 	if !ok || strings.ContainsAny(text, "[]") {
 		return nil, 0
 	}
-	address, _, ok := strings.Cut(behind, ")")
+	address, _, ok := strings.Cut(after, ")")
 	if !ok || address == "" {
 		return nil, 0
 	}
@@ -130,9 +130,9 @@ func addStyle(sgr, more string) string {
 	return sgr + ";" + more
 }
 
-// flow breaks spans into painted lines at blanks, where a line would be wider than
-// width, of which so many columns are used already. A word that is longer, an address for instance, is left to the terminal, so
-// that it is copied whole.
+// flow breaks spans at blanks into painted lines of at most width columns. used columns of the
+// first line are in use already. It leaves a word that is longer than a line to the terminal, so
+// that an address can be copied whole.
 func flow(s Style, spans []span, used, width int) (lines []string) {
 	var line piece
 	for _, next := range splitWords(spans) {
@@ -148,7 +148,7 @@ func flow(s Style, spans []span, used, width int) (lines []string) {
 	return append(lines, paintAll(s, line))
 }
 
-// paintAll paints spans, neighbours of one style at once.
+// paintAll paints spans; neighbours of the same style get one sequence.
 func paintAll(s Style, spans []span) string {
 	var b strings.Builder
 	for i := 0; i < len(spans); {
@@ -165,23 +165,22 @@ func paintAll(s Style, spans []span) string {
 	return b.String()
 }
 
-// A piece is a word, in perhaps several styles, with the blanks before it.
+// A piece is a word, possibly in several styles, with the blanks before it.
 type piece []span
 
 func splitWords(runs []span) (all []piece) {
 	var w piece
-	blank := true // so far w has nothing but blanks
+	inWord := false // w has more than blanks
 	for _, r := range runs {
 		from := 0
 		for i := 0; i < len(r.text); i++ {
-			switch isBlank := r.text[i] == ' '; {
-			case isBlank && !blank:
+			if r.text[i] != ' ' {
+				inWord = true
+			} else if inWord {
 				all = append(all, w.appendPart(r, from, i))
 				w = nil
 				from = i
-				blank = true
-			case !isBlank:
-				blank = false
+				inWord = false
 			}
 		}
 		w = w.appendPart(r, from, len(r.text))
@@ -206,7 +205,7 @@ func (w piece) width() (n int) {
 	return n
 }
 
-// trimmed is a piece without the blanks before it.
+// trimStart returns the piece without the blanks before it.
 func (w piece) trimStart() piece {
 	for len(w) > 0 {
 		text := strings.TrimLeft(w[0].text, " ")

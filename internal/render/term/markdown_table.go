@@ -6,15 +6,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// tableRule says whether a line is the one between the head and the rows of a table.
+// isTableRule reports whether a line separates the head of a table from its rows.
 func isTableRule(line string) bool {
 	bare := strings.TrimSpace(line)
 	return strings.Contains(bare, "-") && strings.Contains(bare, "|") && strings.Trim(bare, "|-: ") == ""
 }
 
-// table draws the table that lines begin with, its columns aligned, and says how many
-// lines it had. One that is wider than the screen is drawn as it was written: nothing
-// is cut from a server's text.
+// table draws the table at the start of lines with aligned columns. It returns the number of its
+// lines. A table wider than the screen is written unchanged: nothing of a server's text is cut.
 func (d *markdownWriter) table(lines []string) int {
 	end := 2
 	for end < len(lines) && strings.Contains(lines[end], "|") && strings.TrimSpace(lines[end]) != "" {
@@ -51,7 +50,7 @@ func (d *markdownWriter) table(lines []string) int {
 	}
 	right := rightColumns(lines[1], len(widths))
 	for i, row := range rows {
-		d.line(AlignRow(row, widths, func(i int) bool { return right[i] }))
+		d.line(AlignRow(row, widths, func(column int) bool { return right[column] }))
 		if i == 0 {
 			d.line(d.st.Paint(Dim, strings.Repeat(d.st.dash(), total)))
 		}
@@ -59,7 +58,7 @@ func (d *markdownWriter) table(lines []string) int {
 	return end
 }
 
-// rightColumns says which columns the line below the head has at the right: ---:
+// rightColumns reports for each column whether the line below the head aligns it to the right: ---:
 func rightColumns(line string, columns int) []bool {
 	right := make([]bool, columns)
 	for i, mark := range strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|") {
@@ -71,7 +70,7 @@ func rightColumns(line string, columns int) []bool {
 	return right
 }
 
-// cells are those of one row, each drawn. \| is no border, nor is one within code.
+// cells returns the drawn cells of one row. Neither \| nor a | in code separates cells.
 func (d *markdownWriter) cells(line, sgr string) (cells []string) {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")

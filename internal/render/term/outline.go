@@ -4,17 +4,17 @@ import (
 	"strings"
 )
 
-// Outline is a text that grows line by line, two columns to an indentation.
+// Outline collects lines of text. Each level of indentation is two columns.
 type Outline struct {
 	Style Style
 	Width int
 	b     strings.Builder
 }
 
-// String gives the lines so far.
+// String returns all lines.
 func (s *Outline) String() string { return s.b.String() }
 
-// Line writes one line, which is sanitized already, and is never wrapped.
+// Line adds one sanitized line. It does not wrap it.
 func (s *Outline) Line(depth int, text string) {
 	if text != "" {
 		s.b.WriteString(strings.Repeat("  ", depth) + text)
@@ -22,7 +22,7 @@ func (s *Outline) Line(depth int, text string) {
 	s.b.WriteString("\n")
 }
 
-// Prose writes a server's text of many lines.
+// Prose adds a server's text of many lines.
 func (s *Outline) Prose(depth int, text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -33,16 +33,16 @@ func (s *Outline) Prose(depth int, text string) {
 	}
 }
 
-// Heading writes an empty line and a heading.
+// Heading adds an empty line and a heading.
 func (s *Outline) Heading(name string) {
 	s.Line(0, "")
 	s.Line(0, s.Style.Paint(Bold, name+":"))
 }
 
-// NewOutline begins a text that is at most as wide as is easy to read.
+// NewOutline returns an empty Outline, at most MaxProse columns wide.
 func NewOutline(s Style) *Outline { return &Outline{Style: s, Width: min(s.Columns(), MaxProse)} }
 
-// Wrapped writes a line of mcpc's own with hanging indentation.
+// Wrapped adds a line of mcpc's own and indents its continuation lines.
 func (s *Outline) Wrapped(depth int, text string) {
 	for i, line := range s.Style.WrapLines(text, s.Width-2*depth-4) {
 		if i > 0 {

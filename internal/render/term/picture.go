@@ -22,14 +22,13 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// The ways in which a terminal is shown a picture.
+// The ways to draw a picture on a terminal.
 const (
 	NoPictures = iota
-	// HalfBlocks are characters of two coloured halves, which every terminal draws
-	// that knows 256 colours.
+	// HalfBlocks are characters of two coloured halves, for every terminal with 256 colours.
 	HalfBlocks
-	// Kitty, ITerm and Sixel are protocols for pixels; a terminal that was not asked
-	// whether it speaks one may print it as text.
+	// Kitty, ITerm and Sixel are protocols for pixels. A terminal that does not support one can
+	// print it as text.
 	Kitty
 	ITerm
 	Sixel
@@ -42,23 +41,21 @@ type Canvas struct {
 	Rows int
 	// CellWidth and CellHeight are a character's size in pixels; 0 is 8 by 16.
 	CellWidth, CellHeight int
-	// TrueColor is set where half blocks may have 24 bits of colour in place of the
-	// palette of 256.
+	// TrueColor allows 24-bit colours in half blocks; otherwise they use the palette of 256.
 	TrueColor bool
 }
 
-// maxPixels is what an image may have to be decoded: 80 MB of memory. A file of
-// some kilobytes can claim gigabytes.
+// maxPixels is the largest image that is decoded: 80 MB of memory. A file of some kilobytes can
+// claim gigabytes.
 const maxPixels = 20_000_000
 
-// A decoder reads one format: the size in pixels, and the (first) picture.
+// A decoder reads one image format: the size in pixels, and the first picture.
 type decoder struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
 }
 
-// decoders gives the decoder of a type. Nothing is registered, and what the bytes are
-// is found from the bytes.
+// decoderFor returns the decoder of a media type, or nil.
 func decoderFor(mime string) *decoder {
 	switch mime {
 	case "image/png":
@@ -73,32 +70,35 @@ func decoderFor(mime string) *decoder {
 	return nil
 }
 
-// CanDraw reports whether pictures of a media type can be drawn.
+// CanDraw reports whether mcpc can draw pictures of a media type.
 func CanDraw(mime string) bool { return decoderFor(mime) != nil }
 
-// PictureSize is the size in pixels that the header of a picture gives.
+// PictureSize returns the size in pixels in the header of a picture. mime must be a type that
+// CanDraw.
 func PictureSize(mime string, data []byte) (image.Point, error) {
 	c, err := decoderFor(mime).config(bytes.NewReader(data))
 	return image.Pt(c.Width, c.Height), err
 }
 
-// decodePNG leaves out what is about a picture and no part of it, a profile of its
-// colours for instance, before Go's decoder finds that its checksum is wrong: other
-// programs show such a picture, and real servers send them.
+// decodePNG decodes a PNG without its ancillary chunks, a colour profile for instance. Go's decoder
+// fails if one has a wrong checksum; other programs show the picture, and real servers send it.
 func decodePNG(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
-	const signature, frame = 8, 12 // the frame of a chunk: its length, its name, its checksum
+	const (
+		signature = 8
+		frame     = 12 // length, name and checksum of a chunk
+	)
 	needed := append([]byte(nil), data[:min(signature, len(data))]...)
 	for rest := data[len(needed):]; len(rest) >= frame; {
 		size := uint64(binary.BigEndian.Uint32(rest)) + frame
 		if size > uint64(len(rest)) {
-			size = uint64(len(rest)) // cut: the decoder says so
+			size = uint64(len(rest)) // truncated: the decoder fails
 		}
-		// A small first letter is an ancillary chunk (PNG, section 5.4); tRNS is one
-		// that is drawn.
+		// The name of an ancillary chunk begins with a lower-case letter (PNG, section 5.4). tRNS has
+		// the transparency.
 		if name := string(rest[4:8]); name[0]&0x20 == 0 || name == "tRNS" {
 			needed = append(needed, rest[:size]...)
 		}
@@ -107,7 +107,7 @@ func decodePNG(r io.Reader) (image.Image, error) {
 	return png.Decode(bytes.NewReader(needed))
 }
 
-// pixels decodes an image, unless it claims to be too large.
+// decodePicture decodes an image of at most maxPixels.
 func decodePicture(mime string, data []byte) (image.Image, error) {
 	size, err := PictureSize(mime, data)
 	if err != nil {
@@ -129,8 +129,8 @@ func decodePicture(mime string, data []byte) (image.Image, error) {
 	return img, nil
 }
 
-// DrawPicture gives what draws a picture of a media type that can be drawn, and the
-// line end behind it.
+// DrawPicture returns the bytes that draw a picture on the terminal, with a line end. mime must be
+// a type that CanDraw.
 func DrawPicture(st Style, mime string, data []byte) ([]byte, error) {
 	img, err := decodePicture(mime, data)
 	if err != nil {
@@ -143,11 +143,10 @@ func DrawPicture(st Style, mime string, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// maxSide is how wide and how high PNG makes a picture.
+// maxSide is the largest width and height of a picture that PNG returns.
 const maxSide = 2048
 
-// PNG gives a picture of a media type as a PNG that has nothing of its bytes, made smaller
-// where it is large.
+// PNG encodes a picture again as a PNG of at most maxSide, without any byte of the original.
 func PNG(mime string, data []byte) ([]byte, error) {
 	if !CanDraw(mime) {
 		return nil, errors.New("no PNG, JPEG, GIF or WebP")
@@ -164,7 +163,7 @@ func PNG(mime string, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// draw writes a picture and the line end behind it.
+// draw writes a picture and a line end.
 func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 	cells, size := c.fit(img.Bounds().Size(), columns)
 	scaled := scale(img, size)
@@ -173,8 +172,8 @@ func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 		c.halfBlocks(out, scaled)
 		return nil
 	case Kitty:
-		// Quiet 2: the terminal sends no answer, because mcpc would not read it. The size
-		// is that of the pixels: in whole cells the picture would be stretched.
+		// Quiet 2: the terminal sends no response, because mcpc would not read it. Without a size in
+		// cells the terminal does not stretch the picture.
 		err := kitty.EncodeGraphics(out, scaled, &kitty.Options{Action: kitty.TransmitAndPut, Transmission: kitty.Direct,
 			Format: kitty.PNG, Quiet: 2, Chunk: true})
 		out.WriteByte('\n')
@@ -196,7 +195,8 @@ func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 	return errors.New("not supported by the terminal")
 }
 
-// settled puts in what is not known. A half block is one pixel wide and two high.
+// withDefaults returns c with defaults for unknown sizes. A half block is one pixel wide and two
+// high.
 func (c Canvas) withDefaults() Canvas {
 	if c.Rows <= 0 {
 		c.Rows = 24
@@ -213,15 +213,14 @@ func (c Canvas) withDefaults() Canvas {
 }
 
 const (
-	// A picture is at most this wide; its height leaves a third of the screen.
+	// maxCells is the largest width of a picture; its height leaves a third of the screen free.
 	maxCells = 80
-	// maxMagnifiedRows is the height in rows up to which a small picture is magnified, by a
-	// whole factor so that its pixels stay squares.
+	// maxMagnifiedRows is the height to which a small picture is magnified, by a whole factor so that
+	// its pixels stay squares.
 	maxMagnifiedRows = 6
 )
 
-// fit gives the cells that a picture of so many pixels takes, and the pixels that it
-// has there.
+// fit returns the cells for a picture of a size in pixels, and its size in pixels there.
 func (c Canvas) fit(size image.Point, columns int) (cells, scaled image.Point) {
 	most := image.Pt(max(1, min(columns-1, maxCells))*c.CellWidth, max(1, c.Rows*2/3)*c.CellHeight)
 	if c.By != HalfBlocks {
@@ -232,7 +231,7 @@ func (c Canvas) fit(size image.Point, columns int) (cells, scaled image.Point) {
 	return cells, size
 }
 
-// within makes a size smaller where it is larger than the most, in its proportions.
+// shrinkTo returns size, reduced in proportion to at most most.
 func shrinkTo(size, most image.Point) image.Point {
 	if size.X > most.X {
 		size = image.Pt(most.X, size.Y*most.X/size.X)
@@ -243,14 +242,13 @@ func shrinkTo(size, most image.Point) image.Point {
 	return image.Pt(max(1, size.X), max(1, size.Y))
 }
 
-// scale gives a picture with so many pixels.
+// scale returns a picture scaled to size.
 func scale(img image.Image, size image.Point) *image.NRGBA {
 	scaled := image.NewNRGBA(image.Rectangle{Max: size})
 	var by draw.Scaler = draw.NearestNeighbor
 	if size.X < img.Bounds().Dx() {
 		by = draw.ApproxBiLinear
-		// Where very much is left out the mean of all of it is what is seen.
-		if img.Bounds().Dx() <= 4096 {
+		if img.Bounds().Dx() <= 4096 { // CatmullRom reads all pixels and is slow for larger pictures
 			by = draw.CatmullRom
 		}
 	}
@@ -258,8 +256,8 @@ func scale(img image.Image, size image.Point) *image.NRGBA {
 	return scaled
 }
 
-// halfBlocks draws two rows of pixels in each line. What is transparent shows the
-// terminal's own ground.
+// halfBlocks draws two rows of pixels in each line. Transparent pixels show the terminal's
+// background.
 func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 	for y := 0; y < img.Rect.Dy(); y += 2 {
 		last := ""
@@ -289,8 +287,8 @@ func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 	}
 }
 
-// ground returns a pixel's colour as it follows the 3 or the 4 in an SGR sequence;
-// "" where the pixel is transparent or outside.
+// pixelColor returns a pixel's colour as it follows the 3 or the 4 in an SGR sequence; "" if the
+// pixel is transparent or outside the image.
 func (c Canvas) pixelColor(img *image.NRGBA, x, y int) string {
 	if y >= img.Rect.Dy() {
 		return ""
@@ -305,8 +303,8 @@ func (c Canvas) pixelColor(img *image.NRGBA, x, y int) string {
 	return fmt.Sprintf("8;5;%d", paletteIndex(pixel))
 }
 
-// indexed is the nearest colour of the palette of 256: of its cube of six steps each,
-// or of its 24 greys.
+// paletteIndex returns the nearest colour of the palette of 256: in its cube of six steps for each
+// primary, or among its 24 greys.
 func paletteIndex(c color.NRGBA) int {
 	step := func(v uint8) (index, value int) {
 		index = (int(v) - 35) / 40
@@ -328,9 +326,10 @@ func paletteIndex(c color.NRGBA) int {
 	return 16 + 36*r + 6*g + b
 }
 
+// distance returns the squared distance of two colours.
 func distance(c color.NRGBA, r, g, b int) int {
-	r = r - int(c.R)
-	g = g - int(c.G)
-	b = b - int(c.B)
-	return r*r + g*g + b*b
+	dr := r - int(c.R)
+	dg := g - int(c.G)
+	db := b - int(c.B)
+	return dr*dr + dg*dg + db*db
 }

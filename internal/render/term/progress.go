@@ -19,21 +19,19 @@ import (
 
 // How the line of progress behaves on a terminal.
 const (
-	// drawDelay is how long nothing is drawn, so that what is quick does not flash.
+	// drawDelay is how long nothing is drawn, so that a quick request shows no line.
 	drawDelay = 300 * time.Millisecond
-	// redraw is the shortest time between two drawings.
+	// redraw is the shortest time between two draws.
 	redraw = 100 * time.Millisecond
-	// slowAfter is when the elapsed time appears, and the way out.
+	// slowAfter is when the elapsed time and the meaning of Ctrl-C appear.
 	slowAfter = 10 * time.Second
 )
 
-// A Progress shows how far a request is and what the server logs meanwhile. How
-// far it is appears on one line that is drawn again and again and goes away: on a
-// terminal only, since a pipe cannot redraw a line.
+// A Progress shows the progress of a request and the server's log messages. The progress is one
+// line, redrawn and at last cleared; on a terminal only, since a pipe cannot redraw a line.
 //
-// It is a writer: what is written to standard error while a Progress lives goes
-// through it, so that the line is out of the way. Its methods may be called from
-// several goroutines.
+// While a Progress is in use, everything for standard error must be written through it, so that it
+// can clear the line first. Its methods may be called from several goroutines.
 type Progress struct {
 	w   io.Writer
 	st  Style
@@ -42,39 +40,37 @@ type Progress struct {
 	mu    sync.Mutex
 	start time.Time
 	drawn time.Time
-	// shown is how many columns the line on the screen has; 0 is no line.
+	// shown is the width of the line on the screen; 0 if there is none.
 	shown int
-	// midline is set while the text last written through it has no line end, a
-	// prompt for instance, which must not be drawn over.
+	// midline is true if the last written text has no line end, as a prompt, which the line must
+	// not overwrite.
 	midline bool
 	done    bool
-	// held is what waits to be written while a pager has the terminal; nil while
-	// none has.
+	// held collects text while a pager uses the terminal; nil otherwise.
 	held *bytes.Buffer
 
-	// activity is what is waited for, and leaving what Ctrl-C does; empty for a plain
-	// request.
+	// activity is what the line says if the command waits for something other than a response;
+	// onCtrlC is the effect of Ctrl-C. Both are "" for a plain request.
 	activity, onCtrlC string
 
 	frame int
 	last  progressUpdate
 }
 
-// A progressUpdate is the last progress notification; known is set where there was one.
+// A progressUpdate is the last progress notification; known is false before the first.
 type progressUpdate struct {
 	known           bool
 	progress, total float64
 	message         string
 }
 
-// NewProgress begins to show progress on w. now is the clock that slows the
-// drawing down.
+// NewProgress returns a Progress on w. now is the clock that limits how often it draws.
 func NewProgress(w io.Writer, st Style, now func() time.Time) *Progress {
 	return &Progress{w: w, st: st, now: now, start: now()}
 }
 
-// Update takes the params of one progress notification. What is not a number does
-// not move the line, nor does what is smaller than before.
+// Update reads the params of one progress notification. It ignores params without a number, and a
+// progress smaller than the last.
 func (p *Progress) Update(params jsonraw.Members) {
 	if !p.st.Terminal {
 		return
@@ -89,33 +85,35 @@ func (p *Progress) Update(params jsonraw.Members) {
 	if !p.last.known || value > p.last.progress {
 		p.last.progress = value
 	}
-	p.last.known, p.last.message, p.last.total = true, params.Text("message"), 0
+	p.last.known = true
+	p.last.message = params.Text("message")
+	p.last.total = 0
 	if t, ok := jsonraw.Float(get("total")); ok && t > 0 {
 		p.last.total = t
 	}
 	p.drawLocked()
 }
 
-// Waiting says what is waited for, other than an answer, and what Ctrl-C does
-// about it.
-func (p *Progress) Waiting(doing, leaving string) {
+// Waiting sets the text of the line while the command waits for something other than a response.
+// onCtrlC is the effect of Ctrl-C.
+func (p *Progress) Waiting(activity, onCtrlC string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.activity = doing
-	p.onCtrlC = leaving
+	p.activity = activity
+	p.onCtrlC = onCtrlC
 	p.drawLocked()
 }
 
-// Tick draws the line anew, for a caller with a clock that ticks: it shows that
-// something is going on before the first notification, and the time that passes.
+// Tick redraws the line. A caller with a clock calls it, so that the line appears before the first
+// notification and the elapsed time advances.
 func (p *Progress) Tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drawLocked()
 }
 
-// Log writes one log message of the server: `[warning] logger: data`, without the
-// brackets where the server gave it no level.
+// Log writes one log message of the server: `[warning] logger: data`, without the brackets if level
+// is "".
 func (p *Progress) Log(level, logger string, data json.RawMessage) {
 	text := p.st.Excerpt([]byte(LogText(data)), MaxExcerpt)
 	if logger != "" {
@@ -127,10 +125,10 @@ func (p *Progress) Log(level, logger string, data json.RawMessage) {
 	_, _ = io.WriteString(p, level+p.st.Line(text)+"\n")
 }
 
-// levelColors are those of the levels that say that something is wrong.
+// levelColors are the colours of levels that report a problem.
 var levelColors = map[string]string{"error": Red, "critical": Red, "alert": Red, "emergency": Red, "warning": Yellow}
 
-// Done takes the line away for good.
+// Done clears the line until Restart.
 func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,21 +136,22 @@ func (p *Progress) Done() {
 	p.done = true
 }
 
-// Restart begins anew, for the next request.
+// Restart prepares for the next request.
 func (p *Progress) Restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done = false
 	p.last = progressUpdate{}
-	p.activity, p.onCtrlC, p.start = "", "", p.now()
+	p.activity = ""
+	p.onCtrlC = ""
+	p.start = p.now()
 }
 
-// Write writes to the stream of the line, which is taken away first and comes
-// back when it is drawn next.
+// Write clears the line and writes b to its stream.
 func (p *Progress) Write(b []byte) (int, error) { return p.writeTo(p.w, b) }
 
-// Wrap gives a writer to another stream on the same terminal, standard output
-// for instance, before whose text the line is taken away too.
+// Wrap returns a writer to another stream on the same terminal, such as standard output. It clears
+// the line before it writes.
 func (p *Progress) Wrap(w io.Writer) io.Writer { return wrapped{p, w} }
 
 type wrapped struct {
@@ -175,7 +174,7 @@ func (p *Progress) writeTo(w io.Writer, b []byte) (int, error) {
 	return w.Write(b)
 }
 
-// Hold keeps back what is written to the stream of the line until Release.
+// Hold collects text for the line's stream until Release.
 func (p *Progress) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +182,7 @@ func (p *Progress) Hold() {
 	p.held = &bytes.Buffer{}
 }
 
-// Release writes what was held.
+// Release writes the collected text.
 func (p *Progress) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,12 +192,12 @@ func (p *Progress) Release() {
 	}
 }
 
-// Newline tells that a person ended the line that a prompt began: the waiting
-// begins there.
+// Newline records that a person ended the line of a prompt. The elapsed time starts again.
 func (p *Progress) Newline() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.midline, p.start = false, p.now()
+	p.midline = false
+	p.start = p.now()
 }
 
 func (p *Progress) drawLocked() {
@@ -211,7 +210,7 @@ func (p *Progress) drawLocked() {
 	p.frame++
 	line := ansi.Truncate(p.lineLocked(now), p.st.Columns()-1, "")
 	width := Width(line)
-	// Blanks take the rest of the old line away: they work on every terminal.
+	// Blanks erase the rest of the old line on every terminal.
 	_, _ = io.WriteString(p.w, "\r"+line+strings.Repeat(" ", max(0, p.shown-width)))
 	p.shown = max(width, p.shown)
 }
@@ -224,7 +223,7 @@ func (p *Progress) clearLocked() {
 	p.shown = 0
 }
 
-// lineLocked is `[####----]  2/5  40%  1/s  eta 3 s  (12 s, Ctrl-C cancels)  message`.
+// lineLocked returns `[####----] 2/5 40% 1/s eta 3 s (12 s, Ctrl-C cancels) message`.
 func (p *Progress) lineLocked(now time.Time) string {
 	var parts []string
 	switch {
@@ -252,7 +251,7 @@ func (p *Progress) lineLocked(now time.Time) string {
 	return strings.Join(parts, "  ")
 }
 
-// speed is the rate and the time left, once a second has shown how fast it goes.
+// speed returns the rate and the remaining time, or nil before one second.
 func (p *Progress) speed(now time.Time, share float64) []string {
 	elapsed := now.Sub(p.start)
 	if share <= 0.01 || share >= 1 || elapsed < time.Second {
@@ -280,7 +279,7 @@ func (p *Progress) spinner() string {
 	return turns[p.frame%len(turns):][:1]
 }
 
-// short writes a number without more digits than say something.
+// formatNumber formats a number with at most four significant digits, or as an integer.
 func formatNumber(f float64) string {
 	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
 		return strconv.FormatFloat(f, 'f', -1, 64)
@@ -288,7 +287,7 @@ func formatNumber(f float64) string {
 	return strconv.FormatFloat(f, 'g', 4, 64)
 }
 
-// LogText is what a log message says.
+// LogText returns the data of a log message as text.
 func LogText(data json.RawMessage) string {
 	if data == nil {
 		return "(no data)"

@@ -6,19 +6,19 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// Line is sanitize.Line, for callers without a Style.
+// Line calls sanitize.Line, for callers without a Style.
 func Line(s string) string { return Style{}.Line(s) }
 
-// Block is sanitize.Block, for callers without a Style.
+// Block calls sanitize.Block, for callers without a Style.
 func Block(s string) string { return Style{}.Block(s) }
 
-// Line is sanitize.Line, in plain ASCII where s asks for it.
+// Line calls sanitize.Line, with plain ASCII if s requires it.
 func (s Style) Line(text string) string { return sanitize.Line(text, s.signs()) }
 
-// Block is sanitize.Block, in plain ASCII where s asks for it.
+// Block calls sanitize.Block, with plain ASCII if s requires it.
 func (s Style) Block(text string) string { return sanitize.Block(text, s.signs()) }
 
-// Sanitizer is sanitize.NewWriter, in plain ASCII where s asks for it.
+// Sanitizer calls sanitize.NewWriter, with plain ASCII if s requires it.
 func (s Style) Sanitizer(w io.Writer) io.WriteCloser { return sanitize.NewWriter(w, s.signs()) }
 
 func (s Style) signs() sanitize.Picture {
@@ -28,6 +28,5 @@ func (s Style) signs() sanitize.Picture {
 	return sanitize.Signs
 }
 
-// EscapeHidden writes the hidden characters of valid JSON, which can only stand
-// in its strings, as \u escapes.
+// EscapeHidden writes the hidden characters in the strings of valid JSON as \u escapes.
 func EscapeHidden(raw []byte) []byte { return sanitize.Bytes(raw, sanitize.JSON) }

@@ -1,5 +1,5 @@
-// Package term writes to a terminal or a pipe: what a stream can show (Style), text that
-// is sanitized and fits its width, tables, outlines, Markdown, pictures and progress.
+// Package term writes to a terminal or a pipe: the properties of a stream (Style), sanitized text
+// that fits the width, tables, outlines, Markdown, pictures and progress.
 package term
 
 import (
@@ -11,38 +11,38 @@ import (
 	"mcpc/internal/render/hint"
 )
 
-// A Style says what may be written to one stream. It is decided per stream:
-// stdout in a pipe and stderr on a terminal is the usual case.
+// A Style says what mcpc may write to one stream. Each stream has its own: often stdout is a pipe
+// and stderr a terminal.
 type Style struct {
-	// Terminal is set where a person looks on: sanitize, indent, align.
+	// Terminal is true if a person reads the stream: sanitize, indent, align.
 	Terminal bool
-	// Color is set where SGR sequences may be written.
+	// Color allows SGR sequences.
 	Color bool
-	// Width is the terminal's width in columns; 80 where there is none.
+	// Width is the terminal's width in columns; 80 for a pipe.
 	Width int
-	// Height is its height in lines; 0 is unknown.
+	// Height is the terminal's height in lines; 0 if unknown.
 	Height int
-	// ASCII asks for plain ASCII in mcpc's own ornaments.
+	// ASCII limits mcpc's own ornaments to ASCII.
 	ASCII bool
-	// RawText has texts shown as they came, where they are Markdown too.
+	// RawText turns off drawing of Markdown.
 	RawText bool
 	// Canvas says how pictures are drawn.
 	Canvas Canvas
-	// Verbose is how many -v were given.
+	// Verbose is the number of -v flags.
 	Verbose int
-	// Hints says to which server the commands go that are shown.
+	// Hints adds the server of the command line to commands in hints.
 	Hints hint.Context
 }
 
-// A Screen is a stream of a test that is treated as a terminal.
+// A Screen is a test's stream that mcpc treats as a terminal.
 type Screen interface {
-	// Size returns its columns and lines.
+	// Size returns the screen's columns and lines.
 	Size() (width, height int)
 }
 
-// StyleFor decides the style of a standard stream. color is the --color flag: "auto",
-// "always" or "never"; getenv reads the environment. A flag beats the
-// environment: NO_COLOR, then CLICOLOR_FORCE, then TERM=dumb.
+// StyleFor returns the style of a standard stream. color is the --color flag: "auto", "always" or
+// "never"; getenv reads the environment. The flag overrides the environment, in which NO_COLOR
+// comes first, then CLICOLOR_FORCE, then TERM=dumb and CLICOLOR=0.
 func StyleFor(stream any, color string, getenv func(string) string) Style {
 	s := Style{Width: 80}
 	switch stream := stream.(type) {
@@ -79,15 +79,14 @@ func wantsColor(terminal bool, color string, getenv func(string) string) bool {
 	}
 }
 
-// wantsASCII follows the locale's order: LC_ALL, LC_CTYPE, LANG. No locale at
-// all is what containers have, and their terminals speak UTF-8.
+// wantsASCII reports whether the locale is C or POSIX; LC_ALL overrides LC_CTYPE, and that LANG.
+// Without a locale, as in containers, it assumes UTF-8.
 func wantsASCII(getenv func(string) string) bool {
-	v := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
-	return v == "C" || v == "POSIX"
+	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
+	return locale == "C" || locale == "POSIX"
 }
 
-// The sixteen ANSI colours only: they follow the person's own palette, and no
-// state is told by colour alone.
+// SGR parameters. mcpc uses the sixteen ANSI colours only, because they follow the user's palette.
 const (
 	Bold   = "1"
 	Dim    = "2"
@@ -97,16 +96,16 @@ const (
 	Cyan   = "36"
 )
 
-// Strong paints a sanitized text that a reader should find first.
+// Strong paints a sanitized text that a reader should see first.
 func (s Style) Strong(text string) string { return s.Paint(Bold, text) }
 
 // Faint paints a sanitized text that a reader may skip.
 func (s Style) Faint(text string) string { return s.Paint(Dim, text) }
 
-// Alert paints a sanitized text that says that something is not right.
+// Alert paints a sanitized text that reports a problem.
 func (s Style) Alert(text string) string { return s.Paint(Yellow, text) }
 
-// Ornament is one of mcpc's own marks, in ASCII where that is asked for.
+// Ornament returns one of mcpc's own marks, in ASCII if the style requires it.
 func (s Style) Ornament(ascii, other string) string {
 	if s.ASCII {
 		return ascii
@@ -114,7 +113,7 @@ func (s Style) Ornament(ascii, other string) string {
 	return other
 }
 
-// Paint wraps text, which must be sanitized already, in one SGR sequence.
+// Paint wraps text, which must be sanitized, in one SGR sequence.
 func (s Style) Paint(sgr, text string) string {
 	if !s.Color || text == "" {
 		return text
@@ -122,6 +121,6 @@ func (s Style) Paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
-// Pretty says whether a person will see this stream: there is a terminal, or
-// colour was asked for, which only a terminal behind a pager can use.
+// Pretty reports whether a person reads this stream: it is a terminal, or the user requested
+// colour, which only a pager can show.
 func (s Style) Pretty() bool { return s.Terminal || s.Color }

@@ -9,20 +9,19 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Table writes rows of cells. For a reader they are aligned under head, and the
-// widest columns are cut where they do not fit, with a mark. Into a pipe goes
-// one line a row, whole, with a TAB between the cells and no head. Every cell is
-// made a sanitized line. Without rows nothing is written: that there is nothing
-// is for standard error to say.
+// Table writes rows of cells, each as a sanitized line; nothing if there are no rows. For a reader
+// it aligns them under head and cuts the widest columns if they do not fit. A pipe gets one line a
+// row, uncut, with a TAB between the cells and without the head.
 func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	if st.Pretty() {
-		columns := make(
-			[]Column,
-			len(slices.MaxFunc(append(rows[:len(rows):len(rows)], head), func(a, b []string) int { return len(a) - len(b) })),
-		)
+		count := len(head)
+		for _, row := range rows {
+			count = max(count, len(row))
+		}
+		columns := make([]Column, count)
 		for i := range columns {
 			columns[i] = Column{CutTo: 4, Cut: st.CutCell}
 			if i < len(head) {
@@ -53,24 +52,22 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 // Gap separates two columns.
 const Gap = "  "
 
-// A Column of a Grid.
+// A Column describes a column of a Grid.
 type Column struct {
 	Head string
-	// MinWidth is how wide it is at least, for rows that are still to come.
+	// MinWidth is the width reserved for rows that are written later.
 	MinWidth int
-	// CutTo is how far it may be cut; 0 is not at all. What has to give way is the one
-	// with most above that, but before all others those of which Rest is set.
+	// CutTo is the width to which the column may be cut; 0 forbids it. Columns with CutFirst are
+	// cut before all others, and the column with the most width above CutTo first.
 	CutTo    int
 	CutFirst bool
-	// Right is set where the cells stand at the right, as numbers do.
+	// Right aligns the cells to the right, as for numbers.
 	Right bool
-	// Cut shortens a text to so many columns, with mark for what is gone; nil cuts its
-	// end.
+	// Cut shortens a text to width columns and adds mark; nil cuts its end.
 	Cut func(text string, width int, mark string) string
 }
 
-// A Grid is a table for a reader that may grow: its widths are settled by the rows
-// that it begins with.
+// A Grid is a table for a reader to which rows can be added. The first rows determine its widths.
 type Grid struct {
 	w       io.Writer
 	st      Style
@@ -78,26 +75,25 @@ type Grid struct {
 	widths  []int
 }
 
-// minLastColumn is how much of the last column is worth showing: a time or a size, which mean
-// something else without their end, are no wider.
+// minLastColumn is the smallest useful width of a last column. A time or a size is not wider, and
+// would be wrong if it were cut.
 const minLastColumn = 8
 
-// NewGrid settles the widths of the columns: what the rows want, and where that is too
-// much for the terminal some are cut. The last ones are left out where there is room for
-// no more than a scrap.
+// NewGrid computes the widths of the columns from rows and cuts columns that do not fit the
+// terminal. It omits the last columns if less than minLastColumn is left for them.
 func NewGrid(w io.Writer, st Style, columns []Column, rows [][]string) *Grid {
 	g := &Grid{w: w, st: st, columns: columns}
 	for last := len(columns) - 1; last >= 0; last-- {
 		over := g.computeWidths(rows)
 		if over == 0 || last == 0 || g.widths[last]-over >= max(minLastColumn, ansi.StringWidth(columns[last].Head)) {
-			break // what is too much of the last one is clipped
+			break // rows clips the last column
 		}
 		g.columns = columns[:last]
 	}
 	return g
 }
 
-// computeWidths gives the columns their widths, and how much of them is still too wide.
+// computeWidths sets the widths of the columns. It returns by how much the table is still too wide.
 func (g *Grid) computeWidths(rows [][]string) int {
 	g.widths = nil
 	over := len(Gap)*(len(g.columns)-1) - g.st.Columns()
@@ -114,14 +110,14 @@ func (g *Grid) computeWidths(rows [][]string) int {
 	return max(0, g.cut(g.cut(over, true), false))
 }
 
-// cut narrows those columns by over in all, the widest ones to one width above what they
-// need, and gives what is still too much.
-func (g *Grid) cut(over int, rest bool) int {
+// cut narrows the columns by over in all, the widest first; only columns with or without CutFirst.
+// It returns how much is still too wide.
+func (g *Grid) cut(over int, cutFirst bool) int {
 	for over > 0 {
 		spares := make([]int, len(g.columns))
 		most := 0
 		for i, c := range g.columns {
-			if c.CutTo > 0 && c.CutFirst == rest {
+			if c.CutTo > 0 && c.CutFirst == cutFirst {
 				spares[i] = g.widths[i] - c.CutTo
 				most = max(most, spares[i])
 			}
@@ -139,7 +135,7 @@ func (g *Grid) cut(over int, rest bool) int {
 	return over
 }
 
-// Width is how wide a column is.
+// Width returns the width of a column.
 func (g *Grid) Width(column int) int { return g.widths[column] }
 
 // Head writes the names of the columns.
@@ -151,10 +147,10 @@ func (g *Grid) Head() error {
 	return g.rows([][]string{names}, true)
 }
 
-// Rows writes rows, each cell a sanitized line.
+// Rows writes rows, each cell as a sanitized line.
 func (g *Grid) Rows(rows [][]string) error { return g.rows(rows, false) }
 
-// rows writes rows, the first of which may be the head.
+// rows writes rows; head says that the first is the head.
 func (g *Grid) rows(rows [][]string, head bool) error {
 	var b bytes.Buffer
 	for i, row := range rows {
@@ -182,7 +178,7 @@ func (g *Grid) cell(c Column, text string, width int) string {
 	return ansi.Truncate(text, width, g.st.Ellipsis())
 }
 
-// AlignRow is a line of cells, each in a column of its width.
+// AlignRow returns a line of cells, each padded to the width of its column.
 func AlignRow(cells []string, widths []int, right func(i int) bool) string {
 	var b strings.Builder
 	for i, cell := range cells {
@@ -191,17 +187,18 @@ func AlignRow(cells []string, widths []int, right func(i int) bool) string {
 			b.WriteString(Gap)
 		}
 		if right(i) {
-			cell, blanks = blanks, cell
+			b.WriteString(blanks + cell)
+		} else {
+			b.WriteString(cell + blanks)
 		}
-		b.WriteString(cell + blanks)
 	}
 	return strings.TrimRight(b.String(), " ")
 }
 
-// CutCell cuts a text with the number of characters that it has more.
+// CutCell cuts a text and adds the number of missing characters.
 func (s Style) CutCell(text string, width int, _ string) string { return s.Cut(text, width) }
 
-// CutStart keeps the end of a text.
+// CutStart cuts the start of a text.
 func CutStart(text string, width int, mark string) string {
 	over := ansi.StringWidth(text) - width
 	if over <= 0 {

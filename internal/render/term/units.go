@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Duration is a duration as a person says it: 0.4 ms, 12 ms, 1.2 s, 61 s.
+// Duration formats a duration for a reader: 0.4 ms, 12 ms, 1.2 s, 61 s.
 func Duration(d time.Duration) string {
 	if d < 10*time.Millisecond {
 		return Tenths(d, time.Millisecond) + " ms"
@@ -20,12 +20,12 @@ func Duration(d time.Duration) string {
 	return fmt.Sprint(int64(d.Round(time.Second)/time.Second)) + " s"
 }
 
-// Tenths is a duration in a unit, with one digit behind the point unless it is 0.
+// Tenths formats a duration in a unit, with one decimal unless it is 0.
 func Tenths(d, unit time.Duration) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/float64(unit)), ".0")
 }
 
-// Size is a length for a reader, in powers of ten: 31 kB.
+// Size formats a number of bytes for a reader, in powers of ten: 31 kB.
 func Size[T int | int64](n T) string {
 	if n == 1 {
 		return "1 byte"
@@ -44,8 +44,8 @@ func Bytes(n int64) string {
 	return Size(n)
 }
 
-// Scale is a number in one of the units, each of which is a thousand of the one before,
-// with two digits or more.
+// Scale formats a number with at least two digits, in the largest unit that fits. Each unit is a
+// thousand times the one before.
 func Scale(n int64, units ...string) string {
 	value := float64(n)
 	unit := ""
@@ -62,7 +62,7 @@ func Scale(n int64, units ...string) string {
 	return fmt.Sprintf("%.0f%s", value, unit)
 }
 
-// FineDuration is a duration as a person says it, down to microseconds.
+// FineDuration formats a duration for a reader, down to microseconds.
 func FineDuration(s Style, d time.Duration) string {
 	if d >= time.Millisecond || d < time.Microsecond && d != 0 {
 		return Duration(d)

@@ -12,12 +12,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Widths are columns of a terminal: a letter is one, a CJK character or an emoji
-// two, a combining mark none. Every text here is sanitized already, so that
-// nothing in it can move the cursor.
+// Widths count columns of a terminal: a letter has one, a CJK character or an emoji two, a combining
+// mark none. All functions expect sanitized text, which cannot move the cursor.
 
-// Columns is the width to lay out for; a Style that was made by hand may not
-// know it.
+// Columns returns the width for layouts: 80 if the style does not know it.
 func (s Style) Columns() int {
 	if s.Width <= 0 {
 		return 80
@@ -25,28 +23,25 @@ func (s Style) Columns() int {
 	return s.Width
 }
 
-// MaxProse is how wide a line of text is at most: it is easier to read when it is not
-// as wide as the screen.
+// MaxProse is the longest line of prose, in columns: wider lines are hard to read.
 const MaxProse = 100
 
-// Width is how many columns sanitized text takes on a terminal.
+// Width returns how many columns of a terminal a text takes.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Truncate gives what of a sanitized text fits into width columns.
+// Truncate returns the start of a text that fits into width columns.
 func Truncate(text string, width int) string { return ansi.Truncate(text, width, "") }
 
-// WrapWords breaks a sanitized text into lines of at most width columns, at blanks; a word that
-// is longer stands alone.
+// WrapWords breaks a text at blanks into lines of at most width columns. A longer word gets a line
+// of its own.
 func WrapWords(text string, width int) []string {
 	return flow(Style{}, []span{{text: text}}, 0, width)
 }
 
-// Cut shortens text to width columns, and says how many characters it took where
-// that leaves enough of the text to tell it from others.
+// Cut shortens text to width columns. It adds the number of missing characters if there is room.
 func (s Style) Cut(text string, width int) string { return s.CutMore(text, width, 0) }
 
-// CutMore is cut for the start of a longer text, of which more characters are
-// left out already.
+// CutMore cuts as Cut does the start of a longer text that lacks more characters already.
 func (s Style) CutMore(text string, width, more int) string {
 	if more == 0 && ansi.StringWidth(text) <= width {
 		return text
@@ -56,10 +51,10 @@ func (s Style) CutMore(text string, width, more int) string {
 		return text + tail
 	}
 	for _, t := range []struct {
-		tail  func(int) string
-		least int
+		tail     func(int) string
+		minWidth int // of the text before the tail
 	}{{s.MoreChars, 8}, {s.More, 6}} {
-		if room := width - ansi.StringWidth(t.tail(total+more)); room >= t.least {
+		if room := width - ansi.StringWidth(t.tail(total+more)); room >= t.minWidth {
 			kept := strings.TrimRight(ansi.Truncate(text, room, ""), " ")
 			return kept + t.tail(total-utf8.RuneCountInString(kept)+more)
 		}
@@ -67,7 +62,7 @@ func (s Style) CutMore(text string, width, more int) string {
 	return ansi.Truncate(text, width, s.Ellipsis())
 }
 
-// Shorten is text, or its beginning and a mark where it has more than so many characters.
+// Shorten returns text, cut to most characters with a mark if it is longer.
 func Shorten(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -75,7 +70,7 @@ func Shorten(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// MoreChars says that n characters are left out.
+// MoreChars returns a mark for n missing characters.
 func (s Style) MoreChars(n int) string {
 	if n == 1 {
 		return s.Ellipsis() + " +1 char"
@@ -83,14 +78,13 @@ func (s Style) MoreChars(n int) string {
 	return s.Ellipsis() + " +" + strconv.Itoa(n) + " chars"
 }
 
-// More says that n things are left out.
+// More returns a mark for n missing items.
 func (s Style) More(n int) string { return fmt.Sprintf("%s+%d", s.Ellipsis(), n) }
 
-// Ellipsis is the mark for what is left out.
+// Ellipsis returns the mark for missing text.
 func (s Style) Ellipsis() string { return s.Ornament("...", "…") }
 
-// clipped ends a line at the edge of a terminal, with a mark, where its columns do not
-// fit at all: a row that is wrapped is two.
+// clip cuts a line at the edge of a terminal: a wrapped row would look like two.
 func clip(s Style, line string) string {
 	if !s.Terminal {
 		return line
@@ -98,18 +92,17 @@ func clip(s Style, line string) string {
 	return ansi.Truncate(line, s.Columns(), s.Ellipsis())
 }
 
-// Pad fills text with blanks to width columns.
+// Pad appends blanks to text up to width columns.
 func Pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
-// Wrap breaks a sanitized text at the terminal's width. A pipe gets it as it is.
+// Wrap breaks a text at the terminal's width. It does not change a text for a pipe.
 func (s Style) Wrap(text string) string { return strings.Join(s.WrapLines(text, s.Columns()), "\n") }
 
-// WrapIndented breaks a line of mcpc's own at blanks where a terminal is too narrow for it.
-// It follows a lead of so many columns, and each further line begins with indent
-// blanks. A word that is longer than a line is left to the terminal: it may be an
-// address.
+// WrapIndented breaks a line of mcpc's own at blanks to fit the terminal. lead columns of the first
+// line are in use already; each further line begins with indent blanks. It leaves a word that is
+// longer than a line to the terminal: it can be an address.
 func (s Style) WrapIndented(text string, lead, indent int) string {
 	if !s.Terminal {
 		return text
@@ -118,11 +111,11 @@ func (s Style) WrapIndented(text string, lead, indent int) string {
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
-// WrapLine is a line of what a person is asked, broken at blanks.
+// WrapLine returns a sanitized line, broken at blanks and indented from the second line on.
 func (s Style) WrapLine(text string) string { return s.WrapIndented(s.Line(text), 0, 2) }
 
-// hardWrap breaks lines of text at blanks, and within a word only where it is longer than
-// a line: what follows a hyphen must not look like a word of its own.
+// hardWrap breaks text at blanks, and within a word only if it is longer than a line: the text
+// after a hyphen must not look like a word of its own.
 func hardWrap(s Style, text string, width int) (lines []string) {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
 	for line := range strings.SplitSeq(text, "\n") {
@@ -133,7 +126,7 @@ func hardWrap(s Style, text string, width int) (lines []string) {
 	return lines
 }
 
-// Rows is how many lines of the terminal a text takes that may hold styles.
+// Rows returns how many lines of the terminal a text takes. The text may have SGR sequences.
 func (s Style) Rows(text []byte) (rows int) {
 	for line := range bytes.Lines(text) {
 		rows += max(1, (ansi.StringWidth(string(bytes.TrimRight(line, "\n")))+s.Columns()-1)/s.Columns())
@@ -141,8 +134,8 @@ func (s Style) Rows(text []byte) (rows int) {
 	return rows
 }
 
-// WrapLines breaks text into lines of at most width columns. A pipe gets the lines
-// as they are.
+// WrapLines breaks text into lines of at most width columns. It splits a text for a pipe at its
+// line ends only.
 func (s Style) WrapLines(text string, width int) []string {
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if s.Pretty() {
@@ -151,10 +144,10 @@ func (s Style) WrapLines(text string, width int) []string {
 	return strings.Split(text, "\n")
 }
 
-// MaxExcerpt is how much is shown of a body or a line that a server wrote.
+// MaxExcerpt is how much of a server's body or line is shown, in bytes.
 const MaxExcerpt = 2 << 10
 
-// Excerpt is jsonraw.Excerpt in the style's own ornaments.
+// Excerpt returns jsonraw.Excerpt with the style's ellipsis.
 func (s Style) Excerpt(raw []byte, n int) string {
 	text := jsonraw.Excerpt(raw, n)
 	if i := strings.LastIndex(text, "…"); s.ASCII && len(raw) > n && i >= 0 {

@@ -7,12 +7,12 @@ import (
 	"mcpc/internal/spool"
 )
 
-// WriteLine writes one line, whose end may stand already, in one call.
+// WriteLine writes one line in a single call. It replaces line ends at the end of line by one.
 func WriteLine(w io.Writer, line []byte) error {
 	return WriteText(w, bytes.TrimRight(line, "\r\n"))
 }
 
-// WriteText writes text and, where it does not end in one, a line end.
+// WriteText writes text, and a line end if text does not end in one.
 func WriteText(w io.Writer, text []byte) error {
 	if len(text) > maxJoined {
 		if _, err := spool.WriteAll(w, text); err != nil || bytes.HasSuffix(text, []byte("\n")) {
@@ -27,6 +27,5 @@ func WriteText(w io.Writer, text []byte) error {
 	return err
 }
 
-// maxJoined is the length up to which a line and its end are joined to be written
-// at once. A large text is not copied for one byte.
+// maxJoined is the longest text that is copied so that it and its line end are written at once.
 const maxJoined = 64 << 10
