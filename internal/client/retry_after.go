@@ -2,15 +2,14 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"mcpc/internal/client/transport"
+	"mcpc/internal/httpconn"
 	"mcpc/internal/wire"
 )
 
@@ -43,19 +42,14 @@ func AskedPause(o wire.Outcome, now time.Time) time.Duration {
 	return retryAfter(o.HTTP, 1, now)
 }
 
-// retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
-// a date. Where it asks for nothing that makes sense, it is a little and more
-// each time, with a random part.
+// retryAfter returns how long the server asks to wait. If it does not ask, the wait is random, and longer each time.
 func retryAfter(facts *wire.HTTPFacts, sent int, now time.Time) time.Duration {
 	for _, f := range facts.Fields {
 		if f.Name != "Retry-After" {
 			continue
 		}
-		if n, err := strconv.ParseInt(f.Value, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) { // then n is the nearest
-			return time.Duration(max(n, 0)) * time.Second
-		}
-		if at, err := http.ParseTime(f.Value); err == nil {
-			return max(at.Sub(now), 0)
+		if wait, ok := httpconn.RetryAfter(f.Value, now); ok {
+			return wait
 		}
 	}
 	return time.Duration(sent) * (200 + rand.N[time.Duration](200)) * time.Millisecond

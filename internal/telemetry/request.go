@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/exchange"
+	"mcpc/internal/httpconn"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
 	"mcpc/internal/wire"
@@ -261,8 +262,8 @@ func (b *Builder) fails(r *request, f *wire.Frame) {
 	}
 	r.failed, r.ended, r.until = true, f.Time, b.now.Add(grace)
 	if f.HTTP != nil && f.HTTP.Status >= 300 {
-		after, _ := strconv.Atoi(f.HTTP.Field("Retry-After"))
-		r.until = r.until.Add(min(time.Duration(max(after, 0))*time.Second, mostRetryAfter))
+		after, _ := httpconn.RetryAfter(f.HTTP.Field("Retry-After"), b.now)
+		r.until = r.until.Add(min(after, mostRetryAfter))
 	}
 	if !r.queued {
 		r.queued = true

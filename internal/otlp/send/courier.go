@@ -13,11 +13,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"mcpc/internal/httpconn"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
 	"mcpc/internal/redact"
@@ -192,15 +192,10 @@ func (c *courier) judge(answer *http.Response, raw []byte) result {
 	return result{rejected: rejected, message: c.excerpt(message)}
 }
 
-// retryAfter reads the header field: a number of seconds or a date. What it cannot read is 0.
-func (c *courier) retryAfter(text string) time.Duration {
-	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
-		return time.Duration(min(seconds, uint64(longestWait/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(c.options.Now()), 0), longestWait)
-	}
-	return 0
+// retryAfter returns how long the value of Retry-After asks to wait, at most longestWait; 0 if it cannot be read.
+func (c *courier) retryAfter(value string) time.Duration {
+	wait, _ := httpconn.RetryAfter(value, c.options.Now())
+	return min(wait, longestWait)
 }
 
 // noAnswer makes an Error of one of the network. It is transient unless the two sides do not
