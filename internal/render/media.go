@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/term"
 )
 
@@ -22,7 +22,7 @@ func describeMedia(b block) string {
 	if len(data) == 0 {
 		return mediaName(b) + ", empty"
 	}
-	found := sniff(data)
+	found := mcp.SniffMedia(data)
 	parts := []string{mediaName(b)}
 	if doubt := mismatch(b.mime, found); doubt != "" {
 		parts = append(parts, doubt)
@@ -97,49 +97,11 @@ func decodeBase64(text string) ([]byte, error) {
 	return nil, errors.New("invalid base64")
 }
 
-// signatures are the first bytes of the types that tools send: at offset 0, and at offset 8.
-var signatures = []struct{ mime, at0, at8 string }{
-	{"image/png", "\x89PNG\r\n\x1a\n", ""},
-	{"image/jpeg", "\xff\xd8\xff", ""},
-	{"image/gif", "GIF8", ""},
-	{"image/webp", "RIFF", "WEBP"},
-	{"audio/wav", "RIFF", "WAVE"},
-	{"image/bmp", "BM", ""},
-	{"audio/mpeg", "ID3", ""},
-	{"audio/mpeg", "\xff\xfb", ""},
-	{"audio/ogg", "OggS", ""},
-	{"audio/flac", "fLaC", ""},
-	{"application/pdf", "%PDF-", ""},
-	{"application/zip", "PK\x03\x04", ""},
-	{"application/gzip", "\x1f\x8b", ""},
-}
-
-// sniff returns the media type that the first bytes show, or "".
-func sniff(data []byte) string {
-	for _, s := range signatures {
-		if bytes.HasPrefix(data, []byte(s.at0)) && (s.at8 == "" || len(data) >= 12 && string(data[8:12]) == s.at8) {
-			return s.mime
-		}
-	}
-	return ""
-}
-
-// synonyms maps other names of the sniffed types to the names in signatures.
-var synonyms = map[string]string{
-	"image/jpg": "image/jpeg", "image/x-png": "image/png", "audio/mp3": "audio/mpeg",
-	"audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/vnd.wave": "audio/wav",
-	"audio/x-flac": "audio/flac", "application/x-gzip": "application/gzip",
-	"application/x-zip-compressed": "application/zip",
-}
-
-// mismatch says how the bytes differ from their declared type, or returns "". It ignores types that
-// signatures does not have, and zip: a .docx is a zip, too.
+// mismatch says how the bytes differ from their declared type, or returns "". It ignores types
+// without a signature, and zip: a .docx is a zip, too.
 func mismatch(mime, found string) string {
 	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
-	declared = strings.TrimSpace(declared)
-	if other, ok := synonyms[declared]; ok {
-		declared = other
-	}
+	declared = mcp.CanonicalMedia(strings.TrimSpace(declared))
 	switch {
 	case declared == found || found == "application/zip" || found == "application/gzip":
 		return ""
@@ -153,15 +115,10 @@ func mismatch(mime, found string) string {
 	return ""
 }
 
-// isSniffable reports whether bytes of a media type always begin with its signature.
+// isSniffable reports whether bytes of a media type always begin with its signature. MPEG audio
+// may begin with other frames, and Ogg holds video.
 func isSniffable(mime string) bool {
-	for _, s := range signatures {
-		if s.mime == mime {
-			// MPEG audio may begin with other frames, and Ogg holds video.
-			return mime != "audio/mpeg" && mime != "audio/ogg"
-		}
-	}
-	return false
+	return mcp.HasSignature(mime) && mime != "audio/mpeg" && mime != "audio/ogg"
 }
 
 // dimensions returns the pixels of an image or the seconds of a sound, or "" if its header does not
@@ -231,7 +188,7 @@ func HasPictures(method string, result []byte) bool {
 		if b.kind != mediaBlock {
 			continue
 		}
-		if data, err := b.decode(); err == nil && term.CanDraw(sniff(data)) {
+		if data, err := b.decode(); err == nil && term.CanDraw(mcp.SniffMedia(data)) {
 			return true
 		}
 	}
@@ -242,7 +199,8 @@ func HasPictures(method string, result []byte) bool {
 // of a server reaches the image decoders of a terminal.
 func (p *resultWriter) picture(b block) {
 	data, err := b.decode()
-	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(sniff(data)) {
+	mime := mcp.SniffMedia(data)
+	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(mime) {
 		return
 	}
 	p.drawn++
@@ -250,7 +208,7 @@ func (p *resultWriter) picture(b block) {
 		p.note(fmt.Sprintf("(not drawn: only %d are)", maxPictures))
 		return
 	}
-	drawing, err := term.DrawPicture(p.st, sniff(data), data)
+	drawing, err := term.DrawPicture(p.st, mime, data)
 	if err != nil {
 		p.note("(not drawn: " + p.cutLine(err.Error()) + ")")
 		return

@@ -166,14 +166,8 @@ func contentType(e *conv.Event) {
 	}
 }
 
-// signatures are the first bytes of common types.
-var signatures = map[string]string{
-	"\x89PNG\r\n\x1a\n": "image/png",
-	"\xff\xd8\xff":      "image/jpeg",
-	"GIF8":              "image/gif",
-	"OggS":              "audio/ogg",
-	"fLaC":              "audio/flac",
-}
+// judgedMedia are the types by which declared types are judged: their signatures are long enough to be sure.
+var judgedMedia = []string{"image/png", "image/jpeg", "image/gif", "audio/ogg", "audio/flac"}
 
 func base64Data(e *conv.Event, member string, typed bool) {
 	text, ok := jsonraw.Text(e.Raw(member))
@@ -190,11 +184,10 @@ func base64Data(e *conv.Event, member string, typed bool) {
 		e.Find("/mimeType", e.Got("mimeType"), "a media type")
 		return
 	}
-	for begin, is := range signatures {
-		kind, _, _ := strings.Cut(is, "/")
-		if strings.HasPrefix(string(data), begin) && strings.HasPrefix(mime, kind+"/") && mime != is {
-			e.FindAs(conv.Info, "/mimeType", mime+" for data of type "+is, is)
-		}
+	is := mcp.SniffMedia(data)
+	kind, _, _ := strings.Cut(is, "/")
+	if slices.Contains(judgedMedia, is) && strings.HasPrefix(mime, kind+"/") && mime != is {
+		e.FindAs(conv.Info, "/mimeType", mime+" for data of type "+is, is)
 	}
 }
 
