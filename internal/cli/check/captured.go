@@ -42,7 +42,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	if err != nil && cause == nil {
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
-	targets := targetsOf(c.Capture, all)
+	targets := serversOf(c.Capture, all)
 	names := targets
 	if len(names) > 3 {
 		names = append(slices.Clone(names[:3]), fmt.Sprintf("and %d more", len(names)-3))
@@ -66,7 +66,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 
 // targetsOf returns the servers of a capture, each once: those that its heads name, and for a proxy and an
 // import, whose heads name none, those of the rows.
-func targetsOf(c *rows.Capture, rows []*rows.Row) (names []string) {
+func serversOf(c *rows.Capture, rows []*rows.Row) (names []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)

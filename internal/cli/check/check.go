@@ -73,7 +73,7 @@ other findings would read as fixed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := o.settle(f, words); err != nil {
+			if err := o.readWords(f, words); err != nil {
 				return err
 			}
 			if o.explain != "" {
@@ -104,7 +104,7 @@ func (o *options) declare(cmd *cobra.Command) {
 }
 
 // settle reads the words of the command line, and refuses values that no type could refuse.
-func (o *options) settle(f *cmdutil.Factory, words []string) error {
+func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 	if !slices.Contains(failWords, o.failOn) {
 		return usage.New(fmt.Sprintf("--fail-on must be error, warn or never, not %q", o.failOn),
 			suggest.DidYouMean("--fail-on %s", o.failOn, failWords, ""))
@@ -112,13 +112,13 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	if _, err := probe.Pins(o.era, ""); err != nil {
 		return err
 	}
-	if err := o.probes.Settle(); err != nil {
+	if err := o.probes.Validate(); err != nil {
 		return err
 	}
-	if err := o.reports.settle(f.OneDocument() && f.Output == ""); err != nil {
+	if err := o.reports.validate(f.OneDocument() && f.Output == ""); err != nil {
 		return err
 	}
-	if err := o.callWithWords(words); err != nil {
+	if err := o.checkCallArguments(words); err != nil {
 		return err
 	}
 	switch {
@@ -138,7 +138,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 }
 
 // callWithWords returns an error for arguments of --call that are words, as those of mcpc call are.
-func (o *options) callWithWords(words []string) error {
+func (o *options) checkCallArguments(words []string) error {
 	var others []string
 	var args json.RawMessage
 	for _, word := range words {
@@ -167,7 +167,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	if out := o.reports.writable(f); !out.Good() {
+	if out := o.reports.checkWritable(f); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if out := cmdutil.Writable(f.Output); !out.Good() {
@@ -200,12 +200,12 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out.Good() {
 		err = cmdutil.Join(err, p.saveBaseline(f, r))
 	}
-	return cmdutil.Join(err, cmdutil.Exit(ending(r, o.failOn, out)))
+	return cmdutil.Join(err, cmdutil.Exit(outcomeOf(r, o.failOn, out)))
 }
 
 // ending is that of the server where it could not be judged, else a failed check where
 // a finding is at or above a severity.
-func ending(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
+func outcomeOf(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
 	if !out.Good() {
 		return out
 	}

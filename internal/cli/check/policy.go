@@ -50,7 +50,7 @@ type policy struct {
 	severities map[string]string
 	expired    []string
 	options    ruleOptions
-	known      []knownFinding
+	baseline   []knownFinding
 }
 
 // A knownFinding is an entry of a baseline.
@@ -69,7 +69,7 @@ type baselineFile struct {
 const baselineVersion = 1
 
 // mostPolicy bounds the files of the user's that are read, in bytes.
-const mostPolicy = 16 << 20
+const maxFileSize = 16 << 20
 
 // readPolicy reads the files; its errors are of the command line.
 func readPolicy(f *cmdutil.Factory, o ruleOptions) (p *policy, err error) {
@@ -104,7 +104,7 @@ var ruleSettings = []string{"off", verdict.Error, verdict.Warn, verdict.Info}
 // readRules reads a *.mcpc-rules.yaml: under rules, an id or a tag and "off" or a severity,
 // or an object with severity, reason and until.
 func (p *policy) readRules(f *cmdutil.Factory, name string) error {
-	text, err := f.ReadFile(name, mostPolicy)
+	text, err := f.ReadFile(name, maxFileSize)
 	if err != nil {
 		return usage.NotRead("--rules "+name, err, "")
 	}
@@ -126,7 +126,7 @@ func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 		if err != nil {
 			return wrong(d.NamePlace(at), err.Error(), wire.Run("check --list-rules")+" lists the rules")
 		}
-		setting, reason, until, text := settingOf(m.Value)
+		setting, reason, until, text := readSetting(m.Value)
 		if text != "" {
 			return wrong(
 				d.Place(at),
@@ -152,7 +152,7 @@ func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 }
 
 // settingOf reads the value of a rule in a rules file; text says what is wrong with it.
-func settingOf(raw json.RawMessage) (setting, reason, until, text string) {
+func readSetting(raw json.RawMessage) (setting, reason, until, text string) {
 	setting, plain := jsonraw.Text(raw)
 	if !plain {
 		m, bad := jsonraw.Object(raw)
@@ -180,7 +180,7 @@ func settingOf(raw json.RawMessage) (setting, reason, until, text string) {
 }
 
 func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
-	raw, err := f.ReadFile(name, mostPolicy)
+	raw, err := f.ReadFile(name, maxFileSize)
 	if errors.Is(err, fs.ErrNotExist) && p.options.update {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 		return usage.New(fmt.Sprintf("--baseline %s: version %d, written by a newer mcpc", name, file.Version),
 			"update mcpc, or write a new baseline")
 	}
-	p.known = file.Findings
+	p.baseline = file.Findings
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 // yield to them.
 func (p *policy) offIDs() (ids []string) {
 	for _, r := range lint.Rules() {
-		if _, off := p.off[r.ID]; off || !p.judges(r.ID) {
+		if _, off := p.off[r.ID]; off || !p.selects(r.ID) {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -212,12 +212,12 @@ func (p *policy) offIDs() (ids []string) {
 }
 
 // judges reports a rule that was asked for.
-func (p *policy) judges(id string) bool { return p.only == nil || slices.Contains(p.only, id) }
+func (p *policy) selects(id string) bool { return p.only == nil || slices.Contains(p.only, id) }
 
 // apply sets severities, parts known findings from new ones, and judges anew.
 func (p *policy) apply(r *verdict.Report) {
 	r.Notes = append(r.Notes, p.expired...)
-	r.Rules = slices.DeleteFunc(r.Rules, func(rule verdict.Rule) bool { return !p.judges(rule.ID) })
+	r.Rules = slices.DeleteFunc(r.Rules, func(rule verdict.Rule) bool { return !p.selects(rule.ID) })
 	judged := map[string]bool{}
 	for i := range r.Rules {
 		rule := &r.Rules[i]
@@ -229,7 +229,7 @@ func (p *policy) apply(r *verdict.Report) {
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f verdict.Finding) bool {
 		_, off := p.off[f.Rule]
-		return off || !p.judges(f.Rule)
+		return off || !p.selects(f.Rule)
 	})
 	for i := range r.Findings {
 		if severity := p.severities[r.Findings[i].Rule]; severity != "" {
@@ -238,7 +238,7 @@ func (p *policy) apply(r *verdict.Report) {
 	}
 	known := map[string]bool{}
 	found := map[string]bool{}
-	for _, k := range p.known {
+	for _, k := range p.baseline {
 		known[k.Fingerprint] = !p.options.update
 	}
 	isKnown := func(f verdict.Finding) bool { return known[f.Fingerprint] }
@@ -248,13 +248,13 @@ func (p *policy) apply(r *verdict.Report) {
 			r.Known = append(r.Known, f)
 		}
 	}
-	for _, k := range p.known {
+	for _, k := range p.baseline {
 		if !found[k.Fingerprint] && judged[k.Rule] && !p.options.update {
 			r.Stale = append(r.Stale, k.Fingerprint)
 		}
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, isKnown)
-	if _, off := p.off[hostsRule]; off || !p.judges(hostsRule) && !p.options.hosts {
+	if _, off := p.off[hostsRule]; off || !p.selects(hostsRule) && !p.options.hosts {
 		r.Hosts = nil
 	} else if r.Hosts != nil {
 		r.Hosts.Whole = p.options.hosts

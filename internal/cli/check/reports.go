@@ -34,7 +34,7 @@ func (o *reportOptions) declare(flags *pflag.FlagSet) {
 
 // pathInFolder returns a path relative to the working directory, which in CI is the repository,
 // or the whole path of a file outside of that.
-func pathInFolder(name string) string {
+func relativePath(name string) string {
 	whole, err := filepath.Abs(name)
 	if err != nil {
 		return name
@@ -60,18 +60,18 @@ func (o *reportOptions) files(r *verdict.Report) cmdutil.ReportFiles {
 }
 
 // settle refuses two reports on standard output; document is set where JSON goes there.
-func (o *reportOptions) settle(document bool) error { return o.files(nil).Settle(document) }
+func (o *reportOptions) validate(document bool) error { return o.files(nil).Settle(document) }
 
 // writable refuses files that cannot be written, before anything is sent, and reads that of
 // --source.
-func (o *reportOptions) writable(f *cmdutil.Factory) wire.Outcome {
+func (o *reportOptions) checkWritable(f *cmdutil.Factory) wire.Outcome {
 	if o.source != "" {
 		var err error
-		o.sourceText, err = f.ReadFile(o.source, mostPolicy)
+		o.sourceText, err = f.ReadFile(o.source, maxFileSize)
 		if err != nil {
 			return usage.Outcome(usage.NotRead("--source "+o.source, err, ""))
 		}
-		o.sourcePath = pathInFolder(o.source)
+		o.sourcePath = relativePath(o.source)
 	}
 	return o.files(nil).Writable()
 }

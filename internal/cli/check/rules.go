@@ -31,7 +31,7 @@ func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 	if !ok {
 		r, ok = lint.Find(strings.ToUpper(word))
 		if !ok {
-			return unknownRule(word)
+			return unknownRuleError(word)
 		}
 	}
 	raw, _ := jsonraw.Marshal(r)
@@ -71,7 +71,7 @@ func listRules(ctx context.Context, f *cmdutil.Factory) error {
 }
 
 // ruleWords are the ids and the tags of rules.
-func ruleWords() (words []string) {
+func selectors() (words []string) {
 	for _, r := range lint.Rules() {
 		words = append(words, r.ID)
 		for _, tag := range r.Tags {
@@ -84,7 +84,7 @@ func ruleWords() (words []string) {
 }
 
 // unknownRule is the error for a word that names no rule, or as a tag several.
-func unknownRule(word string) error {
+func unknownRuleError(word string) error {
 	var tagged []string
 	for _, r := range lint.Rules() {
 		if slices.Contains(r.Tags, word) {
@@ -95,6 +95,6 @@ func unknownRule(word string) error {
 		return usage.New(word+" is a tag of the rules "+strings.Join(tagged, ", "),
 			wire.Run("check --explain "+tagged[0])+" explains one of them")
 	}
-	return usage.New(suggest.OrMeant("unknown rule "+word, word, ruleWords()),
+	return usage.New(suggest.OrMeant("unknown rule "+word, word, selectors()),
 		wire.Run("check --list-rules")+" lists the rules and --json their tags")
 }

@@ -17,15 +17,15 @@ func TestAnswersOfEndedServers(t *testing.T) {
 		stderr              string
 	}{
 		{"exited", answer{Outcome: wire.Outcome{Kind: wire.Transport, Process: exited, Text: "the server exited"}}, true, true, false, "TypeError: boom\n"},
-		{"gone over HTTP", answer{Outcome: wire.Outcome{Kind: wire.Transport, Text: "reset"}, gone: true}, true, true, false, ""},
+		{"gone over HTTP", answer{Outcome: wire.Outcome{Kind: wire.Transport, Text: "reset"}, unreachable: true}, true, true, false, ""},
 		{"a broken connection", answer{Outcome: wire.Outcome{Kind: wire.Transport, Text: "reset"}}, true, false, true, ""},
 		{"no answer in time", answer{Outcome: wire.Outcome{Kind: wire.Timeout, Process: &wire.ProcessFacts{Stderr: "still working"}}}, false, false, false, ""},
 		{"HTTP", answer{Outcome: wire.Outcome{Kind: wire.Transport, HTTP: &wire.HTTPFacts{Status: 502}}}, false, false, false, ""},
 		{"a result", answer{Outcome: wire.Outcome{Message: &wire.Message{Kind: wire.Response}}}, false, false, false, ""},
 	} {
-		m := missed("L123", "x", c.answer, "an error")
-		if c.answer.broke() != c.broke || c.answer.exited() != c.exited || m.skip != c.skip || m.stderr != c.stderr {
-			t.Errorf("%s: broke %v, exited %v, %+v", c.name, c.answer.broke(), c.answer.exited(), m)
+		m := newMiss("L123", "x", c.answer, "an error")
+		if c.answer.isBroken() != c.broke || c.answer.hasEndedServer() != c.exited || m.skip != c.skip || m.stderr != c.stderr {
+			t.Errorf("%s: broke %v, exited %v, %+v", c.name, c.answer.isBroken(), c.answer.hasEndedServer(), m)
 		}
 	}
 }
@@ -48,8 +48,8 @@ func TestToolAnswers(t *testing.T) {
 		{"HTTP 502", answer{Outcome: wire.Outcome{Kind: wire.Transport, HTTP: &wire.HTTPFacts{Status: 502}, Message: &wire.Message{}}}, good, 1},
 		{"refused", answer{Outcome: wire.Outcome{Kind: wire.Auth, HTTP: &wire.HTTPFacts{Status: 401}}}, good, 0},
 	} {
-		b := &bench{judge: &judge{polite: (&Options{}).Pace("", func() int { return 0 }, time.Now)}, called: []calledTool{{answer: c.answer, after: c.after}}}
-		if misses := answers.do(t.Context(), b); len(misses) != c.misses || c.misses > 0 && misses[0].skip {
+		b := &bench{judge: &judge{pacer: (&Options{}).newPacer("", func() int { return 0 }, time.Now)}, called: []calledTool{{answer: c.answer, after: c.after}}}
+		if misses := answers.run(t.Context(), b); len(misses) != c.misses || c.misses > 0 && misses[0].skip {
 			t.Errorf("%s: %+v", c.name, misses)
 		}
 	}

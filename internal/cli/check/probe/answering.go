@@ -24,8 +24,8 @@ func asksForInput(c calledTool) bool {
 }
 
 // declaring asks to call a tool with other capabilities, and with more members of params.
-func (c calledTool) declaring(capabilities string, more ...jsonraw.Member) ask {
-	q := c.call(c.Args)
+func (c calledTool) declaringRequest(capabilities string, more ...jsonraw.Member) probeRequest {
+	q := c.request(c.Args)
 	for _, m := range more {
 		q.params = jsonraw.With(q.params, m.Name, m.Value)
 	}
@@ -35,7 +35,7 @@ func (c calledTool) declaring(capabilities string, more ...jsonraw.Member) ask {
 
 // eachQuestion calls each tool that asks for input, and judges what it asks. A rule that
 // nothing judged was not run.
-func eachQuestion(
+func judgeQuestions(
 	ctx context.Context,
 	b *bench,
 	id string,
@@ -46,7 +46,7 @@ func eachQuestion(
 		if !asksForInput(c) {
 			continue
 		}
-		if question := b.send(ctx, c.declaring(forms)); wire.AsksForInput(question.Result) {
+		if question := b.sendRough(ctx, c.declaringRequest(forms)); wire.AsksForInput(question.Result) {
 			found, judged := judge(c, question)
 			misses = append(misses, found...)
 			seen = seen || judged
@@ -59,7 +59,7 @@ func eachQuestion(
 }
 
 // declined are refusals of all forms that were asked for; nil where something else was.
-func declined(question answer) json.RawMessage {
+func declineAll(question answer) json.RawMessage {
 	requests, _ := jsonraw.Object(jsonraw.First(question.Result, "inputRequests"))
 	var all json.RawMessage
 	for _, r := range requests {
@@ -72,20 +72,20 @@ func declined(question answer) json.RawMessage {
 }
 
 // retry asks again with answers and the state of a question, if it had one.
-func (c calledTool) retry(responses, state json.RawMessage) ask {
+func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest {
 	more := []jsonraw.Member{{Name: "inputResponses", Value: responses}}
 	if state != nil {
 		more = append(more, jsonraw.Member{Name: "requestState", Value: state})
 	}
-	return c.declaring(forms, more...)
+	return c.declaringRequest(forms, more...)
 }
 
 // remembered asks without a capability that the request before declared.
-func remembered(ctx context.Context, b *bench) []miss {
-	return eachQuestion(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
-		a := b.send(ctx, c.call(c.Args))
+func rememberedCapability(ctx context.Context, b *bench) []miss {
+	return judgeQuestions(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
+		a := b.sendRough(ctx, c.request(c.Args))
 		if wire.AsksForInput(a.Result) {
-			return []miss{missed("L050", "tool "+c.Name, a, "error -32021: this request declares no capability")}, true
+			return []miss{newMiss("L050", "tool "+c.Name, a, "error -32021: this request declares no capability")}, true
 		}
 		return nil, true
 	})
@@ -93,10 +93,10 @@ func remembered(ctx context.Context, b *bench) []miss {
 
 // tampered changes one byte of a state. Of one that is too short to be signed that is no more
 // than a warning.
-func tampered(ctx context.Context, b *bench) []miss {
-	return eachQuestion(ctx, b, "L157", func(c calledTool, question answer) ([]miss, bool) {
+func tamperedState(ctx context.Context, b *bench) []miss {
+	return judgeQuestions(ctx, b, "L157", func(c calledTool, question answer) ([]miss, bool) {
 		state, _ := jsonraw.Text(jsonraw.First(question.Result, "requestState"))
-		responses := declined(question)
+		responses := declineAll(question)
 		if state == "" || responses == nil {
 			return nil, false
 		}
@@ -106,12 +106,12 @@ func tampered(ctx context.Context, b *bench) []miss {
 		} else {
 			bytes[at] = 'A'
 		}
-		a := b.send(ctx, c.retry(responses, jsonraw.Quote(string(bytes))))
-		if !a.result() || a.Kind == wire.ToolError || wire.AsksForInput(a.Result) {
+		a := b.sendRough(ctx, c.retryRequest(responses, jsonraw.Quote(string(bytes))))
+		if !a.hasResult() || a.Kind == wire.ToolError || wire.AsksForInput(a.Result) {
 			return nil, true
 		}
-		m := missed("L157", "tool "+c.Name, a, "an error: a byte of requestState was changed")
-		if len(state) < leastSigned {
+		m := newMiss("L157", "tool "+c.Name, a, "an error: a byte of requestState was changed")
+		if len(state) < minSigned {
 			m.severity = conv.Warn
 		}
 		return []miss{m}, true
@@ -119,22 +119,22 @@ func tampered(ctx context.Context, b *bench) []miss {
 }
 
 // leastSigned is the length of a state that may have a signature.
-const leastSigned = 32
+const minSigned = 32
 
 // otherAnswers sends too few answers, and too many.
-func otherAnswers(ctx context.Context, b *bench) []miss {
-	return eachQuestion(ctx, b, "L158", func(c calledTool, question answer) (misses []miss, judged bool) {
-		responses := declined(question)
+func wrongAnswers(ctx context.Context, b *bench) []miss {
+	return judgeQuestions(ctx, b, "L158", func(c calledTool, question answer) (misses []miss, judged bool) {
+		responses := declineAll(question)
 		state := jsonraw.First(question.Result, "requestState")
 		if responses == nil {
 			return nil, false
 		}
-		if a := b.send(ctx, c.retry(json.RawMessage("{}"), state)); !wire.AsksForInput(a.Result) {
-			misses = append(misses, missed("L158", "tool "+c.Name+", no answers", a, "the same question"))
+		if a := b.sendRough(ctx, c.retryRequest(json.RawMessage("{}"), state)); !wire.AsksForInput(a.Result) {
+			misses = append(misses, newMiss("L158", "tool "+c.Name+", no answers", a, "the same question"))
 		}
 		more := jsonraw.With(responses, "mcpc-no-such-question", json.RawMessage(`{"action":"decline"}`))
-		if a := b.send(ctx, c.retry(more, state)); !a.result() {
-			misses = append(misses, missed("L158", "tool "+c.Name+", one answer too many", a, "a result"))
+		if a := b.sendRough(ctx, c.retryRequest(more, state)); !a.hasResult() {
+			misses = append(misses, newMiss("L158", "tool "+c.Name+", one answer too many", a, "a result"))
 		}
 		return misses, true
 	})
@@ -143,25 +143,25 @@ func otherAnswers(ctx context.Context, b *bench) []miss {
 // createdTask asks for a task as soon as it was created, and cancels it.
 func createdTask(ctx context.Context, b *bench) (misses []miss) {
 	seen := false
-	about := func(method, id string) ask {
+	about := func(method, id string) probeRequest {
 		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta",
 			jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(tasks)))
-		return ask{method: method, params: params}
+		return probeRequest{method: method, params: params}
 	}
 	for _, c := range b.called {
-		created := b.send(ctx, c.declaring(tasks))
+		created := b.sendRough(ctx, c.declaringRequest(tasks))
 		id, _ := jsonraw.Text(jsonraw.First(created.Result, "taskId"))
 		if id == "" {
 			continue
 		}
 		seen = true
-		if a := b.send(ctx, about("tasks/get", id)); !a.result() {
-			misses = append(misses, missed("L184", "tool "+c.Name, a, "the task that was created"))
+		if a := b.sendRough(ctx, about("tasks/get", id)); !a.hasResult() {
+			misses = append(misses, newMiss("L184", "tool "+c.Name, a, "the task that was created"))
 		}
-		b.send(ctx, about("tasks/cancel", id))
+		b.sendRough(ctx, about("tasks/cancel", id))
 	}
 	if !seen {
-		return skipped("L184", "no tool that was called became a task")
+		return skipRule("L184", "no tool that was called became a task")
 	}
 	return misses
 }
@@ -175,45 +175,45 @@ func endedTask(ctx context.Context, b *bench) []miss {
 			continue
 		}
 		params := jsonraw.With(Call{Name: c.Name, Args: c.Args}.Params(), "task", json.RawMessage(`{"ttl":60000}`))
-		created := b.send(ctx, ask{method: "tools/call", params: params})
+		created := b.sendRough(ctx, probeRequest{method: "tools/call", params: params})
 		id := conv.TextInside(created.Result, "task", "taskId")
 		if id == "" {
 			continue
 		}
 		named := jsonraw.With(nil, "taskId", jsonraw.Quote(id))
-		if ended := b.send(ctx, ask{method: "tasks/result", params: named}); ended.result() {
-			if a := b.send(ctx, ask{method: "tasks/cancel", params: named}); a.code() != -32602 {
-				return []miss{missed("L193", "tool "+c.Name, a, "error -32602: the task has ended")}
+		if ended := b.sendRough(ctx, probeRequest{method: "tasks/result", params: named}); ended.hasResult() {
+			if a := b.sendRough(ctx, probeRequest{method: "tasks/cancel", params: named}); a.code() != -32602 {
+				return []miss{newMiss("L193", "tool "+c.Name, a, "error -32602: the task has ended")}
 			}
 			return nil
 		}
 	}
-	return skipped("L193", "no task ended in time")
+	return skipRule("L193", "no task ended in time")
 }
 
 // publicLists asks for the lists without the token. Where that is answered, too, what is
 // public has to be the same.
 func publicLists(ctx context.Context, b *bench) (misses []miss) {
 	if !b.o.Send.Auth || !hasToken(b) {
-		return skipped("L150", "needs --auth and a token: a second user is one without it")
+		return skipRule("L150", "needs --auth and a token: a second user is one without it")
 	}
 	s := *b.clean
 	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
-	other, out := b.again(ctx, &s, true)
+	other, out := b.openLike(ctx, &s, true)
 	if !out.Good() {
-		return skipped("L150", out.Text)
+		return skipRule("L150", out.Text)
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)
 	theirs := client.Call{Method: "tools/list", Once: true}
 	a := b.answerOf(other.Do(ctx, theirs), other)
-	if !a.result() {
-		return skipped("L150", "needs a second user: without a token nothing is listed")
+	if !a.hasResult() {
+		return skipRule("L150", "needs a second user: without a token nothing is listed")
 	}
-	ours := b.do(ctx, theirs, theirs.Method)
+	ours := b.callClean(ctx, theirs, theirs.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
-	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.result() &&
+	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.hasResult() &&
 		string(x) != string(y) {
-		m := missed("L150", "tools/list", a, "the list that is public: "+a.excerpt(x))
+		m := newMiss("L150", "tools/list", a, "the list that is public: "+a.excerpt(x))
 		m.pointer = "/result/tools"
 		misses = append(misses, m)
 	}

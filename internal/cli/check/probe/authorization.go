@@ -23,7 +23,7 @@ var authRules = []string{"L197", "L198", "L199", "L200", "L201", "L202", "L203",
 
 // A walk is what a client without a token learns: the documents that were fetched, and the
 // authorization server that they lead to.
-type walk struct {
+type authDiscovery struct {
 	challenge        auth.Challenge
 	resource, server document
 	tried            []string
@@ -38,13 +38,13 @@ type document struct {
 }
 
 // walked looks for the authorization server that the challenge leads to, once.
-func (j *judge) walked(ctx context.Context, endpoint string) *walk {
-	if j.walk != nil {
-		return j.walk
+func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscovery {
+	if j.authDiscovery != nil {
+		return j.authDiscovery
 	}
-	w := &walk{}
-	j.walk = w
-	w.challenge, _ = auth.Wanted(auth.ParseChallenges(j.polite.Facts().Challenge.Values("Www-Authenticate")))
+	w := &authDiscovery{}
+	j.authDiscovery = w
+	w.challenge, _ = auth.Wanted(auth.ParseChallenges(j.pacer.facts().Challenge.Values("Www-Authenticate")))
 	flow := connect.NewAuthFlow(ctx, &j.f.Env, endpoint)
 	defer flow.Net.Close()
 	report := flow.OnStep
@@ -73,7 +73,7 @@ func (j *judge) walked(ctx context.Context, endpoint string) *walk {
 }
 
 // misses judges what a walk found.
-func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
+func (w *authDiscovery) misses(endpoint string, at conv.Spot) (misses []miss) {
 	add := func(rule, subject, got, want string, severity conv.Severity) {
 		misses = append(misses,
 			miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
@@ -84,14 +84,14 @@ func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 	} else {
 		m, _ := jsonraw.Object(w.resource.raw)
 		resource := m.Text("resource")
-		if !auth.Covers(resource, endpoint) || len(textsIn(w.resource.raw, "authorization_servers")) == 0 {
+		if !auth.Covers(resource, endpoint) || len(stringsIn(w.resource.raw, "authorization_servers")) == 0 {
 			add("L197", w.resource.url, jsonraw.Excerpt(w.resource.raw, 150),
 				"resource for "+endpoint+" and authorization_servers", "")
 		}
 		if strings.TrimSuffix(resource, "/") != strings.TrimSuffix(endpoint, "/") {
 			add("L198", w.resource.url, resource, endpoint, "")
 		}
-		if slices.Contains(append(textsIn(w.resource.raw, "scopes_supported"), w.challenge.Scopes()...), "offline_access") {
+		if slices.Contains(append(stringsIn(w.resource.raw, "scopes_supported"), w.challenge.Scopes()...), "offline_access") {
 			add("L199", w.resource.url, "offline_access", "other scopes", "")
 		}
 	}
@@ -106,13 +106,13 @@ func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 }
 
 // serverMisses judges the metadata of the authorization server.
-func (w *walk) serverMisses(at conv.Spot) (misses []miss) {
+func (w *authDiscovery) serverMisses(at conv.Spot) (misses []miss) {
 	add := func(rule, got, want string, severity conv.Severity) {
 		misses = append(misses, miss{id: rule, subject: w.server.url, got: got, want: want, severity: severity, at: at})
 	}
 	m, _ := jsonraw.Object(w.server.raw)
-	if methods := textsIn(w.server.raw, "code_challenge_methods_supported"); !slices.Contains(methods, "S256") {
-		add("L201", "code_challenge_methods_supported: "+joined(methods...), "S256", "")
+	if methods := stringsIn(w.server.raw, "code_challenge_methods_supported"); !slices.Contains(methods, "S256") {
+		add("L201", "code_challenge_methods_supported: "+commaJoin(methods...), "S256", "")
 	}
 	for _, member := range m {
 		text, _ := jsonraw.Text(member.Value)
@@ -138,12 +138,12 @@ func (w *walk) serverMisses(at conv.Spot) (misses []miss) {
 // judgeAuth judges the rules about metadata by a walk, for a server that asked for
 // authorization; rev is the revision that is judged.
 func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
-	if !j.polite.Facts().Asked {
+	if !j.pacer.facts().Unauthorized {
 		return
 	}
 	endpoint := s.opt.Server.URL
-	at := j.lastOf(s)
-	misses := j.walked(ctx, endpoint).misses(endpoint, at)
+	at := j.lastSpot(s)
+	misses := j.discoverAuth(ctx, endpoint).misses(endpoint, at)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, id := range authRules {
@@ -154,14 +154,14 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 		case slices.Contains(j.o.Off, id):
 		case rev < r.From || rev > r.To:
 			j.linter.Exempt(id, "holds for "+r.Range)
-		case id == "L200" && j.walk.server.raw == nil && len(misses) > 0 && !slices.ContainsFunc(misses, isOfRule),
-			later && j.walk.server.raw == nil:
+		case id == "L200" && j.authDiscovery.server.raw == nil && len(misses) > 0 && !slices.ContainsFunc(misses, isOfRule),
+			later && j.authDiscovery.server.raw == nil:
 			j.linter.Skip(id, "the metadata of the authorization server was not found")
 		default:
 			var findings []lint.Finding
 			for _, m := range misses {
 				if m.id == id {
-					findings = append(findings, findingOf(m, rev))
+					findings = append(findings, newFinding(m, rev))
 				}
 			}
 			j.linter.Add(id, findings...)
@@ -171,12 +171,12 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 
 // withoutToken sends a request without a token, so that the server asks for one.
 func withoutToken(ctx context.Context, b *bench) {
-	if b.polite.Facts().Asked || !b.overHTTP() || b.budget() != "" {
+	if b.pacer.facts().Unauthorized || !b.isHTTP() || b.whyNoMore() != "" {
 		return
 	}
 	s := *b.clean
 	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
-	other, out := b.again(ctx, &s, false)
+	other, out := b.openLike(ctx, &s, false)
 	if out.Good() {
 		other.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
 		other.Close(context.WithoutCancel(ctx), true)

@@ -37,15 +37,15 @@ type bench struct {
 	discovered *answer
 	supported  []string
 	// handshakes is set for a server that also speaks revisions with sessions.
-	handshakes bool
+	acceptsHandshake bool
 	// called are the tools that were called.
 	called []calledTool
 	// others have conversations of their own, on which probes are repeated.
-	others []*bench
+	repeatBenches []*bench
 }
 
 // mostPages bounds the pages of a list.
-const mostPages = 50
+const maxPages = 50
 
 // declares reports a capability that the server declared.
 func (b *bench) declares(path ...string) bool {
@@ -58,7 +58,7 @@ func (b *bench) declares(path ...string) bool {
 
 // list fetches all lists that are declared, and adds the steps for them. The outcome is not
 // good where none can be judged.
-func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
+func (b *bench) fetchLists(ctx context.Context) (failed wire.Outcome) {
 	b.lists = lists{}
 	b.refusals = map[string]wire.Outcome{}
 	state := verdict.OK
@@ -67,7 +67,7 @@ func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 		if !b.declares(k.Capability) {
 			continue
 		}
-		items, out := b.listOne(ctx, b.clean, k.Method)
+		items, out := b.fetchList(ctx, b.clean, k.Method)
 		b.lists[k.Many] = items
 		switch {
 		case out.Good():
@@ -81,31 +81,31 @@ func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 			state = verdict.Warning
 			counts = append(counts, k.Method+" failed")
 		default:
-			b.ladder.Add("lists", verdict.Failed, failure.Headline(out), b.fix(out))
+			b.ladder.add("lists", verdict.Failed, failure.Headline(out), b.fixFor(out))
 			return out
 		}
 	}
-	text := cmp.Or(joined(counts...), "the server declares none")
-	if !b.ladder.Has("schemas") {
-		b.ladder.Add("lists", state, text, "")
-		b.ladder.Schemas(b.lists["tools"])
+	text := cmp.Or(commaJoin(counts...), "the server declares none")
+	if !b.ladder.has("schemas") {
+		b.ladder.add("lists", state, text, "")
+		b.ladder.addSchemas(b.lists["tools"])
 	}
 	return wire.Outcome{}
 }
 
 // listOne fetches a list page by page; nothing is sent again.
-func (b *bench) listOne(ctx context.Context, s *session, method string) (items []json.RawMessage, out wire.Outcome) {
+func (b *bench) fetchList(ctx context.Context, s *session, method string) (items []json.RawMessage, out wire.Outcome) {
 	member, _ := conv.ListOf(method)
 	if member == "" { // of an extension
 		member, _, _ = strings.Cut(method, "/")
 	}
 	var params json.RawMessage
-	for range mostPages {
+	for range maxPages {
 		out = s.Do(ctx, client.Call{Method: method, Params: params, Once: true})
 		if !out.Good() {
 			return items, out
 		}
-		b.notePace(method, out.Took)
+		b.noteAnswerTime(method, out.Took)
 		page, _ := jsonraw.Array(jsonraw.First(out.Result, member))
 		items = append(items, page...)
 		cursor := jsonraw.First(out.Result, "nextCursor")
@@ -122,27 +122,27 @@ func (b *bench) listOne(ctx context.Context, s *session, method string) (items [
 }
 
 // overHTTP reports a server over HTTP, streamable one over Streamable HTTP.
-func (b *bench) overHTTP() bool   { return b.clean.Transport() != transport.Stdio }
-func (b *bench) streamable() bool { return b.clean.Transport() == transport.StreamableHTTP }
+func (b *bench) isHTTP() bool       { return b.clean.Transport() != transport.Stdio }
+func (b *bench) isStreamable() bool { return b.clean.Transport() == transport.StreamableHTTP }
 
 // stateless reports a revision in which each request stands alone.
-func (b *bench) stateless() bool { return client.Stateless(b.clean.Revision()) }
+func (b *bench) isStateless() bool { return client.Stateless(b.clean.Revision()) }
 
 // muted is the conversation for rough requests; a new one where the last one broke.
-func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
+func (b *bench) roughSession(ctx context.Context) (*session, wire.Outcome) {
 	if b.rough != nil && b.rough.broken == "" {
 		return b.rough, wire.Outcome{}
 	}
 	if b.rough != nil && b.rough.Session != nil {
 		b.rough.Close(ctx, true)
 	}
-	s, out := b.again(ctx, b.clean, true)
+	s, out := b.openLike(ctx, b.clean, true)
 	b.rough = s
 	if !out.Good() {
 		s.broken = out.Text
 		return s, out
 	}
-	if !b.overHTTP() && b.stateless() { // a process may go by the first message in all that follow
+	if !b.isHTTP() && b.isStateless() { // a process may go by the first message in all that follow
 		if first := b.ping(ctx, s); first.Message == nil {
 			s.broken = first.Text
 			return s, first
@@ -154,10 +154,10 @@ func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
 // revive opens the conversations again after a connection broke during a request, and reports
 // whether the server answers on them. If it does not, nothing more is sent.
 func (b *bench) revive(ctx context.Context, during string) bool {
-	if ctx.Err() != nil || b.polite.Stopped() != "" {
+	if ctx.Err() != nil || b.pacer.whyStopped() != "" {
 		return true
 	}
-	silent := func(a answer) bool { return a.broke() || a.Kind == wire.Timeout }
+	silent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
 	reviving, stop := upTo(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
 	defer stop()
 	now := answer{Outcome: b.ping(reviving, b.clean)}
@@ -166,7 +166,7 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	}
 	reviving, stop = upTo(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
 	defer stop()
-	s, out := b.again(reviving, b.clean, false)
+	s, out := b.openLike(reviving, b.clean, false)
 	if out.Good() { // which a revision without a handshake says before anything was sent
 		if first := (answer{Outcome: b.ping(reviving, s)}); silent(first) {
 			out = first.Outcome
@@ -184,7 +184,7 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 			what = "hung"
 		}
 		out.Text = "the server " + what + " during " + during + " and does not answer any more: " + out.Text
-		b.gone = out
+		b.serverEnd = out
 		return false
 	}
 	b.clean.Close(context.WithoutCancel(ctx), true)
@@ -198,30 +198,30 @@ func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
 }
 
 // fresh is a bench with conversations of its own.
-func (b *bench) fresh(ctx context.Context) (*bench, wire.Outcome) {
-	s, out := b.again(ctx, b.clean, false)
+func (b *bench) duplicate(ctx context.Context) (*bench, wire.Outcome) {
+	s, out := b.openLike(ctx, b.clean, false)
 	other := *b
 	other.clean = s
 	other.rough = nil
 	other.discovered = nil
-	other.others = nil
+	other.repeatBenches = nil
 	return &other, out
 }
 
 // other is one of the benches on which probes are repeated.
-func (b *bench) other(ctx context.Context, i int) (*bench, wire.Outcome) {
-	if i < len(b.others) {
-		return b.others[i], wire.Outcome{}
+func (b *bench) repeatBench(ctx context.Context, i int) (*bench, wire.Outcome) {
+	if i < len(b.repeatBenches) {
+		return b.repeatBenches[i], wire.Outcome{}
 	}
-	other, out := b.fresh(ctx)
+	other, out := b.duplicate(ctx)
 	if out.Good() {
-		b.others = append(b.others, other)
+		b.repeatBenches = append(b.repeatBenches, other)
 	}
 	return other, out
 }
 
 func (b *bench) close(ctx context.Context) {
-	for _, other := range b.others {
+	for _, other := range b.repeatBenches {
 		other.close(ctx)
 	}
 	for _, s := range []*session{b.rough, b.clean} {
@@ -233,7 +233,7 @@ func (b *bench) close(ctx context.Context) {
 
 // An ask is a request of a probe. Raw replaces the message, which else has the marks of the
 // revision; verb is the HTTP method, POST where it is "".
-type ask struct {
+type probeRequest struct {
 	method string
 	params json.RawMessage
 	raw    []byte
@@ -247,14 +247,14 @@ type answer struct {
 	wire.Outcome
 	at conv.Spot
 	// gone is set if the server could not be reached again after the ask.
-	gone bool
+	unreachable bool
 	// hide returns bytes without their secrets.
 	hide func(raw []byte) []byte
 }
 
 // answerOf returns what came last on a connection.
 func (b *bench) answerOf(out wire.Outcome, s *session) answer {
-	return answer{Outcome: out, at: b.lastOf(s), hide: hidesIn(b.f)}
+	return answer{Outcome: out, at: b.lastSpot(s), hide: hidesIn(b.f)}
 }
 
 // excerpt returns the begin of bytes for a finding, without secrets.
@@ -283,28 +283,30 @@ func (a answer) code() int64 {
 }
 
 // result reports a result, or an array of those of a batch of two.
-func (a answer) result() bool {
+func (a answer) hasResult() bool {
 	m := a.Message
 	is := wire.Response
 	return m != nil && (m.Kind == is || len(m.Items) == 2 && m.Items[0].Kind == is && m.Items[1].Kind == is)
 }
 
 // broke reports that the connection broke before an answer, or that nothing was sent.
-func (a answer) broke() bool {
+func (a answer) isBroken() bool {
 	return a.Message == nil && a.HTTP == nil && a.Kind != wire.Timeout
 }
 
 // exited reports that the request ended the server: its process exited, or it could not be
 // reached again.
-func (a answer) exited() bool { return a.gone || a.Process != nil && a.Process.Ended != "" }
+func (a answer) hasEndedServer() bool {
+	return a.unreachable || a.Process != nil && a.Process.Ended != ""
+}
 
 // lost reports an answer that says nothing about a rule: the connection broke although the
 // server goes on, or nothing more may be sent.
-func (a answer) lost() bool { return a.broke() && !a.exited() }
+func (a answer) isInconclusive() bool { return a.isBroken() && !a.hasEndedServer() }
 
 // stderr returns the end of what a server that exited wrote to standard error.
 func (a answer) stderr() string {
-	if a.Process == nil || !a.exited() {
+	if a.Process == nil || !a.hasEndedServer() {
 		return ""
 	}
 	return a.Process.Stderr
@@ -319,7 +321,7 @@ func (a answer) String() string {
 	switch {
 	case a.code() != 0:
 		parts = append(parts, fmt.Sprintf("error %d %q", a.code(), a.Message.Error.Message))
-	case a.result():
+	case a.hasResult():
 		parts = append(parts, "result "+a.excerpt(a.Message.Result))
 	case a.Message != nil && len(a.Message.Raw) > 0:
 		parts = append(parts, a.excerpt(a.Message.Raw))
@@ -338,7 +340,7 @@ func (b *bench) compose(method string, params json.RawMessage) []byte {
 }
 
 // mayBeSilent makes a request of a session that the server may leave without an answer, see await.
-func (b *bench) mayBeSilent(
+func (b *bench) doPatiently(
 	ctx context.Context,
 	s *session,
 	method string,
@@ -346,7 +348,7 @@ func (b *bench) mayBeSilent(
 ) (a answer, hung bool) {
 	var at conv.Spot
 	out, hung := b.await(ctx, method, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
-		at = b.lastOf(s)
+		at = b.lastSpot(s)
 		return b.ping(ctx, s)
 	})
 	a = b.answerOf(out, s)
@@ -357,8 +359,8 @@ func (b *bench) mayBeSilent(
 }
 
 // send sends a request on a rough connection, and notes how it can be sent again.
-func (b *bench) send(ctx context.Context, q ask) answer {
-	s, out := b.muted(ctx)
+func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
+	s, out := b.roughSession(ctx)
 	if !out.Good() {
 		return b.answerOf(out, s)
 	}
@@ -366,45 +368,45 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 	if raw == nil && q.verb == "" {
 		raw = b.compose(q.method, q.params)
 	}
-	a, hung := b.mayBeSilent(ctx, s, q.method, func(ctx context.Context) wire.Outcome {
-		if b.streamable() {
+	a, hung := b.doPatiently(ctx, s, q.method, func(ctx context.Context) wire.Outcome {
+		if b.isStreamable() {
 			return client.SendHTTP(ctx, s.Session, client.HTTPRequest{Method: q.verb, Body: raw, Edits: q.edits, Bare: q.bare})
 		}
 		return s.Raw(ctx, raw, q.bare)
 	})
-	if a.broke() || hung || a.Kind == wire.Timeout && b.overHTTP() {
+	if a.isBroken() || hung || a.Kind == wire.Timeout && b.isHTTP() {
 		s.broken = a.Text
 	}
-	if a.broke() || hung {
-		a.gone = !b.revive(ctx, cmp.Or(q.method, "a probe"))
+	if a.isBroken() || hung {
+		a.unreachable = !b.revive(ctx, cmp.Or(q.method, "a probe"))
 	}
 	if a.Message != nil {
-		b.notePace(q.method, a.Took)
+		b.noteAnswerTime(q.method, a.Took)
 	}
-	return b.noted(a, q, b.clean.Revision())
+	return b.recordRepeat(a, q, b.clean.Revision())
 }
 
 // noted keeps how the request of an answer is sent again: with --protocol and a revision.
-func (b *bench) noted(a answer, q ask, revision string) answer {
+func (b *bench) recordRepeat(a answer, q probeRequest, revision string) answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	words := repeatWords(q, revision)
+	words := repeatWordsFor(q, revision)
 	if words != "" && a.Kind == wire.Timeout {
 		words += " --timeout " + max(a.Took.Round(time.Second), time.Second).String()
 	}
-	b.asked[a.at] = asked{b.clean.Revision(), words}
+	b.probed[a.at] = probedRequest{b.clean.Revision(), words}
 	return a
 }
 
 // repeatWords are the words of the mcpc command that sends the same request; "" where none
 // does.
-func repeatWords(q ask, revision string) string {
+func repeatWordsFor(q probeRequest, revision string) string {
 	if q.verb != "" {
 		return ""
 	}
 	alien := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
 	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, alien) { // no session is opened with that
-		q = ask{raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
+		q = probeRequest{raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
 			edits: append([]wire.Field{field("MCP-Protocol-Version", revision)}, q.edits...)}
 		revision = client.Revisions()[slices.IndexFunc(client.Revisions(), client.Stateless)]
 	}

@@ -11,21 +11,21 @@ import (
 // The command of a finding sends what the probe sent, on a connection of its own.
 func TestRepeatWords(t *testing.T) {
 	for _, c := range []struct {
-		q              ask
+		q              probeRequest
 		revision, want string
 	}{
-		{ask{method: "tools/list"}, "2026-07-28", "raw --protocol 2026-07-28 tools/list"},
-		{ask{method: "tools/list", params: json.RawMessage(`{"cursor":"x"}`)}, "2025-11-25", `raw --protocol 2025-11-25 tools/list '{"cursor":"x"}'`},
-		{ask{raw: []byte("{"), edits: []wire.Field{field("Mcp-Method", "tools/list")}}, "2026-07-28",
+		{probeRequest{method: "tools/list"}, "2026-07-28", "raw --protocol 2026-07-28 tools/list"},
+		{probeRequest{method: "tools/list", params: json.RawMessage(`{"cursor":"x"}`)}, "2025-11-25", `raw --protocol 2025-11-25 tools/list '{"cursor":"x"}'`},
+		{probeRequest{raw: []byte("{"), edits: []wire.Field{field("Mcp-Method", "tools/list")}}, "2026-07-28",
 			"raw --protocol 2026-07-28 -H 'Mcp-Method: tools/list' --bytes '{'"},
-		{ask{raw: []byte("{}"), bare: true}, "2025-11-25", "raw --protocol 2025-11-25 --no-stamp --bytes '{}'"},
-		{ask{method: "ping", edits: []wire.Field{field("Mcp-Session-Id", "")}}, "2025-11-25", "raw --protocol 2025-11-25 -H 'Mcp-Session-Id: ' ping"},
-		{ask{method: "ping", edits: []wire.Field{field("Mcp-Session-Id", "x")}}, "2026-07-28", "raw --protocol 2026-07-28 -H 'Mcp-Session-Id: x' ping"},
-		{ask{method: "ping", edits: []wire.Field{field("Mcp-Session-Id", "x")}}, "2025-11-25",
+		{probeRequest{raw: []byte("{}"), bare: true}, "2025-11-25", "raw --protocol 2025-11-25 --no-stamp --bytes '{}'"},
+		{probeRequest{method: "ping", edits: []wire.Field{field("Mcp-Session-Id", "")}}, "2025-11-25", "raw --protocol 2025-11-25 -H 'Mcp-Session-Id: ' ping"},
+		{probeRequest{method: "ping", edits: []wire.Field{field("Mcp-Session-Id", "x")}}, "2026-07-28", "raw --protocol 2026-07-28 -H 'Mcp-Session-Id: x' ping"},
+		{probeRequest{method: "ping", edits: []wire.Field{field("Mcp-Session-Id", "x")}}, "2025-11-25",
 			`raw --protocol 2026-07-28 -H 'MCP-Protocol-Version: 2025-11-25' -H 'Mcp-Session-Id: x' --no-stamp --bytes '{"jsonrpc":"2.0","id":1,"method":"ping"}'`},
-		{ask{verb: http.MethodGet}, "2025-11-25", ""},
+		{probeRequest{verb: http.MethodGet}, "2025-11-25", ""},
 	} {
-		if got := repeatWords(c.q, c.revision); got != c.want {
+		if got := repeatWordsFor(c.q, c.revision); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}

@@ -17,25 +17,25 @@ import (
 
 // callProbes call the tools that the user named, or read-only ones.
 var callProbes = []probe{
-	{rules: []string{"L124"}, when: noCall(requiresArgument, "needs an argument"), do: missingArgument},
-	{rules: []string{"L126"}, when: noCall(func(c calledTool) bool {
-		return c.mistyped() != nil
-	}, "has an argument of another type than string"), do: wrongType},
-	{rules: []string{"L067", "L068", "L069", "L070"}, when: noCall(func(c calledTool) bool {
+	{rules: []string{"L124"}, exempt: exemptUnlessCalled(requiresArgument, "needs an argument"), run: missingArgument},
+	{rules: []string{"L126"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
+		return c.mistypedArguments() != nil
+	}, "has an argument of another type than string"), run: wrongType},
+	{rules: []string{"L067", "L068", "L069", "L070"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
 		return len(mcp.HeaderFields(c.schema, c.Args)) > 0
-	}, "has an x-mcp-header"), do: paramHeaders},
+	}, "has an x-mcp-header"), run: badParamHeaders},
 	{
 		rules: []string{"L051"},
-		when: absent("no tool that was called needs a capability of the client", func(b *bench) bool {
+		exempt: exemptIf("no tool that was called needs a capability of the client", func(b *bench) bool {
 			return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
 		}),
-		do: lackedCapability,
+		run: missingCapability,
 	},
-	{rules: []string{"L157"}, when: noQuestion, do: tampered},
-	{rules: []string{"L158"}, when: noQuestion, do: otherAnswers},
-	{rules: []string{"L184"}, when: noCalls, do: createdTask},
-	{rules: []string{"L050"}, do: remembered},
-	{rules: []string{"L193"}, do: endedTask},
+	{rules: []string{"L157"}, exempt: exemptIfNoQuestion, run: tamperedState},
+	{rules: []string{"L158"}, exempt: exemptIfNoQuestion, run: wrongAnswers},
+	{rules: []string{"L184"}, exempt: exemptIfNoCalls, run: createdTask},
+	{rules: []string{"L050"}, run: rememberedCapability},
+	{rules: []string{"L193"}, run: endedTask},
 }
 
 // A calledTool is a tool that was called with its answer, and the answer to the ping after it.
@@ -58,15 +58,15 @@ func callTools(ctx context.Context, b *bench) {
 			calls = []Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {
-			if b.budget() != "" || ctx.Err() != nil {
+			if b.whyNoMore() != "" || ctx.Err() != nil {
 				return
 			}
-			a := b.do(ctx, client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true}, "tools/call "+name)
+			a := b.callClean(ctx, client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true}, "tools/call "+name)
 			called := calledTool{Call: c, schema: schema, answer: a}
 			// A server may also exit after it answered. The many tools of --call-read-only are not
 			// followed by a ping each: that would use up the requests of other probes.
 			if named && a.Message != nil && ctx.Err() == nil {
-				called.after = b.do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}, "tools/call "+name)
+				called.after = b.callClean(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}, "tools/call "+name)
 			}
 			b.called = append(b.called, called)
 		}
@@ -79,15 +79,15 @@ func callTools(ctx context.Context, b *bench) {
 }
 
 // answers is judged first, by the calls that were made: it is not repeated.
-var answers = probe{rules: []string{"tool-answers"}, once: true, when: noCalls, do: unansweredCalls}
+var answers = probe{rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: unansweredCalls}
 
 // unansweredCalls finds the calls that were not answered, or that ended the server after that.
 func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		a := c.answer
 		want := "a result, with isError true if the tool failed"
-		unanswered := c.unanswered()
-		if !unanswered && c.after.exited() {
+		unanswered := c.isUnanswered()
+		if !unanswered && c.after.hasEndedServer() {
 			a = c.after
 			want = "an answer to " + c.after.Method + " after the call"
 			unanswered = true
@@ -95,37 +95,37 @@ func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 		if !unanswered {
 			continue
 		}
-		m := missed("tool-answers", "tool "+c.Name, a, want)
-		m.skip = b.polite.Stopped() != "" && !a.exited()
+		m := newMiss("tool-answers", "tool "+c.Name, a, want)
+		m.skip = b.pacer.whyStopped() != "" && !a.hasEndedServer()
 		misses = append(misses, m)
 	}
 	return misses
 }
 
 // call asks to call a tool with other arguments, and header fields that fit them.
-func (c calledTool) call(args json.RawMessage) ask {
+func (c calledTool) request(args json.RawMessage) probeRequest {
 	params := Call{Name: c.Name, Args: args}.Params()
-	return ask{method: "tools/call", params: params, edits: mcp.HeaderFields(c.schema, args)}
+	return probeRequest{method: "tools/call", params: params, edits: mcp.HeaderFields(c.schema, args)}
 }
 
-func requiredIn(schema json.RawMessage) []string { return textsIn(schema, "required") }
+func requiredIn(schema json.RawMessage) []string { return stringsIn(schema, "required") }
 
 // noCall returns a condition: no tool that was called shows whether a rule is kept.
-func noCall(fits func(calledTool) bool, what string) func(b *bench) string {
-	return absent("no tool that was called "+what, func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
+func exemptUnlessCalled(fits func(calledTool) bool, what string) func(b *bench) string {
+	return exemptIf("no tool that was called "+what, func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
 }
 
 // noQuestion holds if no tool can be answered, noCalls if none can be asked again.
 var (
-	noQuestion = noCall(asksForInput, "asks for input")
-	noCalls    = absent("no tool was called", func(b *bench) bool { return len(b.called) == 0 })
+	exemptIfNoQuestion = exemptUnlessCalled(asksForInput, "asks for input")
+	exemptIfNoCalls    = exemptIf("no tool was called", func(b *bench) bool { return len(b.called) == 0 })
 )
 
 func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 }
 
 // mistyped is an argument with a value of another type than its own, which no server takes
 // for the right one; nil where there is none.
-func (c calledTool) mistyped() json.RawMessage {
+func (c calledTool) mistypedArguments() json.RawMessage {
 	properties, _ := jsonraw.Object(jsonraw.First(c.schema, "properties"))
 	for _, p := range properties {
 		kind, _ := jsonraw.Text(jsonraw.First(p.Value, "type"))
@@ -137,7 +137,7 @@ func (c calledTool) mistyped() json.RawMessage {
 }
 
 // unanswered reports a call without an answer of JSON-RPC.
-func (c calledTool) unanswered() bool {
+func (c calledTool) isUnanswered() bool {
 	return c.answer.Kind == wire.Transport || c.answer.Kind == wire.Timeout
 }
 
@@ -147,17 +147,17 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		members, err := jsonraw.Object(c.Args)
-		if err == nil && len(members) == 0 && c.unanswered() { // tool-answers has the call
-			m := missed("L124", "tool "+c.Name, c.answer, "a result with isError true")
+		if err == nil && len(members) == 0 && c.isUnanswered() { // tool-answers has the call
+			m := newMiss("L124", "tool "+c.Name, c.answer, "a result with isError true")
 			m.skip = true
 			misses = append(misses, m)
 			continue
 		}
-		a := b.send(ctx, c.call(json.RawMessage("{}")))
-		if a.Kind == wire.ToolError || a.result() { // which L126 is about
+		a := b.sendRough(ctx, c.request(json.RawMessage("{}")))
+		if a.Kind == wire.ToolError || a.hasResult() { // which L126 is about
 			continue
 		}
-		m := missed("L124", "tool "+c.Name, a, "a result with isError true")
+		m := newMiss("L124", "tool "+c.Name, a, "a result with isError true")
 		if b.rev >= conv.R26 && a.code() == -32602 {
 			m.severity = conv.Info
 		}
@@ -168,14 +168,14 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 
 func wrongType(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
-		args := c.mistyped()
+		args := c.mistypedArguments()
 		if args == nil {
 			continue
 		}
-		if a := b.send(ctx, c.call(args)); a.result() && a.Kind != wire.ToolError {
+		if a := b.sendRough(ctx, c.request(args)); a.hasResult() && a.Kind != wire.ToolError {
 			misses = append(
 				misses,
-				missed("L126", "tool "+c.Name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"),
+				newMiss("L126", "tool "+c.Name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"),
 			)
 		}
 	}
@@ -184,15 +184,15 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 
 // paramHeaders sends header fields that do not fit the arguments, and ones that do in
 // another form.
-func paramHeaders(ctx context.Context, b *bench) (misses []miss) {
+func badParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		for _, f := range mcp.HeaderFields(c.schema, c.Args) {
 			subject := "tool " + c.Name + ", " + f.Name
 			for _, value := range []string{"mcpc-other", ""} {
-				q := c.call(c.Args)
+				q := c.request(c.Args)
 				q.edits = append(q.edits, field(f.Name, value))
-				if a := b.send(ctx, q); !badHeader.met(a) {
-					misses = append(misses, missed("L067", fmt.Sprintf("%s: %q", subject, value), a, badHeader.text))
+				if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
+					misses = append(misses, newMiss("L067", fmt.Sprintf("%s: %q", subject, value), a, badHeader.text))
 				}
 			}
 			misses = append(misses, headerForms(ctx, b, c, f, subject)...)
@@ -210,28 +210,28 @@ func headerForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subj
 		if name, _ := jsonraw.Text(jsonraw.First(schema, "x-mcp-header")); !strings.EqualFold("Mcp-Param-"+name, f.Name) {
 			continue
 		}
-		if a := b.send(ctx, c.call(jsonraw.Without(c.Args, argument.Name))); refused(a) {
-			misses = append(misses, missed("L068", subject, a, "no error -32020 where the argument is absent"))
+		if a := b.sendRough(ctx, c.request(jsonraw.Without(c.Args, argument.Name))); refused(a) {
+			misses = append(misses, newMiss("L068", subject, a, "no error -32020 where the argument is absent"))
 		}
 		switch kind, _ := jsonraw.Text(jsonraw.First(schema, "type")); kind {
 		case "integer":
-			q := c.call(c.Args)
+			q := c.request(c.Args)
 			q.edits = append(q.edits, field(f.Name, f.Value+".0"))
-			if a := b.send(ctx, q); refused(a) {
-				misses = append(misses, missed("L069", subject, a, f.Value+".0 is the same number"))
+			if a := b.sendRough(ctx, q); refused(a) {
+				misses = append(misses, newMiss("L069", subject, a, f.Value+".0 is the same number"))
 			}
 		case "string":
-			q := c.call(jsonraw.With(c.Args, argument.Name, json.RawMessage(`""`)))
+			q := c.request(jsonraw.With(c.Args, argument.Name, json.RawMessage(`""`)))
 			q.edits = append(q.edits, field(f.Name, " ")) // which crosses as an empty one
-			if a := b.send(ctx, q); refused(a) {
-				misses = append(misses, missed("L070", subject, a, "an empty header for an empty string"))
+			if a := b.sendRough(ctx, q); refused(a) {
+				misses = append(misses, newMiss("L070", subject, a, "an empty header for an empty string"))
 			}
 		}
 	}
 	return misses
 }
 
-func lackedCapability(_ context.Context, b *bench) (misses []miss) {
+func missingCapability(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		if c.answer.code() != -32021 {
 			continue
@@ -240,7 +240,7 @@ func lackedCapability(_ context.Context, b *bench) (misses []miss) {
 		if _, err := jsonraw.Object(needs); err != nil ||
 			c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest {
 			misses = append(misses,
-				missed("L051", "tool "+c.Name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
+				newMiss("L051", "tool "+c.Name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
 		}
 	}
 	return misses

@@ -15,7 +15,7 @@ import (
 )
 
 // fix is what the ending of a request says about what to do.
-func (j *judge) fix(o wire.Outcome) string {
+func (j *judge) fixFor(o wire.Outcome) string {
 	if hint := failure.HintFor(j.f.ErrStyle, connect.Explain(&j.f.Env, o)); hint != "" {
 		return j.f.HintText(hint)
 	}
@@ -23,49 +23,49 @@ func (j *judge) fix(o wire.Outcome) string {
 }
 
 // addConnection adds the steps as far as the revision.
-func addConnection(j *judge, s *session, o wire.Outcome) {
+func addConnectionSteps(j *judge, s *session, o wire.Outcome) {
 	l := &j.ladder
 	endpoint := s.opt.Server.URL
-	facts := j.polite.Facts()
+	facts := j.pacer.facts()
 	at := ""
 	if !o.Good() {
-		at = FailedAt(o, endpoint != "", facts.Address != "")
+		at = failedStep(o, endpoint != "", facts.Address != "")
 	}
 	names := []string{"process", "revision"}
 	if endpoint != "" {
-		names = HTTP[:5]
+		names = httpSteps[:5]
 	}
 	for _, name := range names {
 		switch {
 		case name == at:
-			l.Add(name, verdict.Failed, failure.Headline(o), j.fix(o))
+			l.add(name, verdict.Failed, failure.Headline(o), j.fixFor(o))
 			return
 		case name == "revision" && at == "":
-			l.Add(name, verdict.OK, s.Revision()+": "+s.Why(), "")
-		case name == "revision" || l.Has(name):
+			l.add(name, verdict.OK, s.Revision()+": "+s.Why(), "")
+		case name == "revision" || l.has(name):
 		case name == "process":
-			l.AddReady(name, j.report.Target, s.ready)
+			l.addReady(name, j.report.Target, s.ready)
 		case name == "http":
 			text := fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto)
 			if facts.Status >= http.StatusBadRequest {
 				text = "the server speaks HTTP: its first answer is " + text
 			}
-			l.AddReady(name, text, s.ready)
+			l.addReady(name, text, s.ready)
 		default:
-			state, text, fix := httpRung(j, name, endpoint, facts)
-			l.Add(name, state, text, fix)
+			state, text, fix := httpStep(j, name, endpoint, facts)
+			l.add(name, state, text, fix)
 		}
 	}
 }
 
 // httpRung is a step over HTTP that did not fail.
-func httpRung(j *judge, name, endpoint string, facts Facts) (state, text, fix string) {
+func httpStep(j *judge, name, endpoint string, facts connectionFacts) (state, text, fix string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return verdict.Skipped, "", ""
 	}
 	switch {
-	case name == "dns" && j.throughProxy(endpoint):
+	case name == "dns" && j.usesHTTPProxy(endpoint):
 		return verdict.Skipped, "a proxy resolves " + u.Hostname(), ""
 	case name == "dns":
 		return verdict.OK, u.Hostname(), ""
@@ -77,11 +77,11 @@ func httpRung(j *judge, name, endpoint string, facts Facts) (state, text, fix st
 		}
 		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"
 	}
-	return Certificate(facts.TLS, j.f.Now())
+	return certificateStep(facts.TLS, j.f.Now())
 }
 
 // throughProxy reports a server that a proxy leads to.
-func (j *judge) throughProxy(endpoint string) bool {
+func (j *judge) usesHTTPProxy(endpoint string) bool {
 	route := j.f.Route
 	if route == nil || route.ProxyFunc == nil {
 		return false
@@ -95,29 +95,29 @@ func (j *judge) throughProxy(endpoint string) bool {
 }
 
 // addAuthorization adds the step of that name: what a client without a token learns.
-func addAuthorization(ctx context.Context, j *judge, s *session, o wire.Outcome) {
+func addAuthStep(ctx context.Context, j *judge, s *session, o wire.Outcome) {
 	l := &j.ladder
 	guard := j.f.Guard
-	facts := j.polite.Facts()
-	if s.opt.Server.URL == "" || l.Failed() && !facts.Asked || l.Has("auth") && !facts.Asked {
+	facts := j.pacer.facts()
+	if s.opt.Server.URL == "" || l.hasFailed() && !facts.Unauthorized || l.has("auth") && !facts.Unauthorized {
 		return
 	}
-	l.Steps = slices.DeleteFunc(l.Steps, func(r verdict.Rung) bool { return r.Name == "auth" })
-	if !facts.Asked || guard == nil {
+	l.steps = slices.DeleteFunc(l.steps, func(r verdict.Rung) bool { return r.Name == "auth" })
+	if !facts.Unauthorized || guard == nil {
 		text := "no authorization was requested"
 		if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
 			text = "a token was sent and accepted"
 		}
-		l.Add("auth", verdict.OK, text, "")
+		l.add("auth", verdict.OK, text, "")
 		return
 	}
-	w := j.walked(ctx, s.opt.Server.URL)
+	w := j.discoverAuth(ctx, s.opt.Server.URL)
 	switch {
 	case w.err != nil:
-		l.Add("auth", verdict.Failed, "discovery failed: "+w.err.Text, j.f.HintText(w.err.Hint))
+		l.add("auth", verdict.Failed, "discovery failed: "+w.err.Text, j.f.HintText(w.err.Hint))
 	case !o.Good():
-		l.Add("auth", verdict.Failed, failure.Headline(o)+"; the authorization server is "+w.found.Server.Issuer, j.fix(o))
+		l.add("auth", verdict.Failed, failure.Headline(o)+"; the authorization server is "+w.found.Server.Issuer, j.fixFor(o))
 	default:
-		l.Add("auth", verdict.OK, "the token was accepted; the authorization server is "+w.found.Server.Issuer, "")
+		l.add("auth", verdict.OK, "the token was accepted; the authorization server is "+w.found.Server.Issuer, "")
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
+func evidenceSpot(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
 // A Recording has the rows by which evidence is named: those of the run with index Base in
 // their capture and of the runs after it. Repeat makes the command that sends the request of
@@ -53,10 +53,10 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
 			out := &finding.Evidence[i]
-			row := at[spotOf(e)]
+			row := at[evidenceSpot(e)]
 			revision := ""
 			if rec.Revision != nil {
-				revision = rec.Revision(spotOf(e))
+				revision = rec.Revision(evidenceSpot(e))
 			}
 			if row != nil {
 				out.Exchange = row.Number()
@@ -74,9 +74,9 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 			}
 			if i == 0 && rec.Repeat != nil {
 				if _, known := words[row]; !known {
-					words[row] = RequestWords(row)
+					words[row] = repeatWordsOf(row)
 				}
-				finding.Repeat = rec.Repeat(spotOf(e), words[row])
+				finding.Repeat = rec.Repeat(evidenceSpot(e), words[row])
 			}
 		}
 		r.Findings = append(r.Findings, finding)
@@ -90,7 +90,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 	found := map[conv.Spot]*rows.Row{}
 	for _, f := range findings {
 		for _, e := range f.Evidence {
-			missing[spotOf(e)] = true
+			missing[evidenceSpot(e)] = true
 		}
 	}
 	for _, row := range rec.Rows {
@@ -111,7 +111,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 
 // Own is the recording that the command itself has made so far, and its name for a user; nil
 // where there is none.
-func Own(f *cmdutil.Factory) (c *rows.Capture, name string) {
+func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string) {
 	rec := &f.Record
 	path := f.RecordTo
 	if rec.Recorder == nil {
@@ -136,7 +136,7 @@ func Own(f *cmdutil.Factory) (c *rows.Capture, name string) {
 
 // RequestWords returns the words of the mcpc command that sends the request of a row again,
 // or "" if no command does. It reads the exchange.
-func RequestWords(row *rows.Row) string {
+func repeatWordsOf(row *rows.Row) string {
 	if rows.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
 		return ""
 	}

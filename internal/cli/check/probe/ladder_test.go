@@ -32,7 +32,7 @@ func TestStepsThatFail(t *testing.T) {
 		{"a wrong status", wire.Outcome{Kind: wire.Transport, HTTP: &wire.HTTPFacts{}}, true, false, "http"},
 		{"an error", wire.Outcome{Kind: wire.RPCFailed}, true, true, "revision"},
 	} {
-		if got := FailedAt(c.outcome, c.http, c.connected); got != c.want {
+		if got := failedStep(c.outcome, c.http, c.connected); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -40,9 +40,9 @@ func TestStepsThatFail(t *testing.T) {
 
 // After a failed step the others of its transport are not reached.
 func TestStepsThatAreNotReached(t *testing.T) {
-	names := func(l Ladder) string {
+	names := func(l ladder) string {
 		var all []string
-		for _, step := range l.Steps {
+		for _, step := range l.steps {
 			all = append(all, step.Name+":"+step.State)
 		}
 		return strings.Join(all, " ")
@@ -56,12 +56,12 @@ func TestStepsThatAreNotReached(t *testing.T) {
 			"dns:ok tcp:failed tls:not reached http:not reached revision:not reached auth:not reached lists:not reached schemas:not reached"},
 		{[]string{"process:ok", "revision:ok"}, "process:ok revision:ok"},
 	} {
-		var l Ladder
+		var l ladder
 		for _, step := range c.steps {
 			name, state, _ := strings.Cut(step, ":")
-			l.Add(name, map[string]string{"ok": verdict.OK, "failed": verdict.Failed}[state], "", "")
+			l.add(name, map[string]string{"ok": verdict.OK, "failed": verdict.Failed}[state], "", "")
 		}
-		l.Unreached()
+		l.addUnreached()
 		if got := names(l); got != c.want {
 			t.Errorf("%q: got %s", c.steps, got)
 		}
@@ -93,7 +93,7 @@ func TestCertificatesThatExpire(t *testing.T) {
 		{"a day", chain(1), verdict.Warning, "TLS 1.3, the certificate expires in 1 day (2026-11-02)",
 			"renew the certificate"},
 	} {
-		state, text, fix := Certificate(c.connection, now)
+		state, text, fix := certificateStep(c.connection, now)
 		if state != c.state || text != c.text || fix != c.fix {
 			t.Errorf("%s: got %q, %q, %q", c.name, state, text, fix)
 		}
@@ -114,15 +114,15 @@ func TestSchemasThatCannotBeUsed(t *testing.T) {
 		{strings.Repeat(`|{"name":"a","inputSchema":`+bad+`}`, 5), verdict.Warning,
 			"5 of 5 cannot be used: inputSchema of a, inputSchema of a, inputSchema of a"},
 	} {
-		var l Ladder
+		var l ladder
 		var tools []json.RawMessage
 		for _, tool := range strings.Split(c.tools, "|") {
 			if tool != "" {
 				tools = append(tools, json.RawMessage(tool))
 			}
 		}
-		l.Schemas(tools)
-		if got := l.Steps[0]; got.State != c.state || got.Text != c.text || !l.Has("schemas") {
+		l.addSchemas(tools)
+		if got := l.steps[0]; got.State != c.state || got.Text != c.text || !l.has("schemas") {
 			t.Errorf("%s: got %q %q", c.tools, got.State, got.Text)
 		}
 	}
@@ -130,13 +130,13 @@ func TestSchemasThatCannotBeUsed(t *testing.T) {
 
 // A server that is ready late is a warning, over HTTP and stdio.
 func TestSlowStarts(t *testing.T) {
-	var l Ladder
-	l.AddReady("process", "node x", slowStart-1)
-	l.AddReady("http", "HTTP 200 OK", 9100*time.Millisecond)
-	if got := l.Steps[0]; got.State != verdict.OK || got.Text != "node x" {
+	var l ladder
+	l.addReady("process", "node x", slowStart-1)
+	l.addReady("http", "HTTP 200 OK", 9100*time.Millisecond)
+	if got := l.steps[0]; got.State != verdict.OK || got.Text != "node x" {
 		t.Errorf("got %+v", got)
 	}
-	if got := l.Steps[1]; got.State != verdict.Warning || got.Text != "HTTP 200 OK, ready after 9.1 s" || got.Fix == "" {
+	if got := l.steps[1]; got.State != verdict.Warning || got.Text != "HTTP 200 OK, ready after 9.1 s" || got.Fix == "" {
 		t.Errorf("got %+v", got)
 	}
 }

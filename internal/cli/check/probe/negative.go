@@ -23,134 +23,134 @@ const meta = conv.MetaPrefix
 
 // The wants of several probes.
 var (
-	invalidParams = want{codes: []int64{-32602}, other: conv.Warn, text: "error -32602"}
+	invalidParams = want{codes: []int64{-32602}, otherSeverity: conv.Warn, text: "error -32602"}
 	anyResult     = want{result: true, text: "a result"}
 	badHeader     = want{
-		codes: []int64{-32020}, statuses: []int{http.StatusBadRequest}, other: conv.Warn,
+		codes: []int64{-32020}, statuses: []int{http.StatusBadRequest}, otherSeverity: conv.Warn,
 		text: "HTTP 400 with error -32020",
 	}
 )
 
 // call asks a method with params.
-func call(method, params string) func(*bench) ask {
-	return func(*bench) ask { return ask{method: method, params: json.RawMessage(params)} }
+func methodCall(method, params string) func(*bench) probeRequest {
+	return func(*bench) probeRequest { return probeRequest{method: method, params: json.RawMessage(params)} }
 }
 
 // edited asks a list with other header fields.
-func edited(edits ...wire.Field) func(*bench) ask {
-	return func(b *bench) ask { return ask{method: b.plainMethod(), edits: edits} }
+func editedList(edits ...wire.Field) func(*bench) probeRequest {
+	return func(b *bench) probeRequest { return probeRequest{method: b.plainMethod(), edits: edits} }
 }
 
 func field(name, value string) wire.Field { return wire.Field{Name: name, Value: value} }
 
 // singles are the probes of one request each.
-var singles = []single{
+var singleProbes = []single{
 	{
 		id:      "L011",
 		subject: "mcpc/doesNotExist",
-		ask:     call("mcpc/doesNotExist", `{}`),
+		request: methodCall("mcpc/doesNotExist", `{}`),
 		want:    want{codes: []int64{-32601}, text: "error -32601"},
 	},
-	{id: "L049", subject: "a request without clientInfo", ask: lessMeta("clientInfo"), want: anyResult},
-	{id: "L063", subject: "header names in lower case", ask: func(b *bench) ask {
-		return ask{
+	{id: "L049", subject: "a request without clientInfo", request: withoutMetaMembers("clientInfo"), want: anyResult},
+	{id: "L063", subject: "header names in lower case", request: func(b *bench) probeRequest {
+		return probeRequest{
 			method: b.plainMethod(),
 			edits:  []wire.Field{field("mcp-method", b.plainMethod()), field("mcp-protocol-version", b.clean.Revision())},
 		}
 	}, want: anyResult},
-	{id: "L064", subject: "Mcp-Method in another case", ask: func(b *bench) ask {
-		return ask{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
+	{id: "L064", subject: "Mcp-Method in another case", request: func(b *bench) probeRequest {
+		return probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
 	}, want: badHeader},
-	{id: "L065", subject: "Mcp-Name in base64", when: noNamed, ask: func(b *bench) ask {
-		return b.named(
+	{id: "L065", subject: "Mcp-Name in base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
+		return b.namedRequest(
 			func(name string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=" },
 		)
 	}, want: anyResult},
-	{id: "L066", subject: "Mcp-Name with invalid base64", when: noNamed, ask: func(b *bench) ask {
-		return b.named(func(string) string { return "=?base64?%%%?=" })
+	{id: "L066", subject: "Mcp-Name with invalid base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
+		return b.namedRequest(func(string) string { return "=?base64?%%%?=" })
 	}, want: badHeader},
-	{id: "L073", subject: "Mcp-Session-Id", ask: edited(field("Mcp-Session-Id", "mcpc-bogus-session")), want: anyResult},
-	{id: "L073", subject: "Last-Event-ID", ask: edited(field("Last-Event-ID", "mcpc-check")), want: anyResult},
+	{id: "L073", subject: "Mcp-Session-Id", request: editedList(field("Mcp-Session-Id", "mcpc-bogus-session")), want: anyResult},
+	{id: "L073", subject: "Last-Event-ID", request: editedList(field("Last-Event-ID", "mcpc-check")), want: anyResult},
 	{
 		id:      "L091",
 		subject: "an unknown session",
-		when:    sessionless,
-		ask:     edited(field("Mcp-Session-Id", "mcpc-unknown-session")),
+		exempt:  exemptIfSessionless,
+		request: editedList(field("Mcp-Session-Id", "mcpc-unknown-session")),
 		want:    want{statuses: []int{http.StatusNotFound}, text: "HTTP 404"},
 	},
-	{id: "L090", subject: "no session id", when: sessionless, ask: edited(field("Mcp-Session-Id", "")),
+	{id: "L090", subject: "no session id", exempt: exemptIfSessionless, request: editedList(field("Mcp-Session-Id", "")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
-	{id: "L093", subject: "MCP-Protocol-Version: banana", ask: edited(field("MCP-Protocol-Version", "banana")),
+	{id: "L093", subject: "MCP-Protocol-Version: banana", request: editedList(field("MCP-Protocol-Version", "banana")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
-	{id: "L094", subject: "no MCP-Protocol-Version", ask: edited(field("MCP-Protocol-Version", "")), want: anyResult},
+	{id: "L094", subject: "no MCP-Protocol-Version", request: editedList(field("MCP-Protocol-Version", "")), want: anyResult},
 	{
 		id:      "L123",
 		subject: "an unknown tool",
-		ask:     call("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`),
+		request: methodCall("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`),
 		want:    invalidParams,
 	},
 	{
 		id:      "L125",
 		subject: "arguments in an array",
-		ask:     malformedCall,
-		want:    want{codes: []int64{-32602}, other: conv.Warn, toolError: true, text: "error -32602"},
+		request: malformedCall,
+		want:    want{codes: []int64{-32602}, otherSeverity: conv.Warn, toolError: true, text: "error -32602"},
 	},
 	{
 		id:      "L141",
 		subject: "an unknown prompt",
-		ask:     call("prompts/get", `{"name":"mcpc-no-such-prompt"}`),
+		request: methodCall("prompts/get", `{"name":"mcpc-no-such-prompt"}`),
 		want:    invalidParams,
 	},
 	{
 		id:      "L141",
 		subject: "a prompt without its arguments",
-		when:    absent("no prompt needs an argument", func(b *bench) bool { return b.lists.promptWith(true) == "" }),
-		ask: func(b *bench) ask {
-			return ask{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(b.lists.promptWith(true)))}
+		exempt:  exemptIf("no prompt needs an argument", func(b *bench) bool { return b.lists.promptWith(true) == "" }),
+		request: func(b *bench) probeRequest {
+			return probeRequest{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(b.lists.promptWith(true)))}
 		},
 		want: invalidParams,
 	},
-	{id: "L175", subject: "the log level loud", ask: func(b *bench) ask {
-		if b.stateless() {
-			return ask{method: b.plainMethod(), params: json.RawMessage(`{"_meta":{"` + meta + `logLevel":"loud"}}`)}
+	{id: "L175", subject: "the log level loud", request: func(b *bench) probeRequest {
+		if b.isStateless() {
+			return probeRequest{method: b.plainMethod(), params: json.RawMessage(`{"_meta":{"` + meta + `logLevel":"loud"}}`)}
 		}
-		return ask{method: "logging/setLevel", params: json.RawMessage(`{"level":"loud"}`)}
+		return probeRequest{method: "logging/setLevel", params: json.RawMessage(`{"level":"loud"}`)}
 	}, want: invalidParams},
 	{
 		id:      "L188",
 		subject: "an unknown task",
-		ask:     call("tasks/get", `{"taskId":"mcpc-no-such-task"}`),
+		request: methodCall("tasks/get", `{"taskId":"mcpc-no-such-task"}`),
 		want:    invalidParams,
 	},
-	{id: "L189", subject: "tasks/get with another Mcp-Name", ask: func(*bench) ask {
-		return ask{
+	{id: "L189", subject: "tasks/get with another Mcp-Name", request: func(*bench) probeRequest {
+		return probeRequest{
 			method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`),
 			edits: []wire.Field{field("Mcp-Name", "mcpc-other")},
 		}
 	}, want: badHeader},
-	{id: "L008", subject: "a batch of two", ask: func(b *bench) ask {
-		return ask{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
+	{id: "L008", subject: "a batch of two", request: func(b *bench) probeRequest {
+		return probeRequest{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
 	}, want: want{statuses: []int{http.StatusOK}, result: true, text: "both results"}},
-	{id: "L012", subject: "unreadable JSON", ask: func(b *bench) ask {
-		return ask{raw: []byte("{"), edits: b.marks("tools/list")}
+	{id: "L012", subject: "unreadable JSON", request: func(b *bench) probeRequest {
+		return probeRequest{raw: []byte("{"), edits: b.marks("tools/list")}
 	}, want: want{codes: []int64{-32700}, statuses: []int{http.StatusBadRequest}, text: "error -32700"}},
-	{id: "L012", subject: "a request without a method", ask: func(b *bench) ask {
-		return ask{raw: []byte(`{"jsonrpc":"2.0","id":1}`), edits: b.marks("tools/list")}
+	{id: "L012", subject: "a request without a method", request: func(b *bench) probeRequest {
+		return probeRequest{raw: []byte(`{"jsonrpc":"2.0","id":1}`), edits: b.marks("tools/list")}
 	}, want: want{codes: []int64{-32600}, statuses: []int{http.StatusBadRequest}, text: "error -32600"}},
 }
 
 // negativeProbes send malformed requests, those of most value first.
 var negativeProbes = []probe{
-	{rules: []string{"L046", "L047"}, do: unsupportedVersion},
-	{rules: []string{"L048"}, do: withoutMeta},
-	{rules: []string{"L053"}, do: removedMethods},
-	{rules: []string{"L061"}, do: missingHeaders},
-	{rules: []string{"L062"}, do: otherHeaders},
-	{rules: []string{"L145"}, do: badCursor},
-	{rules: []string{"L083"}, do: foreignOrigin},
-	{rules: []string{"L086"}, do: oneType},
-	{rules: []string{"L052"}, when: onlyStateless, do: initializeRefused},
-	{rules: []string{"L057"}, do: sameLists},
+	{rules: []string{"L046", "L047"}, run: unsupportedVersion},
+	{rules: []string{"L048"}, run: withoutMeta},
+	{rules: []string{"L053"}, run: removedMethods},
+	{rules: []string{"L061"}, run: missingHeaders},
+	{rules: []string{"L062"}, run: otherHeaders},
+	{rules: []string{"L145"}, run: badCursor},
+	{rules: []string{"L083"}, run: foreignOrigin},
+	{rules: []string{"L086"}, run: singleMediaType},
+	{rules: []string{"L052"}, exempt: exemptIfHandshakes, run: initializeRefused},
+	{rules: []string{"L057"}, run: listsOfSecondSession},
 }
 
 // plainMethod is a request without a name that every server of its kind answers.
@@ -158,7 +158,7 @@ func (b *bench) plainMethod() string {
 	if b.declares("tools") {
 		return "tools/list"
 	}
-	if b.stateless() {
+	if b.isStateless() {
 		return "server/discover"
 	}
 	return "ping"
@@ -166,7 +166,7 @@ func (b *bench) plainMethod() string {
 
 // marks are the header fields that name a method, in the revisions that have them.
 func (b *bench) marks(method string) []wire.Field {
-	if !b.stateless() || !b.streamable() {
+	if !b.isStateless() || !b.isStreamable() {
 		return nil
 	}
 	return []wire.Field{field("Mcp-Method", method), field("MCP-Protocol-Version", b.clean.Revision())}
@@ -186,52 +186,52 @@ func (l lists) promptWith(required bool) string {
 }
 
 // noNamed holds if there is no request with a name that changes nothing.
-var noNamed = absent("there is no prompt without arguments and no resource", func(b *bench) bool {
+var exemptIfNothingNamed = exemptIf("there is no prompt without arguments and no resource", func(b *bench) bool {
 	return b.lists.promptWith(false) == "" && len(b.lists.names("resources", "uri")) == 0
 })
 
 // named is a request for a prompt or a resource, with another Mcp-Name.
-func (b *bench) named(header func(name string) string) ask {
+func (b *bench) namedRequest(header func(name string) string) probeRequest {
 	if name := b.lists.promptWith(false); name != "" {
-		return ask{
+		return probeRequest{
 			method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(name)),
 			edits: []wire.Field{field("Mcp-Name", header(name))},
 		}
 	}
 	uri := b.lists.names("resources", "uri")[0]
-	return ask{
+	return probeRequest{
 		method: "resources/read", params: jsonraw.With(nil, "uri", jsonraw.Quote(uri)),
 		edits: []wire.Field{field("Mcp-Name", header(uri))},
 	}
 }
 
 // lessMeta asks without members of _meta.
-func lessMeta(names ...string) func(*bench) ask {
-	return func(b *bench) ask {
+func withoutMetaMembers(names ...string) func(*bench) probeRequest {
+	return func(b *bench) probeRequest {
 		raw := b.compose(b.plainMethod(), nil)
 		params := jsonraw.First(raw, "params")
 		marks := jsonraw.First(params, "_meta")
 		for _, name := range names {
 			marks = jsonraw.Without(marks, meta+name)
 		}
-		return ask{raw: jsonraw.With(raw, "params", jsonraw.With(params, "_meta", marks)), edits: b.marks(b.plainMethod())}
+		return probeRequest{raw: jsonraw.With(raw, "params", jsonraw.With(params, "_meta", marks)), edits: b.marks(b.plainMethod())}
 	}
 }
 
 // takesHandshake reports a server that also speaks revisions with sessions. It may list those
 // that it speaks without any only.
-func takesHandshake(ctx context.Context, b *bench) bool {
+func detectHandshake(ctx context.Context, b *bench) bool {
 	handshake := func(v string) bool { return !client.Stateless(v) }
 	if slices.ContainsFunc(b.supported, handshake) {
 		return true
 	}
 	all := client.Revisions()
 	a, _ := b.initialize(ctx, all[slices.IndexFunc(all, handshake)])
-	return a.result()
+	return a.hasResult()
 }
 
 // malformedCall has arguments that are an array, for a tool that only reads, else for none.
-func malformedCall(b *bench) ask {
+func malformedCall(b *bench) probeRequest {
 	name := "mcpc-no-such-tool"
 	for _, tool := range b.lists["tools"] {
 		if mcp.ToolHints(tool).OnlyReads() {
@@ -239,65 +239,65 @@ func malformedCall(b *bench) ask {
 			break
 		}
 	}
-	return ask{method: "tools/call", params: fmt.Appendf(nil, `{"name":%s,"arguments":[]}`, jsonraw.Quote(name))}
+	return probeRequest{method: "tools/call", params: fmt.Appendf(nil, `{"name":%s,"arguments":[]}`, jsonraw.Quote(name))}
 }
 
 // ancient is a version that no server supports.
-const ancient = "1900-01-01"
+const unsupportedRevision = "1900-01-01"
 
 // refusal says what has to come for a request that is refused with HTTP 400.
 func refusal(b *bench, code int) string {
-	if b.overHTTP() {
+	if b.isHTTP() {
 		return fmt.Sprintf("error %d and HTTP 400", code)
 	}
 	return fmt.Sprintf("error %d", code)
 }
 
 func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
-	params := json.RawMessage(`{"_meta":{"` + meta + `protocolVersion":"` + ancient + `"}}`)
-	a := b.send(ctx, ask{method: b.plainMethod(), params: params})
+	params := json.RawMessage(`{"_meta":{"` + meta + `protocolVersion":"` + unsupportedRevision + `"}}`)
+	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), params: params})
 	if a.code() != -32022 || a.status() != 0 && a.status() != http.StatusBadRequest {
-		return []miss{missed("L046", "version "+ancient, a, refusal(b, -32022))}
+		return []miss{newMiss("L046", "version "+unsupportedRevision, a, refusal(b, -32022))}
 	}
 	data := a.Message.Error.Data
-	theirs := textsIn(data, "supported")
-	if requested, _ := jsonraw.Text(jsonraw.First(data, "requested")); requested != ancient || len(theirs) == 0 {
-		m := missed("L046", "version "+ancient, a, "data with supported and requested")
+	theirs := stringsIn(data, "supported")
+	if requested, _ := jsonraw.Text(jsonraw.First(data, "requested")); requested != unsupportedRevision || len(theirs) == 0 {
+		m := newMiss("L046", "version "+unsupportedRevision, a, "data with supported and requested")
 		m.pointer = "/error/data"
 		misses = append(misses, m)
 	}
 	if x, y := slices.Sorted(slices.Values(theirs)), slices.Sorted(slices.Values(b.supported)); len(theirs) > 0 &&
 		!slices.Equal(x, y) {
-		m := missed("L047", "version "+ancient, a, joined(y...))
-		m.pointer, m.got = "/error/data/supported", joined(x...)
+		m := newMiss("L047", "version "+unsupportedRevision, a, commaJoin(y...))
+		m.pointer, m.got = "/error/data/supported", commaJoin(x...)
 		misses = append(misses, m)
 	}
 	return misses
 }
 
 func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
-	all := func(b *bench) ask {
+	all := func(b *bench) probeRequest {
 		raw := jsonraw.Without(b.compose(b.plainMethod(), nil), "params")
-		return ask{raw: raw, edits: b.marks(b.plainMethod())}
+		return probeRequest{raw: raw, edits: b.marks(b.plainMethod())}
 	}
 	for _, q := range []struct {
 		subject string
-		ask     func(*bench) ask
+		ask     func(*bench) probeRequest
 		bare    bool // of another revision, where nothing else says which
 	}{
 		{"no _meta", all, true},
-		{"no protocolVersion", lessMeta("protocolVersion"), true},
-		{"no clientCapabilities", lessMeta("clientCapabilities"), false},
+		{"no protocolVersion", withoutMetaMembers("protocolVersion"), true},
+		{"no clientCapabilities", withoutMetaMembers("clientCapabilities"), false},
 	} {
-		if q.bare && !b.overHTTP() && b.handshakes {
+		if q.bare && !b.isHTTP() && b.acceptsHandshake {
 			continue
 		}
-		a := b.send(ctx, q.ask(b))
+		a := b.sendRough(ctx, q.ask(b))
 		good := a.status() == 0 || a.status() == http.StatusBadRequest
 		if a.code() == -32602 && good {
 			continue
 		}
-		m := missed("L048", q.subject, a, refusal(b, -32602))
+		m := newMiss("L048", q.subject, a, refusal(b, -32602))
 		if a.code() == -32020 && good { // a header field without its counterpart
 			m.severity = conv.Info
 		}
@@ -311,23 +311,23 @@ func removedMethods(ctx context.Context, b *bench) (misses []miss) {
 		"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
 		"tasks/list", "tasks/result",
 	} {
-		if method == "initialize" && b.handshakes {
+		if method == "initialize" && b.acceptsHandshake {
 			continue // it opens a session of another revision
 		}
-		if a := b.send(ctx, ask{method: method, params: json.RawMessage(`{}`)}); a.code() != -32601 {
-			misses = append(misses, missed("L053", method, a, "error -32601"))
+		if a := b.sendRough(ctx, probeRequest{method: method, params: json.RawMessage(`{}`)}); a.code() != -32601 {
+			misses = append(misses, newMiss("L053", method, a, "error -32601"))
 		}
 	}
 	return misses
 }
 
 func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
-	asks := map[string]ask{"Mcp-Method": {method: b.plainMethod()}}
-	if !b.handshakes {
-		asks["MCP-Protocol-Version"] = ask{method: b.plainMethod()} // which older revisions may lack
+	asks := map[string]probeRequest{"Mcp-Method": {method: b.plainMethod()}}
+	if !b.acceptsHandshake {
+		asks["MCP-Protocol-Version"] = probeRequest{method: b.plainMethod()} // which older revisions may lack
 	}
-	if noNamed(b) == "" {
-		asks["Mcp-Name"] = b.named(func(string) string { return "" })
+	if exemptIfNothingNamed(b) == "" {
+		asks["Mcp-Name"] = b.namedRequest(func(string) string { return "" })
 	}
 	for _, name := range []string{"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"} {
 		q, ok := asks[name]
@@ -335,15 +335,15 @@ func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		q.edits = []wire.Field{field(name, "")}
-		if a := b.send(ctx, q); !badHeader.met(a) {
-			misses = append(misses, refusedOtherwise(missed("L061", "no "+name, a, badHeader.text), a))
+		if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
+			misses = append(misses, lessSevereIfRefused(newMiss("L061", "no "+name, a, badHeader.text), a))
 		}
 	}
 	return misses
 }
 
 // refusedOtherwise weighs a request that was refused with another error less.
-func refusedOtherwise(m miss, a answer) miss {
+func lessSevereIfRefused(m miss, a answer) miss {
 	if a.code() != 0 {
 		m.severity = conv.Warn
 	}
@@ -358,16 +358,16 @@ func otherHeaders(ctx context.Context, b *bench) (misses []miss) {
 			break
 		}
 	}
-	asks := []ask{
+	asks := []probeRequest{
 		{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", "mcpc/other")}},
 		{method: b.plainMethod(), edits: []wire.Field{field("MCP-Protocol-Version", other)}},
 	}
-	if noNamed(b) == "" {
-		asks = append(asks, b.named(func(string) string { return "mcpc-other" }))
+	if exemptIfNothingNamed(b) == "" {
+		asks = append(asks, b.namedRequest(func(string) string { return "mcpc-other" }))
 	}
 	for _, q := range asks {
-		if a := b.send(ctx, q); !badHeader.met(a) {
-			misses = append(misses, refusedOtherwise(missed("L062", "another "+q.edits[0].Name, a, badHeader.text), a))
+		if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
+			misses = append(misses, lessSevereIfRefused(newMiss("L062", "another "+q.edits[0].Name, a, badHeader.text), a))
 		}
 	}
 	return misses
@@ -378,28 +378,28 @@ func badCursor(ctx context.Context, b *bench) (misses []miss) {
 		if !b.declares(k.Capability) || k.Method == connect.TemplateKind.Method || b.refusals[k.Method].Kind != wire.OK {
 			continue
 		}
-		a := b.send(ctx, ask{method: k.Method, params: json.RawMessage(`{"cursor":"mcpc-bogus"}`)})
-		if !invalidParams.met(a) {
-			misses = append(misses, missed("L145", k.Method, a, invalidParams.text))
+		a := b.sendRough(ctx, probeRequest{method: k.Method, params: json.RawMessage(`{"cursor":"mcpc-bogus"}`)})
+		if !invalidParams.accepts(a) {
+			misses = append(misses, newMiss("L145", k.Method, a, invalidParams.text))
 		}
 	}
 	return misses
 }
 
 func foreignOrigin(ctx context.Context, b *bench) []miss {
-	a := b.send(ctx, ask{method: b.plainMethod(), edits: []wire.Field{field("Origin", "http://evil.example")}})
+	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Origin", "http://evil.example")}})
 	refused := a.status() == http.StatusForbidden || b.rev <= conv.R25a && a.status() >= 400
 	if refused {
 		return nil
 	}
-	return []miss{missed("L083", "Origin: http://evil.example", a, "HTTP 403")}
+	return []miss{newMiss("L083", "Origin: http://evil.example", a, "HTTP 403")}
 }
 
-func oneType(ctx context.Context, b *bench) (misses []miss) {
+func singleMediaType(ctx context.Context, b *bench) (misses []miss) {
 	for _, kind := range []string{"application/json", "text/event-stream"} {
-		a := b.send(ctx, ask{method: b.plainMethod(), edits: []wire.Field{field("Accept", kind)}})
+		a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Accept", kind)}})
 		if a.status() >= 500 || a.Kind == wire.Timeout {
-			misses = append(misses, missed("L086", "Accept: "+kind, a, "a response, HTTP 406 or 400"))
+			misses = append(misses, newMiss("L086", "Accept: "+kind, a, "a response, HTTP 406 or 400"))
 		}
 	}
 	return misses
@@ -408,19 +408,19 @@ func oneType(ctx context.Context, b *bench) (misses []miss) {
 func initializeRefused(ctx context.Context, b *bench) []miss {
 	a, _ := b.initialize(ctx, oldVersion)
 	if a.code() == 0 {
-		return []miss{missed("L052", "initialize", a, "an error that names the supported versions")}
+		return []miss{newMiss("L052", "initialize", a, "an error that names the supported versions")}
 	}
 	raw := string(a.Message.Error.Raw)
 	if !slices.ContainsFunc(b.supported, func(v string) bool { return strings.Contains(raw, v) }) {
-		return []miss{missed("L052", "initialize", a, "an error that names the supported versions")}
+		return []miss{newMiss("L052", "initialize", a, "an error that names the supported versions")}
 	}
 	return nil
 }
 
-func sameLists(ctx context.Context, b *bench) (misses []miss) {
-	other, out := b.fresh(ctx)
+func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
+	other, out := b.duplicate(ctx)
 	if !out.Good() {
-		return skipped("L057", out.Text)
+		return skipRule("L057", out.Text)
 	}
 	defer other.close(ctx)
 	for _, k := range connect.Kinds {
@@ -428,7 +428,7 @@ func sameLists(ctx context.Context, b *bench) (misses []miss) {
 		if !listed || b.refusals[k.Method].Kind != wire.OK {
 			continue
 		}
-		items, out := other.listOne(ctx, other.clean, k.Method)
+		items, out := other.fetchList(ctx, other.clean, k.Method)
 		was := lists{k.Many: before}.names(k.Many, k.Key)
 		is := lists{k.Many: items}.names(k.Many, k.Key)
 		slices.Sort(was)
@@ -436,8 +436,8 @@ func sameLists(ctx context.Context, b *bench) (misses []miss) {
 			misses = append(
 				misses,
 				miss{
-					id: "L057", subject: k.Method, got: cmp.Or(joined(is...), "an empty list"),
-					want: cmp.Or(joined(was...), "an empty list"), at: b.lastOf(other.clean),
+					id: "L057", subject: k.Method, got: cmp.Or(commaJoin(is...), "an empty list"),
+					want: cmp.Or(commaJoin(was...), "an empty list"), at: b.lastSpot(other.clean),
 				},
 			)
 		}

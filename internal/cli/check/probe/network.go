@@ -11,15 +11,15 @@ import (
 )
 
 // notLocal holds if the server need not be bound to the loopback address.
-var notLocal = absent("the server is not on this machine",
+var exemptIfRemote = exemptIf("the server is not on this machine",
 	func(b *bench) bool { return !cmdutil.IsLocal(b.clean.opt.Server.URL) })
 
 // otherAddress tries the other addresses of this machine.
-func otherAddress(ctx context.Context, b *bench) []miss {
+func otherAddresses(ctx context.Context, b *bench) []miss {
 	u, err := url.Parse(b.clean.opt.Server.URL)
 	addresses, failed := net.InterfaceAddrs()
 	if err != nil || failed != nil {
-		return skipped("L084", "the addresses of this machine are unknown")
+		return skipRule("L084", "the addresses of this machine are unknown")
 	}
 	var others []string
 	for _, address := range addresses {
@@ -34,7 +34,7 @@ func otherAddress(ctx context.Context, b *bench) []miss {
 				subject: "the server's port",
 				got:     "a connection to " + at,
 				want:    "none: only 127.0.0.1 and ::1",
-				at:      b.lastOf(b.clean),
+				at:      b.lastSpot(b.clean),
 			},
 		}
 	}
@@ -54,18 +54,18 @@ func reachable(ctx context.Context, addresses []string) string {
 }
 
 // open judges a server on the network that anyone may use.
-func open(_ context.Context, b *bench) (misses []miss) {
+func openToAnyone(_ context.Context, b *bench) (misses []miss) {
 	u, err := url.Parse(b.clean.opt.Server.URL)
 	if err == nil && u.Scheme == "http" {
 		misses = append(
 			misses,
-			miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)},
+			miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastSpot(b.clean)},
 		)
 	}
-	if !b.polite.Facts().Asked && !hasToken(b) {
+	if !b.pacer.facts().Unauthorized && !hasToken(b) {
 		misses = append(
 			misses,
-			miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)},
+			miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastSpot(b.clean)},
 		)
 	}
 	return misses

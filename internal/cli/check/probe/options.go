@@ -52,8 +52,8 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&o.seed, "seed", 1, "`number` from which random values are made")
 }
 
-// Settle takes the values apart, and refuses those that make no sense.
-func (o *Options) Settle() error {
+// Validate takes the values apart, and refuses those that make no sense.
+func (o *Options) Validate() error {
 	if o.deep {
 		o.Negative = true
 		o.ReadOnly = true
@@ -90,7 +90,7 @@ func parseRate(text string) (perSecond float64, ok bool) {
 
 // perSecond is the rate, 0 without a limit: a server on this machine has none unless the
 // user sets one.
-func (o *Options) perSecond(local bool) float64 {
+func (o *Options) requestsPerSecond(local bool) float64 {
 	rate, _ := parseRate(o.rate)
 	if o.rate == "" && !local {
 		return defaultRate

@@ -21,42 +21,42 @@ const defaultRate = 5.0
 
 // A Pace sends HTTP requests no faster than the rate allows and no more than MaxRequests, and
 // none after a server said that it is overloaded. It notes what the first response shows.
-type Pace struct {
-	most int
-	sent func() int
-	now  func() time.Time
-	gap  time.Duration
-	rand *rand.Rand
+type pacer struct {
+	maxRequests int
+	sent        func() int
+	now         func() time.Time
+	gap         time.Duration
+	rand        *rand.Rand
 
 	mu   sync.Mutex
 	next time.Time
 	// why no more requests are sent; "" while they are.
-	why  string
-	seen Facts
+	stopped string
+	seen    connectionFacts
 }
 
 // Facts are what responses showed of the connection.
-type Facts struct {
-	Address   string
-	TLS       *tls.ConnectionState
-	Status    int
-	Proto     string
-	Asked     bool // for authorization: HTTP 401
-	Challenge http.Header
-	Session   string // the session id of the last response that had one
+type connectionFacts struct {
+	Address      string
+	TLS          *tls.ConnectionState
+	Status       int
+	Proto        string
+	Unauthorized bool // for authorization: HTTP 401
+	Challenge    http.Header
+	Session      string // the session id of the last response that had one
 }
 
 // Pace makes one for a server; sent says how many requests were sent so far.
-func (o *Options) Pace(endpoint string, sent func() int, now func() time.Time) *Pace {
-	p := &Pace{most: o.MaxRequests, sent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
-	if rate := o.perSecond(cmdutil.IsLocal(endpoint)); rate > 0 {
+func (o *Options) newPacer(endpoint string, sent func() int, now func() time.Time) *pacer {
+	p := &pacer{maxRequests: o.MaxRequests, sent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
+	if rate := o.requestsPerSecond(cmdutil.IsLocal(endpoint)); rate > 0 {
 		p.gap = time.Duration(float64(time.Second) / rate)
 	}
 	return p
 }
 
 // Over puts the pace around what adds the credentials.
-func (p *Pace) Over(inner func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
+func (p *pacer) wrap(inner func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
 	return func(base http.RoundTripper) http.RoundTripper {
 		if inner != nil {
 			base = inner(base)
@@ -66,12 +66,12 @@ func (p *Pace) Over(inner func(http.RoundTripper) http.RoundTripper) func(http.R
 }
 
 type pacedTransport struct {
-	*Pace
+	*pacer
 	base http.RoundTripper
 }
 
 func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	wait, err := t.turn()
+	wait, err := t.reserve()
 	if err == nil && wait > 0 && !transport.Sleep(req.Context(), wait) {
 		err = req.Context().Err()
 	}
@@ -89,16 +89,16 @@ func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // turn is how long the next request has to wait. The error says why none is sent any more.
-func (p *Pace) turn() (time.Duration, error) {
+func (p *pacer) reserve() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.why == "" {
-		if p.most > 0 && p.sent() >= p.most {
-			p.why = fmt.Sprintf("stopped after %d requests (--max-requests)", p.most)
+	if p.stopped == "" {
+		if p.maxRequests > 0 && p.sent() >= p.maxRequests {
+			p.stopped = fmt.Sprintf("stopped after %d requests (--max-requests)", p.maxRequests)
 		}
 	}
-	if p.why != "" {
-		return 0, errors.New(p.why)
+	if p.stopped != "" {
+		return 0, errors.New(p.stopped)
 	}
 	now := p.now()
 	wait := max(0, p.next.Sub(now))
@@ -108,7 +108,7 @@ func (p *Pace) turn() (time.Duration, error) {
 	return wait, nil
 }
 
-func (p *Pace) connected(address string) {
+func (p *pacer) connected(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen.Address == "" {
@@ -116,7 +116,7 @@ func (p *Pace) connected(address string) {
 	}
 }
 
-func (p *Pace) note(resp *http.Response) {
+func (p *pacer) note(resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen.Status == 0 {
@@ -129,25 +129,25 @@ func (p *Pace) note(resp *http.Response) {
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		p.seen.Asked = true
+		p.seen.Unauthorized = true
 		p.seen.Challenge = resp.Header
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		p.why = "stopped: the server answered HTTP " + strconv.Itoa(resp.StatusCode)
+		p.stopped = "stopped: the server answered HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {
-			p.why += ", retry after " + after
+			p.stopped += ", retry after " + after
 		}
 	}
 }
 
 // Stopped says why no more requests are sent; "" while they are.
-func (p *Pace) Stopped() string {
+func (p *pacer) whyStopped() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.why
+	return p.stopped
 }
 
 // Facts are what was seen so far.
-func (p *Pace) Facts() Facts {
+func (p *pacer) facts() connectionFacts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen

@@ -24,7 +24,7 @@ func settled(t *testing.T, words ...string) (*Options, error) {
 	if err := flags.Parse(words); err != nil {
 		t.Fatal(err)
 	}
-	return &o, o.Settle()
+	return &o, o.Validate()
 }
 
 // The flags say which rules are judged, and what is called.
@@ -69,29 +69,29 @@ func TestTurnsOfRequests(t *testing.T) {
 	o, _ := settled(t, "--rate", "10/s", "--max-requests", "3")
 	now := time.Unix(1000, 0)
 	sent := 0
-	p := o.Pace("https://example.com/", func() int { return sent }, func() time.Time { return now })
-	first, err := p.turn()
+	p := o.newPacer("https://example.com/", func() int { return sent }, func() time.Time { return now })
+	first, err := p.reserve()
 	if first != 0 || err != nil {
 		t.Errorf("the first waits %s, %v", first, err)
 	}
-	second, _ := p.turn()
-	third, _ := p.turn()
+	second, _ := p.reserve()
+	third, _ := p.reserve()
 	if second < 75*time.Millisecond || second > 125*time.Millisecond || third < second+75*time.Millisecond {
 		t.Errorf("the next wait %s and %s", second, third)
 	}
 	now = now.Add(time.Second)
-	if late, _ := p.turn(); late != 0 {
+	if late, _ := p.reserve(); late != 0 {
 		t.Errorf("after a pause one waits %s", late)
 	}
 	sent = 3
-	if _, err := p.turn(); err == nil || err.Error() != "stopped after 3 requests (--max-requests)" ||
-		p.Stopped() != err.Error() {
+	if _, err := p.reserve(); err == nil || err.Error() != "stopped after 3 requests (--max-requests)" ||
+		p.whyStopped() != err.Error() {
 		t.Errorf("got %v", err)
 	}
 	o, _ = settled(t, "--max-requests", "0")
-	p = o.Pace("http://127.0.0.1:1/", func() int { return 1000 }, func() time.Time { return now })
+	p = o.newPacer("http://127.0.0.1:1/", func() int { return 1000 }, func() time.Time { return now })
 	for range 3 {
-		if wait, err := p.turn(); wait != 0 || err != nil {
+		if wait, err := p.reserve(); wait != 0 || err != nil {
 			t.Errorf("without limits: %s, %v", wait, err)
 		}
 	}
@@ -123,10 +123,10 @@ func TestFactsOfResponses(t *testing.T) {
 		{503, nil, "stopped: the server answered HTTP 503", false},
 	} {
 		o, _ := settled(t)
-		p := o.Pace("http://127.0.0.1:1/", func() int { return 0 }, time.Now)
+		p := o.newPacer("http://127.0.0.1:1/", func() int { return 0 }, time.Now)
 		base := &paceAnswers{status: c.status, header: c.header}
 		var order []string
-		over := p.Over(func(base http.RoundTripper) http.RoundTripper {
+		over := p.wrap(func(base http.RoundTripper) http.RoundTripper {
 			order = append(order, "credentials")
 			return base
 		})(base)
@@ -140,10 +140,10 @@ func TestFactsOfResponses(t *testing.T) {
 				resp.Body.Close()
 			}
 		}
-		facts := p.Facts()
-		if facts.Status != c.status || facts.Asked != c.asked || facts.Session != c.header.Get("Mcp-Session-Id") ||
-			p.Stopped() != c.stopped {
-			t.Errorf("%d: got %+v, stopped %q", c.status, facts, p.Stopped())
+		facts := p.facts()
+		if facts.Status != c.status || facts.Unauthorized != c.asked || facts.Session != c.header.Get("Mcp-Session-Id") ||
+			p.whyStopped() != c.stopped {
+			t.Errorf("%d: got %+v, stopped %q", c.status, facts, p.whyStopped())
 		}
 		if want := map[bool]int{true: 2, false: 1}[c.stopped == ""]; base.times != want ||
 			strings.Join(order, " ") != "credentials" {

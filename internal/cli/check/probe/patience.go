@@ -18,15 +18,15 @@ const (
 )
 
 // A pace is how long a server takes for answers at most: those of tools, which may do work of minutes, and all others.
-type pace struct{ calls, others time.Duration }
+type slowestAnswers struct{ tools, others time.Duration }
 
 // notePace notes how long the answer to a method took.
-func (j *judge) notePace(method string, took time.Duration) {
+func (j *judge) noteAnswerTime(method string, took time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	slowest := &j.pace.others
+	slowest := &j.slowest.others
 	if method == "tools/call" {
-		slowest = &j.pace.calls
+		slowest = &j.slowest.tools
 	}
 	*slowest = max(*slowest, took)
 }
@@ -35,9 +35,9 @@ func (j *judge) notePace(method string, took time.Duration) {
 func (j *judge) patience(method string, took time.Duration) time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	slowest := max(j.pace.others, took)
+	slowest := max(j.slowest.others, took)
 	if method == "tools/call" {
-		slowest = max(slowest, j.pace.calls)
+		slowest = max(slowest, j.slowest.tools)
 	}
 	return min(max(timesSlowest*slowest, minPatience), maxPatience)
 }

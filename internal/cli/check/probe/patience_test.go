@@ -52,8 +52,8 @@ func TestAwaitTellsSlowFromSilent(t *testing.T) {
 				f := &cmdutil.Factory{}
 				f.Now = time.Now
 				j := &judge{f: f}
-				j.notePace("tools/call", time.Hour)
-				j.notePace("ping", c.slowest)
+				j.noteAnswerTime("tools/call", time.Hour)
+				j.noteAnswerTime("ping", c.slowest)
 				began := time.Now()
 				out, hung := j.await(t.Context(), "ping", c.typed, answer(c.answers), answer(c.ping))
 				if out.Kind != c.kind || hung != c.hung || time.Since(began) != c.waited {
@@ -67,8 +67,8 @@ func TestAwaitTellsSlowFromSilent(t *testing.T) {
 // TestPatienceWithTools grows with the slowest call for calls only.
 func TestPatienceWithTools(t *testing.T) {
 	j := &judge{}
-	j.notePace("tools/call", 3*time.Second)
-	j.notePace("tools/list", 500*time.Millisecond)
+	j.noteAnswerTime("tools/call", 3*time.Second)
+	j.noteAnswerTime("tools/list", 500*time.Millisecond)
 	for method, want := range map[string]time.Duration{"tools/call": 12 * time.Second, "ping": 2 * time.Second} {
 		if got := j.patience(method, 0); got != want {
 			t.Errorf("%s: %s, not %s", method, got, want)
@@ -91,16 +91,16 @@ func TestLateAnswersBreakNoRule(t *testing.T) {
 		{"silent each time", []answer{silent, silent, silent}, false, ""},
 		{"wrong once", []answer{wrong, {}, {}}, false, "warn"},
 	} {
-		b := &bench{judge: &judge{polite: (&Options{}).Pace("", func() int { return 0 }, time.Now)}, others: []*bench{{}, {}}}
+		b := &bench{judge: &judge{pacer: (&Options{}).newPacer("", func() int { return 0 }, time.Now)}, repeatBenches: []*bench{{}, {}}}
 		i := 0
-		p := probe{do: func(context.Context, *bench) []miss {
+		p := probe{run: func(context.Context, *bench) []miss {
 			i++
 			if a := c.attempts[i-1]; a.Kind != wire.OK || a.Message != nil {
-				return []miss{missed("L123", "an unknown tool", a, "an error")}
+				return []miss{newMiss("L123", "an unknown tool", a, "an error")}
 			}
 			return nil
 		}}
-		misses := stable(t.Context(), b, p, p.do(t.Context(), b))
+		misses := confirmMisses(t.Context(), b, p, p.run(t.Context(), b))
 		if len(misses) != 1 || misses[0].skip != c.skip || string(misses[0].severity) != c.severity {
 			t.Errorf("%s: %+v", c.name, misses)
 		}

@@ -17,9 +17,9 @@ import (
 type probe struct {
 	rules []string
 	// once is set for a probe that judges what was sent before: repeating it shows nothing new.
-	once bool
-	when func(b *bench) string
-	do   func(ctx context.Context, b *bench) []miss
+	sendsNothing bool
+	exempt       func(b *bench) string
+	run          func(ctx context.Context, b *bench) []miss
 }
 
 // A miss is a rule, by its id, that a probe found broken, or where skip is set could not judge.
@@ -35,32 +35,32 @@ type miss struct {
 }
 
 // missed is the miss of a rule by an answer.
-func missed(rule, subject string, a answer, want string) miss {
+func newMiss(rule, subject string, a answer, want string) miss {
 	return miss{
-		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost(),
+		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.isInconclusive(),
 		silent: a.Kind == wire.Timeout,
 	}
 }
 
 // skipped is the miss of a rule that a probe could not judge.
-func skipped(rule, why string) []miss { return []miss{{id: rule, skip: true, got: why}} }
+func skipRule(rule, why string) []miss { return []miss{{id: rule, skip: true, got: why}} }
 
 // probes returns all of them, in the order in which they are made: those of most value first.
 func probes() (all []probe) {
-	for _, s := range singles {
-		all = append(all, s.probe())
+	for _, s := range singleProbes {
+		all = append(all, s.toProbe())
 	}
 	return slices.Concat([]probe{answers}, all, safeProbes, negativeProbes, callProbes)
 }
 
 // gate says why a rule does not hold for the server in this revision, "" where it does.
-func (b *bench) gate(r lint.Rule) string {
+func (b *bench) whyInapplicable(r lint.Rule) string {
 	transport := map[string]bool{
 		"any":        true,
-		"stdio":      !b.overHTTP(),
-		"http":       b.overHTTP(),
-		"streamable": b.streamable(),
-		"sse":        b.overHTTP() && !b.streamable(),
+		"stdio":      !b.isHTTP(),
+		"http":       b.isHTTP(),
+		"streamable": b.isStreamable(),
+		"sse":        b.isHTTP() && !b.isStreamable(),
 	}
 	if b.rev < r.From || b.rev > r.To {
 		return "holds for " + r.Range + ", not for " + b.clean.Revision()
@@ -75,48 +75,48 @@ func (b *bench) gate(r lint.Rule) string {
 }
 
 // probe makes all probes whose rules are judged and hold.
-func (b *bench) probe(ctx context.Context) {
-	made := map[string]bool{}
-	if b.stateless() {
-		discovery(ctx, b)
-		b.handshakes = takesHandshake(ctx, b)
+func (b *bench) runProbes(ctx context.Context) {
+	judged := map[string]bool{}
+	if b.isStateless() {
+		discoverOnce(ctx, b)
+		b.acceptsHandshake = detectHandshake(ctx, b)
 	}
 	if b.o.Send.Auth {
 		withoutToken(ctx, b)
 	}
-	if b.overHTTP() && b.polite.Facts().Asked {
+	if b.isHTTP() && b.pacer.facts().Unauthorized {
 		b.judgeAuth(ctx, b.clean, b.rev)
 	}
 	callTools(ctx, b)
 	for _, p := range probes() {
-		if b.over(ctx) != "" && !p.once {
+		if b.whyStopped(ctx) != "" && !p.sendsNothing {
 			break
 		}
-		if rules := toJudge(b, p.rules, made); len(rules) > 0 {
-			b.judgeBy(ctx, p, rules)
+		if rules := applicableRules(b, p.rules, judged); len(rules) > 0 {
+			b.runProbe(ctx, p, rules)
 		}
 	}
 	for _, r := range lint.Rules() {
-		if r.Mode == lint.Passive || !b.o.Send.Runs(r.Mode) || made[r.ID] {
+		if r.Mode == lint.Passive || !b.o.Send.Runs(r.Mode) || judged[r.ID] {
 			continue
 		}
-		why := b.gate(r)
-		if slices.Contains(authRules, r.ID) && why == "" && !b.polite.Facts().Asked {
+		why := b.whyInapplicable(r)
+		if slices.Contains(authRules, r.ID) && why == "" && !b.pacer.facts().Unauthorized {
 			why = "the server did not ask for authorization"
 		}
 		if why != "" {
 			b.linter.Exempt(r.ID, why)
 		} else if !slices.Contains(b.o.Off, r.ID) {
-			b.linter.Skip(r.ID, cmp.Or(b.over(ctx), unmade[r.ID], "check has no probe for it"))
+			b.linter.Skip(r.ID, cmp.Or(b.whyStopped(ctx), unmade[r.ID], "check has no probe for it"))
 		}
 	}
 }
 
 // toJudge are those of a probe's rules that are judged and hold.
-func toJudge(b *bench, ids []string, made map[string]bool) (rules []string) {
+func applicableRules(b *bench, ids []string, made map[string]bool) (rules []string) {
 	for _, id := range ids {
 		r, ok := lint.Find(id)
-		if !ok || slices.Contains(b.o.Off, id) || !b.o.Send.Runs(r.Mode) || b.gate(r) != "" {
+		if !ok || slices.Contains(b.o.Off, id) || !b.o.Send.Runs(r.Mode) || b.whyInapplicable(r) != "" {
 			continue
 		}
 		made[id] = true
@@ -127,29 +127,29 @@ func toJudge(b *bench, ids []string, made map[string]bool) (rules []string) {
 
 // judgeBy makes one probe. One that fails is repeated twice on new connections: what does not
 // come out the same is reported as unstable.
-func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
+func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 	each := func(do func(id string)) {
 		for _, id := range rules {
 			do(id)
 		}
 	}
-	if p.when != nil {
-		if why := p.when(b); why != "" {
+	if p.exempt != nil {
+		if why := p.exempt(b); why != "" {
 			each(func(id string) { b.linter.Exempt(id, why) })
 			return
 		}
 	}
-	if why := b.budget(); why != "" && !p.once {
+	if why := b.whyNoMore(); why != "" && !p.sendsNothing {
 		each(func(id string) { b.linter.Skip(id, why) })
 		return
 	}
-	misses := p.do(ctx, b)
-	if !p.once {
-		misses = stable(ctx, b, p, misses)
+	misses := p.run(ctx, b)
+	if !p.sendsNothing {
+		misses = confirmMisses(ctx, b, p, misses)
 	}
-	why := b.budget()
+	why := b.whyNoMore()
 	if ctx.Err() != nil {
-		each(func(id string) { b.linter.Skip(id, b.over(ctx)) })
+		each(func(id string) { b.linter.Skip(id, b.whyStopped(ctx)) })
 		return
 	}
 	b.mu.Lock()
@@ -169,7 +169,7 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 				b.linter.Skip(id, cmp.Or(why, m.got))
 				continue
 			}
-			findings = append(findings, findingOf(m, b.rev))
+			findings = append(findings, newFinding(m, b.rev))
 		}
 		if !skipped || len(findings) > 0 {
 			b.linter.Add(id, findings...)
@@ -178,40 +178,40 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 }
 
 // over says why the judgement ended early, "" while it goes on.
-func (b *bench) over(ctx context.Context) string {
+func (b *bench) whyStopped(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
 	}
-	return b.gone.Text
+	return b.serverEnd.Text
 }
 
 // budget says why no more may be sent, "" where more may.
-func (b *bench) budget() string {
-	if !b.gone.Good() {
-		return b.gone.Text
+func (b *bench) whyNoMore() string {
+	if !b.serverEnd.Good() {
+		return b.serverEnd.Text
 	}
 	if most := b.o.Send.MaxRequests; most > 0 && b.requests() >= most {
 		return fmt.Sprintf("--max-requests %d was reached", most)
 	}
-	return b.polite.Stopped()
+	return b.pacer.whyStopped()
 }
 
 // stable repeats a probe that failed. Its misses become warnings where it does not fail in
 // the same way each time; no answer in one of them judges nothing.
-func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
+func confirmMisses(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 	if !slices.ContainsFunc(misses, func(m miss) bool { return !m.skip }) {
 		return misses
 	}
 	var others [][]miss
 	for i := range 2 {
-		if b.budget() != "" {
+		if b.whyNoMore() != "" {
 			return misses
 		}
-		other, out := b.other(ctx, i)
+		other, out := b.repeatBench(ctx, i)
 		if !out.Good() {
 			return misses
 		}
-		others = append(others, p.do(ctx, other))
+		others = append(others, p.run(ctx, other))
 	}
 	for i := range misses {
 		got := []string{misses[i].got}
@@ -242,13 +242,13 @@ func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 }
 
 // mostQuoted is how many bytes of an answer are quoted.
-const mostQuoted = 200
+const maxQuoted = 200
 
-func findingOf(m miss, rev conv.Rev) lint.Finding {
+func newFinding(m miss, rev conv.Rev) lint.Finding {
 	r, _ := lint.Find(m.id)
 	got := m.got
-	if len(got) > mostQuoted {
-		got = got[:mostQuoted]
+	if len(got) > maxQuoted {
+		got = got[:maxQuoted]
 	}
 	return lint.Finding{
 		Rule:        r.ID,
@@ -267,8 +267,8 @@ func findingOf(m miss, rev conv.Rev) lint.Finding {
 // A single is a probe of one request: the id of a rule, what it asks, and what has to come.
 type single struct {
 	id, subject string
-	when        func(b *bench) string
-	ask         func(b *bench) ask
+	exempt      func(b *bench) string
+	request     func(b *bench) probeRequest
 	want        want
 }
 
@@ -279,29 +279,29 @@ type want struct {
 	statuses []int
 	// other is the severity where an error with another code came, and with toolError where
 	// a tool reported one; "" is that of the rule.
-	other     conv.Severity
-	toolError bool
-	text      string
+	otherSeverity conv.Severity
+	toolError     bool
+	text          string
 }
 
 // met reports an answer as it is wanted. A missing code or status is not looked at.
-func (w want) met(a answer) bool {
+func (w want) accepts(a answer) bool {
 	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
 		return false
 	}
-	return w.result && a.result() || slices.Contains(w.codes, a.code()) && a.code() != 0 ||
+	return w.result && a.hasResult() || slices.Contains(w.codes, a.code()) && a.code() != 0 ||
 		!w.result && len(w.codes) == 0 && a.HTTP != nil
 }
 
-func (s single) probe() probe {
-	return probe{rules: []string{s.id}, when: s.when, do: func(ctx context.Context, b *bench) []miss {
-		a := b.send(ctx, s.ask(b))
-		if s.want.met(a) {
+func (s single) toProbe() probe {
+	return probe{rules: []string{s.id}, exempt: s.exempt, run: func(ctx context.Context, b *bench) []miss {
+		a := b.sendRough(ctx, s.request(b))
+		if s.want.accepts(a) {
 			return nil
 		}
-		m := missed(s.id, s.subject, a, s.want.text)
+		m := newMiss(s.id, s.subject, a, s.want.text)
 		if a.code() != 0 || s.want.toolError && a.Kind == wire.ToolError {
-			m.severity = s.want.other
+			m.severity = s.want.otherSeverity
 		}
 		return []miss{m}
 	}}

@@ -19,32 +19,32 @@ import (
 
 // safeProbes send well-formed requests that change nothing.
 var safeProbes = []probe{
-	{rules: []string{"L035"}, do: listsOfDeclared},
-	{rules: []string{"L036"}, do: listsOfUndeclared},
-	{rules: []string{"L039"}, when: absent("it lists no prompt", func(b *bench) bool {
+	{rules: []string{"L035"}, run: listsOfDeclared},
+	{rules: []string{"L036"}, run: listsOfUndeclared},
+	{rules: []string{"L039"}, exempt: exemptIf("it lists no prompt", func(b *bench) bool {
 		return len(b.lists["prompts"]) == 0
-	}), do: completion},
-	{rules: []string{"L043", "L044"}, do: discover},
-	{rules: []string{"L027", "L028", "L092"}, do: versions},
-	{rules: []string{"L031"}, do: ping},
-	{rules: []string{"L034"}, when: sessionless, do: uninitialized},
-	{rules: []string{"L071"}, when: onlyStateless, do: getAndDelete},
-	{rules: []string{"L095"}, do: getStream},
-	{rules: []string{"L082"}, when: noNotification, do: notification},
-	{rules: []string{"L084"}, when: notLocal, do: otherAddress},
-	{rules: []string{"L085"}, when: absent("the server is on this machine", func(b *bench) bool {
+	}), run: completion},
+	{rules: []string{"L043", "L044"}, run: discover},
+	{rules: []string{"L027", "L028", "L092"}, run: versions},
+	{rules: []string{"L031"}, run: ping},
+	{rules: []string{"L034"}, exempt: exemptIfSessionless, run: uninitialized},
+	{rules: []string{"L071"}, exempt: exemptIfHandshakes, run: getAndDelete},
+	{rules: []string{"L095"}, run: getStream},
+	{rules: []string{"L082"}, exempt: exemptIfStateless, run: notification},
+	{rules: []string{"L084"}, exempt: exemptIfRemote, run: otherAddresses},
+	{rules: []string{"L085"}, exempt: exemptIf("the server is on this machine", func(b *bench) bool {
 		return cmdutil.IsLocal(b.clean.opt.Server.URL)
-	}), do: open},
-	{rules: []string{"L115"}, do: order},
-	{rules: []string{"L135", "L136", "L137"}, do: missingResource},
-	{rules: []string{"skills-content"}, when: absent("it lists no skill", func(b *bench) bool {
+	}), run: openToAnyone},
+	{rules: []string{"L115"}, run: order},
+	{rules: []string{"L135", "L136", "L137"}, run: missingResource},
+	{rules: []string{"skills-content"}, exempt: exemptIf("it lists no skill", func(b *bench) bool {
 		return len(b.lists["skills"]) == 0
-	}), do: skillFiles},
-	{rules: []string{"L177"}, when: nothingToListenTo, do: acknowledged},
-	{rules: []string{"L150"}, when: absent("the server lists no tools over HTTP", func(b *bench) bool {
-		return !b.overHTTP() || !b.declares("tools")
-	}), do: publicLists},
-	{rules: []string{"L022"}, when: notChild, do: exits},
+	}), run: skillFiles},
+	{rules: []string{"L177"}, exempt: exemptIfNothingChanges, run: acknowledged},
+	{rules: []string{"L150"}, exempt: exemptIf("the server lists no tools over HTTP", func(b *bench) bool {
+		return !b.isHTTP() || !b.declares("tools")
+	}), run: publicLists},
+	{rules: []string{"L022"}, exempt: exemptIfNotChild, run: exits},
 }
 
 // unmade says why check does not judge some rules, of those that it has no probe for.
@@ -57,7 +57,7 @@ var unmade = map[string]string{
 }
 
 // absent returns a condition of a probe that does not apply to a server, and why.
-func absent(why string, isAbsent func(b *bench) bool) func(b *bench) string {
+func exemptIf(why string, isAbsent func(b *bench) bool) func(b *bench) string {
 	return func(b *bench) string {
 		if isAbsent(b) {
 			return why
@@ -67,20 +67,20 @@ func absent(why string, isAbsent func(b *bench) bool) func(b *bench) string {
 }
 
 // do makes a call on the conversation that the linter reads, and opens that again if it broke.
-func (b *bench) do(ctx context.Context, c client.Call, during string) answer {
+func (b *bench) callClean(ctx context.Context, c client.Call, during string) answer {
 	a := b.answerOf(b.clean.Do(ctx, c), b.clean)
 	if a.Message != nil {
-		b.notePace(c.Method, a.Took)
+		b.noteAnswerTime(c.Method, a.Took)
 	}
-	if a.broke() {
-		a.gone = !b.revive(ctx, during)
+	if a.isBroken() {
+		a.unreachable = !b.revive(ctx, during)
 	}
 	return a
 }
 
 // ask sends a request on the conversation that the linter reads, once.
-func (b *bench) ask(ctx context.Context, method string, params json.RawMessage) answer {
-	return b.do(ctx, client.Call{Method: method, Params: params, Once: true}, method)
+func (b *bench) requestClean(ctx context.Context, method string, params json.RawMessage) answer {
+	return b.callClean(ctx, client.Call{Method: method, Params: params, Once: true}, method)
 }
 
 func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
@@ -88,9 +88,9 @@ func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
 		if _, refused := b.refusals[k.Method]; !refused {
 			continue
 		}
-		a := b.ask(ctx, k.Method, nil)
-		if !a.result() && k.Method != connect.TemplateKind.Method { // which is optional
-			misses = append(misses, missed("L035", k.Method, a, "a list: the server declares "+k.Capability))
+		a := b.requestClean(ctx, k.Method, nil)
+		if !a.hasResult() && k.Method != connect.TemplateKind.Method { // which is optional
+			misses = append(misses, newMiss("L035", k.Method, a, "a list: the server declares "+k.Capability))
 		}
 	}
 	return misses
@@ -101,8 +101,8 @@ func listsOfUndeclared(ctx context.Context, b *bench) (misses []miss) {
 		if b.declares(k.Capability) || k == connect.TemplateKind || k == connect.SkillKind {
 			continue
 		}
-		if a := b.ask(ctx, k.Method, nil); a.code() != -32601 {
-			misses = append(misses, missed("L036", k.Method, a, "error -32601: the server does not declare "+k.Capability))
+		if a := b.requestClean(ctx, k.Method, nil); a.code() != -32601 {
+			misses = append(misses, newMiss("L036", k.Method, a, "error -32601: the server does not declare "+k.Capability))
 		}
 	}
 	return misses
@@ -117,29 +117,29 @@ func completion(ctx context.Context, b *bench) []miss {
 	}
 	params := fmt.Appendf(nil, `{"ref":{"type":"ref/prompt","name":%s},"argument":{"name":%s,"value":""}}`,
 		jsonraw.Quote(name), jsonraw.Quote(argument))
-	a := b.ask(ctx, "completion/complete", params)
+	a := b.requestClean(ctx, "completion/complete", params)
 	declared := b.declares("completions")
 	if declared && a.code() == -32601 {
-		return []miss{missed("L039", "completion/complete", a, "values: the server declares completions")}
+		return []miss{newMiss("L039", "completion/complete", a, "values: the server declares completions")}
 	}
-	if !declared && a.result() {
-		return []miss{missed("L039", "completion/complete", a, "error -32601: the server does not declare completions")}
+	if !declared && a.hasResult() {
+		return []miss{newMiss("L039", "completion/complete", a, "error -32601: the server does not declare completions")}
 	}
 	return nil
 }
 
 func discover(ctx context.Context, b *bench) (misses []miss) {
-	a := discovery(ctx, b)
-	if !a.result() {
-		return []miss{missed("L043", "server/discover", a, "a result")}
+	a := discoverOnce(ctx, b)
+	if !a.hasResult() {
+		return []miss{newMiss("L043", "server/discover", a, "a result")}
 	}
 	if jsonraw.First(a.Message.Result, "capabilities") == nil { // other rules are about what each result has
-		m := missed("L044", "server/discover", a, "the member capabilities")
+		m := newMiss("L044", "server/discover", a, "the member capabilities")
 		m.pointer = "/result/capabilities"
 		misses = append(misses, m)
 	}
 	if !slices.Contains(b.supported, b.clean.Revision()) {
-		m := missed("L044", "server/discover", a, "supportedVersions with "+b.clean.Revision())
+		m := newMiss("L044", "server/discover", a, "supportedVersions with "+b.clean.Revision())
 		m.pointer = "/result/supportedVersions"
 		misses = append(misses, m)
 	}
@@ -147,19 +147,19 @@ func discover(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // discovery asks what the server supports, once.
-func discovery(ctx context.Context, b *bench) answer {
+func discoverOnce(ctx context.Context, b *bench) answer {
 	if b.discovered == nil {
-		a := b.ask(ctx, "server/discover", nil)
+		a := b.requestClean(ctx, "server/discover", nil)
 		b.discovered = &a
-		if a.result() {
-			b.supported = textsIn(a.Message.Result, "supportedVersions")
+		if a.hasResult() {
+			b.supported = stringsIn(a.Message.Result, "supportedVersions")
 		}
 	}
 	return *b.discovered
 }
 
 // textsIn are the strings of an array that is a member.
-func textsIn(object json.RawMessage, name string) (texts []string) {
+func stringsIn(object json.RawMessage, name string) (texts []string) {
 	items, _ := jsonraw.Array(jsonraw.First(object, name))
 	for _, item := range items {
 		if text, ok := jsonraw.Text(item); ok && text != "" {
@@ -186,11 +186,11 @@ func versions(ctx context.Context, b *bench) (misses []miss) {
 	for _, offer := range offers {
 		a, ended := b.initialize(ctx, offer)
 		given[offer] = a
-		if a.result() {
+		if a.hasResult() {
 			answered[offer], _ = jsonraw.Text(jsonraw.First(a.Message.Result, "protocolVersion"))
 		}
 		if ended != nil && offer == oldVersion && ended.status()/100 != 2 && ended.status() != http.StatusMethodNotAllowed {
-			m := missed("L092", "DELETE", *ended, "HTTP 2xx or 405")
+			m := newMiss("L092", "DELETE", *ended, "HTTP 2xx or 405")
 			m.severity = conv.Warn
 			misses = append(misses, m)
 		}
@@ -205,12 +205,12 @@ func versions(ctx context.Context, b *bench) (misses []miss) {
 		if a.Message == nil && a.HTTP == nil { // which shows nothing
 			misses = append(misses, miss{id: rule, subject: subject, got: a.String(), skip: true})
 		} else if i < 2 && answered[offer] == offer {
-			misses = append(misses, missed(rule, subject, a, "another version, or an error"))
+			misses = append(misses, newMiss(rule, subject, a, "another version, or an error"))
 		}
 	}
 	for _, other := range answered { // which the server supports
 		if got, offered := answered[other]; offered && got != other && other != oldVersion && other != newVersion {
-			misses = append(misses, missed("L027", "initialize with "+other, given[other], "protocolVersion "+other))
+			misses = append(misses, newMiss("L027", "initialize with "+other, given[other], "protocolVersion "+other))
 		}
 	}
 	return misses
@@ -222,17 +222,17 @@ func (b *bench) initialize(ctx context.Context, version string) (a answer, ended
 	raw := wire.ComposeRequest(json.RawMessage("1"), "initialize", fmt.Appendf(nil,
 		`{"protocolVersion":%s,"capabilities":{},"clientInfo":{"name":"mcpc","version":%s}}`,
 		jsonraw.Quote(version), jsonraw.Quote(b.f.Version)))
-	if !b.streamable() {
+	if !b.isStreamable() {
 		return b.uninitialized(ctx, raw), nil
 	}
-	before := b.polite.Facts().Session
-	a = b.send(ctx, ask{raw: raw, bare: true})
-	id := b.polite.Facts().Session
-	if id == "" || id == before || !a.result() {
+	before := b.pacer.facts().Session
+	a = b.sendRough(ctx, probeRequest{raw: raw, bare: true})
+	id := b.pacer.facts().Session
+	if id == "" || id == before || !a.hasResult() {
 		return a, nil
 	}
 	b.f.Secrets.Learn(id)
-	end := b.send(ctx, ask{verb: http.MethodDelete, edits: []wire.Field{{Name: "Mcp-Session-Id", Value: id}}})
+	end := b.sendRough(ctx, probeRequest{verb: http.MethodDelete, edits: []wire.Field{{Name: "Mcp-Session-Id", Value: id}}})
 	return a, &end
 }
 
@@ -256,70 +256,70 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 		return b.answerOf(out, s)
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
-	a, _ := b.mayBeSilent(ctx, s, "", func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
-	return b.noted(a, ask{raw: raw, bare: true}, opt.KnownRevision)
+	a, _ := b.doPatiently(ctx, s, "", func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
+	return b.recordRepeat(a, probeRequest{raw: raw, bare: true}, opt.KnownRevision)
 }
 
 func ping(ctx context.Context, b *bench) []miss {
-	a := b.ask(ctx, "ping", nil)
-	if m, err := jsonraw.Object(a.Result); err == nil && a.result() {
+	a := b.requestClean(ctx, "ping", nil)
+	if m, err := jsonraw.Object(a.Result); err == nil && a.hasResult() {
 		if !slices.ContainsFunc(m, func(m jsonraw.Member) bool { return m.Name != "_meta" }) {
 			return nil
 		}
 	}
-	return []miss{missed("L031", "ping", a, "the result {}")}
+	return []miss{newMiss("L031", "ping", a, "the result {}")}
 }
 
 // sessionless holds if requests before initialize cannot be told from others.
-var sessionless = absent("the server has no sessions", func(b *bench) bool {
-	return b.overHTTP() && b.clean.Memory().SessionID == ""
+var exemptIfSessionless = exemptIf("the server has no sessions", func(b *bench) bool {
+	return b.isHTTP() && b.clean.Memory().SessionID == ""
 })
 
 func uninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
 	a := b.uninitialized(ctx, raw)
-	if a.result() || a.broke() {
-		return []miss{missed("L034", "tools/list before initialize", a, "an error")}
+	if a.hasResult() || a.isBroken() {
+		return []miss{newMiss("L034", "tools/list before initialize", a, "an error")}
 	}
 	return nil
 }
 
 // onlyStateless holds if GET and DELETE may mean something else.
-var onlyStateless = absent("the server also speaks revisions with sessions", func(b *bench) bool {
-	return b.handshakes || len(b.supported) == 0
+var exemptIfHandshakes = exemptIf("the server also speaks revisions with sessions", func(b *bench) bool {
+	return b.acceptsHandshake || len(b.supported) == 0
 })
 
 func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
-		if a := b.send(ctx, ask{verb: verb}); a.status() != http.StatusMethodNotAllowed {
-			misses = append(misses, missed("L071", verb, a, "HTTP 405"))
+		if a := b.sendRough(ctx, probeRequest{verb: verb}); a.status() != http.StatusMethodNotAllowed {
+			misses = append(misses, newMiss("L071", verb, a, "HTTP 405"))
 		}
 	}
 	return misses
 }
 
 func getStream(ctx context.Context, b *bench) []miss {
-	a := b.send(ctx, ask{verb: http.MethodGet})
+	a := b.sendRough(ctx, probeRequest{verb: http.MethodGet})
 	stream := a.HTTP != nil && a.status() == http.StatusOK && wire.MediaType(a.HTTP.ContentType) == "text/event-stream"
 	if stream || a.status() == http.StatusMethodNotAllowed {
 		return nil
 	}
-	return []miss{missed("L095", "GET", a, "an event stream or HTTP 405")}
+	return []miss{newMiss("L095", "GET", a, "an event stream or HTTP 405")}
 }
 
 // noNotification holds if no notification of a client can be sent.
-var noNotification = absent("clients send no notifications over HTTP in this revision", func(b *bench) bool {
-	return b.stateless()
+var exemptIfStateless = exemptIf("clients send no notifications over HTTP in this revision", func(b *bench) bool {
+	return b.isStateless()
 })
 
 func notification(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"mcpc-check"}`))
-	a := b.send(ctx, ask{raw: raw})
+	a := b.sendRough(ctx, probeRequest{raw: raw})
 	body := a.HTTP != nil && len(bytes.TrimSpace(a.HTTP.Body)) > 0
 	if a.status() == http.StatusAccepted && !body {
 		return nil
 	}
-	m := missed("L082", "a notification", a, "HTTP 202 and no body")
+	m := newMiss("L082", "a notification", a, "HTTP 202 and no body")
 	if a.status()/100 == 2 {
 		m.severity = conv.Warn
 	}
@@ -327,17 +327,17 @@ func notification(ctx context.Context, b *bench) []miss {
 }
 
 func order(ctx context.Context, b *bench) []miss {
-	items, out := b.listOne(ctx, b.clean, "tools/list")
+	items, out := b.fetchList(ctx, b.clean, "tools/list")
 	a := b.answerOf(out, b.clean)
 	if !out.Good() {
-		return skipped("L115", a.String())
+		return skipRule("L115", a.String())
 	}
 	before := b.lists.names("tools", "name")
 	now := lists{"tools": items}.names("tools", "name")
 	sortedBefore := slices.Sorted(slices.Values(before))
 	sortedNow := slices.Sorted(slices.Values(now))
 	if slices.Equal(sortedBefore, sortedNow) && !slices.Equal(before, now) {
-		return []miss{{id: "L115", subject: "tools/list", got: joined(now...), want: joined(before...), at: a.at}}
+		return []miss{{id: "L115", subject: "tools/list", got: commaJoin(now...), want: commaJoin(before...), at: a.at}}
 	}
 	return nil
 }
@@ -346,22 +346,22 @@ func order(ctx context.Context, b *bench) []miss {
 const noResource = "mcpc-nonexistent://x"
 
 func missingResource(ctx context.Context, b *bench) (misses []miss) {
-	a := b.ask(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
+	a := b.requestClean(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
 	rule := "L136"
 	code := int64(-32002)
-	if b.stateless() {
+	if b.isStateless() {
 		rule = "L135"
 		code = -32602
 	}
 	if _, refused := b.refusals[connect.ResourceKind.Method]; refused && a.code() == -32601 {
-		return skipped(rule, "the server has no resources/read") // L035 says so
+		return skipRule(rule, "the server has no resources/read") // L035 says so
 	}
 	if a.code() != code {
-		misses = append(misses, missed(rule, "a missing resource", a, fmt.Sprintf("error %d", code)))
+		misses = append(misses, newMiss(rule, "a missing resource", a, fmt.Sprintf("error %d", code)))
 	}
 	if a.code() == code {
 		if uri, _ := jsonraw.Text(jsonraw.First(a.Message.Error.Data, "uri")); uri != noResource {
-			m := missed("L137", "a missing resource", a, "data.uri "+noResource)
+			m := newMiss("L137", "a missing resource", a, "data.uri "+noResource)
 			m.pointer = "/error/data/uri"
 			misses = append(misses, m)
 		}
@@ -370,22 +370,22 @@ func missingResource(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // mostSkills is of how many skills a file is read.
-const mostSkills = 20
+const maxSkills = 20
 
 // skillFiles reads SKILL.md of the skills. The linter compares what comes with the entries.
 func skillFiles(ctx context.Context, b *bench) (misses []miss) {
 	all := b.lists["skills"]
-	for _, s := range all[:min(len(all), mostSkills)] {
+	for _, s := range all[:min(len(all), maxSkills)] {
 		uri, _ := jsonraw.Text(jsonraw.First(s, "uri"))
-		if a := b.ask(ctx, "resources/read", jsonraw.With(nil, "uri", jsonraw.Quote(uri))); !a.result() {
-			misses = append(misses, missed("skills-content", "skill "+uri, a, "the file"))
+		if a := b.requestClean(ctx, "resources/read", jsonraw.With(nil, "uri", jsonraw.Quote(uri))); !a.hasResult() {
+			misses = append(misses, newMiss("skills-content", "skill "+uri, a, "the file"))
 		}
 	}
 	return misses
 }
 
 // nothingToListenTo is why no subscription is opened.
-func nothingToListenTo(b *bench) string {
+func exemptIfNothingChanges(b *bench) string {
 	for _, k := range []string{"tools", "prompts", "resources"} {
 		if b.declares(k, "listChanged") {
 			return ""
@@ -404,25 +404,25 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 		Prompts:   b.declares("prompts", "listChanged"),
 		Resources: b.declares("resources", "listChanged"),
 	}
-	a, _ := b.mayBeSilent(ctx, b.clean, "", func(ctx context.Context) wire.Outcome {
+	a, _ := b.doPatiently(ctx, b.clean, "", func(ctx context.Context) wire.Outcome {
 		return b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter,
 			Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
 	})
 	if began {
 		return nil
 	}
-	return []miss{missed("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
+	return []miss{newMiss("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
 }
 
 // notChild holds if there is no process to end.
-var notChild = absent("the server is no process of mcpc's", func(b *bench) bool {
+var exemptIfNotChild = exemptIf("the server is no process of mcpc's", func(b *bench) bool {
 	return len(b.clean.opt.Server.Command) == 0
 })
 
 func exits(ctx context.Context, b *bench) []miss {
-	s, out := b.muted(ctx)
+	s, out := b.roughSession(ctx)
 	if !out.Good() {
-		return skipped("L022", out.Text)
+		return skipRule("L022", out.Text)
 	}
 	began := b.f.Now()
 	s.Close(context.WithoutCancel(ctx), true)
@@ -434,7 +434,7 @@ func exits(ctx context.Context, b *bench) []miss {
 				subject: "the end of input",
 				got:     fmt.Sprintf("not ended after %s", process.GraceAfterEOF),
 				want:    "the process exits",
-				at:      b.lastOf(s),
+				at:      b.lastSpot(s),
 			},
 		}
 	}

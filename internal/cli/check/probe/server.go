@@ -32,16 +32,16 @@ type judge struct {
 	f      *cmdutil.Factory
 	o      Request
 	linter *lint.Linter
-	polite *Pace
-	ladder Ladder
+	pacer  *pacer
+	ladder ladder
 	report verdict.Report
 	// walk is what is known of the authorization server; nil before that was looked for.
-	walk *walk
+	authDiscovery *authDiscovery
 	// refused is the ending where the server could not be judged.
-	refused wire.Outcome
+	failure wire.Outcome
 	// gone is why the server does not answer any more after a request ended it; the zero value
 	// while it answers.
-	gone wire.Outcome
+	serverEnd wire.Outcome
 	// unlisted are the tools of --call that the server does not list.
 	unlisted []string
 
@@ -49,23 +49,23 @@ type judge struct {
 	mu sync.Mutex
 	// muted are the connections that the linter does not read, crossed the last frames of
 	// each.
-	muted   map[int]bool
-	crossed map[int]crossed
-	sent    int
+	muted      map[int]bool
+	lastFrames map[int]lastFrames
+	sent       int
 	// asked are what probes sent, by their evidence.
-	asked map[conv.Spot]asked
+	probed map[conv.Spot]probedRequest
 	// id is that of the last request, on whichever connection.
-	id   int64
-	pace pace
+	lastID  int64
+	slowest slowestAnswers
 }
 
 // crossed are the last frames of a connection: what was sent, the head of a response, and what
 // was received.
-type crossed struct{ sent, head, received uint64 }
+type lastFrames struct{ sent, head, received uint64 }
 
 // asked is a request of a probe: the revision by which it is judged, and the words of the
 // mcpc command that sends it again, "" where none does.
-type asked struct{ revision, words string }
+type probedRequest struct{ revision, words string }
 
 // A session is a conversation with the server on a connection of its own, and the settings
 // with which more of them are opened.
@@ -106,7 +106,7 @@ func Pins(era, protocol string) ([]string, error) {
 	}
 	words := append([]string{"both", "legacy", "modern"}, client.Revisions()...)
 	return nil, usage.New(fmt.Sprintf("unknown era %q", era),
-		suggest.DidYouMean("--era %s", era, words, wire.Hint("use "+joined(words...))))
+		suggest.DidYouMean("--era %s", era, words, wire.Hint("use "+commaJoin(words...))))
 }
 
 // A Request says which server is judged, and how. Off are the rules for which nothing
@@ -128,7 +128,7 @@ type Request struct {
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
-		muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}
+		muted: map[int]bool{}, lastFrames: map[int]lastFrames{}, probed: map[conv.Spot]probedRequest{}}
 	defer f.StartSpinner()()
 	f.ShowTraffic(f.Verbose, f.Explain)
 	all, _ := Pins(o.Era, f.Protocol)
@@ -146,33 +146,33 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 			unspoken = append(unspoken, pin+": "+out.Text) // the other one may be judged
 			continue
 		}
-		j.refused = j.pass(ctx, s, out)
+		j.failure = j.judgeRevision(ctx, s, out)
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	if len(j.report.Revisions) > 0 {
 		for _, text := range unspoken {
-			j.ladder.Add("revision", verdict.Skipped, text, "")
+			j.ladder.add("revision", verdict.Skipped, text, "")
 		}
 	}
-	if j.refused.Good() && len(j.unlisted) > 0 {
-		j.refused = usage.Outcome(
-			usage.New("--call: the server lists no tool "+joined(slices.Compact(j.unlisted)...),
+	if j.failure.Good() && len(j.unlisted) > 0 {
+		j.failure = usage.Outcome(
+			usage.New("--call: the server lists no tool "+commaJoin(slices.Compact(j.unlisted)...),
 				wire.RunOnServer("list")+" shows them"),
 		)
 	}
 	cause := context.Cause(ctx)
 	if cause != nil {
-		j.refused = Ended(cause)
+		j.failure = Ended(cause)
 	}
-	r := j.finish()
+	r := j.makeReport()
 	if cause != nil {
 		r.Incomplete = cause.Error()
-	} else if !j.gone.Good() {
-		r.Incomplete = j.gone.Text
+	} else if !j.serverEnd.Good() {
+		r.Incomplete = j.serverEnd.Text
 	}
-	return r, j.refused
+	return r, j.failure
 }
 
 // hidesIn returns what hides secrets in texts that are quoted.
@@ -194,8 +194,8 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	if !o.Good() {
 		return nil, o
 	}
-	if j.polite == nil {
-		j.polite = j.o.Send.Pace(opt.Server.URL, j.requests, j.f.Now)
+	if j.pacer == nil {
+		j.pacer = j.o.Send.newPacer(opt.Server.URL, j.requests, j.f.Now)
 	}
 	j.report.Target = c.Where
 	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
@@ -205,7 +205,7 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	opt.Shape = nil
 	opt.Strict = nil // the linter judges
 	opt.TapFull = nil
-	opt.NextID = j.next
+	opt.NextID = j.nextID
 	j.f.Talking.Store(true)
 	return j.open(ctx, c, opt, j.f.Record.Conns-1, opt.Tap)
 }
@@ -223,7 +223,7 @@ func (j *judge) open(
 	if err := c.SetAuthTransport(&s.opt); err != nil { // one for each conversation
 		return s, usage.Outcome(err)
 	}
-	s.opt.Through = j.polite.Over(s.opt.Through)
+	s.opt.Through = j.pacer.wrap(s.opt.Through)
 	s.opt.Tap = func(f wire.Frame) {
 		tap(f)
 		f.Conn = conn
@@ -237,7 +237,7 @@ func (j *judge) open(
 }
 
 // again opens a conversation like another one. A muted one is not read by the linter.
-func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
+func (j *judge) openLike(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
 	opt := s.opt
 	revision := s.Revision()
 	opt.Protocol = revision
@@ -258,7 +258,7 @@ func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wi
 func (j *judge) tap(f wire.Frame) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c := j.crossed[f.Conn]
+	c := j.lastFrames[f.Conn]
 	switch {
 	case f.Kind == wire.Closed || f.Kind == wire.Stderr:
 	case f.Dir == wire.Sent:
@@ -271,7 +271,7 @@ func (j *judge) tap(f wire.Frame) {
 	default:
 		c.received = f.Seq
 	}
-	j.crossed[f.Conn] = c
+	j.lastFrames[f.Conn] = c
 	if !j.muted[f.Conn] {
 		j.linter.Tap(f)
 	}
@@ -286,10 +286,10 @@ func (j *judge) requests() int {
 
 // lastOf is the evidence of what came last on a connection: the message, else the head of the
 // response, else what was sent.
-func (j *judge) lastOf(s *session) conv.Spot {
+func (j *judge) lastSpot(s *session) conv.Spot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c := j.crossed[s.conn]
+	c := j.lastFrames[s.conn]
 	if c.received > c.sent {
 		return conv.Spot{Conn: s.conn, Seq: c.received}
 	}
@@ -300,49 +300,49 @@ func (j *judge) lastOf(s *session) conv.Spot {
 }
 
 // next is the id of the next request: no two conversations have the same.
-func (j *judge) next() int64 {
+func (j *judge) nextID() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.id++
-	return j.id
+	j.lastID++
+	return j.lastID
 }
 
 // pass judges the server in one conversation, of which out is the beginning.
-func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Outcome {
-	addConnection(j, s, out)
+func (j *judge) judgeRevision(ctx context.Context, s *session, out wire.Outcome) wire.Outcome {
+	addConnectionSteps(j, s, out)
 	if !out.Good() {
-		addAuthorization(ctx, j, s, out)
-		j.ladder.Unreached()
+		addAuthStep(ctx, j, s, out)
+		j.ladder.addUnreached()
 		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.opt.Protocol, client.Revisions()[0])))
 		return out
 	}
 	j.report.Revisions = append(j.report.Revisions, s.Revision())
-	addAuthorization(ctx, j, s, out)
+	addAuthStep(ctx, j, s, out)
 	b := &bench{judge: j, clean: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
-	out = b.list(ctx)
-	j.ladder.Unreached()
+	out = b.fetchLists(ctx)
+	j.ladder.addUnreached()
 	if j.report.Hosts == nil {
 		j.report.Hosts = Hosts(b.lists["tools"])
 	}
 	if out.Good() {
-		b.probe(ctx)
-		out = j.gone
+		b.runProbes(ctx)
+		out = j.serverEnd
 	}
 	b.close(ctx)
 	return out
 }
 
 // finish closes the recording's part of the work, and makes the report.
-func (j *judge) finish() *verdict.Report {
+func (j *judge) makeReport() *verdict.Report {
 	j.f.Talking.Store(false)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.linter.Close()
 	r := &j.report
-	r.Ladder = j.ladder.Steps
+	r.Ladder = j.ladder.steps
 	r.Requests = j.sent
-	rec := Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.asked[at].revision }}
-	c, name := Own(j.f)
+	rec := Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.probed[at].revision }}
+	c, name := openOwnRecording(j.f)
 	r.Recording = name
 	if c != nil {
 		defer c.Close()
@@ -363,8 +363,8 @@ func (j *judge) finish() *verdict.Report {
 			r.Lacks = append(r.Lacks, flag)
 		}
 	}
-	if j.polite != nil && j.polite.Stopped() != "" {
-		r.Notes = append(r.Notes, j.polite.Stopped())
+	if j.pacer != nil && j.pacer.whyStopped() != "" {
+		r.Notes = append(r.Notes, j.pacer.whyStopped())
 	}
 	return r
 }
@@ -372,7 +372,7 @@ func (j *judge) finish() *verdict.Report {
 // repeat returns the command that sends the request of a finding again: that of a probe, else
 // the command with the words for the row of the evidence.
 func (j *judge) repeat(at conv.Spot, words string) string {
-	if a, probed := j.asked[at]; probed {
+	if a, probed := j.probed[at]; probed {
 		words = a.words
 	}
 	if words == "" {
@@ -387,4 +387,4 @@ func (j *judge) repeat(at conv.Spot, words string) string {
 }
 
 // joined are words as a list in a sentence.
-func joined(words ...string) string { return strings.Join(words, ", ") }
+func commaJoin(words ...string) string { return strings.Join(words, ", ") }
