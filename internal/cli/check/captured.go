@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// judgeCapture judges recorded traffic: a whole capture, or one exchange of it by what its
-// run shows.
+// judgeCapture checks recorded traffic against the rules: a whole capture, or the one exchange that
+// word names. The report is nil if the recording cannot be read.
 func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcome) {
 	c, out := recorded.Open(f, word)
 	if !out.Good() {
@@ -64,8 +64,8 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	return r, wire.Outcome{}
 }
 
-// targetsOf returns the servers of a capture, each once: those that its heads name, and for a proxy and an
-// import, whose heads name none, those of the rows.
+// serversOf returns the distinct servers of a capture. Recordings of a command name their server in
+// the head; recordings of a proxy and imported files name it in each row.
 func serversOf(c *rows.Capture, rows []*rows.Row) (names []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {

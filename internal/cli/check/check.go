@@ -1,6 +1,6 @@
-// Package check has the command check, which judges a server, or recorded traffic, by the
-// rules of package lint. The ladder comes first: what has to work before anything else can be
-// judged. Then the rules, with the check's own recording as the evidence.
+// Package check implements the command check: it judges a server, or recorded traffic, by the
+// rules of package lint. It first reports the steps of a connection (DNS, TCP, TLS, ...), then
+// the rules, with the check's own recording as the evidence.
 package check
 
 import (
@@ -28,14 +28,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// options are what `mcpc check` was asked.
+// options are the flags and arguments of `mcpc check`.
 type options struct {
 	argv []string
-	// capture is the recording that is judged, "" for a server.
+	// capture is the recording to judge; "" for a server.
 	capture string
 	era     string
 	failOn  string
-	// explain is a rule that is explained, list lists them all.
+	// explain is the id of the rule to explain; list prints all rules.
 	explain string
 	list    bool
 	rules   ruleOptions
@@ -46,7 +46,7 @@ type options struct {
 // failWords are the values of --fail-on.
 var failWords = []string{verdict.Error, verdict.Warn, "never"}
 
-// NewCheck makes the command check.
+// NewCheck returns the command check.
 func NewCheck(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
@@ -103,7 +103,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	cmdutil.CompleteFlags(cmd, map[string][]string{"era": eras, "fail-on": failWords})
 }
 
-// settle reads the words of the command line, and refuses values that no type could refuse.
+// readWords validates the flags, and finds the capture or the server in the words of the command
+// line.
 func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 	if !slices.Contains(failWords, o.failOn) {
 		return usage.New(fmt.Sprintf("--fail-on must be error, warn or never, not %q", o.failOn),
@@ -121,47 +122,54 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 	if err := o.checkCallArguments(words); err != nil {
 		return err
 	}
-	switch {
-	case len(words) > 1:
+	if len(words) > 1 {
 		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
-	case len(words) == 0:
+	}
+	if len(words) == 0 {
 		return nil
-	case !recorded.Is(words[0]) && capture.NamesRecording(words[0]):
-		return usage.New("no such recording: "+words[0], wire.Run("log")+" lists recordings")
-	case !recorded.Is(words[0]):
-		return f.GoTo(words[0], o.argv)
-	case f.ServerGiven || o.argv != nil:
+	}
+	word := words[0]
+	if !recorded.Is(word) {
+		if capture.NamesRecording(word) {
+			return usage.New("no such recording: "+word, wire.Run("log")+" lists recordings")
+		}
+		return f.GoTo(word, o.argv)
+	}
+	if f.ServerGiven || o.argv != nil {
 		return usage.New("a capture and a server are given", "use only one of them")
 	}
-	o.capture = words[0]
+	o.capture = word
 	return nil
 }
 
-// callWithWords returns an error for arguments of --call that are words, as those of mcpc call are.
+// checkCallArguments returns an error if the user gave arguments of --call as words (name=value),
+// as `mcpc call` takes them. The hint has the correct command.
 func (o *options) checkCallArguments(words []string) error {
 	var others []string
 	var args json.RawMessage
 	for _, word := range words {
-		at, value := arguments.Operator(word)
-		if at < 1 {
+		nameEnd, valueStart := arguments.Operator(word)
+		if nameEnd < 1 {
 			others = append(others, shellwords.Quote(word))
 			continue
 		}
-		text := json.RawMessage(word[value:])
-		if !arguments.IsScalar(word[value:]) {
-			text = jsonraw.Quote(word[value:])
+		value := json.RawMessage(word[valueStart:])
+		if !arguments.IsScalar(word[valueStart:]) {
+			value = jsonraw.Quote(word[valueStart:])
 		}
-		args = jsonraw.With(args, word[:at], text)
+		args = jsonraw.With(args, word[:nameEnd], value)
 	}
 	if args == nil || len(o.probes.Calls) == 0 {
 		return nil
 	}
-	call := "--call " + shellwords.Quote(o.probes.Calls[len(o.probes.Calls)-1].Name+"="+string(args))
+	lastCall := o.probes.Calls[len(o.probes.Calls)-1]
+	words = slices.Concat([]string{"check"}, others,
+		[]string{"--call", shellwords.Quote(lastCall.Name + "=" + string(args))})
 	return usage.New("the arguments of --call are a part of its value",
-		"did you mean "+wire.RunOnServer(strings.Join(append(append([]string{"check"}, others...), call), " "))+"?")
+		"did you mean "+wire.RunOnServer(strings.Join(words, " "))+"?")
 }
 
-// run judges, and writes the reports.
+// run judges the server or the capture, and writes the reports.
 func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	p, err := readPolicy(f, o.rules)
 	if err != nil {
@@ -173,8 +181,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	f.NoInput = true
-	f.Record.Many = true // what asks a person is no check
+	f.NoInput = true // a check never asks the user
+	f.Record.Many = true
 	judging, stop := probe.Limit(ctx, f.Limits.Hard)
 	defer stop()
 	var r *verdict.Report
@@ -203,8 +211,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	return cmdutil.Join(err, cmdutil.Exit(outcomeOf(r, o.failOn, out)))
 }
 
-// ending is that of the server where it could not be judged, else a failed check where
-// a finding is at or above a severity.
+// outcomeOf returns out if the server could not be judged, else a failed check if a finding is at
+// or above the severity failOn.
 func outcomeOf(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
 	if !out.Good() {
 		return out

@@ -24,14 +24,15 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// ruleOptions say which rules count, and for how much.
+// ruleOptions are the flags that select rules and change their severity.
 type ruleOptions struct {
 	only           []string
 	file, baseline string
 	update, hosts  bool
 }
 
-// hostsRule is the rule that the matrix of tools and hosts belongs to.
+// hostsRule is the rule that compares tools with what hosts accept. The report shows the matrix of
+// tools and hosts if the rule is selected.
 const hostsRule = "hosts-core"
 
 func (o *ruleOptions) declare(flags *pflag.FlagSet) {
@@ -42,15 +43,18 @@ func (o *ruleOptions) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.update, "update-baseline", false, "write the findings to the file of --baseline")
 }
 
-// A policy is what the user says about rules: off and severities by id, only by id (nil is
-// all), and the baseline.
+// A policy is the user's configuration of the rules: which are judged, which are off, their
+// severities, and the findings of the baseline.
 type policy struct {
-	only       []string
+	// only are the ids of the rules to judge; nil for all.
+	only []string
+	// off has the reason why a rule is off, by its id.
 	off        map[string]string
 	severities map[string]string
-	expired    []string
-	options    ruleOptions
-	baseline   []knownFinding
+	// expired are notes about settings whose date has passed.
+	expired  []string
+	options  ruleOptions
+	baseline []knownFinding
 }
 
 // A knownFinding is an entry of a baseline.
@@ -68,10 +72,10 @@ type baselineFile struct {
 
 const baselineVersion = 1
 
-// mostPolicy bounds the files of the user's that are read, in bytes.
+// maxFileSize bounds each file that the user names, in bytes.
 const maxFileSize = 16 << 20
 
-// readPolicy reads the files; its errors are of the command line.
+// readPolicy reads the rules file and the baseline. Its errors are usage errors.
 func readPolicy(f *cmdutil.Factory, o ruleOptions) (p *policy, err error) {
 	p = &policy{options: o, off: map[string]string{}, severities: map[string]string{}}
 	if len(o.only) > 0 {
@@ -98,11 +102,11 @@ func readPolicy(f *cmdutil.Factory, o ruleOptions) (p *policy, err error) {
 	return p, err
 }
 
-// ruleWordsOf are the values of a rule in a rules file.
+// ruleSettings are the values that a rules file gives a rule.
 var ruleSettings = []string{"off", verdict.Error, verdict.Warn, verdict.Info}
 
-// readRules reads a *.mcpc-rules.yaml: under rules, an id or a tag and "off" or a severity,
-// or an object with severity, reason and until.
+// readRules reads a *.mcpc-rules.yaml. Its member rules maps a rule id or a tag to "off", a
+// severity, or an object with severity, reason and until.
 func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 	text, err := f.ReadFile(name, maxFileSize)
 	if err != nil {
@@ -112,32 +116,28 @@ func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 	if err != nil {
 		return usage.New("--rules "+name+": "+err.Error(), "")
 	}
-	wrong := func(at yaml.Place, text string, hint wire.Hint) error {
-		return usage.New(fmt.Sprintf("%s:%s: %s", name, at, text), hint)
+	invalid := func(place yaml.Place, text string, hint wire.Hint) error {
+		return usage.New(fmt.Sprintf("%s:%s: %s", name, place, text), hint)
 	}
-	top, bad := jsonraw.Object(d.JSON)
-	rules, isObject := jsonraw.Object(top.Value("rules"))
-	if bad != nil || isObject != nil {
-		return wrong(d.Place(""), "a rules file has a member rules with an object", "rules: {L128: off}")
+	top, topErr := jsonraw.Object(d.JSON)
+	rules, rulesErr := jsonraw.Object(top.Value("rules"))
+	if topErr != nil || rulesErr != nil {
+		return invalid(d.Place(""), "a rules file has a member rules with an object", "rules: {L128: off}")
 	}
 	for _, m := range rules {
-		at := jsonraw.Pointer("/rules", m.Name)
+		pointer := jsonraw.Pointer("/rules", m.Name)
 		ids, err := lint.Select(m.Name)
 		if err != nil {
-			return wrong(d.NamePlace(at), err.Error(), wire.Run("check --list-rules")+" lists the rules")
+			return invalid(d.NamePlace(pointer), err.Error(), wire.Run("check --list-rules")+" lists the rules")
 		}
-		setting, reason, until, text := readSetting(m.Value)
-		if text != "" {
-			return wrong(
-				d.Place(at),
-				text,
-				suggest.DidYouMean("%s", setting, ruleSettings,
-					"off, error, warn, info, or an object with severity, reason and until"),
-			)
+		setting, reason, until, fault := readSetting(m.Value)
+		if fault != "" {
+			return invalid(d.Place(pointer), fault, suggest.DidYouMean("%s", setting, ruleSettings,
+				"off, error, warn, info, or an object with severity, reason and until"))
 		}
 		if until != "" && f.Now().Format(time.DateOnly) > until {
 			p.expired = append(p.expired,
-				fmt.Sprintf("%s:%s: %s ended on %s and is not applied", name, d.NamePlace(at), m.Name, until))
+				fmt.Sprintf("%s:%s: %s ended on %s and is not applied", name, d.NamePlace(pointer), m.Name, until))
 			continue
 		}
 		for _, id := range ids {
@@ -151,22 +151,23 @@ func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 	return nil
 }
 
-// settingOf reads the value of a rule in a rules file; text says what is wrong with it.
-func readSetting(raw json.RawMessage) (setting, reason, until, text string) {
-	setting, plain := jsonraw.Text(raw)
-	if !plain {
-		m, bad := jsonraw.Object(raw)
-		if bad != nil {
+// readSetting reads the value of a rule in a rules file. reason is "" or begins with ": "; fault
+// says what is wrong with the value, "" if nothing is.
+func readSetting(raw json.RawMessage) (setting, reason, until, fault string) {
+	setting, isText := jsonraw.Text(raw)
+	if !isText {
+		members, err := jsonraw.Object(raw)
+		if err != nil {
 			return "", "", "", "expected off, a severity or an object"
 		}
-		for _, member := range m {
+		for _, member := range members {
 			if !slices.Contains([]string{"severity", "reason", "until"}, member.Name) {
 				return member.Name, "", "", fmt.Sprintf("unknown member %q", member.Name)
 			}
 		}
-		setting = m.Text("severity")
-		until = m.Text("until")
-		if why := m.Text("reason"); why != "" {
+		setting = members.Text("severity")
+		until = members.Text("until")
+		if why := members.Text("reason"); why != "" {
 			reason = ": " + why
 		}
 	}
@@ -179,6 +180,7 @@ func readSetting(raw json.RawMessage) (setting, reason, until, text string) {
 	return setting, reason, until, ""
 }
 
+// readBaseline reads the known findings. The file may be missing if --update-baseline writes it.
 func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 	raw, err := f.ReadFile(name, maxFileSize)
 	if errors.Is(err, fs.ErrNotExist) && p.options.update {
@@ -200,8 +202,8 @@ func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 	return nil
 }
 
-// offIDs are the rules for which nothing is sent. The linter judges them all the same: others
-// yield to them.
+// offIDs returns the rules for which check sends no requests. The linter judges them nevertheless,
+// because other rules depend on their findings.
 func (p *policy) offIDs() (ids []string) {
 	for _, r := range lint.Rules() {
 		if _, off := p.off[r.ID]; off || !p.selects(r.ID) {
@@ -211,10 +213,11 @@ func (p *policy) offIDs() (ids []string) {
 	return ids
 }
 
-// judges reports a rule that was asked for.
+// selects reports whether --only includes the rule; without --only it includes all.
 func (p *policy) selects(id string) bool { return p.only == nil || slices.Contains(p.only, id) }
 
-// apply sets severities, parts known findings from new ones, and judges anew.
+// apply sets the severities of the policy, removes findings of rules that are off or not selected,
+// separates known findings from new ones, and computes the verdict of the report again.
 func (p *policy) apply(r *verdict.Report) {
 	r.Notes = append(r.Notes, p.expired...)
 	r.Rules = slices.DeleteFunc(r.Rules, func(rule verdict.Rule) bool { return !p.selects(rule.ID) })
@@ -236,24 +239,9 @@ func (p *policy) apply(r *verdict.Report) {
 			r.Findings[i].Severity = severity
 		}
 	}
-	known := map[string]bool{}
-	found := map[string]bool{}
-	for _, k := range p.baseline {
-		known[k.Fingerprint] = !p.options.update
+	if !p.options.update {
+		p.separateKnown(r, judged)
 	}
-	isKnown := func(f verdict.Finding) bool { return known[f.Fingerprint] }
-	for _, f := range r.Findings {
-		found[f.Fingerprint] = true
-		if isKnown(f) {
-			r.Known = append(r.Known, f)
-		}
-	}
-	for _, k := range p.baseline {
-		if !found[k.Fingerprint] && judged[k.Rule] && !p.options.update {
-			r.Stale = append(r.Stale, k.Fingerprint)
-		}
-	}
-	r.Findings = slices.DeleteFunc(r.Findings, isKnown)
 	if _, off := p.off[hostsRule]; off || !p.selects(hostsRule) && !p.options.hosts {
 		r.Hosts = nil
 	} else if r.Hosts != nil {
@@ -262,7 +250,30 @@ func (p *policy) apply(r *verdict.Report) {
 	r.Judge()
 }
 
-// saveBaseline writes the findings as the new baseline, where that was asked for.
+// separateKnown moves the findings of the baseline from r.Findings to r.Known. An entry of the
+// baseline without a finding is stale if its rule was judged.
+func (p *policy) separateKnown(r *verdict.Report, judged map[string]bool) {
+	known := map[string]bool{}
+	for _, k := range p.baseline {
+		known[k.Fingerprint] = true
+	}
+	isKnown := func(f verdict.Finding) bool { return known[f.Fingerprint] }
+	found := map[string]bool{}
+	for _, f := range r.Findings {
+		found[f.Fingerprint] = true
+		if isKnown(f) {
+			r.Known = append(r.Known, f)
+		}
+	}
+	r.Findings = slices.DeleteFunc(r.Findings, isKnown)
+	for _, k := range p.baseline {
+		if !found[k.Fingerprint] && judged[k.Rule] {
+			r.Stale = append(r.Stale, k.Fingerprint)
+		}
+	}
+}
+
+// saveBaseline writes the findings as the new baseline if --update-baseline is given.
 func (p *policy) saveBaseline(f *cmdutil.Factory, r *verdict.Report) error {
 	if !p.options.update {
 		return nil

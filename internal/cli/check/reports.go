@@ -14,12 +14,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// reportOptions are the files that a report is written to; "-" is standard output.
+// reportOptions are the files that reports are written to; "-" is standard output.
 type reportOptions struct {
 	sarif, junit, markdown, badge string
 	source                        string
-	// sourcePath is the file of --source as seen from the working directory, or as a whole path
-	// if it is outside of that; sourceText is what it contains.
+	// sourcePath is the file of --source relative to the working directory, or its absolute path
+	// if it is outside of the working directory; sourceText is its content.
 	sourcePath string
 	sourceText []byte
 }
@@ -32,24 +32,25 @@ func (o *reportOptions) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.source, "source", "", "source `file` of the server, for the lines in SARIF")
 }
 
-// pathInFolder returns a path relative to the working directory, which in CI is the repository,
-// or the whole path of a file outside of that.
+// relativePath returns a path relative to the working directory, which in CI is the repository, or
+// the absolute path of a file outside of it.
 func relativePath(name string) string {
-	whole, err := filepath.Abs(name)
+	absolute, err := filepath.Abs(name)
 	if err != nil {
 		return name
 	}
 	folder, err := os.Getwd()
 	if err != nil {
-		return whole
+		return absolute
 	}
-	if inside, err := filepath.Rel(folder, whole); err == nil && filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(folder, absolute); err == nil && filepath.IsLocal(inside) {
 		return inside
 	}
-	return whole
+	return absolute
 }
 
-// files are the forms of a report; before there is one r is nil.
+// files returns the files with the functions that write them. r may be nil to validate the names
+// before there is a report.
 func (o *reportOptions) files(r *verdict.Report) cmdutil.ReportFiles {
 	return cmdutil.ReportFiles{
 		{Flag: "--sarif", Name: o.sarif, Write: func(w io.Writer) error { return r.SARIF(w, o.sourcePath, o.sourceText) }},
@@ -59,11 +60,12 @@ func (o *reportOptions) files(r *verdict.Report) cmdutil.ReportFiles {
 	}
 }
 
-// settle refuses two reports on standard output; document is set where JSON goes there.
-func (o *reportOptions) validate(document bool) error { return o.files(nil).Settle(document) }
+// validate refuses two reports on standard output. jsonOnStdout is set if the command prints JSON
+// there.
+func (o *reportOptions) validate(jsonOnStdout bool) error { return o.files(nil).Settle(jsonOnStdout) }
 
-// writable refuses files that cannot be written, before anything is sent, and reads that of
-// --source.
+// checkWritable refuses files that cannot be written, before anything is sent. It also reads the
+// file of --source.
 func (o *reportOptions) checkWritable(f *cmdutil.Factory) wire.Outcome {
 	if o.source != "" {
 		var err error
@@ -76,8 +78,8 @@ func (o *reportOptions) checkWritable(f *cmdutil.Factory) wire.Outcome {
 	return o.files(nil).Writable()
 }
 
-// printReport writes the report for a person or as JSON: to standard error where another report
-// goes to standard output.
+// printReport prints the report as text or JSON. If a report file goes to standard output, the text
+// goes to standard error.
 func printReport(ctx context.Context, f *cmdutil.Factory, r *verdict.Report, files cmdutil.ReportFiles) error {
 	f.Progress.Done()
 	if file := files.OnStdout(); file != nil {

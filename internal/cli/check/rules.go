@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// modeWords say what it takes to judge a rule.
+// modeWords say what is needed to judge a rule, by its mode.
 var modeWords = map[lint.Mode]string{
 	lint.Passive:  "any traffic shows it",
 	lint.Safe:     "check sends well-formed requests that change nothing",
@@ -25,7 +25,7 @@ var modeWords = map[lint.Mode]string{
 	lint.Calls:    "check --call TOOL calls a tool",
 }
 
-// explainRule prints what is known of one rule.
+// explainRule prints one rule.
 func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 	r, ok := lint.Find(word)
 	if !ok {
@@ -70,7 +70,7 @@ func listRules(ctx context.Context, f *cmdutil.Factory) error {
 	}))
 }
 
-// ruleWords are the ids and the tags of rules.
+// selectors returns the words that select rules: their ids and tags.
 func selectors() (words []string) {
 	for _, r := range lint.Rules() {
 		words = append(words, r.ID)
@@ -83,7 +83,8 @@ func selectors() (words []string) {
 	return words
 }
 
-// unknownRule is the error for a word that names no rule, or as a tag several.
+// unknownRuleError returns the error for a word that is not the id of a rule. If the word is a tag,
+// the error lists the rules with the tag.
 func unknownRuleError(word string) error {
 	var tagged []string
 	for _, r := range lint.Rules() {

@@ -11,19 +11,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What requests of probes declare: forms, of which each is declined, and tasks.
+// Client capabilities that requests of probes declare. Probes decline each form.
 const (
 	forms = `{"elicitation":{"form":{}}}`
 	tasks = `{"extensions":{"` + meta + `tasks":{}}}`
 )
 
-// asksForInput reports a tool that refused a client without capabilities: it did nothing so far.
+// asksForInput reports whether the tool refused a client without capabilities because it needs
+// elicitation. Such a call did nothing so far.
 func asksForInput(c calledTool) bool {
 	return c.answer.code() == -32021 &&
 		conv.Inside(c.answer.Message.Error.Data, "requiredCapabilities", "elicitation") != nil
 }
 
-// declaring asks to call a tool with other capabilities, and with more members of params.
+// declaringRequest returns a call of the tool that declares client capabilities and has more
+// members of params.
 func (c calledTool) declaringRequest(capabilities string, more ...jsonraw.Member) probeRequest {
 	q := c.request(c.Args)
 	for _, m := range more {
@@ -33,15 +35,15 @@ func (c calledTool) declaringRequest(capabilities string, more ...jsonraw.Member
 	return q
 }
 
-// eachQuestion calls each tool that asks for input, and judges what it asks. A rule that
-// nothing judged was not run.
+// judgeQuestions calls each tool that asks for input, and lets judge check its question. It skips
+// the rule if judge reports judged for none.
 func judgeQuestions(
 	ctx context.Context,
 	b *bench,
 	id string,
 	judge func(c calledTool, question answer) (misses []miss, judged bool),
 ) (misses []miss) {
-	seen := false
+	anyJudged := false
 	for _, c := range b.called {
 		if !asksForInput(c) {
 			continue
@@ -49,29 +51,31 @@ func judgeQuestions(
 		if question := b.sendRough(ctx, c.declaringRequest(forms)); wire.AsksForInput(question.Result) {
 			found, judged := judge(c, question)
 			misses = append(misses, found...)
-			seen = seen || judged
+			anyJudged = anyJudged || judged
 		}
 	}
-	if !seen {
+	if !anyJudged {
 		return []miss{{id: id, skip: true, got: "no tool that was called asked for what the rule is about"}}
 	}
 	return misses
 }
 
-// declined are refusals of all forms that were asked for; nil where something else was.
+// declineAll returns responses that decline all forms of a question; nil if it asks for anything
+// else.
 func declineAll(question answer) json.RawMessage {
 	requests, _ := jsonraw.Object(jsonraw.First(question.Result, "inputRequests"))
-	var all json.RawMessage
+	var responses json.RawMessage
 	for _, r := range requests {
 		if method, _ := jsonraw.Text(jsonraw.First(r.Value, "method")); method != "elicitation/create" {
 			return nil
 		}
-		all = jsonraw.With(all, r.Name, json.RawMessage(`{"action":"decline"}`))
+		responses = jsonraw.With(responses, r.Name, json.RawMessage(`{"action":"decline"}`))
 	}
-	return all
+	return responses
 }
 
-// retry asks again with answers and the state of a question, if it had one.
+// retryRequest returns the call again, with responses to its question. state is the question's
+// requestState, nil if it had none.
 func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest {
 	more := []jsonraw.Member{{Name: "inputResponses", Value: responses}}
 	if state != nil {
@@ -80,7 +84,7 @@ func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest 
 	return c.declaringRequest(forms, more...)
 }
 
-// remembered asks without a capability that the request before declared.
+// rememberedCapability calls a tool without the capability that the request before declared.
 func rememberedCapability(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
 		a := b.sendRough(ctx, c.request(c.Args))
@@ -91,8 +95,8 @@ func rememberedCapability(ctx context.Context, b *bench) []miss {
 	})
 }
 
-// tampered changes one byte of a state. Of one that is too short to be signed that is no more
-// than a warning.
+// tamperedState changes one byte of a requestState. If the state is too short to be signed, the
+// miss is only a warning.
 func tamperedState(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L157", func(c calledTool, question answer) ([]miss, bool) {
 		state, _ := jsonraw.Text(jsonraw.First(question.Result, "requestState"))
@@ -100,14 +104,16 @@ func tamperedState(ctx context.Context, b *bench) []miss {
 		if state == "" || responses == nil {
 			return nil, false
 		}
-		bytes := []byte(state)
-		if at := len(bytes) / 2; bytes[at] == 'A' {
-			bytes[at] = 'B'
+		changed := []byte(state)
+		middle := len(changed) / 2
+		if changed[middle] == 'A' {
+			changed[middle] = 'B'
 		} else {
-			bytes[at] = 'A'
+			changed[middle] = 'A'
 		}
-		a := b.sendRough(ctx, c.retryRequest(responses, jsonraw.Quote(string(bytes))))
-		if !a.hasResult() || a.Kind == wire.ToolError || wire.AsksForInput(a.Result) {
+		a := b.sendRough(ctx, c.retryRequest(responses, jsonraw.Quote(string(changed))))
+		isRefused := !a.hasResult() || a.Kind == wire.ToolError || wire.AsksForInput(a.Result)
+		if isRefused {
 			return nil, true
 		}
 		m := newMiss("L157", "tool "+c.Name, a, "an error: a byte of requestState was changed")
@@ -118,10 +124,10 @@ func tamperedState(ctx context.Context, b *bench) []miss {
 	})
 }
 
-// leastSigned is the length of a state that may have a signature.
+// minSigned is the length of the shortest state that may have a signature.
 const minSigned = 32
 
-// otherAnswers sends too few answers, and too many.
+// wrongAnswers sends too few responses to a question, and too many.
 func wrongAnswers(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L158", func(c calledTool, question answer) (misses []miss, judged bool) {
 		responses := declineAll(question)
@@ -140,10 +146,10 @@ func wrongAnswers(ctx context.Context, b *bench) []miss {
 	})
 }
 
-// createdTask asks for a task as soon as it was created, and cancels it.
+// createdTask gets a task as soon as it was created, and cancels it.
 func createdTask(ctx context.Context, b *bench) (misses []miss) {
-	seen := false
-	about := func(method, id string) probeRequest {
+	anyTask := false
+	taskRequest := func(method, id string) probeRequest {
 		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta",
 			jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(tasks)))
 		return probeRequest{method: method, params: params}
@@ -154,24 +160,24 @@ func createdTask(ctx context.Context, b *bench) (misses []miss) {
 		if id == "" {
 			continue
 		}
-		seen = true
-		if a := b.sendRough(ctx, about("tasks/get", id)); !a.hasResult() {
+		anyTask = true
+		if a := b.sendRough(ctx, taskRequest("tasks/get", id)); !a.hasResult() {
 			misses = append(misses, newMiss("L184", "tool "+c.Name, a, "the task that was created"))
 		}
-		b.sendRough(ctx, about("tasks/cancel", id))
+		b.sendRough(ctx, taskRequest("tasks/cancel", id))
 	}
-	if !seen {
+	if !anyTask {
 		return skipRule("L184", "no tool that was called became a task")
 	}
 	return misses
 }
 
-// endedTask waits for the result of a task, and cancels it then.
+// endedTask waits for the result of a task, and then cancels the task.
 func endedTask(ctx context.Context, b *bench) []miss {
 	for _, c := range b.called {
-		at := slices.Index(b.lists.names("tools", "name"), c.Name)
-		if support := conv.TextInside(b.lists["tools"][at], "execution", "taskSupport"); support != "optional" &&
-			support != "required" {
+		listed := b.lists["tools"][slices.Index(b.lists.names("tools", "name"), c.Name)]
+		support := conv.TextInside(listed, "execution", "taskSupport")
+		if support != "optional" && support != "required" {
 			continue
 		}
 		params := jsonraw.With(Call{Name: c.Name, Args: c.Args}.Params(), "task", json.RawMessage(`{"ttl":60000}`))
@@ -180,19 +186,21 @@ func endedTask(ctx context.Context, b *bench) []miss {
 		if id == "" {
 			continue
 		}
-		named := jsonraw.With(nil, "taskId", jsonraw.Quote(id))
-		if ended := b.sendRough(ctx, probeRequest{method: "tasks/result", params: named}); ended.hasResult() {
-			if a := b.sendRough(ctx, probeRequest{method: "tasks/cancel", params: named}); a.code() != -32602 {
-				return []miss{newMiss("L193", "tool "+c.Name, a, "error -32602: the task has ended")}
-			}
-			return nil
+		task := jsonraw.With(nil, "taskId", jsonraw.Quote(id))
+		result := b.sendRough(ctx, probeRequest{method: "tasks/result", params: task})
+		if !result.hasResult() {
+			continue
 		}
+		if a := b.sendRough(ctx, probeRequest{method: "tasks/cancel", params: task}); a.code() != -32602 {
+			return []miss{newMiss("L193", "tool "+c.Name, a, "error -32602: the task has ended")}
+		}
+		return nil
 	}
 	return skipRule("L193", "no task ended in time")
 }
 
-// publicLists asks for the lists without the token. Where that is answered, too, what is
-// public has to be the same.
+// publicLists asks for the tools without the token. If the server answers, a list that it calls
+// public must be the same as with the token.
 func publicLists(ctx context.Context, b *bench) (misses []miss) {
 	if !b.o.Send.Auth || !hasToken(b) {
 		return skipRule("L150", "needs --auth and a token: a second user is one without it")
@@ -204,23 +212,28 @@ func publicLists(ctx context.Context, b *bench) (misses []miss) {
 		return skipRule("L150", out.Text)
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)
-	theirs := client.Call{Method: "tools/list", Once: true}
-	a := b.answerOf(other.Do(ctx, theirs), other)
+	call := client.Call{Method: "tools/list", Once: true}
+	a := b.answerOf(other.Do(ctx, call), other)
 	if !a.hasResult() {
 		return skipRule("L150", "needs a second user: without a token nothing is listed")
 	}
-	ours := b.callClean(ctx, theirs, theirs.Method)
+	ours := b.callClean(ctx, call, call.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
-	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.hasResult() &&
-		string(x) != string(y) {
-		m := newMiss("L150", "tools/list", a, "the list that is public: "+a.excerpt(x))
+	ourTools := jsonraw.First(ours.Result, "tools")
+	theirTools := jsonraw.First(a.Result, "tools")
+	if scope == "public" && ours.hasResult() && string(ourTools) != string(theirTools) {
+		m := newMiss("L150", "tools/list", a, "the list that is public: "+a.excerpt(ourTools))
 		m.pointer = "/result/tools"
 		misses = append(misses, m)
 	}
 	return misses
 }
 
-// hasToken reports credentials that are sent.
+// hasToken reports whether requests carry credentials: a token, or header fields of the user.
 func hasToken(b *bench) bool {
-	return b.f.Guard != nil && (len(b.f.Guard.Held()) > 0 || b.f.Guard.Fixed != "") || len(b.clean.c.Fields) > 0
+	guard := b.f.Guard
+	if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
+		return true
+	}
+	return len(b.clean.c.Fields) > 0
 }

@@ -22,32 +22,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A bench is where probes are made: a server in one revision. Clean requests go out on a
-// conversation that the linter reads too, rough ones on another that is opened when it is
-// needed.
+// A bench runs the probes of one revision. It sends well-formed requests on the clean session,
+// which the linter reads, and malformed ones on the rough session, which the linter does not read.
+// The rough session is opened at its first request.
 type bench struct {
 	*judge
 	clean, rough *session
 	capabilities json.RawMessage
 	rev          conv.Rev
 	lists        lists
-	refusals     map[string]wire.Outcome // of list methods
-	// discovered is the answer to server/discover, nil before it was sent, and supported are
-	// the versions in it.
+	refusals     map[string]wire.Outcome // by the list method that failed
+	// discovered is the answer to server/discover; nil until it is sent.
 	discovered *answer
-	supported  []string
-	// handshakes is set for a server that also speaks revisions with sessions.
+	// supported are the versions in discovered.
+	supported []string
+	// acceptsHandshake is set if a server of a stateless revision also speaks revisions with
+	// sessions.
 	acceptsHandshake bool
 	// called are the tools that were called.
 	called []calledTool
-	// others have conversations of their own, on which probes are repeated.
+	// repeatBenches have their own sessions, on which probes are repeated.
 	repeatBenches []*bench
 }
 
-// mostPages bounds the pages of a list.
+// maxPages bounds the pages of a list.
 const maxPages = 50
 
-// declares reports a capability that the server declared.
+// declares reports whether the server declared a capability, or an extension: path[0] then has a
+// slash.
 func (b *bench) declares(path ...string) bool {
 	if strings.Contains(path[0], "/") { // an extension
 		path = append([]string{"extensions"}, path...)
@@ -56,9 +58,9 @@ func (b *bench) declares(path ...string) bool {
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-// list fetches all lists that are declared, and adds the steps for them. The outcome is not
-// good where none can be judged.
-func (b *bench) fetchLists(ctx context.Context) (failed wire.Outcome) {
+// fetchLists fetches all lists that the server declares, and adds the steps lists and schemas. The
+// outcome is not OK if no list can be judged.
+func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 	b.lists = lists{}
 	b.refusals = map[string]wire.Outcome{}
 	state := verdict.OK
@@ -72,11 +74,11 @@ func (b *bench) fetchLists(ctx context.Context) (failed wire.Outcome) {
 		switch {
 		case out.Good():
 			counts = append(counts, english.Plural(len(items), k.One))
-		case out.Kind == wire.RPCFailed || out.Kind == wire.BadResponse: // the rules say so
+		case out.Kind == wire.RPCFailed || out.Kind == wire.BadResponse: // rules report it
 			b.refusals[k.Method] = out
 			if k == connect.TemplateKind && out.RPC() != nil && out.RPC().Code == -32601 {
 				counts = append(counts, "no "+k.Many)
-				continue // it is optional
+				continue // templates are optional
 			}
 			state = verdict.Warning
 			counts = append(counts, k.Method+" failed")
@@ -93,10 +95,10 @@ func (b *bench) fetchLists(ctx context.Context) (failed wire.Outcome) {
 	return wire.Outcome{}
 }
 
-// listOne fetches a list page by page; nothing is sent again.
+// fetchList fetches a list page by page. It retries nothing.
 func (b *bench) fetchList(ctx context.Context, s *session, method string) (items []json.RawMessage, out wire.Outcome) {
 	member, _ := conv.ListOf(method)
-	if member == "" { // of an extension
+	if member == "" { // a method of an extension
 		member, _, _ = strings.Cut(method, "/")
 	}
 	var params json.RawMessage
@@ -114,21 +116,24 @@ func (b *bench) fetchList(ctx context.Context, s *session, method string) (items
 		}
 		next := jsonraw.With(nil, "cursor", cursor)
 		if string(next) == string(params) {
-			return items, out // the linter has it
+			return items, out // the linter reports a repeated cursor
 		}
 		params = next
 	}
 	return items, out
 }
 
-// overHTTP reports a server over HTTP, streamable one over Streamable HTTP.
-func (b *bench) isHTTP() bool       { return b.clean.Transport() != transport.Stdio }
+// isHTTP reports whether the server is reached over HTTP: Streamable HTTP or HTTP+SSE.
+func (b *bench) isHTTP() bool { return b.clean.Transport() != transport.Stdio }
+
+// isStreamable reports whether the server is reached over Streamable HTTP.
 func (b *bench) isStreamable() bool { return b.clean.Transport() == transport.StreamableHTTP }
 
-// stateless reports a revision in which each request stands alone.
+// isStateless reports whether the revision has no sessions.
 func (b *bench) isStateless() bool { return client.Stateless(b.clean.Revision()) }
 
-// muted is the conversation for rough requests; a new one where the last one broke.
+// roughSession returns the session for malformed requests. It opens a new one if the last one is
+// broken.
 func (b *bench) roughSession(ctx context.Context) (*session, wire.Outcome) {
 	if b.rough != nil && b.rough.broken == "" {
 		return b.rough, wire.Outcome{}
@@ -142,7 +147,7 @@ func (b *bench) roughSession(ctx context.Context) (*session, wire.Outcome) {
 		s.broken = out.Text
 		return s, out
 	}
-	if !b.isHTTP() && b.isStateless() { // a process may go by the first message in all that follow
+	if !b.isHTTP() && b.isStateless() { // a process may take its revision from the first message
 		if first := b.ping(ctx, s); first.Message == nil {
 			s.broken = first.Text
 			return s, first
@@ -151,24 +156,24 @@ func (b *bench) roughSession(ctx context.Context) (*session, wire.Outcome) {
 	return s, out
 }
 
-// revive opens the conversations again after a connection broke during a request, and reports
-// whether the server answers on them. If it does not, nothing more is sent.
+// revive opens the sessions again after a connection broke during a request, and reports whether
+// the server answers on them. If it does not, nothing more is sent.
 func (b *bench) revive(ctx context.Context, during string) bool {
 	if ctx.Err() != nil || b.pacer.whyStopped() != "" {
 		return true
 	}
-	silent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
-	reviving, stop := upTo(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
+	isSilent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
+	pinging, stop := withPatience(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
 	defer stop()
-	now := answer{Outcome: b.ping(reviving, b.clean)}
-	if !silent(now) {
+	old := answer{Outcome: b.ping(pinging, b.clean)}
+	if !isSilent(old) {
 		return true
 	}
-	reviving, stop = upTo(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
+	opening, stop := withPatience(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
 	defer stop()
-	s, out := b.openLike(reviving, b.clean, false)
-	if out.Good() { // which a revision without a handshake says before anything was sent
-		if first := (answer{Outcome: b.ping(reviving, s)}); silent(first) {
+	s, out := b.openLike(opening, b.clean, false)
+	if out.Good() { // without a handshake, opening sends nothing
+		if first := (answer{Outcome: b.ping(opening, s)}); isSilent(first) {
 			out = first.Outcome
 		}
 	}
@@ -179,11 +184,11 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 		if s.Session != nil {
 			s.Close(context.WithoutCancel(ctx), true)
 		}
-		what := "ended"
-		if now.Kind == wire.Timeout {
-			what = "hung"
+		verb := "ended"
+		if old.Kind == wire.Timeout {
+			verb = "hung"
 		}
-		out.Text = "the server " + what + " during " + during + " and does not answer any more: " + out.Text
+		out.Text = "the server " + verb + " during " + during + " and does not answer any more: " + out.Text
 		b.serverEnd = out
 		return false
 	}
@@ -197,32 +202,32 @@ func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
 	return s.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
 }
 
-// fresh is a bench with conversations of its own.
+// duplicate returns a bench with the same knowledge of the server and its own sessions.
 func (b *bench) duplicate(ctx context.Context) (*bench, wire.Outcome) {
 	s, out := b.openLike(ctx, b.clean, false)
-	other := *b
-	other.clean = s
-	other.rough = nil
-	other.discovered = nil
-	other.repeatBenches = nil
-	return &other, out
+	duplicate := *b
+	duplicate.clean = s
+	duplicate.rough = nil
+	duplicate.discovered = nil
+	duplicate.repeatBenches = nil
+	return &duplicate, out
 }
 
-// other is one of the benches on which probes are repeated.
+// repeatBench returns the bench for repeat i of a probe. It makes the bench at its first use.
 func (b *bench) repeatBench(ctx context.Context, i int) (*bench, wire.Outcome) {
 	if i < len(b.repeatBenches) {
 		return b.repeatBenches[i], wire.Outcome{}
 	}
-	other, out := b.duplicate(ctx)
+	duplicate, out := b.duplicate(ctx)
 	if out.Good() {
-		b.repeatBenches = append(b.repeatBenches, other)
+		b.repeatBenches = append(b.repeatBenches, duplicate)
 	}
-	return other, out
+	return duplicate, out
 }
 
 func (b *bench) close(ctx context.Context) {
-	for _, other := range b.repeatBenches {
-		other.close(ctx)
+	for _, repeat := range b.repeatBenches {
+		repeat.close(ctx)
 	}
 	for _, s := range []*session{b.rough, b.clean} {
 		if s != nil && s.Session != nil {
@@ -231,33 +236,38 @@ func (b *bench) close(ctx context.Context) {
 	}
 }
 
-// An ask is a request of a probe. Raw replaces the message, which else has the marks of the
-// revision; verb is the HTTP method, POST where it is "".
+// A probeRequest is a request of a probe.
 type probeRequest struct {
 	method string
 	params json.RawMessage
-	raw    []byte
-	verb   string
-	edits  []wire.Field
-	bare   bool
+	// raw is the message to send; nil for a well-formed request of method.
+	raw []byte
+	// verb is the HTTP method; "" for POST.
+	verb string
+	// edits are header fields that replace those of the client; an empty value removes a field.
+	edits []wire.Field
+	// bare leaves out the header fields that the client adds.
+	bare bool
 }
 
-// An answer is what came for an ask.
+// An answer is the outcome of a probe's request.
 type answer struct {
 	wire.Outcome
+	// at is the frame that is the evidence.
 	at conv.Spot
-	// gone is set if the server could not be reached again after the ask.
+	// unreachable is set if the server could not be reached again after the request.
 	unreachable bool
-	// hide returns bytes without their secrets.
+	// hide returns bytes without their secrets; nil hides nothing.
 	hide func(raw []byte) []byte
 }
 
-// answerOf returns what came last on a connection.
+// answerOf returns the answer for an outcome on a session. The evidence is the session's last
+// answer.
 func (b *bench) answerOf(out wire.Outcome, s *session) answer {
 	return answer{Outcome: out, at: b.lastSpot(s), hide: hidesIn(b.f)}
 }
 
-// excerpt returns the begin of bytes for a finding, without secrets.
+// excerpt returns the beginning of bytes for a finding, without secrets.
 func (a answer) excerpt(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	if a.hide != nil {
@@ -266,7 +276,7 @@ func (a answer) excerpt(raw []byte) string {
 	return jsonraw.Excerpt(raw, 120)
 }
 
-// status is that of HTTP; 0 over stdio, and where no response came.
+// status returns the HTTP status; 0 over stdio, or if there was no response.
 func (a answer) status() int {
 	if a.HTTP == nil {
 		return 0
@@ -274,7 +284,7 @@ func (a answer) status() int {
 	return a.HTTP.Status
 }
 
-// code is that of the JSON-RPC error; 0 where none came.
+// code returns the code of the JSON-RPC error, 0 if the answer is no error.
 func (a answer) code() int64 {
 	if a.Message == nil || a.Message.Error == nil {
 		return 0
@@ -282,29 +292,33 @@ func (a answer) code() int64 {
 	return a.Message.Error.Code
 }
 
-// result reports a result, or an array of those of a batch of two.
+// hasResult reports whether the answer is a result, or a batch of two results.
 func (a answer) hasResult() bool {
 	m := a.Message
-	is := wire.Response
-	return m != nil && (m.Kind == is || len(m.Items) == 2 && m.Items[0].Kind == is && m.Items[1].Kind == is)
+	if m == nil {
+		return false
+	}
+	isResponse := func(m *wire.Message) bool { return m.Kind == wire.Response }
+	isBatch := len(m.Items) == 2 && isResponse(m.Items[0]) && isResponse(m.Items[1])
+	return isResponse(m) || isBatch
 }
 
-// broke reports that the connection broke before an answer, or that nothing was sent.
+// isBroken reports whether the connection broke before an answer, or nothing was sent.
 func (a answer) isBroken() bool {
 	return a.Message == nil && a.HTTP == nil && a.Kind != wire.Timeout
 }
 
-// exited reports that the request ended the server: its process exited, or it could not be
-// reached again.
+// hasEndedServer reports whether the request ended the server: its process exited, or it could not
+// be reached again.
 func (a answer) hasEndedServer() bool {
 	return a.unreachable || a.Process != nil && a.Process.Ended != ""
 }
 
-// lost reports an answer that says nothing about a rule: the connection broke although the
-// server goes on, or nothing more may be sent.
+// isInconclusive reports whether the answer says nothing about a rule: the connection broke
+// although the server still runs, or nothing more may be sent.
 func (a answer) isInconclusive() bool { return a.isBroken() && !a.hasEndedServer() }
 
-// stderr returns the end of what a server that exited wrote to standard error.
+// stderr returns the last lines that a server wrote to standard error before it exited.
 func (a answer) stderr() string {
 	if a.Process == nil || !a.hasEndedServer() {
 		return ""
@@ -312,7 +326,7 @@ func (a answer) stderr() string {
 	return a.Process.Stderr
 }
 
-// String says what came, for findings.
+// String describes the answer for findings.
 func (a answer) String() string {
 	var parts []string
 	if a.status() != 0 {
@@ -333,32 +347,33 @@ func (a answer) String() string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
-// compose is a request with the marks of the revision, as the client would send it.
+// compose returns a request as the client would send it in this revision.
 func (b *bench) compose(method string, params json.RawMessage) []byte {
 	d, _ := client.Compose(b.clean.opt, b.clean.Memory(), client.Call{Method: method, Params: params})
 	return d.Message
 }
 
-// mayBeSilent makes a request of a session that the server may leave without an answer, see await.
+// doPatiently makes a request of a session that the server may leave without an answer; see await.
+// hung reports that the server did not answer a ping either.
 func (b *bench) doPatiently(
 	ctx context.Context,
 	s *session,
 	method string,
 	request func(context.Context) wire.Outcome,
 ) (a answer, hung bool) {
-	var at conv.Spot
+	var beforePing conv.Spot
 	out, hung := b.await(ctx, method, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
-		at = b.lastSpot(s)
+		beforePing = b.lastSpot(s)
 		return b.ping(ctx, s)
 	})
 	a = b.answerOf(out, s)
-	if at.Seq != 0 { // what came last may belong to the ping
-		a.at = at
+	if beforePing.Seq != 0 { // the last frame now may be of the ping
+		a.at = beforePing
 	}
 	return a, hung
 }
 
-// send sends a request on a rough connection, and notes how it can be sent again.
+// sendRough sends a request on the rough session, and records how to send it again.
 func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
 	s, out := b.roughSession(ctx)
 	if !out.Good() {
@@ -386,7 +401,8 @@ func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
 	return b.recordRepeat(a, q, b.clean.Revision())
 }
 
-// noted keeps how the request of an answer is sent again: with --protocol and a revision.
+// recordRepeat records how the request of an answer is sent again with --protocol revision, and
+// returns the answer.
 func (b *bench) recordRepeat(a answer, q probeRequest, revision string) answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -394,18 +410,18 @@ func (b *bench) recordRepeat(a answer, q probeRequest, revision string) answer {
 	if words != "" && a.Kind == wire.Timeout {
 		words += " --timeout " + max(a.Took.Round(time.Second), time.Second).String()
 	}
-	b.probed[a.at] = probedRequest{b.clean.Revision(), words}
+	b.probed[a.at] = probedRequest{revision: b.clean.Revision(), words: words}
 	return a
 }
 
-// repeatWords are the words of the mcpc command that sends the same request; "" where none
-// does.
+// repeatWordsFor returns the words of the mcpc command that sends the same request, "" if no
+// command does.
 func repeatWordsFor(q probeRequest, revision string) string {
 	if q.verb != "" {
 		return ""
 	}
-	alien := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
-	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, alien) { // no session is opened with that
+	namesSession := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
+	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, namesSession) { // it cannot open a session
 		q = probeRequest{raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
 			edits: append([]wire.Field{field("MCP-Protocol-Version", revision)}, q.edits...)}
 		revision = client.Revisions()[slices.IndexFunc(client.Revisions(), client.Stateless)]
@@ -427,10 +443,11 @@ func repeatWordsFor(q probeRequest, revision string) string {
 	return strings.Join(words, " ")
 }
 
-// lists are the entries that a server listed, by what they are called: "tools", "templates".
+// lists are the entries that a server listed, by the plural name of their kind: "tools",
+// "templates".
 type lists map[string][]json.RawMessage
 
-// names are the names of the entries of a list.
+// names returns the distinct names of the entries of a list; key is the member that has the name.
 func (l lists) names(list, key string) (names []string) {
 	for _, item := range l[list] {
 		if name, ok := jsonraw.Text(jsonraw.First(item, key)); ok && !slices.Contains(names, name) {

@@ -38,35 +38,38 @@ var callProbes = []probe{
 	{rules: []string{"L193"}, run: endedTask},
 }
 
-// A calledTool is a tool that was called with its answer, and the answer to the ping after it.
+// A calledTool is a tool that was called, and the answer. after is the answer to the ping that
+// followed the call.
 type calledTool struct {
 	Call
 	schema        json.RawMessage
 	answer, after answer
 }
 
-// callTools calls the tools: those of --call with their arguments, and with --call-read-only
-// those that are read-only, not destructive, and need no arguments. The linter judges the
-// results.
+// callTools calls the tools of --call with their arguments, and with --call-read-only the tools
+// that are read-only, not destructive, and need no arguments. The linter judges the results.
 func callTools(ctx context.Context, b *bench) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
 		calls := slices.DeleteFunc(slices.Clone(b.o.Send.Calls), func(c Call) bool { return c.Name != name })
-		named := len(calls) > 0
-		if len(calls) == 0 && b.o.Send.ReadOnly && len(requiredIn(schema)) == 0 && mcp.ToolHints(tool).OnlyReads() {
+		isNamed := len(calls) > 0
+		isHarmless := len(requiredIn(schema)) == 0 && mcp.ToolHints(tool).OnlyReads()
+		if !isNamed && b.o.Send.ReadOnly && isHarmless {
 			calls = []Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {
 			if b.whyNoMore() != "" || ctx.Err() != nil {
 				return
 			}
-			a := b.callClean(ctx, client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true}, "tools/call "+name)
-			called := calledTool{Call: c, schema: schema, answer: a}
-			// A server may also exit after it answered. The many tools of --call-read-only are not
-			// followed by a ping each: that would use up the requests of other probes.
-			if named && a.Message != nil && ctx.Err() == nil {
-				called.after = b.callClean(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}, "tools/call "+name)
+			during := "tools/call " + name
+			call := client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true}
+			called := calledTool{Call: c, schema: schema, answer: b.callClean(ctx, call, during)}
+			// A server may also exit after it answered. The many tools of --call-read-only get no
+			// ping: that would use up the requests of other probes.
+			if isNamed && called.answer.Message != nil && ctx.Err() == nil {
+				ping := client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}
+				called.after = b.callClean(ctx, ping, during)
 			}
 			b.called = append(b.called, called)
 		}
@@ -78,22 +81,23 @@ func callTools(ctx context.Context, b *bench) {
 	}
 }
 
-// answers is judged first, by the calls that were made: it is not repeated.
-var answers = probe{rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: unansweredCalls}
+// answers judges the calls of callTools. It runs first and is never repeated.
+var answers = probe{
+	rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: unansweredCalls,
+}
 
-// unansweredCalls finds the calls that were not answered, or that ended the server after that.
+// unansweredCalls finds the calls that were not answered, and the calls after which the server
+// ended.
 func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		a := c.answer
 		want := "a result, with isError true if the tool failed"
-		unanswered := c.isUnanswered()
-		if !unanswered && c.after.hasEndedServer() {
+		if !c.isUnanswered() {
+			if !c.after.hasEndedServer() {
+				continue
+			}
 			a = c.after
 			want = "an answer to " + c.after.Method + " after the call"
-			unanswered = true
-		}
-		if !unanswered {
-			continue
 		}
 		m := newMiss("tool-answers", "tool "+c.Name, a, want)
 		m.skip = b.pacer.whyStopped() != "" && !a.hasEndedServer()
@@ -102,7 +106,7 @@ func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// call asks to call a tool with other arguments, and header fields that fit them.
+// request returns a call of the tool with other arguments, and header fields that fit them.
 func (c calledTool) request(args json.RawMessage) probeRequest {
 	params := Call{Name: c.Name, Args: args}.Params()
 	return probeRequest{method: "tools/call", params: params, edits: mcp.HeaderFields(c.schema, args)}
@@ -110,12 +114,13 @@ func (c calledTool) request(args json.RawMessage) probeRequest {
 
 func requiredIn(schema json.RawMessage) []string { return stringsIn(schema, "required") }
 
-// noCall returns a condition: no tool that was called shows whether a rule is kept.
+// exemptUnlessCalled returns a condition: the probe does not apply if no called tool fits. what
+// completes the sentence "no tool that was called ...".
 func exemptUnlessCalled(fits func(calledTool) bool, what string) func(b *bench) string {
-	return exemptIf("no tool that was called "+what, func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
+	return exemptIf("no tool that was called "+what,
+		func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
 }
 
-// noQuestion holds if no tool can be answered, noCalls if none can be asked again.
 var (
 	exemptIfNoQuestion = exemptUnlessCalled(asksForInput, "asks for input")
 	exemptIfNoCalls    = exemptIf("no tool was called", func(b *bench) bool { return len(b.called) == 0 })
@@ -123,8 +128,8 @@ var (
 
 func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 }
 
-// mistyped is an argument with a value of another type than its own, which no server takes
-// for the right one; nil where there is none.
+// mistypedArguments returns arguments that have a string in place of a number, boolean, object or
+// array; nil if the tool has no such argument.
 func (c calledTool) mistypedArguments() json.RawMessage {
 	properties, _ := jsonraw.Object(jsonraw.First(c.schema, "properties"))
 	for _, p := range properties {
@@ -136,7 +141,7 @@ func (c calledTool) mistypedArguments() json.RawMessage {
 	return nil
 }
 
-// unanswered reports a call without an answer of JSON-RPC.
+// isUnanswered reports whether the call got no JSON-RPC answer.
 func (c calledTool) isUnanswered() bool {
 	return c.answer.Kind == wire.Transport || c.answer.Kind == wire.Timeout
 }
@@ -154,7 +159,7 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		a := b.sendRough(ctx, c.request(json.RawMessage("{}")))
-		if a.Kind == wire.ToolError || a.hasResult() { // which L126 is about
+		if a.Kind == wire.ToolError || a.hasResult() { // L126 judges results
 			continue
 		}
 		m := newMiss("L124", "tool "+c.Name, a, "a result with isError true")
@@ -173,17 +178,15 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		if a := b.sendRough(ctx, c.request(args)); a.hasResult() && a.Kind != wire.ToolError {
-			misses = append(
-				misses,
-				newMiss("L126", "tool "+c.Name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"),
-			)
+			want := "an error: " + jsonraw.Excerpt(args, 100) + " does not match the inputSchema"
+			misses = append(misses, newMiss("L126", "tool "+c.Name, a, want))
 		}
 	}
 	return misses
 }
 
-// paramHeaders sends header fields that do not fit the arguments, and ones that do in
-// another form.
+// badParamHeaders sends header fields that differ from the arguments, and header fields that have
+// the same value in another form.
 func badParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		for _, f := range mcp.HeaderFields(c.schema, c.Args) {
@@ -201,29 +204,30 @@ func badParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// headerForms leaves an argument out, and writes an integer in another form.
+// headerForms leaves an argument out, writes an integer as a decimal number, and sends an empty
+// string.
 func headerForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
-	refused := func(a answer) bool { return a.code() == -32020 }
+	isRefused := func(a answer) bool { return a.code() == -32020 }
 	arguments, _ := jsonraw.Object(c.Args)
 	for _, argument := range arguments {
 		schema := conv.Inside(c.schema, "properties", argument.Name)
 		if name, _ := jsonraw.Text(jsonraw.First(schema, "x-mcp-header")); !strings.EqualFold("Mcp-Param-"+name, f.Name) {
 			continue
 		}
-		if a := b.sendRough(ctx, c.request(jsonraw.Without(c.Args, argument.Name))); refused(a) {
+		if a := b.sendRough(ctx, c.request(jsonraw.Without(c.Args, argument.Name))); isRefused(a) {
 			misses = append(misses, newMiss("L068", subject, a, "no error -32020 where the argument is absent"))
 		}
 		switch kind, _ := jsonraw.Text(jsonraw.First(schema, "type")); kind {
 		case "integer":
 			q := c.request(c.Args)
 			q.edits = append(q.edits, field(f.Name, f.Value+".0"))
-			if a := b.sendRough(ctx, q); refused(a) {
+			if a := b.sendRough(ctx, q); isRefused(a) {
 				misses = append(misses, newMiss("L069", subject, a, f.Value+".0 is the same number"))
 			}
 		case "string":
 			q := c.request(jsonraw.With(c.Args, argument.Name, json.RawMessage(`""`)))
-			q.edits = append(q.edits, field(f.Name, " ")) // which crosses as an empty one
-			if a := b.sendRough(ctx, q); refused(a) {
+			q.edits = append(q.edits, field(f.Name, " ")) // HTTP sends it as an empty value
+			if a := b.sendRough(ctx, q); isRefused(a) {
 				misses = append(misses, newMiss("L070", subject, a, "an empty header for an empty string"))
 			}
 		}

@@ -14,38 +14,46 @@ import (
 	"mcpc/internal/wire"
 )
 
-// fix is what the ending of a request says about what to do.
-func (j *judge) fixFor(o wire.Outcome) string {
-	if hint := failure.HintFor(j.f.ErrStyle, connect.Explain(&j.f.Env, o)); hint != "" {
+// fixFor returns the hint of an outcome for a user.
+func (j *judge) fixFor(out wire.Outcome) string {
+	if hint := failure.HintFor(j.f.ErrStyle, connect.Explain(&j.f.Env, out)); hint != "" {
 		return j.f.HintText(hint)
 	}
 	return ""
 }
 
-// addConnection adds the steps as far as the revision.
-func addConnectionSteps(j *judge, s *session, o wire.Outcome) {
+// addConnectionSteps adds the steps of a connection up to the revision, or up to the step that
+// failed.
+func addConnectionSteps(j *judge, s *session, opened wire.Outcome) {
 	l := &j.ladder
 	endpoint := s.opt.Server.URL
 	facts := j.pacer.facts()
-	at := ""
-	if !o.Good() {
-		at = failedStep(o, endpoint != "", facts.Address != "")
+	failed := ""
+	if !opened.Good() {
+		failed = failedStep(opened, endpoint != "", facts.Address != "")
 	}
 	names := []string{"process", "revision"}
 	if endpoint != "" {
 		names = httpSteps[:5]
 	}
 	for _, name := range names {
-		switch {
-		case name == at:
-			l.add(name, verdict.Failed, failure.Headline(o), j.fixFor(o))
+		if name == failed {
+			l.add(name, verdict.Failed, failure.Headline(opened), j.fixFor(opened))
 			return
-		case name == "revision" && at == "":
-			l.add(name, verdict.OK, s.Revision()+": "+s.Why(), "")
-		case name == "revision" || l.has(name):
-		case name == "process":
+		}
+		if name == "revision" {
+			if failed == "" {
+				l.add(name, verdict.OK, s.Revision()+": "+s.Why(), "")
+			}
+			continue
+		}
+		if l.has(name) { // an earlier revision added it
+			continue
+		}
+		switch name {
+		case "process":
 			l.addReady(name, j.report.Target, s.ready)
-		case name == "http":
+		case "http":
 			text := fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto)
 			if facts.Status >= http.StatusBadRequest {
 				text = "the server speaks HTTP: its first answer is " + text
@@ -58,20 +66,22 @@ func addConnectionSteps(j *judge, s *session, o wire.Outcome) {
 	}
 }
 
-// httpRung is a step over HTTP that did not fail.
+// httpStep returns the state, text and fix of the step dns, tcp or tls, which did not fail.
 func httpStep(j *judge, name, endpoint string, facts connectionFacts) (state, text, fix string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return verdict.Skipped, "", ""
 	}
-	switch {
-	case name == "dns" && j.usesHTTPProxy(endpoint):
-		return verdict.Skipped, "a proxy resolves " + u.Hostname(), ""
-	case name == "dns":
+	switch name {
+	case "dns":
+		if j.usesHTTPProxy(endpoint) {
+			return verdict.Skipped, "a proxy resolves " + u.Hostname(), ""
+		}
 		return verdict.OK, u.Hostname(), ""
-	case name == "tcp":
+	case "tcp":
 		return verdict.OK, facts.Address, ""
-	case name == "tls" && u.Scheme != "https":
+	}
+	if u.Scheme != "https" {
 		if cmdutil.IsLocal(endpoint) {
 			return verdict.Skipped, "http on this machine", ""
 		}
@@ -80,7 +90,7 @@ func httpStep(j *judge, name, endpoint string, facts connectionFacts) (state, te
 	return certificateStep(facts.TLS, j.f.Now())
 }
 
-// throughProxy reports a server that a proxy leads to.
+// usesHTTPProxy reports whether requests to the endpoint go through an HTTP proxy.
 func (j *judge) usesHTTPProxy(endpoint string) bool {
 	route := j.f.Route
 	if route == nil || route.ProxyFunc == nil {
@@ -94,12 +104,15 @@ func (j *judge) usesHTTPProxy(endpoint string) bool {
 	return err == nil && proxy != nil
 }
 
-// addAuthorization adds the step of that name: what a client without a token learns.
-func addAuthStep(ctx context.Context, j *judge, s *session, o wire.Outcome) {
+// addAuthStep adds or replaces the step auth: what a client without a token learns.
+func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome) {
 	l := &j.ladder
 	guard := j.f.Guard
 	facts := j.pacer.facts()
-	if s.opt.Server.URL == "" || l.hasFailed() && !facts.Unauthorized || l.has("auth") && !facts.Unauthorized {
+	if s.opt.Server.URL == "" {
+		return
+	}
+	if !facts.Unauthorized && (l.hasFailed() || l.has("auth")) {
 		return
 	}
 	l.steps = slices.DeleteFunc(l.steps, func(r verdict.Rung) bool { return r.Name == "auth" })
@@ -111,13 +124,15 @@ func addAuthStep(ctx context.Context, j *judge, s *session, o wire.Outcome) {
 		l.add("auth", verdict.OK, text, "")
 		return
 	}
-	w := j.discoverAuth(ctx, s.opt.Server.URL)
-	switch {
-	case w.err != nil:
-		l.add("auth", verdict.Failed, "discovery failed: "+w.err.Text, j.f.HintText(w.err.Hint))
-	case !o.Good():
-		l.add("auth", verdict.Failed, failure.Headline(o)+"; the authorization server is "+w.found.Server.Issuer, j.fixFor(o))
-	default:
-		l.add("auth", verdict.OK, "the token was accepted; the authorization server is "+w.found.Server.Issuer, "")
+	discovery := j.discoverAuth(ctx, s.opt.Server.URL)
+	if discovery.err != nil {
+		l.add("auth", verdict.Failed, "discovery failed: "+discovery.err.Text, j.f.HintText(discovery.err.Hint))
+		return
 	}
+	issuer := "; the authorization server is " + discovery.found.Server.Issuer
+	if !opened.Good() {
+		l.add("auth", verdict.Failed, failure.Headline(opened)+issuer, j.fixFor(opened))
+		return
+	}
+	l.add("auth", verdict.OK, "the token was accepted"+issuer, "")
 }

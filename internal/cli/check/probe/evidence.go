@@ -24,20 +24,22 @@ import (
 
 func evidenceSpot(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
-// A Recording has the rows by which evidence is named: those of the run with index Base in
-// their capture and of the runs after it. Repeat makes the command that sends the request of
-// the evidence again; words is RequestWords of its row. Revision is that by which a probe was
-// judged. Both may be nil.
+// A Recording has the recorded rows to which findings refer.
 type Recording struct {
-	Rows     []*rows.Row
-	Base     int
-	Repeat   func(at conv.Spot, words string) string
+	Rows []*rows.Row
+	// Base is the index, in its capture, of the first run of the rows.
+	Base int
+	// Repeat returns the command that sends the request of the evidence again. words is the result
+	// of repeatWordsOf for the row. It may be nil.
+	Repeat func(at conv.Spot, words string) string
+	// Revision returns the revision by which a probe was judged, "" if no probe has the evidence.
+	// It may be nil.
 	Revision func(at conv.Spot) string
-	// Several is set if the rows are of several servers: each finding names its own.
+	// Several is set if the rows are of several servers: each finding then names its server.
 	Several bool
 }
 
-// Fill writes what the linter found into a report.
+// Fill writes the judgements and findings of the linter into a report.
 func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 	for _, j := range report.Judgements {
 		word := string(j.Verdict)
@@ -47,28 +49,20 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		r.Rules = append(r.Rules, verdict.Rule{ID: j.ID, Verdict: word, Why: j.Why, Severity: string(j.Rule.Severity),
 			Title: j.Rule.Title, Source: j.Rule.Page(j.Rule.To), Fix: j.Rule.Fix, Tags: j.Rule.Tags})
 	}
-	at := rec.locate(report.Findings)
+	rowAt := rec.locate(report.Findings)
 	words := map[*rows.Row]string{nil: ""} // many findings may have the same row: it is read once
 	for _, f := range report.Findings {
 		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
-			out := &finding.Evidence[i]
-			row := at[evidenceSpot(e)]
-			revision := ""
-			if rec.Revision != nil {
-				revision = rec.Revision(evidenceSpot(e))
-			}
+			spot := evidenceSpot(e)
+			row := rowAt[spot]
 			if row != nil {
-				out.Exchange = row.Number()
-				if row.Run == 0 {
-					out.Exchange = row.Path() + "#" + row.Number()
-				}
-				revision = cmp.Or(revision, row.Revision)
+				finding.Evidence[i].Exchange = exchangeName(row)
 				if rec.Several && finding.Server == "" {
 					finding.Server = Server(row)
 				}
 			}
-			revision = cmp.Or(f.Revision, revision) // a probe states a revision by which an older server is not judged
+			revision := rec.revisionOf(f, spot, row)
 			if slices.Contains(client.Revisions(), revision) && !slices.Contains(finding.Revisions, revision) {
 				finding.Revisions = append(finding.Revisions, revision)
 			}
@@ -76,15 +70,39 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 				if _, known := words[row]; !known {
 					words[row] = repeatWordsOf(row)
 				}
-				finding.Repeat = rec.Repeat(evidenceSpot(e), words[row])
+				finding.Repeat = rec.Repeat(spot, words[row])
 			}
 		}
 		r.Findings = append(r.Findings, finding)
 	}
 }
 
-// locate finds the rows to which the evidence belongs. The recording is read once more, as
-// far as something is missing.
+// exchangeName returns the name of a row for the user; a recording outside of the ring has a path.
+func exchangeName(row *rows.Row) string {
+	if row.Run == 0 {
+		return row.Path() + "#" + row.Number()
+	}
+	return row.Number()
+}
+
+// revisionOf returns the revision by which a finding was judged: as the finding states it, as the
+// probe at the spot states it, or else the revision of the row. row may be nil.
+func (rec Recording) revisionOf(f lint.Finding, spot conv.Spot, row *rows.Row) string {
+	if f.Revision != "" {
+		return f.Revision
+	}
+	if rec.Revision != nil {
+		if revision := rec.Revision(spot); revision != "" {
+			return revision
+		}
+	}
+	if row != nil {
+		return row.Revision
+	}
+	return ""
+}
+
+// locate returns the rows of the evidence. It reads the recording until all are found.
 func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 	missing := map[conv.Spot]bool{}
 	found := map[conv.Spot]*rows.Row{}
@@ -109,8 +127,8 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 	return found
 }
 
-// Own is the recording that the command itself has made so far, and its name for a user; nil
-// where there is none.
+// openOwnRecording opens the recording that this command has made so far, and returns its name for
+// the user. The capture is nil if there is no recording or it cannot be read.
 func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string) {
 	rec := &f.Record
 	path := f.RecordTo
@@ -134,15 +152,15 @@ func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string) {
 	return c, name
 }
 
-// RequestWords returns the words of the mcpc command that sends the request of a row again,
-// or "" if no command does. It reads the exchange.
+// repeatWordsOf returns the words of the mcpc command that sends the request of a row again, or ""
+// if no command does. It reads the exchange.
 func repeatWordsOf(row *rows.Row) string {
 	if rows.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
 		return ""
 	}
 	words := "raw " + shellwords.Quote(row.Method)
 	if x, err := row.Exchange(); err == nil && x != nil {
-		// The marks that every client puts there are left out.
+		// The command adds the members that every client puts in _meta.
 		params := jsonraw.Without(wire.ParseMessage(x.Request.Raw).Params, "_meta")
 		if members, err := jsonraw.Object(params); err == nil && len(members) > 0 {
 			words += " " + shellwords.Quote(string(params))
@@ -154,17 +172,18 @@ func repeatWordsOf(row *rows.Row) string {
 	return words
 }
 
-// Hosts is what the model interfaces of hosts do with tools; nil where there are none.
+// Hosts returns the matrix of tools and hosts: what each host does with each tool. It is nil
+// without tools.
 func Hosts(tools []json.RawMessage) *verdict.Hosts {
 	if len(tools) == 0 {
 		return nil
 	}
-	out := &verdict.Hosts{}
+	matrix := &verdict.Hosts{}
 	for _, h := range hosts.All() {
-		out.Hosts = append(out.Hosts, verdict.Host{ID: h.ID, Title: h.Title, Date: h.Date, Source: h.Source})
+		matrix.Hosts = append(matrix.Hosts, verdict.Host{ID: h.ID, Title: h.Title, Date: h.Date, Source: h.Source})
 	}
 	plain := sliceutil.Map(tools, func(tool json.RawMessage) json.RawMessage {
-		return redact.WithWords(tool) // a host may accept what was hidden
+		return redact.WithWords(tool) // a host may accept the name that was hidden
 	})
 	for i, row := range hosts.Matrix(plain) {
 		tool := verdict.HostTool{Tool: conv.TextInside(tools[i], "name")}
@@ -177,12 +196,12 @@ func Hosts(tools []json.RawMessage) *verdict.Hosts {
 			}
 			tool.Cells = append(tool.Cells, cell)
 		}
-		out.Tools = append(out.Tools, tool)
+		matrix.Tools = append(matrix.Tools, tool)
 	}
-	return out
+	return matrix
 }
 
-// Tools are those of the lists in recorded rows, each name once.
+// Tools returns the tools in the recorded lists, the first of each name.
 func (rec Recording) Tools() (tools []json.RawMessage) {
 	known := map[string]bool{}
 	for _, row := range rec.Rows {
@@ -204,5 +223,6 @@ func (rec Recording) Tools() (tools []json.RawMessage) {
 	return tools
 }
 
-// Server returns the server of a row: as its recording's head names it, or the URL of its connection.
+// Server returns the server of a row: the name in the head of its recording, or the URL of its
+// connection.
 func Server(row *rows.Row) string { return cmp.Or(row.Head().Target, row.Target) }

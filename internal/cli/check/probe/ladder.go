@@ -16,27 +16,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Ladder has the steps of the way to a server as far as they were taken.
+// A ladder lists the steps of a connection to a server that were reached.
 type ladder struct{ steps []verdict.Rung }
 
-// HTTP and stdio are the steps over HTTP and over stdio.
+// The names of all steps, in order.
 var (
 	httpSteps  = []string{"dns", "tcp", "tls", "http", "revision", "auth", "lists", "schemas"}
 	stdioSteps = []string{"process", "revision", "lists", "schemas"}
 )
 
-// certificateDays is from how many days before its end a certificate is warned of.
+// warnCertificateDays is the number of days before its expiry from which a certificate gets a
+// warning.
 const warnCertificateDays = 14
 
-// Add adds a step; fix is what to do where it failed, else "".
+// add adds a step; fix says what to do if it failed, else "".
 func (l *ladder) add(name, state, text, fix string) {
 	l.steps = append(l.steps, verdict.Rung{Name: name, State: state, Text: text, Fix: fix})
 }
 
-// slowStart is the time until a server is ready from which clients may give up: hosts give it 10 to 60 s.
+// slowStart is the time to start from which a server gets a warning: hosts give a server 10 to 60
+// s.
 const slowStart = 5 * time.Second
 
-// AddReady adds a step that did not fail, with a warning if the server took long until it was ready.
+// addReady adds a step that did not fail, with a warning if the server took long to be ready.
 func (l *ladder) addReady(name, text string, ready time.Duration) {
 	if ready < slowStart {
 		l.add(name, verdict.OK, text, "")
@@ -46,17 +48,17 @@ func (l *ladder) addReady(name, text string, ready time.Duration) {
 		"answer initialize first, and load what takes long after it: clients give a server 10 to 60 s")
 }
 
-// Failed reports that a step failed, after which no other is reached.
+// hasFailed reports whether a step failed. No other step is reached after it.
 func (l *ladder) hasFailed() bool {
 	return slices.ContainsFunc(l.steps, func(r verdict.Rung) bool { return r.State == verdict.Failed })
 }
 
-// Has reports a step that was taken.
+// has reports whether the step of this name was added.
 func (l *ladder) has(name string) bool {
 	return slices.ContainsFunc(l.steps, func(r verdict.Rung) bool { return r.Name == name })
 }
 
-// Unreached adds the steps that a failed one kept from being taken.
+// addUnreached adds the steps that were not reached because one failed.
 func (l *ladder) addUnreached() {
 	if !l.hasFailed() {
 		return
@@ -72,42 +74,48 @@ func (l *ladder) addUnreached() {
 	}
 }
 
-// FailedAt is the step at which opening a conversation failed.
-func failedStep(o wire.Outcome, overHTTP, connected bool) string {
-	switch {
-	case !overHTTP && (o.Process != nil || o.Kind == wire.Transport && o.Reached == wire.Unsent):
-		return "process"
-	case !overHTTP:
+// failedStep returns the name of the step at which opening a session failed. connected reports that
+// a TCP connection was open.
+func failedStep(out wire.Outcome, overHTTP, connected bool) string {
+	if !overHTTP {
+		wasNotSent := out.Kind == wire.Transport && out.Reached == wire.Unsent
+		if out.Process != nil || wasNotSent {
+			return "process"
+		}
 		return "revision"
-	case o.Phase == "dns" || o.Phase == "tls":
-		return o.Phase
-	case o.Kind == wire.Auth:
-		return "auth"
-	case !connected && (o.Kind == wire.Transport || o.Kind == wire.Timeout) && o.HTTP == nil:
-		return "tcp"
-	case o.Kind == wire.Transport || o.Kind == wire.Timeout:
-		return "http"
 	}
-	return "revision"
+	isTransport := out.Kind == wire.Transport || out.Kind == wire.Timeout
+	switch {
+	case out.Phase == "dns" || out.Phase == "tls":
+		return out.Phase
+	case out.Kind == wire.Auth:
+		return "auth"
+	case isTransport && !connected && out.HTTP == nil:
+		return "tcp"
+	case isTransport:
+		return "http"
+	default:
+		return "revision"
+	}
 }
 
-// Certificate says for how long the certificate holds.
-func certificateStep(state *tls.ConnectionState, now time.Time) (string, string, string) {
-	if state == nil || len(state.PeerCertificates) == 0 {
+// certificateStep returns the state, text and fix of the step tls: when the certificate expires.
+func certificateStep(conn *tls.ConnectionState, now time.Time) (state, text, fix string) {
+	if conn == nil || len(conn.PeerCertificates) == 0 {
 		return verdict.Skipped, "", ""
 	}
-	end := slices.MinFunc(state.PeerCertificates,
-		func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
-	days := int(end.Sub(now).Hours() / 24)
-	text := fmt.Sprintf("%s, the certificate expires in %s (%s)", tls.VersionName(state.Version),
-		english.Plural(days, "day"), end.Format(time.DateOnly))
+	first := slices.MinFunc(conn.PeerCertificates,
+		func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+	days := int(first.NotAfter.Sub(now).Hours() / 24)
+	text = fmt.Sprintf("%s, the certificate expires in %s (%s)", tls.VersionName(conn.Version),
+		english.Plural(days, "day"), first.NotAfter.Format(time.DateOnly))
 	if days < warnCertificateDays {
 		return verdict.Warning, text, "renew the certificate"
 	}
 	return verdict.OK, text, ""
 }
 
-// Schemas adds the step of the tools' schemas.
+// addSchemas adds the step schemas: how many schemas of the tools can be compiled.
 func (l *ladder) addSchemas(tools []json.RawMessage) {
 	var bad []string
 	n := 0

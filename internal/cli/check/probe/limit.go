@@ -9,8 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Limit returns a context that ends with the time limit of the user for the whole check, by
-// --max-time; 0 is none.
+// Limit returns a context that ends after the user's --max-time for the whole check; 0 is no limit.
 func Limit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return ctx, func() {}
@@ -19,8 +18,7 @@ func Limit(ctx context.Context, limit time.Duration) (context.Context, context.C
 		transport.TimeoutError{Flag: "--max-time", What: "the check did not end", After: limit})
 }
 
-// Ended returns the outcome of a check whose context ended for a cause: its time limit, or a
-// signal.
+// Ended returns the outcome of a check whose context ended: by its time limit, or by a signal.
 func Ended(cause error) wire.Outcome {
 	limit, timedOut := errors.AsType[transport.TimeoutError](cause)
 	if !timedOut {

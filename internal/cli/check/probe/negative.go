@@ -18,10 +18,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meta begins the names that the protocol has in _meta.
+// meta is the prefix of the protocol's names in _meta.
 const meta = conv.MetaPrefix
 
-// The wants of several probes.
+// Answers that several probes expect.
 var (
 	invalidParams = want{codes: []int64{-32602}, otherSeverity: conv.Warn, text: "error -32602"}
 	anyResult     = want{result: true, text: "a result"}
@@ -31,19 +31,19 @@ var (
 	}
 )
 
-// call asks a method with params.
+// methodCall returns a function for a request of a method with params.
 func methodCall(method, params string) func(*bench) probeRequest {
 	return func(*bench) probeRequest { return probeRequest{method: method, params: json.RawMessage(params)} }
 }
 
-// edited asks a list with other header fields.
+// editedList returns a function for a plain request with other header fields.
 func editedList(edits ...wire.Field) func(*bench) probeRequest {
 	return func(b *bench) probeRequest { return probeRequest{method: b.plainMethod(), edits: edits} }
 }
 
 func field(name, value string) wire.Field { return wire.Field{Name: name, Value: value} }
 
-// singles are the probes of one request each.
+// singleProbes are the probes of one request each.
 var singleProbes = []single{
 	{
 		id:      "L011",
@@ -62,9 +62,9 @@ var singleProbes = []single{
 		return probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
 	}, want: badHeader},
 	{id: "L065", subject: "Mcp-Name in base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
-		return b.namedRequest(
-			func(name string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=" },
-		)
+		return b.namedRequest(func(name string) string {
+			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
+		})
 	}, want: anyResult},
 	{id: "L066", subject: "Mcp-Name with invalid base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
 		return b.namedRequest(func(string) string { return "=?base64?%%%?=" })
@@ -139,7 +139,7 @@ var singleProbes = []single{
 	}, want: want{codes: []int64{-32600}, statuses: []int{http.StatusBadRequest}, text: "error -32600"}},
 }
 
-// negativeProbes send malformed requests, those of most value first.
+// negativeProbes send malformed requests, the most valuable first.
 var negativeProbes = []probe{
 	{rules: []string{"L046", "L047"}, run: unsupportedVersion},
 	{rules: []string{"L048"}, run: withoutMeta},
@@ -153,7 +153,7 @@ var negativeProbes = []probe{
 	{rules: []string{"L057"}, run: listsOfSecondSession},
 }
 
-// plainMethod is a request without a name that every server of its kind answers.
+// plainMethod returns a method without params that every server of this kind answers.
 func (b *bench) plainMethod() string {
 	if b.declares("tools") {
 		return "tools/list"
@@ -164,7 +164,7 @@ func (b *bench) plainMethod() string {
 	return "ping"
 }
 
-// marks are the header fields that name a method, in the revisions that have them.
+// marks returns the header fields that name a method; nil in revisions without such fields.
 func (b *bench) marks(method string) []wire.Field {
 	if !b.isStateless() || !b.isStreamable() {
 		return nil
@@ -172,25 +172,27 @@ func (b *bench) marks(method string) []wire.Field {
 	return []wire.Field{field("Mcp-Method", method), field("MCP-Protocol-Version", b.clean.Revision())}
 }
 
-// promptWith is a prompt that has required arguments, or none; "" where there is none.
+// promptWith returns the name of a prompt that has required arguments, or of a prompt that has
+// none; "" if no prompt fits.
 func (l lists) promptWith(required bool) string {
 	for _, prompt := range l["prompts"] {
 		arguments, _ := jsonraw.Array(jsonraw.First(prompt, "arguments"))
-		needs := slices.ContainsFunc(arguments,
+		needsArguments := slices.ContainsFunc(arguments,
 			func(a json.RawMessage) bool { return string(jsonraw.First(a, "required")) == "true" })
-		if name, ok := jsonraw.Text(jsonraw.First(prompt, "name")); ok && needs == required {
+		if name, ok := jsonraw.Text(jsonraw.First(prompt, "name")); ok && needsArguments == required {
 			return name
 		}
 	}
 	return ""
 }
 
-// noNamed holds if there is no request with a name that changes nothing.
+// exemptIfNothingNamed exempts servers for which namedRequest has nothing to name.
 var exemptIfNothingNamed = exemptIf("there is no prompt without arguments and no resource", func(b *bench) bool {
 	return b.lists.promptWith(false) == "" && len(b.lists.names("resources", "uri")) == 0
 })
 
-// named is a request for a prompt or a resource, with another Mcp-Name.
+// namedRequest returns a request for a prompt or a resource that changes nothing. header returns
+// the value of its Mcp-Name.
 func (b *bench) namedRequest(header func(name string) string) probeRequest {
 	if name := b.lists.promptWith(false); name != "" {
 		return probeRequest{
@@ -205,7 +207,7 @@ func (b *bench) namedRequest(header func(name string) string) probeRequest {
 	}
 }
 
-// lessMeta asks without members of _meta.
+// withoutMetaMembers returns a function for a plain request without some members of _meta.
 func withoutMetaMembers(names ...string) func(*bench) probeRequest {
 	return func(b *bench) probeRequest {
 		raw := b.compose(b.plainMethod(), nil)
@@ -218,19 +220,19 @@ func withoutMetaMembers(names ...string) func(*bench) probeRequest {
 	}
 }
 
-// takesHandshake reports a server that also speaks revisions with sessions. It may list those
-// that it speaks without any only.
+// detectHandshake reports whether the server also speaks revisions with sessions. A server may list
+// only its stateless revisions, so it gets an initialize too.
 func detectHandshake(ctx context.Context, b *bench) bool {
-	handshake := func(v string) bool { return !client.Stateless(v) }
-	if slices.ContainsFunc(b.supported, handshake) {
+	if slices.ContainsFunc(b.supported, needsHandshake) {
 		return true
 	}
-	all := client.Revisions()
-	a, _ := b.initialize(ctx, all[slices.IndexFunc(all, handshake)])
+	revisions := client.Revisions()
+	a, _ := b.initialize(ctx, revisions[slices.IndexFunc(revisions, needsHandshake)])
 	return a.hasResult()
 }
 
-// malformedCall has arguments that are an array, for a tool that only reads, else for none.
+// malformedCall returns a call with an array as arguments, of a tool that only reads, or else of an
+// unknown tool.
 func malformedCall(b *bench) probeRequest {
 	name := "mcpc-no-such-tool"
 	for _, tool := range b.lists["tools"] {
@@ -242,10 +244,10 @@ func malformedCall(b *bench) probeRequest {
 	return probeRequest{method: "tools/call", params: fmt.Appendf(nil, `{"name":%s,"arguments":[]}`, jsonraw.Quote(name))}
 }
 
-// ancient is a version that no server supports.
+// unsupportedRevision is a version that no server supports.
 const unsupportedRevision = "1900-01-01"
 
-// refusal says what has to come for a request that is refused with HTTP 400.
+// refusal returns the expected answer to a request that is refused, over HTTP with the status 400.
 func refusal(b *bench, code int) string {
 	if b.isHTTP() {
 		return fmt.Sprintf("error %d and HTTP 400", code)
@@ -261,15 +263,18 @@ func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	}
 	data := a.Message.Error.Data
 	theirs := stringsIn(data, "supported")
-	if requested, _ := jsonraw.Text(jsonraw.First(data, "requested")); requested != unsupportedRevision || len(theirs) == 0 {
+	requested, _ := jsonraw.Text(jsonraw.First(data, "requested"))
+	if requested != unsupportedRevision || len(theirs) == 0 {
 		m := newMiss("L046", "version "+unsupportedRevision, a, "data with supported and requested")
 		m.pointer = "/error/data"
 		misses = append(misses, m)
 	}
-	if x, y := slices.Sorted(slices.Values(theirs)), slices.Sorted(slices.Values(b.supported)); len(theirs) > 0 &&
-		!slices.Equal(x, y) {
-		m := newMiss("L047", "version "+unsupportedRevision, a, commaJoin(y...))
-		m.pointer, m.got = "/error/data/supported", commaJoin(x...)
+	inError := slices.Sorted(slices.Values(theirs))
+	inDiscover := slices.Sorted(slices.Values(b.supported))
+	if len(inError) > 0 && !slices.Equal(inError, inDiscover) {
+		m := newMiss("L047", "version "+unsupportedRevision, a, commaJoin(inDiscover...))
+		m.pointer = "/error/data/supported"
+		m.got = commaJoin(inError...)
 		misses = append(misses, m)
 	}
 	return misses
@@ -280,25 +285,27 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 		raw := jsonraw.Without(b.compose(b.plainMethod(), nil), "params")
 		return probeRequest{raw: raw, edits: b.marks(b.plainMethod())}
 	}
-	for _, q := range []struct {
+	requests := []struct {
 		subject string
-		ask     func(*bench) probeRequest
-		bare    bool // of another revision, where nothing else says which
+		request func(*bench) probeRequest
+		// hasNoVersion is set for a request that names its revision in no member.
+		hasNoVersion bool
 	}{
 		{"no _meta", all, true},
 		{"no protocolVersion", withoutMetaMembers("protocolVersion"), true},
 		{"no clientCapabilities", withoutMetaMembers("clientCapabilities"), false},
-	} {
-		if q.bare && !b.isHTTP() && b.acceptsHandshake {
+	}
+	for _, r := range requests {
+		if r.hasNoVersion && !b.isHTTP() && b.acceptsHandshake {
+			continue // the request is valid in an older revision
+		}
+		a := b.sendRough(ctx, r.request(b))
+		statusFits := a.status() == 0 || a.status() == http.StatusBadRequest
+		if a.code() == -32602 && statusFits {
 			continue
 		}
-		a := b.sendRough(ctx, q.ask(b))
-		good := a.status() == 0 || a.status() == http.StatusBadRequest
-		if a.code() == -32602 && good {
-			continue
-		}
-		m := newMiss("L048", q.subject, a, refusal(b, -32602))
-		if a.code() == -32020 && good { // a header field without its counterpart
+		m := newMiss("L048", r.subject, a, refusal(b, -32602))
+		if a.code() == -32020 && statusFits { // the server compares header fields with _meta first
 			m.severity = conv.Info
 		}
 		misses = append(misses, m)
@@ -322,15 +329,15 @@ func removedMethods(ctx context.Context, b *bench) (misses []miss) {
 }
 
 func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
-	asks := map[string]probeRequest{"Mcp-Method": {method: b.plainMethod()}}
-	if !b.acceptsHandshake {
-		asks["MCP-Protocol-Version"] = probeRequest{method: b.plainMethod()} // which older revisions may lack
+	requests := map[string]probeRequest{"Mcp-Method": {method: b.plainMethod()}}
+	if !b.acceptsHandshake { // in an older revision the field may be missing
+		requests["MCP-Protocol-Version"] = probeRequest{method: b.plainMethod()}
 	}
 	if exemptIfNothingNamed(b) == "" {
-		asks["Mcp-Name"] = b.namedRequest(func(string) string { return "" })
+		requests["Mcp-Name"] = b.namedRequest(func(string) string { return "" })
 	}
 	for _, name := range []string{"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"} {
-		q, ok := asks[name]
+		q, ok := requests[name]
 		if !ok {
 			continue
 		}
@@ -342,7 +349,7 @@ func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// refusedOtherwise weighs a request that was refused with another error less.
+// lessSevereIfRefused makes a miss a warning if the server refused the request with another error.
 func lessSevereIfRefused(m miss, a answer) miss {
 	if a.code() != 0 {
 		m.severity = conv.Warn
@@ -358,16 +365,17 @@ func otherHeaders(ctx context.Context, b *bench) (misses []miss) {
 			break
 		}
 	}
-	asks := []probeRequest{
+	requests := []probeRequest{
 		{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", "mcpc/other")}},
 		{method: b.plainMethod(), edits: []wire.Field{field("MCP-Protocol-Version", other)}},
 	}
 	if exemptIfNothingNamed(b) == "" {
-		asks = append(asks, b.namedRequest(func(string) string { return "mcpc-other" }))
+		requests = append(requests, b.namedRequest(func(string) string { return "mcpc-other" }))
 	}
-	for _, q := range asks {
+	for _, q := range requests {
 		if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
-			misses = append(misses, lessSevereIfRefused(newMiss("L062", "another "+q.edits[0].Name, a, badHeader.text), a))
+			m := newMiss("L062", "another "+q.edits[0].Name, a, badHeader.text)
+			misses = append(misses, lessSevereIfRefused(m, a))
 		}
 	}
 	return misses
@@ -375,7 +383,8 @@ func otherHeaders(ctx context.Context, b *bench) (misses []miss) {
 
 func badCursor(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
-		if !b.declares(k.Capability) || k.Method == connect.TemplateKind.Method || b.refusals[k.Method].Kind != wire.OK {
+		_, failed := b.refusals[k.Method]
+		if !b.declares(k.Capability) || k.Method == connect.TemplateKind.Method || failed {
 			continue
 		}
 		a := b.sendRough(ctx, probeRequest{method: k.Method, params: json.RawMessage(`{"cursor":"mcpc-bogus"}`)})
@@ -387,9 +396,9 @@ func badCursor(ctx context.Context, b *bench) (misses []miss) {
 }
 
 func foreignOrigin(ctx context.Context, b *bench) []miss {
-	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Origin", "http://evil.example")}})
-	refused := a.status() == http.StatusForbidden || b.rev <= conv.R25a && a.status() >= 400
-	if refused {
+	origin := field("Origin", "http://evil.example")
+	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{origin}})
+	if a.status() == http.StatusForbidden || b.rev <= conv.R25a && a.status() >= 400 {
 		return nil
 	}
 	return []miss{newMiss("L083", "Origin: http://evil.example", a, "HTTP 403")}
@@ -424,22 +433,22 @@ func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
 	}
 	defer other.close(ctx)
 	for _, k := range connect.Kinds {
-		before, listed := b.lists[k.Many]
-		if !listed || b.refusals[k.Method].Kind != wire.OK {
+		_, isListed := b.lists[k.Many]
+		_, failed := b.refusals[k.Method]
+		if !isListed || failed {
 			continue
 		}
 		items, out := other.fetchList(ctx, other.clean, k.Method)
-		was := lists{k.Many: before}.names(k.Many, k.Key)
-		is := lists{k.Many: items}.names(k.Many, k.Key)
-		slices.Sort(was)
-		if out.Good() && !slices.Equal(was, slices.Sorted(slices.Values(is))) {
-			misses = append(
-				misses,
-				miss{
-					id: "L057", subject: k.Method, got: cmp.Or(commaJoin(is...), "an empty list"),
-					want: cmp.Or(commaJoin(was...), "an empty list"), at: b.lastSpot(other.clean),
-				},
-			)
+		if !out.Good() {
+			continue
+		}
+		first := slices.Sorted(slices.Values(b.lists.names(k.Many, k.Key)))
+		second := lists{k.Many: items}.names(k.Many, k.Key)
+		if !slices.Equal(first, slices.Sorted(slices.Values(second))) {
+			misses = append(misses, miss{
+				id: "L057", subject: k.Method, at: b.lastSpot(other.clean),
+				got: cmp.Or(commaJoin(second...), "an empty list"), want: cmp.Or(commaJoin(first...), "an empty list"),
+			})
 		}
 	}
 	return misses

@@ -14,12 +14,12 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Options say what is sent to a server beside well-formed requests that change nothing.
+// Options say what is sent to a server in addition to well-formed requests that change nothing.
 type Options struct {
 	Negative, ReadOnly, Auth bool
-	// MaxRequests is how many requests are sent at most, 0 for any number.
+	// MaxRequests is the number of requests after which the check stops; 0 for no limit.
 	MaxRequests int
-	// Calls are those of --call.
+	// Calls are the parsed values of --call; Validate sets them.
 	Calls []Call
 
 	deep  bool
@@ -28,18 +28,18 @@ type Options struct {
 	seed  int64
 }
 
-// A Call is what --call names: a tool and its arguments.
+// A Call is a value of --call: a tool and its arguments.
 type Call struct {
 	Name string
 	Args json.RawMessage
 }
 
-// Params are those of tools/call.
+// Params returns the params of the tools/call request.
 func (c Call) Params() json.RawMessage {
 	return jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(c.Name)), "arguments", c.Args)
 }
 
-// Declare declares the flags.
+// Declare adds the flags of the options to flags.
 func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Negative, "negative", false, "also send malformed requests")
 	flags.StringArrayVar(&o.words, "call", nil, "also call this tool: `TOOL[=JSON]`")
@@ -52,7 +52,7 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&o.seed, "seed", 1, "`number` from which random values are made")
 }
 
-// Validate takes the values apart, and refuses those that make no sense.
+// Validate parses the values of the flags, and refuses invalid ones.
 func (o *Options) Validate() error {
 	if o.deep {
 		o.Negative = true
@@ -80,16 +80,18 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// parseRate reads requests a second; "" is 0 and a good rate, as no limit is.
+// parseRate reads a number of requests with a unit of time, and returns requests a second. It
+// accepts "" and returns 0 for it, which is no limit.
 func parseRate(text string) (perSecond float64, ok bool) {
 	number, unit, _ := strings.Cut(text, "/")
 	per := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
 	n, err := strconv.ParseFloat(number, 64)
-	return n / max(per, 1), text == "" || err == nil && n >= 0 && n <= 1e6 && per > 0
+	isValid := err == nil && n >= 0 && n <= 1e6 && per > 0
+	return n / max(per, 1), text == "" || isValid
 }
 
-// perSecond is the rate, 0 without a limit: a server on this machine has none unless the
-// user sets one.
+// requestsPerSecond returns the rate, 0 for no limit. A server on this machine has no limit unless
+// the user sets one.
 func (o *Options) requestsPerSecond(local bool) float64 {
 	rate, _ := parseRate(o.rate)
 	if o.rate == "" && !local {
@@ -98,7 +100,7 @@ func (o *Options) requestsPerSecond(local bool) float64 {
 	return rate
 }
 
-// Runs reports that rules of a mode are judged.
+// Runs reports whether rules of a mode are judged.
 func (o *Options) Runs(mode lint.Mode) bool {
 	switch mode {
 	case lint.Negative:

@@ -16,11 +16,12 @@ import (
 	"mcpc/internal/client/transport"
 )
 
-// defaultRate is how many requests a second a server elsewhere gets.
+// defaultRate is the number of requests a second that check sends to a server on another machine.
 const defaultRate = 5.0
 
-// A Pace sends HTTP requests no faster than the rate allows and no more than MaxRequests, and
-// none after a server said that it is overloaded. It notes what the first response shows.
+// A pacer sends HTTP requests no faster than the rate allows and no more than maxRequests, and none
+// after a server said that it is overloaded. It also records what the responses show of the
+// connection.
 type pacer struct {
 	maxRequests int
 	sent        func() int
@@ -30,23 +31,23 @@ type pacer struct {
 
 	mu   sync.Mutex
 	next time.Time
-	// why no more requests are sent; "" while they are.
+	// stopped says why no more requests are sent; "" while they are.
 	stopped string
 	seen    connectionFacts
 }
 
-// Facts are what responses showed of the connection.
+// connectionFacts are what the responses showed of the connection.
 type connectionFacts struct {
 	Address      string
 	TLS          *tls.ConnectionState
 	Status       int
 	Proto        string
-	Unauthorized bool // for authorization: HTTP 401
+	Unauthorized bool // the server answered HTTP 401
 	Challenge    http.Header
-	Session      string // the session id of the last response that had one
+	Session      string // the last session id that a response had
 }
 
-// Pace makes one for a server; sent says how many requests were sent so far.
+// newPacer returns a pacer for the server at endpoint. sent returns the number of requests so far.
 func (o *Options) newPacer(endpoint string, sent func() int, now func() time.Time) *pacer {
 	p := &pacer{maxRequests: o.MaxRequests, sent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
 	if rate := o.requestsPerSecond(cmdutil.IsLocal(endpoint)); rate > 0 {
@@ -55,7 +56,8 @@ func (o *Options) newPacer(endpoint string, sent func() int, now func() time.Tim
 	return p
 }
 
-// Over puts the pace around what adds the credentials.
+// wrap returns a transport that paces the requests after inner has added credentials; inner may be
+// nil.
 func (p *pacer) wrap(inner func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
 	return func(base http.RoundTripper) http.RoundTripper {
 		if inner != nil {
@@ -88,14 +90,13 @@ func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// turn is how long the next request has to wait. The error says why none is sent any more.
+// reserve reserves the time of the next request, and returns how long to wait for it. The error
+// says why no more requests are sent.
 func (p *pacer) reserve() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stopped == "" {
-		if p.maxRequests > 0 && p.sent() >= p.maxRequests {
-			p.stopped = fmt.Sprintf("stopped after %d requests (--max-requests)", p.maxRequests)
-		}
+	if p.stopped == "" && p.maxRequests > 0 && p.sent() >= p.maxRequests {
+		p.stopped = fmt.Sprintf("stopped after %d requests (--max-requests)", p.maxRequests)
 	}
 	if p.stopped != "" {
 		return 0, errors.New(p.stopped)
@@ -103,7 +104,8 @@ func (p *pacer) reserve() (time.Duration, error) {
 	now := p.now()
 	wait := max(0, p.next.Sub(now))
 	if p.gap > 0 {
-		p.next = now.Add(wait + p.gap*3/4 + time.Duration(p.rand.Int64N(int64(p.gap/2)+1)))
+		jitter := time.Duration(p.rand.Int64N(int64(p.gap/2) + 1))
+		p.next = now.Add(wait + p.gap*3/4 + jitter)
 	}
 	return wait, nil
 }
@@ -116,6 +118,7 @@ func (p *pacer) connected(address string) {
 	}
 }
 
+// note records what a response shows, and stops the requests if the server is overloaded.
 func (p *pacer) note(resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,14 +142,14 @@ func (p *pacer) note(resp *http.Response) {
 	}
 }
 
-// Stopped says why no more requests are sent; "" while they are.
+// whyStopped returns why no more requests are sent, "" while they are.
 func (p *pacer) whyStopped() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stopped
 }
 
-// Facts are what was seen so far.
+// facts returns what the responses showed so far.
 func (p *pacer) facts() connectionFacts {
 	p.mu.Lock()
 	defer p.mu.Unlock()

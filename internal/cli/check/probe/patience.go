@@ -17,10 +17,11 @@ const (
 	maxPatience  = 30 * time.Second
 )
 
-// A pace is how long a server takes for answers at most: those of tools, which may do work of minutes, and all others.
+// slowestAnswers are the longest times that the server took to answer tools/call, which may work
+// for minutes, and all other methods.
 type slowestAnswers struct{ tools, others time.Duration }
 
-// notePace notes how long the answer to a method took.
+// noteAnswerTime records how long the answer to a method took.
 func (j *judge) noteAnswerTime(method string, took time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -31,7 +32,8 @@ func (j *judge) noteAnswerTime(method string, took time.Duration) {
 	*slowest = max(*slowest, took)
 }
 
-// patience returns how long the server gets for the answer to a method, if another answer took so long.
+// patience returns how long to wait for the answer to a method; took is the time of an answer that
+// noteAnswerTime does not have yet, or 0.
 func (j *judge) patience(method string, took time.Duration) time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -42,14 +44,15 @@ func (j *judge) patience(method string, took time.Duration) time.Duration {
 	return min(max(timesSlowest*slowest, minPatience), maxPatience)
 }
 
-// await makes a request for a method that the server may leave without an answer. To tell a slow server from
-// a silent one, it sends a ping when its patience ends, and gives up only after the answer to the ping and as
-// much patience again. typed is the user's --timeout, which bounds the request instead; 0 and less are none.
-// hung reports that the server answered neither the request nor the ping.
+// await makes a request for a method that the server may leave without an answer. To tell a slow
+// server from a silent one, it sends a ping after the server's patience, and gives up only after
+// the answer to the ping and the same time again. userLimit is the user's --timeout, which then
+// bounds the request instead; 0 or less for none. hung reports that the server answered neither the
+// request nor the ping.
 func (j *judge) await(
 	ctx context.Context,
 	method string,
-	typed time.Duration,
+	userLimit time.Duration,
 	request, ping func(context.Context) wire.Outcome,
 ) (out wire.Outcome, hung bool) {
 	asking, giveUp := context.WithCancelCause(ctx)
@@ -60,24 +63,24 @@ func (j *judge) await(
 		defer close(done)
 		out = request(asking)
 	}()
-	first := j.patience(method, 0)
-	later := time.Duration(0)
-	if typed > 0 {
-		first = typed
+	beforePing := j.patience(method, 0)
+	if userLimit > 0 {
+		beforePing = userLimit
 	}
-	if pause.Within(done, first) {
+	if pause.Within(done, beforePing) {
 		return out, false
 	}
-	asked := j.f.Now()
-	pinging, stop := upTo(ctx, max(first, maxPatience))
+	pinged := j.f.Now()
+	pinging, stop := withPatience(ctx, max(beforePing, maxPatience))
 	hung = ping(pinging).Kind == wire.Timeout
 	stop()
-	if typed <= 0 && !hung {
-		later = j.patience(method, j.f.Now().Sub(asked))
+	afterPing := time.Duration(0)
+	if userLimit <= 0 && !hung {
+		afterPing = j.patience(method, j.f.Now().Sub(pinged))
 	}
-	if !pause.Within(done, later) {
-		waited := typed
-		if typed <= 0 {
+	if !pause.Within(done, afterPing) {
+		waited := userLimit
+		if userLimit <= 0 {
 			waited = max(j.f.Now().Sub(began).Round(time.Second), minPatience)
 		}
 		giveUp(transport.TimeoutError{Flag: "--timeout", What: "no response", After: waited})
@@ -86,8 +89,9 @@ func (j *judge) await(
 	return out, hung && out.Kind == wire.Timeout
 }
 
-// upTo returns a context that ends the requests of a server that does not answer for so long.
-func upTo(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// withPatience returns a context that ends with a timeout error if the server does not answer
+// within limit.
+func withPatience(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit,
 		transport.TimeoutError{Flag: "--timeout", What: "no response", After: limit})
 }

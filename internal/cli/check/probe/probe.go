@@ -12,29 +12,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A probe judges one or several rules. Its when says why it does not apply, "" where it does;
-// it may be nil. A probe that could not find out skips the rule.
+// A probe judges one or several rules.
 type probe struct {
+	// rules are ids.
 	rules []string
-	// once is set for a probe that judges what was sent before: repeating it shows nothing new.
+	// sendsNothing is set for a probe that judges requests sent before: it is never repeated.
 	sendsNothing bool
-	exempt       func(b *bench) string
-	run          func(ctx context.Context, b *bench) []miss
+	// exempt returns why the probe does not apply to the server, "" if it applies. It may be nil.
+	exempt func(b *bench) string
+	run    func(ctx context.Context, b *bench) []miss
 }
 
-// A miss is a rule, by its id, that a probe found broken, or where skip is set could not judge.
+// A miss says that a server broke a rule, or, if skip is set, that a probe could not judge the
+// rule.
 type miss struct {
+	// id is the id of the rule.
 	id, subject, pointer, got, want string
 	stderr                          string
-	// severity is "" for that of the rule.
+	// severity is "" for the severity of the rule.
 	severity conv.Severity
 	at       conv.Spot
 	skip     bool
-	// silent is set if there was no answer.
+	// silent is set if the server did not answer in time.
 	silent bool
 }
 
-// missed is the miss of a rule by an answer.
+// newMiss returns the miss of a rule that an answer shows.
 func newMiss(rule, subject string, a answer, want string) miss {
 	return miss{
 		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.isInconclusive(),
@@ -42,20 +45,23 @@ func newMiss(rule, subject string, a answer, want string) miss {
 	}
 }
 
-// skipped is the miss of a rule that a probe could not judge.
+// skipRule returns the result of a probe that could not judge its rule.
 func skipRule(rule, why string) []miss { return []miss{{id: rule, skip: true, got: why}} }
 
-// probes returns all of them, in the order in which they are made: those of most value first.
-func probes() (all []probe) {
+// probes returns all probes in the order in which they run: the most valuable first, because
+// --max-requests may stop the check.
+func probes() []probe {
+	var singles []probe
 	for _, s := range singleProbes {
-		all = append(all, s.toProbe())
+		singles = append(singles, s.toProbe())
 	}
-	return slices.Concat([]probe{answers}, all, safeProbes, negativeProbes, callProbes)
+	return slices.Concat([]probe{answers}, singles, safeProbes, negativeProbes, callProbes)
 }
 
-// gate says why a rule does not hold for the server in this revision, "" where it does.
+// whyInapplicable returns why a rule does not apply to the server in this revision, "" if it
+// applies.
 func (b *bench) whyInapplicable(r lint.Rule) string {
-	transport := map[string]bool{
+	isTransport := map[string]bool{
 		"any":        true,
 		"stdio":      !b.isHTTP(),
 		"http":       b.isHTTP(),
@@ -65,7 +71,7 @@ func (b *bench) whyInapplicable(r lint.Rule) string {
 	if b.rev < r.From || b.rev > r.To {
 		return "holds for " + r.Range + ", not for " + b.clean.Revision()
 	}
-	if !transport[r.Transport] {
+	if !isTransport[r.Transport] {
 		return "holds for " + r.Transport
 	}
 	if r.Capability != "any" && !b.declares(r.Capability) && !b.declares("extensions", conv.MetaPrefix+r.Capability) {
@@ -74,7 +80,8 @@ func (b *bench) whyInapplicable(r lint.Rule) string {
 	return ""
 }
 
-// probe makes all probes whose rules are judged and hold.
+// runProbes runs the probes of all rules that apply, and records for each other rule why it was not
+// judged.
 func (b *bench) runProbes(ctx context.Context) {
 	judged := map[string]bool{}
 	if b.isStateless() {
@@ -82,7 +89,7 @@ func (b *bench) runProbes(ctx context.Context) {
 		b.acceptsHandshake = detectHandshake(ctx, b)
 	}
 	if b.o.Send.Auth {
-		withoutToken(ctx, b)
+		askWithoutToken(ctx, b)
 	}
 	if b.isHTTP() && b.pacer.facts().Unauthorized {
 		b.judgeAuth(ctx, b.clean, b.rev)
@@ -107,40 +114,41 @@ func (b *bench) runProbes(ctx context.Context) {
 		if why != "" {
 			b.linter.Exempt(r.ID, why)
 		} else if !slices.Contains(b.o.Off, r.ID) {
-			b.linter.Skip(r.ID, cmp.Or(b.whyStopped(ctx), unmade[r.ID], "check has no probe for it"))
+			b.linter.Skip(r.ID, cmp.Or(b.whyStopped(ctx), withoutProbe[r.ID], "check has no probe for it"))
 		}
 	}
 }
 
-// toJudge are those of a probe's rules that are judged and hold.
-func applicableRules(b *bench, ids []string, made map[string]bool) (rules []string) {
+// applicableRules returns the ids of the rules that are selected and apply to the server, and marks
+// them in judged.
+func applicableRules(b *bench, ids []string, judged map[string]bool) (rules []string) {
 	for _, id := range ids {
 		r, ok := lint.Find(id)
 		if !ok || slices.Contains(b.o.Off, id) || !b.o.Send.Runs(r.Mode) || b.whyInapplicable(r) != "" {
 			continue
 		}
-		made[id] = true
+		judged[id] = true
 		rules = append(rules, id)
 	}
 	return rules
 }
 
-// judgeBy makes one probe. One that fails is repeated twice on new connections: what does not
-// come out the same is reported as unstable.
+// runProbe runs one probe and reports its findings to the linter. A probe that found a broken rule
+// is repeated: see confirmMisses.
 func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
-	each := func(do func(id string)) {
+	forEachRule := func(do func(id string)) {
 		for _, id := range rules {
 			do(id)
 		}
 	}
 	if p.exempt != nil {
 		if why := p.exempt(b); why != "" {
-			each(func(id string) { b.linter.Exempt(id, why) })
+			forEachRule(func(id string) { b.linter.Exempt(id, why) })
 			return
 		}
 	}
 	if why := b.whyNoMore(); why != "" && !p.sendsNothing {
-		each(func(id string) { b.linter.Skip(id, why) })
+		forEachRule(func(id string) { b.linter.Skip(id, why) })
 		return
 	}
 	misses := p.run(ctx, b)
@@ -149,12 +157,12 @@ func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 	}
 	why := b.whyNoMore()
 	if ctx.Err() != nil {
-		each(func(id string) { b.linter.Skip(id, b.whyStopped(ctx)) })
+		forEachRule(func(id string) { b.linter.Skip(id, b.whyStopped(ctx)) })
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	each(func(id string) {
+	forEachRule(func(id string) {
 		var findings []lint.Finding
 		skipped := false
 		for _, m := range misses {
@@ -163,7 +171,7 @@ func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 			}
 			if m.skip {
 				skipped = true
-				if m.at.Seq != 0 { // of an answer
+				if m.at.Seq != 0 { // m.got quotes an answer
 					m.got = "no answer that judges it: " + m.got
 				}
 				b.linter.Skip(id, cmp.Or(why, m.got))
@@ -177,7 +185,7 @@ func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 	})
 }
 
-// over says why the judgement ended early, "" while it goes on.
+// whyStopped returns why the check ended early, "" if it did not.
 func (b *bench) whyStopped(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
@@ -185,65 +193,70 @@ func (b *bench) whyStopped(ctx context.Context) string {
 	return b.serverEnd.Text
 }
 
-// budget says why no more may be sent, "" where more may.
+// whyNoMore returns why no more requests may be sent, "" if more may be sent.
 func (b *bench) whyNoMore() string {
 	if !b.serverEnd.Good() {
 		return b.serverEnd.Text
 	}
-	if most := b.o.Send.MaxRequests; most > 0 && b.requests() >= most {
-		return fmt.Sprintf("--max-requests %d was reached", most)
+	if limit := b.o.Send.MaxRequests; limit > 0 && b.requests() >= limit {
+		return fmt.Sprintf("--max-requests %d was reached", limit)
 	}
 	return b.pacer.whyStopped()
 }
 
-// stable repeats a probe that failed. Its misses become warnings where it does not fail in
-// the same way each time; no answer in one of them judges nothing.
+// confirmMisses repeats a probe that found a broken rule twice, on new connections. A miss that
+// does not repeat each time becomes a warning, or is skipped if it was a missing answer.
 func confirmMisses(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 	if !slices.ContainsFunc(misses, func(m miss) bool { return !m.skip }) {
 		return misses
 	}
-	var others [][]miss
+	var repeats [][]miss
 	for i := range 2 {
 		if b.whyNoMore() != "" {
 			return misses
 		}
-		other, out := b.repeatBench(ctx, i)
+		bench, out := b.repeatBench(ctx, i)
 		if !out.Good() {
 			return misses
 		}
-		others = append(others, p.run(ctx, other))
+		repeats = append(repeats, p.run(ctx, bench))
 	}
 	for i := range misses {
-		got := []string{misses[i].got}
-		differ := false
-		for _, other := range others {
-			at := slices.IndexFunc(other, func(o miss) bool {
-				m := misses[i]
-				return o.id == m.id && o.subject == m.subject && o.pointer == m.pointer && o.skip == m.skip
-			})
-			differ = differ || at < 0
-			if at >= 0 {
-				got = append(got, other[at].got)
-			} else {
+		m := &misses[i]
+		got := []string{m.got}
+		isStable := true
+		for _, repeat := range repeats {
+			at := slices.IndexFunc(repeat, m.isSame)
+			if at < 0 {
+				isStable = false
 				got = append(got, "as it should be")
+				continue
 			}
+			got = append(got, repeat[at].got)
 		}
-		switch {
-		case misses[i].skip || !differ:
-		case misses[i].silent: // a late answer breaks no rule
-			misses[i].skip = true
-			misses[i].got += ", and an answer in another attempt"
-		default:
-			misses[i].severity = conv.Warn
-			misses[i].got = "unstable, three attempts: " + strings.Join(got, "; ")
+		if m.skip || isStable {
+			continue
 		}
+		if m.silent { // a late answer breaks no rule
+			m.skip = true
+			m.got += ", and an answer in another attempt"
+			continue
+		}
+		m.severity = conv.Warn
+		m.got = "unstable, three attempts: " + strings.Join(got, "; ")
 	}
 	return misses
 }
 
-// mostQuoted is how many bytes of an answer are quoted.
+// isSame reports whether another run of the probe found the same.
+func (m *miss) isSame(other miss) bool {
+	return other.id == m.id && other.subject == m.subject && other.pointer == m.pointer && other.skip == m.skip
+}
+
+// maxQuoted is the number of bytes of an answer that a finding quotes.
 const maxQuoted = 200
 
+// newFinding returns the finding for a miss, with the texts of its rule in a revision.
 func newFinding(m miss, rev conv.Rev) lint.Finding {
 	r, _ := lint.Find(m.id)
 	got := m.got
@@ -264,7 +277,7 @@ func newFinding(m miss, rev conv.Rev) lint.Finding {
 	}
 }
 
-// A single is a probe of one request: the id of a rule, what it asks, and what has to come.
+// A single is a probe of one request.
 type single struct {
 	id, subject string
 	exempt      func(b *bench) string
@@ -272,27 +285,32 @@ type single struct {
 	want        want
 }
 
-// A want is what has to come: one of the codes, or a result, and over HTTP one of the statuses.
+// A want describes the expected answer: an error with one of the codes, or a result, and over HTTP
+// one of the statuses.
 type want struct {
 	codes    []int64
 	result   bool
 	statuses []int
-	// other is the severity where an error with another code came, and with toolError where
-	// a tool reported one; "" is that of the rule.
+	// otherSeverity is the severity of an error with another code and, if toolError is set, of an
+	// error that the tool reported; "" for the severity of the rule.
 	otherSeverity conv.Severity
 	toolError     bool
 	text          string
 }
 
-// met reports an answer as it is wanted. A missing code or status is not looked at.
+// accepts reports whether an answer is as expected. It ignores the HTTP status if the answer has
+// none or w names none.
 func (w want) accepts(a answer) bool {
 	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
 		return false
 	}
-	return w.result && a.hasResult() || slices.Contains(w.codes, a.code()) && a.code() != 0 ||
-		!w.result && len(w.codes) == 0 && a.HTTP != nil
+	if !w.result && len(w.codes) == 0 {
+		return a.HTTP != nil // only the status matters
+	}
+	return w.result && a.hasResult() || a.code() != 0 && slices.Contains(w.codes, a.code())
 }
 
+// toProbe returns a probe that sends the request and compares the answer.
 func (s single) toProbe() probe {
 	return probe{rules: []string{s.id}, exempt: s.exempt, run: func(ctx context.Context, b *bench) []miss {
 		a := b.sendRough(ctx, s.request(b))

@@ -27,7 +27,7 @@ func TestProbesAndRules(t *testing.T) {
 		if r.Mode == lint.Passive {
 			continue
 		}
-		if reasons := unmade[r.ID] != ""; probed[r.ID] == reasons {
+		if reasons := withoutProbe[r.ID] != ""; probed[r.ID] == reasons {
 			t.Errorf("%s: probed is %v, and a reason to leave it out is %v", r.ID, probed[r.ID], reasons)
 		}
 	}

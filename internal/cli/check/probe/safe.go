@@ -47,8 +47,8 @@ var safeProbes = []probe{
 	{rules: []string{"L022"}, exempt: exemptIfNotChild, run: exits},
 }
 
-// unmade says why check does not judge some rules, of those that it has no probe for.
-var unmade = map[string]string{
+// withoutProbe says why check has no probe for some rules, by their id.
+var withoutProbe = map[string]string{
 	"L080": "needs another tool that shows whether a slow one still works",
 	"L101": "needs a stream that breaks off",
 	"L140": "would read files of the server's machine",
@@ -56,17 +56,19 @@ var unmade = map[string]string{
 	"L208": "would put a token into a URL, which servers log",
 }
 
-// absent returns a condition of a probe that does not apply to a server, and why.
-func exemptIf(why string, isAbsent func(b *bench) bool) func(b *bench) string {
+// exemptIf returns a condition of a probe: the probe does not apply if holds reports true, because
+// of why.
+func exemptIf(why string, holds func(b *bench) bool) func(b *bench) string {
 	return func(b *bench) string {
-		if isAbsent(b) {
+		if holds(b) {
 			return why
 		}
 		return ""
 	}
 }
 
-// do makes a call on the conversation that the linter reads, and opens that again if it broke.
+// callClean makes a call on the clean session. It opens the session again if it broke; during names
+// the call in the error of a server that does not answer any more.
 func (b *bench) callClean(ctx context.Context, c client.Call, during string) answer {
 	a := b.answerOf(b.clean.Do(ctx, c), b.clean)
 	if a.Message != nil {
@@ -78,7 +80,7 @@ func (b *bench) callClean(ctx context.Context, c client.Call, during string) ans
 	return a
 }
 
-// ask sends a request on the conversation that the linter reads, once.
+// requestClean sends a request once on the clean session.
 func (b *bench) requestClean(ctx context.Context, method string, params json.RawMessage) answer {
 	return b.callClean(ctx, client.Call{Method: method, Params: params, Once: true}, method)
 }
@@ -89,7 +91,7 @@ func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		a := b.requestClean(ctx, k.Method, nil)
-		if !a.hasResult() && k.Method != connect.TemplateKind.Method { // which is optional
+		if !a.hasResult() && k.Method != connect.TemplateKind.Method { // templates are optional
 			misses = append(misses, newMiss("L035", k.Method, a, "a list: the server declares "+k.Capability))
 		}
 	}
@@ -102,7 +104,8 @@ func listsOfUndeclared(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		if a := b.requestClean(ctx, k.Method, nil); a.code() != -32601 {
-			misses = append(misses, newMiss("L036", k.Method, a, "error -32601: the server does not declare "+k.Capability))
+			want := "error -32601: the server does not declare " + k.Capability
+			misses = append(misses, newMiss("L036", k.Method, a, want))
 		}
 	}
 	return misses
@@ -133,7 +136,7 @@ func discover(ctx context.Context, b *bench) (misses []miss) {
 	if !a.hasResult() {
 		return []miss{newMiss("L043", "server/discover", a, "a result")}
 	}
-	if jsonraw.First(a.Message.Result, "capabilities") == nil { // other rules are about what each result has
+	if jsonraw.First(a.Message.Result, "capabilities") == nil { // other rules judge the members of every result
 		m := newMiss("L044", "server/discover", a, "the member capabilities")
 		m.pointer = "/result/capabilities"
 		misses = append(misses, m)
@@ -146,7 +149,7 @@ func discover(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// discovery asks what the server supports, once.
+// discoverOnce sends server/discover at the first call, and returns its answer.
 func discoverOnce(ctx context.Context, b *bench) answer {
 	if b.discovered == nil {
 		a := b.requestClean(ctx, "server/discover", nil)
@@ -158,7 +161,7 @@ func discoverOnce(ctx context.Context, b *bench) answer {
 	return *b.discovered
 }
 
-// textsIn are the strings of an array that is a member.
+// stringsIn returns the non-empty strings of the array that is a member of object.
 func stringsIn(object json.RawMessage, name string) (texts []string) {
 	items, _ := jsonraw.Array(jsonraw.First(object, name))
 	for _, item := range items {
@@ -169,61 +172,69 @@ func stringsIn(object json.RawMessage, name string) (texts []string) {
 	return texts
 }
 
-// oldVersion and newVersion are no revisions, and never will be.
+// oldVersion and newVersion are dates that never become a revision.
 const oldVersion, newVersion = "1999-01-01", "2099-01-01"
 
-// versions opens a session with each version: a supported one is answered with itself, any
-// other is never echoed. Each session is ended again.
+// versions opens and ends a session with each version. The server must answer a version that it
+// supports with the same version, and must not answer an unknown version with itself.
 func versions(ctx context.Context, b *bench) (misses []miss) {
-	answered := map[string]string{}
-	given := map[string]answer{}
 	offers := []string{oldVersion, newVersion}
 	for _, revision := range client.Revisions() {
-		if !client.Stateless(revision) && revision != b.clean.Revision() {
+		if needsHandshake(revision) && revision != b.clean.Revision() {
 			offers = append(offers, revision)
 		}
 	}
+	answers := map[string]answer{}
+	versionFor := map[string]string{} // the version in the result for an offer
 	for _, offer := range offers {
-		a, ended := b.initialize(ctx, offer)
-		given[offer] = a
+		a, deleted := b.initialize(ctx, offer)
+		answers[offer] = a
 		if a.hasResult() {
-			answered[offer], _ = jsonraw.Text(jsonraw.First(a.Message.Result, "protocolVersion"))
+			versionFor[offer], _ = jsonraw.Text(jsonraw.First(a.Message.Result, "protocolVersion"))
 		}
-		if ended != nil && offer == oldVersion && ended.status()/100 != 2 && ended.status() != http.StatusMethodNotAllowed {
-			m := newMiss("L092", "DELETE", *ended, "HTTP 2xx or 405")
+		if deleted != nil && offer == oldVersion && !deleted.acceptsDelete() {
+			m := newMiss("L092", "DELETE", *deleted, "HTTP 2xx or 405")
 			m.severity = conv.Warn
 			misses = append(misses, m)
 		}
 	}
-	for i, offer := range offers {
-		a := given[offer]
+	isUnknown := func(version string) bool { return version == oldVersion || version == newVersion }
+	for _, offer := range offers {
+		a := answers[offer]
 		subject := "initialize with " + offer
 		rule := "L027"
-		if i < 2 {
+		if isUnknown(offer) {
 			rule = "L028"
 		}
-		if a.Message == nil && a.HTTP == nil { // which shows nothing
+		if a.Message == nil && a.HTTP == nil { // no answer shows nothing
 			misses = append(misses, miss{id: rule, subject: subject, got: a.String(), skip: true})
-		} else if i < 2 && answered[offer] == offer {
+		} else if isUnknown(offer) && versionFor[offer] == offer {
 			misses = append(misses, newMiss(rule, subject, a, "another version, or an error"))
 		}
 	}
-	for _, other := range answered { // which the server supports
-		if got, offered := answered[other]; offered && got != other && other != oldVersion && other != newVersion {
-			misses = append(misses, newMiss("L027", "initialize with "+other, given[other], "protocolVersion "+other))
+	for _, supported := range versionFor {
+		got, isOffered := versionFor[supported]
+		if isOffered && got != supported && !isUnknown(supported) {
+			m := newMiss("L027", "initialize with "+supported, answers[supported], "protocolVersion "+supported)
+			misses = append(misses, m)
 		}
 	}
 	return misses
 }
 
-// initialize opens a session with a version on a conversation of its own, and ends it. ended
-// is the answer to its DELETE; nil where the server gave no session id.
+// acceptsDelete reports whether the answer to a DELETE of a session is allowed.
+func (a answer) acceptsDelete() bool {
+	return a.status()/100 == 2 || a.status() == http.StatusMethodNotAllowed
+}
+
+// initialize opens a session with a version, and ends it. ended is the answer to its DELETE; nil if
+// the server gave no session id.
 func (b *bench) initialize(ctx context.Context, version string) (a answer, ended *answer) {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "initialize", fmt.Appendf(nil,
 		`{"protocolVersion":%s,"capabilities":{},"clientInfo":{"name":"mcpc","version":%s}}`,
 		jsonraw.Quote(version), jsonraw.Quote(b.f.Version)))
 	if !b.isStreamable() {
-		return b.uninitialized(ctx, raw), nil
+		return b.sendFirst(ctx, raw), nil
 	}
 	before := b.pacer.facts().Session
 	a = b.sendRough(ctx, probeRequest{raw: raw, bare: true})
@@ -232,14 +243,14 @@ func (b *bench) initialize(ctx context.Context, version string) (a answer, ended
 		return a, nil
 	}
 	b.f.Secrets.Learn(id)
-	end := b.sendRough(ctx, probeRequest{verb: http.MethodDelete, edits: []wire.Field{{Name: "Mcp-Session-Id", Value: id}}})
+	end := b.sendRough(ctx, probeRequest{verb: http.MethodDelete, edits: []wire.Field{field("Mcp-Session-Id", id)}})
 	return a, &end
 }
 
-// uninitialized sends a message to a conversation in which nothing was sent before.
-func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
+// sendFirst sends a message as the first one of a new session.
+func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
 	opt := b.clean.opt
-	for _, revision := range client.Revisions() { // such a conversation begins without a request
+	for _, revision := range client.Revisions() { // a stateless session begins without a request
 		if client.Stateless(revision) {
 			opt.Protocol = ""
 			opt.KnownRevision = revision
@@ -270,21 +281,21 @@ func ping(ctx context.Context, b *bench) []miss {
 	return []miss{newMiss("L031", "ping", a, "the result {}")}
 }
 
-// sessionless holds if requests before initialize cannot be told from others.
+// exemptIfSessionless exempts HTTP servers without sessions: requests before initialize are valid.
 var exemptIfSessionless = exemptIf("the server has no sessions", func(b *bench) bool {
 	return b.isHTTP() && b.clean.Memory().SessionID == ""
 })
 
 func uninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
-	a := b.uninitialized(ctx, raw)
+	a := b.sendFirst(ctx, raw)
 	if a.hasResult() || a.isBroken() {
 		return []miss{newMiss("L034", "tools/list before initialize", a, "an error")}
 	}
 	return nil
 }
 
-// onlyStateless holds if GET and DELETE may mean something else.
+// exemptIfHandshakes exempts servers that also have sessions: there GET and DELETE are valid.
 var exemptIfHandshakes = exemptIf("the server also speaks revisions with sessions", func(b *bench) bool {
 	return b.acceptsHandshake || len(b.supported) == 0
 })
@@ -300,14 +311,16 @@ func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
 
 func getStream(ctx context.Context, b *bench) []miss {
 	a := b.sendRough(ctx, probeRequest{verb: http.MethodGet})
-	stream := a.HTTP != nil && a.status() == http.StatusOK && wire.MediaType(a.HTTP.ContentType) == "text/event-stream"
-	if stream || a.status() == http.StatusMethodNotAllowed {
+	if a.status() == http.StatusMethodNotAllowed {
+		return nil
+	}
+	if a.status() == http.StatusOK && wire.MediaType(a.HTTP.ContentType) == "text/event-stream" {
 		return nil
 	}
 	return []miss{newMiss("L095", "GET", a, "an event stream or HTTP 405")}
 }
 
-// noNotification holds if no notification of a client can be sent.
+// exemptIfStateless exempts revisions in which clients send no notifications over HTTP.
 var exemptIfStateless = exemptIf("clients send no notifications over HTTP in this revision", func(b *bench) bool {
 	return b.isStateless()
 })
@@ -315,8 +328,8 @@ var exemptIfStateless = exemptIf("clients send no notifications over HTTP in thi
 func notification(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"mcpc-check"}`))
 	a := b.sendRough(ctx, probeRequest{raw: raw})
-	body := a.HTTP != nil && len(bytes.TrimSpace(a.HTTP.Body)) > 0
-	if a.status() == http.StatusAccepted && !body {
+	hasBody := a.HTTP != nil && len(bytes.TrimSpace(a.HTTP.Body)) > 0
+	if a.status() == http.StatusAccepted && !hasBody {
 		return nil
 	}
 	m := newMiss("L082", "a notification", a, "HTTP 202 and no body")
@@ -345,7 +358,7 @@ func order(ctx context.Context, b *bench) []miss {
 // noResource is a URI that no server has.
 const noResource = "mcpc-nonexistent://x"
 
-func missingResource(ctx context.Context, b *bench) (misses []miss) {
+func missingResource(ctx context.Context, b *bench) []miss {
 	a := b.requestClean(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
 	rule := "L136"
 	code := int64(-32002)
@@ -354,25 +367,23 @@ func missingResource(ctx context.Context, b *bench) (misses []miss) {
 		code = -32602
 	}
 	if _, refused := b.refusals[connect.ResourceKind.Method]; refused && a.code() == -32601 {
-		return skipRule(rule, "the server has no resources/read") // L035 says so
+		return skipRule(rule, "the server has no resources/read") // L035 reports it
 	}
 	if a.code() != code {
-		misses = append(misses, newMiss(rule, "a missing resource", a, fmt.Sprintf("error %d", code)))
+		return []miss{newMiss(rule, "a missing resource", a, fmt.Sprintf("error %d", code))}
 	}
-	if a.code() == code {
-		if uri, _ := jsonraw.Text(jsonraw.First(a.Message.Error.Data, "uri")); uri != noResource {
-			m := newMiss("L137", "a missing resource", a, "data.uri "+noResource)
-			m.pointer = "/error/data/uri"
-			misses = append(misses, m)
-		}
+	if uri, _ := jsonraw.Text(jsonraw.First(a.Message.Error.Data, "uri")); uri != noResource {
+		m := newMiss("L137", "a missing resource", a, "data.uri "+noResource)
+		m.pointer = "/error/data/uri"
+		return []miss{m}
 	}
-	return misses
+	return nil
 }
 
-// mostSkills is of how many skills a file is read.
+// maxSkills is the number of skills whose file is read.
 const maxSkills = 20
 
-// skillFiles reads SKILL.md of the skills. The linter compares what comes with the entries.
+// skillFiles reads the file SKILL.md of each skill. The linter compares the files with the list.
 func skillFiles(ctx context.Context, b *bench) (misses []miss) {
 	all := b.lists["skills"]
 	for _, s := range all[:min(len(all), maxSkills)] {
@@ -384,7 +395,7 @@ func skillFiles(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// nothingToListenTo is why no subscription is opened.
+// exemptIfNothingChanges exempts servers that declare no listChanged.
 func exemptIfNothingChanges(b *bench) string {
 	for _, k := range []string{"tools", "prompts", "resources"} {
 		if b.declares(k, "listChanged") {
@@ -394,7 +405,7 @@ func exemptIfNothingChanges(b *bench) string {
 	return "the server declares no listChanged"
 }
 
-// acknowledged opens a subscription and ends it as soon as the server agreed.
+// acknowledged opens a subscription, and ends it as soon as the server acknowledges it.
 func acknowledged(ctx context.Context, b *bench) []miss {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -414,7 +425,7 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 	return []miss{newMiss("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
 }
 
-// notChild holds if there is no process to end.
+// exemptIfNotChild exempts servers that mcpc did not start.
 var exemptIfNotChild = exemptIf("the server is no process of mcpc's", func(b *bench) bool {
 	return len(b.clean.opt.Server.Command) == 0
 })
@@ -427,16 +438,11 @@ func exits(ctx context.Context, b *bench) []miss {
 	began := b.f.Now()
 	s.Close(context.WithoutCancel(ctx), true)
 	s.broken = "closed"
-	if took := b.f.Now().Sub(began); took > process.GraceAfterEOF {
-		return []miss{
-			{
-				id:      "L022",
-				subject: "the end of input",
-				got:     fmt.Sprintf("not ended after %s", process.GraceAfterEOF),
-				want:    "the process exits",
-				at:      b.lastSpot(s),
-			},
-		}
+	if b.f.Now().Sub(began) <= process.GraceAfterEOF {
+		return nil
 	}
-	return nil
+	return []miss{{
+		id: "L022", subject: "the end of input", at: b.lastSpot(s),
+		got: fmt.Sprintf("not ended after %s", process.GraceAfterEOF), want: "the process exits",
+	}}
 }

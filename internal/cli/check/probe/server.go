@@ -1,7 +1,7 @@
-// Package probe judges a server: it opens connections to it, sends the requests that show whether it
-// keeps the rules of package lint, and reports what it found. The ladder says how far a
-// connection gets. Each probe is a row of a table: the rules that it judges, what it sends and
-// what has to come.
+// Package probe judges a server: it opens connections to it, sends requests that show whether the
+// server follows the rules of package lint, and reports the findings. The ladder lists the steps of
+// a connection and their outcome. Each probe is a row of a table: the rules that it judges, the
+// request, and the expected answer.
 package probe
 
 import (
@@ -26,8 +26,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A judge judges one server. The traffic of its connections is recorded, and read by the
-// linter unless the connection is muted.
+// A judge judges one server. The traffic of its connections is recorded. The linter reads it too,
+// unless the connection is muted.
 type judge struct {
 	f      *cmdutil.Factory
 	o      Request
@@ -35,105 +35,104 @@ type judge struct {
 	pacer  *pacer
 	ladder ladder
 	report verdict.Report
-	// walk is what is known of the authorization server; nil before that was looked for.
+	// authDiscovery is nil until discoverAuth runs.
 	authDiscovery *authDiscovery
-	// refused is the ending where the server could not be judged.
+	// failure is the outcome of a server that could not be judged, else the zero value.
 	failure wire.Outcome
-	// gone is why the server does not answer any more after a request ended it; the zero value
-	// while it answers.
+	// serverEnd says why the server does not answer any more after a request ended it; the zero
+	// value while it answers.
 	serverEnd wire.Outcome
 	// unlisted are the tools of --call that the server does not list.
 	unlisted []string
 
-	// mu guards the rest: what was sent and received so far.
+	// mu guards the fields below: the traffic so far.
 	mu sync.Mutex
-	// muted are the connections that the linter does not read, crossed the last frames of
-	// each.
-	muted      map[int]bool
+	// muted are the connections that the linter does not read.
+	muted map[int]bool
+	// lastFrames has the last frames of each connection.
 	lastFrames map[int]lastFrames
-	sent       int
-	// asked are what probes sent, by their evidence.
+	// sent is the number of requests on all connections.
+	sent int
+	// probed are the requests of probes, by the frame that is their evidence.
 	probed map[conv.Spot]probedRequest
-	// id is that of the last request, on whichever connection.
+	// lastID is the id of the last request on any connection.
 	lastID  int64
 	slowest slowestAnswers
 }
 
-// crossed are the last frames of a connection: what was sent, the head of a response, and what
-// was received.
+// lastFrames are the sequence numbers of the last frames of a connection: sent by the client, the
+// head of a response, and received from the server.
 type lastFrames struct{ sent, head, received uint64 }
 
-// asked is a request of a probe: the revision by which it is judged, and the words of the
-// mcpc command that sends it again, "" where none does.
+// A probedRequest is a request of a probe: the revision by which its answer is judged, and the
+// words of the mcpc command that sends it again, "" if no command does.
 type probedRequest struct{ revision, words string }
 
-// A session is a conversation with the server on a connection of its own, and the settings
-// with which more of them are opened.
+// A session is a session with the server on its own connection, and the settings to open more like
+// it.
 type session struct {
 	*client.Session
 	conn int
 	opt  client.Options
 	c    *connect.Conn
-	// ready is the time until it was open.
+	// ready is the time that it took to open.
 	ready time.Duration
-	// broken is why it cannot be used any more; "" where it can.
+	// broken is why it cannot be used any more; "" while it can.
 	broken string
 }
 
-// Pins are the revisions by which a server is judged, "" for the one that is negotiated.
-// protocol is --protocol.
+// Pins returns the revisions by which a server is judged: an entry "" stands for the negotiated
+// revision. protocol is the value of --protocol, which counts if era is "".
 func Pins(era, protocol string) ([]string, error) {
-	stateless := ""
-	handshake := ""
-	for _, revision := range client.Revisions() {
-		if client.Stateless(revision) {
-			stateless = cmp.Or(stateless, revision)
-		} else {
-			handshake = cmp.Or(handshake, revision)
-		}
-	}
-	switch {
-	case era == "":
+	revisions := client.Revisions() // the newest first
+	modern := revisions[slices.IndexFunc(revisions, client.Stateless)]
+	legacy := revisions[slices.IndexFunc(revisions, needsHandshake)]
+	switch era {
+	case "":
 		return []string{protocol}, nil
-	case era == "both":
-		return []string{stateless, handshake}, nil
-	case era == "legacy":
-		return []string{handshake}, nil
-	case era == "modern":
-		return []string{stateless}, nil
-	case slices.Contains(client.Revisions(), era):
+	case "both":
+		return []string{modern, legacy}, nil
+	case "legacy":
+		return []string{legacy}, nil
+	case "modern":
+		return []string{modern}, nil
+	}
+	if slices.Contains(revisions, era) {
 		return []string{era}, nil
 	}
-	words := append([]string{"both", "legacy", "modern"}, client.Revisions()...)
+	words := append([]string{"both", "legacy", "modern"}, revisions...)
 	return nil, usage.New(fmt.Sprintf("unknown era %q", era),
 		suggest.DidYouMean("--era %s", era, words, wire.Hint("use "+commaJoin(words...))))
 }
 
-// A Request says which server is judged, and how. Off are the rules for which nothing
-// is sent.
+// needsHandshake reports whether a revision begins with an initialize request.
+func needsHandshake(revision string) bool { return !client.Stateless(revision) }
+
+// A Request says which server is judged, and how.
 type Request struct {
 	Factory *cmdutil.Factory
-	// Argv is the command of a server, nil to go by -s; Era is "both", "legacy", "modern", a
-	// revision, or "" for the revision that is negotiated.
-	Argv  []string
-	Era   string
+	// Argv is the command of the server; nil if the global flags name the server.
+	Argv []string
+	// Era is "both", "legacy", "modern", a revision, or "" for the negotiated revision.
+	Era string
+	// Off are the ids of the rules for which nothing is sent.
 	Off   []string
 	Tools rules.Tools
-	// Send says what is sent.
-	Send Options
+	Send  Options
 }
 
-// Judge judges a server by each of the revisions that were asked for. The report is nil where
-// the server is not known. An outcome that is not good says why it could not be judged.
+// Judge judges a server by each revision of the request's era. The report is nil if the server is
+// not known or the command line is wrong. An outcome other than OK says why the server could not be
+// judged.
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
 		muted: map[int]bool{}, lastFrames: map[int]lastFrames{}, probed: map[conv.Spot]probedRequest{}}
 	defer f.StartSpinner()()
 	f.ShowTraffic(f.Verbose, f.Explain)
-	all, _ := Pins(o.Era, f.Protocol)
-	var unspoken []string
-	for i, pin := range all {
+	pins, _ := Pins(o.Era, f.Protocol)
+	var unsupported []string
+	for i, pin := range pins {
 		f.Protocol = pin
 		s, out := j.dial(ctx)
 		if s == nil && ctx.Err() != nil {
@@ -142,8 +141,9 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 		if out.Kind == wire.Usage || s == nil {
 			return nil, out
 		}
-		if !out.Good() && ctx.Err() == nil && (i < len(all)-1 || len(j.report.Revisions) > 0) {
-			unspoken = append(unspoken, pin+": "+out.Text) // the other one may be judged
+		othersCount := i < len(pins)-1 || len(j.report.Revisions) > 0
+		if !out.Good() && ctx.Err() == nil && othersCount {
+			unsupported = append(unsupported, pin+": "+out.Text)
 			continue
 		}
 		j.failure = j.judgeRevision(ctx, s, out)
@@ -152,15 +152,13 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 		}
 	}
 	if len(j.report.Revisions) > 0 {
-		for _, text := range unspoken {
+		for _, text := range unsupported {
 			j.ladder.add("revision", verdict.Skipped, text, "")
 		}
 	}
 	if j.failure.Good() && len(j.unlisted) > 0 {
-		j.failure = usage.Outcome(
-			usage.New("--call: the server lists no tool "+commaJoin(slices.Compact(j.unlisted)...),
-				wire.RunOnServer("list")+" shows them"),
-		)
+		j.failure = usage.Outcome(usage.New("--call: the server lists no tool "+commaJoin(slices.Compact(j.unlisted)...),
+			wire.RunOnServer("list")+" shows them"))
 	}
 	cause := context.Cause(ctx)
 	if cause != nil {
@@ -175,7 +173,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	return r, j.failure
 }
 
-// hidesIn returns what hides secrets in texts that are quoted.
+// hidesIn returns a function that replaces the secrets in quoted bytes.
 func hidesIn(f *cmdutil.Factory) func(raw []byte) []byte {
 	return func(raw []byte) []byte {
 		safe, _ := f.Secrets.Bytes(raw)
@@ -183,7 +181,7 @@ func hidesIn(f *cmdutil.Factory) func(raw []byte) []byte {
 	}
 }
 
-// dial opens a conversation. The session is nil where nothing was sent.
+// dial opens a session with the server of the request. The session is nil if nothing was sent.
 func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	c := &connect.Conn{Env: &j.f.Env}
 	if o := c.Find(j.o.Argv); !o.Good() {
@@ -210,7 +208,8 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	return j.open(ctx, c, opt, j.f.Record.Conns-1, opt.Tap)
 }
 
-// open opens one more conversation, whose frames are those of a connection.
+// open opens a session. It passes each frame with the connection number conn to tap, and to the
+// judge.
 func (j *judge) open(
 	ctx context.Context,
 	c *connect.Conn,
@@ -220,23 +219,25 @@ func (j *judge) open(
 ) (*session, wire.Outcome) {
 	s := &session{conn: conn, opt: opt, c: c}
 	s.opt.Through = nil
-	if err := c.SetAuthTransport(&s.opt); err != nil { // one for each conversation
+	if err := c.SetAuthTransport(&s.opt); err != nil { // each session has its own
 		return s, usage.Outcome(err)
 	}
 	s.opt.Through = j.pacer.wrap(s.opt.Through)
 	s.opt.Tap = func(f wire.Frame) {
 		tap(f)
 		f.Conn = conn
-		j.f.Secrets.Frame(f) // learns what it hides, for the report
+		j.f.Secrets.Frame(f) // learns the secrets that the report hides
 		j.tap(f)
 	}
 	began := j.f.Now()
-	session, out := client.Open(ctx, s.opt)
-	s.Session, s.ready = session, j.f.Now().Sub(began)
+	var out wire.Outcome
+	s.Session, out = client.Open(ctx, s.opt)
+	s.ready = j.f.Now().Sub(began)
 	return s, out
 }
 
-// again opens a conversation like another one. A muted one is not read by the linter.
+// openLike opens a session with the revision and transport of s. The linter does not read a muted
+// session.
 func (j *judge) openLike(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
 	opt := s.opt
 	revision := s.Revision()
@@ -254,52 +255,58 @@ func (j *judge) openLike(ctx context.Context, s *session, muted bool) (*session,
 	return j.open(ctx, s.c, opt, conn, tap)
 }
 
-// tap reads a frame.
+// tap records the last frames of a connection, counts requests, and passes the frame to the linter.
 func (j *judge) tap(f wire.Frame) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c := j.lastFrames[f.Conn]
-	switch {
-	case f.Kind == wire.Closed || f.Kind == wire.Stderr:
-	case f.Dir == wire.Sent:
-		c.sent = f.Seq
-		if f.Kind == wire.Head || f.Stream == 0 {
-			j.sent++
-		}
-	case f.Kind == wire.Head:
-		c.head = f.Seq
-	default:
-		c.received = f.Seq
+	if f.Kind != wire.Closed && f.Kind != wire.Stderr {
+		j.countFrame(f)
 	}
-	j.lastFrames[f.Conn] = c
 	if !j.muted[f.Conn] {
 		j.linter.Tap(f)
 	}
 }
 
-// requests are how many were sent so far.
+// countFrame records a frame that is part of a request or an answer. The caller holds mu.
+func (j *judge) countFrame(f wire.Frame) {
+	last := j.lastFrames[f.Conn]
+	switch {
+	case f.Dir == wire.Sent:
+		last.sent = f.Seq
+		if f.Kind == wire.Head || f.Stream == 0 { // over HTTP the head counts, not the body
+			j.sent++
+		}
+	case f.Kind == wire.Head:
+		last.head = f.Seq
+	default:
+		last.received = f.Seq
+	}
+	j.lastFrames[f.Conn] = last
+}
+
+// requests returns the number of requests sent so far.
 func (j *judge) requests() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.sent
 }
 
-// lastOf is the evidence of what came last on a connection: the message, else the head of the
-// response, else what was sent.
+// lastSpot returns the evidence for the last answer on a connection: the message, else the head of
+// the response, else the request.
 func (j *judge) lastSpot(s *session) conv.Spot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c := j.lastFrames[s.conn]
-	if c.received > c.sent {
-		return conv.Spot{Conn: s.conn, Seq: c.received}
+	last := j.lastFrames[s.conn]
+	if last.received > last.sent {
+		return conv.Spot{Conn: s.conn, Seq: last.received}
 	}
-	if c.head > c.sent {
-		return conv.Spot{Conn: s.conn, Seq: c.head}
+	if last.head > last.sent {
+		return conv.Spot{Conn: s.conn, Seq: last.head}
 	}
-	return conv.Spot{Conn: s.conn, Seq: max(c.sent, 1)}
+	return conv.Spot{Conn: s.conn, Seq: max(last.sent, 1)}
 }
 
-// next is the id of the next request: no two conversations have the same.
+// nextID returns a new request id. No two sessions use the same id.
 func (j *judge) nextID() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -307,19 +314,19 @@ func (j *judge) nextID() int64 {
 	return j.lastID
 }
 
-// pass judges the server in one conversation, of which out is the beginning.
-func (j *judge) judgeRevision(ctx context.Context, s *session, out wire.Outcome) wire.Outcome {
-	addConnectionSteps(j, s, out)
-	if !out.Good() {
-		addAuthStep(ctx, j, s, out)
+// judgeRevision judges the server in one revision; opened is the outcome of opening s.
+func (j *judge) judgeRevision(ctx context.Context, s *session, opened wire.Outcome) wire.Outcome {
+	addConnectionSteps(j, s, opened)
+	if !opened.Good() {
+		addAuthStep(ctx, j, s, opened)
 		j.ladder.addUnreached()
 		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.opt.Protocol, client.Revisions()[0])))
-		return out
+		return opened
 	}
 	j.report.Revisions = append(j.report.Revisions, s.Revision())
-	addAuthStep(ctx, j, s, out)
+	addAuthStep(ctx, j, s, opened)
 	b := &bench{judge: j, clean: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
-	out = b.fetchLists(ctx)
+	out := b.fetchLists(ctx)
 	j.ladder.addUnreached()
 	if j.report.Hosts == nil {
 		j.report.Hosts = Hosts(b.lists["tools"])
@@ -332,7 +339,8 @@ func (j *judge) judgeRevision(ctx context.Context, s *session, out wire.Outcome)
 	return out
 }
 
-// finish closes the recording's part of the work, and makes the report.
+// makeReport closes the linter, reads the check's own recording for the evidence, and returns the
+// report.
 func (j *judge) makeReport() *verdict.Report {
 	j.f.Talking.Store(false)
 	j.mu.Lock()
@@ -369,8 +377,8 @@ func (j *judge) makeReport() *verdict.Report {
 	return r
 }
 
-// repeat returns the command that sends the request of a finding again: that of a probe, else
-// the command with the words for the row of the evidence.
+// repeat returns the command that sends the request of a finding again, "" if no command does.
+// words are the words for the row of the evidence; if a probe sent the request, its words count.
 func (j *judge) repeat(at conv.Spot, words string) string {
 	if a, probed := j.probed[at]; probed {
 		words = a.words
@@ -379,12 +387,11 @@ func (j *judge) repeat(at conv.Spot, words string) string {
 		return ""
 	}
 	line := j.f.HintText(wire.RunOnServer(words))
-	aim := j.f.ErrStyle.Hints
-	if len(j.o.Argv) > 0 && aim.ServerCommand == hint.Elsewhere { // a command with a secret is named without that
+	if len(j.o.Argv) > 0 && j.f.ErrStyle.Hints.ServerCommand == hint.Elsewhere { // the command has a secret
 		line = strings.TrimSuffix(line, hint.Elsewhere) + "-- " + j.report.Target
 	}
 	return line
 }
 
-// joined are words as a list in a sentence.
+// commaJoin joins words with commas.
 func commaJoin(words ...string) string { return strings.Join(words, ", ") }
