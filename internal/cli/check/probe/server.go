@@ -85,17 +85,17 @@ type session struct {
 // revision. protocol is the value of --protocol, which counts if era is "".
 func Pins(era, protocol string) ([]string, error) {
 	revisions := client.Revisions() // the newest first
-	modern := revisions[slices.IndexFunc(revisions, client.Stateless)]
-	legacy := revisions[slices.IndexFunc(revisions, needsHandshake)]
+	stateless := revisions[slices.IndexFunc(revisions, client.Stateless)]
+	handshake := revisions[slices.IndexFunc(revisions, needsHandshake)]
 	switch era {
 	case "":
 		return []string{protocol}, nil
 	case "both":
-		return []string{modern, legacy}, nil
+		return []string{stateless, handshake}, nil
 	case "legacy":
-		return []string{legacy}, nil
+		return []string{handshake}, nil
 	case "modern":
-		return []string{modern}, nil
+		return []string{stateless}, nil
 	}
 	if slices.Contains(revisions, era) {
 		return []string{era}, nil
