@@ -62,7 +62,8 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 		return false, err
 	}
 	defer os.Remove(temp.Name()) // which is gone where all went well
-	if err = packed.Write(temp, &stoppable{plain, stop}); err == nil {
+	err = packed.Write(temp, &stoppable{plain, stop})
+	if err == nil {
 		err = temp.Sync()
 	}
 	if runtime.GOOS == "windows" { // it deletes no file that is open; elsewhere the lock lasts as long as it has its name

@@ -151,7 +151,12 @@ func parseRaw(f *wire.Frame, m jsonraw.Members) error {
 
 func parseHTTP(raw []byte) *wire.HTTPHead {
 	m, _ := jsonraw.Object(raw)
-	h := &wire.HTTPHead{Method: m.Text("method"), URL: m.Text("url"), Proto: m.Text("proto"), Status: int(integer(get(m, "status")))}
+	h := &wire.HTTPHead{
+		Method: m.Text("method"),
+		URL:    m.Text("url"),
+		Proto:  m.Text("proto"),
+		Status: int(integer(get(m, "status"))),
+	}
 	fields, _ := jsonraw.Array(get(m, "fields"))
 	for _, field := range fields {
 		if pair, _ := jsonraw.Array(field); len(pair) == 2 {
@@ -227,8 +232,8 @@ func quickRaw(rest []byte) (quoted []byte, ok bool) {
 	return rest[len(rawBegins)-1 : len(rest)-1], true
 }
 
-// Parse is ParseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they would take
-// their memory twice more.
+// Parse is ParseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they
+// would take their memory twice more.
 func (p *Parser) Parse(raw []byte) (Line, error) {
 	if len(raw) < LongFrame {
 		return p.parseWhole(raw)

@@ -141,9 +141,11 @@ func WriteFrame(w io.Writer, f wire.Frame) error {
 func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	b = appendFacts(b, f)
 	if f.Raw != nil { // which is not the same as no bytes
-		begin, appended := `,"raw":"`, jsonraw.AppendEscaped
+		begin := `,"raw":"`
+		appended := jsonraw.AppendEscaped
 		if !jsonraw.ValidUTF8(f.Raw) {
-			begin, appended = `,"raw64":"`, base64.StdEncoding.AppendEncode
+			begin = `,"raw64":"`
+			appended = base64.StdEncoding.AppendEncode
 		}
 		b = append(b, begin...)
 		for piece := range slices.Chunk(f.Raw, pieceLength) {

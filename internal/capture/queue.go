@@ -106,7 +106,9 @@ func (q *queue) flushSoon() {
 func (q *queue) take() (frames []queuedFrame, texts [][]byte, lost int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	frames, texts, lost = q.waiting, q.texts, q.lost
+	frames = q.waiting
+	texts = q.texts
+	lost = q.lost
 	if q.timer != nil {
 		q.timer.Stop()
 		q.timer = nil

@@ -138,7 +138,8 @@ func (r *Recorder) openLocked() {
 		return
 	}
 	r.queue.onDiskWhile(func() {
-		if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
+		r.file, r.run, r.failed = r.rec.Open()
+		if r.failed == nil {
 			head := AppendHead(nil, r.head())
 			_, r.failed = r.file.Write(head)
 			r.offset = int64(len(head))
@@ -195,18 +196,22 @@ func (r *Recorder) WriteWaiting() {
 func (r *Recorder) flushLocked() {
 	frames, texts, lost := r.queue.take()
 	taken := len(frames)
-	done, bytes := 0, 0
+	done := 0
+	bytes := 0
 	for i, c := range frames {
 		if r.failed == nil {
 			r.frameLocked(c)
 		}
 		frames[i] = queuedFrame{} // it may be large
-		if done++; done%mostAtOnce == 0 {
+		done++
+		if done%mostAtOnce == 0 {
 			runtime.Gosched()
 		}
-		if bytes += c.weight(); bytes >= writeFrom || i == len(frames)-1 {
+		bytes += c.weight()
+		if bytes >= writeFrom || i == len(frames)-1 {
 			r.queue.finished(done, bytes)
-			done, bytes = 0, 0
+			done = 0
+			bytes = 0
 		}
 	}
 	r.queue.reuse(frames, texts)

@@ -17,9 +17,9 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A Ring is a folder with one capture per run, NNNNNN.jsonl by the number of the
-// run, or NNNNNN.jsonl.zst once it is compressed, bounded by Limits. It holds nothing open between calls and may be used by
-// many processes at once.
+// A Ring is a folder with one capture per run, NNNNNN.jsonl by the number of the run, or NNNNNN.jsonl.zst
+// once it is compressed, bounded by Limits. It holds nothing open between calls and may be used by many
+// processes at once.
 type Ring struct{ dir string }
 
 // Limits bound a Ring. 0 is no limit.
@@ -150,7 +150,8 @@ func (r *Ring) Runs() ([]Run, error) {
 	}
 	var runs []Run
 	for _, e := range entries {
-		n, path := numberOf(e.Name()), filepath.Join(r.dir, e.Name())
+		n := numberOf(e.Name())
+		path := filepath.Join(r.dir, e.Name())
 		if n == 0 || len(runs) > 0 && runs[len(runs)-1].Number == n { // compressed, and the plain one is still there
 			continue
 		}
@@ -337,10 +338,10 @@ func endTornLine(f *os.File) error {
 // put there must not lead to a file of the user's, nor make mcpc wait.
 func OpenPlain(path string, flag int) (*os.File, error) {
 	plain, err := os.Lstat(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !plain.Mode().IsRegular():
+	}
+	if !plain.Mode().IsRegular() {
 		return nil, fs.ErrInvalid
 	}
 	f, err := os.OpenFile(path, flag, 0)

@@ -29,8 +29,8 @@ type Rotation struct {
 	Carry Carry
 }
 
-// A Carry writes the lines of a part, by its path, that the next part repeats, and returns their number. All of them are
-// in the spans, which begin with the part's head.
+// A Carry writes the lines of a part, by its path, that the next part repeats, and returns their number. All
+// of them are in the spans, which begin with the part's head.
 type Carry func(w io.Writer, part string, spans []Span) (lines int, err error)
 
 const (
@@ -45,7 +45,8 @@ func (r *Ring) Rotation(carry Carry) Rotation {
 
 // rotateLocked begins the next part. If that fails the part goes on as long again.
 func (r *Recorder) rotateLocked() {
-	old, t := r.run, r.rec.Rotation
+	old := r.run
+	t := r.rec.Rotation
 	r.size = 0
 	next, run, err := r.rec.Open()
 	if err != nil {
@@ -70,7 +71,8 @@ func (r *Recorder) rotateLocked() {
 	r.offset = beginning
 	r.unsettled.begin(beginning)
 	r.compressor.begin(t.Ring, old)
-	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
+	r.parts = append(r.parts, old)
+	if len(r.parts) >= t.Files {
 		t.Ring.remove(r.parts[0])
 		r.parts = r.parts[1:]
 	}
@@ -189,7 +191,8 @@ func (u *unsettled) after(c *unsettledConn, f *wire.Frame) step {
 	case stepHead:
 		fits = f.Kind == wire.Head && f.HTTP != nil && f.HTTP.Status == 200
 	case stepAnswer:
-		isPlainEvent := f.Kind == wire.Event && f.SSE != nil && f.SSE.ID == nil && (f.SSE.Event == "" || f.SSE.Event == "message")
+		isPlainEvent := f.Kind == wire.Event && f.SSE != nil && f.SSE.ID == nil &&
+			(f.SSE.Event == "" || f.SSE.Event == "message")
 		if f.Kind != wire.Body && !isPlainEvent {
 			return stepOther
 		}

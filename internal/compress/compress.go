@@ -45,10 +45,10 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	switch {
-	case errors.Is(e.Err, io.ErrUnexpectedEOF):
+	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
 		return "the compressed body is truncated (" + e.Coding + ")"
-	case e.Begun:
+	}
+	if e.Begun {
 		return "the compressed body is damaged (" + e.Err.Error() + ")"
 	}
 	if e.Coding == "gzip" || e.Coding == "zstd" { // which begin with a signature
@@ -218,14 +218,16 @@ func (r *reader) Read(to []byte) (int, error) {
 	if r.err != nil || len(to) == 0 {
 		return 0, r.err
 	}
-	n, err := 0, error(nil)
+	n := 0
+	err := error(nil)
 	if r.decoder == nil {
 		err = r.begin()
 	}
 	for err == nil && n == 0 {
 		n, err = r.decoder.Read(to)
 	}
-	if r.given += int64(n); err == nil && r.given > freeSize && r.given/maxRatio > r.src.read {
+	r.given += int64(n)
+	if err == nil && r.given > freeSize && r.given/maxRatio > r.src.read {
 		err = &GrowsError{r.coding}
 	}
 	r.err = r.meaning(err)

@@ -73,7 +73,8 @@ func (c *Conversation) AddHead(h *wire.HTTPHead) {
 func factsOfHead(h *wire.HTTPHead) headFacts {
 	facts := headFacts{revision: h.Field("Mcp-Protocol-Version"), era: "legacy"}
 	facts.target, _, _ = strings.Cut(h.URL, "?")
-	id, method := h.Field("Mcp-Session-Id"), h.Field("Mcp-Method")
+	id := h.Field("Mcp-Session-Id")
+	method := h.Field("Mcp-Method")
 	facts.streamable = id != "" || method != ""
 	if id != "" {
 		facts.session = HashIn(id)
@@ -105,7 +106,8 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 	params, _ := m.ParamMembers()
 	meta, _ := params.Get("_meta")
 	if method == "initialize" {
-		c.Revision, c.Era = "", "legacy" // a revision that was tried before does not hold any more
+		c.Revision = ""
+		c.Era = "legacy" // a revision that was tried before does not hold any more
 		who, _ := params.Get("clientInfo")
 		c.Client = implementationIn(who)
 	}
@@ -113,7 +115,8 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 		c.Client = implementationIn(jsonraw.First(meta, metaPrefix+"clientInfo"))
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
-		c.Revision, c.Era = version, "modern"
+		c.Revision = version
+		c.Era = "modern"
 	}
 }
 

@@ -177,10 +177,9 @@ func (s *State) addByRole(p *Part) {
 		s.Notes.Rounds++
 		s.reopen()
 	case wire.Answers:
-		switch {
-		case s.Cancel != nil:
+		if s.Cancel != nil {
 			s.Cancel.Late = true
-		case !s.Reported:
+		} else if !s.Reported {
 			s.answer(p)
 		}
 	case wire.Accompanies:
@@ -235,13 +234,17 @@ func (s *State) Ask(m *wire.Message, c *Conversation) {
 		s.ID, _ = jsonraw.Text(m.ID)
 	}
 	c.addRequest(s.Method, m)
-	s.Era, s.Revision = c.Era, c.Revision
+	s.Era = c.Era
+	s.Revision = c.Revision
 }
 
 // reopen continues an exchange whose request was sent again, or continues.
 func (s *State) reopen() {
-	s.Channel, s.Exit, s.Text = ChannelOpen, -1, ""
-	s.Unanswered, s.Cancel = false, nil
+	s.Channel = ChannelOpen
+	s.Exit = -1
+	s.Text = ""
+	s.Unanswered = false
+	s.Cancel = nil
 }
 
 // Finish sets the outcome.
@@ -249,7 +252,8 @@ func (s *State) Finish(kind wire.Kind) {
 	s.Channel, s.Exit, s.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
 }
 
-// Fail ends an exchange that is open without a response: one may still come. It does nothing if the exchange is not open.
+// Fail ends an exchange that is open without a response: one may still come. It does nothing if the exchange
+// is not open.
 func (s *State) Fail(kind wire.Kind, text string) {
 	if !s.Open() {
 		return
@@ -355,7 +359,8 @@ func (s *State) addResponseHead(h *wire.HTTPHead) {
 	if h == nil {
 		return
 	}
-	s.ForeignType, s.Streamed = "", false
+	s.ForeignType = ""
+	s.Streamed = false
 	if len(h.Fields) > 0 {
 		contentType := h.Field("Content-Type")
 		kind := wire.MediaType(contentType)
@@ -370,10 +375,9 @@ func (s *State) addResponseHead(h *wire.HTTPHead) {
 		}
 	}
 	s.Status = h.Status
-	switch {
-	case s.Status == 401 || s.Status == 403:
+	if s.Status == 401 || s.Status == 403 {
 		s.Fail(wire.Auth, "")
-	case s.Status >= 300:
+	} else if s.Status >= 300 {
 		s.Fail(wire.Transport, "")
 	}
 }
@@ -431,7 +435,9 @@ func (s *State) endConnection(p *Part) {
 // may still come on another stream.
 func (s *State) unreadable(f *wire.Frame) {
 	if s.Open() && (f.Dir != s.Dir || s.HTTPOnly) {
-		s.Channel, s.Exit, s.Text = ChannelUnreadable, -1, f.Unread
+		s.Channel = ChannelUnreadable
+		s.Exit = -1
+		s.Text = f.Unread
 		s.Unanswered = true
 	}
 }
@@ -446,7 +452,8 @@ func (s *State) EndApart() {
 // Open reports whether the exchange has no outcome.
 func (s *State) Open() bool { return s.Channel == ChannelOpen }
 
-// Failed reports whether the outcome is a failure. A cancelled request, a probe and a result that requires input are not.
+// Failed reports whether the outcome is a failure. A cancelled request, a probe and a result that requires
+// input are not.
 func (s *State) Failed() bool {
 	return s.Channel != string(wire.InputRequired) && !slices.Contains(OtherChannels, s.Channel)
 }
@@ -547,7 +554,8 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 // finding and no fault: some clients accept it.
 func (s *State) missing(name string) string {
 	if s.Method == "tools/call" {
-		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
+		s.Findings = append(s.Findings,
+			wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
 		return ""
 	}
 	return "the result of " + s.Method + " has no " + name
@@ -587,7 +595,9 @@ func (s *State) cancel(c Cancel, at time.Time) {
 		return
 	default:
 		c.After = max(at.Sub(s.Time), 0)
-		s.Channel, s.Duration, s.Cancel = ChannelCancelled, c.After, &c
+		s.Channel = ChannelCancelled
+		s.Duration = c.After
+		s.Cancel = &c
 	}
 	s.Text = "cancelled by the " + s.Cancel.Who()
 	if s.Cancel.Why != "" {
@@ -637,10 +647,9 @@ func (n Notes) String() string {
 		{n.Cuts, "connection error", "connection errors"},
 		{n.Resumed, "resume attempt", "resume attempts"},
 	} {
-		switch {
-		case note.count == 1:
+		if note.count == 1 {
 			parts = append(parts, "1 "+note.one)
-		case note.count > 1:
+		} else if note.count > 1 {
 			parts = append(parts, strconv.Itoa(note.count)+" "+note.many)
 		}
 	}

@@ -106,7 +106,8 @@ func change(edit func([]mapping) []mapping) {
 		all = slices.Clone(*old)
 	}
 	all = edit(all)
-	if mappings.Store(&all); len(all) == 0 {
+	mappings.Store(&all)
+	if len(all) == 0 {
 		mappings.Store(nil)
 	}
 }
@@ -121,11 +122,13 @@ func Release(p []byte) {
 	if !ok {
 		return
 	}
-	page, to := os.Getpagesize(), from+len(p)
+	page := os.Getpagesize()
+	to := from + len(p)
 	if to < len(m.bytes) {
 		to &^= page - 1 // the next piece begins in that page
 	}
-	if from &^= page - 1; from < to {
+	from &^= page - 1
+	if from < to {
 		_ = unix.Madvise(m.bytes[from:to], unix.MADV_DONTNEED)
 	}
 }

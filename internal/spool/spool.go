@@ -40,7 +40,8 @@ func (d Dir) New(size int64) *Buffer {
 // usual stays in memory.
 func (d Dir) NewLong() *Buffer {
 	b := d.New(0)
-	b.most, b.piece = longPiece, longPiece
+	b.most = longPiece
+	b.piece = longPiece
 	return b
 }
 
@@ -160,7 +161,8 @@ func (b *Buffer) Bytes() ([]byte, error) {
 	}
 	b.held = nil
 	var err error
-	if b.mapped, err = mapFile(b.file, b.dir, int(b.written)); err != nil {
+	b.mapped, err = mapFile(b.file, b.dir, int(b.written))
+	if err != nil {
 		b.held = make([]byte, b.written)
 		if _, err := b.file.ReadAt(b.held, 0); err != nil {
 			return nil, &FileError{err}
@@ -201,7 +203,10 @@ func (b *Buffer) Close() error {
 	if b.mapped != nil {
 		err = errors.Join(err, unmap(b.mapped))
 	}
-	b.file, b.mapped, b.held, b.written = nil, nil, nil, 0
+	b.file = nil
+	b.mapped = nil
+	b.held = nil
+	b.written = 0
 	return err
 }
 
@@ -252,7 +257,8 @@ func Index(p []byte, sep string, at int) int {
 func WriteAll(w io.Writer, p []byte) (n int64, err error) {
 	for piece := range Pieces(p) {
 		written, err := w.Write(piece)
-		if n += int64(written); err != nil {
+		n += int64(written)
+		if err != nil {
 			return n, err
 		}
 	}

@@ -86,8 +86,10 @@ func OpenFrom(path string, f *os.File) (*rows.Capture, error) {
 	}
 	if want := m.Members[CaptureName].SHA256; sum != want {
 		lines.Close()
-		return nil, &Error{CaptureName + " was changed after the bundle was written: its sha256 is not the one in " + ManifestName,
-			"unzip -p FILE " + CaptureName + " writes the changed recording, which mcpc reads as a file of its own"}
+		return nil, &Error{
+			CaptureName + " was changed after the bundle was written: its sha256 is not the one in " + ManifestName,
+			"unzip -p FILE " + CaptureName + " writes the changed recording, which mcpc reads as a file of its own",
+		}
 	}
 	c, err := rows.OpenFrom(path, lines)
 	if err != nil {
@@ -110,7 +112,8 @@ func openArchive(path string) (*archive, error) {
 		return nil, err
 	}
 	a := &archive{File: f}
-	if err = a.read(); err != nil {
+	err = a.read()
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -135,20 +138,21 @@ func (a *archive) read() error {
 	n, _ := a.ReadAt(begin, 0)
 	bundled := bytes.HasPrefix(begin[:n], []byte(pageBegins)) || bytes.HasPrefix(begin[:n], []byte(zipBegins))
 	members, ended := membersIn(a.File, info.Size())
-	switch {
-	case !bundled && (!ended || members > mostMembers):
+	if !bundled && (!ended || members > mostMembers) {
 		return ErrNoBundle
-	case !ended:
+	}
+	if !ended {
 		return &Error{"the bundle is incomplete: the directory at its end is missing", "get the whole file once more"}
-	case members > mostMembers:
+	}
+	if members > mostMembers {
 		return &Error{fmt.Sprintf("the archive has more than %d members, as no bundle has", mostMembers), ""}
 	}
 	in := &readUpTo{a.File, mostDirectory}
 	a.zip, err = zip.NewReader(in, info.Size())
-	switch {
-	case err != nil && !bundled:
+	if err != nil && !bundled {
 		return ErrNoBundle
-	case err != nil:
+	}
+	if err != nil {
 		return &Error{"the bundle is damaged: " + err.Error(), "get the whole file once more"}
 	}
 	in.left = math.MaxInt64
@@ -167,7 +171,8 @@ type readUpTo struct {
 var errDirectory = errors.New("the directory at its end is too large")
 
 func (r *readUpTo) ReadAt(b []byte, at int64) (int, error) {
-	if r.left -= int64(len(b)); r.left < 0 {
+	r.left -= int64(len(b))
+	if r.left < 0 {
 		return 0, errDirectory
 	}
 	return r.ReaderAt.ReadAt(b, at)
@@ -221,7 +226,10 @@ func (a *archive) manifest() (m Manifest, err error) {
 	}
 	switch err := json.Unmarshal(raw, &m); {
 	case m.Version > formatVersion:
-		return m, &Error{fmt.Sprintf("the bundle is of version %d; this mcpc reads version %d", m.Version, formatVersion), "use a newer mcpc"}
+		return m, &Error{
+			fmt.Sprintf("the bundle is of version %d; this mcpc reads version %d", m.Version, formatVersion),
+			"use a newer mcpc",
+		}
 	case err != nil:
 		return m, damaged(ManifestName, err)
 	case m.Version < 1:
@@ -236,11 +244,14 @@ func damaged(name string, err error) error {
 
 // tooLarge refuses a member that would fill a disk.
 func tooLarge(name string, size, packed uint64) error {
-	switch {
-	case size > mostCapture:
+	if size > mostCapture {
 		return &Error{fmt.Sprintf("%s is larger than %d GiB", name, mostCapture>>30), "a filter exports fewer exchanges"}
-	case size > fewBytes && size/max(packed, 1) > mostRatio:
-		return &Error{fmt.Sprintf("%s grows more than %d times when it is unpacked", name, mostRatio), "a filter exports fewer exchanges"}
+	}
+	if size > fewBytes && size/max(packed, 1) > mostRatio {
+		return &Error{
+			fmt.Sprintf("%s grows more than %d times when it is unpacked", name, mostRatio),
+			"a filter exports fewer exchanges",
+		}
 	}
 	return nil
 }
@@ -260,7 +271,8 @@ func unpack(file *zip.File) (_ *os.File, sum string, err error) {
 		return nil, "", err
 	}
 	hash := sha256.New()
-	if _, err = io.Copy(io.MultiWriter(f, hash), readFault{r, file.Name}); err != nil {
+	_, err = io.Copy(io.MultiWriter(f, hash), readFault{r, file.Name})
+	if err != nil {
 		f.Close()
 		return nil, "", err
 	}

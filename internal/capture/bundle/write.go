@@ -40,13 +40,17 @@ func Write(w io.Writer, c Content) error {
 	page := pageOf(c)
 	parts := []part{
 		{CaptureName, func() io.Reader { return io.NewSectionReader(c.Capture, 0, math.MaxInt64) }},
-		{ToolsName, readerOf(c.Tools)}, {ReportName, readerOf(c.Report)}, {NotesName, readerOf(c.Notes)}, {PageName, readerOf(page...)},
+		{
+			ToolsName,
+			readerOf(c.Tools),
+		}, {ReportName, readerOf(c.Report)}, {NotesName, readerOf(c.Notes)}, {PageName, readerOf(page...)},
 	}
 	if len(c.Notes) == 0 {
 		parts = append(parts[:3], parts[4])
 	}
 	m := c.Manifest
-	m.Version, m.Members = formatVersion, map[string]Member{}
+	m.Version = formatVersion
+	m.Members = map[string]Member{}
 	for _, p := range parts {
 		hash := sha256.New()
 		n, err := io.Copy(hash, p.from())
@@ -63,7 +67,8 @@ func Write(w io.Writer, c Content) error {
 	if err != nil {
 		return err
 	}
-	return writeArchive(w, before, c.Modified.UTC(), append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
+	return writeArchive(w, before, c.Modified.UTC(),
+		append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
 }
 
 // readerOf reads texts one after the other.

@@ -82,7 +82,9 @@ func (f Filter) May(p rows.Page) bool {
 		least, most = p.Bounds()
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
-		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, look: func(search) (bool, error) { return true, nil }})
+		return f.match(
+			&candidate{row: &r, sample: true, least: &least, most: &most, look: func(search) (bool, error) { return true, nil }},
+		)
 	})
 }
 
@@ -216,7 +218,8 @@ type fieldTerm struct {
 type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
-	return c.sample && !t.field.measured && slices.Contains(varying, t.field.name) || slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
+	return c.sample && !t.field.measured && slices.Contains(varying, t.field.name) ||
+		slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
 func (t *fieldTerm) deep() bool { return t.field.deep || t.judged }

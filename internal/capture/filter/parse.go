@@ -77,7 +77,8 @@ func (p *parser) every() (node, error) {
 }
 
 func (p *parser) one() (node, error) {
-	if p.depth++; p.depth > maxNesting {
+	p.depth++
+	if p.depth > maxNesting {
 		return nil, p.wrong(p.at, "more than %d nested parentheses and negations", maxNesting)
 	}
 	defer func() { p.depth-- }()
@@ -144,12 +145,13 @@ func (p *parser) term() (node, error) {
 	}
 	if name := letters(p.text[p.at:]); name != "" {
 		rest := p.text[p.at+len(name):]
-		switch {
-		case strings.HasPrefix(rest, ":"):
+		if strings.HasPrefix(rest, ":") {
 			return p.fieldTerm(name)
-		case strings.HasPrefix(rest, "~/"):
+		}
+		if strings.HasPrefix(rest, "~/") {
 			return p.pattern(name)
-		case rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && isField(strings.ToLower(name)):
+		}
+		if rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && isField(strings.ToLower(name)) {
 			err := p.wrong(start, "a colon is missing behind the field %s; quote it to search for the text", name)
 			value := strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
 			err.(*Error).Meant = meantTerm(strings.ToLower(name), value)
@@ -190,7 +192,8 @@ func (p *parser) fieldTerm(name string) (node, error) {
 	f, err := p.field(name)
 	p.at += len(name) + 1
 	if err != nil {
-		wrong, value := err.(*Error), p.word(",")
+		wrong := err.(*Error)
+		value := p.word(",")
 		if lower := strings.ToLower(name); misnamed[lower] != "" {
 			wrong.Word, wrong.Meant = "", meantTerm(lower, value)
 		}
@@ -217,7 +220,8 @@ func (p *parser) fieldTerm(name string) (node, error) {
 var operators = []string{">=", "<=", "!=", ">", "<", "="}
 
 func (p *parser) value(f *field) (value, error) {
-	start, op := p.at, ""
+	start := p.at
+	op := ""
 	for _, o := range operators {
 		if strings.HasPrefix(p.text[p.at:], o) {
 			op = o
@@ -235,7 +239,8 @@ func (p *parser) value(f *field) (value, error) {
 	v, err := f.value(op, a, p.now, p.judge)
 	if err != nil {
 		wrong := err.(*Error)
-		wrong.Filter, wrong.Offset = p.text, start
+		wrong.Filter = p.text
+		wrong.Offset = start
 		wrong.Meant = cmp.Or(wrong.Meant, p.ruleIn(a.text))
 		return nil, wrong
 	}
@@ -246,7 +251,8 @@ func (p *parser) value(f *field) (value, error) {
 // "has:finding=L106"; "" for any other value.
 func (p *parser) ruleIn(value string) string {
 	value = value[strings.LastIndexByte(value, '=')+1:]
-	if p.judge == nil || !slices.ContainsFunc(p.judge.Words(), func(word string) bool { return strings.EqualFold(word, value) }) {
+	if p.judge == nil ||
+		!slices.ContainsFunc(p.judge.Words(), func(word string) bool { return strings.EqualFold(word, value) }) {
 		return ""
 	}
 	return "finding:" + value

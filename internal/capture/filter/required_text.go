@@ -89,7 +89,8 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 	case syntax.OpAlternate:
 		for _, sub := range n.Sub {
 			some := literalsIn(sub)
-			if best = append(best, some...); len(some) == 0 || len(best) > mostRequired {
+			best = append(best, some...)
+			if len(some) == 0 || len(best) > mostRequired {
 				return nil
 			}
 		}
@@ -111,7 +112,13 @@ func bestOf(n *syntax.Regexp) (best []literal) {
 	}
 	for _, part := range partsOf(n) {
 		switch part.Op {
-		case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		case syntax.OpEmptyMatch,
+			syntax.OpBeginLine,
+			syntax.OpEndLine,
+			syntax.OpBeginText,
+			syntax.OpEndText,
+			syntax.OpWordBoundary,
+			syntax.OpNoWordBoundary:
 			continue // it matches no character
 		case syntax.OpLiteral:
 			anyCase := part.Flags&syntax.FoldCase != 0
@@ -153,14 +160,16 @@ func partsOf(n *syntax.Regexp) (parts []*syntax.Regexp) {
 // as long: not a slash, which may be escaped, nor \b and \f; nor U+FFFD, which also matches
 // invalid bytes; nor with anyCase k and s, which have a third form.
 func plainly(r rune, anyCase bool) bool {
-	switch {
-	case r == '/' || r == utf8.RuneError || r == '\b' || r == '\f' || !utf8.ValidRune(r):
+	if r == '/' || r == utf8.RuneError || r == '\b' || r == '\f' || !utf8.ValidRune(r) {
 		return false
-	case !anyCase:
+	}
+	if !anyCase {
 		return true
 	}
 	other := unicode.SimpleFold(r)
-	small, capital := unicode.ToLower(r), unicode.ToUpper(r)
+	small := unicode.ToLower(r)
+	capital := unicode.ToUpper(r)
 	return other == r && small == r && capital == r ||
-		unicode.SimpleFold(other) == r && utf8.RuneLen(other) == utf8.RuneLen(r) && min(small, capital) == min(r, other) && max(small, capital) == max(r, other)
+		unicode.SimpleFold(other) == r && utf8.RuneLen(other) == utf8.RuneLen(r) && min(small, capital) == min(r, other) &&
+			max(small, capital) == max(r, other)
 }

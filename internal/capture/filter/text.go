@@ -54,7 +54,8 @@ func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStand
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in
 // base 64.
 func (n needle) mayStandIn(line []byte) bool {
-	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.SpelledOtherwise(line) || strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
+	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.SpelledOtherwise(line) ||
+		strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 
 func newForm(text string) form {
@@ -65,9 +66,11 @@ func newForm(text string) form {
 			size = 1 // no character, but a byte
 		}
 		as := text[i : i+size]
-		small, capital := string(unicode.ToLower(r)), string(unicode.ToUpper(r))
+		small := string(unicode.ToLower(r))
+		capital := string(unicode.ToUpper(r))
 		if len(small) != size || len(capital) != size {
-			small, capital = as, as
+			small = as
+			capital = as
 		}
 		f.small, f.capital = append(f.small, small...), append(f.capital, capital...)
 	}
@@ -83,7 +86,8 @@ func (n needle) in(b []byte) bool {
 // in jumps from one possible place to the next, so that a gigabyte takes a second
 // and not ten.
 func (f form) in(b []byte) bool {
-	small, capital := f.small[f.at], f.capital[f.at]
+	small := f.small[f.at]
+	capital := f.capital[f.at]
 	behind := len(f.small) - f.at
 	for from := f.at; len(b)-from >= behind; {
 		rest := b[from : len(b)-behind+1]
@@ -120,14 +124,16 @@ func (f form) standsAt(b []byte) bool {
 // rarest gives the index of the byte that messages and names have least of.
 func rarest(small []byte) int {
 	const often = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
-	best, rank := 0, -1
+	best := 0
+	rank := -1
 	for i, c := range small {
 		r := strings.IndexByte(often, c)
 		if r < 0 {
 			r = len(often)
 		}
 		if r > rank {
-			best, rank = i, r
+			best = i
+			rank = r
 		}
 	}
 	return best
@@ -136,20 +142,25 @@ func rarest(small []byte) int {
 // MatchGlob reports whether text is what glob describes, in any case: * stands
 // for any characters, ? for one.
 func MatchGlob(glob, text string) bool {
-	g, t := []rune(strings.ToLower(glob)), []rune(strings.ToLower(text))
-	star, mark := -1, 0
-	i, j := 0, 0
+	g := []rune(strings.ToLower(glob))
+	t := []rune(strings.ToLower(text))
+	star := -1
+	mark := 0
+	i := 0
+	j := 0
 	for j < len(t) {
 		switch {
 		case i < len(g) && g[i] == '*':
-			star, mark = i, j
+			star = i
+			mark = j
 			i++
 		case i < len(g) && (g[i] == '?' || g[i] == t[j]):
 			i++
 			j++
 		case star >= 0: // the last star takes one character more
 			mark++
-			i, j = star+1, mark
+			i = star + 1
+			j = mark
 		default:
 			return false
 		}

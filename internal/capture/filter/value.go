@@ -20,7 +20,9 @@ func (f *field) value(op string, a atom, now time.Time, j Judge) (value, error) 
 		v, err := f.traitValue(a)
 		return func(c *candidate) bool { return v(c) || c.broke(j, func(string) bool { return true }) }, err
 	case f.line != nil:
-		held := search{in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) }}
+		held := search{
+			in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) },
+		}
 		return func(c *candidate) bool { return c.any(held) }, nil
 	case f.deep:
 		text := newNeedle(a.text)
@@ -55,7 +57,11 @@ func (f *field) textValue(a atom) (value, error) {
 func (f *field) judgedValue(a atom, j Judge) (value, error) {
 	test := func(word string) bool { return MatchGlob(a.text, word) }
 	if j != nil && !slices.ContainsFunc(j.Words(), test) {
-		return nil, &Error{Word: a.text, Known: j.Words(), Text: fmt.Sprintf("%s has no value %q: use a rule, a tag or a severity of mcpc check", f.name, a.text)}
+		return nil, &Error{
+			Word:  a.text,
+			Known: j.Words(),
+			Text:  fmt.Sprintf("%s has no value %q: use a rule, a tag or a severity of mcpc check", f.name, a.text),
+		}
 	}
 	return func(c *candidate) bool { return c.broke(j, test) }, nil
 }
@@ -84,7 +90,12 @@ func termFor(value string) string {
 
 func (f *field) unknown(a atom) error {
 	known := f.words()
-	return &Error{Word: a.text, Known: known, Meant: termFor(a.text), Text: fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", "))}
+	return &Error{
+		Word:  a.text,
+		Known: known,
+		Meant: termFor(a.text),
+		Text:  fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", ")),
+	}
 }
 
 func (f *field) traitValue(a atom) (value, error) {
@@ -138,7 +149,9 @@ func (f *field) stretch(a atom, now time.Time) (low, high int64, ok bool) {
 	if !ranged {
 		return f.bounds(a.text, now)
 	}
-	low, high, ok = math.MinInt64, math.MaxInt64, from != "" || to != ""
+	low = math.MinInt64
+	high = math.MaxInt64
+	ok = from != "" || to != ""
 	if from != "" {
 		var good bool
 		low, _, good = f.bounds(from, now)
@@ -238,7 +251,8 @@ func sinceBounds(text string, now time.Time) (low, high int64, ok bool) {
 	if days, isDays := strings.CutSuffix(strings.ToLower(text), "d"); isDays {
 		var n int
 		n, err = strconv.Atoi(days)
-		ago, ok = time.Duration(n)*24*time.Hour, n < 20_000
+		ago = time.Duration(n) * 24 * time.Hour
+		ok = n < 20_000
 	} else {
 		ago, err = time.ParseDuration(strings.ToLower(text))
 		ok = true

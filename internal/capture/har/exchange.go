@@ -73,13 +73,12 @@ func (c *entryTraffic) response() response {
 	if len(c.received) > 1 {
 		r.Content.MimeType = "application/x-ndjson"
 	}
-	switch {
-	case c.answered != nil:
+	if c.answered != nil {
 		head := c.answered.HTTP
 		r.Status, r.StatusText, r.HTTPVersion = max(head.Status, 0), http.StatusText(head.Status), head.Proto
 		r.Headers, r.RedirectURL = pairs(head.Fields), head.Field("Location")
 		r.Content.MimeType = head.Field("Content-Type")
-	case len(c.received) > 0:
+	} else if len(c.received) > 0 {
 		r.Status = http.StatusOK // of what came without a head, it came
 	}
 	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
@@ -122,7 +121,8 @@ func (c *entryTraffic) timings() timings {
 		}
 	}
 	if n := len(c.received); n > 0 {
-		head, end = c.received[0].Time, c.received[n-1].Time
+		head = c.received[0].Time
+		end = c.received[n-1].Time
 	}
 	if c.closed != nil && c.closed.Time.After(end) && c.closed.Dir == wire.Received {
 		end = c.closed.Time

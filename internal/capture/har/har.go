@@ -126,7 +126,9 @@ type mcpFacts struct {
 // Write writes rows as one HAR document; creator is the version of mcpc. The
 // rows' captures must be there. The empty list of pages is for viewers that require one, such as Firefox's.
 func Write(w io.Writer, creator string, rows []*rows.Row) error {
-	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(jsonraw.Quote(creator)) + `},"pages":[],"entries":[`
+	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(
+		jsonraw.Quote(creator),
+	) + `},"pages":[],"entries":[`
 	if _, err := io.WriteString(w, begin); err != nil {
 		return err
 	}
@@ -266,19 +268,25 @@ func entryOf(row *rows.Row, frames []wire.Frame, link string) entry {
 	for i := range frames {
 		c.add(&frames[i])
 	}
-	e := entry{Started: frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Resource: "fetch", Facts: factsOf(row), long: c.long}
+	e := entry{
+		Started:  frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		Resource: "fetch",
+		Facts:    factsOf(row),
+		long:     c.long,
+	}
 	e.Request, e.Response, e.Timings = c.request(), c.response(), c.timings()
 	e.Facts.Hidden = c.hidden
-	if e.Events = c.events(); len(e.Events) > 0 {
+	e.Events = c.events()
+	if len(e.Events) > 0 {
 		e.Resource = "eventsource"
 	}
-	switch {
-	case c.stdio:
+	if c.stdio {
 		e.Comment = "stdio: lines of standard input and output; there was no HTTP"
 		e.Request.Method, e.Request.URL = http.MethodPost, "stdio://local/"+url.PathEscape(row.Target)
-	case c.asked == nil:
+	} else if c.asked == nil {
 		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
-		e.Request.Method, e.Request.URL = http.MethodGet, link
+		e.Request.Method = http.MethodGet
+		e.Request.URL = link
 	}
 	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
 		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is not a URL
@@ -290,8 +298,20 @@ func entryOf(row *rows.Row, frames []wire.Frame, link string) entry {
 }
 
 func factsOf(row *rows.Row) mcpFacts {
-	f := mcpFacts{Exchange: row.Number(), By: row.By, Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
-		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Remarks(), Text: row.Text}
+	f := mcpFacts{
+		Exchange: row.Number(),
+		By:       row.By,
+		Target:   row.Target,
+		Method:   row.Method,
+		Name:     row.Name,
+		ID:       row.ID,
+		Channel:  row.Channel,
+		Exit:     row.Exit,
+		Code:     row.Code,
+		Protocol: row.Revision,
+		Notes:    row.Remarks(),
+		Text:     row.Text,
+	}
 	for _, finding := range row.Findings {
 		f.Findings = append(f.Findings, finding.Text)
 	}

@@ -48,10 +48,10 @@ type ArchiveError struct {
 }
 
 func (e *ArchiveError) Error() string {
-	switch {
-	case e.Flows:
+	if e.Flows {
 		return "a flow file of mitmproxy, not an HTTP archive"
-	case e.UTF16:
+	}
+	if e.UTF16 {
 		return "in UTF-16, and recordings and HTTP archives are in UTF-8"
 	}
 	return "not an HTTP archive: " + e.Err.Error()
@@ -83,7 +83,13 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	if begin, _ := in.Peek(3); string(begin) == sse.ByteOrderMark {
 		_, _ = in.Discard(3)
 	}
-	x := importer{w: bufio.NewWriterSize(w, 64<<10), creator: creator, secrets: secrets, runs: map[string]*run{}, endpoints: map[string]bool{}}
+	x := importer{
+		w:         bufio.NewWriterSize(w, 64<<10),
+		creator:   creator,
+		secrets:   secrets,
+		runs:      map[string]*run{},
+		endpoints: map[string]bool{},
+	}
 	err := eachEntry(&partReader{Reader: in, most: mostPart}, x.read)
 	if err == nil {
 		err = x.flush()
@@ -120,7 +126,8 @@ func (r *partReader) Read(b []byte) (int, error) {
 
 // eachEntry reads log.entries, one after the other. What an entry is not is no error.
 func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
-	found, d := false, json.NewDecoder(in)
+	found := false
+	d := json.NewDecoder(in)
 	err := in.eachMember(d, "log", func() error {
 		return in.eachMember(d, "entries", func() error {
 			found = true
@@ -271,7 +278,8 @@ var startLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "
 func (x *importer) start(e *readEntry) {
 	for _, layout := range startLayouts {
 		if at, err := time.Parse(layout, e.StartedAt); err == nil {
-			e.Started, x.last = at, at
+			e.Started = at
+			x.last = at
 			return
 		}
 	}
@@ -393,11 +401,11 @@ type run struct {
 
 func (x *importer) entry(e *readEntry) error {
 	sent, received := e.readBodies()
-	switch {
-	case len(e.Messages) > 0 && isMessage([]byte(e.Messages[0].Data)):
+	if len(e.Messages) > 0 && isMessage([]byte(e.Messages[0].Data)) {
 		x.WebSockets++
 		return nil
-	case !x.isMCP(e, sent, received):
+	}
+	if !x.isMCP(e, sent, received) {
 		x.Other++
 		return nil
 	}
@@ -405,7 +413,8 @@ func (x *importer) entry(e *readEntry) error {
 	if e.timeless {
 		x.Times++
 	}
-	by, stdio := capture.ByImport, strings.HasPrefix(e.Request.URL, "stdio://local/")
+	by := capture.ByImport
+	stdio := strings.HasPrefix(e.Request.URL, "stdio://local/")
 	target := ""
 	if stdio {
 		by = capture.ByTap
@@ -414,7 +423,8 @@ func (x *importer) entry(e *readEntry) error {
 	switch {
 	case e.Facts == nil:
 	case e.Facts.By == capture.ByCommand:
-		by, target = e.Facts.By, e.Facts.Target
+		by = e.Facts.By
+		target = e.Facts.Target
 	case e.Facts.By == capture.ByProxy && !stdio:
 		by = e.Facts.By
 	}
@@ -444,8 +454,14 @@ func (x *importer) end(r *run, facts *mcpFacts, request *wire.Message) error {
 	if request.ID == nil || slices.Contains(exchange.OtherChannels, facts.Channel) {
 		return nil
 	}
-	end := capture.End{Exit: facts.Exit, ID: request.ID, Kind: wire.Kind(facts.Channel), Method: x.secrets.Text(facts.Method),
-		Name: x.secrets.Text(facts.Name), Text: x.secrets.Text(facts.Text)}
+	end := capture.End{
+		Exit:   facts.Exit,
+		ID:     request.ID,
+		Kind:   wire.Kind(facts.Channel),
+		Method: x.secrets.Text(facts.Method),
+		Name:   x.secrets.Text(facts.Name),
+		Text:   x.secrets.Text(facts.Text),
+	}
 	_, err := x.w.Write(capture.Marked(capture.AppendEnd(nil, end), r.mark))
 	return err
 }
@@ -465,7 +481,8 @@ func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
 	if e.Facts != nil || x.endpoints[endpoint] && e.Request.Method != "OPTIONS" {
 		return true
 	}
-	return isStream(e) && slices.ContainsFunc(e.Events, func(v event) bool { return v.Name == "endpoint" || isMessage([]byte(v.Data)) }) ||
+	return isStream(e) &&
+		slices.ContainsFunc(e.Events, func(v event) bool { return v.Name == "endpoint" || isMessage([]byte(v.Data)) }) ||
 		isStream(e) && (bytes.Contains(received, []byte("event: endpoint")) || bytes.Contains(received, []byte(`"jsonrpc"`)))
 }
 
@@ -500,7 +517,10 @@ func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
 	r = &run{mark: markOf(x.marks), conns: map[string]int{}, refused: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
 	r.asked = map[string]string{}
 	x.runs[by+target] = r
-	_, err := x.w.Write(capture.AppendHead(nil, capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}))
+	_, err := x.w.Write(
+		capture.AppendHead(nil,
+			capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}),
+	)
 	return r, err
 }
 
@@ -530,11 +550,27 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	conn := r.conn(e, sent, received)
 	var frames []wire.Frame
 	add := func(dir wire.Direction, kind wire.FrameKind, at time.Time, f wire.Frame) {
-		f.Dir, f.Kind, f.Time, f.Stream, f.Conn = dir, kind, at, r.stream, conn
+		f.Dir = dir
+		f.Kind = kind
+		f.Time = at
+		f.Stream = r.stream
+		f.Conn = conn
 		frames = append(frames, f)
 	}
 	head, end := e.times()
-	add(wire.Sent, wire.Head, e.Started, wire.Frame{HTTP: &wire.HTTPHead{Method: e.Request.Method, URL: e.Request.URL, Proto: e.Request.HTTPVersion, Fields: fieldsOf(e.Request.Headers)}})
+	add(
+		wire.Sent,
+		wire.Head,
+		e.Started,
+		wire.Frame{
+			HTTP: &wire.HTTPHead{
+				Method: e.Request.Method,
+				URL:    e.Request.URL,
+				Proto:  e.Request.HTTPVersion,
+				Fields: fieldsOf(e.Request.Headers),
+			},
+		},
+	)
 	x.countMissing(e)
 	if e.unreadRequest != nil {
 		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, Unread: e.unreadRequest.Error()})
@@ -560,7 +596,8 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	}
 	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 && e.Response.isThere() || how != "" {
 		if !slices.Contains([]string{"cut", "cancelled"}, how) {
-			how, text = "cut", e.Response.Error
+			how = "cut"
+			text = e.Response.Error
 		}
 		add(wire.Received, wire.Closed, end, wire.Frame{Close: &wire.CloseFacts{By: wire.Received, How: how, Text: text}})
 	} else {

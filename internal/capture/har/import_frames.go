@@ -106,7 +106,8 @@ func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire
 				f.Raw = v.Data
 			}
 			if len(times) > 0 && !v.Comment {
-				f.Time, times = times[0].at(head), times[1:]
+				f.Time = times[0].at(head)
+				times = times[1:]
 			}
 			frames = append(frames, f)
 		}
@@ -164,9 +165,11 @@ func (x *importer) stdio(r *run, e *readEntry, sent, received [][]byte) error {
 		}
 		return nil
 	}
-	first, last := min(1, len(sent)), max(len(received)-1, 0)
+	first := min(1, len(sent))
+	last := max(len(received)-1, 0)
 	if len(sent) > 0 && wire.ParseMessage(sent[0]).Kind == wire.Response { // the server asked
-		first, last = 0, len(received)
+		first = 0
+		last = len(received)
 	}
 	return cmp.Or(write(wire.Sent, e.Started, sent[:first]), write(wire.Received, head, received[:last]),
 		write(wire.Sent, head, sent[first:]), write(wire.Received, end, received[last:]))

@@ -220,7 +220,9 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	}
 	defer f.Close()
 	var head *wire.HTTPHead
-	lines, run, mark := newLineReader(f), -1, r.Head().In
+	lines := newLineReader(f)
+	run := -1
+	mark := r.Head().In
 	for {
 		raw, _, err := lines.rawLine()
 		if errors.Is(err, io.EOF) {
@@ -263,7 +265,8 @@ func (c *Capture) Main() *Row {
 	for _, p := range c.Pages() {
 		p.Select(func(r *Row) bool {
 			if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
-				if best = r; p.rows == nil {
+				best = r
+				if p.rows == nil {
 					own := *r
 					best = &own
 				}
@@ -291,7 +294,8 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 // keeps all. It is for a capture of one run to which nothing is added any more: Row and RowIn do
 // not find its rows afterwards.
 func (c *Capture) Settle(keep func(*Row) bool) {
-	c.newest, c.marked = nil, nil
+	c.newest = nil
+	c.marked = nil
 	if keep != nil {
 		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !keep(r) }))
 	}

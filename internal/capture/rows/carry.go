@@ -96,7 +96,8 @@ func (x *rowMaker) unfinished() (rows []*Row) {
 
 // streams notes the lines that opened the stream of HTTP+SSE of a conversation.
 func (x *rowMaker) streams(c *conn, stream int) {
-	c.stream, c.opened = stream, nil
+	c.stream = stream
+	c.opened = nil
 	for _, h := range x.held.by {
 		if h.frame.Stream == stream {
 			c.opened = append(c.opened, h.line)
@@ -106,7 +107,8 @@ func (x *rowMaker) streams(c *conn, stream int) {
 
 // carried are the lines of a row that the next part repeats.
 func (r *Row) carried() []span {
-	lines, length := r.spans(), 0
+	lines := r.spans()
+	length := 0
 	for _, l := range lines {
 		length += l.length
 	}

@@ -81,7 +81,8 @@ func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 		r.head++
 		r.marks[line.In] = r.head
 	}
-	run, known := r.head, r.head >= 0
+	run = r.head
+	known := r.head >= 0
 	if line.In != "" {
 		run, known = r.marks[line.In]
 	}

@@ -34,11 +34,13 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 	case wire.Event:
 		return // of which there may be many
 	case wire.Body:
-		if b.row.Count(f.Dir, f.Bytes()); f.Dir == wire.Sent && m != nil && m.Method != "" {
+		b.row.Count(f.Dir, f.Bytes())
+		if f.Dir == wire.Sent && m != nil && m.Method != "" {
 			b.row.Method = m.Method
 		}
 	case wire.Head:
-		place.Role, b.status = wire.Heads, f.HTTP.Status
+		place.Role = wire.Heads
+		b.status = f.HTTP.Status
 	}
 	b.apply(x, f, at, place)
 	if f.Kind != wire.Closed {
@@ -62,8 +64,11 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	}
 	c := x.conns[f.Conn]
 	row := x.rowAt(f.Time)
-	row.Method, row.Target, row.HTTPOnly = f.HTTP.Method, c.Target, true
-	row.Era, row.Revision = c.Era, c.Revision
+	row.Method = f.HTTP.Method
+	row.Target = c.Target
+	row.HTTPOnly = true
+	row.Era = c.Era
+	row.Revision = c.Revision
 	b := &httpOnly{row: &row}
 	x.httpOnly[f.Stream] = b
 	b.apply(x, f, at, wire.Place{Role: wire.Heads})
@@ -72,7 +77,11 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 // apply adds a frame to the row.
 func (b *httpOnly) apply(x *rowMaker, f *wire.Frame, at span, place wire.Place) {
 	c := x.conns[f.Conn]
-	b.row.apply(&placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation}})
+	b.row.apply(&placed{
+		line: at,
+		conn: c,
+		Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation},
+	})
 }
 
 // httpOnlyExchange is what wire.Fold makes of other frames: the head takes the place of the

@@ -32,7 +32,8 @@ var errIndex = errors.New("the index is damaged")
 
 func (c *codec) fail() {
 	if c.err == nil {
-		c.err, c.body = errIndex, nil
+		c.err = errIndex
+		c.body = nil
 	}
 }
 
@@ -44,7 +45,8 @@ func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 	}
 	if len(c.body) > 0 && c.body[0] < 0x80 { // most have one byte
 		b := int64(c.body[0])
-		*n, c.body = T(b>>1^-(b&1)), c.body[1:]
+		*n = T(b>>1 ^ -(b & 1))
+		c.body = c.body[1:]
 		return
 	}
 	v, size := binary.Varint(c.body)
@@ -52,7 +54,8 @@ func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 		c.fail()
 		return
 	}
-	*n, c.body = T(v), c.body[size:]
+	*n = T(v)
+	c.body = c.body[size:]
 }
 
 // count is the length of a list, each part of which has at least least bytes.
@@ -67,7 +70,8 @@ func (c *codec) count(n int, least int) int {
 
 // within is a number from 0 to most.
 func (c *codec) within(n *int, most int) {
-	if num(c, n); !c.writing && (*n < 0 || *n > most) {
+	num(c, n)
+	if !c.writing && (*n < 0 || *n > most) {
 		c.fail()
 		*n = 0
 	}
@@ -98,13 +102,15 @@ func (c *codec) text(s *string) {
 		c.fail()
 		return
 	}
-	*s, c.body = c.texts[at], c.body[size:]
+	*s = c.texts[at]
+	c.body = c.body[size:]
 }
 
 // number is that of a text that is written.
 func (c *codec) number(s string) uint64 {
 	guess := &c.guessed[min(c.next, len(c.guessed)-1)]
-	if c.next++; *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
+	c.next++
+	if *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
 		return *guess
 	}
 	at, there := c.known[s]
@@ -119,7 +125,8 @@ func (c *codec) number(s string) uint64 {
 // single is a text of which each row has another.
 func (c *codec) single(s *string) {
 	n := len(*s)
-	if num(c, &n); c.writing {
+	num(c, &n)
+	if c.writing {
 		c.seen = append(c.seen, *s...)
 		return
 	}
@@ -127,7 +134,8 @@ func (c *codec) single(s *string) {
 		c.fail()
 		return
 	}
-	*s, c.once = c.once[:n], c.once[n:]
+	*s = c.once[:n]
+	c.once = c.once[n:]
 }
 
 // bytes are not copied.
@@ -136,25 +144,30 @@ func (c *codec) bytes(b *[]byte) {
 	if c.writing {
 		c.body = append(c.body, *b...)
 	} else if n > 0 {
-		*b, c.body = c.body[:n:n], c.body[n:]
+		*b = c.body[:n:n]
+		c.body = c.body[n:]
 	}
 }
 
 // moment is a time. One that is not in UTC is written as its text is, so that it is read as
 // in a capture.
 func (c *codec) moment(t *time.Time) {
-	seconds, nanos, text := t.Unix()-c.last, t.Nanosecond(), ""
+	seconds := t.Unix() - c.last
+	nanos := t.Nanosecond()
+	text := ""
 	if c.writing && t.Location() != time.UTC {
-		nanos, text = -1, t.Format(time.RFC3339Nano)
+		nanos = -1
+		text = t.Format(time.RFC3339Nano)
 	}
 	num(c, &seconds)
 	num(c, &nanos)
-	switch c.last += seconds; {
-	case nanos < 0:
-		if c.text(&text); !c.writing {
+	c.last += seconds
+	if nanos < 0 {
+		c.text(&text)
+		if !c.writing {
 			*t, _ = time.Parse(time.RFC3339Nano, text)
 		}
-	case !c.writing:
+	} else if !c.writing {
 		*t = time.Unix(c.last, int64(nanos)).UTC()
 	}
 }

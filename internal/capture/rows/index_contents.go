@@ -58,22 +58,27 @@ func (c *codec) runs(of *Capture) {
 		var over, marked, ended bool
 		if c.writing {
 			head, _ = json.Marshal(of.Heads[i])
-			at, over = of.heads[i], of.over[i]
-			end, ended = of.ends[i], of.RunEnded(i)
+			at = of.heads[i]
+			over = of.over[i]
+			end = of.ends[i]
+			ended = of.RunEnded(i)
 			marked = of.marked[of.Heads[i].In] != nil && of.marked[of.Heads[i].In].at == i
 			x.repeating = of.newest.at == i && of.newest.repeating
 		}
 		c.bytes(&head)
 		c.span(&at)
 		c.span(&end)
-		if c.flags(&over, &marked, &ended, &x.repeating); c.writing {
+		c.flags(&over, &marked, &ended, &x.repeating)
+		if c.writing {
 			continue
 		}
 		if json.Unmarshal(head, &x.head) != nil {
 			c.fail()
 			return
 		}
-		x.capture, x.at, x.finished = of, i, true
+		x.capture = of
+		x.at = i
+		x.finished = true
 		of.Heads, of.heads, of.over = append(of.Heads, x.head), append(of.heads, at), append(of.over, over)
 		of.noteRepeated()
 		if ended {
@@ -113,7 +118,8 @@ type packing struct {
 
 func (s *packing) reset() {
 	if s.numbers == nil {
-		s.numbers, s.codec.known = map[string]int{}, map[string]uint64{}
+		s.numbers = map[string]int{}
+		s.codec.known = map[string]uint64{}
 	}
 	clear(s.numbers)
 	s.codec.reset()
@@ -123,13 +129,17 @@ func (s *packing) reset() {
 // pack packs the rows of a page: what of each is its own, by samples of the rest.
 func (s *rowStore) pack(p *page) {
 	s.packing.reset()
-	m, c := &s.packing, &s.packing.codec
+	m := &s.packing
+	c := &s.packing.codec
 	body := c.body
-	p.from, p.to = -1, 0
-	p.least, p.most = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}, measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+	p.from = -1
+	p.to = 0
+	p.least = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
+	p.most = measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for _, r := range p.rows {
 		p.measure(r)
-		c.body, c.next = m.sample[:0], 0
+		c.body = m.sample[:0]
+		c.next = 0
 		c.sample(r, s)
 		m.sample = c.body
 		n, there := m.numbers[string(m.sample)]
@@ -143,7 +153,8 @@ func (s *rowStore) pack(p *page) {
 		c.own(r, s)
 		m.own = c.body
 		for l := range r.lines.all() {
-			if p.to = max(p.to, l.at+int64(l.length)); p.from < 0 || l.at < p.from {
+			p.to = max(p.to, l.at+int64(l.length))
+			if p.from < 0 || l.at < p.from {
 				p.from = l.at
 			}
 		}
@@ -184,7 +195,8 @@ func (s *rowStore) decode(p *page, into []Row) int {
 	}
 	n := min(pageRows, s.count-p.first)
 	for i := range into[:n] {
-		r, sample := &into[i], 0
+		r := &into[i]
+		sample := 0
 		c.within(&sample, len(samples)-1)
 		*r = samples[sample]
 		r.nth, r.Index = p.first+i, p.first+i+r.Index
@@ -193,11 +205,13 @@ func (s *rowStore) decode(p *page, into []Row) int {
 			continue
 		}
 		r.Notified = slices.Clip(r.Notified)
-		if r.Findings = slices.Clip(r.Findings); r.Cancel != nil {
+		r.Findings = slices.Clip(r.Findings)
+		if r.Cancel != nil {
 			own := *r.Cancel
 			r.Cancel = &own
 		}
-		if c.own(r, s); r.ID != "" && s.owner.secrets != nil {
+		c.own(r, s)
+		if r.ID != "" && s.owner.secrets != nil {
 			r.ID = s.owner.secrets.Text(r.ID)
 		}
 	}
@@ -207,20 +221,28 @@ func (s *rowStore) decode(p *page, into []Row) int {
 // sample is what many rows have alike.
 func (c *codec) sample(r *Row, s *rowStore) {
 	of := s.owner
-	if c.within(&r.head, len(of.Heads)-1); c.err != nil {
+	c.within(&r.head, len(of.Heads)-1)
+	if c.err != nil {
 		return
 	}
-	conn, behind := 0, r.Index-r.nth
+	conn := 0
+	behind := r.Index - r.nth
 	if c.writing && r.conn != nil {
 		conn = r.conn.number
 	}
 	c.within(&conn, len(s.conns))
-	if num(c, &behind); !c.writing {
-		if r.capture, r.Run, r.Index = of, of.Heads[r.head].Run, behind; conn > 0 {
+	num(c, &behind)
+	if !c.writing {
+		r.capture, r.Run, r.Index = of, of.Heads[r.head].Run, behind
+		if conn > 0 {
 			r.conn = s.conns[conn-1]
 		}
 	}
-	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != exchange.Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
+	received := r.Dir == wire.Received
+	noted := r.Notes != exchange.Notes{}
+	cancelled := r.Cancel != nil
+	found := len(r.Findings) > 0
+	held := r.Held > 0 || r.Waiting > 0
 	notified := len(r.Notified) > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
 		&r.HTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held, &r.Edited, &r.Streamed, &notified)
@@ -259,7 +281,8 @@ func (c *codec) sample(r *Row, s *rowStore) {
 // notified writes or reads the methods of a row's notifications.
 func (c *codec) notified(r *Row) {
 	n := len(r.Notified)
-	if c.within(&n, exchange.MaxNotified); !c.writing {
+	c.within(&n, exchange.MaxNotified)
+	if !c.writing {
 		r.Notified = make([]string, n)
 	}
 	for i := range r.Notified {
@@ -285,7 +308,8 @@ func (c *codec) cancel(r *Row) {
 		r.Cancel = &exchange.Cancel{}
 	}
 	byServer := r.Cancel.By == wire.Received
-	if c.flags(&byServer, &r.Cancel.Late, &r.Cancel.Closed); byServer {
+	c.flags(&byServer, &r.Cancel.Late, &r.Cancel.Closed)
+	if byServer {
 		r.Cancel.By = wire.Received
 	}
 	c.text(&r.Cancel.Why)
@@ -296,11 +320,14 @@ func (c *codec) cancel(r *Row) {
 // are only as much of those as names them.
 func (c *codec) relations(r *Row, s *rowStore) {
 	related := r.Within != nil || r.SameAs != nil || r.Guesses != nil
-	if c.flags(&related); !related || c.err != nil {
+	c.flags(&related)
+	if !related || c.err != nil {
 		return
 	}
-	within, same := r.Within != nil, r.SameAs != nil
-	if c.flags(&within, &same); within {
+	within := r.Within != nil
+	same := r.SameAs != nil
+	c.flags(&within, &same)
+	if within {
 		c.other(&r.Within, s)
 	}
 	if same {
@@ -321,7 +348,8 @@ func (c *codec) other(r **Row, s *rowStore) {
 	other := *r
 	c.within(&other.nth, s.count-1)
 	num(c, &other.Index)
-	if c.within(&other.head, len(s.owner.Heads)-1); c.err == nil {
+	c.within(&other.head, len(s.owner.Heads)-1)
+	if c.err == nil {
 		other.Run, other.By = s.owner.Heads[other.head].Run, s.owner.Heads[other.head].By
 	}
 }

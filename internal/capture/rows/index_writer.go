@@ -155,14 +155,16 @@ func boundIndexes(dir string) {
 	entries, _ := os.ReadDir(dir)
 	var all []fs.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.Contains(e.Name(), capture.IndexExtension) {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() &&
+			strings.Contains(e.Name(), capture.IndexExtension) {
 			all = append(all, info)
 		}
 	}
 	sliceutil.Sort(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
 	var size int64
 	for i, info := range all {
-		if size += info.Size(); i > 0 && (i >= mostIndexes || size > mostIndexesSize) {
+		size += info.Size()
+		if i > 0 && (i >= mostIndexes || size > mostIndexesSize) {
 			os.Remove(filepath.Join(dir, info.Name()))
 		}
 	}

@@ -65,11 +65,13 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 		return false
 	}
 	contents := make([]byte, head.Contents)
-	if _, err := f.ReadAt(contents, indexHeadSize+head.Pages); err != nil || head.sumContents(contents) != head.ContentsSum {
+	if _, err := f.ReadAt(contents, indexHeadSize+head.Pages); err != nil ||
+		head.sumContents(contents) != head.ContentsSum {
 		return false
 	}
 	coded := unpack(contents)
-	if coded.contents(c, nil); coded.err != nil || c.progress.offset != head.Offset || len(c.Heads) == 0 {
+	coded.contents(c, nil)
+	if coded.err != nil || c.progress.offset != head.Offset || len(c.Heads) == 0 {
 		c.forget()
 		return false
 	}

@@ -24,7 +24,12 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.conns[target+"\n"+key]
-	r := &Row{State: exchange.State{Dir: dir, Channel: exchange.ChannelOpen, Exit: -1}, Target: target, capture: &Capture{}, conn: &c}
+	r := &Row{
+		State:   exchange.State{Dir: dir, Channel: exchange.ChannelOpen, Exit: -1},
+		Target:  target,
+		capture: &Capture{},
+		conn:    &c,
+	}
 	if head != nil && dir == wire.Sent {
 		c.AddHead(head)
 		r.Method = head.Method

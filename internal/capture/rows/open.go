@@ -147,7 +147,9 @@ func openLines(path string) (lines, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, capture.Extension) {
 		if now, failed := os.Open(path + packed.Extension); failed == nil {
-			f, path, err = now, now.Name(), nil
+			f = now
+			path = now.Name()
+			err = nil
 		}
 	}
 	if err != nil {
@@ -186,7 +188,9 @@ func Stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, capture.Extension) {
 		if now, failed := os.Stat(path + packed.Extension); failed == nil {
-			info, path, err = now, path+packed.Extension, nil
+			info = now
+			path = path + packed.Extension
+			err = nil
 		}
 	}
 	if err != nil || !strings.HasSuffix(path, packed.Extension) || !info.Mode().IsRegular() {

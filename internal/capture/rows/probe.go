@@ -56,7 +56,8 @@ func (x *rowMaker) probed(r *Row, p *placed) {
 // together reports a row of the conversation or, where nothing tells conversations apart,
 // of a client of the same name.
 func (x *rowMaker) together(r *Row, c *conn) bool {
-	return r.conn == c || x.head.Between() && r.Target == c.Target && c.Client != (exchange.Implementation{}) && r.conn.Client == c.Client
+	return r.conn == c ||
+		x.head.Between() && r.Target == c.Target && c.Client != (exchange.Implementation{}) && r.conn.Client == c.Client
 }
 
 // refused reports an error as an older server answers with.
@@ -69,7 +70,8 @@ func (r *Row) refused() bool {
 }
 
 func (r *Row) settleProbe() {
-	if r.Exit = -1; r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
+	r.Exit = -1
+	if r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
 		r.Text = "answered like a server of an older revision"
 	}
 	r.Channel = exchange.ChannelProbe

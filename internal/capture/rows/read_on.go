@@ -131,8 +131,11 @@ func (part *reading) readChunk() *chunk {
 			k.texts = append(k.texts, raw...)
 			raw = k.texts[from:len(k.texts):len(k.texts)]
 		}
-		k.lines = append(k.lines, chunkLine{raw: raw, readErr: err, at: at, behind: r.offset, number: r.line, isWhole: r.whole,
-			skipped: part.skipped})
+		k.lines = append(
+			k.lines,
+			chunkLine{raw: raw, readErr: err, at: at, behind: r.offset, number: r.line, isWhole: r.whole,
+				skipped: part.skipped},
+		)
 		part.skipped = nil
 	}
 	go k.parse()
@@ -174,7 +177,8 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 		c.changed = map[*Row]bool{}
 	}
 	c.unsaid = false
-	if more, err = c.readOn(most); c.changed == nil {
+	more, err = c.readOn(most)
+	if c.changed == nil {
 		return c.Rows(), more, err
 	}
 	for row := range c.changed {
@@ -189,7 +193,8 @@ func (c *Capture) readOn(most int) (more bool, err error) {
 		return c.readAgain(most)
 	}
 	if c.reading == nil {
-		if c.reading, err = newReading(c); err != nil {
+		c.reading, err = newReading(c)
+		if err != nil {
 			return false, err
 		}
 	}
@@ -226,10 +231,9 @@ func (c *Capture) readAgain(most int) (more bool, err error) {
 		c.again = nil
 		return false, err
 	}
-	switch {
-	case c.again.progress.offset >= c.progress.offset:
+	if c.again.progress.offset >= c.progress.offset {
 		c.takeFrom(c.again)
-	case !more:
+	} else if !more {
 		c.again = nil
 		return false, ErrReplaced
 	}
@@ -414,7 +418,9 @@ func (s *scanner) orNone() error {
 
 // line gives a line to the rowMaker of its run.
 func (s *scanner) line(l *chunkLine) error {
-	c, line, err := s.capture, l.parsed, l.err
+	c := s.capture
+	line := l.parsed
+	err := l.err
 	at := span{l.at, int(l.behind - l.at)}
 	s.maker = c.makerOf([]byte(line.In))
 	var version *capture.VersionError

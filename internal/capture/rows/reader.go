@@ -55,17 +55,18 @@ func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
 		at = r.offset
 		raw, err = r.readLine()
 		r.offset += int64(len(raw))
-		switch {
-		case errors.Is(err, errTooLong):
+		if errors.Is(err, errTooLong) {
 			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was skipped", r.line, r.most>>20))
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return nil, at, err
 		}
 		if n := len(raw); n > 2 && raw[0] == '{' && raw[n-2] == '}' && raw[n-1] == '\n' { // as nearly all are
 			return raw[:n-1], at, nil
 		}
-		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
+		raw = bytes.TrimSpace(raw)
+		if len(raw) > 0 {
 			return raw, at, nil
 		}
 	}
@@ -89,7 +90,8 @@ func (r *lineReader) readLine() ([]byte, error) {
 	length := len(part)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = r.src.ReadSlice('\n')
-		if length += len(part); length > r.most {
+		length += len(part)
+		if length > r.most {
 			r.offset += int64(length)
 			return nil, r.skipLine(err)
 		}

@@ -19,7 +19,8 @@ func (c *Capture) Hide(s *redact.Secrets) {
 	text := func(text string) string {
 		safe, there := known[text]
 		if !there {
-			if safe = s.Text(text); len(known) < mostMarked {
+			safe = s.Text(text)
+			if len(known) < mostMarked {
 				known[text] = safe
 			}
 		}
@@ -46,7 +47,8 @@ func (r *Row) hide(s *redact.Secrets, hidden func(text string) string) (found bo
 			continue
 		}
 		if safe := hidden(*text); safe != *text {
-			*text, found = safe, true
+			*text = safe
+			found = true
 		}
 	}
 	if len(r.Findings) > 0 {

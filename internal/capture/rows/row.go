@@ -175,10 +175,10 @@ func (r *Row) LaterThan(other *Row) bool {
 func (r *Row) Number() string {
 	_, ended := r.capture.ends[r.head]
 	run, index := r.Numbers()
-	switch {
-	case run == 0:
+	if run == 0 {
 		return strconv.Itoa(index)
-	case index == 1 && r.capture.count == 1 && (ended || r.By == capture.ByCommand):
+	}
+	if index == 1 && r.capture.count == 1 && (ended || r.By == capture.ByCommand) {
 		return strconv.Itoa(run)
 	}
 	return strconv.Itoa(run) + "." + strconv.Itoa(index)

@@ -71,7 +71,8 @@ func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) 
 		}
 		if body, ok := capture.BytesIn(raw, *buf); ok {
 			found = match(body)
-			if *buf = body; cap(body) > keepBuffer || body == nil {
+			*buf = body
+			if cap(body) > keepBuffer || body == nil {
 				*buf = nil
 			}
 			return nil
@@ -116,7 +117,8 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 			if line == nil {
 				continue
 			}
-			frame, place := *line, lines[next].place()
+			frame := *line
+			place := lines[next].place()
 			if place.Item >= 0 {
 				frame.Raw = itemOf(frame.Raw, place.Item)
 			}
@@ -185,7 +187,8 @@ func (l *rowLines) add(line rowLine) {
 		*l = make(rowLines, 0, usualLines)
 	}
 	b := binary.AppendVarint(append(*l, flags), at)
-	if b = binary.AppendUvarint(b, uint64(line.length)); line.item >= 0 {
+	b = binary.AppendUvarint(b, uint64(line.length))
+	if line.item >= 0 {
 		b = binary.AppendUvarint(b, uint64(line.item))
 	}
 	*l = b
@@ -197,8 +200,10 @@ func (l rowLines) next(offset int, first int64) (line rowLine, behind int) {
 	flags := l[offset]
 	at, n := binary.Varint(l[offset+1:])
 	length, m := binary.Uvarint(l[offset+1+max(n, 0):])
-	item, k := uint64(0), 0
-	if behind = offset + 1 + n + m; n > 0 && m > 0 && flags&2 != 0 {
+	item := uint64(0)
+	k := 0
+	behind = offset + 1 + n + m
+	if n > 0 && m > 0 && flags&2 != 0 {
 		item, k = binary.Uvarint(l[behind:])
 		behind += k
 	}
@@ -221,7 +226,8 @@ func (l rowLines) all() iter.Seq[rowLine] {
 			if offset == 0 {
 				first = line.at
 			}
-			if offset = behind; !yield(line) {
+			offset = behind
+			if !yield(line) {
 				return
 			}
 		}

@@ -96,14 +96,22 @@ func (x *rowMaker) newRow(at time.Time) *Row { return x.list(x.rowAt(at)) }
 
 // rowAt makes a row that is not listed yet.
 func (x *rowMaker) rowAt(at time.Time) Row {
-	return Row{Run: x.head.Run, State: exchange.State{Time: at, Channel: exchange.ChannelOpen, Exit: -1}, Target: x.head.Target,
-		By: x.head.By, Elsewhere: x.repeating, capture: x.capture, head: x.at}
+	return Row{
+		Run:       x.head.Run,
+		State:     exchange.State{Time: at, Channel: exchange.ChannelOpen, Exit: -1},
+		Target:    x.head.Target,
+		By:        x.head.By,
+		Elsewhere: x.repeating,
+		capture:   x.capture,
+		head:      x.at,
+	}
 }
 
 // list adds a row, and returns where it is from then on.
 func (x *rowMaker) list(row Row) *Row {
 	r := x.capture.add(row)
-	if r.Index = r.nth + 1; r.Run > 0 {
+	r.Index = r.nth + 1
+	if r.Run > 0 {
 		r.Index = len(x.rows) + 1
 	}
 	x.rows = append(x.rows, int32(r.nth))
@@ -143,11 +151,16 @@ func (x *rowMaker) frame(f *wire.Frame, m *wire.Message, at span) {
 			if was.frame == nil {
 				continue
 			}
-			part.line, part.Frame, part.Message, part.Facts, part.Size = was.line, was.frame, nil, &exchange.NoFacts, was.size
+			part.line = was.line
+			part.Frame = was.frame
+			part.Message = nil
+			part.Facts = &exchange.NoFacts
+			part.Size = was.size
 		}
 		if place.Item >= 0 {
 			item := exchange.FactsOf(m.Items[place.Item])
-			part.Message, part.Facts = m.Items[place.Item], &item
+			part.Message = m.Items[place.Item]
+			part.Facts = &item
 			part.BatchSize = len(m.Items)
 		}
 		if place.Same > 0 {
@@ -173,7 +186,8 @@ func (x *rowMaker) frame(f *wire.Frame, m *wire.Message, at span) {
 		c.opened = nil
 	}
 	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
-	if x.addToHTTPOnly(f, m, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
+	x.addToHTTPOnly(f, m, at, places)
+	if f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
 		x.beginHTTPOnly(f, at)
 	}
 }
@@ -188,7 +202,8 @@ func (x *rowMaker) begun(f *wire.Frame, place wire.Place) *Row {
 	if place.Role == wire.Asks {
 		return row
 	}
-	row.Apart, row.Method = true, MethodPipe
+	row.Apart = true
+	row.Method = MethodPipe
 	if f.Stream > 0 && f.Dir == wire.Received {
 		row.Method = MethodStream
 	}
@@ -196,7 +211,8 @@ func (x *rowMaker) begun(f *wire.Frame, place wire.Place) *Row {
 		row.Time = first.Time
 	}
 	c := x.conns[f.Conn]
-	row.Era, row.Revision = c.Era, c.Revision
+	row.Era = c.Era
+	row.Revision = c.Revision
 	return row
 }
 
@@ -257,14 +273,17 @@ func (x *rowMaker) end(e *capture.End, at span) {
 	own := x.own(e)
 	if own == nil && (e.Method != "" || e.Kind != wire.OK) {
 		own = x.newRow(e.Time)
-		own.Method, own.Name = e.Method, e.Name
+		own.Method = e.Method
+		own.Name = e.Name
 	}
 	if own == nil {
 		return
 	}
-	own.Own, own.Again = true, x.head.Of
+	own.Own = true
+	own.Again = x.head.Of
 	if own.Channel == exchange.ChannelOK && (e.Kind == wire.Usage || e.Kind == wire.InvalidArguments) {
-		own.Text, own.Hint = e.Text, e.Hint // the error is the command's own, and the exchange was good
+		own.Text = e.Text
+		own.Hint = e.Hint // the error is the command's own, and the exchange was good
 	} else {
 		own.endAs(e)
 		own.Name = cmp.Or(own.Name, e.Name)
@@ -287,7 +306,10 @@ func (x *rowMaker) givenUp(e *capture.End, at span) {
 // endAs is an ending that is told, which no later answer changes.
 func (r *Row) endAs(e *capture.End) {
 	r.Finish(e.Kind)
-	r.Reported, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
+	r.Reported = true
+	r.Exit = e.Exit
+	r.Text = e.Text
+	r.Hint = e.Hint
 	r.Findings = append(r.Findings, e.Findings...)
 	if e.Took > 0 { // not also until the server's process was ended
 		r.Duration = min(r.Duration, e.Took)
@@ -299,12 +321,13 @@ func (x *rowMaker) own(e *capture.End) *Row {
 	last := -1
 	for _, nth := range slices.Backward(x.rows) {
 		r := x.capture.at(int(nth))
-		switch {
-		case r.Apart || r.Dir == wire.Received:
+		if r.Apart || r.Dir == wire.Received {
 			continue
-		case e.Method == r.Method || e.Method == "" && !r.Opens():
+		}
+		if e.Method == r.Method || e.Method == "" && !r.Opens() {
 			return r
-		case last < 0:
+		}
+		if last < 0 {
 			last = r.nth
 		}
 	}
@@ -320,13 +343,13 @@ func (r *Row) Opens() bool { return exchange.Opens(r.Method) }
 // within notes to which request a message of the row belongs too, or may.
 func (r *Row) within(other *Row, p wire.Place) {
 	other.capture.keep(other)
-	switch {
-	case r.Apart:
+	if r.Apart {
 		if len(r.Guesses) < mostGuesses && !slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.nth == other.nth }) {
 			r.Guesses = append(r.Guesses, other)
 		}
-	default:
-		r.Within, r.Guess = other, p.Guess
+	} else {
+		r.Within = other
+		r.Guess = p.Guess
 	}
 }
 

@@ -157,7 +157,10 @@ type measures struct{ time, duration, first, size int64 }
 
 // measure notes what a row measures.
 func (p *page) measure(r *Row) {
-	note := func(least, most *int64, n int64) { *least, *most = min(*least, n), max(*most, n) }
+	note := func(least, most *int64, n int64) {
+		*least = min(*least, n)
+		*most = max(*most, n)
+	}
 	if !r.Time.IsZero() {
 		note(&p.least.time, &p.most.time, r.Time.UnixNano())
 	}
@@ -225,10 +228,12 @@ func (s *rowStore) at(nth int) *Row {
 }
 
 func (s *rowStore) unpack(p *page) {
-	if p.used = true; p.rows == nil {
+	p.used = true
+	if p.rows == nil {
 		block := s.room()
 		n := s.decode(p, block)
-		p.block, p.rows = block, make([]*Row, 0, pageRows)
+		p.block = block
+		p.rows = make([]*Row, 0, pageRows)
 		for i := range block[:n] {
 			p.rows = append(p.rows, &block[i])
 		}
@@ -240,7 +245,8 @@ func (s *rowStore) unpack(p *page) {
 func (s *rowStore) packOld() {
 	for len(s.unpacked) > mostUnpacked {
 		p := s.unpacked[0]
-		if s.unpacked = s.unpacked[1:]; p.used {
+		s.unpacked = s.unpacked[1:]
+		if p.used {
 			p.used = false
 			s.unpacked = append(s.unpacked, p)
 			continue
@@ -250,7 +256,8 @@ func (s *rowStore) packOld() {
 			clear(p.block)
 			s.blocks = append(s.blocks, p.block)
 		}
-		p.block, p.kept = nil, false
+		p.block = nil
+		p.kept = false
 	}
 }
 
@@ -289,7 +296,9 @@ func (s *rowStore) Rows() []*Row {
 				r.Guesses[i] = all[other.nth]
 			}
 		}
-		s.all, s.pages, s.unpacked = all, nil, nil
+		s.all = all
+		s.pages = nil
+		s.unpacked = nil
 	}
 	if len(s.all) == 0 {
 		return nil
@@ -372,10 +381,12 @@ func (p Page) Bounds() (least, most Row) {
 		least.Time, most.Time = time.Unix(0, of.least.time), time.Unix(0, of.most.time)
 	}
 	if of.least.first <= of.most.first {
-		least.First, most.First = time.Duration(of.least.first), time.Duration(of.most.first)
+		least.First = time.Duration(of.least.first)
+		most.First = time.Duration(of.most.first)
 	}
 	least.Duration, most.Duration = time.Duration(of.least.duration), time.Duration(of.most.duration)
-	least.Received, most.Received = of.least.size, of.most.size
+	least.Received = of.least.size
+	most.Received = of.most.size
 	return least, most
 }
 

@@ -141,13 +141,15 @@ func (g *Group) Histogram() (buckets []Bucket) {
 		return nil
 	}
 	slices.Sort(g.times)
-	from, next := time.Duration(0), 0
+	from := time.Duration(0)
+	next := 0
 	for to := range steps {
 		end, _ := slices.BinarySearch(g.times, int64(to))
 		if end > 0 {
 			buckets = append(buckets, Bucket{from, to, end - next})
 		}
-		if next = end; end == len(g.times) {
+		next = end
+		if end == len(g.times) {
 			break
 		}
 		from = to

@@ -57,8 +57,8 @@ func (e *DamagedError) Error() string {
 // decoder is used by all: it decompresses four frames at a time, and gives no more bytes than
 // there is room for.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(slots), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(mostFrame), zstd.WithDecoderMaxWindow(mostFrame))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(slots), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(mostFrame), zstd.WithDecoderMaxWindow(mostFrame))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -68,12 +68,13 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // Write compresses a text. Each frame is decompressed again and compared, because the caller may
 // delete the text then.
 func Write(w io.Writer, r io.Reader) error {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize),
-		zstd.WithLowerEncoderMem(true))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return err
 	}
-	text, again := make([]byte, frameSize), make([]byte, frameSize)
+	text := make([]byte, frameSize)
+	again := make([]byte, frameSize)
 	var out, entries []byte
 	for {
 		n, err := io.ReadFull(r, text)
@@ -154,7 +155,8 @@ func (r *Reader) readTable(size int64) bool {
 	if _, err := r.src.ReadAt(footer[:], size-footerSize); size < footerSize || err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}
-	count, kind := int64(binary.LittleEndian.Uint32(footer[:])), footer[4]
+	count := int64(binary.LittleEndian.Uint32(footer[:]))
+	kind := footer[4]
 	if binary.LittleEndian.Uint32(footer[5:]) != footerMagic || kind&reserved != 0 || count > mostFrames {
 		return false
 	}
@@ -168,11 +170,14 @@ func (r *Reader) readTable(size int64) bool {
 		return false
 	}
 	if _, err := r.src.ReadAt(table, begin); err != nil ||
-		binary.LittleEndian.Uint32(table) != tableMagic || int64(binary.LittleEndian.Uint32(table[4:])) != count*each+footerSize {
+		binary.LittleEndian.Uint32(
+			table,
+		) != tableMagic || int64(binary.LittleEndian.Uint32(table[4:])) != count*each+footerSize {
 		return false
 	}
 	for entry := table[headSize:]; len(entry) > 0; entry = entry[each:] {
-		length, text := int64(binary.LittleEndian.Uint32(entry)), int64(binary.LittleEndian.Uint32(entry[4:]))
+		length := int64(binary.LittleEndian.Uint32(entry))
+		text := int64(binary.LittleEndian.Uint32(entry[4:]))
 		if text > mostFrame || length > text+mostAround {
 			return false
 		}
@@ -211,10 +216,9 @@ func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 		return 0, 0, err
 	}
 	length = int64(head.HeaderSize)
-	switch {
-	case head.Skippable:
+	if head.Skippable {
 		length += int64(head.SkippableSize)
-	case !head.HasFCS, head.FrameContentSize > mostFrame:
+	} else if !head.HasFCS || head.FrameContentSize > mostFrame {
 		return 0, 0, ErrTooLarge
 	}
 	for last := head.Skippable; !last; {
@@ -224,7 +228,8 @@ func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 		}
 		bits := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
 		last = bits&1 != 0
-		if length += int64(len(block)); bits>>1&3 == 1 { // one byte, again and again
+		length += int64(len(block))
+		if bits>>1&3 == 1 { // one byte, again and again
 			length++
 		} else {
 			length += bits >> 3
@@ -255,7 +260,8 @@ func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 			return n, r.end
 		}
 		done, err := r.copyFrom(i, p[n:], at)
-		if n += done; err != nil {
+		n += done
+		if err != nil {
 			return n, err
 		}
 	}
@@ -267,7 +273,8 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 	s := &r.slots[i%slots]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from, to := r.frames[i], r.frames[i+1]
+	from := r.frames[i]
+	to := r.frames[i+1]
 	if len(s.text) == 0 || s.frame != i {
 		if err := s.read(r.src, from, to); err != nil {
 			s.text = s.text[:0]
