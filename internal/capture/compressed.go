@@ -23,7 +23,7 @@ import (
 var CompressFrom int64 = 1 << 20
 
 // atOnce is about how many bytes a command that reads compresses, of 2 ms for each MiB.
-const atOnce = 64 << 20
+const maxCompressedBytes = 64 << 20
 
 // CompressEnded compresses runs that ended more than a minute ago, so many that a command does not
 // take noticeably longer; the next one goes on.
@@ -37,7 +37,7 @@ func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 		if done {
 			bytes += run.Bytes
 		}
-		if bytes >= atOnce || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if bytes >= maxCompressedBytes || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func Ended(f io.ReaderAt, size int64) bool {
 
 // lastLine is the last line of a file, or its end where it is long.
 func lastLine(f io.ReaderAt, size int64) []byte {
-	end := make([]byte, min(size, prefixWithin))
+	end := make([]byte, min(size, maxPrefix))
 	n, _ := f.ReadAt(end, size-int64(len(end)))
 	lines := bytes.Split(bytes.TrimSpace(end[:n]), []byte("\n"))
 	return lines[len(lines)-1]

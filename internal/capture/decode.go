@@ -22,17 +22,17 @@ type Parser struct{ heads map[string]*wire.HTTPHead }
 func ParseLine(raw []byte) (Line, error) { return new(Parser).Parse(raw) }
 
 // parseWhole parses a line that need not be as a Recorder writes it.
-func (p *Parser) parseWhole(raw []byte) (Line, error) {
+func (p *Parser) parseLine(raw []byte) (Line, error) {
 	m, bad := jsonraw.Object(raw)
 	if bad != nil {
 		return Line{}, bad
 	}
-	line, err := p.lineOf(raw, m)
+	line, err := p.parseMembers(raw, m)
 	line.In = m.Text("in")
 	return line, err
 }
 
-func (p *Parser) lineOf(raw []byte, m jsonraw.Members) (Line, error) {
+func (p *Parser) parseMembers(raw []byte, m jsonraw.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != formatVersion {
 			return Line{}, &VersionError{Got: string(version)}
@@ -90,7 +90,7 @@ func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 			f.Seq = uint64(integer(raw))
 		case "time":
 			text, _ := jsonraw.Text(raw)
-			f.Time = moment(text)
+			f.Time = parseTime(text)
 		case "stream":
 			f.Stream = int(integer(raw))
 		case "conn":
@@ -133,8 +133,8 @@ func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 
 func parseRaw(f *wire.Frame, m jsonraw.Members) error {
 	if raw, ok := m.Get("raw"); ok {
-		text, is := jsonraw.Text(raw)
-		if !is {
+		text, ok := jsonraw.Text(raw)
+		if !ok {
 			return fmt.Errorf("raw is not a string")
 		}
 		f.Raw = []byte(text)
@@ -155,9 +155,9 @@ func parseHTTP(raw []byte) *wire.HTTPHead {
 		Method: m.Text("method"),
 		URL:    m.Text("url"),
 		Proto:  m.Text("proto"),
-		Status: int(integer(get(m, "status"))),
+		Status: int(integer(member(m, "status"))),
 	}
-	fields, _ := jsonraw.Array(get(m, "fields"))
+	fields, _ := jsonraw.Array(member(m, "fields"))
 	for _, field := range fields {
 		if pair, _ := jsonraw.Array(field); len(pair) == 2 {
 			name, _ := jsonraw.Text(pair[0])
@@ -167,15 +167,15 @@ func parseHTTP(raw []byte) *wire.HTTPHead {
 	}
 	if timing, ok := m.Get("timing"); ok {
 		t, _ := jsonraw.Object(timing)
-		took := func(name string) time.Duration { return time.Duration(integer(get(t, name))) }
-		h.Timing = &wire.Timing{DNS: took("dns"), Connect: took("connect"), TLS: took("tls"), FirstByte: took("firstByte")}
+		duration := func(name string) time.Duration { return time.Duration(integer(member(t, name))) }
+		h.Timing = &wire.Timing{DNS: duration("dns"), Connect: duration("connect"), TLS: duration("tls"), FirstByte: duration("firstByte")}
 	}
 	return h
 }
 
 func parseSSE(raw []byte) *sse.Facts {
 	m, _ := jsonraw.Object(raw)
-	s := &sse.Facts{Event: m.Text("event"), Comment: string(get(m, "comment")) == "true"}
+	s := &sse.Facts{Event: m.Text("event"), Comment: string(member(m, "comment")) == "true"}
 	if id, ok := m.Get("id"); ok {
 		text, _ := jsonraw.Text(id)
 		s.ID = &text
@@ -193,7 +193,7 @@ func parseClose(raw []byte) *wire.CloseFacts {
 	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
 }
 
-func get(m jsonraw.Members, name string) json.RawMessage {
+func member(m jsonraw.Members, name string) json.RawMessage {
 	raw, _ := m.Get(name)
 	return raw
 }
@@ -203,20 +203,20 @@ func integer(raw []byte) int64 {
 	return n
 }
 
-func moment(text string) time.Time {
+func parseTime(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, text)
 	return t
 }
 
-// BytesIn gives the bytes of the frame in a line that is as a Recorder writes it, without
+// FrameBytes gives the bytes of the frame in a line that is as a Recorder writes it, without
 // reading all of it as JSON; false where it is not, which ParseLine reads. The bytes are in
 // buf, which is used again.
-func BytesIn(line, buf []byte) (raw []byte, ok bool) {
-	at := bytes.Index(line[:min(len(line), prefixWithin)], rawBegins)
+func FrameBytes(line, buf []byte) (raw []byte, ok bool) {
+	at := bytes.Index(line[:min(len(line), maxPrefix)], rawPrefix)
 	if at < 0 {
 		return nil, false
 	}
-	quoted, ok := quickRaw(line[at:])
+	quoted, ok := trailingRaw(line[at:])
 	if !ok {
 		return nil, false
 	}
@@ -224,44 +224,44 @@ func BytesIn(line, buf []byte) (raw []byte, ok bool) {
 }
 
 // quickRaw gives the string with which a line ends, in its quotes.
-func quickRaw(rest []byte) (quoted []byte, ok bool) {
-	text, begins := bytes.CutPrefix(rest, rawBegins)
+func trailingRaw(rest []byte) (quoted []byte, ok bool) {
+	text, begins := bytes.CutPrefix(rest, rawPrefix)
 	if !begins || !bytes.HasSuffix(text, []byte(`"}`)) {
 		return nil, false
 	}
-	return rest[len(rawBegins)-1 : len(rest)-1], true
+	return rest[len(rawPrefix)-1 : len(rest)-1], true
 }
 
 // Parse is ParseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they
 // would take their memory twice more.
 func (p *Parser) Parse(raw []byte) (Line, error) {
 	if len(raw) < LongFrame {
-		return p.parseWhole(raw)
+		return p.parseLine(raw)
 	}
-	at := bytes.Index(raw[:prefixWithin], rawBegins)
+	at := bytes.Index(raw[:maxPrefix], rawPrefix)
 	if at < 0 {
-		return p.parseWhole(raw)
+		return p.parseLine(raw)
 	}
-	quoted, ok := quickRaw(raw[at:])
+	quoted, ok := trailingRaw(raw[at:])
 	if !ok || jsonraw.Valid(quoted) != nil {
-		return p.parseWhole(raw)
+		return p.parseLine(raw)
 	}
-	line, err := p.parseWhole(append(bytes.Clone(raw[:at]), '}'))
+	line, err := p.parseLine(append(bytes.Clone(raw[:at]), '}'))
 	if err == nil && line.Frame != nil {
 		line.Frame.Raw, _ = jsonraw.Unquote(quoted[:0], quoted)
 	}
 	return line, err
 }
 
-// SpelledOtherwise reports that the bytes of the frame in a line may be written in another
+// HasOtherEscapes reports that the bytes of the frame in a line may be written in another
 // way than AppendFrame writes text: a character by its number, or all of them in base 64.
-func SpelledOtherwise(line []byte) bool {
-	return spelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
+func HasOtherEscapes(line []byte) bool {
+	return hasUnicodeEscape(line) || bytes.Contains(line[:min(len(line), maxPrefix)], []byte(`"raw64":`))
 }
 
 // spelledByNumber reports whether a text has an escape such as \u0061. A backslash of the message itself has another
 // one before it.
-func spelledByNumber(text []byte) bool {
+func hasUnicodeEscape(text []byte) bool {
 	for at := 0; ; at += 2 {
 		next := bytes.Index(text[at:], []byte(`\u`))
 		if next < 0 {

@@ -139,17 +139,17 @@ func WriteFrame(w io.Writer, f wire.Frame) error {
 // appendPieces appends a frame as a line without its line feed. Behind each piece of its
 // bytes flush is called, which may write what is in b, and gives what is left of it.
 func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
-	b = appendFacts(b, f)
+	b = appendMembers(b, f)
 	if f.Raw != nil { // which is not the same as no bytes
-		begin := `,"raw":"`
-		appended := jsonraw.AppendEscaped
+		prefix := `,"raw":"`
+		appendEncoded := jsonraw.AppendEscaped
 		if !jsonraw.ValidUTF8(f.Raw) {
-			begin = `,"raw64":"`
-			appended = base64.StdEncoding.AppendEncode
+			prefix = `,"raw64":"`
+			appendEncoded = base64.StdEncoding.AppendEncode
 		}
-		b = append(b, begin...)
-		for piece := range slices.Chunk(f.Raw, pieceLength) {
-			b = flush(appended(b, piece))
+		b = append(b, prefix...)
+		for piece := range slices.Chunk(f.Raw, pieceBytes) {
+			b = flush(appendEncoded(b, piece))
 			spool.Release(piece)
 		}
 		b = append(b, '"')
@@ -158,7 +158,7 @@ func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 }
 
 // appendFacts begins a line with all but the bytes.
-func appendFacts(b []byte, f wire.Frame) []byte {
+func appendMembers(b []byte, f wire.Frame) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, f.Seq, 10)
 	b = appendTime(b, "time", f.Time)
@@ -290,20 +290,20 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 }
 
 // A datedSecond is a second as RFC 3339 has it, without its zone.
-type datedSecond struct {
+type formattedSecond struct {
 	unix int64
 	text string
 }
 
 // lastSecond is the second of the last time that was written: thousands of frames cross in one,
 // and its date takes longer than the rest of a line.
-var lastSecond atomic.Pointer[datedSecond]
+var lastSecond atomic.Pointer[formattedSecond]
 
 // appendRFC3339 is time.RFC3339Nano in UTC.
 func appendRFC3339(b []byte, t time.Time) []byte {
 	s := lastSecond.Load()
 	if unix := t.Unix(); s == nil || s.unix != unix {
-		s = &datedSecond{unix, t.UTC().Format("2006-01-02T15:04:05")}
+		s = &formattedSecond{unix, t.UTC().Format("2006-01-02T15:04:05")}
 		lastSecond.Store(s)
 	}
 	b = append(b, s.text...)
@@ -321,16 +321,16 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 // Marked is a line with the mark of its run, where lines of several runs stand in one file;
 // the line of a head has it already.
 func Marked(line []byte, mark string) []byte {
-	return append([]byte(MarkBegins+mark+`",`), line[1:]...)
+	return append([]byte(MarkPrefix+mark+`",`), line[1:]...)
 }
 
-// MarkBegins is how a line begins that says whose it is.
-const MarkBegins = `{"in":"`
+// MarkPrefix is how a line begins that says whose it is.
+const MarkPrefix = `{"in":"`
 
 // prefixWithin is how far into a line its bytes must begin to be read quickly.
-const prefixWithin = 4 << 10
+const maxPrefix = 4 << 10
 
-var rawBegins = []byte(`,"raw":"`)
+var rawPrefix = []byte(`,"raw":"`)
 
 // Safe returns the head without what is known to be secret.
 func (h Head) Safe(s *redact.Secrets) Head {

@@ -12,14 +12,14 @@ import (
 // lockShared locks an open file for its recorder until it is closed. The lock ends with the process, however that ends.
 func lockShared(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) }
 
-// lockAlone locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
+// lockExclusive locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
 // reason to keep a recording for ever.
-func lockAlone(f *os.File) (isHeld bool) {
+func lockExclusive(f *os.File) (isHeld bool) {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// hasNoName reports whether an open file was deleted.
-func hasNoName(info fs.FileInfo) bool {
+// isDeleted reports whether an open file was deleted.
+func isDeleted(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink == 0
 }

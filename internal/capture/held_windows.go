@@ -12,9 +12,9 @@ import (
 // lockShared locks an open file for its recorder until it is closed. The lock ends with the process, however that ends.
 func lockShared(f *os.File) error { return lockByte(f, 0) }
 
-// lockAlone locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
+// lockExclusive locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
 // reason to keep a recording for ever.
-func lockAlone(f *os.File) (isHeld bool) {
+func lockExclusive(f *os.File) (isHeld bool) {
 	err := lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
 	return errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING)
 }
@@ -25,5 +25,5 @@ func lockByte(f *os.File, how uint32) error {
 		&windows.Overlapped{OffsetHigh: math.MaxInt32})
 }
 
-// hasNoName reports whether an open file was deleted, which Windows does not allow.
-func hasNoName(fs.FileInfo) bool { return false }
+// isDeleted reports whether an open file was deleted, which Windows does not allow.
+func isDeleted(fs.FileInfo) bool { return false }

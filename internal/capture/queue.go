@@ -20,15 +20,15 @@ type queue struct {
 	// mu guards the fields below.
 	mu sync.Mutex
 	// room is signalled when fewer frames wait, and when the disk is waited for.
-	room           sync.Cond
-	waiting, spare []queuedFrame
-	texts, empty   [][]byte // the memory of the copied bytes of the waiting frames, and memory that is used again
+	room                  sync.Cond
+	waiting, spare        []queuedFrame
+	buffers, emptyBuffers [][]byte // the memory of the copied bytes of the waiting frames, and memory that is used again
 	// bytes is the weight of the waiting frames, taken that of the frames that are being written; frames counts both.
-	bytes, taken, frames int
+	waitingBytes, composingBytes, frames int
 	// unwritten counts the frames that are not in the file yet. A frame whose line is in the Recorder's buffer is one.
 	unwritten int
 	// onDisk counts the goroutines that wait for the disk.
-	onDisk int
+	diskWaiters int
 	// total is the weight of all frames that were added.
 	total int64
 	lost  int
@@ -45,17 +45,17 @@ type queuedFrame struct {
 }
 
 // weight returns how many bytes the frame counts for.
-func (c queuedFrame) weight() int { return len(c.Raw) + lightest }
+func (c queuedFrame) weight() int { return len(c.Raw) + frameOverhead }
 
 // lightest is the weight of a frame without bytes, usualFrames about how many small frames wait until
 // they are written.
-const lightest, usualFrames = 200, 448
+const frameOverhead, usualBatch = 200, 448
 
 // add adds a frame, or counts it as lost if enough is recorded. It reports whether it is the first frame.
-func (q *queue) add(c queuedFrame) (isFirst bool) {
+func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && !q.hasRoom(len(c.Raw)) {
+	for !q.closed && !q.hasRoom(len(frame.Raw)) {
 		q.room.Wait()
 	}
 	if q.closed {
@@ -66,27 +66,27 @@ func (q *queue) add(c queuedFrame) (isFirst bool) {
 		q.flushSoon()
 		return false
 	}
-	q.total += int64(c.weight())
+	q.total += int64(frame.weight())
 	if q.maxBytes > 0 && q.total >= q.maxBytes {
 		q.full.Store(true)
 	}
 	isFirst = !q.begun
 	q.begun = true
-	before := q.bytes
-	c.Raw = q.copied(c.Raw)
-	q.waiting = append(q.grown(), c)
-	q.bytes += c.weight()
+	waitingBefore := q.waitingBytes
+	frame.Raw = q.copyBytes(frame.Raw)
+	q.waiting = append(q.growWaiting(), frame)
+	q.waitingBytes += frame.weight()
 	q.frames++
 	q.unwritten++
 	q.flushSoon()
-	if before < writeFrom && q.bytes >= writeFrom {
+	if waitingBefore < minWriteBytes && q.waitingBytes >= minWriteBytes {
 		q.timer.Reset(0)
 	}
 	return isFirst
 }
 
 // lose counts frames that the caller left out.
-func (q *queue) lose(n int) {
+func (q *queue) addLost(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.lost += n
@@ -98,32 +98,32 @@ func (q *queue) lose(n int) {
 // flushSoon sees to it that waiting frames are written within writeWithin. The caller holds mu.
 func (q *queue) flushSoon() {
 	if q.timer == nil {
-		q.timer = time.AfterFunc(writeWithin, q.flush)
+		q.timer = time.AfterFunc(maxWriteDelay, q.flush)
 	}
 }
 
 // take removes and returns the waiting frames, the memory of their bytes, and the number of lost frames.
-func (q *queue) take() (frames []queuedFrame, texts [][]byte, lost int) {
+func (q *queue) takeWaiting() (frames []queuedFrame, texts [][]byte, lost int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	frames = q.waiting
-	texts = q.texts
+	texts = q.buffers
 	lost = q.lost
 	if q.timer != nil {
 		q.timer.Stop()
 		q.timer = nil
 	}
-	q.taken += q.bytes
-	q.bytes = 0
+	q.composingBytes += q.waitingBytes
+	q.waitingBytes = 0
 	q.lost = 0
 	q.waiting = q.spare
 	q.spare = nil
-	q.texts = nil
+	q.buffers = nil
 	return frames, texts, lost
 }
 
 // written notes that the lines of frames are in the file.
-func (q *queue) written(frames int) {
+func (q *queue) markWritten(frames int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.unwritten -= frames
@@ -133,7 +133,7 @@ func (q *queue) written(frames int) {
 func (q *queue) isWorthWaiting() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.unwritten > 0 && q.bytes+q.taken <= mostAwaited
+	return q.unwritten > 0 && q.waitingBytes+q.composingBytes <= maxAwaitedBytes
 }
 
 // hasBegun reports whether a frame was added.
@@ -153,91 +153,91 @@ func (q *queue) close() {
 
 // grown returns waiting with room for one more frame: first for a few frames, then for as many as are mostly written
 // at once, then for twice as many each time.
-func (q *queue) grown() []queuedFrame {
+func (q *queue) growWaiting() []queuedFrame {
 	n := len(q.waiting)
 	if n < cap(q.waiting) {
 		return q.waiting
 	}
-	room := mostFrames
+	room := manyFrames
 	if n > 0 {
-		room = max(n, usualFrames)
+		room = max(n, usualBatch)
 	}
 	return slices.Grow(q.waiting, room)
 }
 
 // hasRoom reports whether a frame with this many bytes need not wait.
 func (q *queue) hasRoom(bytes int) bool {
-	most := mostWaiting
-	if q.frames >= mostFrames {
-		most = mostBehind
-		if q.onDisk > 0 {
-			most = mostUnwritten
+	limit := maxQueuedBytes
+	if q.frames >= manyFrames {
+		limit = maxComposingBytes
+		if q.diskWaiters > 0 {
+			limit = maxUnwrittenBytes
 		}
 	}
-	return q.frames == 0 || q.bytes+q.taken+bytes <= most
+	return q.frames == 0 || q.waitingBytes+q.composingBytes+bytes <= limit
 }
 
-// MostCopied is how many bytes a frame has at most that a Recorder keeps a copy of: a Tap of which the
+// MaxCopied is how many bytes a frame has at most that a Recorder keeps a copy of: a Tap of which the
 // caller may use the bytes again. A longer one is kept itself.
-const MostCopied = 4 << 10
+const MaxCopied = 4 << 10
 
 const (
-	textLength = 64 << 10
-	mostEmpty  = 32
+	bufferBytes     = 64 << 10
+	maxEmptyBuffers = 32
 )
 
 // copied returns raw, or a copy of it in the texts.
-func (q *queue) copied(raw []byte) []byte {
-	if len(raw) == 0 || len(raw) > MostCopied {
+func (q *queue) copyBytes(raw []byte) []byte {
+	if len(raw) == 0 || len(raw) > MaxCopied {
 		return raw
 	}
-	last := len(q.texts) - 1
-	if last < 0 || textLength-len(q.texts[last]) < len(raw) {
+	last := len(q.buffers) - 1
+	if last < 0 || bufferBytes-len(q.buffers[last]) < len(raw) {
 		last++
-		if n := len(q.empty); n > 0 {
-			q.texts = append(q.texts, q.empty[n-1])
-			q.empty = q.empty[:n-1]
+		if n := len(q.emptyBuffers); n > 0 {
+			q.buffers = append(q.buffers, q.emptyBuffers[n-1])
+			q.emptyBuffers = q.emptyBuffers[:n-1]
 		} else {
-			q.texts = append(q.texts, make([]byte, 0, textLength))
+			q.buffers = append(q.buffers, make([]byte, 0, bufferBytes))
 		}
 	}
-	from := len(q.texts[last])
-	q.texts[last] = append(q.texts[last], raw...)
-	return q.texts[last][from:len(q.texts[last]):len(q.texts[last])]
+	from := len(q.buffers[last])
+	q.buffers[last] = append(q.buffers[last], raw...)
+	return q.buffers[last][from:len(q.buffers[last]):len(q.buffers[last])]
 }
 
 // reuse keeps the memory of frames that were written for later ones.
-func (q *queue) reuse(frames []queuedFrame, texts [][]byte) {
+func (q *queue) reuse(frames []queuedFrame, buffers [][]byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if cap(frames) <= mostSpare {
+	if cap(frames) <= maxSpareFrames {
 		q.spare = frames[:0]
 	}
-	for _, text := range texts[:min(len(texts), mostEmpty-len(q.empty))] {
-		q.empty = append(q.empty, text[:0])
+	for _, buffer := range buffers[:min(len(buffers), maxEmptyBuffers-len(q.emptyBuffers))] {
+		q.emptyBuffers = append(q.emptyBuffers, buffer[:0])
 	}
 }
 
 // finished notes that this many of the frames that were taken are lines now.
-func (q *queue) finished(frames, bytes int) {
+func (q *queue) markComposed(frames, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.frames -= frames
-	q.taken -= bytes
+	q.composingBytes -= bytes
 	q.room.Broadcast()
 }
 
 // onDiskWhile calls f, which waits for the disk.
-func (q *queue) onDiskWhile(f func()) {
-	q.disk(1)
-	defer q.disk(-1)
+func (q *queue) withDiskWait(f func()) {
+	q.addDiskWaiters(1)
+	defer q.addDiskWaiters(-1)
 	f()
 }
 
 // disk changes how many goroutines wait for the disk.
-func (q *queue) disk(more int) {
+func (q *queue) addDiskWaiters(more int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.onDisk += more
+	q.diskWaiters += more
 	q.room.Broadcast()
 }

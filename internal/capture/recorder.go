@@ -54,10 +54,10 @@ type Recorder struct {
 	parts []int
 	first int
 	// offset is the length of the file without buf; unsettled is for a recording that rotates.
-	offset    int64
-	unsettled unsettled
-	failed    error
-	told      bool
+	offset        int64
+	repeats       repeatTracker
+	failed        error
+	errorReported bool
 	// buf has the lines that are not written yet.
 	buf []byte
 
@@ -67,26 +67,26 @@ type Recorder struct {
 const (
 	// writeWithin is how long a frame waits at most before it is written, so that a
 	// process that is killed or hangs leaves the evidence.
-	writeWithin = 50 * time.Millisecond
+	maxWriteDelay = 50 * time.Millisecond
 	// writeFrom is how many bytes are worth a write of their own. Of mostFrames or more, mostBehind
 	// bytes may wait while lines are composed, and mostUnwritten while the disk is written to, so
 	// that memory does not grow with the traffic, which may be faster than both.
-	writeFrom     = 32 << 10
-	mostBehind    = 128 << 10
-	mostUnwritten = 256 << 10
-	mostFrames    = 64
+	minWriteBytes     = 32 << 10
+	maxComposingBytes = 128 << 10
+	maxUnwrittenBytes = 256 << 10
+	manyFrames        = 64
 	// mostAtOnce is how many frames are written before others that want the processor get it.
-	mostAtOnce = 16
+	framesPerYield = 16
 	// mostSpare is how many frames a queue has room for that is used again, mostSpareBytes how many
 	// bytes the lines have room for that is.
-	mostSpare, mostSpareBytes = 16 << 10, 1 << 20
+	maxSpareFrames, maxSpareBytes = 16 << 10, 1 << 20
 	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
-	pieceLength = 192 << 10
+	pieceBytes = 192 << 10
 )
 
 // mostWaiting limits the bytes in the queue, for fewer than mostFrames frames, before the caller waits.
 // Tests set a smaller limit.
-var mostWaiting = 64 << 20
+var maxQueuedBytes = 64 << 20
 
 // LongFrame is the size from which a frame is written in pieces: as a whole it would take
 // its memory once more. Where others write to the file too it does, since only what is
@@ -100,7 +100,7 @@ func NewRecorder(rec Recording) *Recorder {
 	r.queue.flush = r.Flush
 	r.queue.room.L = &r.queue.mu
 	if rec.Head.In != "" {
-		r.mark = MarkBegins + rec.Head.In + `"`
+		r.mark = MarkPrefix + rec.Head.In + `"`
 	}
 	return r
 }
@@ -113,8 +113,8 @@ func (r *Recorder) Tap(f wire.Frame) { r.add(queuedFrame{Frame: f}) }
 func (r *Recorder) TapSafe(f wire.Frame) { r.add(queuedFrame{Frame: f, safe: true}) }
 
 // add adds a frame to the queue. The file is made with the first one.
-func (r *Recorder) add(c queuedFrame) {
-	if r != nil && r.queue.add(c) {
+func (r *Recorder) add(frame queuedFrame) {
+	if r != nil && r.queue.add(frame) {
 		go r.open()
 	}
 }
@@ -124,7 +124,7 @@ func (r *Recorder) add(c queuedFrame) {
 func (r *Recorder) Full() bool { return r != nil && r.queue.full.Load() }
 
 // Lost notes that n frames were left out before they reached the Recorder.
-func (r *Recorder) Lost(n int) { r.queue.lose(n) }
+func (r *Recorder) Lost(n int) { r.queue.addLost(n) }
 
 // open makes the file and writes the head: nothing takes longer.
 func (r *Recorder) open() {
@@ -137,26 +137,26 @@ func (r *Recorder) openLocked() {
 	if r.file != nil || r.failed != nil {
 		return
 	}
-	r.queue.onDiskWhile(func() {
+	r.queue.withDiskWait(func() {
 		r.file, r.run, r.failed = r.rec.Open()
 		if r.failed == nil {
 			head := AppendHead(nil, r.head())
 			_, r.failed = r.file.Write(head)
 			r.offset = int64(len(head))
-			r.unsettled.begin(r.offset)
+			r.repeats.begin(r.offset)
 		}
 	})
 }
 
 // deletedLocked reports whether the file has no name any more: what is written to it would be lost. It returns false
 // if the whole state directory is deleted as well: its user wants no recording then.
-func (r *Recorder) deletedLocked() bool {
+func (r *Recorder) isDeletedLocked() bool {
 	f, ok := r.file.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !hasNoName(info) {
+	if err != nil || !info.Mode().IsRegular() || !isDeleted(info) {
 		return false
 	}
 	_, err = os.Stat(filepath.Dir(filepath.Dir(f.Name())))
@@ -164,14 +164,14 @@ func (r *Recorder) deletedLocked() bool {
 }
 
 // beginAnewLocked begins another file for a recording whose file was deleted.
-func (r *Recorder) beginAnewLocked() {
+func (r *Recorder) recreateLocked() {
 	r.file.Close()
 	r.file = nil
 	r.parts = nil // runs that are made now may get their numbers
 	r.first = 0
 	r.size = 0
 	r.openLocked()
-	r.unsettled.all = true // buf has lines of the file too
+	r.repeats.all = true // buf has lines of the file too
 }
 
 // Flush writes what waits, for readers of a growing capture.
@@ -182,7 +182,7 @@ func (r *Recorder) Flush() {
 }
 
 // mostAwaited is how many bytes WriteWaiting waits for. The result of a larger message is shown while it is written.
-const mostAwaited = 8 << 20
+const maxAwaitedBytes = 8 << 20
 
 // WriteWaiting writes the frames that wait, if there are any. It is called before a result is shown to a user, so that
 // what was shown is in the recording, whatever ends the process then.
@@ -194,36 +194,36 @@ func (r *Recorder) WriteWaiting() {
 
 // flushLocked writes the waiting frames.
 func (r *Recorder) flushLocked() {
-	frames, texts, lost := r.queue.take()
+	frames, buffers, lost := r.queue.takeWaiting()
 	taken := len(frames)
-	done := 0
-	bytes := 0
-	for i, c := range frames {
+	composed := 0
+	weight := 0
+	for i, queued := range frames {
 		if r.failed == nil {
-			r.frameLocked(c)
+			r.addFrameLocked(queued)
 		}
 		frames[i] = queuedFrame{} // it may be large
-		done++
-		if done%mostAtOnce == 0 {
+		composed++
+		if composed%framesPerYield == 0 {
 			runtime.Gosched()
 		}
-		bytes += c.weight()
-		if bytes >= writeFrom || i == len(frames)-1 {
-			r.queue.finished(done, bytes)
-			done = 0
-			bytes = 0
+		weight += queued.weight()
+		if weight >= minWriteBytes || i == len(frames)-1 {
+			r.queue.markComposed(composed, weight)
+			composed = 0
+			weight = 0
 		}
 	}
-	r.queue.reuse(frames, texts)
+	r.queue.reuse(frames, buffers)
 	if lost > 0 {
-		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
+		r.addLineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
 	}
 	r.writeLocked()
-	r.queue.written(taken)
+	r.queue.markWritten(taken)
 }
 
 // frameLocked puts the line of a frame into the buffer, and begins the next part if this one is full.
-func (r *Recorder) frameLocked(c queuedFrame) {
+func (r *Recorder) addFrameLocked(c queuedFrame) {
 	f := c.Frame
 	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
@@ -234,24 +234,24 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 	}
 	at := r.offset + int64(len(r.buf))
 	if len(f.Raw) < LongFrame || r.mark != "" {
-		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
+		r.addLineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
 	if rotates {
-		r.unsettled.add(&f, Span{at, r.offset + int64(len(r.buf)) - at})
+		r.repeats.add(&f, Span{at, r.offset + int64(len(r.buf)) - at})
 	}
 	full := rotates && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
-	if full || len(r.buf) >= writeFrom {
+	if full || len(r.buf) >= minWriteBytes {
 		r.writeLocked()
 	}
 	if full && r.failed == nil {
-		r.queue.onDiskWhile(r.rotateLocked)
+		r.queue.withDiskWait(r.rotateLocked)
 	}
 }
 
 // lineLocked puts a line into the buffer, which says first whose it is.
-func (r *Recorder) lineLocked(line func(b []byte) []byte) {
+func (r *Recorder) addLineLocked(line func(b []byte) []byte) {
 	at := len(r.buf) + len(r.mark)
 	r.buf = line(append(r.buf, r.mark...))
 	if r.mark != "" {
@@ -272,9 +272,9 @@ func (r *Recorder) writeLocked() {
 		r.openLocked()
 	}
 	if len(r.buf) > 0 && r.failed == nil {
-		r.queue.onDiskWhile(func() {
-			if r.deletedLocked() {
-				r.beginAnewLocked()
+		r.queue.withDiskWait(func() {
+			if r.isDeletedLocked() {
+				r.recreateLocked()
 			}
 			if r.failed == nil {
 				_, r.failed = r.file.Write(r.buf)
@@ -284,17 +284,17 @@ func (r *Recorder) writeLocked() {
 		r.offset += int64(len(r.buf))
 	}
 	r.buf = r.buf[:0]
-	if cap(r.buf) > mostSpareBytes {
+	if cap(r.buf) > maxSpareBytes {
 		r.buf = nil
 	}
-	r.tellLocked()
+	r.reportErrorLocked()
 }
 
 // tellLocked tells once of what failed, and when there was something to write: a
 // file that cannot be made is no failure before.
-func (r *Recorder) tellLocked() {
-	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.told {
-		r.told = true
+func (r *Recorder) reportErrorLocked() {
+	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.errorReported {
+		r.errorReported = true
 		if r.rec.OnError != nil {
 			r.rec.OnError(r.failed)
 		}
@@ -313,7 +313,7 @@ func (r *Recorder) End(e End) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()
-	r.lineLocked(func(b []byte) []byte { return AppendEnd(b, e) })
+	r.addLineLocked(func(b []byte) []byte { return AppendEnd(b, e) })
 	r.writeLocked()
 }
 
@@ -331,7 +331,7 @@ func (r *Recorder) Close() error {
 		r.file = nil
 		if r.failed == nil {
 			r.failed = err
-			r.tellLocked()
+			r.reportErrorLocked()
 		}
 	}
 	if r.failed == nil {

@@ -30,11 +30,11 @@ func (s *slowDisk) Close() error { return nil }
 
 // What is too much to wait for a disk makes the caller wait, and is not lost.
 func TestSlowDiskLosesNothing(t *testing.T) {
-	defer func(bytes int) { mostWaiting = bytes }(mostWaiting)
-	mostWaiting = 2 << 20
+	defer func(bytes int) { maxQueuedBytes = bytes }(maxQueuedBytes)
+	maxQueuedBytes = 2 << 20
 	disk := &slowDisk{letGo: make(chan struct{})}
 	r := NewRecorder(Recording{Open: func() (io.WriteCloser, int, error) { return disk, 1, nil }})
-	large, came := bytes.Repeat([]byte("word "), mostWaiting/5/5), make(chan int, 10)
+	large, came := bytes.Repeat([]byte("word "), maxQueuedBytes/5/5), make(chan int, 10)
 	go func() {
 		defer close(came)
 		for i := range 10 {
@@ -46,7 +46,7 @@ func TestSlowDiskLosesNothing(t *testing.T) {
 		<-came
 	}
 	r.queue.mu.Lock()
-	if waiting := r.queue.bytes + r.queue.taken; waiting > mostWaiting+5*200 {
+	if waiting := r.queue.waitingBytes + r.queue.composingBytes; waiting > maxQueuedBytes+5*200 {
 		t.Errorf("%d bytes wait", waiting)
 	}
 	r.queue.mu.Unlock()
@@ -65,17 +65,17 @@ func TestQueueIsShort(t *testing.T) {
 		frames, bytes, onDisk, more int
 		want                        bool
 	}{
-		{0, 0, 0, mostWaiting + 1, true},
+		{0, 0, 0, maxQueuedBytes + 1, true},
 		{1, 1 << 20, 0, 8 << 20, true},
-		{mostFrames, mostBehind - 100, 0, 100, true},
-		{mostFrames, mostBehind, 0, 1, false},
-		{mostFrames, mostBehind, 1, 1, true},
-		{mostFrames, mostUnwritten, 1, 1, false},
-		{mostFrames - 1, mostUnwritten, 1, 1, true},
-		{1, mostWaiting, 1, 1, false},
-		{1, mostWaiting, 0, 1, false},
+		{manyFrames, maxComposingBytes - 100, 0, 100, true},
+		{manyFrames, maxComposingBytes, 0, 1, false},
+		{manyFrames, maxComposingBytes, 1, 1, true},
+		{manyFrames, maxUnwrittenBytes, 1, 1, false},
+		{manyFrames - 1, maxUnwrittenBytes, 1, 1, true},
+		{1, maxQueuedBytes, 1, 1, false},
+		{1, maxQueuedBytes, 0, 1, false},
 	} {
-		q := &queue{frames: c.frames, bytes: c.bytes / 2, taken: c.bytes - c.bytes/2, onDisk: c.onDisk}
+		q := &queue{frames: c.frames, waitingBytes: c.bytes / 2, composingBytes: c.bytes - c.bytes/2, diskWaiters: c.onDisk}
 		if q.hasRoom(c.more) != c.want {
 			t.Errorf("%+v", c)
 		}
@@ -98,8 +98,8 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 	}
 	r.queue.mu.Lock() // a timer may still run Flush
 	defer r.queue.mu.Unlock()
-	if r.queue.frames != 0 || r.queue.bytes != 0 || r.queue.taken != 0 || r.queue.onDisk != 0 {
-		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.queue.frames, r.queue.bytes, r.queue.taken, r.queue.onDisk)
+	if r.queue.frames != 0 || r.queue.waitingBytes != 0 || r.queue.composingBytes != 0 || r.queue.diskWaiters != 0 {
+		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.queue.frames, r.queue.waitingBytes, r.queue.composingBytes, r.queue.diskWaiters)
 	}
 }
 
@@ -128,11 +128,11 @@ func TestFileThatCannotBeLockedIsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !lockAlone(f) {
+	if !lockExclusive(f) {
 		t.Error("the file that a recorder has open is not held")
 	}
 	f.Close() // which cannot be locked
-	if lockAlone(f) {
+	if lockExclusive(f) {
 		t.Error("a file that cannot be locked is held")
 	}
 }

@@ -40,7 +40,7 @@ const (
 	counterName = "last"
 	// mostTries is how many numbers are tried before a run is given up: the counter
 	// is never far behind.
-	mostTries = 10_000
+	maxTries = 10_000
 )
 
 // recordingExtensions end the names of recordings: captures, HTTP archives and bundles.
@@ -70,38 +70,38 @@ func (r *Ring) Path(run int) string {
 // number is seen to by the file system, which makes a file only once; the counter
 // is where to begin.
 func (r *Ring) Create() (io.WriteCloser, int, error) {
-	n := r.last()
-	for range mostTries {
-		n++
-		if _, err := os.Lstat(r.Path(n) + packed.Extension); err == nil { // the counter is behind
+	run := r.lastNumber()
+	for range maxTries {
+		run++
+		if _, err := os.Lstat(r.Path(run) + packed.Extension); err == nil { // the counter is behind
 			continue
 		}
 		// Windows locks no file that is open for writing alone.
-		f, err := os.OpenFile(r.Path(n), os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(r.Path(run), os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if err := os.MkdirAll(r.dir, 0o700); err != nil {
 				return nil, 0, err
 			}
-			n--
+			run--
 		case errors.Is(err, fs.ErrExist):
 		case err != nil:
 			return nil, 0, err
 		default:
 			_ = lockShared(f) // some file systems have no locks
-			r.count(n)
-			return f, n, nil
+			r.storeCounter(run)
+			return f, run, nil
 		}
 	}
-	return nil, 0, fmt.Errorf("%s: no number is free after %d", r.dir, n)
+	return nil, 0, fmt.Errorf("%s: no number is free after %d", r.dir, run)
 }
 
 // count notes the number of the last run, in so many digits that it overwrites the
 // one before: to make a file empty first costs more than all the rest, because file
 // systems then take care that it does not stay so. Where it cannot be written, the
 // next run looks longer for its number.
-func (r *Ring) count(n int) {
-	f, err := r.counter(os.O_WRONLY)
+func (r *Ring) storeCounter(n int) {
+	f, err := r.openCounter(os.O_WRONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.OpenFile(filepath.Join(r.dir, counterName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	}
@@ -114,13 +114,13 @@ func (r *Ring) count(n int) {
 
 // counter opens the counter where it is a plain file, and no link to one: what another
 // program put there must not lead to a file of the user's, nor make mcpc wait.
-func (r *Ring) counter(flag int) (*os.File, error) {
+func (r *Ring) openCounter(flag int) (*os.File, error) {
 	return OpenPlain(filepath.Join(r.dir, counterName), flag)
 }
 
 // last is the number of the last run, as far as the counter knows.
-func (r *Ring) last() int {
-	if f, err := r.counter(os.O_RDONLY); err == nil {
+func (r *Ring) lastNumber() int {
+	if f, err := r.openCounter(os.O_RDONLY); err == nil {
 		raw, err := io.ReadAll(io.LimitReader(f, 32))
 		f.Close()
 		if n, bad := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && bad == nil && n >= 0 {
@@ -150,7 +150,7 @@ func (r *Ring) Runs() ([]Run, error) {
 	}
 	var runs []Run
 	for _, e := range entries {
-		n := numberOf(e.Name())
+		n := parseRunNumber(e.Name())
 		path := filepath.Join(r.dir, e.Name())
 		if n == 0 || len(runs) > 0 && runs[len(runs)-1].Number == n { // compressed, and the plain one is still there
 			continue
@@ -175,7 +175,7 @@ func (r *Ring) Numbers() (numbers []int, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if n := numberOf(e.Name()); n > 0 && e.Type().IsRegular() {
+		if n := parseRunNumber(e.Name()); n > 0 && e.Type().IsRegular() {
 			numbers = append(numbers, n)
 		}
 	}
@@ -184,7 +184,7 @@ func (r *Ring) Numbers() (numbers []int, err error) {
 }
 
 // numberOf is the number of the run whose file has a name; 0 for what is none.
-func numberOf(name string) int {
+func parseRunNumber(name string) int {
 	name, ok := strings.CutSuffix(strings.TrimSuffix(name, packed.Extension), Extension)
 	if n, err := strconv.Atoi(name); ok && err == nil && n > 0 {
 		return n
@@ -225,7 +225,7 @@ func (r *Ring) remove(run int) error {
 
 // removeStray removes the indexes of runs that are gone, and indexes and compressed runs that were
 // not written to their end.
-func (r *Ring) removeStray(runs []Run, now time.Time) {
+func (r *Ring) removeStrays(runs []Run, now time.Time) {
 	strays, _ := filepath.Glob(filepath.Join(r.dir, "*"+IndexExtension+"*"))
 	unfinished, _ := filepath.Glob(filepath.Join(r.dir, "*"+packed.Extension+"-*"))
 	for _, path := range append(strays, unfinished...) {
@@ -244,7 +244,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.removeStray(runs, now)
+	r.removeStrays(runs, now)
 	var bytes int64
 	for i := len(runs) - 1; i >= 0; i-- {
 		run := runs[i]
@@ -296,7 +296,7 @@ func openEnded(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lockAlone(f) {
+	if lockExclusive(f) {
 		f.Close()
 		return nil, nil
 	}

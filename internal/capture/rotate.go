@@ -45,42 +45,42 @@ func (r *Ring) Rotation(carry Carry) Rotation {
 
 // rotateLocked begins the next part. If that fails the part goes on as long again.
 func (r *Recorder) rotateLocked() {
-	old := r.run
-	t := r.rec.Rotation
+	oldRun := r.run
+	rotation := r.rec.Rotation
 	r.size = 0
-	next, run, err := r.rec.Open()
+	nextFile, newRun, err := r.rec.Open()
 	if err != nil {
 		return
 	}
-	first := cmp.Or(r.first, old)
-	r.run = run
+	first := cmp.Or(r.first, oldRun)
+	r.run = newRun
 	head := r.head()
-	head.After = old
+	head.After = oldRun
 	head.First = first
-	beginning, err := t.begin(next, head, r.unsettled.lines())
+	beginning, err := rotation.writeBeginning(nextFile, head, r.repeats.lines())
 	if err != nil {
-		next.Close()
-		os.Remove(t.Ring.Path(run))
-		r.run = old
+		nextFile.Close()
+		os.Remove(rotation.Ring.Path(newRun))
+		r.run = oldRun
 		return
 	}
-	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", run)
+	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", newRun)
 	r.file.Close()
-	r.file = next
+	r.file = nextFile
 	r.first = first
 	r.offset = beginning
-	r.unsettled.begin(beginning)
-	r.compressor.begin(t.Ring, old)
-	r.parts = append(r.parts, old)
-	if len(r.parts) >= t.Files {
-		t.Ring.remove(r.parts[0])
+	r.repeats.begin(beginning)
+	r.compressor.begin(rotation.Ring, oldRun)
+	r.parts = append(r.parts, oldRun)
+	if len(r.parts) >= rotation.Files {
+		rotation.Ring.remove(r.parts[0])
 		r.parts = r.parts[1:]
 	}
 }
 
 // begin writes the beginning of the part that follows head.After, and returns its length.
-func (t *Rotation) begin(w io.Writer, head Head, spans []Span) (int64, error) {
-	counted := &counter{Writer: w}
+func (t *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, error) {
+	counted := &countingWriter{Writer: w}
 	if _, err := counted.Write(AppendHead(nil, head)); err != nil {
 		return 0, err
 	}
@@ -91,12 +91,12 @@ func (t *Rotation) begin(w io.Writer, head Head, spans []Span) (int64, error) {
 	return counted.bytes, err
 }
 
-type counter struct {
+type countingWriter struct {
 	io.Writer
 	bytes int64
 }
 
-func (c *counter) Write(p []byte) (int, error) {
+func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
 	c.bytes += int64(n)
 	return n, err
@@ -108,20 +108,20 @@ type Span struct{ At, Length int64 }
 // unsettled notes, while a part of a recording is written, the lines that decide what the next part repeats. It leaves
 // out conversations that were one request with its answer on the same HTTP response: nothing of them is repeated, and
 // no row of another conversation depends on them.
-type unsettled struct {
+type repeatTracker struct {
 	// conns are the conversations of the part, with nil for a conversation that is left out.
-	conns map[int]*unsettledConn
+	conns map[int]*trackedConn
 	// beginning is the length of the part's head and of the lines repeated from the part before.
 	beginning int64
 	// before is the highest number of a conversation in the parts before, last in this part as well.
-	before, last int
+	earlierConns, lastConn int
 	// all is set if a conversation that was left out continued: all lines are needed then.
 	all bool
 	// message is the memory for one message, used again.
 	message wire.Message
 }
 
-type unsettledConn struct {
+type trackedConn struct {
 	lines []Span
 	// next is the expected step of the only request, on this stream.
 	next   step
@@ -142,12 +142,12 @@ const (
 )
 
 // begin begins the next part.
-func (u *unsettled) begin(beginning int64) {
-	*u = unsettled{conns: map[int]*unsettledConn{}, beginning: beginning, before: u.last, last: u.last}
+func (u *repeatTracker) begin(beginning int64) {
+	*u = repeatTracker{conns: map[int]*trackedConn{}, beginning: beginning, earlierConns: u.lastConn, lastConn: u.lastConn}
 }
 
 // add notes the line of a frame.
-func (u *unsettled) add(f *wire.Frame, line Span) {
+func (u *repeatTracker) add(f *wire.Frame, line Span) {
 	if u.all {
 		return
 	}
@@ -158,26 +158,26 @@ func (u *unsettled) add(f *wire.Frame, line Span) {
 		return
 	}
 	if !known {
-		c = &unsettledConn{stream: f.Stream}
-		if f.Conn > u.before {
+		c = &trackedConn{stream: f.Stream}
+		if f.Conn > u.earlierConns {
 			c.next = stepRequestHead
 		}
 		u.conns[f.Conn] = c
-		u.last = max(u.last, f.Conn)
+		u.lastConn = max(u.lastConn, f.Conn)
 	}
 	if n := len(c.lines); n > 0 && c.lines[n-1].At+c.lines[n-1].Length == line.At {
 		c.lines[n-1].Length += line.Length
 	} else {
 		c.lines = append(c.lines, line)
 	}
-	c.next = u.after(c, f)
+	c.next = u.nextStep(c, f)
 	if c.next == stepDone {
 		u.conns[f.Conn] = nil
 	}
 }
 
 // after returns the step that follows a frame in its conversation.
-func (u *unsettled) after(c *unsettledConn, f *wire.Frame) step {
+func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 	if f.Stream != c.stream || f.Stream == 0 || (c.next > stepRequest) != (f.Dir == wire.Received) {
 		return stepOther
 	}
@@ -215,7 +215,7 @@ func (u *unsettled) after(c *unsettledConn, f *wire.Frame) step {
 }
 
 // lines returns the noted lines in the order of the file, with the beginning of the part.
-func (u *unsettled) lines() []Span {
+func (u *repeatTracker) lines() []Span {
 	if u.all {
 		return []Span{{0, math.MaxInt64}}
 	}

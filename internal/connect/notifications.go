@@ -46,7 +46,7 @@ func (c *Conn) notified(e *host.Env, m *wire.Message) {
 // passing reports that nothing of a notification of progress is kept: it was not handed on, and its
 // frame at most copied.
 func (c *Conn) passing(e *host.Env, m *wire.Message) bool {
-	return c.OnNotification == nil && e.Watch.Load() == nil && e.Trace.Tap == nil && len(m.Raw) <= capture.MostCopied
+	return c.OnNotification == nil && e.Watch.Load() == nil && e.Trace.Tap == nil && len(m.Raw) <= capture.MaxCopied
 }
 
 // withoutSecrets is what may be shown of a notification: standard error is often kept.

@@ -122,7 +122,7 @@ func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
 	if f.Kind == wire.Body && f.Raw != nil && x.alone {
 		x.body = f.Raw
-		if len(f.Raw) > capture.MostCopied || mayGiveBack(f.Raw) {
+		if len(f.Raw) > capture.MaxCopied || mayGiveBack(f.Raw) {
 			t = wire.ParseMessage(f.Raw).Traits()
 			x.body = nil
 		}

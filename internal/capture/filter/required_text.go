@@ -53,7 +53,7 @@ func (r required) mayStandIn(line []byte) bool {
 		return true
 	}
 	return slices.ContainsFunc(r.exact, func(text []byte) bool { return bytes.Contains(line, text) }) ||
-		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.in(line) }) || capture.SpelledOtherwise(line)
+		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.in(line) }) || capture.HasOtherEscapes(line)
 }
 
 // A literal is a text that an expression matches as it stands, or in any case.

@@ -54,7 +54,7 @@ func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStand
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in
 // base 64.
 func (n needle) mayStandIn(line []byte) bool {
-	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.SpelledOtherwise(line) ||
+	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.HasOtherEscapes(line) ||
 		strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 

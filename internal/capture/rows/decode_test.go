@@ -22,7 +22,7 @@ func FuzzBytesIn(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"time":"2026-11-21T12:00:00Z","dir":"sent","kind":"body","raw":"\u00e9\/\uD83D\uDE00 \ud800"}`))
 	f.Add([]byte(`{"in":"mine","seq":1,"time":"2026-11-21T12:00:00Z","dir":"sent","kind":"body","raw":"a"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		quick, ok := capture.BytesIn(line, nil)
+		quick, ok := capture.FrameBytes(line, nil)
 		if !ok {
 			return
 		}

@@ -166,7 +166,7 @@ func TestLineThatEndsTooEarly(t *testing.T) {
 			if c, err := Open(path); err != nil || len(c.Rows()) > 0 {
 				t.Errorf("%s: %v", line, err)
 			}
-			if _, ok := capture.BytesIn([]byte(line), nil); ok && !json.Valid([]byte(line)) {
+			if _, ok := capture.FrameBytes([]byte(line), nil); ok && !json.Valid([]byte(line)) {
 				t.Errorf("%s has bytes", line)
 			}
 		}

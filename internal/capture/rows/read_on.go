@@ -433,7 +433,7 @@ func (s *scanner) line(l *chunkLine) error {
 		s.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", l.number, err))
 		// Behind where a recorder was killed another one's line may go on. In a string its
 		// beginning would be escaped.
-		if i := bytes.LastIndex(l.raw, []byte(capture.MarkBegins)); i > 0 {
+		if i := bytes.LastIndex(l.raw, []byte(capture.MarkPrefix)); i > 0 {
 			rest := *l
 			rest.raw = l.raw[i:]
 			rest.at += int64(i)

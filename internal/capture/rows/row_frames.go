@@ -69,7 +69,7 @@ func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) 
 		if found || !mayHold(raw) {
 			return nil
 		}
-		if body, ok := capture.BytesIn(raw, *buf); ok {
+		if body, ok := capture.FrameBytes(raw, *buf); ok {
 			found = match(body)
 			*buf = body
 			if cap(body) > keepBuffer || body == nil {

@@ -163,7 +163,7 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 		first := ""
 		mayHold, err := row.AnyLine(func(line []byte) bool {
 			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) ||
-				capture.SpelledOtherwise(line)
+				capture.HasOtherEscapes(line)
 		})
 		if err != nil || !mayHold {
 			if err != nil {
