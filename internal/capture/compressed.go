@@ -16,17 +16,19 @@ import (
 	"mcpc/internal/compress/packed"
 )
 
-// A run of a Ring that has ended is compressed: what a reader sees of it stays the same, with the
-// same offsets, and its index stays good.
+// Runs of a Ring are compressed after their end. Readers see the same lines at the same offsets, so the
+// index of a run stays valid.
 
-// CompressFrom is how many bytes a run must have to be compressed. Tests set a smaller number.
+// CompressFrom is the size in bytes from which a run is compressed. Tests set a smaller size.
 var CompressFrom int64 = 1 << 20
 
-// atOnce is about how many bytes a command that reads compresses, of 2 ms for each MiB.
+// maxCompressedBytes is about how many bytes one command compresses. Compression takes 2 ms for
+// each MiB.
 const maxCompressedBytes = 64 << 20
 
-// CompressEnded compresses runs that ended more than a minute ago, so many that a command does not
-// take noticeably longer; the next one goes on.
+// CompressEnded compresses runs that ended more than a minute ago. It stops after
+// maxCompressedBytes, so that the command does not take noticeably longer; the next command
+// continues.
 func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 	bytes := int64(0)
 	for _, run := range runs {
@@ -43,9 +45,9 @@ func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 	}
 }
 
-// compress puts a compressed file in the place of a run that has ended, and is large enough to be
-// worth it; done reports that it did. Until then the plain file is the run. Another process may do
-// the same: each writes a file of its own.
+// compress replaces a run with its compressed file, if the run has ended and is large enough, and
+// reports whether it did. It gives up with an error once stop is set; stop may be nil. Several
+// processes may compress the same run, because each writes to a temporary file of its own.
 func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	path := r.Path(run)
 	plain, err := openEnded(path)
@@ -61,12 +63,12 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.Remove(temp.Name()) // which is gone where all went well
+	defer os.Remove(temp.Name()) // does nothing after the rename
 	err = packed.Write(temp, &stoppable{plain, stop})
 	if err == nil {
 		err = temp.Sync()
 	}
-	if runtime.GOOS == "windows" { // it deletes no file that is open; elsewhere the lock lasts as long as it has its name
+	if runtime.GOOS == "windows" { // Windows deletes no open file; elsewhere the lock lasts until the deletion
 		err = errors.Join(err, plain.Close())
 	}
 	err = errors.Join(err, temp.Close(), os.Chtimes(temp.Name(), info.ModTime(), info.ModTime()))
@@ -74,31 +76,33 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 		return false, err
 	}
 	if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) || now.Size() != info.Size() {
-		return false, err // another process was faster, or the run goes on
+		return false, err // another process was faster, or the run continued
 	}
 	if err := os.Rename(temp.Name(), path+packed.Extension); err != nil {
 		return false, err
 	}
-	switch now, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist): // another process compressed it as well
+	now, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) { // another process compressed it too
 		return false, nil
-	case err == nil && !os.SameFile(now, info): // the run was replaced
+	}
+	if err == nil && !os.SameFile(now, info) { // the run was replaced
 		return false, os.Remove(path + packed.Extension)
 	}
-	if dir, err := os.Open(r.dir); err == nil { // the name is on the disk before the other is gone
+	if dir, err := os.Open(r.dir); err == nil { // stores the new name before the old file is deleted
 		_ = dir.Sync()
 		dir.Close()
 	}
 	return true, os.Remove(path)
 }
 
-// Ended reports whether the last line of a file ends the run, and nothing of it follows.
+// Ended reports whether the last line of a file ends its run or names the next part of the
+// recording.
 func Ended(f io.ReaderAt, size int64) bool {
 	line, err := ParseLine(lastLine(f, size))
 	return err == nil && (line.End != nil && line.End.ID == nil || line.Next > 0)
 }
 
-// lastLine is the last line of a file, or its end where it is long.
+// lastLine returns the last line of a file, or only the end of a long line.
 func lastLine(f io.ReaderAt, size int64) []byte {
 	end := make([]byte, min(size, maxPrefix))
 	n, _ := f.ReadAt(end, size-int64(len(end)))
@@ -106,7 +110,7 @@ func lastLine(f io.ReaderAt, size int64) []byte {
 	return lines[len(lines)-1]
 }
 
-// A stoppable file cannot be read further once stop is set, which may be nil.
+// A stoppable is a file whose Read fails once stop is set. stop may be nil.
 type stoppable struct {
 	*os.File
 	stop *atomic.Bool
@@ -116,18 +120,21 @@ func (s *stoppable) Read(b []byte) (int, error) {
 	if s.stop != nil && s.stop.Load() {
 		return 0, errClosed
 	}
-	runtime.Gosched() // between two pieces of half a millisecond of work
+	runtime.Gosched() // each piece that is read takes about half a millisecond to compress
 	return s.File.Read(b)
 }
 
-// A compressor compresses the parts of a recording that are full, one at a time.
+// A compressor compresses the full parts of a recording in the background, one at a time.
 type compressor struct {
 	wait sync.WaitGroup
-	// busy is set while a part is compressed, stop once the recording ends.
-	busy, stop atomic.Bool
+	// busy is set while a part is compressed. The compressing goroutine clears it.
+	busy atomic.Bool
+	// stop is set by end, once the recording ends.
+	stop atomic.Bool
 }
 
-// begin compresses a part. While another part is compressed it leaves this one to a later command.
+// begin compresses a part, unless another part is being compressed: a later command then compresses
+// this one.
 func (c *compressor) begin(ring *Ring, run int) {
 	if c.busy.CompareAndSwap(false, true) {
 		c.wait.Go(func() {
@@ -137,7 +144,7 @@ func (c *compressor) begin(ring *Ring, run int) {
 	}
 }
 
-// end gives up a part that is being compressed, and waits until that is done, which is soon.
+// end stops the compression of a part and waits until it has stopped, which is soon.
 func (c *compressor) end() {
 	c.stop.Store(true)
 	c.wait.Wait()

@@ -13,15 +13,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Parser parses lines. It keeps the HTTP heads that it has parsed, because the requests of a client have the same
-// one again and again: it is for some lines, not for a whole capture.
+// A Parser parses lines. It keeps every HTTP head that it parsed, because the requests of a client
+// repeat theirs: use one for some lines, not for a whole capture.
 type Parser struct{ heads map[string]*wire.HTTPHead }
 
-// ParseLine parses one line. A line of an unknown kind is a Line without content and no error; an error says why
-// the line is damaged. It overwrites raw if that is long.
+// ParseLine parses one line. A line of an unknown kind is an empty Line without an error. The error
+// says how the line is damaged. A long raw is overwritten.
 func ParseLine(raw []byte) (Line, error) { return new(Parser).Parse(raw) }
 
-// parseWhole parses a line that need not be as a Recorder writes it.
+// parseLine parses a line in any JSON spelling.
 func (p *Parser) parseLine(raw []byte) (Line, error) {
 	m, bad := jsonraw.Object(raw)
 	if bad != nil {
@@ -32,6 +32,7 @@ func (p *Parser) parseLine(raw []byte) (Line, error) {
 	return line, err
 }
 
+// parseMembers returns the Line with the members m, without its In. raw is the line.
 func (p *Parser) parseMembers(raw []byte, m jsonraw.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != formatVersion {
@@ -65,15 +66,16 @@ func (p *Parser) parseMembers(raw []byte, m jsonraw.Members) (Line, error) {
 	return Line{Frame: f}, failed
 }
 
-// A VersionError is a capture that this reader does not understand.
+// A VersionError is the error for a capture in a version of the format that this reader does not
+// know.
 type VersionError struct{ Got string }
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the capture has version %s of the format, and this mcpc reads version %d", e.Got, formatVersion)
 }
 
-// parseFrame reads all of a frame but its bytes' absence: a frame of unknown kind
-// is nil, because a later version may have more of them.
+// parseFrame parses a frame. It returns nil for a frame of an unknown kind, which a later version
+// may write.
 func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 	kind, ok := wire.ParseFrameKind(m.Text("kind"))
 	if !ok {
@@ -119,18 +121,19 @@ func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 			f.Close = parseClose(raw)
 		case "fault":
 			f.Fault = &wire.FaultFacts{}
-			_ = json.Unmarshal(raw, f.Fault) // a member of another type is as good as none
+			_ = json.Unmarshal(raw, f.Fault) // a member of a wrong type is ignored
 		case "held":
 			f.Held = &wire.HeldFacts{}
 			_ = json.Unmarshal(raw, f.Held)
 		}
 	}
-	if f.Kind == wire.Event && f.SSE == nil { // no Recorder writes one
+	if f.Kind == wire.Event && f.SSE == nil { // no Recorder writes such a frame
 		f.SSE = &sse.Facts{}
 	}
 	return f, parseRaw(f, m)
 }
 
+// parseRaw sets the bytes of a frame. It leaves them nil if the line has none.
 func parseRaw(f *wire.Frame, m jsonraw.Members) error {
 	if raw, ok := m.Get("raw"); ok {
 		text, ok := jsonraw.Text(raw)
@@ -166,9 +169,14 @@ func parseHTTP(raw []byte) *wire.HTTPHead {
 		}
 	}
 	if timing, ok := m.Get("timing"); ok {
-		t, _ := jsonraw.Object(timing)
-		duration := func(name string) time.Duration { return time.Duration(integer(member(t, name))) }
-		h.Timing = &wire.Timing{DNS: duration("dns"), Connect: duration("connect"), TLS: duration("tls"), FirstByte: duration("firstByte")}
+		times, _ := jsonraw.Object(timing)
+		duration := func(name string) time.Duration { return time.Duration(integer(member(times, name))) }
+		h.Timing = &wire.Timing{
+			DNS:       duration("dns"),
+			Connect:   duration("connect"),
+			TLS:       duration("tls"),
+			FirstByte: duration("firstByte"),
+		}
 	}
 	return h
 }
@@ -208,9 +216,9 @@ func parseTime(text string) time.Time {
 	return t
 }
 
-// FrameBytes gives the bytes of the frame in a line that is as a Recorder writes it, without
-// reading all of it as JSON; false where it is not, which ParseLine reads. The bytes are in
-// buf, which is used again.
+// FrameBytes returns the bytes of the frame in a line, without parsing the line as JSON. It reports
+// false for a line that is not spelled as a Recorder writes it; ParseLine reads such a line. The
+// result uses the memory of buf.
 func FrameBytes(line, buf []byte) (raw []byte, ok bool) {
 	at := bytes.Index(line[:min(len(line), maxPrefix)], rawPrefix)
 	if at < 0 {
@@ -223,7 +231,8 @@ func FrameBytes(line, buf []byte) (raw []byte, ok bool) {
 	return jsonraw.Unquote(buf[:0], quoted)
 }
 
-// quickRaw gives the string with which a line ends, in its quotes.
+// trailingRaw returns the string, in its quotes, of the member "raw" that ends a line. rest begins
+// with that member.
 func trailingRaw(rest []byte) (quoted []byte, ok bool) {
 	text, begins := bytes.CutPrefix(rest, rawPrefix)
 	if !begins || !bytes.HasSuffix(text, []byte(`"}`)) {
@@ -232,8 +241,8 @@ func trailingRaw(rest []byte) (quoted []byte, ok bool) {
 	return rest[len(rawPrefix)-1 : len(rest)-1], true
 }
 
-// Parse is ParseLine. It decodes the bytes of a long frame where they are, if a Recorder wrote the line: they
-// would take their memory twice more.
+// Parse parses one line as ParseLine does. If a Recorder wrote the line, it decodes the bytes of a
+// long frame in place, which saves two copies of them.
 func (p *Parser) Parse(raw []byte) (Line, error) {
 	if len(raw) < LongFrame {
 		return p.parseLine(raw)
@@ -253,14 +262,14 @@ func (p *Parser) Parse(raw []byte) (Line, error) {
 	return line, err
 }
 
-// HasOtherEscapes reports that the bytes of the frame in a line may be written in another
-// way than AppendFrame writes text: a character by its number, or all of them in base 64.
+// HasOtherEscapes reports whether the bytes of the frame in a line may be spelled otherwise than
+// AppendFrame writes them: with \u escapes or in base64.
 func HasOtherEscapes(line []byte) bool {
 	return hasUnicodeEscape(line) || bytes.Contains(line[:min(len(line), maxPrefix)], []byte(`"raw64":`))
 }
 
-// spelledByNumber reports whether a text has an escape such as \u0061. A backslash of the message itself has another
-// one before it.
+// hasUnicodeEscape reports whether a JSON text has an escape such as \u0061. In a backslash of the
+// message itself, which is doubled, no escape begins.
 func hasUnicodeEscape(text []byte) bool {
 	for at := 0; ; at += 2 {
 		next := bytes.Index(text[at:], []byte(`\u`))

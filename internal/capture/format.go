@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// formatVersion is that of the capture format; a reader refuses a higher one.
+// formatVersion is the version of the capture format. A reader refuses every other version.
 const formatVersion = 1
 
 // A Head is the first line of a run.
@@ -26,104 +26,101 @@ type Head struct {
 	// Mcpc is the version of the program that recorded.
 	Mcpc    string    `json:"mcpc,omitempty"`
 	Started time.Time `json:"started,omitzero"`
-	// Target is the server as a person would name it, Argv the command line that
-	// was given, Command that of a stdio server where Argv does not have it, all without
-	// secrets.
-	Target  string   `json:"target,omitempty"`
-	Argv    []string `json:"argv,omitempty"`
+	// Target is the server as a person would name it, without secrets.
+	Target string `json:"target,omitempty"`
+	// Argv is the command line of mcpc, without secrets.
+	Argv []string `json:"argv,omitempty"`
+	// Command is the command of a stdio server if Argv does not have it, without secrets.
 	Command []string `json:"command,omitempty"`
-	// Run is the number of the run in the ring; 0 elsewhere.
+	// Run is the number of the run in its ring; 0 in any other file.
 	Run int `json:"run,omitempty"`
-	// In marks each line of the run where others may be recorded into the same file at
-	// the same time; "" elsewhere.
+	// In marks each line of the run; "" if no other run is recorded into the file at the same time.
 	In string `json:"in,omitempty"`
-	// By says what recorded: "command", "tap" or "proxy".
+	// By says what recorded: ByCommand, ByTap, ByProxy or ByImport.
 	By string `json:"by,omitempty"`
-	// Pid is the process that recorded; 0 where that is not known.
+	// Pid is the process that recorded; 0 if it is unknown.
 	Pid int `json:"pid,omitempty"`
-	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
+	// Of names the exchange that this run replays, as in "42.3"; "" for other runs.
 	Of string `json:"of,omitempty"`
-	// After is the run that this one goes on from; 0 elsewhere.
+	// After is the run that this one continues; 0 if it continues none.
 	After int `json:"after,omitempty"`
-	// First is the run that began the recording which this one goes on from; 0 elsewhere.
+	// First is the run that began the recording that this one continues; 0 if it continues none.
 	First int `json:"first,omitempty"`
-	// Trace and Span are the hexadecimal ids of the span of the command, of which each request
-	// names one of its own in traceparent; "" where the command made no spans.
+	// Trace and Span are the hexadecimal ids of the command's span, the parent of the span of each
+	// request; "" if the command made no spans.
 	Trace string `json:"trace,omitempty"`
 	Span  string `json:"span,omitempty"`
 }
 
-// What recorded a run.
+// The values of Head.By say what recorded a run.
 const (
 	ByCommand = "command"
 	ByTap     = "tap"
 	ByProxy   = "proxy"
-	// ByImport is for what another program recorded, between a client and servers as a proxy.
+	// ByImport is for traffic that another program recorded between a client and servers.
 	ByImport = "import"
 )
 
 // Between reports whether the run was recorded between clients and servers.
 func (h *Head) Between() bool { return h.By == ByProxy || h.By == ByImport }
 
-// A headLine is a head as a capture has it.
+// A headLine is the JSON of a head.
 type headLine struct {
 	Version int `json:"mcpc-traffic"`
 	Head
 }
 
-// An End is the last line of a run: how the command ended, or where it names a
-// request how that did. Its texts have no secrets.
+// An End is the last line of a run and says how the command ended. With an ID it ends one request,
+// before the run ends. Its texts have no secrets.
 type End struct {
 	// Exit is the exit status of the process.
 	Exit int       `json:"exit"`
 	Time time.Time `json:"time,omitzero"`
-	// ID is that of the request of an exchange that was given up while the run goes on;
-	// nil elsewhere.
+	// ID is the id of a request that was given up while the run continued; nil if the End is that of the run.
 	ID   json.RawMessage `json:"id,omitempty"`
 	Kind wire.Kind       `json:"kind,omitempty"`
-	// Many is set where the ending sums up that of many exchanges, and is none's own.
+	// Many is set if the outcome summarizes many exchanges.
 	Many bool `json:"many,omitempty"`
-	// Method and Name are what was asked: "tools/call", "get-sum".
+	// Method and Name are those of the request: "tools/call", "get-sum".
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Took is from sending the request to its ending; 0 where nothing was sent.
+	// Took is the time from sending the request to its outcome; 0 if nothing was sent.
 	Took     time.Duration  `json:"took,omitempty"`
 	Text     string         `json:"text,omitempty"`
 	Hint     string         `json:"hint,omitempty"`
 	Findings []wire.Finding `json:"findings,omitempty"`
 }
 
-// A Line is one line of a capture: exactly one of its first six members is set.
+// A Line is one line of a capture. At most one of its fields but In is set.
 type Line struct {
 	Head  *Head
 	Frame *wire.Frame
 	End   *End
-	// Lost is how many frames the recorder left out here, because the disk was
-	// slower than the traffic.
+	// Lost is how many frames the recorder left out here.
 	Lost int
-	// Next is the run in which this one goes on, and Carried how many frames before
-	// this line were repeated from the run before.
-	Next    int
+	// Next is the run that continues this one.
+	Next int
+	// Carried is how many frames before this line were repeated from the run before.
 	Carried *int
-	// In is that of the head of the line's run; "" where that is the last head.
+	// In is the In of the head of the line's run; "" if that is the last head.
 	In string
 }
 
-// AppendHead appends a head as one line, line feed included.
+// AppendHead appends a head as one line with its line feed.
 func AppendHead(b []byte, h Head) []byte {
 	h.Started = h.Started.UTC()
 	return appendLine(b, headLine{formatVersion, h})
 }
 
-// AppendFrame appends a frame as one line, line feed included. The bytes stand
-// last, so that a reader that does not need them need not read them.
+// AppendFrame appends a frame as one line with its line feed. The bytes of the frame are the last
+// member, so that a reader can skip them.
 func AppendFrame(b []byte, f wire.Frame) []byte {
 	b = slices.Grow(b, len(f.Raw)+len(f.Raw)/8)
 	return append(appendPieces(b, f, func(b []byte) []byte { return b }), '\n')
 }
 
-// WriteFrame writes what AppendFrame appends, but for its line feed; a long frame in
-// pieces.
+// WriteFrame writes the line that AppendFrame appends, without its line feed. It writes a long
+// frame in pieces.
 func WriteFrame(w io.Writer, f wire.Frame) error {
 	var err error
 	write := func(b []byte) []byte {
@@ -136,11 +133,11 @@ func WriteFrame(w io.Writer, f wire.Frame) error {
 	return err
 }
 
-// appendPieces appends a frame as a line without its line feed. Behind each piece of its
-// bytes flush is called, which may write what is in b, and gives what is left of it.
+// appendPieces appends a frame as a line without its line feed. It calls flush after each piece
+// of the frame's bytes; flush may write b, and returns the buffer to continue with.
 func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	b = appendMembers(b, f)
-	if f.Raw != nil { // which is not the same as no bytes
+	if f.Raw != nil { // a frame may have bytes whose number is 0
 		prefix := `,"raw":"`
 		appendEncoded := jsonraw.AppendEscaped
 		if !jsonraw.ValidUTF8(f.Raw) {
@@ -157,7 +154,7 @@ func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	return append(b, '}')
 }
 
-// appendFacts begins a line with all but the bytes.
+// appendMembers appends the beginning of a line: all members of a frame except its bytes.
 func appendMembers(b []byte, f wire.Frame) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, f.Seq, 10)
@@ -194,13 +191,13 @@ func appendMembers(b []byte, f wire.Frame) []byte {
 	return b
 }
 
-// AppendEnd appends an end as one line, line feed included.
+// AppendEnd appends an end as one line with its line feed.
 func AppendEnd(b []byte, e End) []byte {
 	e.Time = e.Time.UTC()
 	return appendLine(b, map[string]End{"end": e})
 }
 
-// appendLine appends a value of which no member fails as one line.
+// appendLine appends a value, which json can encode, as one line with its line feed.
 func appendLine(b []byte, value any) []byte {
 	line := bytes.NewBuffer(b)
 	e := json.NewEncoder(line)
@@ -253,7 +250,7 @@ func appendSSE(b []byte, s *sse.Facts) []byte {
 	return append(b, '}')
 }
 
-// appendText appends a member that is not empty.
+// appendText appends a member with a string unless the string is empty.
 func appendText(b []byte, name, value string) []byte {
 	if value == "" {
 		return b
@@ -262,7 +259,7 @@ func appendText(b []byte, name, value string) []byte {
 	return appendQuoted(b, value)
 }
 
-// appendQuoted appends a JSON string. Most have nothing to escape.
+// appendQuoted appends a JSON string. It is fast for a text without escapes.
 func appendQuoted(b []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -272,7 +269,7 @@ func appendQuoted(b []byte, text string) []byte {
 	return append(append(append(b, '"'), text...), '"')
 }
 
-// appendInt appends a member that is not 0.
+// appendInt appends a member with a number unless the number is 0.
 func appendInt(b []byte, name string, value int64) []byte {
 	if value == 0 {
 		return b
@@ -289,17 +286,17 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(appendRFC3339(b, t), '"')
 }
 
-// A datedSecond is a second as RFC 3339 has it, without its zone.
+// A formattedSecond is a second and its RFC 3339 text without a zone.
 type formattedSecond struct {
 	unix int64
 	text string
 }
 
-// lastSecond is the second of the last time that was written: thousands of frames cross in one,
-// and its date takes longer than the rest of a line.
+// lastSecond is the second that appendRFC3339 formatted last. It is kept because formatting a date
+// takes longer than the rest of a line, and thousands of frames may have the same second.
 var lastSecond atomic.Pointer[formattedSecond]
 
-// appendRFC3339 is time.RFC3339Nano in UTC.
+// appendRFC3339 appends t in UTC, as time.RFC3339Nano formats it.
 func appendRFC3339(b []byte, t time.Time) []byte {
 	s := lastSecond.Load()
 	if unix := t.Unix(); s == nil || s.unix != unix {
@@ -318,39 +315,47 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
-// Marked is a line with the mark of its run, where lines of several runs stand in one file;
-// the line of a head has it already.
+// Marked returns a line with the mark of its run, for a file with lines of several runs. The line
+// must not be that of a head, which has the mark already.
 func Marked(line []byte, mark string) []byte {
 	return append([]byte(MarkPrefix+mark+`",`), line[1:]...)
 }
 
-// MarkPrefix is how a line begins that says whose it is.
+// MarkPrefix begins a line that has the mark of its run.
 const MarkPrefix = `{"in":"`
 
-// prefixWithin is how far into a line its bytes must begin to be read quickly.
+// maxPrefix is how many bytes may precede the frame's bytes in a line that is read quickly.
 const maxPrefix = 4 << 10
 
 var rawPrefix = []byte(`,"raw":"`)
 
-// Safe returns the head without what is known to be secret.
+// Safe returns the head with its secrets hidden.
 func (h Head) Safe(s *redact.Secrets) Head {
-	h.Target, h.Argv, h.Command = s.Text(h.Target), s.Command(h.Argv), s.Command(h.Command)
+	h.Target = s.Text(h.Target)
+	h.Argv = s.Command(h.Argv)
+	h.Command = s.Command(h.Command)
 	return h
 }
 
-// Safe returns the end without what is known to be secret.
+// Safe returns the end with its secrets hidden.
 func (e End) Safe(s *redact.Secrets) End {
-	e.ID, e.Method, e.Name = json.RawMessage(s.Text(string(e.ID))), s.Text(e.Method), s.Text(e.Name)
-	e.Text, e.Hint = s.Text(e.Text), s.Text(e.Hint)
+	e.ID = json.RawMessage(s.Text(string(e.ID)))
+	e.Method = s.Text(e.Method)
+	e.Name = s.Text(e.Name)
+	e.Text = s.Text(e.Text)
+	e.Hint = s.Text(e.Hint)
 	e.Findings = SafeFindings(s, e.Findings)
 	return e
 }
 
-// SafeFindings returns a copy of findings without what is known to be secret.
+// SafeFindings returns a copy of findings with their secrets hidden.
 func SafeFindings(s *redact.Secrets, findings []wire.Finding) []wire.Finding {
 	findings = slices.Clone(findings)
-	for i, f := range findings {
-		findings[i].Text, findings[i].Want, findings[i].Got = s.Text(f.Text), s.Text(f.Want), s.Text(f.Got)
+	for i := range findings {
+		f := &findings[i]
+		f.Text = s.Text(f.Text)
+		f.Want = s.Text(f.Want)
+		f.Got = s.Text(f.Got)
 	}
 	return findings
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// These systems have no locks: only a recording that was written to in the last minute is known to have a recorder.
+// These systems have no locks. Only the time of the last write says whether a recording may have a recorder.
 
 func lockShared(*os.File) error { return nil }
 

@@ -9,11 +9,12 @@ import (
 	"syscall"
 )
 
-// lockShared locks an open file for its recorder until it is closed. The lock ends with the process, however that ends.
+// lockShared locks an open file for its recorder. The lock ends when the file is closed or the
+// process ends.
 func lockShared(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) }
 
-// lockExclusive locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
-// reason to keep a recording for ever.
+// lockExclusive locks an open file and reports whether a recorder holds it. It ignores a file
+// system without locks, which must not keep recordings for ever.
 func lockExclusive(f *os.File) (isHeld bool) {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

@@ -9,32 +9,44 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A queue has the frames that wait to be written. add never waits for the disk, unless many or large frames wait.
+// A queue holds the frames that wait to be written. add does not wait for the disk unless many or large
+// frames are queued.
 type queue struct {
-	// maxBytes is about how many bytes are recorded, 0 for any number; full is set when so many were added.
+	// maxBytes is about how many bytes are recorded; 0 is no limit.
 	maxBytes int64
-	full     atomic.Bool
-	// flush writes the frames. A timer calls it.
+	// full is set by add once maxBytes is reached.
+	full atomic.Bool
+	// flush writes the frames. The timer calls it.
 	flush func()
 
 	// mu guards the fields below.
 	mu sync.Mutex
-	// room is signalled when fewer frames wait, and when the disk is waited for.
-	room                  sync.Cond
-	waiting, spare        []queuedFrame
-	buffers, emptyBuffers [][]byte // the memory of the copied bytes of the waiting frames, and memory that is used again
-	// bytes is the weight of the waiting frames, taken that of the frames that are being written; frames counts both.
-	waitingBytes, composingBytes, frames int
-	// unwritten counts the frames that are not in the file yet. A frame whose line is in the Recorder's buffer is one.
+	// room is signalled when hasRoom may have changed.
+	room sync.Cond
+	// waiting are the frames that are not taken yet, spare is memory for later ones.
+	waiting, spare []queuedFrame
+	// buffers hold the copied bytes of the waiting frames, emptyBuffers are reused.
+	buffers, emptyBuffers [][]byte
+	// waitingBytes is the weight of the waiting frames.
+	waitingBytes int
+	// composingBytes is the weight of the taken frames that are not lines yet.
+	composingBytes int
+	// frames counts the waiting frames and the taken ones that are not lines yet.
+	frames int
+	// unwritten counts the frames that are not in the file yet. Their lines may be in the Recorder's buffer.
 	unwritten int
-	// onDisk counts the goroutines that wait for the disk.
+	// diskWaiters counts the goroutines that wait for the disk.
 	diskWaiters int
 	// total is the weight of all frames that were added.
 	total int64
-	lost  int
+	// lost counts the frames that were left out since takeWaiting.
+	lost int
+	// timer calls flush; nil if no flush is due.
 	timer *time.Timer
-	// begun is set once a frame was added, closed once no more frames are taken.
-	begun, closed bool
+	// begun is set once a frame was added.
+	begun bool
+	// closed is set once no more frames are added.
+	closed bool
 }
 
 // A queuedFrame is a frame that waits to be written.
@@ -44,14 +56,17 @@ type queuedFrame struct {
 	safe bool
 }
 
-// weight returns how many bytes the frame counts for.
+// weight returns how many bytes the frame counts for in the limits.
 func (c queuedFrame) weight() int { return len(c.Raw) + frameOverhead }
 
-// lightest is the weight of a frame without bytes, usualFrames about how many small frames wait until
-// they are written.
-const frameOverhead, usualBatch = 200, 448
+// frameOverhead is the weight of a frame without bytes.
+const frameOverhead = 200
 
-// add adds a frame, or counts it as lost if enough is recorded. It reports whether it is the first frame.
+// usualBatch is about how many small frames are written at once.
+const usualBatch = 448
+
+// add queues a frame, or counts it as lost if maxBytes is reached. It waits while the queue has no
+// room. It reports whether the frame is the first one.
 func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,7 +100,7 @@ func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	return isFirst
 }
 
-// lose counts frames that the caller left out.
+// addLost counts frames that the caller left out.
 func (q *queue) addLost(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,14 +110,16 @@ func (q *queue) addLost(n int) {
 	}
 }
 
-// flushSoon sees to it that waiting frames are written within writeWithin. The caller holds mu.
+// flushSoon starts the timer that writes the queued frames within maxWriteDelay. The caller holds
+// mu.
 func (q *queue) flushSoon() {
 	if q.timer == nil {
 		q.timer = time.AfterFunc(maxWriteDelay, q.flush)
 	}
 }
 
-// take removes and returns the waiting frames, the memory of their bytes, and the number of lost frames.
+// takeWaiting removes and returns the waiting frames, the buffers with their bytes, and the number
+// of lost frames.
 func (q *queue) takeWaiting() (frames []queuedFrame, texts [][]byte, lost int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -122,14 +139,15 @@ func (q *queue) takeWaiting() (frames []queuedFrame, texts [][]byte, lost int) {
 	return frames, texts, lost
 }
 
-// written notes that the lines of frames are in the file.
-func (q *queue) markWritten(frames int) {
+// markWritten notes that the lines of n frames are in the file.
+func (q *queue) markWritten(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.unwritten -= frames
+	q.unwritten -= n
 }
 
-// isWorthWaiting reports whether frames are not in the file yet, and so few bytes that writing them takes no time.
+// isWorthWaiting reports whether frames are not in the file yet, and writing them takes no
+// noticeable time.
 func (q *queue) isWorthWaiting() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,7 +161,7 @@ func (q *queue) hasBegun() bool {
 	return q.begun
 }
 
-// close drops all frames that are added from now on.
+// close makes add drop every later frame.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -151,8 +169,8 @@ func (q *queue) close() {
 	q.room.Broadcast()
 }
 
-// grown returns waiting with room for one more frame: first for a few frames, then for as many as are mostly written
-// at once, then for twice as many each time.
+// growWaiting returns waiting with room for one more frame. It begins with room for manyFrames,
+// then for a usual batch, then doubles.
 func (q *queue) growWaiting() []queuedFrame {
 	n := len(q.waiting)
 	if n < cap(q.waiting) {
@@ -165,7 +183,7 @@ func (q *queue) growWaiting() []queuedFrame {
 	return slices.Grow(q.waiting, room)
 }
 
-// hasRoom reports whether a frame with this many bytes need not wait.
+// hasRoom reports whether a frame of so many bytes can be added without waiting.
 func (q *queue) hasRoom(bytes int) bool {
 	limit := maxQueuedBytes
 	if q.frames >= manyFrames {
@@ -177,16 +195,18 @@ func (q *queue) hasRoom(bytes int) bool {
 	return q.frames == 0 || q.waitingBytes+q.composingBytes+bytes <= limit
 }
 
-// MaxCopied is how many bytes a frame has at most that a Recorder keeps a copy of: a Tap of which the
-// caller may use the bytes again. A longer one is kept itself.
+// MaxCopied is the largest frame in bytes that a Recorder copies. After Tap the caller may reuse
+// the memory of such a frame, but not that of a longer one, which the Recorder keeps.
 const MaxCopied = 4 << 10
 
 const (
-	bufferBytes     = 64 << 10
+	// bufferBytes is the size of a buffer with the copied bytes of frames.
+	bufferBytes = 64 << 10
+	// maxEmptyBuffers is how many buffers are kept for reuse.
 	maxEmptyBuffers = 32
 )
 
-// copied returns raw, or a copy of it in the texts.
+// copyBytes returns a copy of raw in the buffers, or raw itself if it is longer than MaxCopied.
 func (q *queue) copyBytes(raw []byte) []byte {
 	if len(raw) == 0 || len(raw) > MaxCopied {
 		return raw
@@ -206,7 +226,7 @@ func (q *queue) copyBytes(raw []byte) []byte {
 	return q.buffers[last][from:len(q.buffers[last]):len(q.buffers[last])]
 }
 
-// reuse keeps the memory of frames that were written for later ones.
+// reuse keeps the memory of written frames for later frames.
 func (q *queue) reuse(frames []queuedFrame, buffers [][]byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -218,7 +238,7 @@ func (q *queue) reuse(frames []queuedFrame, buffers [][]byte) {
 	}
 }
 
-// finished notes that this many of the frames that were taken are lines now.
+// markComposed notes that frames of so many bytes in all are lines now.
 func (q *queue) markComposed(frames, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -227,14 +247,14 @@ func (q *queue) markComposed(frames, bytes int) {
 	q.room.Broadcast()
 }
 
-// onDiskWhile calls f, which waits for the disk.
+// withDiskWait calls f, which waits for the disk. Meanwhile more bytes may be queued.
 func (q *queue) withDiskWait(f func()) {
 	q.addDiskWaiters(1)
 	defer q.addDiskWaiters(-1)
 	f()
 }
 
-// disk changes how many goroutines wait for the disk.
+// addDiskWaiters changes the number of goroutines that wait for the disk.
 func (q *queue) addDiskWaiters(more int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

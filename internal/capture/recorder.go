@@ -14,30 +14,30 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Opener opens what a run is recorded into, and numbers the run; 0 is not a number.
+// An Opener opens the destination of a recording and returns the number of its run, or 0 if it has
+// none.
 type Opener func() (w io.WriteCloser, run int, err error)
 
-// A Recording says what is recorded where.
+// A Recording configures a Recorder.
 type Recording struct {
 	Open Opener
 	// Head is the first line; its Run is set by Open.
 	Head Head
-	// Secrets hides what is secret. The Recorder redacts with it everything that it
-	// is given; it may be shared and may learn more meanwhile.
+	// Secrets hides secrets in everything that is recorded. It may be shared, and may learn more
+	// secrets during the recording.
 	Secrets *redact.Secrets
-	// MaxBytes is about how many bytes are recorded, 0 for any number; what comes behind
-	// is counted as lost.
+	// MaxBytes is about how many bytes are recorded; 0 is no limit. Frames after the limit are
+	// counted as lost.
 	MaxBytes int64
-	// Rotation says when a recording in a ring goes on in the next file.
+	// Rotation says when a recording in a ring continues in another file.
 	Rotation Rotation
-	// OnError is told once when nothing more can be recorded; it may be nil.
+	// OnError is called once, with the error that ended the recording. It may be nil.
 	OnError func(error)
 }
 
-// A Recorder writes frames to a capture, and never fails its caller. While frames
-// cross the disk is not waited for, unless many or large ones wait for it. Its
-// methods may be called from several goroutines. The file is made with the first
-// frame, beside whatever the caller does then. A nil Recorder keeps nothing.
+// A Recorder writes frames to a capture. It never makes its caller fail. Tap does not wait for the
+// disk unless many or large frames are queued. The first frame creates the file, in a goroutine of
+// its own. Methods may be called from several goroutines. A nil Recorder records nothing.
 type Recorder struct {
 	rec   Recording
 	queue queue
@@ -46,54 +46,61 @@ type Recorder struct {
 	writing sync.Mutex
 	file    io.WriteCloser
 	run     int
-	// mark begins each line where other recorders may write to the file too.
+	// mark begins each line if other recorders may write to the same file; else it is "".
 	mark string
-	// size is that of the file, or of what was written since it could not be left;
-	// parts are the runs that this one goes on from, first is the one that began the recording, 0 in that run itself.
-	size  int64
+	// size is the number of bytes written since the last attempt to rotate.
+	size int64
+	// parts are the earlier runs of this recording that still exist, oldest first.
 	parts []int
+	// first is the run that began the recording; 0 in that run itself.
 	first int
-	// offset is the length of the file without buf; unsettled is for a recording that rotates.
-	offset        int64
-	repeats       repeatTracker
+	// offset is the length of the file, without buf.
+	offset int64
+	// repeats notes the lines that the next part repeats. Only a recording that rotates uses it.
+	repeats repeatTracker
+	// failed is the error that ended the recording, or errClosed.
 	failed        error
 	errorReported bool
-	// buf has the lines that are not written yet.
+	// buf holds lines that are not written yet.
 	buf []byte
 
 	compressor compressor
 }
 
 const (
-	// writeWithin is how long a frame waits at most before it is written, so that a
-	// process that is killed or hangs leaves the evidence.
+	// maxWriteDelay is how long a queued frame waits before it is written. It is short, so that the
+	// recording of a process that is killed has its last frames.
 	maxWriteDelay = 50 * time.Millisecond
-	// writeFrom is how many bytes are worth a write of their own. Of mostFrames or more, mostBehind
-	// bytes may wait while lines are composed, and mostUnwritten while the disk is written to, so
-	// that memory does not grow with the traffic, which may be faster than both.
-	minWriteBytes     = 32 << 10
+	// minWriteBytes is how many bytes are written at once, unless maxWriteDelay passes.
+	minWriteBytes = 32 << 10
+
+	// From manyFrames queued frames on, at most maxComposingBytes are queued while lines are composed and
+	// at most maxUnwrittenBytes while the disk is written to. So memory does not grow with traffic that
+	// is faster than both.
+	manyFrames        = 64
 	maxComposingBytes = 128 << 10
 	maxUnwrittenBytes = 256 << 10
-	manyFrames        = 64
-	// mostAtOnce is how many frames are written before others that want the processor get it.
+
+	// framesPerYield is how many lines are composed before other goroutines get the processor.
 	framesPerYield = 16
-	// mostSpare is how many frames a queue has room for that is used again, mostSpareBytes how many
-	// bytes the lines have room for that is.
-	maxSpareFrames, maxSpareBytes = 16 << 10, 1 << 20
-	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
+	// maxSpareFrames is the largest capacity of a queue that is reused.
+	maxSpareFrames = 16 << 10
+	// maxSpareBytes is the largest capacity of a line buffer that is reused.
+	maxSpareBytes = 1 << 20
+	// pieceBytes is the length of the pieces of a long frame: a multiple of 3, for base64.
 	pieceBytes = 192 << 10
 )
 
-// mostWaiting limits the bytes in the queue, for fewer than mostFrames frames, before the caller waits.
-// Tests set a smaller limit.
+// maxQueuedBytes is how many bytes may be queued before the caller waits, for fewer than manyFrames
+// frames. Tests set a smaller limit.
 var maxQueuedBytes = 64 << 20
 
-// LongFrame is the size from which a frame is written in pieces: as a whole it would take
-// its memory once more. Where others write to the file too it does, since only what is
-// written at once is not mixed with what they write. Tests have a smaller one.
+// LongFrame is the size in bytes from which a frame is written in pieces, so that its line is not
+// held in memory as a whole. A Recorder that shares its file writes each line at once, whatever its
+// size: only one write is never mixed with the lines of other recorders. Tests set a smaller size.
 var LongFrame = 8 << 20
 
-// NewRecorder begins a recording. A caller must Close it.
+// NewRecorder begins a recording. The caller closes it.
 func NewRecorder(rec Recording) *Recorder {
 	r := &Recorder{rec: rec}
 	r.queue.maxBytes = rec.MaxBytes
@@ -105,34 +112,35 @@ func NewRecorder(rec Recording) *Recorder {
 	return r
 }
 
-// Tap is the recorder as a wire.Tap. Frames are written in the order in which
-// they come.
+// Tap queues a frame. It is a wire.Tap. Frames are written in the order of the calls.
 func (r *Recorder) Tap(f wire.Frame) { r.add(queuedFrame{Frame: f}) }
 
-// TapSafe is Tap for a frame that Secrets.Frame gave.
+// TapSafe queues a frame whose secrets are hidden already, by Secrets.Frame.
 func (r *Recorder) TapSafe(f wire.Frame) { r.add(queuedFrame{Frame: f, safe: true}) }
 
-// add adds a frame to the queue. The file is made with the first one.
+// add queues a frame. The first frame opens the file.
 func (r *Recorder) add(frame queuedFrame) {
 	if r != nil && r.queue.add(frame) {
 		go r.open()
 	}
 }
 
-// Full reports whether nothing more is recorded. The caller need not make frames that would only be counted, and can
-// count them with Lost.
+// Full reports whether MaxBytes is reached. The caller may then count its frames with Lost in place
+// of making them.
 func (r *Recorder) Full() bool { return r != nil && r.queue.full.Load() }
 
-// Lost notes that n frames were left out before they reached the Recorder.
+// Lost counts n frames that the caller did not record.
 func (r *Recorder) Lost(n int) { r.queue.addLost(n) }
 
-// open makes the file and writes the head: nothing takes longer.
+// open creates the file and writes the head. It runs in a goroutine because no other step takes
+// longer.
 func (r *Recorder) open() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.openLocked()
 }
 
+// openLocked creates the file and writes the head, unless the file is open or the recording failed.
 func (r *Recorder) openLocked() {
 	if r.file != nil || r.failed != nil {
 		return
@@ -148,8 +156,8 @@ func (r *Recorder) openLocked() {
 	})
 }
 
-// deletedLocked reports whether the file has no name any more: what is written to it would be lost. It returns false
-// if the whole state directory is deleted as well: its user wants no recording then.
+// isDeletedLocked reports whether the open file was deleted, so that further lines would be lost.
+// It returns false if the whole state directory was deleted too: the user wants no recording then.
 func (r *Recorder) isDeletedLocked() bool {
 	f, ok := r.file.(*os.File)
 	if !ok {
@@ -163,36 +171,38 @@ func (r *Recorder) isDeletedLocked() bool {
 	return err == nil
 }
 
-// beginAnewLocked begins another file for a recording whose file was deleted.
+// recreateLocked creates another file for a recording whose file was deleted.
 func (r *Recorder) recreateLocked() {
 	r.file.Close()
 	r.file = nil
-	r.parts = nil // runs that are made now may get their numbers
+	r.parts = nil // other runs may have got the numbers
 	r.first = 0
 	r.size = 0
 	r.openLocked()
-	r.repeats.all = true // buf has lines of the file too
+	r.repeats.all = true // buf has lines whose conversations began in the deleted file
 }
 
-// Flush writes what waits, for readers of a growing capture.
+// Flush writes the queued frames, for readers of a growing capture.
 func (r *Recorder) Flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()
 }
 
-// mostAwaited is how many bytes WriteWaiting waits for. The result of a larger message is shown while it is written.
+// maxAwaitedBytes is how many bytes WriteWaiting waits for. The result of a larger message is shown
+// before it is written.
 const maxAwaitedBytes = 8 << 20
 
-// WriteWaiting writes the frames that wait, if there are any. It is called before a result is shown to a user, so that
-// what was shown is in the recording, whatever ends the process then.
+// WriteWaiting writes the queued frames, unless they are too many to wait for. A command calls it
+// before it shows a result, so that the recording has the result even if the process is killed
+// afterwards.
 func (r *Recorder) WriteWaiting() {
 	if r != nil && r.queue.isWorthWaiting() {
 		r.Flush()
 	}
 }
 
-// flushLocked writes the waiting frames.
+// flushLocked writes the queued frames.
 func (r *Recorder) flushLocked() {
 	frames, buffers, lost := r.queue.takeWaiting()
 	taken := len(frames)
@@ -202,7 +212,7 @@ func (r *Recorder) flushLocked() {
 		if r.failed == nil {
 			r.addFrameLocked(queued)
 		}
-		frames[i] = queuedFrame{} // it may be large
+		frames[i] = queuedFrame{} // frees the bytes of a large frame
 		composed++
 		if composed%framesPerYield == 0 {
 			runtime.Gosched()
@@ -222,7 +232,8 @@ func (r *Recorder) flushLocked() {
 	r.queue.markWritten(taken)
 }
 
-// frameLocked puts the line of a frame into the buffer, and begins the next part if this one is full.
+// addFrameLocked adds the line of a frame to the buffer. It rotates the recording if the current
+// part is full.
 func (r *Recorder) addFrameLocked(c queuedFrame) {
 	f := c.Frame
 	if !c.safe {
@@ -250,23 +261,24 @@ func (r *Recorder) addFrameLocked(c queuedFrame) {
 	}
 }
 
-// lineLocked puts a line into the buffer, which says first whose it is.
+// addLineLocked adds a line to the buffer, with the mark of the recording if it has one.
 func (r *Recorder) addLineLocked(line func(b []byte) []byte) {
 	at := len(r.buf) + len(r.mark)
 	r.buf = line(append(r.buf, r.mark...))
 	if r.mark != "" {
-		r.buf[at] = ',' // in the place of its brace
+		r.buf[at] = ',' // replaces the opening brace
 	}
 }
 
-// flushPieceLocked writes what there is of a long frame.
+// flushPieceLocked writes the part of a long frame that was encoded so far, and returns the empty
+// buffer.
 func (r *Recorder) flushPieceLocked(b []byte) []byte {
 	r.buf = b
 	r.writeLocked()
 	return r.buf
 }
 
-// writeLocked writes the buffer behind the head.
+// writeLocked writes the buffer to the file.
 func (r *Recorder) writeLocked() {
 	if len(r.buf) > 0 {
 		r.openLocked()
@@ -290,8 +302,8 @@ func (r *Recorder) writeLocked() {
 	r.reportErrorLocked()
 }
 
-// tellLocked tells once of what failed, and when there was something to write: a
-// file that cannot be made is no failure before.
+// reportErrorLocked calls OnError once the recording failed. It is called when there was something
+// to write: a file that cannot be created is no failure until then.
 func (r *Recorder) reportErrorLocked() {
 	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.errorReported {
 		r.errorReported = true
@@ -301,13 +313,14 @@ func (r *Recorder) reportErrorLocked() {
 	}
 }
 
+// head returns the head of the current run, without secrets.
 func (r *Recorder) head() Head {
 	h := r.rec.Head.Safe(r.rec.Secrets)
 	h.Run = r.run
 	return h
 }
 
-// End writes the last line; frames that come later are still written, behind it.
+// End writes the line that ends the run. Frames that are added later follow it.
 func (r *Recorder) End(e End) {
 	e = e.Safe(r.rec.Secrets)
 	r.writing.Lock()
@@ -317,9 +330,8 @@ func (r *Recorder) End(e End) {
 	r.writeLocked()
 }
 
-// Close writes what waits and closes the file; frames that come later are
-// dropped. The error is the first one that stopped the recording, of which Failed
-// was told as well.
+// Close writes the queued frames and closes the file. Frames that are added later are dropped. It
+// returns the error that ended the recording, which OnError got too, or nil.
 func (r *Recorder) Close() error {
 	r.queue.close()
 	defer r.compressor.end()
@@ -345,7 +357,7 @@ func (r *Recorder) Close() error {
 
 var errClosed = errors.New("the recording is closed")
 
-// Run returns the number of the run; 0 if it has none, or if nothing was recorded yet.
+// Run returns the number of the run. It returns 0 if the run has none or nothing was recorded yet.
 func (r *Recorder) Run() int {
 	begun := r.queue.hasBegun()
 	r.writing.Lock()

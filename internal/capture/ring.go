@@ -17,63 +17,64 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A Ring is a folder with one capture per run, NNNNNN.jsonl by the number of the run, or NNNNNN.jsonl.zst
-// once it is compressed, bounded by Limits. It holds nothing open between calls and may be used by many
-// processes at once.
+// A Ring is a directory with one capture for each run: NNNNNN.jsonl, or NNNNNN.jsonl.zst once it is
+// compressed, with the number of the run. Prune bounds it by Limits. A Ring has no file open
+// between calls. Many processes may use it at the same time.
 type Ring struct{ dir string }
 
-// Limits bound a Ring. 0 is no limit.
+// Limits bound a Ring. A limit of 0 is none.
 type Limits struct {
 	Runs  int
 	Bytes int64
 	Age   time.Duration
 }
 
-// DefaultLimits are those of the ring in which every command is recorded.
+// DefaultLimits are the limits of the ring in which every command is recorded.
 var DefaultLimits = Limits{Runs: 2000, Bytes: 512 << 20, Age: 30 * 24 * time.Hour}
 
 const (
-	// Extension ends the names of plain recordings in a Ring, IndexExtension those of their indexes.
-	Extension      = ".jsonl"
+	// Extension ends the name of an uncompressed recording in a Ring.
+	Extension = ".jsonl"
+	// IndexExtension ends the name of an index.
 	IndexExtension = ".idx"
 
 	counterName = "last"
-	// mostTries is how many numbers are tried before a run is given up: the counter
-	// is never far behind.
+	// maxTries is how many numbers Create tries. The counter is never far below the last number.
 	maxTries = 10_000
 )
 
 // recordingExtensions end the names of recordings: captures, HTTP archives and bundles.
 var recordingExtensions = []string{Extension, ".har", ".html", ".mcpcz"}
 
-// NamesRecording reports whether a file has the name of a recording, compressed or not. It does not look for the file.
+// NamesRecording reports whether a file name is that of a recording, compressed or not. The file
+// need not exist.
 func NamesRecording(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), packed.Extension)
 	return slices.Contains(recordingExtensions, filepath.Ext(name))
 }
 
-// NewRing names the folder; it need not exist.
+// NewRing returns the ring in a directory, which need not exist.
 func NewRing(dir string) *Ring { return &Ring{dir: dir} }
 
-// Dir is the ring's folder.
+// Dir returns the directory of the ring.
 func (r *Ring) Dir() string { return r.dir }
 
-// Indexes is the folder with the indexes of captures that are no runs, beside the ring's.
+// Indexes returns the directory with the indexes of captures outside the ring.
 func (r *Ring) Indexes() string { return filepath.Join(filepath.Dir(r.dir), "indexes") }
 
-// Path is where the capture of a run is, or would be.
+// Path returns the path of the uncompressed capture of a run, which need not exist.
 func (r *Ring) Path(run int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", run, Extension))
 }
 
-// Create makes the file of a new run. It is an Opener. That no two runs get one
-// number is seen to by the file system, which makes a file only once; the counter
-// is where to begin.
+// Create creates the file of a new run. It is an Opener. It tries the numbers after the one in the
+// counter until it has created a file: the file system creates a file only once, so no two runs get
+// the same number.
 func (r *Ring) Create() (io.WriteCloser, int, error) {
 	run := r.lastNumber()
 	for range maxTries {
 		run++
-		if _, err := os.Lstat(r.Path(run) + packed.Extension); err == nil { // the counter is behind
+		if _, err := os.Lstat(r.Path(run) + packed.Extension); err == nil { // the counter is too low
 			continue
 		}
 		// Windows locks no file that is open for writing alone.
@@ -96,10 +97,9 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 	return nil, 0, fmt.Errorf("%s: no number is free after %d", r.dir, run)
 }
 
-// count notes the number of the last run, in so many digits that it overwrites the
-// one before: to make a file empty first costs more than all the rest, because file
-// systems then take care that it does not stay so. Where it cannot be written, the
-// next run looks longer for its number.
+// storeCounter stores the number of the last run. It overwrites the number before, always with 12
+// digits: truncating the file would cost more than all other steps, because file systems then write
+// it to the disk at once. It ignores errors: the next run searches longer for its number.
 func (r *Ring) storeCounter(n int) {
 	f, err := r.openCounter(os.O_WRONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,13 +112,13 @@ func (r *Ring) storeCounter(n int) {
 	f.Close()
 }
 
-// counter opens the counter where it is a plain file, and no link to one: what another
-// program put there must not lead to a file of the user's, nor make mcpc wait.
+// openCounter opens the counter with OpenPlain.
 func (r *Ring) openCounter(flag int) (*os.File, error) {
 	return OpenPlain(filepath.Join(r.dir, counterName), flag)
 }
 
-// last is the number of the last run, as far as the counter knows.
+// lastNumber returns the number in the counter, or that of the newest run if the counter cannot be
+// read. It returns 0 if there is no run.
 func (r *Ring) lastNumber() int {
 	if f, err := r.openCounter(os.O_RDONLY); err == nil {
 		raw, err := io.ReadAll(io.LimitReader(f, 32))
@@ -133,16 +133,16 @@ func (r *Ring) lastNumber() int {
 	return 0
 }
 
-// A Run is one file of a Ring, which may be compressed.
+// A Run is the file of a run in a Ring. It may be compressed.
 type Run struct {
 	Number int
 	Path   string
-	// Bytes are those on the disk.
+	// Bytes is the size of the file, compressed or not.
 	Bytes    int64
 	Modified time.Time
 }
 
-// Runs are the runs that are kept, oldest first. No folder is no runs.
+// Runs returns the runs in the ring, oldest first. It returns none if the directory does not exist.
 func (r *Ring) Runs() ([]Run, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -152,11 +152,12 @@ func (r *Ring) Runs() ([]Run, error) {
 	for _, e := range entries {
 		n := parseRunNumber(e.Name())
 		path := filepath.Join(r.dir, e.Name())
-		if n == 0 || len(runs) > 0 && runs[len(runs)-1].Number == n { // compressed, and the plain one is still there
+		isCompressedCopy := len(runs) > 0 && runs[len(runs)-1].Number == n
+		if n == 0 || isCompressedCopy {
 			continue
 		}
 		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) { // it was compressed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // another process compressed it
 			path += packed.Extension
 			info, err = os.Lstat(path)
 		}
@@ -168,7 +169,7 @@ func (r *Ring) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// Numbers are those of the runs that are kept, oldest first. Their files are not looked at.
+// Numbers returns the numbers of the runs in the ring, oldest first. It only lists the directory.
 func (r *Ring) Numbers() (numbers []int, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,7 +184,7 @@ func (r *Ring) Numbers() (numbers []int, err error) {
 	return slices.Compact(numbers), nil
 }
 
-// numberOf is the number of the run whose file has a name; 0 for what is none.
+// parseRunNumber returns the number of the run with this file name; 0 if no run has such a name.
 func parseRunNumber(name string) int {
 	name, ok := strings.CutSuffix(strings.TrimSuffix(name, packed.Extension), Extension)
 	if n, err := strconv.Atoi(name); ok && err == nil && n > 0 {
@@ -192,10 +193,10 @@ func parseRunNumber(name string) int {
 	return 0
 }
 
-// ErrNoRun is the error of a number that no run has, or not any more.
+// ErrNoRun is the error for the number of a run that does not exist or was deleted.
 var ErrNoRun = errors.New("no such run")
 
-// Find gives a run by its number.
+// Find returns a run by its number, or ErrNoRun.
 func (r *Ring) Find(number int) (Run, error) {
 	runs, err := r.Runs()
 	if err != nil {
@@ -208,12 +209,12 @@ func (r *Ring) Find(number int) (Run, error) {
 	return runs[i], nil
 }
 
-// IndexPath returns where the index of a run is, whether the run is compressed or not.
+// IndexPath returns the path of the index of a run, given the path of the run, compressed or not.
 func IndexPath(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(path, packed.Extension), Extension) + IndexExtension
 }
 
-// remove removes a run with its index.
+// remove deletes a run and its index.
 func (r *Ring) remove(run int) error {
 	os.Remove(IndexPath(r.Path(run)))
 	err := os.Remove(r.Path(run) + packed.Extension)
@@ -223,8 +224,8 @@ func (r *Ring) remove(run int) error {
 	return err
 }
 
-// removeStray removes the indexes of runs that are gone, and indexes and compressed runs that were
-// not written to their end.
+// removeStrays deletes indexes without a run, and unfinished indexes and compressed runs. It keeps
+// a file for a minute: a process may be writing it.
 func (r *Ring) removeStrays(runs []Run, now time.Time) {
 	strays, _ := filepath.Glob(filepath.Join(r.dir, "*"+IndexExtension+"*"))
 	unfinished, _ := filepath.Glob(filepath.Join(r.dir, "*"+packed.Extension+"-*"))
@@ -237,8 +238,9 @@ func (r *Ring) removeStrays(runs []Run, now time.Time) {
 	}
 }
 
-// Prune removes the oldest runs beyond the limits. It keeps a run whose recorder has its file open, and one that was
-// written to in the last minute, for file systems without locks. It returns the runs that it removed.
+// Prune deletes the oldest runs beyond the limits and returns them. It keeps a run whose recorder
+// has its file open. For file systems without locks, it also keeps a run that was written to in the
+// last minute.
 func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	runs, err := r.Runs()
 	if err != nil {
@@ -269,7 +271,8 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	return removed, err
 }
 
-// removeEnded removes a run unless its recorder has its file open, and reports whether it removed it.
+// removeEnded deletes a run unless its recorder has its file open. It reports whether it deleted
+// the run.
 func (r *Ring) removeEnded(run Run) (done bool, err error) {
 	f, err := openEnded(run.Path)
 	if errors.Is(err, fs.ErrNotExist) { // another process removed or compressed it
@@ -286,8 +289,8 @@ func (r *Ring) removeEnded(run Run) (done bool, err error) {
 	return err == nil, err
 }
 
-// openEnded opens the file of a run and locks it, so that no other process compresses or removes it meanwhile. The file
-// is nil, without an error, if its recorder has it open.
+// openEnded opens and locks the file of a run, so that no other process compresses or deletes it at
+// the same time. It returns nil and no error if the run's recorder has the file open.
 func openEnded(path string) (*os.File, error) {
 	f, err := OpenPlain(path, os.O_RDWR) // over NFS no other file can be locked
 	if errors.Is(err, fs.ErrPermission) {
@@ -303,8 +306,7 @@ func openEnded(path string) (*os.File, error) {
 	return f, nil
 }
 
-// File is the Opener of one file that the user named: it is made, or the run is
-// written behind those that stand in it.
+// File returns the Opener of a file that the user named. It creates the file, or appends to it.
 func File(path string) Opener {
 	return func() (io.WriteCloser, int, error) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -319,8 +321,8 @@ func File(path string) Opener {
 	}
 }
 
-// endTornLine ends the line in which a recorder was killed, so that what is
-// appended does not become a part of it. What is no regular file has none.
+// endTornLine ends an incomplete last line, which a killed recorder left, so that the appended
+// lines do not become a part of it. It does nothing for a file that is not regular.
 func endTornLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -334,8 +336,8 @@ func endTornLine(f *os.File) error {
 	return err
 }
 
-// OpenPlain opens a file where it is a plain one, and no link to one: what another program
-// put there must not lead to a file of the user's, nor make mcpc wait.
+// OpenPlain opens a regular file. It returns fs.ErrInvalid for everything else, such as a link or a
+// pipe: another program could use one to make mcpc write to a file of the user or wait.
 func OpenPlain(path string, flag int) (*os.File, error) {
 	plain, err := os.Lstat(path)
 	if err != nil {
@@ -348,7 +350,7 @@ func OpenPlain(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // it was replaced meanwhile
+	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // the file was replaced
 		f.Close()
 		return nil, fs.ErrInvalid
 	}

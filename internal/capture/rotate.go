@@ -13,29 +13,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A recording that lasts for days is kept in parts, each a run of its own in the ring.
-// A part begins with what is still going on, repeated from the one before: the frames
-// of exchanges that wait for their answer or were cancelled, and how conversations and
-// streams of HTTP+SSE were opened. So each
-// part can be read alone, and an exchange is listed once, where it ended.
+// A long recording is kept in parts, each a run of its own in the ring. A part begins with lines
+// repeated from the part before it: the frames of exchanges that wait for their response or were
+// cancelled, and the frames that opened conversations and streams of HTTP+SSE. So each part can be
+// read alone, and an exchange is listed once, in the part where it ended.
 
-// Rotation bounds such a recording. Its zero value is one file without an end.
+// Rotation bounds a recording that is kept in parts. The zero value keeps one file without a limit.
 type Rotation struct {
 	Ring *Ring
-	// Bytes is how long a part may be before the next is begun, and Files how many
-	// are kept, of which the oldest goes first.
+	// Bytes is the length at which a part is full.
 	Bytes int64
+	// Files is how many parts are kept. The oldest is deleted first.
 	Files int
+	// Carry writes the lines that the next part repeats.
 	Carry Carry
 }
 
-// A Carry writes the lines of a part, by its path, that the next part repeats, and returns their number. All
-// of them are in the spans, which begin with the part's head.
+// A Carry writes to w the lines of a part that the next part repeats, and returns their number. The
+// part is given by its path. The spans, the first of which is the head, contain all lines that may
+// have to be repeated.
 type Carry func(w io.Writer, part string, spans []Span) (lines int, err error)
 
 const (
+	// partBytes is the length at which a part of a recording is full.
 	partBytes = 32 << 20
-	maxParts  = 8
+	// maxParts is how many parts of a recording are kept.
+	maxParts = 8
 )
 
 // Rotation returns the rotation of a recording in the ring.
@@ -43,7 +46,8 @@ func (r *Ring) Rotation(carry Carry) Rotation {
 	return Rotation{Ring: r, Bytes: partBytes, Files: maxParts, Carry: carry}
 }
 
-// rotateLocked begins the next part. If that fails the part goes on as long again.
+// rotateLocked begins the next part. If that fails, the current part continues until it has grown
+// by as much again.
 func (r *Recorder) rotateLocked() {
 	oldRun := r.run
 	rotation := r.rec.Rotation
@@ -78,7 +82,8 @@ func (r *Recorder) rotateLocked() {
 	}
 }
 
-// begin writes the beginning of the part that follows head.After, and returns its length.
+// writeBeginning writes the head and the repeated lines of the part that follows head.After, and
+// returns their length in bytes.
 func (t *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, error) {
 	counted := &countingWriter{Writer: w}
 	if _, err := counted.Write(AppendHead(nil, head)); err != nil {
@@ -91,6 +96,7 @@ func (t *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, 
 	return counted.bytes, err
 }
 
+// A countingWriter counts the bytes that are written to it.
 type countingWriter struct {
 	io.Writer
 	bytes int64
@@ -102,37 +108,42 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A Span is the place of some lines in a file, in bytes.
+// A Span is the place of some consecutive lines in a file, in bytes.
 type Span struct{ At, Length int64 }
 
-// unsettled notes, while a part of a recording is written, the lines that decide what the next part repeats. It leaves
-// out conversations that were one request with its answer on the same HTTP response: nothing of them is repeated, and
-// no row of another conversation depends on them.
+// A repeatTracker notes, while a part of a recording is written, the lines from which Carry picks
+// those that the next part repeats. It leaves out conversations of one HTTP request and its
+// response: they are complete, and no other row depends on them.
 type repeatTracker struct {
-	// conns are the conversations of the part, with nil for a conversation that is left out.
+	// conns are the conversations of the part; a conversation that is left out is nil.
 	conns map[int]*trackedConn
 	// beginning is the length of the part's head and of the lines repeated from the part before.
 	beginning int64
-	// before is the highest number of a conversation in the parts before, last in this part as well.
-	earlierConns, lastConn int
+	// earlierConns is the highest number of a conversation in the earlier parts.
+	earlierConns int
+	// lastConn is the highest number of a conversation so far.
+	lastConn int
 	// all is set if a conversation that was left out continued: all lines are needed then.
 	all bool
-	// message is the memory for one message, used again.
+	// message is reused for every message that is parsed.
 	message wire.Message
 }
 
+// A trackedConn holds the lines of a conversation and how far it is the single request that may be
+// left out.
 type trackedConn struct {
 	lines []Span
-	// next is the expected step of the only request, on this stream.
-	next   step
+	// next is the step that the next frame of the request has to be.
+	next step
+	// stream is the stream of the request.
 	stream int
 }
 
-// A step is a frame of a conversation that is one request.
+// A step is the position of a frame in a conversation that consists of one request.
 type step int
 
 const (
-	stepOther step = iota // the conversation is not one request
+	stepOther step = iota // the conversation is not a single request
 	stepRequestHead
 	stepRequest
 	stepHead
@@ -141,7 +152,8 @@ const (
 	stepDone
 )
 
-// begin begins the next part.
+// begin forgets the lines of the last part. beginning is the length of the next part's head and
+// repeated lines.
 func (u *repeatTracker) begin(beginning int64) {
 	*u = repeatTracker{conns: map[int]*trackedConn{}, beginning: beginning, earlierConns: u.lastConn, lastConn: u.lastConn}
 }
@@ -176,7 +188,8 @@ func (u *repeatTracker) add(f *wire.Frame, line Span) {
 	}
 }
 
-// after returns the step that follows a frame in its conversation.
+// nextStep returns the step that has to follow a frame in its conversation, or stepOther if the
+// conversation is not a single request.
 func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 	if f.Stream != c.stream || f.Stream == 0 || (c.next > stepRequest) != (f.Dir == wire.Received) {
 		return stepOther
@@ -214,7 +227,7 @@ func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 	return c.next + 1
 }
 
-// lines returns the noted lines in the order of the file, with the beginning of the part.
+// lines returns the noted lines in the order of the file. The beginning of the part comes first.
 func (u *repeatTracker) lines() []Span {
 	if u.all {
 		return []Span{{0, math.MaxInt64}}
