@@ -111,7 +111,8 @@ func Covers(declared, wanted json.RawMessage) bool {
 }
 
 func (o offer) covers(w offer) bool {
-	return (o.form || !w.form) && (o.url || !w.url) && (o.sampling || !w.sampling) && (o.tools || !w.tools) && (o.roots || !w.roots)
+	return (o.form || !w.form) && (o.url || !w.url) && (o.sampling || !w.sampling) && (o.tools || !w.tools) &&
+		(o.roots || !w.roots)
 }
 
 // forbids says why a question was not offered to be answered, and with which
@@ -134,12 +135,13 @@ func (o offer) forbids(method string, params json.RawMessage) (code int64, what 
 	_, tools := members.Get("tools")
 	_, choice := members.Get("toolChoice")
 	mode := cmp.Or(members.Text("mode"), "form")
-	switch {
-	case !offered:
+	if !offered {
 		return -32601, method
-	case method == "elicitation/create" && !(mode == "form" && o.form || mode == "url" && o.url):
+	}
+	if method == "elicitation/create" && !(mode == "form" && o.form || mode == "url" && o.url) {
 		return -32602, method + " in the mode " + jsonraw.Excerpt([]byte(mode), 40)
-	case method == "sampling/createMessage" && (tools || choice) && !o.tools:
+	}
+	if method == "sampling/createMessage" && (tools || choice) && !o.tools {
 		return -32602, method + " with tools"
 	}
 	return 0, ""

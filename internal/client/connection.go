@@ -62,9 +62,18 @@ type connectionState struct {
 
 // connect opens a conversation. What it opened before it failed is closed, which is
 // no part of the time that it took.
-func (s *Session) connect(ctx context.Context, known string, resume *Memory, probed *reply) (*connection, wire.Outcome) {
-	c := &connection{s: s, guarded: guarded[connectionState]{is: connectionState{probed: probed}}, asked: transport.NewRecentIDs(),
-		findings: findings{report: s.opt.Found, once: &s.reported}}
+func (s *Session) connect(
+	ctx context.Context,
+	known string,
+	resume *Memory,
+	probed *reply,
+) (*connection, wire.Outcome) {
+	c := &connection{
+		s:        s,
+		guarded:  guarded[connectionState]{is: connectionState{probed: probed}},
+		asked:    transport.NewRecentIDs(),
+		findings: findings{report: s.opt.Found, once: &s.reported},
+	}
 	began := s.opt.Now()
 	o := c.open(ctx, known, resume)
 	if o.Good() {
@@ -145,7 +154,10 @@ func (c *connection) era() era {
 }
 
 func (c *connection) takeProbed() (r *reply) {
-	c.update(func(f *connectionState) { r, f.probed = f.probed, nil })
+	c.update(func(f *connectionState) {
+		r = f.probed
+		f.probed = nil
+	})
 	return r
 }
 
@@ -176,7 +188,11 @@ func (c *connection) requestAgain(ctx context.Context, e era, call *Call, idle t
 // post sends a message to which no response belongs. A server that does not
 // take it is waited for no longer than for an answer.
 func (c *connection) post(ctx context.Context, out *transport.Outgoing) reply {
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--timeout", What: "the message was not accepted", After: c.s.opt.Limits.Idle}, 0)
+	ctx, stop := limited(
+		ctx,
+		transport.TimeoutError{Flag: "--timeout", What: "the message was not accepted", After: c.s.opt.Limits.Idle},
+		0,
+	)
 	defer stop()
 	r := c.line().Send(ctx, out)
 	if r.Fault != nil && ctx.Err() != nil {
@@ -227,7 +243,11 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 func (c *connection) serve(m *wire.Message) {
 	e := c.era()
 	if e == nil {
-		c.found(wire.Info, "server_request", "the server requested "+m.Method+" before the session was open; it was not answered")
+		c.found(
+			wire.Info,
+			"server_request",
+			"the server requested "+m.Method+" before the session was open; it was not answered",
+		)
 		return
 	}
 	for _, p := range m.Problems {
@@ -242,8 +262,10 @@ func (c *connection) serve(m *wire.Message) {
 // unanswerable reports a request that has no id to answer to. A client that waits for
 // the server then waits for one that waits for the answer.
 func (c *connection) unanswerable(m *wire.Message, why string) {
-	c.Diagnose(transport.Diagnostic{Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
-		Hint: "a server request needs an id; waiting longer does not help"})
+	c.Diagnose(
+		transport.Diagnostic{Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
+			Hint: "a server request needs an id; waiting longer does not help"},
+	)
 	c.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
 }
 

@@ -28,7 +28,10 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	if opt.Server.URL == "" {
 		return d, nil
 	}
-	via := transport.NewConnector(transport.ConnectorOptions{Proxy: s.opt.Proxy}, &transport.Recorder{Secrets: opt.Secrets})
+	via := transport.NewConnector(
+		transport.ConnectorOptions{Proxy: s.opt.Proxy},
+		&transport.Recorder{Secrets: opt.Secrets},
+	)
 	via.SetCookieField(opt.Server.URL, m.Cookies)
 	head, err := transport.NewHTTP(opt.Server.URL, via, 0, opt.Fields, nil).Draft(&out.Outgoing)
 	if err != nil {

@@ -149,7 +149,11 @@ func (c *connection) orphan(id json.RawMessage) {
 	if probe {
 		return
 	}
-	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "received a response to no open request, with id " + transport.IDText(id)}
+	f := wire.Finding{
+		Rule:  "orphan",
+		Level: wire.Warning,
+		Text:  "received a response to no open request, with id " + transport.IDText(id),
+	}
 	switch {
 	case givenUp:
 		f.Level = wire.Info
@@ -158,7 +162,12 @@ func (c *connection) orphan(id json.RawMessage) {
 		f.Text = "received a second response to the request with id " + transport.IDText(id) + "; it was ignored"
 		c.Repeated(f, "received repeated responses to answered requests")
 	default:
-		c.Diagnose(transport.Diagnostic{Text: "in the meantime a response was received with id " + transport.IDText(id) + ", which matches no request", Hint: transport.SameIDHint})
+		c.Diagnose(
+			transport.Diagnostic{
+				Text: "in the meantime a response was received with id " + transport.IDText(id) + ", which matches no request",
+				Hint: transport.SameIDHint,
+			},
+		)
 		c.Repeated(f, "received responses to no open request")
 	}
 }

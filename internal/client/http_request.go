@@ -24,12 +24,14 @@ type HTTPRequest struct {
 // outcome, and the status beside it. Nothing is sent again. It is for conversations over
 // Streamable HTTP; any other has no such requests, which is a usage error.
 func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
-	began, c := s.opt.Now(), s.connection()
+	began := s.opt.Now()
+	c := s.connection()
 	line, ok := c.line().(*transport.HTTP)
 	if !ok {
 		return wire.Outcome{Kind: wire.Usage, Text: "the conversation is not over Streamable HTTP"}
 	}
-	e, m := c.era(), wire.ParseMessage(req.Body)
+	e := c.era()
+	m := wire.ParseMessage(req.Body)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: req.Bare}
 	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
 	c.stamp(e, call, out)
@@ -45,7 +47,8 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	}
 	o := c.outcome(e, call, reply{Reply: r, id: m.ID, name: out.name})
 	if r.Message != nil && r.Message.Kind == wire.Batch {
-		o.Kind, o.Text = wire.OK, ""
+		o.Kind = wire.OK
+		o.Text = ""
 	}
 	o.Took = s.opt.Now().Sub(began)
 	return o

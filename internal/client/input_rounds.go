@@ -34,9 +34,14 @@ func (r *round) rounds(ctx context.Context, o wire.Outcome) wire.Outcome {
 	if !r.mayGoOn() {
 		return o
 	}
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: r.s.opt.Limits.Hard}, o.Took)
+	ctx, stop := limited(
+		ctx,
+		transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: r.s.opt.Limits.Hard},
+		o.Took,
+	)
 	defer stop()
-	began, first := r.s.opt.Now(), o.Took
+	began := r.s.opt.Now()
+	first := o.Took
 	for n := 1; r.s.asksBack(o); n++ {
 		if n == maxRounds {
 			o = ended(o, wire.BadResponse, fmt.Sprintf("the server still requests input after %d rounds", maxRounds))
@@ -47,7 +52,8 @@ func (r *round) rounds(ctx context.Context, o wire.Outcome) wire.Outcome {
 			o = failed
 			break
 		}
-		if o, _ = r.s.do(ctx, &next); !o.OperationSent() { // the first round was
+		o, _ = r.s.do(ctx, &next)
+		if !o.OperationSent() { // the first round was
 			o = partOf(&r.call, o, true)
 		}
 	}
@@ -80,7 +86,8 @@ type round struct {
 // answer makes the next round's call. ok is false where there is none, and o
 // then the ending.
 func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
-	next, r.no = r.call, nil
+	next = r.call
+	r.no = nil
 	if o.RPC() != nil {
 		end, ok = r.visit(ctx, o)
 		return next, end, ok
@@ -110,7 +117,11 @@ func (r *round) answer(ctx context.Context, o wire.Outcome) (next Call, end wire
 
 // responses answers every request of a round, or none: a part of the answers
 // must not be sent.
-func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMessage) (answers json.RawMessage, end wire.Outcome, ok bool) {
+func (r *round) responses(
+	ctx context.Context,
+	o wire.Outcome,
+	asked json.RawMessage,
+) (answers json.RawMessage, end wire.Outcome, ok bool) {
 	requests, _ := jsonraw.Object(asked)
 	if len(requests) > 0 && r.s.opt.Asker == nil {
 		return nil, o, false
@@ -118,7 +129,8 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 	if r.refused != nil && bytes.Equal(r.refused, asked) {
 		return nil, ended(o, wire.InputRequired, "the server repeats a request that was declined"), false
 	}
-	answers, agreed := json.RawMessage("{}"), len(requests) == 0
+	answers = json.RawMessage("{}")
+	agreed := len(requests) == 0
 	for _, request := range requests {
 		a, end, ok := inputResponse(ctx, r.s, o, asking(request, true), ", so the request was not sent again")
 		if !ok {
@@ -130,7 +142,8 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 		agreed = agreed || accepts(a.Result)
 		answers = jsonraw.With(answers, request.Name, a.Result)
 	}
-	if r.refused = nil; !agreed {
+	r.refused = nil
+	if !agreed {
 		r.refused = asked
 	}
 	return answers, o, true
@@ -144,19 +157,27 @@ func asking(request jsonraw.Member, again bool) Asking {
 // inputResponse gets the answer to one input request; ok is false where there is none, and end
 // then the ending. No answer ends the request: sampling and roots have no shape for a
 // refusal; so, appended to the text of a refusal, says what that means.
-func inputResponse(ctx context.Context, s *Session, o wire.Outcome, q Asking, so string) (a Answer, end wire.Outcome, ok bool) {
+func inputResponse(
+	ctx context.Context,
+	s *Session,
+	o wire.Outcome,
+	q Asking,
+	so string,
+) (a Answer, end wire.Outcome, ok bool) {
 	if code, what := offerOf(s.opt.Capabilities).forbids(q.Method, q.Params); code != 0 {
 		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" requests "+what+", which was not offered"), false
 	}
 	if why := broken(q.Method, q.Params); why != "" {
 		return a, ended(o, wire.BadResponse, "the input request "+q.Key+" is not a valid "+q.Method+": "+why), false
 	}
-	switch a = s.ask(ctx, q); {
-	case ctx.Err() != nil:
+	a = s.ask(ctx, q)
+	if ctx.Err() != nil {
 		return a, gaveUp(ctx, o), false
-	case a.Result != nil:
+	}
+	if a.Result != nil {
 		return a, o, true
-	case a.Declined:
+	}
+	if a.Declined {
 		return a, ended(o, wire.InputRequired, q.Method+" was declined"+so), false
 	}
 	return a, a.endOf(o), false
@@ -164,7 +185,10 @@ func inputResponse(ctx context.Context, s *Session, o wire.Outcome, q Asking, so
 
 // endOf is the ending of an exchange in which the answer was missing.
 func (a Answer) endOf(o wire.Outcome) wire.Outcome {
-	o.Kind, o.Text, o.Hint, o.Findings = a.Ending.Kind, a.Ending.Text, a.Ending.Hint, a.Ending.Findings
+	o.Kind = a.Ending.Kind
+	o.Text = a.Ending.Text
+	o.Hint = a.Ending.Hint
+	o.Findings = a.Ending.Findings
 	return o
 }
 
@@ -188,13 +212,14 @@ func (r *round) visit(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok
 			return o, false
 		}
 		a := r.s.ask(ctx, q)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return gaveUp(ctx, o), false
-		case a.Ending.Kind != wire.OK && (a.Result != nil || a.Ending.Kind != wire.InputRequired):
+		}
+		if a.Ending.Kind != wire.OK && (a.Result != nil || a.Ending.Kind != wire.InputRequired) {
 			o.Result = o.RPC().Data
 			return a.endOf(o), false
-		case a.Result == nil || !accepts(a.Result):
+		}
+		if a.Result == nil || !accepts(a.Result) {
 			return o, false
 		}
 	}

@@ -55,7 +55,10 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 		return o
 	}
 	call := &Call{Method: "notifications/initialized"}
-	r := c.post(ctx, &transport.Outgoing{Method: call.Method, Raw: wire.ComposeNotification(call.Method, nil), Fields: e.fields()})
+	r := c.post(
+		ctx,
+		&transport.Outgoing{Method: call.Method, Raw: wire.ComposeNotification(call.Method, nil), Fields: e.fields()},
+	)
 	if refused := c.outcome(e, call, r); !refused.Good() {
 		return refused
 	}
@@ -83,13 +86,19 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 		capabilities = withExtensions(withTasks(capabilities, e.offered), c.s.opt.Extensions)
 	}
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
-	own := readParams(json.RawMessage(`{"protocolVersion":`+string(jsonraw.Quote(e.offered))+`,"capabilities":`+string(capabilities)+
-		`,"clientInfo":`+string(c.s.opt.clientInfo)+`}`), nil)
+	own := readParams(
+		json.RawMessage(`{"protocolVersion":`+string(jsonraw.Quote(e.offered))+`,"capabilities":`+string(capabilities)+
+			`,"clientInfo":`+string(c.s.opt.clientInfo)+`}`),
+		nil,
+	)
 	own.addMeta(c.trace(own)...)
 	call := &Call{Method: "initialize", Params: own.raw}
 	id := c.s.nextID()
-	out := &outgoing{Outgoing: transport.Outgoing{Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
-		Resumable: true, Batches: true}, lasting: true}
+	out := &outgoing{
+		Outgoing: transport.Outgoing{Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
+			Resumable: true, Batches: true},
+		lasting: true,
+	}
 	given := ""
 	out.Headed = func(h http.Header) {
 		given = h.Get("Mcp-Session-Id")
@@ -110,16 +119,23 @@ func (e *legacy) accept(c *connection, o wire.Outcome, session string) wire.Outc
 	members, _ := jsonraw.Object(o.Result)
 	version, _ := members.Get("protocolVersion")
 	agreed, _ := jsonraw.Text(version)
-	switch {
-	case version == nil || string(version) == `""`:
+	if version == nil || string(version) == `""` {
 		return ended(o, wire.BadResponse, "the response to initialize has no protocolVersion")
-	case agreed == "":
-		return ended(o, wire.BadResponse, "the protocolVersion in the response to initialize is not a string: "+jsonraw.Excerpt(version, 40))
+	}
+	if agreed == "" {
+		return ended(
+			o,
+			wire.BadResponse,
+			"the protocolVersion in the response to initialize is not a string: "+jsonraw.Excerpt(version, 40),
+		)
 	}
 	if !visibleASCII(session) {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
-	e.update(func(a *agreement) { a.agreed, a.session = agreed, session })
+	e.update(func(a *agreement) {
+		a.agreed = agreed
+		a.session = session
+	})
 	c.update(func(f *connectionState) { f.info = infoOf(members) })
 	pinned := c.s.opt.Protocol
 	switch {
@@ -128,7 +144,11 @@ func (e *legacy) accept(c *connection, o wire.Outcome, session string) wire.Outc
 	case slices.Contains(revisions, agreed) && Stateless(agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
 	case !slices.Contains(revisions, agreed):
-		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))
+		return ended(
+			o,
+			wire.RPCFailed,
+			"the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions),
+		)
 	case pinned != "" && agreed != pinned:
 		o.Hint = wire.Hint("--protocol " + agreed + " asks for this revision")
 		return ended(o, wire.RPCFailed, "the server speaks "+agreed+", but --protocol requested "+pinned)
@@ -227,7 +247,11 @@ func (e *legacy) takeRequest(c *connection, m *wire.Message) {
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
 		c.s.pending.unanswered(&unanswered{undeclared: m.Method})
-		c.found(wire.Info, wire.Undeclared, fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
+		c.found(
+			wire.Info,
+			wire.Undeclared,
+			fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code),
+		)
 	case why != "":
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
 		c.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
@@ -245,7 +269,11 @@ func (e *legacy) takeRequest(c *connection, m *wire.Message) {
 		answerRequest(ctx, c, m, reply(ctx), e.fields())
 	}) {
 		sent()
-		c.found(wire.Warning, "server_request", "the server sends requests faster than it reads responses; "+m.Method+" was not answered")
+		c.found(
+			wire.Warning,
+			"server_request",
+			"the server sends requests faster than it reads responses; "+m.Method+" was not answered",
+		)
 	}
 }
 
@@ -265,7 +293,11 @@ func answerRequest(ctx context.Context, c *connection, m *wire.Message, raw []by
 	defer stop()
 	r := c.line().Send(ctx, &transport.Outgoing{Raw: raw, Fields: fields})
 	if r.Fault != nil && ctx.Err() == nil {
-		c.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.Fault.Text)
+		c.found(
+			wire.Warning,
+			"answer_refused",
+			"the server requested "+m.Method+" and did not accept the response: "+r.Fault.Text,
+		)
 	}
 }
 
@@ -291,12 +323,13 @@ func (e *legacy) judge(r reply, untried bool) sessionState {
 // not know the session with -32600 or a code of their own making, some by the
 // request's id. What else bears that id is meant for the request.
 func notFound(m *wire.Message) sessionState {
-	switch {
-	case m == nil || m.Error == nil || transport.NoID(m):
+	if m == nil || m.Error == nil || transport.NoID(m) {
 		return expired
-	case slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code):
+	}
+	if slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code) {
 		return valid
-	case m.Error.Code == codeInvalidRequest || -32099 <= m.Error.Code && m.Error.Code <= -32000:
+	}
+	if m.Error.Code == codeInvalidRequest || -32099 <= m.Error.Code && m.Error.Code <= -32000 {
 		return expired
 	}
 	return suspect
@@ -326,10 +359,10 @@ func namesNoRequest(r reply) bool {
 func (e *legacy) alive(ctx context.Context, c *connection, refusal *reply, untried bool) bool {
 	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
 	isRefused := r.HTTP != nil && r.HTTP.Status/100 != 2
-	switch {
-	case modernEvidence(r.Message) || refusal != nil && isRefused && sameRefusal(*refusal, r):
+	if modernEvidence(r.Message) || refusal != nil && isRefused && sameRefusal(*refusal, r) {
 		return false
-	case isRefused && !untried:
+	}
+	if isRefused && !untried {
 		return true
 	}
 	return r.Message != nil && !transport.NoID(r.Message)
@@ -355,7 +388,13 @@ func sendCancelled(c *connection, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
 	params := `{"requestId":` + string(out.ID) + `,"reason":"cancelled by the user or a timeout"}`
-	c.line().Send(ctx, &transport.Outgoing{Raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), Fields: fields})
+	c.line().Send(
+		ctx,
+		&transport.Outgoing{
+			Raw:    wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)),
+			Fields: fields,
+		},
+	)
 }
 
 // graceForCancel bounds what a Ctrl-C waits for; graceForAnswer how long a
@@ -370,7 +409,11 @@ func (e *legacy) end(ctx context.Context, c *connection) {
 	if !ok || e.sessionID() == "" {
 		return
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, transport.SessionEndGrace, transport.TimeoutError{What: "no response", After: transport.SessionEndGrace})
+	ctx, stop := context.WithTimeoutCause(
+		ctx,
+		transport.SessionEndGrace,
+		transport.TimeoutError{What: "no response", After: transport.SessionEndGrace},
+	)
 	defer stop()
 	line.DeleteSession(ctx, &transport.Outgoing{Fields: e.fields()}, c.s.opt.LeaveSoon)
 }

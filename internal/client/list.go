@@ -49,18 +49,25 @@ type Page struct {
 // nil. The outcome is that of the last page; a list that a limit cut ends as
 // BadResponse and keeps what came. A cursor the server no longer takes, or a
 // session that was lost on the way, starts the list once more from the beginning.
-func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
+func (s *Session) ListUntil(
+	ctx context.Context,
+	method string,
+	enough func(items []json.RawMessage) bool,
+) (List, wire.Outcome) {
 	var items []json.RawMessage
 	var pages []*wire.Message
 	l, o := s.Walk(ctx, method, func(p *Page) bool {
 		if p == nil {
-			items, pages = nil, nil
+			items = nil
+			pages = nil
 			return false
 		}
-		items, pages = append(items, p.Items...), append(pages, p.Message)
+		items = append(items, p.Items...)
+		pages = append(pages, p.Message)
 		return enough != nil && enough(p.Items)
 	})
-	l.Items, l.Pages = items, pages
+	l.Items = items
+	l.Pages = pages
 	return l, o
 }
 
@@ -68,11 +75,19 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 // whether it is enough. nil says that the list starts again, and what came is void.
 func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (enough bool)) (List, wire.Outcome) {
 	began := s.opt.Now()
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the list did not end", After: s.opt.Limits.Hard}, 0)
+	ctx, stop := limited(
+		ctx,
+		transport.TimeoutError{Flag: "--max-time", What: "the list did not end", After: s.opt.Limits.Hard},
+		0,
+	)
 	defer stop()
 	l, o, restart := walk(ctx, s, method, take)
 	if restart {
-		s.connection().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
+		s.connection().found(
+			wire.Warning,
+			"list_restarted",
+			method+" could not be continued with the server's cursor; it was restarted",
+		)
 		take(nil)
 		l, o, _ = walk(ctx, s, method, take)
 	}
@@ -82,7 +97,12 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 
 // walk asks for page after page. restart is set when a fresh start may help:
 // a cursor is good in its own session only, and not for ever.
-func walk(ctx context.Context, s *Session, method string, take func(*Page) bool) (l List, o wire.Outcome, restart bool) {
+func walk(
+	ctx context.Context,
+	s *Session,
+	method string,
+	take func(*Page) bool,
+) (l List, o wire.Outcome, restart bool) {
 	l.member = mcp.ListMember(method)
 	var p page
 	repeated := false
@@ -93,13 +113,15 @@ func walk(ctx context.Context, s *Session, method string, take func(*Page) bool)
 			call.Params = jsonraw.With(nil, "cursor", cursor)
 		}
 		var renewed bool
-		if o, renewed = s.do(ctx, &call); !o.Good() {
+		o, renewed = s.do(ctx, &call)
+		if !o.Good() {
 			stale := o.Kind == wire.RPCFailed && rpcCode(o) == -32602
 			return l, o, cursor != nil && (stale || renewed)
 		}
 		last := p
 		var items []json.RawMessage
-		if p, items = l.add(o); items == nil {
+		p, items = l.add(o)
+		if items == nil {
 			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
 		p.follow(last)
@@ -119,11 +141,11 @@ func walk(ctx context.Context, s *Session, method string, take func(*Page) bool)
 			return l, o, false
 		}
 		enough := take(&Page{Message: o.Message, Items: items})
-		switch {
-		case p.next == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough:
+		if p.next == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough {
 			o.Hint = itemsHint
 			return l, ended(o, wire.BadResponse, "the list has more than "+counted(s.opt.Limits.Items, "item")), false
-		case p.next == nil:
+		}
+		if p.next == nil {
 			l.Whole = true
 			if repeated {
 				l.Findings = append(l.Findings, wire.Finding{
@@ -132,7 +154,8 @@ func walk(ctx context.Context, s *Session, method string, take func(*Page) bool)
 				})
 			}
 			return l, o, false
-		case enough:
+		}
+		if enough {
 			return l, o, false
 		}
 		if over, hint := l.over(s.opt.Limits, p); over != "" {
@@ -192,15 +215,15 @@ func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	p.items = print{maphash.Bytes(seed, array), len(array)}
 	p.n = len(items)
 	l.Count += p.n
-	if l.pages++; l.pages == 1 {
+	l.pages++
+	if l.pages == 1 {
 		l.first = p.items
 	}
 	l.readTTL(result)
 	p.next, _ = result.Get("nextCursor")
-	switch {
-	case len(p.next) == 0 || string(p.next) == "null":
+	if len(p.next) == 0 || string(p.next) == "null" {
 		p.next = nil
-	case p.next[0] != '"':
+	} else if p.next[0] != '"' {
 		l.Findings = append(l.Findings, wire.Finding{
 			Rule: "cursor", Level: wire.Warning,
 			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40),
@@ -228,17 +251,21 @@ func (l *List) readTTL(result jsonraw.Members) {
 // over says which limit a list has reached, or "", and what raises it where that
 // can help.
 func (l *List) over(limits Limits, p page) (text, hint string) {
-	switch {
-	case p.stuck+1 >= mostCopies:
-		return fmt.Sprintf("the list does not advance: the same page was returned %d times in a row, with the same cursor", mostCopies),
+	if p.stuck+1 >= mostCopies {
+		return fmt.Sprintf(
+				"the list does not advance: the same page was returned %d times in a row, with the same cursor",
+				mostCopies,
+			),
 			"an error of the server: it does not continue from its own cursor; -vv shows the pages"
-	case limits.Pages > 0 && l.pages >= limits.Pages:
+	}
+	if limits.Pages > 0 && l.pages >= limits.Pages {
 		text = "the list did not end within " + counted(limits.Pages, "page")
 		if p.same > 2 {
 			return text + ": the same page is returned repeatedly", ""
 		}
 		return text, "--max-pages N raises the limit, 0 removes it"
-	case limits.Items > 0 && l.Count >= limits.Items:
+	}
+	if limits.Items > 0 && l.Count >= limits.Items {
 		return "the list did not end within " + counted(limits.Items, "item"), itemsHint
 	}
 	return "", ""
@@ -291,7 +318,8 @@ func (l *List) writeResult(to io.Writer, first *wire.Message, items func(*bufio.
 		w.WriteString(before)
 		w.Write(jsonraw.Quote(part.Name))
 		w.WriteByte(':')
-		if before = ","; part.Name == l.member {
+		before = ","
+		if part.Name == l.member {
 			w.WriteByte('[')
 			items(w)
 			w.WriteByte(']')

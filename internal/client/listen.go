@@ -71,7 +71,10 @@ var errServerEnds = errors.New("the server closed it")
 func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 	sub := &subscription{ListenRequest: l}
 	s.subscriptions.add(sub)
-	defer sub.update(func(t *subscriptionState) { t.begun, t.over = false, true })
+	defer sub.update(func(t *subscriptionState) {
+		t.begun = false
+		t.over = true
+	})
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
 		o, next := s.listenOnce(ctx, sub)
@@ -163,7 +166,11 @@ func (sub *subscription) patience(idle time.Duration) time.Duration {
 }
 
 func (sub *subscription) begin(agreed SubscriptionFilter) {
-	before := sub.update(func(t *subscriptionState) { t.begun, t.ever, t.agreed = true, true, agreed })
+	before := sub.update(func(t *subscriptionState) {
+		t.begun = true
+		t.ever = true
+		t.agreed = agreed
+	})
 	if !before.begun && sub.Began != nil {
 		sub.Began(agreed)
 	}

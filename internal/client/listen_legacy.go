@@ -26,15 +26,15 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 	given.URIs = nil
 	for _, uri := range sub.URIs {
 		o, next := e.request(ctx, c, sub, "resources/subscribe", "uri", uri)
-		switch {
-		case o.Good():
+		if o.Good() {
 			given.URIs = append(given.URIs, uri)
-		case next != noRetry || o.RPC() == nil:
+		} else if next != noRetry || o.RPC() == nil {
 			return o, next
 		}
 	}
 	if sub.LogLevel != "" {
-		if o, next := e.request(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel); !o.Good() && (next != noRetry || o.RPC() == nil) {
+		if o, next := e.request(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel); !o.Good() &&
+			(next != noRetry || o.RPC() == nil) {
 			return o, next
 		}
 	}
@@ -55,11 +55,18 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 
 // request sends one of the small requests that listening is made of. A refusal is
 // reported.
-func (e *legacy) request(ctx context.Context, c *connection, sub *subscription, method, member, value string) (wire.Outcome, retryAction) {
+func (e *legacy) request(
+	ctx context.Context,
+	c *connection,
+	sub *subscription,
+	method, member, value string,
+) (wire.Outcome, retryAction) {
 	call := &Call{Method: method, Params: jsonraw.With(nil, member, jsonraw.Quote(value))}
 	r := c.request(ctx, e, call, sub.patience(c.s.opt.Limits.Idle))
-	o, next := c.outcome(e, call, r), c.retryAction(ctx, call, r, c.now().untried)
-	if c.tried(r); o.RPC() != nil && next == noRetry {
+	o := c.outcome(e, call, r)
+	next := c.retryAction(ctx, call, r, c.now().untried)
+	c.tried(r)
+	if o.RPC() != nil && next == noRetry {
 		c.found(wire.Warning, "refused", "the server refused "+method+" for "+value+": "+o.Text)
 	}
 	return o, next
@@ -67,7 +74,11 @@ func (e *legacy) request(ctx context.Context, c *connection, sub *subscription, 
 
 // streamClosed says what became of the stream on which nothing can come any more. A refusal
 // may mean a session that is over: then the server is asked.
-func (e *legacy) streamClosed(ctx context.Context, c *connection, ear *transport.GetStream) (wire.Outcome, retryAction) {
+func (e *legacy) streamClosed(
+	ctx context.Context,
+	c *connection,
+	ear *transport.GetStream,
+) (wire.Outcome, retryAction) {
 	f := ear.Refusal
 	if f == nil { // another has opened the conversation anew
 		return wire.Outcome{Kind: wire.Transport, Text: "the session has ended"}, reconnect
@@ -90,10 +101,10 @@ func (e *legacy) streamClosed(ctx context.Context, c *connection, ear *transport
 // without such a stream refuse it, too, but not if it was open before.
 func (e *legacy) mayBeLost(c *connection, ear *transport.GetStream) bool {
 	status := ear.Refusal.Status
-	switch {
-	case e.sessionID() == "" || !transport.IsRefusal(status) || status == http.StatusConflict:
+	if e.sessionID() == "" || !transport.IsRefusal(status) || status == http.StatusConflict {
 		return false
-	case status == http.StatusNotFound:
+	}
+	if status == http.StatusNotFound {
 		return true
 	}
 	return ear.WasOpen() || status != http.StatusMethodNotAllowed && c.now().untried

@@ -24,7 +24,11 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	call := &Call{Method: "subscriptions/listen", ID: c.s.nextID(),
 		Params: jsonraw.With(nil, "notifications", filter), begun: func() bool { return sub.now().begun }}
 	again := sub.now().id
-	sub.update(func(t *subscriptionState) { t.id, t.leave, t.begun = call.ID, leave, false })
+	sub.update(func(t *subscriptionState) {
+		t.id = call.ID
+		t.leave = leave
+		t.begun = false
+	})
 	r := c.requestAgain(ctx, e, call, sub.patience(c.s.opt.Limits.Idle), again)
 	o := c.outcome(e, call, r)
 	switch {
@@ -55,7 +59,14 @@ func (e *modern) ended(c *connection, sub *subscription, m *wire.Message) {
 		c.complain("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
 	if id := mcp.SubscriptionID(m.Result); !bytes.Equal(id, m.ID) {
-		c.complain("subscription", "the result of subscriptions/listen names the subscription "+transport.IDText(id)+" instead of "+transport.IDText(m.ID))
+		c.complain(
+			"subscription",
+			"the result of subscriptions/listen names the subscription "+transport.IDText(
+				id,
+			)+" instead of "+transport.IDText(
+				m.ID,
+			),
+		)
 	}
 }
 
@@ -82,7 +93,12 @@ func (e *modern) takeNotification(c *connection, m *wire.Message) bool {
 		c.complain("subscription", "the server sent "+m.Method+" without its subscription id")
 	case id == nil:
 	case sub == nil:
-		c.complain("foreign_subscription", "the server sent "+m.Method+" for the subscription "+transport.IDText(id)+", which was not requested; it was dropped")
+		c.complain(
+			"foreign_subscription",
+			"the server sent "+m.Method+" for the subscription "+transport.IDText(
+				id,
+			)+", which was not requested; it was dropped",
+		)
 		return false
 	case !sub.now().begun:
 		c.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
@@ -96,7 +112,10 @@ func (e *modern) takeNotification(c *connection, m *wire.Message) bool {
 // acknowledged begins a listening with what the server agreed to.
 func (e *modern) acknowledged(c *connection, sub *subscription, id, notifications json.RawMessage) {
 	if sub == nil {
-		c.complain("foreign_subscription", "the server acknowledged the subscription "+transport.IDText(id)+", which was not requested")
+		c.complain(
+			"foreign_subscription",
+			"the server acknowledged the subscription "+transport.IDText(id)+", which was not requested",
+		)
 		return
 	}
 	var given SubscriptionFilter

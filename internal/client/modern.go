@@ -79,7 +79,8 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	}
 	opt := &c.s.opt
 	extensions := opt.Extensions
-	if call.Task != nil || mcp.IsTaskMethod(call.Method) { // "clients MUST declare" it on each request that may give a task
+	if call.Task != nil ||
+		mcp.IsTaskMethod(call.Method) { // "clients MUST declare" it on each request that may give a task
 		extensions = append(slices.Clone(extensions), mcp.TasksExtension)
 	}
 	marks := []jsonraw.Member{
@@ -118,21 +119,23 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	kind, _ := jsonraw.Text(raw)
 	if kind == "task" || call.Method == "tasks/get" {
 		_, problem, isTask := e.taskIn(call, members)
-		switch {
-		case problem != "":
+		if problem != "" {
 			return wire.BadResponse, problem
-		case isTask:
+		}
+		if isTask {
 			return wire.OK, ""
 		}
 	}
-	switch {
-	case !ok || kind == "complete":
+	if !ok || kind == "complete" {
 		return settleResult(call.Method, members)
-	case wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method):
-		return settleQuestion(members)
-	default:
-		return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(raw, 40) + ", which was not declared and is not allowed here"
 	}
+	if wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method) {
+		return settleQuestion(members)
+	}
+	return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(
+		raw,
+		40,
+	) + ", which was not declared and is not allowed here"
 }
 
 // mayBeAsked are the requests that may stand in an input_required result.
@@ -155,7 +158,10 @@ func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 		case method == nil:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
 		case !slices.Contains(mayBeAsked, name):
-			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(name, jsonraw.Excerpt(method, 40)) + ", which is not allowed"
+			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(
+				name,
+				jsonraw.Excerpt(method, 40),
+			) + ", which is not allowed"
 		}
 	}
 	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"
@@ -164,7 +170,11 @@ func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 // takeRequest: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
 func (e *modern) takeRequest(c *connection, m *wire.Message) {
-	c.found(wire.Warning, "server_request", "the server sent a request, "+m.Method+", which this revision forbids; it was not answered")
+	c.found(
+		wire.Warning,
+		"server_request",
+		"the server sent a request, "+m.Method+", which this revision forbids; it was not answered",
+	)
 }
 
 // asksAsBefore reports a failure of which the server says that it wanted to send a
@@ -257,8 +267,10 @@ func (c *connection) takeVersion(e *wire.RPCError) bool {
 	})
 	taken := false
 	c.update(func(f *connectionState) {
-		if taken = revision != "" && !f.reversed; taken {
-			f.reversed, f.era = true, &modern{version: revision}
+		taken = revision != "" && !f.reversed
+		if taken {
+			f.reversed = true
+			f.era = &modern{version: revision}
 		}
 	})
 	return taken

@@ -65,7 +65,11 @@ func (c *connection) resume(m *Memory) {
 
 // assume takes an earlier run's word for what the server speaks.
 func (c *connection) assume(e era, why string) {
-	c.update(func(f *connectionState) { f.era, f.why, f.untried = e, why, true })
+	c.update(func(f *connectionState) {
+		f.era = e
+		f.why = why
+		f.untried = true
+	})
 }
 
 func eraFor(m *Memory) era {
@@ -112,14 +116,16 @@ func (c *connection) connected(f *transport.Fault) wire.Outcome {
 
 // openLine makes a line to the server, on which nothing is read yet.
 func (c *connection) openLine(ctx context.Context, target Server) (transport.Transport, *transport.Fault) {
-	limit, rec := transport.MaxSize(c.s.opt.Limits.Message), c.s.rec
-	switch {
-	case target.Pipe != nil:
+	limit := transport.MaxSize(c.s.opt.Limits.Message)
+	rec := c.s.rec
+	if target.Pipe != nil {
 		in, out := target.Pipe()
 		return transport.NewPipe(in, out, limit, rec, c, nil), nil
-	case target.Keepalive != nil:
+	}
+	if target.Keepalive != nil {
 		return keepalive.Open(ctx, target.Keepalive, c.s.opt.Limits.Connect, limit, rec, c)
-	case len(target.Command) > 0:
+	}
+	if len(target.Command) > 0 {
 		c.startedAgain()
 		return transport.StartStdio(process.Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limit, rec, c)
 	}
@@ -134,7 +140,11 @@ func (c *connection) newHTTP() *transport.HTTP {
 }
 
 func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--connect-timeout", What: "no endpoint event", After: c.s.opt.Limits.Connect}, 0)
+	ctx, stop := limited(
+		ctx,
+		transport.TimeoutError{Flag: "--connect-timeout", What: "no endpoint event", After: c.s.opt.Limits.Connect},
+		0,
+	)
 	defer stop()
 	line, f := transport.OpenHTTPSSE(ctx, c.newHTTP())
 	if f == nil {
@@ -166,7 +176,10 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 		case found.kind == speaksModern:
 			e.version = found.revision
 			o := c.outcome(e, call, *r)
-			c.update(func(f *connectionState) { f.era, f.why = e, found.why })
+			c.update(func(f *connectionState) {
+				f.era = e
+				f.why = found.why
+			})
 			if o.Good() {
 				e.learn(c, o.Result)
 			}
@@ -174,14 +187,19 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 		case found.kind == askAgain && attempt == 0:
 			revision = found.revision
 			if r.Message.Error.Code == codeDraftVersion {
-				c.found(wire.Warning, "revision", "the server rejects a version with -32004, the pre-release code; it should be -32022")
+				c.found(
+					wire.Warning,
+					"revision",
+					"the server rejects a version with -32004, the pre-release code; it should be -32022",
+				)
 			}
 		case found.kind == tryHandshake:
 			return c.fallBack(ctx, found)
 		default:
 			o := c.outcome(e, call, *r)
 			if found.text != "" {
-				o.Kind, o.Text = wire.RPCFailed, found.text
+				o.Kind = wire.RPCFailed
+				o.Text = found.text
 			}
 			if c.s.opt.KnownRevision == "" && c.mayBeProbeAlone(o) {
 				o.Pin = newest(revisions, handshake)
@@ -259,8 +277,8 @@ func (c *connection) fallBack(ctx context.Context, found probeResult) wire.Outco
 	return c.openLegacy(ctx, newest(revisions, handshake), &found)
 }
 
-// probeAgain sends a probe that was not answered once more, since initialize was refused: the server may have been slow.
-// If the probe fails again, the outcome is refusal.
+// probeAgain sends a probe that was not answered once more, since initialize was refused: the server may have
+// been slow. If the probe fails again, the outcome is refusal.
 func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.Outcome {
 	e := &modern{version: newest(revisions, Stateless)}
 	o := e.open(ctx, c)
@@ -278,7 +296,8 @@ func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.
 // revisions that it would rather speak.
 func (c *connection) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
 	refused := o.Kind == wire.RPCFailed && o.RPC() != nil && len(supportedIn(o.RPC())) == 0
-	return c.line().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) && ctx.Err() == nil
+	return c.line().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) &&
+		ctx.Err() == nil
 }
 
 // openLegacy opens with initialize; by HTTP, where that is refused as well, it
@@ -302,7 +321,12 @@ func (c *connection) openLegacy(ctx context.Context, revision string, probe *pro
 
 // trySSE opens the stream of the HTTP+SSE transport. When there is none either,
 // what the server said to initialize is the better evidence.
-func (c *connection) trySSE(ctx context.Context, revision string, probe *probeResult, refusal wire.Outcome) wire.Outcome {
+func (c *connection) trySSE(
+	ctx context.Context,
+	revision string,
+	probe *probeResult,
+	refusal wire.Outcome,
+) wire.Outcome {
 	old := c.line()
 	if f := c.connectSSE(ctx); f != nil {
 		if f.Kind == wire.Refused || f.Kind == wire.Auth || f.Kind == wire.Signal {
@@ -312,7 +336,8 @@ func (c *connection) trySSE(ctx context.Context, revision string, probe *probeRe
 	}
 	old.Close()
 	c.update(func(f *connectionState) {
-		f.era, f.why = &legacy{offered: revision}, "the URL is an event stream that begins with an endpoint event"
+		f.era = &legacy{offered: revision}
+		f.why = "the URL is an event stream that begins with an endpoint event"
 	})
 	return c.era().open(ctx, c)
 }
@@ -339,7 +364,10 @@ func refused4xx(o wire.Outcome) bool { return o.HTTP != nil && transport.IsRefus
 // server that refuses the version and lists the very same one is asked once
 // more.
 func (c *connection) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
-	c.update(func(f *connectionState) { f.era, f.why = &modern{version: revision}, why })
+	c.update(func(f *connectionState) {
+		f.era = &modern{version: revision}
+		f.why = why
+	})
 	if quick {
 		return wire.Outcome{}
 	}

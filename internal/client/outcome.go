@@ -28,7 +28,8 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	switch m := r.Message; {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
-		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+		o.Kind = wire.RPCFailed
+		o.Text = m.Error.Message
 		checkOdd(c, r, &o)
 		o.Retryable = r.HTTP != nil && transport.IsOverloaded(r.HTTP.Status)
 		if _, ok := c.line().(transport.StderrSource); ok && m.Error.Code == codeInternal {
@@ -48,8 +49,11 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", transport.Mismatch(m, nil)
 	}
-	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) && asksAsBefore(r.Message) {
-		o.Hint = wire.Hint("the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake))
+	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) &&
+		asksAsBefore(r.Message) {
+		o.Hint = wire.Hint(
+			"the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake),
+		)
 	}
 	return o
 }
@@ -75,7 +79,8 @@ func (c *connection) markFound(m *wire.Message) {
 
 // ended is an outcome that looked good and is not.
 func ended(o wire.Outcome, kind wire.Kind, text string) wire.Outcome {
-	o.Kind, o.Text = kind, text
+	o.Kind = kind
+	o.Text = text
 	return o
 }
 
@@ -112,10 +117,10 @@ func listIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
 // arrayIn holds a result to the one array that it cannot do without
 // (server/resources, server/prompts, server/utilities/completion).
 func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
-	switch {
-	case len(raw) == 0:
+	if len(raw) == 0 {
 		return wire.BadResponse, "the result of " + method + " has no " + name
-	case raw[0] != '[':
+	}
+	if raw[0] != '[' {
 		return wire.BadResponse, "result." + name + " of " + method + " is not an array: " + jsonraw.Excerpt(raw, 40)
 	}
 	return wire.OK, ""

@@ -38,10 +38,10 @@ const (
 // stateless era alone would say is taken for that era; authorization, load, failures and
 // the network say nothing of it; everything else means "try initialize", and so does silence.
 func judgeProbe(r reply, overStdio bool) probeResult {
-	switch {
-	case r.Fault != nil:
+	if r.Fault != nil {
 		return judgeFault(r, overStdio)
-	case r.Message.Kind == wire.Response:
+	}
+	if r.Message.Kind == wire.Response {
 		// A result is no proof. Servers exist that answer {} to any method, and servers that
 		// list only revisions with a handshake.
 		theirs, ok := supportedVersions(r.Message.Result)
@@ -49,7 +49,8 @@ func judgeProbe(r reply, overStdio bool) probeResult {
 			return probeResult{kind: tryHandshake, why: "the response to server/discover lists no versions"}
 		}
 		return judgeVersions(theirs, speaksModern, "server/discover lists ")
-	case r.Message.Error != nil:
+	}
+	if r.Message.Error != nil {
 		return judgeError(r)
 	}
 	return probeResult{kind: tryHandshake, why: "server/discover got a non-response"}
@@ -96,12 +97,13 @@ func judgeVersions(theirs []string, found probeKind, how string) probeResult {
 func judgeError(r reply) probeResult {
 	e := r.Message.Error
 	theirs := supportedIn(e)
-	switch {
-	case len(theirs) > 0 && (e.Code == codeUnsupportedVersion || e.Code == codeDraftVersion):
+	if len(theirs) > 0 && (e.Code == codeUnsupportedVersion || e.Code == codeDraftVersion) {
 		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
-	case slices.Contains(modernCodes, e.Code):
+	}
+	if slices.Contains(modernCodes, e.Code) {
 		return probeResult{}
-	case r.HTTP != nil && r.HTTP.Status/100 == 5 && !rejectsProbe(r.HTTP, r.Message.Raw):
+	}
+	if r.HTTP != nil && r.HTTP.Status/100 == 5 && !rejectsProbe(r.HTTP, r.Message.Raw) {
 		return probeResult{}
 	}
 	return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got the error %d", e.Code)}

@@ -23,7 +23,8 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
 	if pause.IsOver(now.line.Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
-		if c, o = s.reconnect(ctx, c, c.revision()); !o.Good() {
+		c, o = s.reconnect(ctx, c, c.revision())
+		if !o.Good() {
 			return o.As(wire.Before), false
 		}
 		renewed = true
@@ -44,8 +45,7 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 				next = resend
 			}
 		}
-		switch {
-		case next == noRetry || renewed && next == reconnect:
+		if next == noRetry || renewed && next == reconnect {
 			if next == reconnect {
 				c.forget()
 			}
@@ -55,9 +55,11 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 				r.Fault.NoteReachable()
 			}
 			return partOf(call, c.outcome(e, call, r), left), renewed
-		case next == reconnect:
+		}
+		if next == reconnect {
 			was := c
-			if c, o = s.reconnect(ctx, was, revisionAfter(was, r)); !o.Good() {
+			c, o = s.reconnect(ctx, was, revisionAfter(was, r))
+			if !o.Good() {
 				return partOf(call, o, left), false
 			}
 			renewed = true
@@ -97,15 +99,16 @@ const (
 func (c *connection) retryAction(ctx context.Context, call *Call, r reply, untried bool) retryAction {
 	readsOnly := !call.Once && repeatable(call.Method)
 	broke := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
-	switch {
-	case !call.Once && r.Message != nil && c.takeVersion(r.Message.Error):
+	if !call.Once && r.Message != nil && c.takeVersion(r.Message.Error) {
 		return resend
-	case r.Fault != nil && pause.IsOver(c.line().Gone()):
+	}
+	if r.Fault != nil && pause.IsOver(c.line().Gone()) {
 		if readsOnly && c.s.opt.Server.Keepalive == nil {
 			return reconnect
 		}
 		return noRetry // the state of a held server is lost with it
-	case broke && readsOnly:
+	}
+	if broke && readsOnly {
 		c.found(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
 		return resend
 	}
@@ -202,18 +205,21 @@ type Renewal struct {
 // renewal returns why the connection was replaced.
 func renewal(was, now *connection, ended bool) Renewal {
 	line := was.line()
-	switch {
-	case ended && line.Name() == transport.Stdio:
+	if ended && line.Name() == transport.Stdio {
 		r := Renewal{Why: "the server had exited: it was restarted"}
 		if process, ok := line.(interface{ Ending() *wire.ProcessFacts }); ok {
 			r.Process = process.Ending()
 			r.Why = "the server had exited" + r.Process.InBrackets() + ": it was restarted"
 		}
 		return r
-	case ended:
+	}
+	if ended {
 		return Renewal{Why: "the server had closed the session: a new one was opened"}
-	case was.revision() != now.revision():
-		return Renewal{Why: "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision()}
+	}
+	if was.revision() != now.revision() {
+		return Renewal{
+			Why: "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision(),
+		}
 	}
 	return Renewal{Why: "the server no longer knows this session: a new one was opened"}
 }
@@ -232,7 +238,10 @@ func (c *connection) tried(r reply) {
 // notAgain is the ending of a request that was refused unread, and that may do
 // something: whether it still makes sense in a new session is the user's to say.
 func notAgain(o wire.Outcome, resumed bool) wire.Outcome {
-	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Answered, true
+	o.Kind = wire.Transport
+	o.Phase = "wait"
+	o.Reached = wire.Answered
+	o.Retryable = true
 	o.Text = "the server had dropped the session and rejected " + o.Method + ", which was not sent again"
 	o.Hint = "it was not processed: run the command again"
 	if resumed {

@@ -29,7 +29,11 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, sent int) bool 
 	if !slices.Contains(busy, r.HTTP.Status) || wait > maxRetryAfter {
 		return false
 	}
-	c.found(wire.Info, "sent_again", fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.HTTP.Status, wait.Round(time.Millisecond)))
+	c.found(
+		wire.Info,
+		"sent_again",
+		fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.HTTP.Status, wait.Round(time.Millisecond)),
+	)
 	return transport.Sleep(ctx, wait)
 }
 

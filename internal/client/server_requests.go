@@ -141,11 +141,15 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 		}
 		return o
 	}
-	failure, no := o.RPC(), u.answer.Result != nil || u.answer.Declined
+	failure := o.RPC()
+	no := u.answer.Result != nil || u.answer.Declined
 	switch o.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid:
 		if no && o.Kind == wire.ToolError {
-			o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: "refused", Level: wire.Info, Text: u.answer.Ending.Text})
+			o.Findings = append(
+				slices.Clip(o.Findings),
+				wire.Finding{Rule: "refused", Level: wire.Info, Text: u.answer.Ending.Text},
+			)
 		}
 		if no {
 			return o
@@ -153,7 +157,8 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 		fallthrough
 	case wire.RPCFailed:
 		o = u.answer.endOf(o)
-		o.Message, o.Result = u.request, u.request.Raw
+		o.Message = u.request
+		o.Result = u.request.Raw
 		if u.request.Kind == wire.Response {
 			o.Result = u.request.Result
 		}

@@ -82,7 +82,9 @@ func (es *serverTasks) end(e *serverTask, status TaskStatus, answer mcp.Answer, 
 	if e.status.Ended() {
 		return false
 	}
-	e.status, e.answer, e.updated = status, answer, now
+	e.status = status
+	e.answer = answer
+	e.updated = now
 	close(e.over)
 	return true
 }
@@ -129,10 +131,10 @@ func (c *connection) runTask(ctx context.Context, m *wire.Message, tell func([]b
 	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", c.serverTasks.shown(e)), m)))
 	answer, taken := c.askUser(ctx, m)
 	status := TaskCompleted
-	switch {
-	case taken:
-		status, answer = TaskCancelled, goneBack
-	case answer.Result == nil:
+	if taken {
+		status = TaskCancelled
+		answer = goneBack
+	} else if answer.Result == nil {
 		status = TaskFailed
 	}
 	c.serverTasks.end(e, status, answer, c.s.opt.Now())

@@ -235,8 +235,18 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.life, s.answers.life, s.answers.stop = life, life, stop
 	s.pending = newPendingRequests(s.life, opt.Limits.Hard)
-	s.via = transport.NewConnector(transport.ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
-		Through: opt.Through, Clock: s.pending}, s.rec)
+	s.via = transport.NewConnector(
+		transport.ConnectorOptions{
+			Connect: opt.Limits.Connect,
+			Dial:    opt.Dial,
+			Pins:    opt.Pins,
+			Proxy:   opt.Proxy,
+			TLS:     opt.TLS,
+			Through: opt.Through,
+			Clock:   s.pending,
+		},
+		s.rec,
+	)
 	if opt.Resume != nil {
 		s.via.SetCookieField(opt.Server.URL, opt.Resume.Cookies)
 	}
@@ -349,7 +359,8 @@ func (s *Session) asksBack(o wire.Outcome) bool {
 
 // Notify sends a notification with the session's stamps.
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
-	began, c := s.opt.Now(), s.connection()
+	began := s.opt.Now()
+	c := s.connection()
 	out := &outgoing{Outgoing: transport.Outgoing{Method: call.Method}}
 	out.Raw = wire.ComposeNotification(call.Method, c.stamp(c.era(), &call, out))
 	o := c.outcome(c.era(), &call, c.post(ctx, &out.Outgoing))
@@ -361,8 +372,10 @@ func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 // notifications and the server's own requests aside. The header fields are those
 // of the era unless bare is set.
 func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
-	began, c := s.opt.Now(), s.connection()
-	e, m := c.era(), wire.ParseMessage(raw)
+	began := s.opt.Now()
+	c := s.connection()
+	e := c.era()
+	m := wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
 	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
 	c.stamp(e, call, out)
@@ -381,7 +394,9 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	}
 	o := c.outcome(e, call, r)
 	if r.Message != nil && r.Message.Kind == wire.Batch && e.batches() {
-		o.Kind, o.Phase, o.Text = wire.OK, "result", ""
+		o.Kind = wire.OK
+		o.Phase = "result"
+		o.Text = ""
 	}
 	o.Took = s.opt.Now().Sub(began)
 	return o

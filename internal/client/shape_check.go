@@ -28,7 +28,9 @@ func checkShape(c *connection, e era, method string, o *wire.Outcome) {
 	}
 	findings := check(revision, method, o.Message)
 	if c.s.opt.isStrict() && len(findings) > 0 {
-		o.Kind, o.Text, o.Findings = wire.BadResponse, "the result does not conform to revision "+revision, findings
+		o.Kind = wire.BadResponse
+		o.Text = "the result does not conform to revision " + revision
+		o.Findings = findings
 		return
 	}
 	misshapen(c, "the result of "+method+" breaks "+revision, findings)
@@ -72,7 +74,8 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 		o.Text = "the server sent an event that is not JSON-RPC"
 		o.Hint = `on an event stream, send a comment to keep the connection alive: a line that begins with ":"`
 	}
-	o.Message, o.Kind = nil, wire.BadResponse
+	o.Message = nil
+	o.Kind = wire.BadResponse
 	shown := fmt.Sprintf("%q", jsonraw.Excerpt(noise, maxNoiseShown))
 	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: shown}}
 }
@@ -121,6 +124,13 @@ const RuleShape = "shape"
 
 func misshapen(c *connection, what string, findings []wire.Finding) {
 	for _, f := range findings {
-		c.Finding(wire.Finding{Rule: RuleShape, Level: min(f.Level, wire.Warning), Where: f.Where, Text: what + ": " + strings.TrimSpace(f.Where+" "+f.Text)})
+		c.Finding(
+			wire.Finding{
+				Rule:  RuleShape,
+				Level: min(f.Level, wire.Warning),
+				Where: f.Where,
+				Text:  what + ": " + strings.TrimSpace(f.Where+" "+f.Text),
+			},
+		)
 	}
 }

@@ -136,7 +136,11 @@ func taskCall(method, id string) Call {
 // readTask reads a task whose spans of time stand under these names; the problem
 // is "" where it is one.
 func readTask(members jsonraw.Members, ttl, poll string) (task Task, problem string) {
-	task = Task{ID: members.Text("taskId"), Status: TaskStatus(members.Text("status")), Message: members.Text("statusMessage")}
+	task = Task{
+		ID:      members.Text("taskId"),
+		Status:  TaskStatus(members.Text("status")),
+		Message: members.Text("statusMessage"),
+	}
 	task.Created, _ = time.Parse(time.RFC3339, members.Text("createdAt"))
 	task.TTL, task.Poll = millisecondsIn(members, ttl), millisecondsIn(members, poll)
 	switch status, _ := members.Get("status"); {
@@ -188,7 +192,11 @@ type Waiting struct {
 // a caller that gives up leaves the task running.
 func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := s.opt.Now()
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: s.opt.Limits.Hard}, 0)
+	ctx, stop := limited(
+		ctx,
+		transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: s.opt.Limits.Hard},
+		0,
+	)
 	defer stop()
 	defer s.pending.follow(task.token)()
 	o := s.await(ctx, task, &w)
@@ -208,10 +216,12 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 			return gaveUp(ctx, asked)
 		}
 		token := task.token
-		if task, asked = s.Task(ctx, task.ID); !asked.Good() {
+		task, asked = s.Task(ctx, task.ID)
+		if !asked.Good() {
 			return asked
 		}
-		if task.token = token; w.Seen != nil {
+		task.token = token
+		if w.Seen != nil {
 			w.Seen(task)
 		}
 		if w.Once && !task.Status.Ended() {
@@ -256,6 +266,7 @@ func NoSuchTask(o wire.Outcome) bool {
 
 // ofCall makes the outcome that of the call which became the task.
 func ofCall(o wire.Outcome, tool string) wire.Outcome {
-	o.Method, o.Name = "tools/call", tool
+	o.Method = "tools/call"
+	o.Name = tool
 	return o
 }

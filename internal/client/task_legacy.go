@@ -32,10 +32,9 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 		return offer
 	}
 	offer.Lists, offer.Cancels = jsonraw.First(tasks, "list") != nil, jsonraw.First(tasks, "cancel") != nil
-	switch {
-	case calls == nil:
+	if calls == nil {
 		offer.Why = "the server does not declare tasks for tools"
-	case support != "optional" && support != "required":
+	} else if support != "optional" && support != "required" {
 		offer.Why = "the tool does not run as a task: its taskSupport is " + cmp.Or(support, "absent, which means forbidden")
 	}
 	offer.Must = offer.Why == "" && support == "required"
@@ -55,7 +54,11 @@ func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 	if requests == nil || offered != rev2511 {
 		return capabilities
 	}
-	return jsonraw.With(capabilities, "tasks", jsonraw.With(json.RawMessage(`{"list":{},"cancel":{}}`), "requests", requests))
+	return jsonraw.With(
+		capabilities,
+		"tasks",
+		jsonraw.With(json.RawMessage(`{"list":{},"cancel":{}}`), "requests", requests),
+	)
 }
 
 // tasksOf reads ClientCapabilities.tasks.

@@ -69,7 +69,10 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 		return ofCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")
-		return ofCall(inlined(e, o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true
+		return ofCall(
+			inlined(e, o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)),
+			w.Tool,
+		), true
 	case TaskNeedsYou:
 		requests, _ := members.Get("inputRequests")
 		return e.inform(ctx, s, task, o, requests, w)
@@ -83,15 +86,19 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 func inlined(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	m := wire.ParseMessage(raw)
 	crossed := o.Message.Raw
-	o.Message, o.Result = m, m.Result
+	o.Message = m
+	o.Result = m.Result
 	switch {
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
-		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+		o.Kind = wire.RPCFailed
+		o.Text = m.Error.Message
 	case m.Kind != wire.Response:
 		o.Kind, o.Text, m.Error = wire.BadResponse, "the failed task's error is not an error object: "+m.Problem(), nil
 	default:
-		if o.Kind, o.Text = e.settle(&Call{Method: "tools/call"}, m); o.Kind == wire.InputRequired {
-			o.Kind, o.Text = wire.BadResponse, "the result of the task has the type input_required, but must be complete"
+		o.Kind, o.Text = e.settle(&Call{Method: "tools/call"}, m)
+		if o.Kind == wire.InputRequired {
+			o.Kind = wire.BadResponse
+			o.Text = "the result of the task has the type input_required, but must be complete"
 		}
 	}
 	m.Raw = crossed
@@ -101,30 +108,42 @@ func inlined(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 // inform answers the input requests of a task that w.Answered lacks. A part of the
 // answers may be sent; a key is answered once in the life of a task (extension,
 // "Input Requests").
-func (e *modern) inform(ctx context.Context, s *Session, task Task, o wire.Outcome, asked json.RawMessage, w *Waiting) (end wire.Outcome, over bool) {
+func (e *modern) inform(
+	ctx context.Context,
+	s *Session,
+	task Task,
+	o wire.Outcome,
+	asked json.RawMessage,
+	w *Waiting,
+) (end wire.Outcome, over bool) {
 	requests, _ := jsonraw.Object(asked)
-	answers, keys := json.RawMessage("{}"), []string(nil)
+	answers := json.RawMessage("{}")
+	keys := []string(nil)
 	for _, request := range requests {
 		if slices.Contains(w.Answered, request.Name) {
 			continue
 		}
 		q := asking(request, false)
 		if s.opt.Asker == nil {
-			end, over = ended(o, wire.InputRequired, Unanswered(q.Method).Text), true
+			end = ended(o, wire.InputRequired, Unanswered(q.Method).Text)
+			over = true
 			break
 		}
 		a, without, ok := inputResponse(ctx, s, o, q, ", and the task requires it")
 		if !ok {
-			end, over = without, true
+			end = without
+			over = true
 			break
 		}
-		answers, keys = jsonraw.With(answers, request.Name, a.Result), append(keys, request.Name)
+		answers = jsonraw.With(answers, request.Name, a.Result)
+		keys = append(keys, request.Name)
 	}
 	if len(keys) > 0 && ctx.Err() == nil {
 		if refused := s.AnswerTask(ctx, task.ID, answers); !refused.Good() {
 			return refused, true
 		}
-		if w.Answered = append(w.Answered, keys...); w.Answers != nil {
+		w.Answered = append(w.Answered, keys...)
+		if w.Answers != nil {
 			w.Answers(keys)
 		}
 	}

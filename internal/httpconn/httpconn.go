@@ -36,8 +36,9 @@ func Prepare(std *http.Transport) *http.Transport {
 	return std
 }
 
-// GotConn has a reused connection examined before the next write, and returns its mark. A connection that was opened for
-// the request is not examined: what the server sends on it first, such as a TLS alert, belongs to this request.
+// GotConn has a reused connection examined before the next write, and returns its mark. A connection that was
+// opened for the request is not examined: what the server sends on it first, such as a TLS alert, belongs to
+// this request.
 func GotConn(info httptrace.GotConnInfo) Mark {
 	if c := examinedOf(info.Conn); c != nil && info.Reused {
 		c.reused.Store(true)
@@ -45,8 +46,8 @@ func GotConn(info httptrace.GotConnInfo) Mark {
 	return MarkNow(info.Conn)
 }
 
-// A Mark is how much was written to a connection at one time. The hooks WroteHeaders and WroteRequest of net/http do not
-// tell: they are called before the last bytes of an HTTP/1.1 request leave a buffer.
+// A Mark is how much was written to a connection at one time. The hooks WroteHeaders and WroteRequest of
+// net/http do not tell: they are called before the last bytes of an HTTP/1.1 request leave a buffer.
 type Mark struct {
 	conn   *examined
 	before int64

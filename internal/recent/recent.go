@@ -26,7 +26,8 @@ func (m *Map[K, V]) Get(key K) V {
 
 // Lookup returns the value of a key, and whether the map has it.
 func (m *Map[K, V]) Lookup(key K) (value V, ok bool) {
-	if value, ok = m.young[key]; !ok {
+	value, ok = m.young[key]
+	if !ok {
 		value, ok = m.old[key]
 	}
 	return value, ok

@@ -70,12 +70,13 @@ func (c *checker) whole(k *kind, raw []byte, known func() (jsonraw.Members, *jso
 func (t *shapes) result(method string, at int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
 	_, task := members.Get("task")
-	switch {
-	case wire.AsksForInput(m.Result):
+	if wire.AsksForInput(m.Result) {
 		return t.kinds["InputRequiredResult"]
-	case members.Text("resultType") == "task":
+	}
+	if members.Text("resultType") == "task" {
 		return t.kinds["TaskResult"]
-	case task && method == "tools/call" && at == 4:
+	}
+	if task && method == "tools/call" && at == 4 {
 		return t.kinds["CreateTaskResult"]
 	}
 	return t.shapeOf("result", method, at)
@@ -111,7 +112,8 @@ func (c *checker) bad(text, want, got string) {
 	var where, pattern strings.Builder
 	for _, s := range c.path {
 		step := jsonraw.Pointer("", s.name)
-		if pattern.WriteString(step); s.name == "" {
+		pattern.WriteString(step)
+		if s.name == "" {
 			step += strconv.Itoa(s.index)
 		}
 		where.WriteString(step)
@@ -134,7 +136,10 @@ func (c *checker) told() (all []wire.Finding) {
 	for i, p := range c.found {
 		if i == maxFindings {
 			left := strconv.Itoa(len(c.found) - i)
-			return append(all, wire.Finding{Rule: wire.RuleMore, Level: wire.Error, Text: left + " more places are not shown", Got: left})
+			return append(
+				all,
+				wire.Finding{Rule: wire.RuleMore, Level: wire.Error, Text: left + " more places are not shown", Got: left},
+			)
 		}
 		text := p.text
 		if p.like > 0 {
@@ -204,17 +209,17 @@ func (c *checker) list(k *kind, raw []byte) {
 	} else {
 		items, err = jsonraw.Array(raw)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		c.mustBe("an array", raw)
-	case k.most > 0 && len(items) > k.most:
+	} else if k.most > 0 && len(items) > k.most {
 		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf("at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
 	}
 	try := &checker{revision: c.revision, path: c.path}
 	for i, item := range items {
 		if c.skip != nil && len(c.path) == 1 {
 			try.found = nil
-			if try.value(k.items, item); len(try.found) == 0 || c.skip(item) {
+			try.value(k.items, item)
+			if len(try.found) == 0 || c.skip(item) {
 				continue
 			}
 		}
@@ -273,7 +278,8 @@ func (c *checker) oneOf(k *kind, raw []byte) {
 	var nearest []problem
 	for i, o := range there {
 		try := &checker{revision: c.revision, path: c.path}
-		if try.value(o, raw); len(try.found) == 0 {
+		try.value(o, raw)
+		if len(try.found) == 0 {
 			return
 		}
 		if i == 0 || len(try.found) < len(nearest) {

@@ -216,7 +216,8 @@ func (k *kind) holdsPlain(raw json.RawMessage, revision int) (holds, plain bool)
 		case !k.spans[i].in(revision):
 		case o.several != nil:
 			inner, innerPlain := o.holdsPlain(raw, revision)
-			holds, plain = holds || inner, plain && innerPlain
+			holds = holds || inner
+			plain = plain && innerPlain
 		case o.word == "":
 			plain = false
 		case !holds:
@@ -304,10 +305,10 @@ func (k *kind) holds(raw json.RawMessage) bool {
 		return digit
 	case "integer", "natural", "fraction":
 		n, err := strconv.ParseFloat(string(raw), 64)
-		switch {
-		case !digit || err != nil:
+		if !digit || err != nil {
 			return false
-		case k.word == "fraction":
+		}
+		if k.word == "fraction" {
 			return n >= 0 && n <= 1
 		}
 		return n == math.Trunc(n) && (n >= 0 || k.word == "integer")

@@ -74,10 +74,14 @@ sent, and structuredContent against the outputSchema.`,
 				return err
 			}
 			if o.events && (o.dryRun || o.curl || document == "-" || slices.Contains(args[1:], "-")) {
-				return usage.New("--events reports a call that is sent, and standard input has the answers", "--args @FILE takes the arguments from a file")
+				return usage.New(
+					"--events reports a call that is sent, and standard input has the answers",
+					"--args @FILE takes the arguments from a file",
+				)
 			}
 			o.Name = args[0]
-			if o.Given, err = arguments.Parse(&f.Env, args[1:], document, false); err != nil {
+			o.Given, err = arguments.Parse(&f.Env, args[1:], document, false)
+			if err != nil {
 				return meant.UnnamedArguments(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
@@ -112,10 +116,20 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	f.AddFresh(flags)
 	f.AddCut(flags)
 	flags.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
-	flags.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
+	flags.BoolVar(
+		&o.expectResult,
+		"expect-result",
+		false,
+		"save the result as expectation; if saved twice in a row, only what both have in common",
+	)
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
-	flags.BoolVar(&o.events, "events", false, "print progress, logs, questions and the result as JSON lines; answers are read from stdin")
+	flags.BoolVar(
+		&o.events,
+		"events",
+		false,
+		"print progress, logs, questions and the result as JSON lines; answers are read from stdin",
+	)
 	o.trace.AddFlags(flags)
 	f.AddAnswering(flags)
 }
@@ -138,7 +152,8 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	var stream *events
 	if o.events {
 		var err error
-		if stream, err = follow(ctx, f); err != nil {
+		stream, err = follow(ctx, f)
+		if err != nil {
 			return err
 		}
 	}
@@ -162,7 +177,8 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	}
 	ans := cmdutil.AnswerOf(out)
 	if begun != nil {
-		ans.Method, ans.Human = "tasks/get", func(w io.Writer, st term.Style) error {
+		ans.Method = "tasks/get"
+		ans.Human = func(w io.Writer, st term.Style) error {
 			_, err := fmt.Fprintln(w, st.Line(begun.ID))
 			return err
 		}

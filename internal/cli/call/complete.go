@@ -64,18 +64,26 @@ print one value per line. Arguments with known values follow VALUE, which may be
 }
 
 func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err error) {
-	forms := wire.RunOnServer("complete prompt NAME ARGUMENT") + ", or " + wire.RunOnServer("complete template URI ARGUMENT")
+	forms := wire.RunOnServer(
+		"complete prompt NAME ARGUMENT",
+	) + ", or " + wire.RunOnServer(
+		"complete template URI ARGUMENT",
+	)
 	if len(words) < 3 {
 		return o, usage.New("complete takes a kind, a name and an argument", forms)
 	}
 	o.name = words[1]
-	switch o.kind, _ = connect.KindNamed(words[0]); o.kind {
+	o.kind, _ = connect.KindNamed(words[0])
+	switch o.kind {
 	case connect.PromptKind:
 		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", jsonraw.Quote(words[1]))
 	case connect.TemplateKind, connect.ResourceKind:
 		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", jsonraw.Quote(words[1]))
 	default:
-		return o, usage.New(fmt.Sprintf("no completion for %q", words[0]), suggest.DidYouMean(wire.Run("complete %s"), words[0], []string{"prompt", "template"}, forms))
+		return o, usage.New(
+			fmt.Sprintf("no completion for %q", words[0]),
+			suggest.DidYouMean(wire.Run("complete %s"), words[0], []string{"prompt", "template"}, forms),
+		)
 	}
 	o.argument = words[2]
 	if len(words) > 3 {
@@ -84,7 +92,8 @@ func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err er
 	if len(words) <= 4 {
 		return o, nil
 	}
-	if o.chosen, err = arguments.Assigned(&f.Env, words[4:]); err != nil {
+	o.chosen, err = arguments.Assigned(&f.Env, words[4:])
+	if err != nil {
 		return o, err
 	}
 	members, _ := jsonraw.Object(o.chosen)
@@ -141,10 +150,10 @@ func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) str
 	} else if t, err := mcp.ParseURITemplate(o.name); err == nil {
 		names = t.Variables()
 	}
-	switch {
-	case slices.Contains(names, o.argument):
+	if slices.Contains(names, o.argument) {
 		return ""
-	case len(names) == 0:
+	}
+	if len(names) == 0 {
 		return o.name + " has no arguments"
 	}
 	return fmt.Sprintf("%s has no argument %q; it has %s", o.name, o.argument, strings.Join(names, ", "))

@@ -86,17 +86,23 @@ func wantsDefinition(opt client.Options, o callOptions) bool {
 
 // definitionFor gets the definition as the call would, and what the conversation turns out to
 // be.
-func definitionFor(ctx context.Context, f *cmdutil.Factory, argv []string, c *connect.Conn, opt *client.Options, o *toolcall.Request) (tool *connect.Definition, out wire.Outcome, err error) {
+func definitionFor(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	argv []string,
+	c *connect.Conn,
+	opt *client.Options,
+	o *toolcall.Request,
+) (tool *connect.Definition, out wire.Outcome, err error) {
 	real, out := f.Open(ctx, connect.Options{Argv: argv})
 	defer func() { err = f.Close(ctx, real) }()
 	if !out.Good() {
 		return nil, out, nil
 	}
 	tool, out = real.Define(ctx, o.Name)
-	switch {
-	case o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments):
+	if o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments) {
 		out = toolcall.Unchecked(real, tool, o)
-	case out.Good():
+	} else if out.Good() {
 		out = toolcall.CheckArguments(real, tool, o)
 	}
 	if c.Saved == nil {
@@ -111,10 +117,14 @@ func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Reque
 	switch untyped := slices.IndexFunc(o.Given.Words, func(w arguments.Word) bool { return w.Raw == nil }); {
 	case tool == nil && untyped >= 0:
 		w := o.Given.Words[untyped]
-		return usage.Outcome(usage.New("no definition of "+o.Name+" is cached, so the type is unknown of "+jsonraw.Excerpt([]byte(w.Typed), 60),
-			wire.Hint("without --offline it is requested from the server; "+w.Key()+":=JSON gives the type")))
+		return usage.Outcome(
+			usage.New("no definition of "+o.Name+" is cached, so the type is unknown of "+jsonraw.Excerpt([]byte(w.Typed), 60),
+				wire.Hint("without --offline it is requested from the server; "+w.Key()+":=JSON gives the type")),
+		)
 	case tool == nil && !o.NoValidate:
-		c.Env.UI.Warn("no definition of " + o.Name + " is cached, so the arguments were not validated; a real call requests it")
+		c.Env.UI.Warn(
+			"no definition of " + o.Name + " is cached, so the arguments were not validated; a real call requests it",
+		)
 	}
 	if tool == nil || o.NoValidate {
 		return toolcall.Unchecked(c, tool, o)
@@ -122,7 +132,14 @@ func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Reque
 	return toolcall.CheckArguments(c, tool, o)
 }
 
-func showDraft(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, opt client.Options, o callOptions, tool *connect.Definition) error {
+func showDraft(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	c *connect.Conn,
+	opt client.Options,
+	o callOptions,
+	tool *connect.Definition,
+) error {
 	if f.Guard != nil {
 		opt.Fields = append(f.Guard.Held(), opt.Fields...)
 	}
@@ -130,7 +147,11 @@ func showDraft(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, opt cli
 	if err != nil {
 		return fmt.Errorf("composing the request: %w", err)
 	}
-	ans := cmdutil.Answer{Method: "tools/call", Result: draftJSON(d), Human: func(w io.Writer, st term.Style) error { return writeDraft(w, st, d) }}
+	ans := cmdutil.Answer{
+		Method: "tools/call",
+		Result: draftJSON(d),
+		Human:  func(w io.Writer, st term.Style) error { return writeDraft(w, st, d) },
+	}
 	if o.curl {
 		script, err := asCurl(d, f.Route.Options(f.Network.Insecure))
 		if err != nil {
@@ -149,7 +170,8 @@ func presumed(c *connect.Conn, opt client.Options) client.Memory {
 	}
 	m := client.Memory{Revision: cmp.Or(c.Env.Protocol, opt.KnownRevision), Declared: opt.Capabilities}
 	if m.Revision == "" {
-		if m.Revision = client.Revisions()[0]; c.Target.Kind == target.Demo {
+		m.Revision = client.Revisions()[0]
+		if c.Target.Kind == target.Demo {
 			return m // the built-in demo server supports it
 		}
 		c.Env.UI.Warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")

@@ -82,8 +82,12 @@ func (e *events) ShowProgress(params jsonraw.Members) {
 }
 
 func (e *events) ShowLog(level, logger string, data json.RawMessage) {
-	e.write("log", jsonraw.Member{Name: "level", Value: jsonraw.Quote(level)}, jsonraw.Member{Name: "logger", Value: jsonraw.Quote(logger)},
-		jsonraw.Member{Name: "data", Value: jsonraw.OrEmpty(data)})
+	e.write(
+		"log",
+		jsonraw.Member{Name: "level", Value: jsonraw.Quote(level)},
+		jsonraw.Member{Name: "logger", Value: jsonraw.Quote(logger)},
+		jsonraw.Member{Name: "data", Value: jsonraw.OrEmpty(data)},
+	)
 }
 
 // CanAsk reports that the reader of the events answers what the server asks.
@@ -131,7 +135,10 @@ func (e *events) VisitPage(ctx context.Context, q client.Asking, _ string) clien
 func (e *events) WriteMessage(ctx context.Context, q client.Asking, _ string) client.Answer {
 	return e.ask(ctx, q, func(answer json.RawMessage) (client.Answer, []wire.Finding, error) {
 		if said, _ := jsonraw.Text(jsonraw.First(answer, "action")); said == "decline" {
-			return client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "the answer on standard input declined " + q.Method}}, nil, nil
+			return client.Answer{
+				Declined: true,
+				Ending:   wire.Outcome{Kind: wire.InputRequired, Text: "the answer on standard input declined " + q.Method},
+			}, nil, nil
 		}
 		message, err := question.Message(q.Params, answer)
 		return client.Answer{Result: message}, nil, err
@@ -155,10 +162,19 @@ func action(answer json.RawMessage) (a client.Answer, accepted bool, err error) 
 
 // ask prints a question and reads lines until one answers it; one that does not is rejected. At the
 // end of standard input there is no answer.
-func (e *events) ask(ctx context.Context, q client.Asking, read func(answer json.RawMessage) (client.Answer, []wire.Finding, error)) client.Answer {
+func (e *events) ask(
+	ctx context.Context,
+	q client.Asking,
+	read func(answer json.RawMessage) (client.Answer, []wire.Finding, error),
+) client.Answer {
 	e.asked++
 	id := jsonraw.Member{Name: "id", Value: number(e.asked)}
-	e.write("question", id, jsonraw.Member{Name: "method", Value: jsonraw.Quote(q.Method)}, jsonraw.Member{Name: "params", Value: jsonraw.OrEmpty(q.Params)})
+	e.write(
+		"question",
+		id,
+		jsonraw.Member{Name: "method", Value: jsonraw.Quote(q.Method)},
+		jsonraw.Member{Name: "params", Value: jsonraw.OrEmpty(q.Params)},
+	)
 	for {
 		line, err := e.f.Typist.Line(ctx)
 		if errors.Is(err, io.EOF) && strings.TrimSpace(line) == "" || err != nil && !errors.Is(err, io.EOF) {
@@ -190,5 +206,10 @@ func (e *events) reject(id jsonraw.Member, why error, findings []wire.Finding) {
 	list := jsonraw.ListOf(findings, func(f wire.Finding) json.RawMessage {
 		return jsonraw.With(jsonraw.With(nil, "where", jsonraw.Quote(f.Where)), "text", jsonraw.Quote(f.Text))
 	})
-	e.write("rejected", id, jsonraw.Member{Name: "message", Value: jsonraw.Quote(why.Error())}, jsonraw.Member{Name: "findings", Value: list})
+	e.write(
+		"rejected",
+		id,
+		jsonraw.Member{Name: "message", Value: jsonraw.Quote(why.Error())},
+		jsonraw.Member{Name: "findings", Value: list},
+	)
 }

@@ -56,13 +56,16 @@ func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait ti
 	bound := false // by wait, and no longer by --timeout
 	for waiting := false; ; waiting = true {
 		if rest := max(limit.Sub(f.Now()), time.Second); wait > 0 && (f.Limits.Idle <= 0 || f.Limits.Idle > rest) {
-			f.Limits.Idle, bound = rest, true
+			f.Limits.Idle = rest
+			bound = true
 		}
 		c, method, ready, out := runPing(ctx, f, argv)
 		left := limit.Sub(f.Now())
 		again := isNotReady(out) && left > 0
 		if again && pause.For(ctx, min(pingEvery, left)) != nil {
-			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+			again = false
+			method = ""
+			out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		if !again {
 			if bound && strings.HasPrefix(string(out.Hint), "--timeout ") {
@@ -127,5 +130,11 @@ func pingLine(server, method string, ready, took time.Duration) string {
 	if ready < slowStart {
 		return fmt.Sprintf("%s answered %s in %s", server, method, term.Duration(took))
 	}
-	return fmt.Sprintf("%s was ready after %s and answered %s in %s", server, term.Duration(ready), method, term.Duration(took))
+	return fmt.Sprintf(
+		"%s was ready after %s and answered %s in %s",
+		server,
+		term.Duration(ready),
+		method,
+		term.Duration(took),
+	)
 }

@@ -32,7 +32,10 @@ that.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
-				return usage.New("prompt takes a prompt's name and its arguments", wire.RunOnServer("list prompts")+" lists the prompts")
+				return usage.New(
+					"prompt takes a prompt's name and its arguments",
+					wire.RunOnServer("list prompts")+" lists the prompts",
+				)
 			}
 			if err := meant.Misplaced(f, "prompt", args, o.Argv); err != nil {
 				return err

@@ -148,14 +148,13 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 
 // RawID takes a flag's text for JSON where it is JSON, else for a string.
 func RawID(text string) json.RawMessage {
-	switch {
-	case text == "":
+	if text == "" {
 		return nil
-	case jsonraw.Valid([]byte(text)) == nil:
-		return json.RawMessage(text)
-	default:
-		return jsonraw.Quote(text)
 	}
+	if jsonraw.Valid([]byte(text)) == nil {
+		return json.RawMessage(text)
+	}
+	return jsonraw.Quote(text)
 }
 
 // showRaw prints whatever came back, message or not, good or not. With --json
@@ -167,16 +166,20 @@ func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err err
 	// A notification's acknowledgement is nothing, and not an empty line.
 	f.Record.About(out)
 	if raw := cameBack(out); raw != nil {
-		err = cmdutil.Print(ctx, f, cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSON(w, st, raw) }))
+		err = cmdutil.Print(
+			ctx,
+			f,
+			cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSON(w, st, raw) }),
+		)
 	}
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
 func cameBack(out wire.Outcome) []byte {
-	switch {
-	case out.Message != nil && len(out.Message.Raw) > 0:
+	if out.Message != nil && len(out.Message.Raw) > 0 {
 		return out.Message.Raw
-	case out.HTTP != nil && len(out.HTTP.Body) > 0:
+	}
+	if out.HTTP != nil && len(out.HTTP.Body) > 0 {
 		return out.HTTP.Body
 	}
 	return nil

@@ -73,7 +73,10 @@ func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) e
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return usage.New(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), wire.RunOnServer("list templates")+" lists the templates")
+		return usage.New(
+			fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]),
+			wire.RunOnServer("list templates")+" lists the templates",
+		)
 	}
 	t, err := mcp.ParseURITemplate(o.uri)
 	if err != nil {

@@ -63,34 +63,53 @@ type taskVerb struct {
 
 func taskVerbs(f *cmdutil.Factory) []taskVerb {
 	return []taskVerb{
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskGet(ctx, f, c, kept) }, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
-			Example: `  mcpc tasks get last
+		{
+			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskGet(ctx, f, c, kept) },
+			Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
+				Example: `  mcpc tasks get last
   mcpc tasks get last --json
-  mcpc tasks get last --jq .status`}},
-		{run: fetched(f, false), answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
-			Long: `Poll a task, at the server's interval, until it has finished; then print its
+  mcpc tasks get last --jq .status`},
+		},
+		{
+			run:     fetched(f, false),
+			answers: true,
+			cuts:    true,
+			Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
+				Long: `Poll a task, at the server's interval, until it has finished; then print its
 result and exit as the call would have. Input requests are handled as in a call
 (mcpc help answering). Ctrl-C leaves the task running.`,
-			Example: `  mcpc tasks wait last
+				Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
-  mcpc tasks wait last --answer-defaults --max-time 30m`}},
-		{run: fetched(f, true), cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
-			Long: `Print the result of a finished task, and exit as the call would have. If the
+  mcpc tasks wait last --answer-defaults --max-time 30m`},
+		},
+		{
+			run:  fetched(f, true),
+			cuts: true,
+			Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
+				Long: `Print the result of a finished task, and exit as the call would have. If the
 task has not finished the exit code is 1.`,
-			Example: `  mcpc tasks result last
+				Example: `  mcpc tasks result last
   mcpc tasks result last --json
-  mcpc tasks result last -o report.md`}},
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskUpdate(ctx, f, c, kept) }, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
-			Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
+  mcpc tasks result last -o report.md`},
+		},
+		{
+			run:     func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskUpdate(ctx, f, c, kept) },
+			answers: true,
+			Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
+				Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
 are not repeated. Up to revision ` + client.AskingRevision + ` a server
 requests input only while a client waits: use mcpc tasks wait with these flags.`,
-			Example: `  mcpc tasks update last --answer city=Paris
+				Example: `  mcpc tasks update last --answer city=Paris
   mcpc tasks update last --answer '{"city":"Paris"}'
-  mcpc tasks update last --decline`}},
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskCancel(ctx, f, c, kept) }, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
-			Example: `  mcpc tasks cancel last
+  mcpc tasks update last --decline`},
+		},
+		{
+			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskCancel(ctx, f, c, kept) },
+			Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
+				Example: `  mcpc tasks cancel last
   mcpc tasks cancel last --json
-  mcpc tasks cancel last && mcpc tasks list`}},
+  mcpc tasks cancel last && mcpc tasks list`},
+		},
 	}
 }
 
@@ -178,8 +197,14 @@ func fetched(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn,
 
 func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	if c.TaskOffer("").Asked {
-		return cmdutil.Exit(c.Unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
-			wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags"))
+		return cmdutil.Exit(
+			c.Unsent(
+				"tasks/update",
+				kept.ID,
+				"in revision "+c.Revision()+" a server requests input only while a client waits for the task",
+				wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags",
+			),
+		)
 	}
 	var answered []string
 	out := c.Inform(ctx, kept.ID, client.Waiting{Tool: kept.Tool, Answered: kept.Answered, Answers: func(keys []string) {
@@ -188,7 +213,9 @@ func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept s
 		toolcall.KeepTask(ctx, c, kept)
 	}})
 	if out.Good() && len(answered) == 0 {
-		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run("tasks wait "+shellwords.Quote(kept.ID))
+		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run(
+			"tasks wait "+shellwords.Quote(kept.ID),
+		)
 	}
 	ans := cmdutil.AnswerOf(out)
 	if len(answered) > 0 {
@@ -204,7 +231,9 @@ func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept s
 func taskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
-		return cmdutil.Exit(c.Unsent("tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
+		return cmdutil.Exit(
+			c.Unsent("tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""),
+		)
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {

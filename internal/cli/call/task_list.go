@@ -65,14 +65,17 @@ func taskList(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	survey, out := surveyTasks(ctx, c)
 	offer := c.TaskOffer("optional")
-	switch {
-	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
+	if out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0 {
 		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
-	case out.Good():
+	} else if out.Good() {
 		remarkOn(c, survey)
 	}
 	tasks := sliceutil.Map(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
-	ans := cmdutil.Answer{Method: "tasks/list", Result: jsonraw.With(nil, "tasks", arguments.AsList(tasks)), Messages: survey.messages}
+	ans := cmdutil.Answer{
+		Method:   "tasks/list",
+		Result:   jsonraw.With(nil, "tasks", arguments.AsList(tasks)),
+		Messages: survey.messages,
+	}
 	ans.Human = func(w io.Writer, st term.Style) error {
 		cells := sliceutil.Map(survey.rows, func(row taskRow) []string {
 			begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
@@ -96,7 +99,8 @@ func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.O
 	listed := map[string]bool{}
 	if c.TaskOffer("").Lists {
 		var list client.List
-		if list, out = c.ListUntil(ctx, "tasks/list", nil); len(list.Pages) == 0 {
+		list, out = c.ListUntil(ctx, "tasks/list", nil)
+		if len(list.Pages) == 0 {
 			return s, out
 		}
 		s.messages = list.Pages
@@ -136,12 +140,12 @@ func keptAs(c *connect.Conn, id string, all []state.Task) state.Task {
 // lookAt asks how a remembered task is.
 func lookAt(ctx context.Context, c *connect.Conn, kept state.Task, s *taskSurvey) wire.Outcome {
 	task, out := c.Task(ctx, kept.ID)
-	switch {
-	case client.NoSuchTask(out):
+	if client.NoSuchTask(out) {
 		toolcall.DropTask(ctx, c, kept)
 		c.Env.UI.Note("the server no longer knows the task " + kept.ID)
 		return wire.Outcome{}
-	case !out.Good():
+	}
+	if !out.Good() {
 		return out
 	}
 	s.rows, s.messages = append(s.rows, taskRow{task, out.Result, kept}), append(s.messages, out.Message)

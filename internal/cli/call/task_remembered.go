@@ -27,12 +27,16 @@ func meantTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 	}
 	known := st.Tasks(f.Now())
 	all := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
-	switch {
-	case len(args) == 0 && len(all) > 1:
-		return state.Task{}, usage.New(fmt.Sprintf("there are %d tasks: which one?", len(all)), `pass its id or "last"; see `+wire.Run("tasks list"))
-	case len(all) == 0 && (len(args) == 0 || args[0] == "last"):
+	if len(args) == 0 && len(all) > 1 {
+		return state.Task{}, usage.New(
+			fmt.Sprintf("there are %d tasks: which one?", len(all)),
+			`pass its id or "last"; see `+wire.Run("tasks list"),
+		)
+	}
+	if len(all) == 0 && (len(args) == 0 || args[0] == "last") {
 		return state.Task{}, usage.New("there are no tasks", wire.Run("call --task")+" starts one")
-	case len(args) == 0 || args[0] == "last":
+	}
+	if len(args) == 0 || args[0] == "last" {
 		return all[len(all)-1], aimAt(f, all[len(all)-1], st)
 	}
 	for _, kept := range known {
@@ -55,7 +59,10 @@ func aimAt(f *cmdutil.Factory, kept state.Task, st state.State) error {
 	case kept.Key == "" || client.Stateless(kept.Revision):
 		f.Server = kept.Endpoint
 	default:
-		return usage.New(fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID), wire.Run("tasks list")+" lists the others")
+		return usage.New(
+			fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID),
+			wire.Run("tasks list")+" lists the others",
+		)
 	}
 	f.ServerGiven = true
 	return nil

@@ -52,7 +52,14 @@ type Conn struct {
 }
 
 // Open begins to speak with a server over a connection to its supervisor.
-func Open(ctx context.Context, by *Dialer, connect time.Duration, limit transport.MaxSize, rec *transport.Recorder, to transport.Inbox) (transport.Transport, *transport.Fault) {
+func Open(
+	ctx context.Context,
+	by *Dialer,
+	connect time.Duration,
+	limit transport.MaxSize,
+	rec *transport.Recorder,
+	to transport.Inbox,
+) (transport.Transport, *transport.Fault) {
 	conn, err := by.Dial(ctx)
 	if err != nil {
 		return nil, dialFault(ctx, err)
@@ -68,7 +75,12 @@ func Open(ctx context.Context, by *Dialer, connect time.Duration, limit transpor
 }
 
 func dialFault(ctx context.Context, err error) *transport.Fault {
-	f := &transport.Fault{Kind: wire.LocalIO, Phase: "connect", Text: "connecting to the kept server: " + err.Error(), Err: err}
+	f := &transport.Fault{
+		Kind:  wire.LocalIO,
+		Phase: "connect",
+		Text:  "connecting to the kept server: " + err.Error(),
+		Err:   err,
+	}
 	switch {
 	case ctx.Err() != nil:
 		f.EndBy(context.Cause(ctx))
@@ -126,10 +138,10 @@ func readHello(r *bufio.Reader) (facts Status, end *ending, err error) {
 
 // fault is why nothing can come any more.
 func (e *ending) fault(err error) *transport.Fault {
-	switch {
-	case e.Kind != "":
+	if e.Kind != "" {
 		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: string(e.Hint), Err: err}
-	case e.Text != "":
+	}
+	if e.Text != "" {
 		return &transport.Fault{Kind: wire.Transport, Phase: "read", Err: err, Text: "the kept server was stopped: " + e.Text,
 			Process: &wire.ProcessFacts{Stderr: e.Stderr}}
 	}
@@ -156,7 +168,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return 0, err
 		}
-		c.rest, c.amid = part, err != nil
+		c.rest = part
+		c.amid = err != nil
 	}
 	n := copy(b, c.rest)
 	c.rest = c.rest[n:]
@@ -303,7 +316,8 @@ func listen(socket string) (net.Listener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	if err = os.Chmod(socket+unreadyExt, 0o600); err == nil {
+	err = os.Chmod(socket+unreadyExt, 0o600)
+	if err == nil {
 		err = os.Rename(socket+unreadyExt, socket)
 	}
 	if err != nil {

@@ -22,7 +22,8 @@ func sameUser(conn net.Conn) error {
 	err = raw.Control(func(fd uintptr) {
 		peer, failed = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	})
-	if err = errors.Join(err, failed); err != nil {
+	err = errors.Join(err, failed)
+	if err != nil {
 		return err
 	}
 	if int(peer.Uid) != os.Geteuid() {

@@ -50,12 +50,13 @@ func (s *supervisor) admit(u *user, m *wire.Message) bool {
 	defer s.mu.Unlock()
 	cancels := m.Kind == wire.Notification && m.Method == "notifications/cancelled"
 	overtakes := cancels || m.Kind == wire.Response || m.Kind == wire.ErrorResponse || m.Method == "ping"
-	switch {
-	case m.Kind == wire.Request && s.why != "", cancels && u.unqueue(string(mcp.CancelledID(m))):
+	if m.Kind == wire.Request && s.why != "" || cancels && u.unqueue(string(mcp.CancelledID(m))) {
 		return false
-	case len(u.queued) > 0 && !overtakes, !s.mayAskLocked(u, m):
+	}
+	if len(u.queued) > 0 && !overtakes || !s.mayAskLocked(u, m) {
 		u.queued = append(u.queued, m)
-		if u.queuedBytes += len(m.Raw); u.queuedBytes > maxUnread {
+		u.queuedBytes += len(m.Raw)
+		if u.queuedBytes > maxUnread {
 			u.conn.Close()
 		}
 		s.turn.Broadcast()
@@ -136,7 +137,9 @@ func (s *supervisor) askLocked(u *user, m *wire.Message) {
 	if m.Method == "initialize" {
 		offered := jsonraw.First(m.Params, "capabilities")
 		s.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
-		s.initialized, a.lasting, a.opens = true, true, true
+		s.initialized = true
+		a.lasting = true
+		a.opens = true
 	}
 	s.pending[string(m.ID)] = a
 }
@@ -203,10 +206,9 @@ func (s *supervisor) read() {
 	defer close(s.heard)
 	for lines := bufio.NewReaderSize(s.child.Stdout, 64<<10); ; {
 		line, large, err := s.readLine(lines)
-		switch {
-		case large:
+		if large {
 			s.tellAll(markLarge, strconv.AppendInt(nil, s.Message, 10))
-		case len(line) > 0:
+		} else if len(line) > 0 {
 			s.route(line)
 		}
 		if err != nil {
@@ -223,7 +225,8 @@ func (s *supervisor) readLine(lines *bufio.Reader) (line []byte, large bool, err
 			line = append(line, part...)
 		}
 		if s.Message > 0 && int64(len(line)-1) > s.Message {
-			line, large = nil, true
+			line = nil
+			large = true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			if n := len(line); n > 0 && line[n-1] == '\n' {
@@ -327,7 +330,8 @@ func (s *supervisor) concernedLocked(m *wire.Message) []*user {
 			}
 		}
 	}
-	if len(s.users) == 0 && (m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
+	if len(s.users) == 0 &&
+		(m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
 		s.changed[m.Method] = m.Raw
 	}
 	return s.users
@@ -346,10 +350,12 @@ func (s *supervisor) askedBackLocked(m *wire.Message) (to []*user, reply []byte)
 		}
 		return nil, nil
 	}
-	u, last := s.users[0], 0
+	u := s.users[0]
+	last := 0
 	for _, a := range s.pending {
 		if a.number > last && !a.cancelled {
-			u, last = a.by, a.number
+			u = a.by
+			last = a.number
 		}
 	}
 	u.questions[string(m.ID)] = m.Method

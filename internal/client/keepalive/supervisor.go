@@ -168,10 +168,12 @@ func Run(ctx context.Context, opt Options) {
 // begin opens the socket and starts the server.
 func (s *supervisor) begin() *transport.Fault {
 	var err error
-	if s.listener, err = listen(s.Socket); err != nil {
+	s.listener, err = listen(s.Socket)
+	if err != nil {
 		return &transport.Fault{Kind: wire.LocalIO, Text: "opening a socket for the kept server: " + err.Error()}
 	}
-	if s.child, err = process.Start(s.Command); err != nil {
+	s.child, err = process.Start(s.Command)
+	if err != nil {
 		s.shut()
 		return transport.StartFault(s.Command, err)
 	}

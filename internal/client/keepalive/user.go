@@ -56,7 +56,8 @@ func (u *user) putLocked(mark byte, text []byte) {
 	}
 	line := marked(mark, text)
 	if u.bytes > 0 && u.bytes+len(line) > maxUnread {
-		u.over, u.waiting = true, nil
+		u.over = true
+		u.waiting = nil
 		u.conn.Close()
 		return
 	}
@@ -83,7 +84,8 @@ func (u *user) write(mu *sync.Mutex) {
 	defer u.conn.Close()
 	for range u.wake {
 		mu.Lock()
-		lines, over := u.waiting, u.over
+		lines := u.waiting
+		over := u.over
 		u.waiting = nil
 		mu.Unlock()
 		wrote := 0

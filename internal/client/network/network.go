@@ -71,7 +71,8 @@ func (p Certificates) TLS() (*tls.Config, error) {
 func isEncrypted(raw []byte) bool {
 	for {
 		var block *pem.Block
-		if block, raw = pem.Decode(raw); block == nil {
+		block, raw = pem.Decode(raw)
+		if block == nil {
 			return false
 		}
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.HasPrefix(block.Headers["Proc-Type"], "4,") {
@@ -114,10 +115,10 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 		given = "http://" + given
 	}
 	u, err := url.Parse(given)
-	switch {
-	case err != nil || u.Hostname() == "":
+	if err != nil || u.Hostname() == "" {
 		return nil, errors.New("not a proxy URL: use http://HOST:PORT, https://… or socks5://…")
-	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" && u.Scheme != "socks5h":
+	}
+	if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" && u.Scheme != "socks5h" {
 		return nil, fmt.Errorf("a proxy URL is http, https or socks5, not %q", u.Scheme)
 	}
 	return http.ProxyURL(u), nil
@@ -126,7 +127,11 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
 	either := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
 	all := either("ALL_PROXY")
-	config := httpproxy.Config{HTTPProxy: cmp.Or(either("HTTP_PROXY"), all), HTTPSProxy: cmp.Or(either("HTTPS_PROXY"), all), NoProxy: either("NO_PROXY")}
+	config := httpproxy.Config{
+		HTTPProxy:  cmp.Or(either("HTTP_PROXY"), all),
+		HTTPSProxy: cmp.Or(either("HTTPS_PROXY"), all),
+		NoProxy:    either("NO_PROXY"),
+	}
 	find := config.ProxyFunc()
 	return func(req *http.Request) (*url.URL, error) { return find(req.URL) }
 }
@@ -175,7 +180,8 @@ func (p Pins) Over(dial DialFunc) DialFunc {
 			if isSocket(place) {
 				network = "unix"
 			}
-			if conn, err = dial(ctx, network, place); err == nil {
+			conn, err = dial(ctx, network, place)
+			if err == nil {
 				return conn, nil
 			}
 		}

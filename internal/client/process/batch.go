@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// Windows runs a batch file, such as npx.cmd, by cmd.exe, which reads its command line by rules of its own: in arguments
-// that are quoted for other programs, & begins another command and %NAME% is a variable.
+// Windows runs a batch file, such as npx.cmd, by cmd.exe, which reads its command line by rules of its own:
+// in arguments that are quoted for other programs, & begins another command and %NAME% is a variable.
 
 // errBatchArgument is the reason why a batch file is not started.
-var errBatchArgument = errors.New("an argument of a batch file cannot have a line end or a zero byte: start the program that it starts")
+var errBatchArgument = errors.New(
+	"an argument of a batch file cannot have a line end or a zero byte: start the program that it starts",
+)
 
 // isBatch reports whether a program is a batch file, by its name.
 func isBatch(program string) bool {
@@ -21,7 +23,8 @@ func isBatch(program string) bool {
 	return false
 }
 
-// batchCommandLine returns the command line with which cmd.exe runs a batch file so that it gets the arguments unchanged.
+// batchCommandLine returns the command line with which cmd.exe runs a batch file so that it gets the
+// arguments unchanged.
 func batchCommandLine(file string, args []string) (string, error) {
 	if strings.ContainsAny(file, "\"%\r\n\x00") {
 		return "", errors.New("the path of a batch file cannot have a quote, a percent sign or a line end")

@@ -59,7 +59,8 @@ func Start(command Command) (*Process, error) {
 	argv := command.Args
 	p := &Process{cmd: exec.Command(argv[0], argv[1:]...), Exited: make(chan struct{}), reaped: make(chan struct{}),
 		closing: make(chan struct{}), quiet: make(chan struct{}), Stderr: NewTail()}
-	p.cmd.Env, p.cmd.Dir = command.Env, command.Dir
+	p.cmd.Env = command.Env
+	p.cmd.Dir = command.Dir
 	if err := p.pipes(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPipe, err)
 	}
@@ -78,7 +79,8 @@ func Start(command Command) (*Process, error) {
 // Watch begins to read its standard error, calls said with each line of it, and waits for
 // its end. The reader of its standard output closes heard when that has ended.
 func (p *Process) Watch(said func(line []byte), heard <-chan struct{}) {
-	p.said, p.heard = said, heard
+	p.said = said
+	p.heard = heard
 	go p.readStderr()
 	go p.reap()
 }
