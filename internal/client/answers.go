@@ -57,8 +57,8 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	s.pending.Hold()
 	defer s.pending.Release()
 	select {
-	case s.asking <- struct{}{}:
-		defer func() { <-s.asking }()
+	case s.askingUser <- struct{}{}:
+		defer func() { <-s.askingUser }()
 	case <-ctx.Done():
 	}
 	// The session may have closed when the semaphore was acquired: Close cancels pending
@@ -70,7 +70,7 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 }
 
 // An offer is what a client declared that it answers: ClientCapabilities.
-type offer struct {
+type clientSupport struct {
 	form, url, sampling, tools, roots bool
 	// tasks are the methods about tasks of the client's own, and those that may
 	// become one.
@@ -79,8 +79,8 @@ type offer struct {
 
 // offerOf reads capabilities. An elicitation without modes means forms (client/
 // elicitation, "Capabilities").
-func offerOf(capabilities json.RawMessage) offer {
-	var o offer
+func parseSupport(capabilities json.RawMessage) clientSupport {
+	var o clientSupport
 	members, _ := jsonraw.Object(capabilities)
 	_, o.roots = members.Get("roots")
 	if modes, ok := members.Get("elicitation"); ok {
@@ -90,12 +90,14 @@ func offerOf(capabilities json.RawMessage) offer {
 	if raw, ok := members.Get("sampling"); ok {
 		o.sampling, o.tools = true, jsonraw.First(raw, "tools") != nil
 	}
-	o.tasks = tasksOf(capabilities)
+	o.tasks = taskMethods(capabilities)
 	return o
 }
 
 // MayAsk reports whether capabilities allow a server to ask for something.
-func MayAsk(capabilities json.RawMessage) bool { return !offerOf(nil).covers(offerOf(capabilities)) }
+func MayAsk(capabilities json.RawMessage) bool {
+	return !parseSupport(nil).covers(parseSupport(capabilities))
+}
 
 // Covers reports whether the capabilities that were declared allow a server to
 // ask for all that the wanted ones do, and declare the same extensions.
@@ -107,10 +109,10 @@ func Covers(declared, wanted json.RawMessage) bool {
 			return false
 		}
 	}
-	return offerOf(declared).covers(offerOf(wanted))
+	return parseSupport(declared).covers(parseSupport(wanted))
 }
 
-func (o offer) covers(w offer) bool {
+func (o clientSupport) covers(w clientSupport) bool {
 	return (o.form || !w.form) && (o.url || !w.url) && (o.sampling || !w.sampling) && (o.tools || !w.tools) &&
 		(o.roots || !w.roots)
 }
@@ -119,7 +121,7 @@ func (o offer) covers(w offer) bool {
 // code of JSON-RPC that is refused; 0 where it was offered. A method without its
 // capability is unknown, a mode of elicitation or tools of sampling without
 // theirs are bad params.
-func (o offer) forbids(method string, params json.RawMessage) (code int64, what string) {
+func (o clientSupport) rejection(method string, params json.RawMessage) (code int64, what string) {
 	members, _ := jsonraw.Object(params)
 	offered := false
 	switch method {
@@ -150,7 +152,7 @@ func (o offer) forbids(method string, params json.RawMessage) (code int64, what 
 // broken says why a question that was offered to be answered is none, or nothing: in
 // the messages of sampling each use of a tool is followed by its results, which stand
 // alone in their message (2025-11-25 client/sampling, "Message Content Constraints").
-func broken(method string, params json.RawMessage) string {
+func invalidSampling(method string, params json.RawMessage) string {
 	if method != "sampling/createMessage" {
 		return ""
 	}

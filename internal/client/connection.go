@@ -25,39 +25,39 @@ type connection struct {
 	guarded[connectionState]
 	// What is below belongs to its mutex, too.
 	// asked are the ids of the requests, marked where one was given up.
-	asked *transport.RecentIDs
+	requestIDs *transport.RecentIDs
 	// probe is the id of a probe that was given up.
-	probe string
+	abandonedProbe string
 }
 
 // connectionState are what is known of a conversation.
 type connectionState struct {
 	// The line and the era are replaced only while the conversation is being opened,
 	// when the server may send already; the era is nil until it is found.
-	line transport.Transport
-	era  era
-	info Info
+	transport transport.Transport
+	era       era
+	info      Info
 	// why says how the revision was found.
-	why string
-	// untried is set while the conversation rests on an earlier run's word.
-	untried bool
+	revisionSource string
+	// unconfirmed is set while the conversation rests on an earlier run's word.
+	unconfirmed bool
 	// reversed is set once another revision was taken from a -32022.
-	reversed bool
+	switchedVersion bool
 	// lost is set when the server said that it no longer knows the session.
-	lost bool
+	isLost bool
 	// getStream is the GET stream for what the server sends unasked; nil until openGetStream
 	// opens it, and where there is none.
 	getStream *transport.GetStream
 	// takingRoots is closed when the roots that the server asked for last can be taken
 	// in; nil where it asked for none.
-	takingRoots chan struct{}
+	rootsSettled chan struct{}
 	// probed is the answer to a probe that refuted an earlier run's word: the next
 	// conversation begins with it. It is nil elsewhere.
-	probed *reply
+	probeReply *reply
 	// noise is what came before the responses that opened the conversation and is not a message.
 	noise []byte
 	// sent is when the last request was sent.
-	sent time.Time
+	sentAt time.Time
 }
 
 // connect opens a conversation. What it opened before it failed is closed, which is
@@ -69,18 +69,18 @@ func (s *Session) connect(
 	probed *reply,
 ) (*connection, wire.Outcome) {
 	c := &connection{
-		s:        s,
-		guarded:  guarded[connectionState]{is: connectionState{probed: probed}},
-		asked:    transport.NewRecentIDs(),
-		findings: findings{report: s.opt.Found, once: &s.reported},
+		s:          s,
+		guarded:    guarded[connectionState]{value: connectionState{probeReply: probed}},
+		requestIDs: transport.NewRecentIDs(),
+		findings:   findings{sink: s.opt.Found, once: &s.reportedRules},
 	}
 	began := s.opt.Now()
 	o := c.open(ctx, known, resume)
 	if o.Good() {
-		rejectNoise(c, c.now().noise, &o)
+		rejectNoise(c, c.load().noise, &o)
 	}
 	if !o.Good() && o.ID != nil {
-		began = c.now().sent // of the request that failed, not of a probe before it
+		began = c.load().sentAt // of the request that failed, not of a probe before it
 	}
 	o.Took = s.opt.Now().Sub(began)
 	if !o.Good() {
@@ -97,7 +97,7 @@ func (s *Session) connect(
 // and the transport have one, and waits a moment for it, so that what the server
 // asks during the next request has a way to come. It gives nil where there is none.
 func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
-	line, ok := c.line().(*transport.HTTP)
+	httpTransport, ok := c.transport().(*transport.HTTP)
 	fields := c.era().getStream()
 	if !ok || fields == nil {
 		return nil
@@ -105,7 +105,7 @@ func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
 	var g *transport.GetStream
 	c.update(func(f *connectionState) {
 		if f.getStream == nil {
-			f.getStream = line.OpenGetStream(c.s.life, fields, &c.s.subscriptions)
+			f.getStream = httpTransport.OpenGetStream(c.s.lifetime, fields, &c.s.subscriptions)
 		}
 		g = f.getStream
 	})
@@ -113,50 +113,50 @@ func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
 	return g
 }
 
-func (c *connection) close(ctx context.Context, end bool) {
-	now := c.now()
-	if now.line == nil {
+func (c *connection) close(ctx context.Context, endSession bool) {
+	now := c.load()
+	if now.transport == nil {
 		return
 	}
 	now.getStream.Close()
-	if end && now.era != nil && !c.now().lost {
-		now.era.end(ctx, c)
+	if endSession && now.era != nil && !c.load().isLost {
+		now.era.endSession(ctx, c)
 	}
-	now.line.Close()
-	c.finish()
+	now.transport.Close()
+	c.reportRepeated()
 }
 
 // A guarded value is read as a whole and changed under its mutex.
 type guarded[T any] struct {
-	mu sync.Mutex
-	is T
+	mu    sync.Mutex
+	value T
 }
 
 // now gives the value as it is.
-func (g *guarded[T]) now() T { return g.update(func(*T) {}) }
+func (g *guarded[T]) load() T { return g.update(func(*T) {}) }
 
 // update changes the value, and gives what it was before.
 func (g *guarded[T]) update(change func(*T)) (before T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	before = g.is
-	change(&g.is)
+	before = g.value
+	change(&g.value)
 	return before
 }
 
-func (c *connection) line() transport.Transport { return c.now().line }
+func (c *connection) transport() transport.Transport { return c.load().transport }
 
 // era returns the era without a copy of the rest: it is asked for with every message.
 func (c *connection) era() era {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.is.era
+	return c.value.era
 }
 
-func (c *connection) takeProbed() (r *reply) {
+func (c *connection) takeProbeReply() (r *reply) {
 	c.update(func(f *connectionState) {
-		r = f.probed
-		f.probed = nil
+		r = f.probeReply
+		f.probeReply = nil
 	})
 	return r
 }
@@ -170,14 +170,14 @@ func (c *connection) revision() string {
 
 // request composes a request, sends it and waits for its response.
 func (c *connection) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
-	return c.requestAgain(ctx, e, call, idle, nil)
+	return c.requestWithPrevious(ctx, e, call, idle, nil)
 }
 
 // requestAgain is request for a call that was sent before with the id again, or nil.
-func (c *connection) requestAgain(ctx context.Context, e era, call *Call, idle time.Duration,
-	again json.RawMessage) reply {
-	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method, Again: again},
-		begun: call.begun, patient: call.patient, progressed: call.Progressed}
+func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call, idle time.Duration,
+	previousID json.RawMessage) reply {
+	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method, Again: previousID},
+		isAcknowledged: call.isAcknowledged, untimed: call.untimed, progressed: call.Progressed}
 	if out.ID == nil {
 		out.ID = c.s.nextID()
 	}
@@ -187,14 +187,14 @@ func (c *connection) requestAgain(ctx context.Context, e era, call *Call, idle t
 
 // post sends a message to which no response belongs. A server that does not
 // take it is waited for no longer than for an answer.
-func (c *connection) post(ctx context.Context, out *transport.Outgoing) reply {
-	ctx, stop := limited(
+func (c *connection) sendOneWay(ctx context.Context, out *transport.Outgoing) reply {
+	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--timeout", What: "the message was not accepted", After: c.s.opt.Limits.Idle},
 		0,
 	)
 	defer stop()
-	r := c.line().Send(ctx, out)
+	r := c.transport().Send(ctx, out)
 	if r.Fault != nil && ctx.Err() != nil {
 		r.Fault.EndBy(context.Cause(ctx))
 	}
@@ -207,26 +207,26 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 	switch m.Kind {
 	case wire.Request:
 		checkUnasked(c, m)
-		c.serve(m)
+		c.serveRequest(m)
 	case wire.Notification:
-		if slices.Contains(mayBeAsked, m.Method) {
-			c.unanswerable(m, "it has no id")
+		if slices.Contains(inputMethods, m.Method) {
+			c.reportUnanswerable(m, "it has no id")
 			return false
 		}
 		checkUnasked(c, m)
-		c.withdrawn(m)
-		if e := c.era(); e == nil || e.takeNotification(c, m) {
-			return c.s.notified(m)
+		c.handleCancelled(m)
+		if e := c.era(); e == nil || e.handleNotification(c, m) {
+			return c.s.deliverNotification(m)
 		}
 	case wire.Batch:
 		if e := c.era(); e != nil && !e.batches() {
-			c.found(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
+			c.addFinding(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
 		}
 		for _, item := range m.Items {
 			c.Receive(item)
 		}
 	case wire.Response, wire.ErrorResponse:
-		c.orphan(m.ID)
+		c.reportOrphan(m.ID)
 	default:
 		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
 		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
@@ -240,10 +240,10 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 }
 
 // serve deals with a request of the server's own.
-func (c *connection) serve(m *wire.Message) {
+func (c *connection) serveRequest(m *wire.Message) {
 	e := c.era()
 	if e == nil {
-		c.found(
+		c.addFinding(
 			wire.Info,
 			"server_request",
 			"the server requested "+m.Method+" before the session was open; it was not answered",
@@ -252,31 +252,31 @@ func (c *connection) serve(m *wire.Message) {
 	}
 	for _, p := range m.Problems {
 		if p.Rule == "id" {
-			c.unanswerable(m, p.Text)
+			c.reportUnanswerable(m, p.Text)
 			return
 		}
 	}
-	e.takeRequest(c, m)
+	e.handleRequest(c, m)
 }
 
 // unanswerable reports a request that has no id to answer to. A client that waits for
 // the server then waits for one that waits for the answer.
-func (c *connection) unanswerable(m *wire.Message, why string) {
+func (c *connection) reportUnanswerable(m *wire.Message, why string) {
 	c.Diagnose(
 		transport.Diagnostic{Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
 			Hint: "a server request needs an id; waiting longer does not help"},
 	)
-	c.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
+	c.addFinding(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
 }
 
 // maxAnswering is how many requests of a server are answered at a time.
 const maxAnswering = 32
 
 // answering are the answers under way.
-type answering struct {
+type answerPool struct {
 	// life ends with stop, and with it what is under way.
-	life context.Context
-	stop context.CancelFunc
+	lifetime context.Context
+	stop     context.CancelFunc
 
 	mu     sync.Mutex
 	n      int
@@ -286,7 +286,7 @@ type answering struct {
 
 // start runs f away from the line that a request came on; false where too many
 // run already.
-func (a *answering) start(f func(context.Context)) bool {
+func (a *answerPool) start(f func(context.Context)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed || a.n >= maxAnswering {
@@ -294,7 +294,7 @@ func (a *answering) start(f func(context.Context)) bool {
 	}
 	a.n++
 	a.all.Go(func() {
-		f(a.life)
+		f(a.lifetime)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.n--
@@ -303,7 +303,7 @@ func (a *answering) start(f func(context.Context)) bool {
 }
 
 // finish waits a moment for the answers under way, and ends life.
-func (a *answering) finish() {
+func (a *answerPool) finish() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
@@ -314,10 +314,10 @@ func (a *answering) finish() {
 }
 
 // notified hands on a notification; free is as in Receive.
-func (s *Session) notified(m *wire.Message) (free bool) {
+func (s *Session) deliverNotification(m *wire.Message) (free bool) {
 	// Progress of no open request is dropped (basic/utilities/progress).
 	progress := m.Method == "notifications/progress"
-	if (!progress || s.pending.progressed(m)) && s.opt.Notified != nil {
+	if (!progress || s.pending.noteProgress(m)) && s.opt.Notified != nil {
 		s.opt.Notified(m)
 	}
 	return progress && s.opt.Passing != nil && s.opt.Passing(m)

@@ -21,7 +21,7 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	c := &connection{s: s}
 	e := eraFor(&m)
-	c.is.era, s.current = e, c
+	c.value.era, s.current = e, c
 	out := &outgoing{Outgoing: transport.Outgoing{ID: s.nextID(), Method: call.Method}}
 	out.Raw = wire.ComposeRequest(out.ID, call.Method, c.stamp(e, &call, out))
 	d := Draft{Message: out.Raw}

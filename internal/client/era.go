@@ -77,36 +77,36 @@ type era interface {
 	stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member
 	// settle says how a result ends its exchange: the kind, and a text where
 	// the kind is not OK.
-	settle(call *Call, response *wire.Message) (wire.Kind, string)
+	validateResult(call *Call, response *wire.Message) (wire.Kind, string)
 	// batches reports whether messages may stand in an array.
 	batches() bool
 	// getStream gives the header fields of the GET stream next to the requests, as they
 	// are when it is opened; nil where the era has no such stream.
 	getStream() func() []wire.Field
 	// takeNotification takes a notification; false where it was meant for the client itself.
-	takeNotification(c *connection, m *wire.Message) bool
+	handleNotification(c *connection, m *wire.Message) bool
 	// listen subscribes to what a Listening names and waits until that ends;
 	// the action says how to go on.
 	listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction)
 	// takeRequest deals with a request that the server sent. It must not block.
-	takeRequest(c *connection, m *wire.Message)
-	// judge says what a reply means for the conversation. It is untried where
+	handleRequest(c *connection, m *wire.Message)
+	// judge says what a reply means for the conversation. It is unconfirmed where
 	// it rests on an earlier run's word and nothing was answered yet.
-	judge(r reply, untried bool) sessionState
+	sessionStateAfter(r reply, unconfirmed bool) sessionState
 	// alive asks the server whether it still knows a doubtful conversation. refusal is the
-	// reply that made it doubtful, or nil; untried is as for judge.
-	alive(ctx context.Context, c *connection, refusal *reply, untried bool) bool
+	// reply that made it doubtful, or nil; unconfirmed is as for judge.
+	stillValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool
 	// cancel tells the server that the client abandoned the request.
 	cancel(c *connection, out *outgoing)
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of
 	// the call is or holds; problem is why it is a wrong one.
 	taskOffer(capabilities json.RawMessage, support string) TaskOffer
-	taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool)
+	readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool)
 	// taskEnd goes on with a task as the server just told of it in o: it answers what
 	// the task needs to know. over is set where end is the ending of the call.
-	taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
+	advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
 	// end asks the server to end the conversation.
-	end(ctx context.Context, c *connection)
+	endSession(ctx context.Context, c *connection)
 }
 
 // A sessionState is what a reply says about the conversation it came in.

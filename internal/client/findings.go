@@ -21,51 +21,51 @@ type repeatedFindings struct {
 }
 
 type repeatedFinding struct {
-	first wire.Finding
-	what  string
-	n     int
+	first   wire.Finding
+	summary string
+	count   int
 	// before is how many there were of a process before, where that is started again.
-	before int
+	previousCount int
 }
 
 // add counts f and reports whether it is the first of its kind. what are several
 // of them: `lines on standard output were no messages`.
-func (r *repeatedFindings) add(f wire.Finding, what string) (first bool) {
+func (r *repeatedFindings) add(f wire.Finding, summary string) (first bool) {
 	for _, row := range r.rows {
-		if row.what == what {
-			row.n++
+		if row.summary == summary {
+			row.count++
 			return false
 		}
 	}
 	if len(r.rows) == maxRepeated {
 		return false
 	}
-	r.rows = append(r.rows, &repeatedFinding{first: f, what: what, n: 1})
+	r.rows = append(r.rows, &repeatedFinding{first: f, summary: summary, count: 1})
 	return true
 }
 
 // sums are the findings that say how many there were, where that was not one.
-func (r *repeatedFindings) sums() []wire.Finding {
-	var sums []wire.Finding
+func (r *repeatedFindings) summaries() []wire.Finding {
+	var all []wire.Finding
 	for _, row := range r.rows {
-		if n := max(row.n, row.before); n > 1 {
-			sum := row.first
-			sum.Text = fmt.Sprintf("%d %s", n, row.what)
-			sums = append(sums, sum)
+		if n := max(row.count, row.previousCount); n > 1 {
+			f := row.first
+			f.Text = fmt.Sprintf("%d %s", n, row.summary)
+			all = append(all, f)
 		}
 	}
-	return sums
+	return all
 }
 
 // findings report what is wrong with what comes and can be lived with.
 type findings struct {
 	// report takes each; it may be nil.
-	report func(wire.Finding)
+	sink func(wire.Finding)
 	// once are the rules that were reported once and are not reported again.
 	once *onceRules
 
-	counting sync.Mutex // guards what is below
-	repeated repeatedFindings
+	repeatedMu sync.Mutex // guards what is below
+	repeated   repeatedFindings
 }
 
 // onceRules are rules that are reported once in a session.
@@ -75,76 +75,76 @@ type onceRules struct {
 }
 
 // isFirst reports whether rule has not been reported yet, and marks it as reported.
-func (r *onceRules) isFirst(rule string) bool {
+func (r *onceRules) markReported(rule string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := r.reported[rule]
+	wasReported := r.reported[rule]
 	if r.reported == nil {
 		r.reported = map[string]bool{}
 	}
 	r.reported[rule] = true
-	return !known
+	return !wasReported
 }
 
 // startedAgain begins to count again what a process does that is started again: what it said before it says once more,
 // and that is not more of it.
-func (fs *findings) startedAgain() {
-	fs.counting.Lock()
-	defer fs.counting.Unlock()
+func (fs *findings) restartCounts() {
+	fs.repeatedMu.Lock()
+	defer fs.repeatedMu.Unlock()
 	for _, row := range fs.repeated.rows {
-		if slices.Contains([]string{transport.NoiseSummary, transport.TextSummary, transport.GluedSummary}, row.what) {
-			row.before = max(row.n, row.before)
-			row.n = 0
+		if slices.Contains([]string{transport.NoiseSummary, transport.TextSummary, transport.GluedSummary}, row.summary) {
+			row.previousCount = max(row.count, row.previousCount)
+			row.count = 0
 		}
 	}
 }
 
 func (fs *findings) Repeated(f wire.Finding, what string) {
-	fs.counting.Lock()
+	fs.repeatedMu.Lock()
 	first := fs.repeated.add(f, what)
-	fs.counting.Unlock()
+	fs.repeatedMu.Unlock()
 	if first {
 		fs.Finding(f)
 	}
 }
 
 // finish reports how often came what came again and again.
-func (fs *findings) finish() {
-	fs.counting.Lock()
-	sums := fs.repeated.sums()
+func (fs *findings) reportRepeated() {
+	fs.repeatedMu.Lock()
+	sums := fs.repeated.summaries()
 	fs.repeated = repeatedFindings{}
-	fs.counting.Unlock()
+	fs.repeatedMu.Unlock()
 	for _, sum := range sums {
 		fs.Finding(sum)
 	}
 }
 
 // found reports a finding that is about no place in a message.
-func (fs *findings) found(level wire.Level, rule, text string) {
+func (fs *findings) addFinding(level wire.Level, rule, text string) {
 	fs.Finding(wire.Finding{Rule: rule, Level: level, Text: text})
 }
 
 func (fs *findings) Finding(f wire.Finding) {
-	if fs.report != nil {
-		fs.report(f)
+	if fs.sink != nil {
+		fs.sink(f)
 	}
 }
 
 // complain reports a rule that the server breaks once in a session: a server
 // that breaks it does so with every message.
-func (fs *findings) complain(rule, text string) {
-	if fs.once.isFirst(rule) {
-		fs.found(wire.Warning, rule, text)
+func (fs *findings) warnOnce(rule, text string) {
+	if fs.once.markReported(rule) {
+		fs.addFinding(wire.Warning, rule, text)
 	}
 }
 
 // orphan reports a response to no open request. One to a request that was
 // given up is no fault (basic/utilities/cancellation), and one to a probe says late what
 // was concluded from the silence.
-func (c *connection) orphan(id json.RawMessage) {
+func (c *connection) reportOrphan(id json.RawMessage) {
 	c.mu.Lock()
-	givenUp, known := c.asked.Lookup(string(id))
-	probe := givenUp && string(id) == c.probe
+	givenUp, known := c.requestIDs.Lookup(string(id))
+	probe := givenUp && string(id) == c.abandonedProbe
 	c.mu.Unlock()
 	if probe {
 		return

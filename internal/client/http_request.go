@@ -26,7 +26,7 @@ type HTTPRequest struct {
 func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	began := s.opt.Now()
 	c := s.connection()
-	line, ok := c.line().(*transport.HTTP)
+	httpTransport, ok := c.transport().(*transport.HTTP)
 	if !ok {
 		return wire.Outcome{Kind: wire.Usage, Text: "the conversation is not over Streamable HTTP"}
 	}
@@ -39,9 +39,9 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	if req.Method == "" {
 		req.Method = http.MethodPost
 	}
-	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--timeout", What: "no response", After: s.opt.Limits.Idle}, 0)
+	ctx, stop := withLimit(ctx, transport.TimeoutError{Flag: "--timeout", What: "no response", After: s.opt.Limits.Idle}, 0)
 	defer stop()
-	r := line.Exchange(ctx, req.Method, &out.Outgoing, req.Edits)
+	r := httpTransport.Exchange(ctx, req.Method, &out.Outgoing, req.Edits)
 	if r.Fault != nil && ctx.Err() != nil {
 		r.Fault.EndBy(context.Cause(ctx))
 	}

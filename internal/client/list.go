@@ -35,7 +35,7 @@ type List struct {
 	Findings []wire.Finding
 	// pages is the number of pages, and first the items of the first one.
 	pages int
-	first print
+	first fingerprint
 }
 
 // A Page is one response of a list.
@@ -75,7 +75,7 @@ func (s *Session) ListUntil(
 // whether it is enough. nil says that the list starts again, and what came is void.
 func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (enough bool)) (List, wire.Outcome) {
 	began := s.opt.Now()
-	ctx, stop := limited(
+	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--max-time", What: "the list did not end", After: s.opt.Limits.Hard},
 		0,
@@ -83,7 +83,7 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 	defer stop()
 	l, o, restart := walk(ctx, s, method, take)
 	if restart {
-		s.connection().found(
+		s.connection().addFinding(
 			wire.Warning,
 			"list_restarted",
 			method+" could not be continued with the server's cursor; it was restarted",
@@ -108,30 +108,30 @@ func walk(
 	repeated := false
 	for {
 		cursor := p.next
-		call := Call{Method: method, inSession: cursor != nil}
+		call := Call{Method: method, sessionOnly: cursor != nil}
 		if cursor != nil {
 			call.Params = jsonraw.With(nil, "cursor", cursor)
 		}
 		var renewed bool
-		o, renewed = s.do(ctx, &call)
+		o, renewed = s.doRound(ctx, &call)
 		if !o.Good() {
 			stale := o.Kind == wire.RPCFailed && rpcCode(o) == -32602
 			return l, o, cursor != nil && (stale || renewed)
 		}
 		last := p
 		var items []json.RawMessage
-		p, items = l.add(o)
+		p, items = l.addPage(o)
 		if items == nil {
-			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
+			return l, withFailure(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
-		p.follow(last)
-		repeated = repeated || p.same == 2
+		p.countRepeats(last)
+		repeated = repeated || p.sameCount == 2
 		// There are servers that write "" where they mean that nothing follows, and some answer the cursor "" with the
 		// first page for ever.
-		isSame := p.same > 0 && (p.next == nil || string(p.next) == `""`)
-		isFirst := p.n > 0 && l.pages > 1 && p.items == l.first
+		isSame := p.sameCount > 0 && (p.next == nil || string(p.next) == `""`)
+		isFirst := p.count > 0 && l.pages > 1 && p.items == l.first
 		if string(cursor) == `""` && (isSame || isFirst) {
-			l.Count -= p.n
+			l.Count -= p.count
 			l.pages--
 			l.Findings = append(l.Findings, wire.Finding{
 				Rule: "cursor", Level: wire.Warning,
@@ -143,7 +143,7 @@ func walk(
 		enough := take(&Page{Message: o.Message, Items: items})
 		if p.next == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough {
 			o.Hint = itemsHint
-			return l, ended(o, wire.BadResponse, "the list has more than "+counted(s.opt.Limits.Items, "item")), false
+			return l, withFailure(o, wire.BadResponse, "the list has more than "+countOf(s.opt.Limits.Items, "item")), false
 		}
 		if p.next == nil {
 			l.Whole = true
@@ -158,25 +158,25 @@ func walk(
 		if enough {
 			return l, o, false
 		}
-		if over, hint := l.over(s.opt.Limits, p); over != "" {
+		if over, hint := l.limitReached(s.opt.Limits, p); over != "" {
 			o.Hint = wire.Hint(hint)
-			return l, ended(o, wire.BadResponse, over), false
+			return l, withFailure(o, wire.BadResponse, over), false
 		}
 	}
 }
 
 // A page is what is compared of one page of a list with the others.
 type page struct {
-	items print
-	n     int
+	items fingerprint
+	count int
 	next  json.RawMessage
 	// same counts how often in a row these items came before, and stuck how often
 	// there were some and the next cursor was this one, too.
-	same, stuck int
+	sameCount, stuckCount int
 }
 
 // A print stands for the bytes of an array. Its zero value is that of none.
-type print struct {
+type fingerprint struct {
 	hash   uint64
 	length int
 }
@@ -184,25 +184,25 @@ type print struct {
 var seed = maphash.MakeSeed()
 
 // follow counts on from the page that came before.
-func (p *page) follow(last page) {
+func (p *page) countRepeats(last page) {
 	if p.items != last.items {
 		return
 	}
-	p.same = last.same + 1
-	if p.n > 0 && bytes.Equal(p.next, last.next) {
-		p.stuck = last.stuck + 1
+	p.sameCount = last.sameCount + 1
+	if p.count > 0 && bytes.Equal(p.next, last.next) {
+		p.stuckCount = last.stuckCount + 1
 	}
 }
 
 // mostCopies is how often in a row the same page may come. One cursor twice says nothing
 // of an end (server/utilities/pagination), but no list has the same items over and over;
 // pages without any may be all that a server has so far.
-const mostCopies = 10
+const maxCopies = 10
 
 // add takes the items and the next cursor out of one result. The cursor is
 // opaque: its bytes go back as they came. An empty string is a cursor.
 // items is nil where the result has none, or not as an array.
-func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
+func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 	result, _ := o.Message.ResultMembers()
 	array, _ := result.Get(l.member)
 	items, err := o.Message.ResultItems(l.member)
@@ -212,9 +212,9 @@ func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	if items == nil {
 		items = []json.RawMessage{}
 	}
-	p.items = print{maphash.Bytes(seed, array), len(array)}
-	p.n = len(items)
-	l.Count += p.n
+	p.items = fingerprint{maphash.Bytes(seed, array), len(array)}
+	p.count = len(items)
+	l.Count += p.count
 	l.pages++
 	if l.pages == 1 {
 		l.first = p.items
@@ -250,30 +250,30 @@ func (l *List) readTTL(result jsonraw.Members) {
 
 // over says which limit a list has reached, or "", and what raises it where that
 // can help.
-func (l *List) over(limits Limits, p page) (text, hint string) {
-	if p.stuck+1 >= mostCopies {
+func (l *List) limitReached(limits Limits, p page) (text, hint string) {
+	if p.stuckCount+1 >= maxCopies {
 		return fmt.Sprintf(
 				"the list does not advance: the same page was returned %d times in a row, with the same cursor",
-				mostCopies,
+				maxCopies,
 			),
 			"an error of the server: it does not continue from its own cursor; -vv shows the pages"
 	}
 	if limits.Pages > 0 && l.pages >= limits.Pages {
-		text = "the list did not end within " + counted(limits.Pages, "page")
-		if p.same > 2 {
+		text = "the list did not end within " + countOf(limits.Pages, "page")
+		if p.sameCount > 2 {
 			return text + ": the same page is returned repeatedly", ""
 		}
 		return text, "--max-pages N raises the limit, 0 removes it"
 	}
 	if limits.Items > 0 && l.Count >= limits.Items {
-		return "the list did not end within " + counted(limits.Items, "item"), itemsHint
+		return "the list did not end within " + countOf(limits.Items, "item"), itemsHint
 	}
 	return "", ""
 }
 
 const itemsHint = "--max-items N raises the limit, 0 removes it"
 
-func counted(n int, one string) string {
+func countOf(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -52,17 +52,17 @@ type subscription struct {
 type subscriptionState struct {
 	// begun is set while the server reports changes, ever once it did, and over when
 	// Listen has ended; what still comes then is no error.
-	begun, ever, over bool
+	active, wasActive, ended bool
 	// agreed is what the server agreed to last.
 	agreed SubscriptionFilter
 	// id is that of the request that asked for it, where there is one; leave ends that
 	// because the server says that it is over.
-	id    json.RawMessage
-	leave context.CancelCauseFunc
+	id     json.RawMessage
+	cancel context.CancelCauseFunc
 }
 
 // errServerEnds is the cause of a context that the server's own word ended.
-var errServerEnds = errors.New("the server closed it")
+var errServerClosed = errors.New("the server closed it")
 
 // Listen asks the server to tell of changes and waits until ctx is done, the
 // server ends it in good order (a good outcome) or it cannot go on. Where the
@@ -72,8 +72,8 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 	sub := &subscription{ListenRequest: l}
 	s.subscriptions.add(sub)
 	defer sub.update(func(t *subscriptionState) {
-		t.begun = false
-		t.over = true
+		t.active = false
+		t.ended = true
 	})
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
@@ -81,12 +81,12 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 		if s.opt.Now().Sub(since) >= transport.MaxBackoff {
 			attempt = 1
 		}
-		if next == noRetry || ctx.Err() != nil || !sub.now().ever && (next != reconnect || attempt > 1) {
+		if next == noRetry || ctx.Err() != nil || !sub.load().wasActive && (next != reconnect || attempt > 1) {
 			return o
 		}
-		sub.lose(o.Text)
-		if sub.now().ever && !transport.Sleep(ctx, transport.Backoff(attempt)) {
-			return s.connection().gaveUp(context.Cause(ctx))
+		sub.markInactive(o.Text)
+		if sub.load().wasActive && !transport.Sleep(ctx, transport.Backoff(attempt)) {
+			return s.connection().notSent(context.Cause(ctx))
 		}
 	}
 }
@@ -95,8 +95,8 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 // line of the current one is lost.
 func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outcome, retryAction) {
 	c := s.connection()
-	if c.now().lost || pause.IsOver(c.line().Gone()) {
-		fresh, o := s.reconnect(ctx, c, revisionAfter(c, reply{}))
+	if c.load().isLost || pause.IsOver(c.transport().Gone()) {
+		fresh, o := s.reconnect(ctx, c, nextRevision(c, reply{}))
 		switch {
 		case o.Good():
 			c = fresh
@@ -108,7 +108,7 @@ func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outco
 	}
 	o, next := c.era().listen(ctx, c, sub)
 	if next == reconnect {
-		c.forget()
+		c.markLost()
 	}
 	return o, next
 }
@@ -129,8 +129,8 @@ func (ss *subscriptions) add(sub *subscription) {
 // subscription is still open.
 func (ss *subscriptions) Lost(why string) bool {
 	for _, sub := range ss.list() {
-		if !sub.now().over {
-			sub.lose(why)
+		if !sub.load().ended {
+			sub.markInactive(why)
 		}
 	}
 	return ss.Active()
@@ -139,15 +139,15 @@ func (ss *subscriptions) Lost(why string) bool {
 // Restored tells every subscription that the stream is open again.
 func (ss *subscriptions) Restored() {
 	for _, sub := range ss.list() {
-		if now := sub.now(); !now.over && now.ever { // else its Listen is still opening it
-			sub.begin(now.agreed)
+		if now := sub.load(); !now.ended && now.wasActive { // else its Listen is still opening it
+			sub.markActive(now.agreed)
 		}
 	}
 }
 
 // Active reports whether any subscription is still open.
 func (ss *subscriptions) Active() bool {
-	return slices.ContainsFunc(ss.list(), func(sub *subscription) bool { return !sub.now().over })
+	return slices.ContainsFunc(ss.list(), func(sub *subscription) bool { return !sub.load().ended })
 }
 
 // list gives all subscriptions, the ended ones too.
@@ -158,34 +158,34 @@ func (ss *subscriptions) list() []*subscription {
 }
 
 // patience is the limit of time for what a listening begins with.
-func (sub *subscription) patience(idle time.Duration) time.Duration {
+func (sub *subscription) acknowledgementLimit(idle time.Duration) time.Duration {
 	if sub.Patience > 0 && (idle <= 0 || sub.Patience < idle) {
 		return sub.Patience
 	}
 	return idle
 }
 
-func (sub *subscription) begin(agreed SubscriptionFilter) {
+func (sub *subscription) markActive(agreed SubscriptionFilter) {
 	before := sub.update(func(t *subscriptionState) {
-		t.begun = true
-		t.ever = true
+		t.active = true
+		t.wasActive = true
 		t.agreed = agreed
 	})
-	if !before.begun && sub.Began != nil {
+	if !before.active && sub.Began != nil {
 		sub.Began(agreed)
 	}
 }
 
 // lose tells, once, that the server tells no longer.
-func (sub *subscription) lose(why string) {
-	before := sub.update(func(t *subscriptionState) { t.begun = false })
-	if before.begun && sub.Lost != nil {
+func (sub *subscription) markInactive(why string) {
+	before := sub.update(func(t *subscriptionState) { t.active = false })
+	if before.active && sub.Lost != nil {
 		sub.Lost(why)
 	}
 }
 
 // without names what f has and other lacks.
-func (f SubscriptionFilter) without(other SubscriptionFilter) (names []string) {
+func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) (names []string) {
 	for _, kind := range []struct {
 		name     string
 		has, not bool
@@ -204,8 +204,8 @@ func (f SubscriptionFilter) without(other SubscriptionFilter) (names []string) {
 }
 
 // agreed tells what the server does not tell of although it was asked to.
-func (sub *subscription) agreed(c *connection, given SubscriptionFilter) {
-	if missing := sub.without(given); len(missing) > 0 {
-		c.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
+func (sub *subscription) reportMissing(c *connection, given SubscriptionFilter) {
+	if missing := sub.missingFrom(given); len(missing) > 0 {
+		c.addFinding(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}
 }

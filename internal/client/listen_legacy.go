@@ -11,63 +11,63 @@ import (
 )
 
 // takeNotification leaves all notifications to Options.Notified: none is meant for the client itself.
-func (e *legacy) takeNotification(*connection, *wire.Message) bool { return true }
+func (e *legacy) handleNotification(*connection, *wire.Message) bool { return true }
 
 // listen waits for what a server sends unasked on the line itself or, by Streamable
 // HTTP, on the GET stream next to the requests. Changes of lists come without being
 // asked for; updates are asked for resource by resource (2025-11-25 server/resources,
 // "Subscriptions").
 func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction) {
-	ear := c.openGetStream(ctx)
-	if pause.IsOver(ear.Gone()) {
-		return e.streamClosed(ctx, c, ear)
+	stream := c.openGetStream(ctx)
+	if pause.IsOver(stream.Gone()) {
+		return e.streamClosed(ctx, c, stream)
 	}
-	given := sub.SubscriptionFilter
-	given.URIs = nil
+	accepted := sub.SubscriptionFilter
+	accepted.URIs = nil
 	for _, uri := range sub.URIs {
-		o, next := e.request(ctx, c, sub, "resources/subscribe", "uri", uri)
+		o, next := e.sendSetup(ctx, c, sub, "resources/subscribe", "uri", uri)
 		if o.Good() {
-			given.URIs = append(given.URIs, uri)
+			accepted.URIs = append(accepted.URIs, uri)
 		} else if next != noRetry || o.RPC() == nil {
 			return o, next
 		}
 	}
 	if sub.LogLevel != "" {
-		if o, next := e.request(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel); !o.Good() &&
+		if o, next := e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel); !o.Good() &&
 			(next != noRetry || o.RPC() == nil) {
 			return o, next
 		}
 	}
-	sub.agreed(c, given)
-	sub.begin(given)
+	sub.reportMissing(c, accepted)
+	sub.markActive(accepted)
 	select {
 	case <-ctx.Done():
-		e.unsubscribe(c, given.URIs)
-		return c.gaveUp(context.Cause(ctx)), noRetry
-	case <-c.s.life.Done():
-		return c.gaveUp(transport.ErrClosed), noRetry
-	case <-c.line().Gone():
+		e.unsubscribe(c, accepted.URIs)
+		return c.notSent(context.Cause(ctx)), noRetry
+	case <-c.s.lifetime.Done():
+		return c.notSent(transport.ErrClosed), noRetry
+	case <-c.transport().Gone():
 		return wire.Outcome{Kind: wire.Transport, Text: "the server is gone"}, reconnect
-	case <-ear.Gone():
-		return e.streamClosed(ctx, c, ear)
+	case <-stream.Gone():
+		return e.streamClosed(ctx, c, stream)
 	}
 }
 
 // request sends one of the small requests that listening is made of. A refusal is
 // reported.
-func (e *legacy) request(
+func (e *legacy) sendSetup(
 	ctx context.Context,
 	c *connection,
 	sub *subscription,
 	method, member, value string,
 ) (wire.Outcome, retryAction) {
 	call := &Call{Method: method, Params: jsonraw.With(nil, member, jsonraw.Quote(value))}
-	r := c.request(ctx, e, call, sub.patience(c.s.opt.Limits.Idle))
+	r := c.request(ctx, e, call, sub.acknowledgementLimit(c.s.opt.Limits.Idle))
 	o := c.outcome(e, call, r)
-	next := c.retryAction(ctx, call, r, c.now().untried)
-	c.tried(r)
+	next := c.retryAction(ctx, call, r, c.load().unconfirmed)
+	c.markAnswered(r)
 	if o.RPC() != nil && next == noRetry {
-		c.found(wire.Warning, "refused", "the server refused "+method+" for "+value+": "+o.Text)
+		c.addFinding(wire.Warning, "refused", "the server refused "+method+" for "+value+": "+o.Text)
 	}
 	return o, next
 }
@@ -77,20 +77,20 @@ func (e *legacy) request(
 func (e *legacy) streamClosed(
 	ctx context.Context,
 	c *connection,
-	ear *transport.GetStream,
+	stream *transport.GetStream,
 ) (wire.Outcome, retryAction) {
-	f := ear.Refusal
+	f := stream.Refusal
 	if f == nil { // another has opened the conversation anew
 		return wire.Outcome{Kind: wire.Transport, Text: "the session has ended"}, reconnect
 	}
-	o := c.outcome(e, &Call{}, failure(f))
+	o := c.outcome(e, &Call{}, failedReply(f))
 	if f.Kind == wire.Transport && f.Status/100 != 3 {
 		o.Hint = ""
 	}
 	if f.Status == http.StatusConflict {
 		o.Hint = "use a session with its own stream: " + wire.Run("listen -s URL")
 	}
-	if e.mayBeLost(c, ear) && !e.alive(ctx, c, nil, true) && ctx.Err() == nil {
+	if e.mayHaveLostSession(c, stream) && !e.stillValid(ctx, c, nil, true) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"
 		return o, reconnect
 	}
@@ -99,20 +99,20 @@ func (e *legacy) streamClosed(
 
 // mayBeLost reports whether the stream may have been refused because of the session. Servers
 // without such a stream refuse it, too, but not if it was open before.
-func (e *legacy) mayBeLost(c *connection, ear *transport.GetStream) bool {
-	status := ear.Refusal.Status
+func (e *legacy) mayHaveLostSession(c *connection, stream *transport.GetStream) bool {
+	status := stream.Refusal.Status
 	if e.sessionID() == "" || !transport.IsRefusal(status) || status == http.StatusConflict {
 		return false
 	}
 	if status == http.StatusNotFound {
 		return true
 	}
-	return ear.WasOpen() || status != http.StatusMethodNotAllowed && c.now().untried
+	return stream.WasOpen() || status != http.StatusMethodNotAllowed && c.load().unconfirmed
 }
 
 // unsubscribe leaves the server as it was found, as far as that takes no time.
 func (e *legacy) unsubscribe(c *connection, uris []string) {
-	ctx, stop := context.WithTimeout(c.s.life, transport.SessionEndGrace)
+	ctx, stop := context.WithTimeout(c.s.lifetime, transport.SessionEndGrace)
 	defer stop()
 	for _, uri := range uris {
 		call := &Call{Method: "resources/unsubscribe", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))}

@@ -58,7 +58,7 @@ func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 // learn reads a DiscoverResult.
 func (e *modern) learn(c *connection, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
-	info := infoOf(members)
+	info := parseInfo(members)
 	c.update(func(f *connectionState) { f.info = info })
 }
 
@@ -110,15 +110,15 @@ func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage 
 
 // settle reads resultType: absent means complete; what was not declared, or may
 // not stand here, is an invalid result (2026-07-28 basic/index, "Result types").
-func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) {
+func (e *modern) validateResult(call *Call, response *wire.Message) (wire.Kind, string) {
 	members, err := response.ResultMembers()
 	if err != nil {
-		return noObject(response)
+		return notAnObject(response)
 	}
 	raw, ok := members.Get("resultType")
 	kind, _ := jsonraw.Text(raw)
 	if kind == "task" || call.Method == "tasks/get" {
-		_, problem, isTask := e.taskIn(call, members)
+		_, problem, isTask := e.readTask(call, members)
 		if problem != "" {
 			return wire.BadResponse, problem
 		}
@@ -127,10 +127,10 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 		}
 	}
 	if !ok || kind == "complete" {
-		return settleResult(call.Method, members)
+		return validateCompleteResult(call.Method, members)
 	}
 	if wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method) {
-		return settleQuestion(members)
+		return validateInputRequired(members)
 	}
 	return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(
 		raw,
@@ -139,11 +139,11 @@ func (e *modern) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 }
 
 // mayBeAsked are the requests that may stand in an input_required result.
-var mayBeAsked = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+var inputMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 
 // settleQuestion: a server that needs input must say what, or give a state to
 // come back with (2026-07-28 basic/patterns/mrtr).
-func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
+func validateInputRequired(result jsonraw.Members) (wire.Kind, string) {
 	asks, ok := result.Get("inputRequests")
 	if _, state := result.Get("requestState"); !ok && !state {
 		return wire.BadResponse, "the result is input_required and has neither inputRequests nor requestState"
@@ -157,7 +157,7 @@ func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 		switch name, _ := jsonraw.Text(method); {
 		case method == nil:
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
-		case !slices.Contains(mayBeAsked, name):
+		case !slices.Contains(inputMethods, name):
 			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(
 				name,
 				jsonraw.Excerpt(method, 40),
@@ -169,8 +169,8 @@ func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 
 // takeRequest: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
-func (e *modern) takeRequest(c *connection, m *wire.Message) {
-	c.found(
+func (e *modern) handleRequest(c *connection, m *wire.Message) {
+	c.addFinding(
 		wire.Warning,
 		"server_request",
 		"the server sent a request, "+m.Method+", which this revision forbids; it was not answered",
@@ -180,7 +180,7 @@ func (e *modern) takeRequest(c *connection, m *wire.Message) {
 // asksAsBefore reports a failure of which the server says that it wanted to send a
 // request of its own, which this era has no more: the first is what mcp-go says, the
 // second the TypeScript SDK.
-func asksAsBefore(m *wire.Message) bool {
+func failedToAsk(m *wire.Message) bool {
 	said := bytes.ToLower(m.Raw)
 	return bytes.Contains(said, []byte("server-initiated requests are not")) ||
 		bytes.Contains(said, []byte("server-to-client requests are not"))
@@ -190,8 +190,8 @@ func asksAsBefore(m *wire.Message) bool {
 // found and that may no longer hold. A server that now wants a handshake refuses a
 // request unread: with a status, or with an error that names the request. 404 beside
 // -32601 is how this era itself refuses a method.
-func (e *modern) judge(r reply, untried bool) sessionState {
-	if !untried || r.Message == nil && r.HTTP == nil {
+func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
+	if !unconfirmed || r.Message == nil && r.HTTP == nil {
 		return valid
 	}
 	code := int64(0)
@@ -202,7 +202,7 @@ func (e *modern) judge(r reply, untried bool) sessionState {
 	case code == codeUnsupportedVersion:
 		return expired
 	case r.HTTP == nil:
-	case namesNoRequest(r), code == -32600, code == -32601 && r.HTTP.Status != http.StatusNotFound:
+	case lacksRequestID(r), code == -32600, code == -32601 && r.HTTP.Status != http.StatusNotFound:
 		return suspect
 	}
 	return valid
@@ -210,14 +210,14 @@ func (e *modern) judge(r reply, untried bool) sessionState {
 
 // alive asks server/discover: a server that lists the revision speaks it. Any other
 // answer is the one that the next conversation begins with.
-func (e *modern) alive(ctx context.Context, c *connection, _ *reply, _ bool) bool {
+func (e *modern) stillValid(ctx context.Context, c *connection, _ *reply, _ bool) bool {
 	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
-	found := judgeProbe(r, false)
+	found := classifyProbe(r, false)
 	if found.kind == speaksModern && found.revision == e.version {
 		return true
 	}
 	if found.kind != giveUp {
-		c.update(func(f *connectionState) { f.probed = &r })
+		c.update(func(f *connectionState) { f.probeReply = &r })
 	}
 	return false
 }
@@ -226,12 +226,12 @@ func (e *modern) alive(ctx context.Context, c *connection, _ *reply, _ bool) boo
 // does that; over stdio it is a notification (2026-07-28
 // basic/patterns/cancellation).
 func (e *modern) cancel(c *connection, out *outgoing) {
-	if c.line().Name() == transport.Stdio {
+	if c.transport().Name() == transport.Stdio {
 		sendCancelled(c, out, nil)
 	}
 }
 
-func (e *modern) end(context.Context, *connection) {}
+func (e *modern) endSession(context.Context, *connection) {}
 
 func (e *modern) sessionID() string { return "" }
 
@@ -245,11 +245,11 @@ type probing struct{ *modern }
 func (probing) cancel(c *connection, out *outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.probe = string(out.ID)
+	c.abandonedProbe = string(out.ID)
 }
 
 // modernEvidence reports an error that only a server of this era gives.
-func modernEvidence(m *wire.Message) bool {
+func isModernError(m *wire.Message) bool {
 	return m != nil && m.Error != nil &&
 		(m.Error.Code == codeUnsupportedVersion || m.Error.Code == codeHeaderMismatch)
 }
@@ -257,7 +257,7 @@ func modernEvidence(m *wire.Message) bool {
 // takeVersion changes to another revision that the server named when it refused
 // one, even to the same one again, but once only (2026-07-28 basic/versioning).
 // What is refused so was not read.
-func (c *connection) takeVersion(e *wire.RPCError) bool {
+func (c *connection) switchVersion(e *wire.RPCError) bool {
 	pinned := c.s.opt.Protocol
 	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(c.revision()) {
 		return false
@@ -265,15 +265,15 @@ func (c *connection) takeVersion(e *wire.RPCError) bool {
 	revision := newest(supportedIn(e), func(r string) bool {
 		return Stateless(r) && (pinned == "" || r == pinned)
 	})
-	taken := false
+	switched := false
 	c.update(func(f *connectionState) {
-		taken = revision != "" && !f.reversed
-		if taken {
-			f.reversed = true
+		switched = revision != "" && !f.switchedVersion
+		if switched {
+			f.switchedVersion = true
 			f.era = &modern{version: revision}
 		}
 	})
-	return taken
+	return switched
 }
 
 // HeaderMismatch reports whether a server found header and body to differ; the

@@ -26,23 +26,23 @@ func (c *connection) open(ctx context.Context, known string, resume *Memory) wir
 		return o
 	}
 	switch {
-	case c.resumable(resume):
+	case c.canResume(resume):
 		c.resume(resume)
 		return wire.Outcome{}
 	case pinned != "" && Stateless(pinned):
 		return c.openModern(ctx, pinned, "set by --protocol", c.s.opt.SkipDiscover)
 	case pinned != "":
-		c.update(func(f *connectionState) { f.why = "set by --protocol" })
+		c.update(func(f *connectionState) { f.revisionSource = "set by --protocol" })
 		return c.openLegacy(ctx, pinned, nil)
 	case known != "" && Stateless(known) && c.s.opt.SkipDiscover && slices.Contains(revisions, known):
-		c.assume(&modern{version: known}, "remembered from an earlier run")
+		c.assumeEra(&modern{version: known}, "remembered from an earlier run")
 		return wire.Outcome{}
 	case known == "" || Stateless(known):
 		return c.negotiate(ctx)
 	}
-	c.update(func(f *connectionState) { f.why = "remembered from an earlier run" })
+	c.update(func(f *connectionState) { f.revisionSource = "remembered from an earlier run" })
 	o := c.openLegacy(ctx, known, nil)
-	if o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || refused4xx(o) {
+	if o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || isHTTPRefusal(o) {
 		return c.negotiate(ctx)
 	}
 	return o
@@ -50,25 +50,25 @@ func (c *connection) open(ctx context.Context, known string, resume *Memory) wir
 
 // resumable: only by Streamable HTTP do conversations outlive a connection, and where
 // the process that has them is held.
-func (c *connection) resumable(m *Memory) bool {
+func (c *connection) canResume(m *Memory) bool {
 	held := c.s.opt.Server.Keepalive
-	lasts := c.line().Name() == transport.StreamableHTTP || held != nil && !held.Starts
-	return m != nil && m.Transport == c.line().Name() && lasts &&
-		visibleASCII(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
+	lasts := c.transport().Name() == transport.StreamableHTTP || held != nil && !held.Starts
+	return m != nil && m.Transport == c.transport().Name() && lasts &&
+		isSessionID(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
 }
 
 // resume goes on with a remembered session.
 func (c *connection) resume(m *Memory) {
 	c.update(func(f *connectionState) { f.info = m.Info })
-	c.assume(eraFor(m), "remembered with the session")
+	c.assumeEra(eraFor(m), "remembered with the session")
 }
 
 // assume takes an earlier run's word for what the server speaks.
-func (c *connection) assume(e era, why string) {
+func (c *connection) assumeEra(e era, why string) {
 	c.update(func(f *connectionState) {
 		f.era = e
-		f.why = why
-		f.untried = true
+		f.revisionSource = why
+		f.unconfirmed = true
 	})
 }
 
@@ -76,7 +76,7 @@ func eraFor(m *Memory) era {
 	if Stateless(m.Revision) {
 		return &modern{version: m.Revision}
 	}
-	return &legacy{offered: m.Revision, guarded: guarded[agreement]{is: agreement{m.Revision, m.SessionID, m.Declared}}}
+	return &legacy{offered: m.Revision, guarded: guarded[agreement]{value: agreement{m.Revision, m.SessionID, m.Declared}}}
 }
 
 // connect gets a line to the server. A URL costs nothing yet, unless it is known
@@ -84,63 +84,63 @@ func eraFor(m *Memory) era {
 // tried as any other. A session that is resumed at a kept server is settled before anything is
 // read: what the server requested in between is handed over at once.
 func (c *connection) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
-	target := c.s.opt.Server
-	if target.Transport == transport.HTTPSSE && !noSSE && target.URL != "" {
+	server := c.s.opt.Server
+	if server.Transport == transport.HTTPSSE && !noSSE && server.URL != "" {
 		f := c.connectSSE(ctx)
-		isGone := f != nil && (f.Kind == wire.BadResponse || transport.IsRefusal(f.Status)) // there is no event stream
-		if !isGone {
-			return c.connected(f)
+		noStream := f != nil && (f.Kind == wire.BadResponse || transport.IsRefusal(f.Status)) // there is no event stream
+		if !noStream {
+			return c.connectOutcome(f)
 		}
 	}
-	line, f := c.openLine(ctx, target)
+	line, f := c.openTransport(ctx, server)
 	if f == nil {
 		if pipe, ok := line.(interface{ KeepIn(spool.Dir) }); ok {
 			pipe.KeepIn(c.s.opt.Spool)
 		}
-		c.update(func(f *connectionState) { f.line = line })
-		if target.Keepalive != nil && c.resumable(resume) {
+		c.update(func(f *connectionState) { f.transport = line })
+		if server.Keepalive != nil && c.canResume(resume) {
 			c.resume(resume)
 		}
 		line.Listen()
 	}
-	return c.connected(f)
+	return c.connectOutcome(f)
 }
 
 // connected is the ending of connect.
-func (c *connection) connected(f *transport.Fault) wire.Outcome {
+func (c *connection) connectOutcome(f *transport.Fault) wire.Outcome {
 	if f != nil {
-		return c.outcome(nil, &Call{Method: "initialize"}, failure(f))
+		return c.outcome(nil, &Call{Method: "initialize"}, failedReply(f))
 	}
 	return wire.Outcome{}
 }
 
 // openLine makes a line to the server, on which nothing is read yet.
-func (c *connection) openLine(ctx context.Context, target Server) (transport.Transport, *transport.Fault) {
+func (c *connection) openTransport(ctx context.Context, server Server) (transport.Transport, *transport.Fault) {
 	limit := transport.MaxSize(c.s.opt.Limits.Message)
-	rec := c.s.rec
-	if target.Pipe != nil {
-		in, out := target.Pipe()
+	rec := c.s.recorder
+	if server.Pipe != nil {
+		in, out := server.Pipe()
 		return transport.NewPipe(in, out, limit, rec, c, nil), nil
 	}
-	if target.Keepalive != nil {
-		return keepalive.Open(ctx, target.Keepalive, c.s.opt.Limits.Connect, limit, rec, c)
+	if server.Keepalive != nil {
+		return keepalive.Open(ctx, server.Keepalive, c.s.opt.Limits.Connect, limit, rec, c)
 	}
-	if len(target.Command) > 0 {
-		c.startedAgain()
-		return transport.StartStdio(process.Command{Args: target.Command, Env: target.Env, Dir: target.Dir}, limit, rec, c)
+	if len(server.Command) > 0 {
+		c.restartCounts()
+		return transport.StartStdio(process.Command{Args: server.Command, Env: server.Env, Dir: server.Dir}, limit, rec, c)
 	}
 	return c.newHTTP(), nil
 }
 
 func (c *connection) newHTTP() *transport.HTTP {
 	opt := &c.s.opt
-	t := transport.NewHTTP(opt.Server.URL, c.s.via, transport.MaxSize(opt.Limits.Message), opt.Fields, c)
+	t := transport.NewHTTP(opt.Server.URL, c.s.connector, transport.MaxSize(opt.Limits.Message), opt.Fields, c)
 	t.Spool = opt.Spool
 	return t
 }
 
 func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
-	ctx, stop := limited(
+	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--connect-timeout", What: "no endpoint event", After: c.s.opt.Limits.Connect},
 		0,
@@ -148,7 +148,7 @@ func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
 	defer stop()
 	line, f := transport.OpenHTTPSSE(ctx, c.newHTTP())
 	if f == nil {
-		c.update(func(f *connectionState) { f.line = line })
+		c.update(func(f *connectionState) { f.transport = line })
 		line.Listen()
 	}
 	return f
@@ -156,9 +156,9 @@ func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
 
 // negotiate probes with server/discover, never with a call that does something.
 func (c *connection) negotiate(ctx context.Context) wire.Outcome {
-	if c.line().Name() == transport.HTTPSSE {
+	if c.transport().Name() == transport.HTTPSSE {
 		c.update(func(f *connectionState) {
-			f.why = "the URL is known to be an event stream that begins with an endpoint event"
+			f.revisionSource = "the URL is known to be an event stream that begins with an endpoint event"
 		})
 		return c.openLegacy(ctx, newest(revisions, handshake), nil)
 	}
@@ -166,19 +166,19 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
-		r := c.takeProbed()
+		r := c.takeProbeReply()
 		if r == nil {
 			fresh := c.request(ctx, probing{e}, call, c.probeTimeout())
 			r = &fresh
 		}
-		found := judgeProbe(*r, c.line().Name() == transport.Stdio)
+		found := classifyProbe(*r, c.transport().Name() == transport.Stdio)
 		switch {
 		case found.kind == speaksModern:
 			e.version = found.revision
 			o := c.outcome(e, call, *r)
 			c.update(func(f *connectionState) {
 				f.era = e
-				f.why = found.why
+				f.revisionSource = found.why
 			})
 			if o.Good() {
 				e.learn(c, o.Result)
@@ -187,21 +187,21 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 		case found.kind == askAgain && attempt == 0:
 			revision = found.revision
 			if r.Message.Error.Code == codeDraftVersion {
-				c.found(
+				c.addFinding(
 					wire.Warning,
 					"revision",
 					"the server rejects a version with -32004, the pre-release code; it should be -32022",
 				)
 			}
 		case found.kind == tryHandshake:
-			return c.fallBack(ctx, found)
+			return c.fallBackToInitialize(ctx, found)
 		default:
 			o := c.outcome(e, call, *r)
 			if found.text != "" {
 				o.Kind = wire.RPCFailed
 				o.Text = found.text
 			}
-			if c.s.opt.KnownRevision == "" && c.mayBeProbeAlone(o) {
+			if c.s.opt.KnownRevision == "" && c.mayAcceptInitialize(o) {
 				o.Pin = newest(revisions, handshake)
 			}
 			return o
@@ -220,7 +220,7 @@ const graceToConnect = time.Second
 // probeTimeout returns how long the probe may take: no longer than any request, but for the start of a process.
 func (c *connection) probeTimeout() time.Duration {
 	limits := c.s.opt.Limits
-	if c.line().Name() == transport.Stdio {
+	if c.transport().Name() == transport.Stdio {
 		if patience := max(limits.Idle, graceToStart); limits.Idle > 0 && limits.Probe > patience {
 			return patience
 		}
@@ -238,14 +238,14 @@ func (c *connection) probeTimeout() time.Duration {
 
 // mayBeProbeAlone reports the outcome of a probe that a server may give which would answer initialize: some servers,
 // and gateways before them, fail on methods that they do not know. A challenge says what to do instead.
-func (c *connection) mayBeProbeAlone(o wire.Outcome) bool {
+func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.Auth:
 		isChallenge := func(f wire.Field) bool { return strings.EqualFold(f.Name, "WWW-Authenticate") }
 		return o.HTTP != nil && !slices.ContainsFunc(o.HTTP.Fields, isChallenge)
 	case wire.Transport:
 		isForAll := o.HTTP != nil && (o.HTTP.Status/100 == 3 || o.HTTP.Status == http.StatusProxyAuthRequired)
-		return o.Reached != wire.Unsent && !isForAll && c.line().Name() != transport.Stdio
+		return o.Reached != wire.Unsent && !isForAll && c.transport().Name() != transport.Stdio
 	case wire.RPCFailed:
 		return o.HTTP != nil && o.HTTP.Status/100 == 5
 	}
@@ -256,24 +256,24 @@ func (c *connection) mayBeProbeAlone(o wire.Outcome) bool {
 // process that the probe killed is started again, and so is one that it spoilt:
 // there are bridges (supergateway) that take any first message for their cue to
 // initialize the server behind them, which then refuses a second time.
-func (c *connection) fallBack(ctx context.Context, found probeResult) wire.Outcome {
+func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult) wire.Outcome {
 	if !found.respawn {
-		c.update(func(f *connectionState) { f.why = found.why })
+		c.update(func(f *connectionState) { f.revisionSource = found.why })
 		o := c.openLegacy(ctx, newest(revisions, handshake), &found)
-		wasRefused := o.Kind == wire.RPCFailed || refused4xx(o)
-		if found.silent && wasRefused && c.line().Name() == transport.StreamableHTTP {
+		wasRefused := o.Kind == wire.RPCFailed || isHTTPRefusal(o)
+		if found.silent && wasRefused && c.transport().Name() == transport.StreamableHTTP {
 			return c.probeAgain(ctx, o)
 		}
-		if !c.mayBeSpoilt(ctx, o) {
+		if !c.mayBeSpoiltByProbe(ctx, o) {
 			return o
 		}
 		found.why += ", and so was initialize after it: the server was restarted without it"
 	}
-	c.line().Close()
+	c.transport().Close()
 	if o := c.connect(ctx, false, nil); !o.Good() {
 		return o
 	}
-	c.update(func(f *connectionState) { f.why = found.why })
+	c.update(func(f *connectionState) { f.revisionSource = found.why })
 	return c.openLegacy(ctx, newest(revisions, handshake), &found)
 }
 
@@ -287,16 +287,16 @@ func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.
 	}
 	c.update(func(f *connectionState) {
 		f.era = e
-		f.why = "server/discover was answered after initialize was refused"
+		f.revisionSource = "server/discover was answered after initialize was refused"
 	})
 	return o
 }
 
 // mayBeSpoilt reports a process that refused initialize, or died of it, and names no
 // revisions that it would rather speak.
-func (c *connection) mayBeSpoilt(ctx context.Context, o wire.Outcome) bool {
+func (c *connection) mayBeSpoiltByProbe(ctx context.Context, o wire.Outcome) bool {
 	refused := o.Kind == wire.RPCFailed && o.RPC() != nil && len(supportedIn(o.RPC())) == 0
-	return c.line().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) &&
+	return c.transport().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) &&
 		ctx.Err() == nil
 }
 
@@ -313,7 +313,7 @@ func (c *connection) openLegacy(ctx context.Context, revision string, probe *pro
 	if again != "" && c.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
 		return c.openModern(ctx, again, "initialize was refused with -32022", false)
 	}
-	if c.line().Name() == transport.StreamableHTTP && refused4xx(o) && o.Method == "initialize" {
+	if c.transport().Name() == transport.StreamableHTTP && isHTTPRefusal(o) && o.Method == "initialize" {
 		return c.trySSE(ctx, revision, probe, o)
 	}
 	return o
@@ -327,24 +327,24 @@ func (c *connection) trySSE(
 	probe *probeResult,
 	refusal wire.Outcome,
 ) wire.Outcome {
-	old := c.line()
+	old := c.transport()
 	if f := c.connectSSE(ctx); f != nil {
 		if f.Kind == wire.Refused || f.Kind == wire.Auth || f.Kind == wire.Signal {
-			return c.outcome(nil, &Call{Method: "initialize"}, failure(f))
+			return c.outcome(nil, &Call{Method: "initialize"}, failedReply(f))
 		}
-		return allRefused(refusal, probe, f)
+		return combineRefusals(refusal, probe, f)
 	}
 	old.Close()
 	c.update(func(f *connectionState) {
 		f.era = &legacy{offered: revision}
-		f.why = "the URL is an event stream that begins with an endpoint event"
+		f.revisionSource = "the URL is an event stream that begins with an endpoint event"
 	})
 	return c.era().open(ctx, c)
 }
 
 // allRefused reports the attempts together: which of them the server should have
 // answered is unknown.
-func allRefused(o wire.Outcome, probe *probeResult, sse *transport.Fault) wire.Outcome {
+func combineRefusals(o wire.Outcome, probe *probeResult, sse *transport.Fault) wire.Outcome {
 	var tried []string
 	if probe != nil {
 		tried = append(tried, probe.why)
@@ -358,7 +358,7 @@ func allRefused(o wire.Outcome, probe *probeResult, sse *transport.Fault) wire.O
 }
 
 // refused4xx reports the ending of a request that was refused with HTTP.
-func refused4xx(o wire.Outcome) bool { return o.HTTP != nil && transport.IsRefusal(o.HTTP.Status) }
+func isHTTPRefusal(o wire.Outcome) bool { return o.HTTP != nil && transport.IsRefusal(o.HTTP.Status) }
 
 // openModern opens at a revision that was asked for or that the server named. A
 // server that refuses the version and lists the very same one is asked once
@@ -366,29 +366,29 @@ func refused4xx(o wire.Outcome) bool { return o.HTTP != nil && transport.IsRefus
 func (c *connection) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
 	c.update(func(f *connectionState) {
 		f.era = &modern{version: revision}
-		f.why = why
+		f.revisionSource = why
 	})
 	if quick {
 		return wire.Outcome{}
 	}
 	o := c.era().open(ctx, c)
-	if c.takeVersion(o.RPC()) {
+	if c.switchVersion(o.RPC()) {
 		o = c.era().open(ctx, c)
 	}
 	if !o.Good() {
-		return needsHandshake(o, revision)
+		return explainHandshake(o, revision)
 	}
 	theirs, ok := supportedVersions(o.Result)
 	if ok && !slices.Contains(theirs, revision) {
-		return ended(o, wire.RPCFailed, "the server speaks "+list(theirs)+" where "+revision+" was requested")
+		return withFailure(o, wire.RPCFailed, "the server speaks "+joinOrNone(theirs)+" where "+revision+" was requested")
 	}
 	return o
 }
 
 // needsHandshake explains a refused server/discover of a pinned revision: the
 // server is of the other era.
-func needsHandshake(o wire.Outcome, revision string) wire.Outcome {
-	refused := o.Kind == wire.RPCFailed || o.Kind == wire.Transport && refused4xx(o)
+func explainHandshake(o wire.Outcome, revision string) wire.Outcome {
+	refused := o.Kind == wire.RPCFailed || o.Kind == wire.Transport && isHTTPRefusal(o)
 	if code := rpcCode(o); !refused || slices.Contains(modernCodes, code) {
 		return o
 	}

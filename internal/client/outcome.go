@@ -20,11 +20,11 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	if f := r.Fault; f != nil {
 		o = f.ApplyTo(o)
 		broke := f.Kind == wire.Transport || f.Kind == wire.Timeout
-		o.Retryable = o.Retryable || broke && f.Reached == wire.Unknown && repeatable(call.Method)
+		o.Retryable = o.Retryable || broke && f.Reached == wire.Unknown && isRepeatable(call.Method)
 		return o
 	}
-	c.markFound(r.Message)
-	defer func() { o = r.asked.endOf(o) }()
+	c.reportResponseProblems(r.Message)
+	defer func() { o = r.unanswered.applyTo(o) }()
 	switch m := r.Message; {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
@@ -32,7 +32,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Text = m.Error.Message
 		checkOdd(c, r, &o)
 		o.Retryable = r.HTTP != nil && transport.IsOverloaded(r.HTTP.Status)
-		if _, ok := c.line().(transport.StderrSource); ok && m.Error.Code == codeInternal {
+		if _, ok := c.transport().(transport.StderrSource); ok && m.Error.Code == codeInternal {
 			o.Hint = "check the server's log; -v shows its stderr"
 			if call.Method == "tools/call" && m.Error.HasOwnText() {
 				o.Hint = "the text is the server's own, perhaps the tool's; -v shows the server's stderr"
@@ -41,7 +41,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	case m.Kind == wire.Response:
 		o.Result = m.Result
 		if e != nil {
-			o.Kind, o.Text = e.settle(call, m)
+			o.Kind, o.Text = e.validateResult(call, m)
 			checkShape(c, e, call.Method, &o)
 			checkNoise(c, r, &o)
 			checkOdd(c, r, &o)
@@ -50,7 +50,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", transport.Mismatch(m, nil)
 	}
 	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) &&
-		asksAsBefore(r.Message) {
+		failedToAsk(r.Message) {
 		o.Hint = wire.Hint(
 			"the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake),
 		)
@@ -60,7 +60,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 
 // markFound tells of what is odd in an answer that is taken: a member that stands twice, half
 // a surrogate pair, and a byte order mark, which is ignored (RFC 8259, section 8.1).
-func (c *connection) markFound(m *wire.Message) {
+func (c *connection) reportResponseProblems(m *wire.Message) {
 	if m != nil {
 		if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
 			c.Finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
@@ -72,51 +72,51 @@ func (c *connection) markFound(m *wire.Message) {
 			}
 		}
 	}
-	if m != nil && transport.HasByteOrderMark(m.Raw) && c.line().Name() != transport.Stdio { // which reports its lines
-		c.complain("bom", "the response begins with a byte order mark, which JSON does not allow")
+	if m != nil && transport.HasByteOrderMark(m.Raw) && c.transport().Name() != transport.Stdio { // which reports its lines
+		c.warnOnce("bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
 }
 
 // ended is an outcome that looked good and is not.
-func ended(o wire.Outcome, kind wire.Kind, text string) wire.Outcome {
+func withFailure(o wire.Outcome, kind wire.Kind, text string) wire.Outcome {
 	o.Kind = kind
 	o.Text = text
 	return o
 }
 
-func noObject(response *wire.Message) (wire.Kind, string) {
+func notAnObject(response *wire.Message) (wire.Kind, string) {
 	return wire.BadResponse, "the result is not an object: " + jsonraw.Excerpt(response.Result, 60)
 }
 
 // settleResult judges a complete result by what every revision asks of it.
-func settleResult(method string, members jsonraw.Members) (wire.Kind, string) {
+func validateCompleteResult(method string, members jsonraw.Members) (wire.Kind, string) {
 	switch method {
 	case "tools/call":
-		return settleToolCall(members)
+		return validateToolResult(members)
 	case "resources/read":
 		contents, _ := members.Get("contents")
-		return listIn(contents, method, "contents")
+		return requireArrayOrObject(contents, method, "contents")
 	case "prompts/get":
 		messages, _ := members.Get("messages")
-		return listIn(messages, method, "messages")
+		return requireArrayOrObject(messages, method, "messages")
 	case "completion/complete":
 		completion, _ := members.Get("completion")
-		return arrayIn(jsonraw.First(completion, "values"), method, "values")
+		return requireArray(jsonraw.First(completion, "values"), method, "values")
 	}
 	return wire.OK, ""
 }
 
 // listIn is arrayIn for lists in whose place one item is taken, too: the check of the shape reports that.
-func listIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
+func requireArrayOrObject(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	if len(raw) > 0 && raw[0] == '{' {
 		return wire.OK, ""
 	}
-	return arrayIn(raw, method, name)
+	return requireArray(raw, method, name)
 }
 
 // arrayIn holds a result to the one array that it cannot do without
 // (server/resources, server/prompts, server/utilities/completion).
-func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
+func requireArray(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	if len(raw) == 0 {
 		return wire.BadResponse, "the result of " + method + " has no " + name
 	}
@@ -130,7 +130,7 @@ func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
 // (server/tools, "Tool Result"). A result that only lacks content beside its
 // structuredContent is taken, because real servers send it, and so is a text or one block in place of the array: the
 // check of the shape reports that.
-func settleToolCall(members jsonraw.Members) (wire.Kind, string) {
+func validateToolResult(members jsonraw.Members) (wire.Kind, string) {
 	content, _ := members.Get("content")
 	_, structured := members.Get("structuredContent")
 	if len(content) == 0 && !structured {
@@ -149,7 +149,7 @@ func settleToolCall(members jsonraw.Members) (wire.Kind, string) {
 	return wire.OK, ""
 }
 
-func list(items []string) string {
+func joinOrNone(items []string) string {
 	if len(items) == 0 {
 		return "none"
 	}

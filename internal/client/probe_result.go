@@ -37,9 +37,9 @@ const (
 // judgeProbe reads the answer to server/discover. Only what a server of the
 // stateless era alone would say is taken for that era; authorization, load, failures and
 // the network say nothing of it; everything else means "try initialize", and so does silence.
-func judgeProbe(r reply, overStdio bool) probeResult {
+func classifyProbe(r reply, overStdio bool) probeResult {
 	if r.Fault != nil {
-		return judgeFault(r, overStdio)
+		return classifyFault(r, overStdio)
 	}
 	if r.Message.Kind == wire.Response {
 		// A result is no proof. Servers exist that answer {} to any method, and servers that
@@ -48,15 +48,15 @@ func judgeProbe(r reply, overStdio bool) probeResult {
 		if !ok {
 			return probeResult{kind: tryHandshake, why: "the response to server/discover lists no versions"}
 		}
-		return judgeVersions(theirs, speaksModern, "server/discover lists ")
+		return classifyVersions(theirs, speaksModern, "server/discover lists ")
 	}
 	if r.Message.Error != nil {
-		return judgeError(r)
+		return classifyError(r)
 	}
 	return probeResult{kind: tryHandshake, why: "server/discover got a non-response"}
 }
 
-func judgeFault(r reply, overStdio bool) probeResult {
+func classifyFault(r reply, overStdio bool) probeResult {
 	f := r.Fault
 	_, isLimit := f.Err.(transport.TimeoutError) // of the probe, in contrast to that of a connection
 	switch {
@@ -84,21 +84,21 @@ func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 // judgeVersions: a stateless revision that both speak comes first, then one with
 // a handshake. Where there is only a stateless one that mcpc does not know, a
 // handshake would be refused as well.
-func judgeVersions(theirs []string, found probeKind, how string) probeResult {
+func classifyVersions(theirs []string, found probeKind, how string) probeResult {
 	if revision := newest(theirs, Stateless); revision != "" {
-		return probeResult{kind: found, revision: revision, why: how + list(theirs)}
+		return probeResult{kind: found, revision: revision, why: how + joinOrNone(theirs)}
 	}
 	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, Stateless) {
-		return probeResult{text: "the server speaks " + list(theirs) + "; mcpc speaks " + list(revisions)}
+		return probeResult{text: "the server speaks " + joinOrNone(theirs) + "; mcpc speaks " + joinOrNone(revisions)}
 	}
-	return probeResult{kind: tryHandshake, why: how + list(theirs)}
+	return probeResult{kind: tryHandshake, why: how + joinOrNone(theirs)}
 }
 
-func judgeError(r reply) probeResult {
+func classifyError(r reply) probeResult {
 	e := r.Message.Error
 	theirs := supportedIn(e)
 	if len(theirs) > 0 && (e.Code == codeUnsupportedVersion || e.Code == codeDraftVersion) {
-		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
+		return classifyVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
 	}
 	if slices.Contains(modernCodes, e.Code) {
 		return probeResult{}
@@ -111,7 +111,7 @@ func judgeError(r reply) probeResult {
 
 // supportedVersions reads a DiscoverResult; false where it is none.
 func supportedVersions(result json.RawMessage) ([]string, bool) {
-	return texts(jsonraw.First(result, "supportedVersions"))
+	return stringsIn(jsonraw.First(result, "supportedVersions"))
 }
 
 // supportedIn reads data.supported of a version error; nil where there is none.
@@ -119,11 +119,11 @@ func supportedIn(e *wire.RPCError) []string {
 	if e == nil {
 		return nil
 	}
-	versions, _ := texts(jsonraw.First(e.Data, "supported"))
+	versions, _ := stringsIn(jsonraw.First(e.Data, "supported"))
 	return versions
 }
 
-func texts(raw json.RawMessage) ([]string, bool) {
+func stringsIn(raw json.RawMessage) ([]string, bool) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
 		return nil, false

@@ -102,14 +102,14 @@ func TestJudgeProbe(t *testing.T) {
 		{"501", httpOnly, refusedWith(501, wire.Transport), giveUp, ""},
 		{"503", httpOnly, refusedWith(503, wire.Transport), giveUp, ""},
 		{"200 and a page", httpOnly, refusedWith(200, wire.BadResponse), tryHandshake, ""},
-		{"a broken connection", httpOnly, failure(&transport.Fault{Kind: wire.Transport}), giveUp, ""},
-		{"no connection in time", httpOnly, failure(&transport.Fault{Kind: wire.Timeout}), giveUp, ""},
-		{"silence", httpOnly, failure(&transport.Fault{Kind: wire.Timeout, Reached: wire.Unknown}), tryHandshake, ""},
-		{"Ctrl-C", both, failure(&transport.Fault{Kind: wire.Signal}), giveUp, ""},
-		{"no pipe to be had", both, failure(&transport.Fault{Kind: wire.LocalIO}), giveUp, ""},
-		{"silence on a pipe", stdioOnly, failure(&transport.Fault{Kind: wire.Timeout}), tryHandshake, ""},
-		{"the process ended", stdioOnly, failure(&transport.Fault{Kind: wire.Transport}), tryHandshake, ""},
-		{"nothing but noise", stdioOnly, failure(&transport.Fault{Kind: wire.BadResponse}), giveUp, ""},
+		{"a broken connection", httpOnly, failedReply(&transport.Fault{Kind: wire.Transport}), giveUp, ""},
+		{"no connection in time", httpOnly, failedReply(&transport.Fault{Kind: wire.Timeout}), giveUp, ""},
+		{"silence", httpOnly, failedReply(&transport.Fault{Kind: wire.Timeout, Reached: wire.Unknown}), tryHandshake, ""},
+		{"Ctrl-C", both, failedReply(&transport.Fault{Kind: wire.Signal}), giveUp, ""},
+		{"no pipe to be had", both, failedReply(&transport.Fault{Kind: wire.LocalIO}), giveUp, ""},
+		{"silence on a pipe", stdioOnly, failedReply(&transport.Fault{Kind: wire.Timeout}), tryHandshake, ""},
+		{"the process ended", stdioOnly, failedReply(&transport.Fault{Kind: wire.Transport}), tryHandshake, ""},
+		{"nothing but noise", stdioOnly, failedReply(&transport.Fault{Kind: wire.BadResponse}), giveUp, ""},
 	} {
 		for _, overStdio := range []bool{true, false} {
 			if overStdio && c.on&stdioOnly == 0 || !overStdio && c.on&httpOnly == 0 {
@@ -119,7 +119,7 @@ func TestJudgeProbe(t *testing.T) {
 			if overStdio {
 				r.HTTP = nil
 			}
-			found := judgeProbe(r, overStdio)
+			found := classifyProbe(r, overStdio)
 			if found.kind != c.want || found.revision != c.revision {
 				t.Errorf("%s (stdio %t): got %d %q, want %d %q", c.name, overStdio, found.kind, found.revision, c.want, c.revision)
 			}
@@ -134,7 +134,7 @@ func TestJudgeProbe(t *testing.T) {
 }
 
 func TestJudgeProbeNamesBothLists(t *testing.T) {
-	found := judgeProbe(replied(400, rpc("-32022", `{"supported":["2031-01-01"]}`)), false)
+	found := classifyProbe(replied(400, rpc("-32022", `{"supported":["2031-01-01"]}`)), false)
 	for _, want := range append(Revisions(), "2031-01-01") {
 		if !strings.Contains(found.text, want) {
 			t.Errorf("%q does not name %s", found.text, want)
@@ -144,16 +144,16 @@ func TestJudgeProbeNamesBothLists(t *testing.T) {
 
 // What a reply says about the conversation in which it came.
 func TestJudge(t *testing.T) {
-	session := &legacy{guarded: guarded[agreement]{is: agreement{agreed: rev2511, session: "s"}}}
-	sessionless := &legacy{guarded: guarded[agreement]{is: agreement{agreed: rev2511}}}
+	session := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev2511, sessionID: "s"}}}
+	sessionless := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev2511}}}
 	fresh := &modern{version: rev2607}
 	notFound := `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`
 	for _, c := range []struct {
-		name    string
-		e       era
-		r       reply
-		untried bool
-		want    sessionState
+		name        string
+		e           era
+		r           reply
+		unconfirmed bool
+		want        sessionState
 	}{
 		{"a result", session, replied(200, result(`{}`)), true, valid},
 		{"404 in a session", session, refusedWith(404, wire.Transport), false, expired},
@@ -185,7 +185,7 @@ func TestJudge(t *testing.T) {
 		{"408 at first", session, refusedWith(408, wire.Transport), true, valid},
 		{"429 at first", session, refusedWith(429, wire.Transport), true, valid},
 		{"500 at first", session, refusedWith(500, wire.Transport), true, valid},
-		{"no answer", session, failure(&transport.Fault{Kind: wire.Transport}), true, valid},
+		{"no answer", session, failedReply(&transport.Fault{Kind: wire.Transport}), true, valid},
 		{"-32022 at first", session, replied(400, rpc("-32022", "")), true, expired},
 		{"-32020 at first", sessionless, replied(400, rpc("-32020", "")), true, expired},
 		{"-32022 later", session, replied(400, rpc("-32022", "")), false, valid},
@@ -205,7 +205,7 @@ func TestJudge(t *testing.T) {
 		{"stateless: -32022 at first", fresh, replied(400, rpc("-32022", "")), true, expired},
 		{"stateless: -32020 at first", fresh, replied(400, rpc("-32020", "")), true, valid},
 	} {
-		if got := c.e.judge(c.r, c.untried); got != c.want {
+		if got := c.e.sessionStateAfter(c.r, c.unconfirmed); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -216,7 +216,7 @@ func TestVisibleASCII(t *testing.T) {
 		"": true, "1868a90c-7d4b": true, "!~": true, strings.Repeat("a", 4096): true,
 		"a b": false, "a\r\nb": false, "a\x00": false, "é": false, "\x7f": false, strings.Repeat("a", 4097): false,
 	} {
-		if got := visibleASCII(id); got != want {
+		if got := isSessionID(id); got != want {
 			t.Errorf("%q: got %t, want %t", jsonraw.Excerpt([]byte(id), 20), got, want)
 		}
 	}

@@ -32,7 +32,7 @@ func started(t *testing.T, habit string, more ...func(*Options)) (*Session, wire
 }
 
 func childOf(s *Session) *process.Process {
-	return s.connection().line().(*transport.StdioProcess).Process
+	return s.connection().transport().(*transport.StdioProcess).Process
 }
 
 // patience is how long a test waits for what must happen. It is spent only where

@@ -14,57 +14,57 @@ import (
 const maxAgain = 2
 
 // do is Do. renewed is set where the conversation was opened anew.
-func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
+func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
 	c := s.connection()
-	now := c.now()
-	if now.takingRoots != nil {
-		c.settleRoots(ctx, now.takingRoots)
+	now := c.load()
+	if now.rootsSettled != nil {
+		c.waitForRoots(ctx, now.rootsSettled)
 	}
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if pause.IsOver(now.line.Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
+	if pause.IsOver(now.transport.Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
 		c, o = s.reconnect(ctx, c, c.revision())
 		if !o.Good() {
 			return o.As(wire.Before), false
 		}
 		renewed = true
 	}
-	left := false
-	var again json.RawMessage
-	for sent := 1; ; sent++ {
-		now = c.now()
+	mayHaveArrived := false
+	var previousID json.RawMessage
+	for attempt := 1; ; attempt++ {
+		now = c.load()
 		e := now.era
-		untried := now.untried
-		r := c.requestAgain(ctx, e, call, s.opt.Limits.Idle, again)
-		again = r.id
-		left = left || r.Fault == nil || r.Fault.Reached != wire.Unsent
+		unconfirmed := now.unconfirmed
+		r := c.requestWithPrevious(ctx, e, call, s.opt.Limits.Idle, previousID)
+		previousID = r.id
+		mayHaveArrived = mayHaveArrived || r.Fault == nil || r.Fault.Reached != wire.Unsent
 		next := noRetry
-		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
-			next = c.retryAction(ctx, call, r, untried)
-			if next == noRetry && !call.Once && repeatable(call.Method) && waitRetryAfter(ctx, c, r, sent) {
+		if !call.Bare && ctx.Err() == nil && attempt <= maxAgain {
+			next = c.retryAction(ctx, call, r, unconfirmed)
+			if next == noRetry && !call.Once && isRepeatable(call.Method) && waitRetryAfter(ctx, c, r, attempt) {
 				next = resend
 			}
 		}
 		if next == noRetry || renewed && next == reconnect {
 			if next == reconnect {
-				c.forget()
+				c.markLost()
 			}
-			if c.now().untried {
-				c.tried(r)
+			if c.load().unconfirmed {
+				c.markAnswered(r)
 			} else {
 				r.Fault.NoteReachable()
 			}
-			return partOf(call, c.outcome(e, call, r), left), renewed
+			return withPart(call, c.outcome(e, call, r), mayHaveArrived), renewed
 		}
 		if next == reconnect {
-			was := c
-			c, o = s.reconnect(ctx, was, revisionAfter(was, r))
+			lost := c
+			c, o = s.reconnect(ctx, lost, nextRevision(lost, r))
 			if !o.Good() {
-				return partOf(call, o, left), false
+				return withPart(call, o, mayHaveArrived), false
 			}
 			renewed = true
-			if call.Once || call.inSession || !untried && !repeatable(call.Method) {
-				return notAgain(was.outcome(e, call, r), s.opt.Resume != nil), true
+			if call.Once || call.sessionOnly || !unconfirmed && !isRepeatable(call.Method) {
+				return notResent(lost.outcome(e, call, r), s.opt.Resume != nil), true
 			}
 		}
 	}
@@ -72,12 +72,12 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 
 // partOf says of an ending what it is to the call: with left some attempt at that may have
 // reached the server, also where the last exchange did not or was another.
-func partOf(call *Call, o wire.Outcome, left bool) wire.Outcome {
+func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
 	switch {
-	case o.Good() || o.Method == call.Method && (!left || o.Reached != wire.Unsent):
-	case !left:
+	case o.Good() || o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent):
+	case !mayHaveArrived:
 		o = o.As(wire.Before)
-	case repeatable(call.Method):
+	case isRepeatable(call.Method):
 		o.Part = wire.After
 	default:
 		o = o.As(wire.After)
@@ -96,34 +96,34 @@ const (
 	reconnect
 )
 
-func (c *connection) retryAction(ctx context.Context, call *Call, r reply, untried bool) retryAction {
-	readsOnly := !call.Once && repeatable(call.Method)
+func (c *connection) retryAction(ctx context.Context, call *Call, r reply, unconfirmed bool) retryAction {
+	readsOnly := !call.Once && isRepeatable(call.Method)
 	broke := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
-	if !call.Once && r.Message != nil && c.takeVersion(r.Message.Error) {
+	if !call.Once && r.Message != nil && c.switchVersion(r.Message.Error) {
 		return resend
 	}
-	if r.Fault != nil && pause.IsOver(c.line().Gone()) {
+	if r.Fault != nil && pause.IsOver(c.transport().Gone()) {
 		if readsOnly && c.s.opt.Server.Keepalive == nil {
 			return reconnect
 		}
 		return noRetry // the state of a held server is lost with it
 	}
 	if broke && readsOnly {
-		c.found(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
+		c.addFinding(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
 		return resend
 	}
-	standing := c.era().judge(r, untried)
-	if standing == valid && untried && readsOnly && r.HTTP != nil && meansNothing(r.Message) {
+	standing := c.era().sessionStateAfter(r, unconfirmed)
+	if standing == valid && unconfirmed && readsOnly && r.HTTP != nil && hasVagueCode(r.Message) {
 		standing = suspect
 	}
 	switch standing {
 	case expired:
 		return reconnect
 	case suspect:
-		if !c.era().alive(ctx, c, &r, untried) && ctx.Err() == nil {
+		if !c.era().stillValid(ctx, c, &r, unconfirmed) && ctx.Err() == nil {
 			return reconnect
 		}
-		c.update(func(f *connectionState) { f.untried = false })
+		c.update(func(f *connectionState) { f.unconfirmed = false })
 	}
 	return noRetry
 }
@@ -131,7 +131,7 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, untri
 // meansNothing reports an error whose code says nothing of why, as servers give before
 // a handshake. It may also come from what the request did, so that only what reads is
 // sent again because of it.
-func meansNothing(m *wire.Message) bool {
+func hasVagueCode(m *wire.Message) bool {
 	if m == nil || m.Error == nil {
 		return false
 	}
@@ -140,7 +140,7 @@ func meansNothing(m *wire.Message) bool {
 }
 
 // repeatable reports whether requests of the method only read, or come to the same if they are sent twice.
-func repeatable(method string) bool {
+func isRepeatable(method string) bool {
 	switch method {
 	case "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel":
 		return true
@@ -150,49 +150,49 @@ func repeatable(method string) bool {
 
 // revisionAfter is the revision to open the next conversation with; "" is to
 // find out, because r says that the server has changed.
-func revisionAfter(was *connection, r reply) string {
-	if Stateless(was.revision()) || modernEvidence(r.Message) {
+func nextRevision(old *connection, r reply) string {
+	if Stateless(old.revision()) || isModernError(r.Message) {
 		return ""
 	}
-	return was.revision()
+	return old.revision()
 }
 
 // reconnect opens the conversation anew, once for all callers that found that was is over.
-func (s *Session) reconnect(ctx context.Context, was *connection, known string) (*connection, wire.Outcome) {
+func (s *Session) reconnect(ctx context.Context, old *connection, known string) (*connection, wire.Outcome) {
 	select {
-	case s.reopening <- struct{}{}:
-		defer func() { <-s.reopening }()
+	case s.reconnecting <- struct{}{}:
+		defer func() { <-s.reconnecting }()
 	case <-ctx.Done():
-		return nil, was.gaveUp(context.Cause(ctx))
+		return nil, old.notSent(context.Cause(ctx))
 	}
 	switch c := s.connection(); {
 	case s.isClosed():
-		return nil, was.gaveUp(transport.ErrClosed)
-	case c != was:
+		return nil, old.notSent(transport.ErrClosed)
+	case c != old:
 		return c, wire.Outcome{}
 	}
-	ended := pause.IsOver(was.line().Gone())
-	was.forget()
-	was.close(ctx, false)
-	c, o := s.connect(ctx, known, nil, was.takeProbed())
+	ended := pause.IsOver(old.transport().Gone())
+	old.markLost()
+	old.close(ctx, false)
+	c, o := s.connect(ctx, known, nil, old.takeProbeReply())
 	if !o.Good() {
 		return nil, o
 	}
-	if !s.install(c) {
+	if !s.setConnection(c) {
 		c.close(ctx, true)
-		return nil, was.gaveUp(transport.ErrClosed)
+		return nil, old.notSent(transport.ErrClosed)
 	}
 	if s.opt.Reconnected != nil {
-		s.opt.Reconnected(renewal(was, c, ended))
+		s.opt.Reconnected(newRenewal(old, c, ended))
 	}
 	return c, wire.Outcome{}
 }
 
 // gaveUp is the ending of a request that was not sent at all.
-func (c *connection) gaveUp(cause error) wire.Outcome {
+func (c *connection) notSent(cause error) wire.Outcome {
 	f := &transport.Fault{Phase: "connect"}
 	f.EndBy(cause)
-	return c.outcome(nil, &Call{}, failure(f))
+	return c.outcome(nil, &Call{}, failedReply(f))
 }
 
 // A Renewal says why a session has another connection.
@@ -203,11 +203,11 @@ type Renewal struct {
 }
 
 // renewal returns why the connection was replaced.
-func renewal(was, now *connection, ended bool) Renewal {
-	line := was.line()
-	if ended && line.Name() == transport.Stdio {
+func newRenewal(old, fresh *connection, ended bool) Renewal {
+	t := old.transport()
+	if ended && t.Name() == transport.Stdio {
 		r := Renewal{Why: "the server had exited: it was restarted"}
-		if process, ok := line.(interface{ Ending() *wire.ProcessFacts }); ok {
+		if process, ok := t.(interface{ Ending() *wire.ProcessFacts }); ok {
 			r.Process = process.Ending()
 			r.Why = "the server had exited" + r.Process.InBrackets() + ": it was restarted"
 		}
@@ -216,9 +216,9 @@ func renewal(was, now *connection, ended bool) Renewal {
 	if ended {
 		return Renewal{Why: "the server had closed the session: a new one was opened"}
 	}
-	if was.revision() != now.revision() {
+	if old.revision() != fresh.revision() {
 		return Renewal{
-			Why: "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision(),
+			Why: "the server no longer speaks " + old.revision() + ": the revision was negotiated again and is " + fresh.revision(),
 		}
 	}
 	return Renewal{Why: "the server no longer knows this session: a new one was opened"}
@@ -226,18 +226,18 @@ func renewal(was, now *connection, ended bool) Renewal {
 
 // forget notes that the server no longer knows the conversation: there is
 // nothing left to end there.
-func (c *connection) forget() { c.update(func(f *connectionState) { f.lost = true }) }
+func (c *connection) markLost() { c.update(func(f *connectionState) { f.isLost = true }) }
 
 // tried notes that the server has answered.
-func (c *connection) tried(r reply) {
+func (c *connection) markAnswered(r reply) {
 	if r.Message != nil {
-		c.update(func(f *connectionState) { f.untried = false })
+		c.update(func(f *connectionState) { f.unconfirmed = false })
 	}
 }
 
 // notAgain is the ending of a request that was refused unread, and that may do
 // something: whether it still makes sense in a new session is the user's to say.
-func notAgain(o wire.Outcome, resumed bool) wire.Outcome {
+func notResent(o wire.Outcome, resumed bool) wire.Outcome {
 	o.Kind = wire.Transport
 	o.Phase = "wait"
 	o.Reached = wire.Answered

@@ -25,7 +25,7 @@ func TestPartOf(t *testing.T) {
 		{"a second attempt did not leave", "tools/call", of(unsent, "tools/call"), true, true, false},
 		{"a second attempt of what only reads did not leave", "tools/list", of(unsent, "tools/list"), true, true, true},
 	} {
-		got := partOf(&Call{Method: c.method}, c.o, c.left)
+		got := withPart(&Call{Method: c.method}, c.o, c.left)
 		if got.OperationSent() != c.sent || got.Retryable != c.retryable {
 			t.Errorf("%s: sent %t, retryable %t", c.name, got.OperationSent(), got.Retryable)
 		}

@@ -14,7 +14,7 @@ import (
 
 // limited gives ctx the limit of a timer of mcpc's own, of which some time is spent already.
 // One that is not positive is no limit.
-func limited(
+func withLimit(
 	ctx context.Context, limit transport.TimeoutError, spent time.Duration,
 ) (context.Context, context.CancelFunc) {
 	if limit.After <= 0 {
@@ -34,10 +34,10 @@ type outgoing struct {
 	lasting bool
 	// begun is for a request whose response is the end of what it asks for: its timer runs only until begun reports
 	// true. It is nil if the response is what is asked for.
-	begun func() bool
+	isAcknowledged func() bool
 	// patient is for a request that the server answers when something else is done:
 	// it has no timer of its own, and its caller limits the time.
-	patient bool
+	untimed bool
 	// progressed is called with each progress of the request; it may be nil.
 	progressed func()
 }
@@ -50,11 +50,11 @@ type reply struct {
 	id   json.RawMessage
 	name string
 	// asked is what the server asked on the way and was not answered.
-	asked *unanswered
+	unanswered *unanswered
 }
 
 // failure is the reply to a message that got none.
-func failure(f *transport.Fault) reply { return reply{Reply: transport.Failed(f)} }
+func failedReply(f *transport.Fault) reply { return reply{Reply: transport.Failed(f)} }
 
 // exchange sends a request and waits for its response. When the server is silent for the time of idle, when the hard
 // limit is reached or when the caller's ctx ends, the server is told first, as its era has it, and then the transport
@@ -62,22 +62,22 @@ func failure(f *transport.Fault) reply { return reply{Reply: transport.Failed(f)
 func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	c.noteAsked(out, false)
+	c.recordRequest(out, false)
 	now := c.s.opt.Now()
-	first := c.update(func(f *connectionState) { f.sent = now }).sent.IsZero()
-	if first && idle > 0 && c.line().Name() == transport.Stdio {
+	first := c.update(func(f *connectionState) { f.sentAt = now }).sentAt.IsZero()
+	if first && idle > 0 && c.transport().Name() == transport.Stdio {
 		idle = max(idle, c.s.opt.Limits.Start) // the process starts meanwhile
 	}
-	pending := c.s.pending.start(ctx, out, idle, func(cause error) {
-		c.noteAsked(out, true)
-		if !out.lasting && out.ID != nil && cause != errServerEnds {
+	pending := c.s.pending.watch(ctx, out, idle, func(cause error) {
+		c.recordRequest(out, true)
+		if !out.lasting && out.ID != nil && cause != errServerClosed {
 			e.cancel(c, out)
 		}
 		cancel(cause)
 	})
-	r := reply{Reply: c.line().Call(inner, &out.Outgoing), id: out.ID, name: out.name}
+	r := reply{Reply: c.transport().Call(inner, &out.Outgoing), id: out.ID, name: out.name}
 	pending.stop()
-	r.asked = pending.asked
+	r.unanswered = pending.unanswered
 	if cause := context.Cause(inner); cause != nil {
 		// What a server answers to a cancellation is not the answer.
 		if r.Fault == nil {
@@ -85,23 +85,23 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 		}
 		r.Fault.EndBy(cause)
 		if r.Fault.Kind == wire.Timeout {
-			lookBack(c.line(), r.Fault, pending.latest)
+			addDiagnostics(c.transport(), r.Fault, pending.diagnostic)
 		}
 	}
 	return r
 }
 
 // noteAsked remembers a request, or that it was given up.
-func (c *connection) noteAsked(out *outgoing, givenUp bool) {
+func (c *connection) recordRequest(out *outgoing, givenUp bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if out.ID != nil {
-		c.asked.Put(string(out.ID), givenUp)
+		c.requestIDs.Put(string(out.ID), givenUp)
 	}
 }
 
 // lookBack says of a request that got no answer in time what the server said instead.
-func lookBack(line transport.Transport, f *transport.Fault, m transport.Diagnostic) {
+func addDiagnostics(line transport.Transport, f *transport.Fault, m transport.Diagnostic) {
 	if child, ok := line.(transport.StderrSource); ok {
 		f.Process = child.StderrTail()
 	}
@@ -121,19 +121,19 @@ func (c *connection) Diagnose(m transport.Diagnostic) {
 	p := c.s.pending
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for r := range p.all {
-		r.latest = m
+	for r := range p.requests {
+		r.diagnostic = m
 	}
 }
 
 // pendingRequests are the requests of a session that are under way.
 type pendingRequests struct {
 	// life ends when the session is closed, and with it what is under way. hard limits each request.
-	life context.Context
-	hard time.Duration
+	lifetime context.Context
+	hard     time.Duration
 
-	mu  sync.Mutex
-	all map[*pendingRequest]bool
+	mu       sync.Mutex
+	requests map[*pendingRequest]bool
 	// byToken are the requests, and the tasks, that have a progress token.
 	byToken map[string]*pendingRequest
 	// held counts what the user is being asked. The idle timers run while it is 0.
@@ -141,11 +141,11 @@ type pendingRequests struct {
 }
 
 func newPendingRequests(life context.Context, hard time.Duration) *pendingRequests {
-	p := &pendingRequests{life: life, hard: hard, all: map[*pendingRequest]bool{}, byToken: map[string]*pendingRequest{}}
+	p := &pendingRequests{lifetime: life, hard: hard, requests: map[*pendingRequest]bool{}, byToken: map[string]*pendingRequest{}}
 	context.AfterFunc(life, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		for r := range p.all {
+		for r := range p.requests {
 			go r.giveUp(transport.ErrClosed)
 		}
 	})
@@ -163,59 +163,59 @@ type pendingRequest struct {
 	// end is called at most once, with the first cause to give the request up.
 	end func(cause error)
 	// unhook forgets the context of the caller, whose end gives the request up.
-	unhook func() bool
+	stopAfterFunc func() bool
 
 	// isOver is set when the request has ended or is being given up, leaving if it is being given up; that is closed
 	// when it is done.
-	isOver  bool
-	leaving chan struct{}
+	isOver     bool
+	cancelDone chan struct{}
 	// reached is how far the request has come, by its notifications of progress.
-	reached float64
+	progress float64
 	// asked is the first server request that was not answered, latest the latest message that may
 	// have been meant for the response. The caller of stop may read them.
-	asked  *unanswered
-	latest transport.Diagnostic
+	unanswered *unanswered
+	diagnostic transport.Diagnostic
 }
 
 // start begins to watch a request. end is called once if it is given up: when ctx ends, when the session is closed, or
 // when the server is silent for the time of idle.
-func (p *pendingRequests) start(
+func (p *pendingRequests) watch(
 	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
 ) *pendingRequest {
-	r := &pendingRequest{all: p, out: out, idle: idle, end: end, reached: math.Inf(-1)}
-	if p.hard > 0 && !out.patient && out.begun == nil {
+	r := &pendingRequest{all: p, out: out, idle: idle, end: end, progress: math.Inf(-1)}
+	if p.hard > 0 && !out.untimed && out.isAcknowledged == nil {
 		r.hard = time.AfterFunc(p.hard, func() {
 			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: p.hard})
 		})
 	}
 	p.mu.Lock()
-	p.all[r] = true
+	p.requests[r] = true
 	if out.token != nil {
 		p.byToken[string(out.token)] = r
 	}
-	if idle > 0 && !out.patient {
-		r.timer = time.AfterFunc(idle, r.idleEnds)
+	if idle > 0 && !out.untimed {
+		r.timer = time.AfterFunc(idle, r.onIdle)
 		if p.held > 0 {
 			r.timer.Stop()
 		}
 	}
 	p.mu.Unlock()
-	r.unhook = context.AfterFunc(ctx, func() { r.giveUp(context.Cause(ctx)) })
-	if p.life.Err() != nil {
+	r.stopAfterFunc = context.AfterFunc(ctx, func() { r.giveUp(context.Cause(ctx)) })
+	if p.lifetime.Err() != nil {
 		go r.giveUp(transport.ErrClosed)
 	}
 	return r
 }
 
-func (r *pendingRequest) idleEnds() {
+func (r *pendingRequest) onIdle() {
 	r.all.mu.Lock()
 	isHeld := r.all.held > 0
 	r.all.mu.Unlock()
-	if isHeld || r.out.begun != nil && r.out.begun() {
+	if isHeld || r.out.isAcknowledged != nil && r.out.isAcknowledged() {
 		return
 	}
 	what := "no response"
-	if r.out.begun != nil {
+	if r.out.isAcknowledged != nil {
 		what = "no acknowledgement"
 	}
 	r.giveUp(transport.TimeoutError{Flag: "--timeout", What: what, After: r.idle})
@@ -226,19 +226,19 @@ func (r *pendingRequest) giveUp(cause error) {
 	isFirst := !r.isOver
 	if isFirst {
 		r.isOver = true
-		r.leaving = make(chan struct{})
+		r.cancelDone = make(chan struct{})
 	}
 	r.all.mu.Unlock()
 	if isFirst {
 		r.end(cause)
-		close(r.leaving)
+		close(r.cancelDone)
 	}
 }
 
 // stop ends the watch. From then on nothing is cancelled any more, and what is being cancelled has been
 // (basic/utilities/cancellation: only requests "believed to be still in-progress").
 func (r *pendingRequest) stop() {
-	r.unhook()
+	r.stopAfterFunc()
 	for _, timer := range []*time.Timer{r.timer, r.hard} {
 		if timer != nil {
 			timer.Stop()
@@ -246,10 +246,10 @@ func (r *pendingRequest) stop() {
 	}
 	p := r.all
 	p.mu.Lock()
-	delete(p.all, r)
-	p.forgetLocked(r)
+	delete(p.requests, r)
+	p.forgetTokenLocked(r)
 	r.isOver = true
-	leaving := r.leaving
+	leaving := r.cancelDone
 	p.mu.Unlock()
 	if leaving != nil {
 		<-leaving
@@ -257,14 +257,14 @@ func (r *pendingRequest) stop() {
 }
 
 // forgetLocked forgets the progress token of a request.
-func (p *pendingRequests) forgetLocked(r *pendingRequest) {
+func (p *pendingRequests) forgetTokenLocked(r *pendingRequest) {
 	if token := string(r.out.token); p.byToken[token] == r {
 		delete(p.byToken, token)
 	}
 }
 
 // follow keeps a progress token known that outlives its request.
-func (p *pendingRequests) follow(token json.RawMessage) (forget func()) {
+func (p *pendingRequests) keepToken(token json.RawMessage) (forget func()) {
 	if token == nil {
 		return func() {}
 	}
@@ -275,7 +275,7 @@ func (p *pendingRequests) follow(token json.RawMessage) (forget func()) {
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.forgetLocked(r)
+		p.forgetTokenLocked(r)
 	}
 }
 
@@ -283,17 +283,17 @@ func (p *pendingRequests) follow(token json.RawMessage) (forget func()) {
 // request that goes forward counts (basic/utilities/progress): a server must not
 // be able to keep a client waiting by repeating itself. It reports whether the
 // progress is that of an open request.
-func (p *pendingRequests) progressed(m *wire.Message) (isOurs bool) {
+func (p *pendingRequests) noteProgress(m *wire.Message) (isOurs bool) {
 	params, _ := m.ParamMembers()
 	value, err := strconv.ParseFloat(string(params.Value("progress")), 64)
 	p.mu.Lock()
 	r := p.byToken[string(params.Value("progressToken"))]
-	advances := r != nil && err == nil && value > r.reached
+	advances := r != nil && err == nil && value > r.progress
 	if advances && !r.isOver && r.timer != nil && p.held == 0 {
 		r.timer.Reset(r.idle)
 	}
 	if advances {
-		r.reached = value
+		r.progress = value
 	}
 	p.mu.Unlock()
 	if r != nil && err == nil && r.out.progressed != nil {
@@ -304,16 +304,16 @@ func (p *pendingRequests) progressed(m *wire.Message) (isOurs bool) {
 
 // Hold stops the clocks that measure a server's silence while it waits for an
 // answer itself.
-func (p *pendingRequests) Hold() { p.hold(1) }
+func (p *pendingRequests) Hold() { p.addHolds(1) }
 
 // Release starts them again.
-func (p *pendingRequests) Release() { p.hold(-1) }
+func (p *pendingRequests) Release() { p.addHolds(-1) }
 
-func (p *pendingRequests) hold(n int) {
+func (p *pendingRequests) addHolds(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held += n
-	for r := range p.all {
+	for r := range p.requests {
 		switch {
 		case r.isOver || r.timer == nil:
 		case p.held == 0:

@@ -19,17 +19,17 @@ const maxRetryAfter = 60 * time.Second
 
 // waitRetryAfter sleeps for the Retry-After of an overloaded server or gateway, or briefly
 // without one. It reports whether the request, which only reads, should be sent again.
-func waitRetryAfter(ctx context.Context, c *connection, r reply, sent int) bool {
+func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bool {
 	if r.HTTP == nil {
 		return false
 	}
 	busy := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout}
-	wait := retryAfter(r.HTTP, sent, c.s.opt.Now())
+	wait := retryAfter(r.HTTP, attempt, c.s.opt.Now())
 	if !slices.Contains(busy, r.HTTP.Status) || wait > maxRetryAfter {
 		return false
 	}
-	c.found(
+	c.addFinding(
 		wire.Info,
 		"sent_again",
 		fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.HTTP.Status, wait.Round(time.Millisecond)),
@@ -46,8 +46,9 @@ func AskedPause(o wire.Outcome, now time.Time) time.Duration {
 	return retryAfter(o.HTTP, 1, now)
 }
 
-// retryAfter returns how long the server asks to wait. If it does not ask, the wait is random, and longer each time.
-func retryAfter(facts *wire.HTTPFacts, sent int, now time.Time) time.Duration {
+// retryAfter returns the wait in the Retry-After field. Without a valid field it returns a
+// random time that grows with the number of attempts.
+func retryAfter(facts *wire.HTTPFacts, attempt int, now time.Time) time.Duration {
 	for _, f := range facts.Fields {
 		if f.Name != "Retry-After" {
 			continue
@@ -56,5 +57,5 @@ func retryAfter(facts *wire.HTTPFacts, sent int, now time.Time) time.Duration {
 			return wait
 		}
 	}
-	return time.Duration(sent) * (200 + rand.N[time.Duration](200)) * time.Millisecond
+	return time.Duration(attempt) * (200 + rand.N[time.Duration](200)) * time.Millisecond
 }

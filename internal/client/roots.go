@@ -12,18 +12,18 @@ const graceForRoots = 200 * time.Millisecond
 
 // rootsAsked notes that the server asked for the roots; what it gives is to be
 // called when they are on their way.
-func (c *connection) rootsAsked() (sent func()) {
+func (c *connection) noteRootsRequest() (sent func()) {
 	taken := make(chan struct{})
-	c.update(func(f *connectionState) { f.takingRoots = taken })
+	c.update(func(f *connectionState) { f.rootsSettled = taken })
 	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
 }
 
 // settleRoots waits until the server has had time to take in the roots that it asked for: the next request may need
 // them. taken is closed then.
-func (c *connection) settleRoots(ctx context.Context, taken <-chan struct{}) {
+func (c *connection) waitForRoots(ctx context.Context, taken <-chan struct{}) {
 	select {
 	case <-taken:
 	case <-ctx.Done():
-	case <-c.s.life.Done():
+	case <-c.s.lifetime.Done():
 	}
 }

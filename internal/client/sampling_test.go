@@ -19,11 +19,11 @@ func TestUsesOfToolsAndTheirResults(t *testing.T) {
 		`{"role":"user","content":` + result + `}`:                                                                     `the tool_result "1" matches no tool_use of the previous message`,
 		`{"role":"assistant","content":` + use + `},{"content":` + text + `},{"role":"user","content":` + result + `}`: `the tool_use "1" has no tool_result in the next message`,
 	} {
-		if got := broken("sampling/createMessage", json.RawMessage(`{"messages":[`+messages+`]}`)); got != want {
+		if got := invalidSampling("sampling/createMessage", json.RawMessage(`{"messages":[`+messages+`]}`)); got != want {
 			t.Errorf("%s: got %q, want %q", messages, got, want)
 		}
 	}
-	if got := broken("elicitation/create", json.RawMessage(`{"messages":[{"content":`+use+`}]}`)); got != "" {
+	if got := invalidSampling("elicitation/create", json.RawMessage(`{"messages":[{"content":`+use+`}]}`)); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -17,12 +17,12 @@ func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte 
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
 	defer c.questions.open(string(m.ID), withdraw)()
-	answer, taken := c.askUser(ctx, m)
-	if taken {
+	answer, withdrawn := c.askUser(ctx, m)
+	if withdrawn {
 		return nil
 	}
 	if answer.Result != nil {
-		answer.Result = relate(answer.Result, m)
+		answer.Result = withRelatedTask(answer.Result, m)
 	}
 	return answer.Compose(m.ID)
 }
@@ -30,13 +30,13 @@ func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte 
 // askUser puts one question; taken is set where it was taken back. One that was not
 // answered, or declined, is noted on the requests under way: the server asked on their
 // account, and which of them it was cannot be told.
-func (c *connection) askUser(ctx context.Context, m *wire.Message) (answer mcp.Answer, taken bool) {
+func (c *connection) askUser(ctx context.Context, m *wire.Message) (answer mcp.Answer, withdrawn bool) {
 	a := c.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
 	if ctx.Err() != nil {
 		return mcp.Answer{}, true
 	}
 	if a.Ending.Kind != wire.OK {
-		c.s.pending.unanswered(&unanswered{answer: a, request: m})
+		c.s.pending.noteUnanswered(&unanswered{answer: a, request: m})
 	}
 	if a.Result != nil {
 		return mcp.Answer{Result: a.Result}, false
@@ -93,7 +93,7 @@ func (qs *questions) withdraw(id string) bool {
 
 // withdrawn takes notifications/cancelled for one of the server's own requests:
 // the server cancelled the request (basic/utilities/cancellation).
-func (c *connection) withdrawn(m *wire.Message) {
+func (c *connection) handleCancelled(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
@@ -102,7 +102,7 @@ func (c *connection) withdrawn(m *wire.Message) {
 		if reason := jsonraw.First(m.Params, "reason"); reason != nil {
 			text += ": " + jsonraw.Excerpt(reason, 200)
 		}
-		c.found(wire.Info, "withdrawn", text)
+		c.addFinding(wire.Info, "withdrawn", text)
 	}
 }
 
@@ -116,12 +116,12 @@ type unanswered struct {
 
 // unanswered notes it on every request under way. The first such question is the
 // one that the rest came of.
-func (p *pendingRequests) unanswered(u *unanswered) {
+func (p *pendingRequests) noteUnanswered(u *unanswered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for r := range p.all {
-		if r.asked == nil || r.asked.undeclared != "" {
-			r.asked = u
+	for r := range p.requests {
+		if r.unanswered == nil || r.unanswered.undeclared != "" {
+			r.unanswered = u
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (p *pendingRequests) unanswered(u *unanswered) {
 // answer came at all, or none that could be read, that stays; else what was asked is
 // what a caller needs. A server that fails because it got no answer says so in words of
 // its own, which are no more than a note. One that goes on from a no has answered.
-func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
+func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 	if u == nil {
 		return o
 	}
@@ -156,7 +156,7 @@ func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 		}
 		fallthrough
 	case wire.RPCFailed:
-		o = u.answer.endOf(o)
+		o = u.answer.applyTo(o)
 		o.Message = u.request
 		o.Result = u.request.Raw
 		if u.request.Kind == wire.Response {

@@ -45,7 +45,7 @@ type serverTask struct {
 
 // open notes a task. Where there are too many, the oldest that has ended is
 // forgotten; nil where none has.
-func (es *serverTasks) open(params json.RawMessage, now time.Time, withdraw func()) *serverTask {
+func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func()) *serverTask {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	if len(es.all) == maxServerTasks {
@@ -90,13 +90,13 @@ func (es *serverTasks) end(e *serverTask, status TaskStatus, answer mcp.Answer, 
 }
 
 // shown is the Task object that is sent to the server.
-func (es *serverTasks) shown(e *serverTask) json.RawMessage {
+func (es *serverTasks) object(e *serverTask) json.RawMessage {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	return e.shown()
+	return e.object()
 }
 
-func (e *serverTask) shown() json.RawMessage {
+func (e *serverTask) object() json.RawMessage {
 	task := jsonraw.With(nil, "taskId", jsonraw.Quote(e.id))
 	task = jsonraw.With(task, "status", jsonraw.Quote(string(e.status)))
 	if e.answer.Text != "" {
@@ -105,7 +105,7 @@ func (e *serverTask) shown() json.RawMessage {
 	task = jsonraw.With(task, "createdAt", jsonraw.Quote(e.created.UTC().Format(time.RFC3339Nano)))
 	task = jsonraw.With(task, "lastUpdatedAt", jsonraw.Quote(e.updated.UTC().Format(time.RFC3339Nano)))
 	task = jsonraw.With(task, "ttl", e.ttl)
-	return jsonraw.With(task, "pollInterval", strconv.AppendInt(nil, usualPoll.Milliseconds(), 10))
+	return jsonraw.With(task, "pollInterval", strconv.AppendInt(nil, defaultPoll.Milliseconds(), 10))
 }
 
 func (es *serverTasks) list() json.RawMessage {
@@ -113,37 +113,37 @@ func (es *serverTasks) list() json.RawMessage {
 	defer es.mu.Unlock()
 	tasks := make([]json.RawMessage, len(es.all))
 	for i, e := range es.all {
-		tasks[i] = e.shown()
+		tasks[i] = e.object()
 	}
 	return jsonraw.With(nil, "tasks", jsonraw.List(tasks))
 }
 
 // runTask makes a task of the server's question, tells the server so, and asks. It
 // gives what is left to say: a refusal, or nothing.
-func (c *connection) runTask(ctx context.Context, m *wire.Message, tell func([]byte)) []byte {
+func (c *connection) runAsTask(ctx context.Context, m *wire.Message, send func([]byte)) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	e := c.serverTasks.open(m.Params, c.s.opt.Now(), withdraw)
-	if e == nil {
+	task := c.serverTasks.add(m.Params, c.s.opt.Now(), withdraw)
+	if task == nil {
 		return wire.ComposeError(m.ID, -32603, "Internal error: too many tasks at a time")
 	}
-	defer c.questions.open(e.id, withdraw)()
-	tell(wire.ComposeResult(m.ID, relate(jsonraw.With(nil, "task", c.serverTasks.shown(e)), m)))
-	answer, taken := c.askUser(ctx, m)
+	defer c.questions.open(task.id, withdraw)()
+	send(wire.ComposeResult(m.ID, withRelatedTask(jsonraw.With(nil, "task", c.serverTasks.object(task)), m)))
+	answer, withdrawn := c.askUser(ctx, m)
 	status := TaskCompleted
-	if taken {
+	if withdrawn {
 		status = TaskCancelled
-		answer = goneBack
+		answer = cancelledAnswer
 	} else if answer.Result == nil {
 		status = TaskFailed
 	}
-	c.serverTasks.end(e, status, answer, c.s.opt.Now())
+	c.serverTasks.end(task, status, answer, c.s.opt.Now())
 	return nil
 }
 
 // goneBack is what there is instead of the answer to a question that was taken
 // back.
-var goneBack = mcp.Answer{Code: -32602, Text: "Invalid params: the task was cancelled and has no result"}
+var cancelledAnswer = mcp.Answer{Code: -32602, Text: "Invalid params: the task was cancelled and has no result"}
 
 // answerTaskRequest answers what a server asks about a task of its client's; nil where it
 // does not want to know any more.
@@ -161,13 +161,13 @@ func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []b
 		return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such task")
 	case m.Method == "tasks/result":
 		return c.taskResult(ctx, m, e)
-	case m.Method == "tasks/cancel" && !c.serverTasks.end(e, TaskCancelled, goneBack, c.s.opt.Now()):
+	case m.Method == "tasks/cancel" && !c.serverTasks.end(e, TaskCancelled, cancelledAnswer, c.s.opt.Now()):
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
 	case m.Method == "tasks/cancel":
-		c.found(wire.Info, "withdrawn", "the server cancelled its request")
+		c.addFinding(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}
-	return wire.ComposeResult(m.ID, c.serverTasks.shown(e))
+	return wire.ComposeResult(m.ID, c.serverTasks.object(e))
 }
 
 // taskResult waits for the end of a task, and answers as the question would

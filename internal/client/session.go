@@ -169,23 +169,23 @@ func (l Limits) WithDefaults() Limits {
 // A Session is a conversation with one server, opened anew where the server
 // loses it. Its methods may be called from several goroutines.
 type Session struct {
-	opt Options
-	rec *transport.Recorder
+	opt      Options
+	recorder *transport.Recorder
 	// via has the connections of all transports of the session.
-	via *transport.Connector
+	connector *transport.Connector
 	// pending are the requests under way.
 	pending *pendingRequests
 	// reported are the rules that were reported once and are not reported again.
-	reported onceRules
+	reportedRules onceRules
 	// subscriptions are those that Listen serves or served.
 	subscriptions subscriptions
 	// reopening is a semaphore of one: its holder may open the conversation anew.
-	reopening chan struct{}
+	reconnecting chan struct{}
 	// asking is a semaphore of one: its holder may ask the user.
-	asking chan struct{}
+	askingUser chan struct{}
 	// life ends when the session is closed, and with it what is under way.
-	life    context.Context
-	answers answering
+	lifetime    context.Context
+	answerTasks answerPool
 
 	lastID atomic.Int64
 
@@ -220,22 +220,22 @@ type Call struct {
 	OneRound bool
 	// inSession is set where the params are good in this conversation only, as a
 	// cursor is.
-	inSession bool
+	sessionOnly bool
 	// patient and begun are those of the outgoing message.
-	patient bool
-	begun   func() bool
+	untimed        bool
+	isAcknowledged func() bool
 }
 
 // Open begins a conversation, or goes on with a remembered one. After an
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &transport.Recorder{Now: opt.Now, Tap: opt.Tap, Full: opt.TapFull, Secrets: opt.Secrets},
-		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+	s := &Session{opt: opt, recorder: &transport.Recorder{Now: opt.Now, Tap: opt.Tap, Full: opt.TapFull, Secrets: opt.Secrets},
+		reconnecting: make(chan struct{}, 1), askingUser: make(chan struct{}, 1)}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.life, s.answers.life, s.answers.stop = life, life, stop
-	s.pending = newPendingRequests(s.life, opt.Limits.Hard)
-	s.via = transport.NewConnector(
+	s.lifetime, s.answerTasks.lifetime, s.answerTasks.stop = life, life, stop
+	s.pending = newPendingRequests(s.lifetime, opt.Limits.Hard)
+	s.connector = transport.NewConnector(
 		transport.ConnectorOptions{
 			Connect: opt.Limits.Connect,
 			Dial:    opt.Dial,
@@ -245,19 +245,19 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 			Through: opt.Through,
 			Clock:   s.pending,
 		},
-		s.rec,
+		s.recorder,
 	)
 	if opt.Resume != nil {
-		s.via.SetCookieField(opt.Server.URL, opt.Resume.Cookies)
+		s.connector.SetCookieField(opt.Server.URL, opt.Resume.Cookies)
 	}
 	c, o := s.connect(ctx, opt.KnownRevision, opt.Resume, nil)
 	if !o.Good() {
-		s.via.SuggestTLS(ctx, opt.Server.URL, &o)
-		s.via.SuggestLoopback(ctx, opt.Server.URL, &o)
+		s.connector.SuggestTLS(ctx, opt.Server.URL, &o)
+		s.connector.SuggestLoopback(ctx, opt.Server.URL, &o)
 		s.Close(ctx, false)
 		return s, o
 	}
-	s.install(c)
+	s.setConnection(c)
 	return s, o
 }
 
@@ -265,11 +265,11 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 func (s *Session) Revision() string { return s.connection().revision() }
 
 // Why says in a few words how the revision was found.
-func (s *Session) Why() string { return s.connection().now().why }
+func (s *Session) Why() string { return s.connection().load().revisionSource }
 
 // Info returns what the server said of itself; it is empty if the server was not asked.
 func (s *Session) Info() Info {
-	info := s.connection().now().info
+	info := s.connection().load().info
 	kept, _ := s.Keepalive()
 	opening, err := jsonraw.Object(kept.Opening)
 	if err != nil {
@@ -283,32 +283,32 @@ func (s *Session) Info() Info {
 }
 
 // Transport names the transport in use.
-func (s *Session) Transport() transport.Name { return s.connection().line().Name() }
+func (s *Session) Transport() transport.Name { return s.connection().transport().Name() }
 
 // Memory is what a later run needs to go on.
 func (s *Session) Memory() Memory {
 	c := s.connection()
-	return Memory{Revision: c.revision(), Transport: c.line().Name(), SessionID: c.era().sessionID(),
-		Cookies: s.via.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.now().info}
+	return Memory{Revision: c.revision(), Transport: c.transport().Name(), SessionID: c.era().sessionID(),
+		Cookies: s.connector.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.load().info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.
 // Requests under way end. It takes as long as the shutdown of a process may
 // take, 5 s.
-func (s *Session) Close(ctx context.Context, end bool) {
+func (s *Session) Close(ctx context.Context, endSession bool) {
 	s.mu.Lock()
-	end = end && !s.closed
+	endSession = endSession && !s.closed
 	s.closed = true
 	c := s.current
 	s.mu.Unlock()
 	if c != nil {
 		c.questions.drop()
 	}
-	s.answers.finish()
+	s.answerTasks.finish()
 	if c != nil {
-		c.close(ctx, end)
+		c.close(ctx, endSession)
 	}
-	s.via.CloseIdle()
+	s.connector.CloseIdle()
 }
 
 func (s *Session) isClosed() bool {
@@ -325,7 +325,7 @@ func (s *Session) connection() *connection {
 }
 
 // install makes t the conversation, unless the session was closed meanwhile.
-func (s *Session) install(c *connection) bool {
+func (s *Session) setConnection(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -338,19 +338,19 @@ func (s *Session) install(c *connection) bool {
 // server needs. Where the server no longer knows the conversation, a new one is
 // opened, and the request is sent again if that cannot do anything twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
-	o, _ := s.do(ctx, &call)
+	o, _ := s.doRound(ctx, &call)
 	if o.Kind == wire.Transport {
-		s.via.SuggestLoopback(ctx, s.opt.Server.URL, &o)
+		s.connector.SuggestLoopback(ctx, s.opt.Server.URL, &o)
 	}
-	if !s.asksBack(o) {
+	if !s.requestsInput(o) {
 		return o
 	}
-	r := &round{s: s, call: call}
-	return r.rounds(ctx, o)
+	r := &inputRounds{s: s, call: call}
+	return r.answerRounds(ctx, o)
 }
 
 // asksBack reports whether an outcome has questions of the server, so that the request takes another round.
-func (s *Session) asksBack(o wire.Outcome) bool {
+func (s *Session) requestsInput(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
 		return o.Message != nil && o.Message.Kind == wire.Response
 	}
@@ -363,7 +363,7 @@ func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 	c := s.connection()
 	out := &outgoing{Outgoing: transport.Outgoing{Method: call.Method}}
 	out.Raw = wire.ComposeNotification(call.Method, c.stamp(c.era(), &call, out))
-	o := c.outcome(c.era(), &call, c.post(ctx, &out.Outgoing))
+	o := c.outcome(c.era(), &call, c.sendOneWay(ctx, &out.Outgoing))
 	o.Took = s.opt.Now().Sub(began)
 	return o
 }
@@ -385,11 +385,11 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	out.lasting = out.lasting || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
-		r = c.post(ctx, &out.Outgoing)
+		r = c.sendOneWay(ctx, &out.Outgoing)
 	} else {
 		r = c.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}
-	if !c.now().untried {
+	if !c.load().unconfirmed {
 		r.Fault.NoteReachable()
 	}
 	o := c.outcome(e, call, r)
@@ -415,7 +415,7 @@ func (s *Session) LastID() int64 { return s.lastID.Load() }
 
 // Keepalive is what the supervisor of the server says of itself, where there is one.
 func (s *Session) Keepalive() (keepalive.Status, bool) {
-	if c, ok := s.connection().line().(*keepalive.Conn); ok {
+	if c, ok := s.connection().transport().(*keepalive.Conn); ok {
 		return c.Status, true
 	}
 	return keepalive.Status{}, false
@@ -424,7 +424,7 @@ func (s *Session) Keepalive() (keepalive.Status, bool) {
 // Keep lets the held server live on when the session is closed. The error is
 // ErrGone where it has gone already.
 func (s *Session) Keep() error {
-	if c, ok := s.connection().line().(*keepalive.Conn); ok {
+	if c, ok := s.connection().transport().(*keepalive.Conn); ok {
 		return c.Keep()
 	}
 	return nil

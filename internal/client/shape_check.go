@@ -33,7 +33,7 @@ func checkShape(c *connection, e era, method string, o *wire.Outcome) {
 		o.Findings = findings
 		return
 	}
-	misshapen(c, "the result of "+method+" breaks "+revision, findings)
+	reportShape(c, "the result of "+method+" breaks "+revision, findings)
 }
 
 func (o *Options) isStrict() bool { return o.Strict != nil && o.Strict() }
@@ -49,7 +49,7 @@ func checkNoise(c *connection, r reply, o *wire.Outcome) {
 	if noise == nil || !c.s.opt.isStrict() {
 		return
 	}
-	if c.line().Gone() != nil && mcp.IsOpening(o.Method) {
+	if c.transport().Gone() != nil && mcp.IsOpening(o.Method) {
 		c.update(func(f *connectionState) { f.noise = noise })
 		return
 	}
@@ -63,7 +63,7 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 	}
 	rule := "stream_noise"
 	switch {
-	case c.line().Name() == transport.Stdio:
+	case c.transport().Name() == transport.Stdio:
 		rule = "stdout_noise"
 		o.Text = "the server wrote a non-JSON-RPC line to its stdout"
 		o.Hint = "over stdio, write logs to stderr: stdout is for messages only"
@@ -101,7 +101,7 @@ func checkOdd(c *connection, r reply, o *wire.Outcome) {
 			o.Kind = wire.BadResponse
 			o.Text = odd.Text
 		}
-	case c.once.isFirst("odd " + odd.Rule):
+	case c.once.markReported("odd " + odd.Rule):
 		c.Finding(*odd)
 	}
 }
@@ -113,8 +113,8 @@ const maxNoiseShown = 80
 // for each method.
 func checkUnasked(c *connection, m *wire.Message) {
 	if check := c.s.opt.Shape; check != nil {
-		if findings := check(c.revision(), m.Method, m); len(findings) > 0 && c.once.isFirst("shape "+m.Method) {
-			misshapen(c, "the params of "+m.Method+" break "+c.revision(), findings)
+		if findings := check(c.revision(), m.Method, m); len(findings) > 0 && c.once.markReported("shape "+m.Method) {
+			reportShape(c, "the params of "+m.Method+" break "+c.revision(), findings)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func checkUnasked(c *connection, m *wire.Message) {
 // RuleShape is the rule of a finding about what came with a shape of its own.
 const RuleShape = "shape"
 
-func misshapen(c *connection, what string, findings []wire.Finding) {
+func reportShape(c *connection, what string, findings []wire.Finding) {
 	for _, f := range findings {
 		c.Finding(
 			wire.Finding{

@@ -77,7 +77,7 @@ type TaskOffer struct {
 // TaskOffer is the offer for a tool with that taskSupport.
 func (s *Session) TaskOffer(support string) TaskOffer {
 	c := s.connection()
-	return c.era().taskOffer(c.now().info.Capabilities, support)
+	return c.era().taskOffer(c.load().info.Capabilities, support)
 }
 
 // TaskIn is the task that an outcome of the call tells of; false where it is no
@@ -87,7 +87,7 @@ func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 		return Task{}, false
 	}
 	members, _ := o.Message.ResultMembers()
-	task, problem, ok := s.connection().era().taskIn(&call, members)
+	task, problem, ok := s.connection().era().readTask(&call, members)
 	if ok && call.Progress {
 		task.token = o.Message.ID
 	}
@@ -96,11 +96,11 @@ func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 
 // Task asks how a task is.
 func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
-	call := taskCall("tasks/get", id)
+	call := newTaskCall("tasks/get", id)
 	o := s.Do(ctx, call)
 	task, _ := s.TaskIn(call, o)
 	if raw, _ := jsonraw.Text(jsonraw.First(o.Result, "resultType")); raw == "task" {
-		s.connection().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
+		s.connection().addFinding(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
 }
@@ -108,13 +108,13 @@ func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 // CancelTask asks the server to give a task up. The task may end in another way
 // all the same.
 func (s *Session) CancelTask(ctx context.Context, id string) wire.Outcome {
-	return s.Do(ctx, taskCall("tasks/cancel", id))
+	return s.Do(ctx, newTaskCall("tasks/cancel", id))
 }
 
 // AnswerTask gives a task what it asked for, as an object of answers by key.
 // It is for the era in which a task carries its questions.
 func (s *Session) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
-	call := taskCall("tasks/update", id)
+	call := newTaskCall("tasks/update", id)
 	call.Params = jsonraw.With(call.Params, "inputResponses", answers)
 	return s.Do(ctx, call)
 }
@@ -125,17 +125,17 @@ func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
 	if err != nil {
 		return Task{}, false
 	}
-	task, problem, ok := s.connection().era().taskIn(&Call{Method: "tasks/get"}, members)
+	task, problem, ok := s.connection().era().readTask(&Call{Method: "tasks/get"}, members)
 	return task, ok && problem == ""
 }
 
-func taskCall(method, id string) Call {
+func newTaskCall(method, id string) Call {
 	return Call{Method: method, Params: jsonraw.With(nil, "taskId", jsonraw.Quote(id))}
 }
 
 // readTask reads a task whose spans of time stand under these names; the problem
 // is "" where it is one.
-func readTask(members jsonraw.Members, ttl, poll string) (task Task, problem string) {
+func parseTaskMembers(members jsonraw.Members, ttl, poll string) (task Task, problem string) {
 	task = Task{
 		ID:      members.Text("taskId"),
 		Status:  TaskStatus(members.Text("status")),
@@ -155,19 +155,19 @@ func readTask(members jsonraw.Members, ttl, poll string) (task Task, problem str
 // millisecondsIn is 0 for what is no positive number, and at most a hundred
 // years.
 func millisecondsIn(members jsonraw.Members, name string) time.Duration {
-	const most = 100 * 365 * 24 * time.Hour
+	const longest = 100 * 365 * 24 * time.Hour
 	raw, _ := members.Get(name)
 	ms, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || !(ms > 0) {
 		return 0
 	}
-	return time.Duration(math.Min(ms, float64(most/time.Millisecond))) * time.Millisecond
+	return time.Duration(math.Min(ms, float64(longest/time.Millisecond))) * time.Millisecond
 }
 
 // How long a task is left alone where the server does not say, and at least.
 const (
-	usualPoll    = time.Second
-	shortestPoll = 100 * time.Millisecond
+	defaultPoll = time.Second
+	minPoll     = 100 * time.Millisecond
 )
 
 // A Waiting says how Await or Inform deals with a task.
@@ -192,13 +192,13 @@ type Waiting struct {
 // a caller that gives up leaves the task running.
 func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := s.opt.Now()
-	ctx, stop := limited(
+	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: s.opt.Limits.Hard},
 		0,
 	)
 	defer stop()
-	defer s.pending.follow(task.token)()
+	defer s.pending.keepToken(task.token)()
 	o := s.await(ctx, task, &w)
 	o.Took = s.opt.Now().Sub(began)
 	return o
@@ -208,12 +208,12 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
 	// One that is known to have ended, or to need something, is asked for at once.
 	for wait := task.Status == TaskWorking; ; wait = true {
-		pause := usualPoll
+		pause := defaultPoll
 		if task.Poll != 0 {
-			pause = max(task.Poll, shortestPoll)
+			pause = max(task.Poll, minPoll)
 		}
 		if wait && !transport.Sleep(ctx, pause) {
-			return gaveUp(ctx, asked)
+			return abandoned(ctx, asked)
 		}
 		token := task.token
 		task, asked = s.Task(ctx, task.ID)
@@ -225,9 +225,9 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 			w.Seen(task)
 		}
 		if w.Once && !task.Status.Ended() {
-			return ended(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
+			return withFailure(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
 		}
-		if end, over := s.connection().era().taskEnd(ctx, s, task, asked, w); over {
+		if end, over := s.connection().era().advanceTask(ctx, s, task, asked, w); over {
 			return end
 		}
 	}
@@ -240,7 +240,7 @@ func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome
 	if !o.Good() || task.Status != TaskNeedsYou {
 		return o
 	}
-	if end, over := s.connection().era().taskEnd(ctx, s, task, o, &w); over {
+	if end, over := s.connection().era().advanceTask(ctx, s, task, o, &w); over {
 		return end
 	}
 	return o
@@ -249,13 +249,13 @@ func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome
 // cancelledTask is the ending of a call whose task was cancelled: there is no
 // result and never will be one. What the server says about the task takes its
 // place.
-func cancelledTask(o wire.Outcome, task Task) wire.Outcome {
+func cancelledOutcome(o wire.Outcome, task Task) wire.Outcome {
 	text := "the task was cancelled"
 	if task.Message != "" {
 		text += ": " + task.Message
 	}
 	o.Hint = "there is no result; the task's status is on stdout"
-	return ended(o, wire.ToolError, text)
+	return withFailure(o, wire.ToolError, text)
 }
 
 // NoSuchTask reports an answer that says that the server does not know the task,
@@ -265,7 +265,7 @@ func NoSuchTask(o wire.Outcome) bool {
 }
 
 // ofCall makes the outcome that of the call which became the task.
-func ofCall(o wire.Outcome, tool string) wire.Outcome {
+func asToolCall(o wire.Outcome, tool string) wire.Outcome {
 	o.Method = "tools/call"
 	o.Name = tool
 	return o

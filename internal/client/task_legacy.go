@@ -62,7 +62,7 @@ func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 }
 
 // tasksOf reads ClientCapabilities.tasks.
-func tasksOf(capabilities json.RawMessage) map[string]bool {
+func taskMethods(capabilities json.RawMessage) map[string]bool {
 	tasks := jsonraw.First(capabilities, "tasks")
 	requests := jsonraw.First(tasks, "requests")
 	create := jsonraw.First(jsonraw.First(requests, "elicitation"), "create") != nil
@@ -76,8 +76,8 @@ func tasksOf(capabilities json.RawMessage) map[string]bool {
 
 // offer is what was declared, as far as it has a meaning in the revision that was
 // agreed on.
-func (e *legacy) offer() offer {
-	o := offerOf(e.declared())
+func (e *legacy) support() clientSupport {
+	o := parseSupport(e.declared())
 	if e.revision() != rev2511 {
 		o.tasks = nil
 	}
@@ -86,7 +86,7 @@ func (e *legacy) offer() offer {
 
 // becomesTask reports a question that the server wants to be a task, where that was
 // declared; elsewhere the wish is not looked at.
-func (o offer) becomesTask(m *wire.Message) bool {
+func (o clientSupport) wantsTask(m *wire.Message) bool {
 	_, err := jsonraw.Object(jsonraw.First(m.Params, "task"))
 	return err == nil && o.tasks[m.Method]
 }
@@ -102,7 +102,7 @@ func (w *TaskWish) params() json.RawMessage {
 
 // taskIn: the answer to a call that asks for a task has it under "task"; that to
 // tasks/get and to tasks/cancel is the task.
-func (e *legacy) taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
+func (e *legacy) readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	switch call.Method {
 	case "tools/call":
 		raw, nested := result.Get("task")
@@ -118,7 +118,7 @@ func (e *legacy) taskIn(call *Call, result jsonraw.Members) (task Task, problem 
 	default:
 		return Task{}, "", false
 	}
-	task, problem = readTask(result, "ttl", "pollInterval")
+	task, problem = parseTaskMembers(result, "ttl", "pollInterval")
 	return task, problem, true
 }
 
@@ -126,32 +126,32 @@ func (e *legacy) taskIn(call *Call, result jsonraw.Members) (task Task, problem 
 // needs to know something, that is also how it gets a way to ask; it answers
 // when the task has ended (2025-11-25 basic/utilities/tasks, "Result Retrieval",
 // "Input Required Status").
-func (e *legacy) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
+func (e *legacy) advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
 	switch task.Status {
 	case TaskWorking:
 		return o, false
 	case TaskCancelled:
-		return cancelledTask(o, task), true
+		return cancelledOutcome(o, task), true
 	}
-	call := taskCall("tasks/result", task.ID)
-	call.patient = true
+	call := newTaskCall("tasks/result", task.ID)
+	call.untimed = true
 	out := s.Do(ctx, call)
 	switch {
 	case out.Message == nil: // what is known is how asking for the result went
 		return out, true
 	case out.RPC() != nil && !task.Status.Ended():
 		if now, o := s.Task(ctx, task.ID); now.Status == TaskCancelled {
-			return cancelledTask(o, now), true
+			return cancelledOutcome(o, now), true
 		}
 	case out.Good() && task.Status == TaskFailed:
-		out = ended(out, wire.ToolError, "the task failed, though its result has no isError")
+		out = withFailure(out, wire.ToolError, "the task failed, though its result has no isError")
 	}
-	return ofCall(out, w.Tool), true
+	return asToolCall(out, w.Tool), true
 }
 
 // relate marks what the client answers within a task as belonging to it: "MUST
 // include the related-task metadata" (2025-11-25 basic/utilities/tasks).
-func relate(result json.RawMessage, m *wire.Message) json.RawMessage {
+func withRelatedTask(result json.RawMessage, m *wire.Message) json.RawMessage {
 	related := jsonraw.First(jsonraw.First(m.Params, "_meta"), metaRelatedTask)
 	if related == nil {
 		return result

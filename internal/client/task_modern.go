@@ -24,7 +24,7 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 
 // taskIn: a result of the type "task" is one, flat, and so is every result of
 // tasks/get, whatever its type. The extension's own examples do not agree there.
-func (e *modern) taskIn(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
+func (e *modern) readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	kind := result.Text("resultType")
 	takesTask := func() bool { // by itself or in the caller's own _meta
 		declared := jsonraw.First(jsonraw.First(call.Params, "_meta"), metaCapabilities)
@@ -36,15 +36,15 @@ func (e *modern) taskIn(call *Call, result jsonraw.Members) (task Task, problem 
 	default:
 		return Task{}, "", false
 	}
-	task, problem = readTask(result, "ttlMs", "pollIntervalMs")
+	task, problem = parseTaskMembers(result, "ttlMs", "pollIntervalMs")
 	if problem == "" && call.Method == "tasks/get" {
-		problem = taskLacks(task.Status, result)
+		problem = missingObject(task.Status, result)
 	}
 	return task, problem, true
 }
 
 // taskLacks says which object a task of that status must carry, and does not.
-func taskLacks(status TaskStatus, result jsonraw.Members) string {
+func missingObject(status TaskStatus, result jsonraw.Members) string {
 	member := map[TaskStatus]string{TaskCompleted: "result", TaskFailed: "error", TaskNeedsYou: "inputRequests"}[status]
 	if member == "" {
 		return ""
@@ -57,25 +57,25 @@ func taskLacks(status TaskStatus, result jsonraw.Members) string {
 }
 
 // taskEnd: a task carries what became of it, or what it needs to know.
-func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
+func (e *modern) advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
 	members, _ := o.Message.ResultMembers()
 	switch task.Status {
 	case TaskCancelled:
-		return cancelledTask(o, task), true
+		return cancelledOutcome(o, task), true
 	case TaskCompleted:
 		result, _ := members.Get("result")
-		o = inlined(e, o, wire.ComposeResult(o.Message.ID, result))
+		o = withTaskResult(e, o, wire.ComposeResult(o.Message.ID, result))
 		checkShape(s.connection(), e, "tools/call", &o)
-		return ofCall(o, w.Tool), true
+		return asToolCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")
-		return ofCall(
-			inlined(e, o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)),
+		return asToolCall(
+			withTaskResult(e, o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)),
 			w.Tool,
 		), true
 	case TaskNeedsYou:
 		requests, _ := members.Get("inputRequests")
-		return e.inform(ctx, s, task, o, requests, w)
+		return e.answerInputs(ctx, s, task, o, requests, w)
 	}
 	return o, false
 }
@@ -83,7 +83,7 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 // inlined is the outcome as if the task's result had come in a response of its
 // own. It may lack its resultType, and must be complete. The bytes that crossed
 // stay those of tasks/get.
-func inlined(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
+func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	m := wire.ParseMessage(raw)
 	crossed := o.Message.Raw
 	o.Message = m
@@ -95,7 +95,7 @@ func inlined(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	case m.Kind != wire.Response:
 		o.Kind, o.Text, m.Error = wire.BadResponse, "the failed task's error is not an error object: "+m.Problem(), nil
 	default:
-		o.Kind, o.Text = e.settle(&Call{Method: "tools/call"}, m)
+		o.Kind, o.Text = e.validateResult(&Call{Method: "tools/call"}, m)
 		if o.Kind == wire.InputRequired {
 			o.Kind = wire.BadResponse
 			o.Text = "the result of the task has the type input_required, but must be complete"
@@ -108,30 +108,30 @@ func inlined(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 // inform answers the input requests of a task that w.Answered lacks. A part of the
 // answers may be sent; a key is answered once in the life of a task (extension,
 // "Input Requests").
-func (e *modern) inform(
+func (e *modern) answerInputs(
 	ctx context.Context,
 	s *Session,
 	task Task,
 	o wire.Outcome,
-	asked json.RawMessage,
+	rawRequests json.RawMessage,
 	w *Waiting,
 ) (end wire.Outcome, over bool) {
-	requests, _ := jsonraw.Object(asked)
+	requests, _ := jsonraw.Object(rawRequests)
 	answers := json.RawMessage("{}")
 	keys := []string(nil)
 	for _, request := range requests {
 		if slices.Contains(w.Answered, request.Name) {
 			continue
 		}
-		q := asking(request, false)
+		q := newAsking(request, false)
 		if s.opt.Asker == nil {
-			end = ended(o, wire.InputRequired, Unanswered(q.Method).Text)
+			end = withFailure(o, wire.InputRequired, Unanswered(q.Method).Text)
 			over = true
 			break
 		}
-		a, without, ok := inputResponse(ctx, s, o, q, ", and the task requires it")
+		a, failed, ok := answerInput(ctx, s, o, q, ", and the task requires it")
 		if !ok {
-			end = without
+			end = failed
 			over = true
 			break
 		}
