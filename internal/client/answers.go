@@ -13,43 +13,41 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Asking is what a server wants to know of its client: a request of its own
-// until 2025-11-25, one of the inputRequests of a result since (client/elicitation,
-// client/sampling, client/roots).
+// An Asking is a request for input from the server: a request of its own up to 2025-11-25, an entry
+// of inputRequests in a result since then (client/elicitation, client/sampling, client/roots).
 type Asking struct {
 	// Method is elicitation/create, sampling/createMessage or roots/list.
 	Method string
-	// Params are the server's bytes; nil where there are none.
+	// Params are the bytes that the server sent; nil if there are none.
 	Params json.RawMessage
-	// Key tells apart what is asked in one round; a request of the server's own
-	// has none.
+	// Key is the key in inputRequests; "" for a request of the server's own.
 	Key string
-	// Again is set where the request is sent again as soon as all is answered:
-	// what the user has to do elsewhere, as in a browser, must be done by then.
+	// Again says that the client repeats its request once all input is given: an action elsewhere,
+	// such as in a browser, must then be complete.
 	Again bool
 }
 
-// An Answer is what an Asker has to say.
+// An Answer is the result of an Asker.
 type Answer struct {
-	// Result is the bare result object; nil where there is none.
+	// Result is the result object without its JSON-RPC envelope; nil if there is none.
 	Result json.RawMessage
-	// Declined is set where there is no Result because the user declined.
+	// Declined says that there is no Result because the user declined.
 	Declined bool
-	// Ending says why there is neither; it becomes the ending of the exchange. Beside a
-	// no it says whose that was: the ending where the server fails for it.
+	// Ending explains an answer without Result, or a Result that declines. It becomes the outcome
+	// of the client's request if the request fails because of this answer.
 	Ending wire.Outcome
 }
 
-// An Asker answers for the user. It is called for one question at a time, and
-// gives up when ctx ends.
+// An Asker answers for the user. It is called for one Asking at a time, and returns when ctx ends.
 type Asker func(ctx context.Context, q Asking) Answer
 
-// Unanswered is the ending of a question without an answer, as where there is no Asker.
+// Unanswered returns the outcome of a request whose input request got no answer, for example
+// because there is no Asker.
 func Unanswered(method string) wire.Outcome {
 	return wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + method + ", and there was no answer"}
 }
 
-// ask puts one question. The idle timers are stopped until it is answered.
+// ask passes q to the Asker and pauses the idle timers until it returns.
 func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	if s.opt.Asker == nil {
 		return Answer{Ending: Unanswered(q.Method)}
@@ -61,7 +59,7 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 		defer func() { <-s.askingUser }()
 	case <-ctx.Done():
 	}
-	// The session may have closed when the semaphore was acquired: Close cancels pending
+	// The session may have closed before the semaphore was acquired: Close cancels pending
 	// requests one by one.
 	if ctx.Err() != nil || s.isClosed() {
 		return Answer{Ending: Unanswered(q.Method)}
@@ -69,16 +67,16 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	return s.opt.Asker(ctx, q)
 }
 
-// An offer is what a client declared that it answers: ClientCapabilities.
+// A clientSupport says which requests from the server a client's capabilities allow.
 type clientSupport struct {
 	form, url, sampling, tools, roots bool
-	// tasks are the methods about tasks of the client's own, and those that may
-	// become one.
+	// tasks are the methods that may create a task at the client, and the task methods that the
+	// client supports.
 	tasks map[string]bool
 }
 
-// offerOf reads capabilities. An elicitation without modes means forms (client/
-// elicitation, "Capabilities").
+// parseSupport reads ClientCapabilities. An elicitation object without modes means form mode
+// (client/elicitation, "Capabilities").
 func parseSupport(capabilities json.RawMessage) clientSupport {
 	var o clientSupport
 	members, _ := jsonraw.Object(capabilities)
@@ -88,19 +86,20 @@ func parseSupport(capabilities json.RawMessage) clientSupport {
 		o.form = !o.url || jsonraw.First(modes, "form") != nil
 	}
 	if raw, ok := members.Get("sampling"); ok {
-		o.sampling, o.tools = true, jsonraw.First(raw, "tools") != nil
+		o.sampling = true
+		o.tools = jsonraw.First(raw, "tools") != nil
 	}
 	o.tasks = taskMethods(capabilities)
 	return o
 }
 
-// MayAsk reports whether capabilities allow a server to ask for something.
+// MayAsk reports whether capabilities allow the server to request any input.
 func MayAsk(capabilities json.RawMessage) bool {
 	return !parseSupport(nil).covers(parseSupport(capabilities))
 }
 
-// Covers reports whether the capabilities that were declared allow a server to
-// ask for all that the wanted ones do, and declare the same extensions.
+// Covers reports whether the declared capabilities allow each request that the wanted ones allow,
+// and declare the same extensions.
 func Covers(declared, wanted json.RawMessage) bool {
 	theirs := jsonraw.First(declared, "extensions")
 	extensions, _ := jsonraw.Object(jsonraw.First(wanted, "extensions"))
@@ -112,15 +111,16 @@ func Covers(declared, wanted json.RawMessage) bool {
 	return parseSupport(declared).covers(parseSupport(wanted))
 }
 
+// covers reports whether o allows each request that w allows.
 func (o clientSupport) covers(w clientSupport) bool {
 	return (o.form || !w.form) && (o.url || !w.url) && (o.sampling || !w.sampling) && (o.tools || !w.tools) &&
 		(o.roots || !w.roots)
 }
 
-// forbids says why a question was not offered to be answered, and with which
-// code of JSON-RPC that is refused; 0 where it was offered. A method without its
-// capability is unknown, a mode of elicitation or tools of sampling without
-// theirs are bad params.
+// rejection returns the JSON-RPC code with which a request is rejected, and a description of the
+// missing capability; the code is 0 if the request is allowed. A method without its capability gets
+// -32601 "method not found"; an undeclared elicitation mode or undeclared sampling tools get -32602
+// "invalid params".
 func (o clientSupport) rejection(method string, params json.RawMessage) (code int64, what string) {
 	members, _ := jsonraw.Object(params)
 	offered := false
@@ -149,15 +149,15 @@ func (o clientSupport) rejection(method string, params json.RawMessage) (code in
 	return 0, ""
 }
 
-// broken says why a question that was offered to be answered is none, or nothing: in
-// the messages of sampling each use of a tool is followed by its results, which stand
-// alone in their message (2025-11-25 client/sampling, "Message Content Constraints").
+// invalidSampling returns why the messages of a sampling request are invalid, or "". It returns ""
+// for other methods. Each tool use must be followed by its results, alone in the next message
+// (2025-11-25 client/sampling, "Message Content Constraints").
 func invalidSampling(method string, params json.RawMessage) string {
 	if method != "sampling/createMessage" {
 		return ""
 	}
 	messages, _ := jsonraw.Array(jsonraw.First(params, "messages"))
-	var used []string // in the message before
+	var used []string // tool uses of the previous message
 	for i, message := range messages {
 		uses, results, others := toolBlocks(jsonraw.First(message, "content"))
 		for _, id := range used {
@@ -181,8 +181,8 @@ func invalidSampling(method string, params json.RawMessage) string {
 	return ""
 }
 
-// toolBlocks are the ids of a message's uses of tools and of their results, and how much
-// else there is.
+// toolBlocks returns the ids of the tool uses and of the tool results in a message's content, and
+// the number of other blocks.
 func toolBlocks(content json.RawMessage) (uses, results []string, others int) {
 	blocks, err := jsonraw.Array(content)
 	if err != nil {

@@ -11,57 +11,61 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A connection is one conversation: a line to the server, the era that was found on
-// it, and what the server said of itself. Where the server loses it, the session
-// opens another; none is opened twice.
+// A connection is one session at one server process or URL: its transport, its era, and what the
+// server reported about itself. If the server loses the session, the Session opens another
+// connection; a connection is opened once.
 type connection struct {
 	s *Session
 
 	findings
-	// questions are the server's requests that the user is being asked.
+	// questions are the server's requests that wait for an answer. serverTasks are the requests
+	// that became tasks of the client.
 	questions   questions
 	serverTasks serverTasks
 
 	guarded[connectionState]
-	// What is below belongs to its mutex, too.
-	// asked are the ids of the requests, marked where one was given up.
-	requestIDs *transport.RecentIDs
-	// probe is the id of a probe that was given up.
+	// requestIDs are the ids of recent requests, marked if the request was given up.
+	// abandonedProbe is the id of a probe that was given up, or "".
+	// Both are guarded by guarded.mu.
+	requestIDs     *transport.RecentIDs
 	abandonedProbe string
 }
 
-// connectionState are what is known of a conversation.
+// A connectionState is the changing part of a connection.
 type connectionState struct {
-	// The line and the era are replaced only while the conversation is being opened,
-	// when the server may send already; the era is nil until it is found.
+	// transport and era change only while the connection is being opened; the server may already
+	// send messages then. era is nil until it is known.
 	transport transport.Transport
 	era       era
 	info      Info
-	// why says how the revision was found.
+	// revisionSource says how the revision was found, for the user.
 	revisionSource string
-	// unconfirmed is set while the conversation rests on an earlier run's word.
+	// unconfirmed is set while the connection relies on the memory of an earlier run and the server
+	// has not responded yet.
 	unconfirmed bool
-	// reversed is set once another revision was taken from a -32022.
+	// switchedVersion is set after the revision changed because of a -32022 error; it changes once
+	// only.
 	switchedVersion bool
-	// lost is set when the server said that it no longer knows the session.
+	// isLost is set when the server no longer knows the session.
 	isLost bool
-	// getStream is the GET stream for what the server sends unasked; nil until openGetStream
-	// opens it, and where there is none.
+	// getStream is the GET stream for messages that belong to no request. It is nil before
+	// openGetStream, and if era or transport have none.
 	getStream *transport.GetStream
-	// takingRoots is closed when the roots that the server asked for last can be taken
-	// in; nil where it asked for none.
+	// rootsSettled is closed when the server has had time to process the roots that it requested
+	// last; nil if it requested none.
 	rootsSettled chan struct{}
-	// probed is the answer to a probe that refuted an earlier run's word: the next
-	// conversation begins with it. It is nil elsewhere.
+	// probeReply is the reply to a probe that contradicted the memory of an earlier run. The next
+	// connection uses it instead of a probe of its own. It is nil otherwise.
 	probeReply *reply
-	// noise is what came before the responses that opened the conversation and is not a message.
+	// noise is the first non-message that was received before the responses that opened the
+	// connection.
 	noise []byte
-	// sent is when the last request was sent.
+	// sentAt is the time of the last request.
 	sentAt time.Time
 }
 
-// connect opens a conversation. What it opened before it failed is closed, which is
-// no part of the time that it took.
+// connect opens a connection. If it fails, the connection is closed; closing does not count in the
+// outcome's duration.
 func (s *Session) connect(
 	ctx context.Context,
 	known string,
@@ -80,7 +84,7 @@ func (s *Session) connect(
 		rejectNoise(c, c.load().noise, &o)
 	}
 	if !o.Good() && o.ID != nil {
-		began = c.load().sentAt // of the request that failed, not of a probe before it
+		began = c.load().sentAt // time of the request that failed, not of a probe before it
 	}
 	o.Took = s.opt.Now().Sub(began)
 	if !o.Good() {
@@ -93,9 +97,9 @@ func (s *Session) connect(
 	return c, o
 }
 
-// openGetStream opens the stream for what the server says unasked, once, where the era
-// and the transport have one, and waits a moment for it, so that what the server
-// asks during the next request has a way to come. It gives nil where there is none.
+// openGetStream opens the GET stream on the first call, if era and transport have one, and waits
+// briefly until it is open: the server may need it for requests during the next request of the
+// client. It returns nil if there is no such stream.
 func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
 	httpTransport, ok := c.transport().(*transport.HTTP)
 	fields := c.era().getStream()
@@ -113,6 +117,8 @@ func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
 	return g
 }
 
+// close closes the connection and reports the counted findings. endSession also asks the server to
+// end the session.
 func (c *connection) close(ctx context.Context, endSession bool) {
 	now := c.load()
 	if now.transport == nil {
@@ -126,16 +132,16 @@ func (c *connection) close(ctx context.Context, endSession bool) {
 	c.reportRepeated()
 }
 
-// A guarded value is read as a whole and changed under its mutex.
+// A guarded value is read and changed under its mutex.
 type guarded[T any] struct {
 	mu    sync.Mutex
 	value T
 }
 
-// now gives the value as it is.
+// load returns a copy of the value.
 func (g *guarded[T]) load() T { return g.update(func(*T) {}) }
 
-// update changes the value, and gives what it was before.
+// update calls change with the value under the mutex, and returns the value before the change.
 func (g *guarded[T]) update(change func(*T)) (before T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,13 +152,15 @@ func (g *guarded[T]) update(change func(*T)) (before T) {
 
 func (c *connection) transport() transport.Transport { return c.load().transport }
 
-// era returns the era without a copy of the rest: it is asked for with every message.
+// era returns the era, nil before it is known. It copies nothing else, because each message needs
+// it.
 func (c *connection) era() era {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.value.era
 }
 
+// takeProbeReply returns probeReply and resets it.
 func (c *connection) takeProbeReply() (r *reply) {
 	c.update(func(f *connectionState) {
 		r = f.probeReply
@@ -161,6 +169,7 @@ func (c *connection) takeProbeReply() (r *reply) {
 	return r
 }
 
+// revision returns the revision of the era, or "" before the era is known.
 func (c *connection) revision() string {
 	if e := c.era(); e != nil {
 		return e.revision()
@@ -173,7 +182,8 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 	return c.requestWithPrevious(ctx, e, call, idle, nil)
 }
 
-// requestAgain is request for a call that was sent before with the id again, or nil.
+// requestWithPrevious does what request does for a call that may have been sent before: previousID
+// is the id of that request, or nil.
 func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call, idle time.Duration,
 	previousID json.RawMessage) reply {
 	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method, Again: previousID},
@@ -185,8 +195,8 @@ func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call,
 	return c.exchange(ctx, e, out, idle)
 }
 
-// post sends a message to which no response belongs. A server that does not
-// take it is waited for no longer than for an answer.
+// sendOneWay sends a message that has no response. It waits at most the idle limit until the server
+// accepts the message.
 func (c *connection) sendOneWay(ctx context.Context, out *transport.Outgoing) reply {
 	ctx, stop := withLimit(
 		ctx,
@@ -201,8 +211,8 @@ func (c *connection) sendOneWay(ctx context.Context, out *transport.Outgoing) re
 	return reply{Reply: r}
 }
 
-// Receive takes what came and answers nothing. Only a notification of progress is free then, of which
-// there may be many.
+// Receive handles a message that is not the response to a pending request. It reports whether m may
+// be reused afterwards, which is true for progress notifications only.
 func (c *connection) Receive(m *wire.Message) (free bool) {
 	switch m.Kind {
 	case wire.Request:
@@ -229,7 +239,7 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 		c.reportOrphan(m.ID)
 	default:
 		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
-		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
+		if string(m.Raw) == "{}" { // servers send it as the first event of a resumed stream
 			f.Level = wire.Info
 			c.Finding(f)
 			return false
@@ -239,7 +249,7 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 	return false
 }
 
-// serve deals with a request of the server's own.
+// serveRequest handles a request from the server.
 func (c *connection) serveRequest(m *wire.Message) {
 	e := c.era()
 	if e == nil {
@@ -259,8 +269,9 @@ func (c *connection) serveRequest(m *wire.Message) {
 	e.handleRequest(c, m)
 }
 
-// unanswerable reports a request that has no id to answer to. A client that waits for
-// the server then waits for one that waits for the answer.
+// reportUnanswerable reports a request from the server without a usable id. It also adds the
+// request to the diagnostics of pending requests: the server may be waiting for the answer before
+// it responds.
 func (c *connection) reportUnanswerable(m *wire.Message, why string) {
 	c.Diagnose(
 		transport.Diagnostic{Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
@@ -269,23 +280,23 @@ func (c *connection) reportUnanswerable(m *wire.Message, why string) {
 	c.addFinding(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
 }
 
-// maxAnswering is how many requests of a server are answered at a time.
+// maxAnswering limits the requests from the server that are answered at the same time.
 const maxAnswering = 32
 
-// answering are the answers under way.
+// An answerPool runs the functions that answer requests from the server.
 type answerPool struct {
-	// life ends with stop, and with it what is under way.
+	// lifetime is canceled by stop, and ends the running functions.
 	lifetime context.Context
 	stop     context.CancelFunc
 
 	mu     sync.Mutex
 	n      int
-	closed bool // none begins any more
+	closed bool // start starts no function any more
 	all    sync.WaitGroup
 }
 
-// start runs f away from the line that a request came on; false where too many
-// run already.
+// start runs f in a goroutine. It reports false if maxAnswering functions are running. After finish
+// it does nothing and reports true.
 func (a *answerPool) start(f func(context.Context)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -302,7 +313,8 @@ func (a *answerPool) start(f func(context.Context)) bool {
 	return true
 }
 
-// finish waits a moment for the answers under way, and ends life.
+// finish waits up to graceForCancel for the running functions, then cancels lifetime and waits for
+// the rest.
 func (a *answerPool) finish() {
 	a.mu.Lock()
 	a.closed = true
@@ -313,12 +325,13 @@ func (a *answerPool) finish() {
 	a.stop()
 }
 
-// notified hands on a notification; free is as in Receive.
+// deliverNotification passes a notification to Options.Notified. It drops progress of requests that
+// are not pending (basic/utilities/progress). It reports whether m may be reused, as Receive does.
 func (s *Session) deliverNotification(m *wire.Message) (free bool) {
-	// Progress of no open request is dropped (basic/utilities/progress).
-	progress := m.Method == "notifications/progress"
-	if (!progress || s.pending.noteProgress(m)) && s.opt.Notified != nil {
+	isProgress := m.Method == "notifications/progress"
+	isExpected := !isProgress || s.pending.noteProgress(m)
+	if isExpected && s.opt.Notified != nil {
 		s.opt.Notified(m)
 	}
-	return progress && s.opt.Passing != nil && s.opt.Passing(m)
+	return isProgress && s.opt.Passing != nil && s.opt.Passing(m)
 }

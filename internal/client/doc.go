@@ -1,11 +1,11 @@
-// Package client is a session with one MCP server: it opens the conversation,
-// sends requests, waits for their responses, and answers what the server asks.
+// Package client holds a session with one MCP server: it opens the session, sends requests, waits
+// for their responses, and answers the server's own requests.
 //
-// A Session is independent of HTTP and of the revision. A transport (client/transport)
-// moves messages and reports the traffic to a tap; an era (era.go) opens the
-// conversation, stamps what is sent and settles what came back. Every way in which a
-// request can end is a wire.Outcome; nothing here returns an error beside it.
+// A Session does not depend on HTTP or on a protocol revision. A transport (client/transport)
+// carries the messages and reports the traffic to a tap. An era (era.go) opens the session, adds
+// the metadata of its revisions to each request, and validates the results. Each request ends in
+// exactly one wire.Outcome; no function returns an error in addition to an outcome.
 //
-// This package prints nothing, stores no session between two runs, and validates
-// no value against its schema.
+// The package prints nothing, stores nothing between two runs, and validates no value against its
+// JSON schema.
 package client

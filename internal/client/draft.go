@@ -5,23 +5,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Draft is a request as it would leave: by HTTP with its address and the header
-// fields, in order, of which the secrets are hidden; over stdio it is the message
-// alone.
+// A Draft is a composed request that is not sent. Over HTTP it has the method, the URL and the
+// header fields in order, with secrets hidden; over stdio it is the message alone.
 type Draft struct {
 	Method, URL string
 	Fields      []wire.Field
 	Message     []byte
 }
 
-// Compose writes the request that Do would begin with in a conversation as m
-// remembers it, and sends nothing: no connection is opened and no process started.
-// The error is that of a URL that is none.
+// Compose returns the request that Do would send first in a session with memory m. It opens no
+// connection and starts no process. It returns an error if the server's URL is invalid.
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	c := &connection{s: s}
 	e := eraFor(&m)
-	c.value.era, s.current = e, c
+	c.value.era = e
+	s.current = c
 	out := &outgoing{Outgoing: transport.Outgoing{ID: s.nextID(), Method: call.Method}}
 	out.Raw = wire.ComposeRequest(out.ID, call.Method, c.stamp(e, &call, out))
 	d := Draft{Message: out.Raw}
@@ -37,7 +36,9 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Method, d.URL, d.Fields = head.Method, opt.Secrets.Text(head.URL), head.Fields
+	d.Method = head.Method
+	d.URL = opt.Secrets.Text(head.URL)
+	d.Fields = head.Fields
 	for i := range d.Fields {
 		d.Fields[i].Value = opt.Secrets.Text(d.Fields[i].Value)
 	}

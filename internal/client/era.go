@@ -10,10 +10,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The revisions of the protocol. Between them runs the one border that the code
-// knows: up to 2025-11-25 a conversation is opened with initialize and lives in
-// a session (legacy.go); from 2026-07-28 on every request stands alone
-// (modern.go). No other file compares revisions.
+// The revisions of the protocol belong to two eras. Up to 2025-11-25 a session begins
+// with initialize (legacy.go). Since 2026-07-28 requests are independent and there is no
+// handshake (modern.go).
 const (
 	rev2024 = "2024-11-05"
 	rev2503 = "2025-03-26"
@@ -22,18 +21,18 @@ const (
 	rev2607 = "2026-07-28"
 )
 
-// revisions are all that mcpc speaks, newest first.
+// revisions are the revisions that mcpc speaks, newest first.
 var revisions = []string{rev2607, rev2511, rev2506, rev2503, rev2024}
 
-// Revisions lists the protocol revisions that mcpc speaks, newest first.
+// Revisions returns the protocol revisions that mcpc speaks, newest first.
 func Revisions() []string { return slices.Clone(revisions) }
 
-// Stateless reports whether every request of the revision stands alone: it has no
-// handshake and no session. "" is none.
+// Stateless reports whether the requests of a revision are independent of each other, without a
+// handshake and a session. It reports false for "".
 func Stateless(revision string) bool { return revision >= rev2607 }
 
-// PingMethod is what asks a server of the revision whether it is there: ping,
-// which 2026-07-28 does not have any more.
+// PingMethod returns the method that checks whether a server responds: ping, or server/discover
+// since 2026-07-28, which has no ping.
 func PingMethod(revision string) string {
 	if Stateless(revision) {
 		return "server/discover"
@@ -41,15 +40,16 @@ func PingMethod(revision string) string {
 	return "ping"
 }
 
-// CompletesInContext reports whether a completion request of the revision takes
-// the values that are chosen already (since 2025-06-18).
+// CompletesInContext reports whether a completion request of the revision can contain the values of
+// other arguments (since 2025-06-18).
 func CompletesInContext(revision string) bool { return revision >= rev2506 }
 
-// HasOutputSchemas reports whether tools of the revision may declare an outputSchema, which results must match (since
-// 2025-06-18).
+// HasOutputSchemas reports whether tools of the revision may declare an outputSchema, which results
+// must match (since 2025-06-18).
 func HasOutputSchemas(revision string) bool { return revision >= rev2506 }
 
-// newest gives the newest of ours among theirs that satisfies the condition.
+// newest returns the newest revision of mcpc that is among theirs and for which want returns true;
+// "" if there is none.
 func newest(theirs []string, want func(string) bool) string {
 	for _, revision := range revisions {
 		if want(revision) && slices.Contains(theirs, revision) {
@@ -59,85 +59,86 @@ func newest(theirs []string, want func(string) bool) string {
 	return ""
 }
 
-// handshake is the opposite of Stateless, for newest.
+// handshake reports whether a revision begins with initialize. It is the opposite of Stateless.
 func handshake(revision string) bool { return !Stateless(revision) }
 
-// An era is what the revisions on one side of the border have in common.
+// An era implements the revisions on one side of 2026-07-28.
 type era interface {
-	// revision is the negotiated one.
+	// revision returns the negotiated revision, "" before the handshake.
 	revision() string
-	// sessionID is what the server gave to come back with, or "".
+	// sessionID returns the session id that the server assigned, or "".
 	sessionID() string
-	// declared are the client capabilities that the conversation was opened with;
-	// nil where every request names them.
+	// declared returns the client capabilities of the handshake; nil if each request declares them.
 	declared() json.RawMessage
-	// open begins the conversation and learns who the server is.
+	// open performs the handshake, or requests server/discover, and stores the server's Info.
 	open(ctx context.Context, c *connection) wire.Outcome
-	// stamp gives a request what every request of the era carries, and returns the members of _meta.
+	// stamp adds to a request what each request of the era has: header fields in out, and members
+	// in own. It returns the members for _meta.
 	stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member
-	// settle says how a result ends its exchange: the kind, and a text where
-	// the kind is not OK.
+	// validateResult returns the kind of outcome for a response with a result, and a text if the
+	// kind is not OK.
 	validateResult(call *Call, response *wire.Message) (wire.Kind, string)
-	// batches reports whether messages may stand in an array.
+	// batches reports whether a message may be an array of messages.
 	batches() bool
-	// getStream gives the header fields of the GET stream next to the requests, as they
-	// are when it is opened; nil where the era has no such stream.
+	// getStream returns a function that returns the header fields for opening the GET stream; nil
+	// if the era has no such stream.
 	getStream() func() []wire.Field
-	// takeNotification takes a notification; false where it was meant for the client itself.
+	// handleNotification processes a notification for the client itself. It reports whether the
+	// notification is also passed to Options.Notified.
 	handleNotification(c *connection, m *wire.Message) bool
-	// listen subscribes to what a Listening names and waits until that ends;
-	// the action says how to go on.
+	// listen subscribes to sub and waits until the subscription ends. The retryAction says how
+	// Listen continues.
 	listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction)
-	// takeRequest deals with a request that the server sent. It must not block.
+	// handleRequest handles a request from the server. It must not block.
 	handleRequest(c *connection, m *wire.Message)
-	// judge says what a reply means for the conversation. It is unconfirmed where
-	// it rests on an earlier run's word and nothing was answered yet.
+	// sessionStateAfter returns what a reply says about the session. unconfirmed is as in
+	// connectionState.
 	sessionStateAfter(r reply, unconfirmed bool) sessionState
-	// alive asks the server whether it still knows a doubtful conversation. refusal is the
-	// reply that made it doubtful, or nil; unconfirmed is as for judge.
+	// stillValid asks the server whether it still knows a suspect session. refusal is the reply
+	// that made the session suspect, or nil.
 	stillValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool
-	// cancel tells the server that the client abandoned the request.
+	// cancel notifies the server that the client gave up the request.
 	cancel(c *connection, out *outgoing)
-	// taskOffer says how calls become tasks, taskIn reads the task that a result of
-	// the call is or holds; problem is why it is a wrong one.
+	// taskOffer returns how a tool with the given taskSupport can run as a task.
 	taskOffer(capabilities json.RawMessage, support string) TaskOffer
+
+	// readTask returns the task in a result of the call. ok reports whether the result has one;
+	// problem says why that task is invalid, or is "".
 	readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool)
-	// taskEnd goes on with a task as the server just told of it in o: it answers what
-	// the task needs to know. over is set where end is the ending of the call.
+	// advanceTask processes the task status in o, the outcome of tasks/get, and answers the task's
+	// input requests. over reports that end is the outcome of the call.
 	advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
-	// end asks the server to end the conversation.
+	// endSession asks the server to end the session.
 	endSession(ctx context.Context, c *connection)
 }
 
-// A sessionState is what a reply says about the conversation it came in.
+// A sessionState is what a reply says about the session of its request.
 type sessionState int
 
-// good: it goes on. doubtful: the server may have forgotten it, or speak
-// another revision by now. forgotten: the server no longer knows it.
 const (
 	valid sessionState = iota
+	// suspect: the server may have lost the session, or may now speak another revision.
 	suspect
+	// expired: the server has lost the session.
 	expired
 )
 
-// Info is what a server said of itself when the conversation was opened.
+// Info is what a server reported about itself when the session was opened.
 type Info struct {
-	// ServerInfo is the Implementation object, Capabilities the
-	// ServerCapabilities object, both as they crossed; nil where not said.
+	// ServerInfo is the Implementation object and Capabilities the ServerCapabilities object as the
+	// server sent them; nil if absent.
 	ServerInfo, Capabilities json.RawMessage
 	Instructions             string
 }
 
-// Memory is what lets a later run go on with a conversation without opening it
-// again. SessionID and Cookies are as good as credentials.
+// A Memory lets a later run resume a session. SessionID and Cookies are credentials.
 type Memory struct {
 	Revision  string
 	Transport transport.Name
 	SessionID string
-	// Cookies is the Cookie field for the server's URL.
+	// Cookies is the value of the Cookie field for the server's URL.
 	Cookies string
-	// Declared are the ClientCapabilities that the conversation was opened with,
-	// where it has such; nil is none.
+	// Declared are the ClientCapabilities of the handshake; nil if the era has no handshake.
 	Declared json.RawMessage
 	Info     Info
 }

@@ -10,26 +10,27 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxRepeated bounds how many different things of one conversation are counted:
-// their names may be a server's.
+// maxRepeated limits how many different findings of a connection are counted: their texts may
+// contain names that the server chose.
 const maxRepeated = 20
 
-// A repeatedFindings counts what a server does again and again, in the order of its first
-// times.
+// repeatedFindings count findings that a server causes repeatedly, in the order of their first
+// occurrence.
 type repeatedFindings struct {
 	rows []*repeatedFinding
 }
 
+// A repeatedFinding is the first finding of a kind and the number of all.
 type repeatedFinding struct {
-	first   wire.Finding
+	first wire.Finding
+	// summary names several findings of the kind: "lines on standard output were no messages".
 	summary string
 	count   int
-	// before is how many there were of a process before, where that is started again.
+	// previousCount is the largest count of an earlier process of the server.
 	previousCount int
 }
 
-// add counts f and reports whether it is the first of its kind. what are several
-// of them: `lines on standard output were no messages`.
+// add counts f and reports whether it is the first of its kind. summary is as in repeatedFinding.
 func (r *repeatedFindings) add(f wire.Finding, summary string) (first bool) {
 	for _, row := range r.rows {
 		if row.summary == summary {
@@ -44,7 +45,7 @@ func (r *repeatedFindings) add(f wire.Finding, summary string) (first bool) {
 	return true
 }
 
-// sums are the findings that say how many there were, where that was not one.
+// summaries returns a finding with the total for each kind that occurred more than once.
 func (r *repeatedFindings) summaries() []wire.Finding {
 	var all []wire.Finding
 	for _, row := range r.rows {
@@ -57,24 +58,24 @@ func (r *repeatedFindings) summaries() []wire.Finding {
 	return all
 }
 
-// findings report what is wrong with what comes and can be lived with.
+// findings report problems that do not fail a request.
 type findings struct {
-	// report takes each; it may be nil.
+	// sink receives each finding; it may be nil.
 	sink func(wire.Finding)
-	// once are the rules that were reported once and are not reported again.
+	// once are the rules that are reported at most once per session.
 	once *onceRules
 
-	repeatedMu sync.Mutex // guards what is below
+	repeatedMu sync.Mutex // guards repeated
 	repeated   repeatedFindings
 }
 
-// onceRules are rules that are reported once in a session.
+// onceRules are the rules that a session reports at most once.
 type onceRules struct {
 	mu       sync.Mutex
 	reported map[string]bool
 }
 
-// isFirst reports whether rule has not been reported yet, and marks it as reported.
+// markReported marks rule as reported. It reports whether rule was not marked before.
 func (r *onceRules) markReported(rule string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,8 +87,8 @@ func (r *onceRules) markReported(rule string) bool {
 	return !wasReported
 }
 
-// startedAgain begins to count again what a process does that is started again: what it said before it says once more,
-// and that is not more of it.
+// restartCounts restarts the counts of a process's output before the process is started again: the
+// new process may repeat what the old one wrote, and the total must not count both.
 func (fs *findings) restartCounts() {
 	fs.repeatedMu.Lock()
 	defer fs.repeatedMu.Unlock()
@@ -99,6 +100,8 @@ func (fs *findings) restartCounts() {
 	}
 }
 
+// Repeated counts f and reports it if it is the first of its kind. summary names several of the
+// kind.
 func (fs *findings) Repeated(f wire.Finding, what string) {
 	fs.repeatedMu.Lock()
 	first := fs.repeated.add(f, what)
@@ -108,7 +111,7 @@ func (fs *findings) Repeated(f wire.Finding, what string) {
 	}
 }
 
-// finish reports how often came what came again and again.
+// reportRepeated reports the totals of the counted findings and resets the counts.
 func (fs *findings) reportRepeated() {
 	fs.repeatedMu.Lock()
 	sums := fs.repeated.summaries()
@@ -119,28 +122,28 @@ func (fs *findings) reportRepeated() {
 	}
 }
 
-// found reports a finding that is about no place in a message.
+// addFinding reports a finding without a location in a message.
 func (fs *findings) addFinding(level wire.Level, rule, text string) {
 	fs.Finding(wire.Finding{Rule: rule, Level: level, Text: text})
 }
 
+// Finding reports f.
 func (fs *findings) Finding(f wire.Finding) {
 	if fs.sink != nil {
 		fs.sink(f)
 	}
 }
 
-// complain reports a rule that the server breaks once in a session: a server
-// that breaks it does so with every message.
+// warnOnce reports a broken rule once per session, since a server that breaks it does so with every
+// message.
 func (fs *findings) warnOnce(rule, text string) {
 	if fs.once.markReported(rule) {
 		fs.addFinding(wire.Warning, rule, text)
 	}
 }
 
-// orphan reports a response to no open request. One to a request that was
-// given up is no fault (basic/utilities/cancellation), and one to a probe says late what
-// was concluded from the silence.
+// reportOrphan reports a response that matches no pending request. A response to a request that was
+// given up is no fault (basic/utilities/cancellation). A late response to a probe is not reported.
 func (c *connection) reportOrphan(id json.RawMessage) {
 	c.mu.Lock()
 	givenUp, known := c.requestIDs.Lookup(string(id))

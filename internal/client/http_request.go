@@ -8,21 +8,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An HTTPRequest is an HTTP request that is composed by the caller, for checks of a server.
+// An HTTPRequest is an HTTP request whose parts the caller controls, for checks of a server.
 type HTTPRequest struct {
-	// Method is POST where it is "".
+	// Method is the HTTP method; "" means POST.
 	Method string
-	// Body is the message, sent as it is. The header fields are those that the era gives it;
-	// Edits replace them, and one without a value removes a field.
+	// Body is sent unchanged. Edits replace header fields of the era; an edit without a value
+	// removes the field.
 	Body  []byte
 	Edits []wire.Field
-	// Bare leaves out the header fields of the era.
+	// Bare omits the header fields of the era.
 	Bare bool
 }
 
-// SendHTTP sends one HTTP request and gives what came back, whatever that is: the message in the
-// outcome, and the status beside it. Nothing is sent again. It is for conversations over
-// Streamable HTTP; any other has no such requests, which is a usage error.
+// SendHTTP sends one HTTP request and returns the response: the message in the outcome, and the
+// HTTP status with it. It never sends the request again. If the session does not use Streamable
+// HTTP, the outcome is a usage error.
 func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	began := s.opt.Now()
 	c := s.connection()
@@ -39,7 +39,8 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	if req.Method == "" {
 		req.Method = http.MethodPost
 	}
-	ctx, stop := withLimit(ctx, transport.TimeoutError{Flag: "--timeout", What: "no response", After: s.opt.Limits.Idle}, 0)
+	limit := transport.TimeoutError{Flag: "--timeout", What: "no response", After: s.opt.Limits.Idle}
+	ctx, stop := withLimit(ctx, limit, 0)
 	defer stop()
 	r := httpTransport.Exchange(ctx, req.Method, &out.Outgoing, req.Edits)
 	if r.Fault != nil && ctx.Err() != nil {

@@ -12,24 +12,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A request may take several rounds: the server ends it by saying what it needs
-// to know, and the client sends it again with the answers (2026-07-28
-// basic/patterns/mrtr). Until 2025-11-25 the error -32042 does the same for
-// pages that a person has to visit first (client/elicitation, "URL Mode").
+// A request may take several rounds: the server responds with input requests, and the
+// client sends the request again with the answers (2026-07-28 basic/patterns/mrtr). Up to
+// 2025-11-25 the error -32042 has the same effect for pages that the user has to visit
+// first (client/elicitation, "URL Mode").
 
-// maxRounds bounds the rounds of one request, maxIdleRounds those in a row in
-// which the server asks nothing and only wants to be called again.
 const (
-	maxRounds     = 10
-	maxIdleRounds = 3
-	firstIdle     = 500 * time.Millisecond
+	// maxRounds limits the rounds of one request.
+	maxRounds = 10
+	// maxEmptyRounds limits the consecutive rounds in which the server requests no input.
+	maxEmptyRounds = 3
+	// firstEmptyWait is the wait before the first round without input; it doubles each time.
+	firstEmptyWait = 500 * time.Millisecond
 )
 
 // codeURLElicitation is URLElicitationRequired of 2025-11-25.
 const codeURLElicitation = -32042
 
-// rounds answers the questions in o and sends the request again, until the server has answered it, a question stays
-// unanswered, or maxRounds is reached. The hard limit is for all rounds.
+// answerRounds answers the input requests in o and sends the request again, until the server
+// responds with a result, an input request gets no answer, or maxRounds is reached. The hard limit
+// applies to all rounds together.
 func (r *inputRounds) answerRounds(ctx context.Context, o wire.Outcome) wire.Outcome {
 	if !r.canContinue() {
 		return o
@@ -53,7 +55,7 @@ func (r *inputRounds) answerRounds(ctx context.Context, o wire.Outcome) wire.Out
 			break
 		}
 		o, _ = r.s.doRound(ctx, &next)
-		if !o.OperationSent() { // the first round was
+		if !o.OperationSent() { // the request of the first round was sent
 			o = withPart(&r.call, o, true)
 		}
 	}
@@ -61,30 +63,33 @@ func (r *inputRounds) answerRounds(ctx context.Context, o wire.Outcome) wire.Out
 	return r.firstDecline.applyTo(o)
 }
 
-// mayGoOn: who writes the rounds' own members, the id or the whole message
-// himself wants to see what comes back; so does who sends just once and answers
-// nothing.
+// canContinue reports whether input requests are answered. They are not if the caller wrote
+// inputResponses, requestState, the id or the whole message: it wants to see the response. Nor are
+// they if the request must be sent once only and there is no Asker.
 func (r *inputRounds) canContinue() bool {
 	call := r.call
-	own := jsonraw.First(call.Params, "inputResponses") != nil || jsonraw.First(call.Params, "requestState") != nil
-	return !own && !call.OneRound && !call.Bare && call.ID == nil && (!call.Once || r.s.opt.Asker != nil)
+	hasRoundParams := jsonraw.First(call.Params, "inputResponses") != nil ||
+		jsonraw.First(call.Params, "requestState") != nil
+	if hasRoundParams || call.OneRound || call.Bare || call.ID != nil {
+		return false
+	}
+	return !call.Once || r.s.opt.Asker != nil
 }
 
-// A round is the request as the user meant it, and what is known of the rounds
-// before this one.
+// inputRounds are the rounds of one request. call is the request as the caller passed it.
 type inputRounds struct {
 	s    *Session
 	call Call
-	// idle counts the rounds in a row in which nothing was asked.
+	// emptyRounds counts the consecutive rounds without an input request.
 	emptyRounds int
-	// refused is what was asked when nothing was answered but no, no the first no of the
-	// round before.
+	// declinedRequests is the inputRequests object of the last round if all its answers declined;
+	// nil otherwise. firstDecline is the first answer of the last round that declined, or nil.
 	declinedRequests json.RawMessage
 	firstDecline     *unanswered
 }
 
-// answer makes the next round's call. ok is false where there is none, and o
-// then the ending.
+// nextCall returns the request of the next round. If ok is false there is none, and end is the
+// outcome of the request.
 func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
 	next = r.call
 	r.firstDecline = nil
@@ -97,10 +102,15 @@ func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, 
 	state, hasState := members.Get("requestState")
 	if requests, _ := jsonraw.Object(rawRequests); len(requests) > 0 {
 		r.emptyRounds = 0
-	} else if r.emptyRounds++; r.emptyRounds > maxIdleRounds {
-		return next, withFailure(o, wire.BadResponse, fmt.Sprintf("the server requested %d more rounds without an input request", r.emptyRounds)), false
-	} else if !hasRequests && !transport.Sleep(ctx, firstIdle<<(r.emptyRounds-1)) {
-		return next, abandoned(ctx, o), false
+	} else {
+		r.emptyRounds++
+		if r.emptyRounds > maxEmptyRounds {
+			text := fmt.Sprintf("the server requested %d more rounds without an input request", r.emptyRounds)
+			return next, withFailure(o, wire.BadResponse, text), false
+		}
+		if !hasRequests && !transport.Sleep(ctx, firstEmptyWait<<(r.emptyRounds-1)) {
+			return next, abandoned(ctx, o), false
+		}
 	}
 	if hasRequests {
 		answers, failed, ok := r.answerAll(ctx, o, rawRequests)
@@ -115,8 +125,8 @@ func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, 
 	return next, o, true
 }
 
-// responses answers every request of a round, or none: a part of the answers
-// must not be sent.
+// answerAll answers every input request of a round. If one gets no answer, ok is false and end is
+// the outcome: a part of the answers must not be sent.
 func (r *inputRounds) answerAll(
 	ctx context.Context,
 	o wire.Outcome,
@@ -149,14 +159,15 @@ func (r *inputRounds) answerAll(
 	return answers, o, true
 }
 
+// newAsking returns the Asking for an entry of inputRequests.
 func newAsking(request jsonraw.Member, again bool) Asking {
 	method, _ := jsonraw.Text(jsonraw.First(request.Value, "method"))
 	return Asking{Method: method, Params: jsonraw.First(request.Value, "params"), Key: request.Name, Again: again}
 }
 
-// inputResponse gets the answer to one input request; ok is false where there is none, and end
-// then the ending. No answer ends the request: sampling and roots have no shape for a
-// refusal; so, appended to the text of a refusal, says what that means.
+// answerInput gets the answer to one input request. If ok is false there is none, and end is the
+// outcome: an answer without a result ends the request, because sampling and roots cannot express a
+// refusal. consequence is appended to the text of a refusal.
 func answerInput(
 	ctx context.Context,
 	s *Session,
@@ -165,7 +176,8 @@ func answerInput(
 	consequence string,
 ) (a Answer, end wire.Outcome, ok bool) {
 	if code, what := parseSupport(s.opt.Capabilities).rejection(q.Method, q.Params); code != 0 {
-		return a, withFailure(o, wire.BadResponse, "the input request "+q.Key+" requests "+what+", which was not offered"), false
+		text := "the input request " + q.Key + " requests " + what + ", which was not offered"
+		return a, withFailure(o, wire.BadResponse, text), false
 	}
 	if why := invalidSampling(q.Method, q.Params); why != "" {
 		return a, withFailure(o, wire.BadResponse, "the input request "+q.Key+" is not a valid "+q.Method+": "+why), false
@@ -183,7 +195,7 @@ func answerInput(
 	return a, a.applyTo(o), false
 }
 
-// endOf is the ending of an exchange in which the answer was missing.
+// applyTo returns o as the outcome of a request that failed because of the answer a.
 func (a Answer) applyTo(o wire.Outcome) wire.Outcome {
 	o.Kind = a.Ending.Kind
 	o.Text = a.Ending.Text
@@ -192,15 +204,16 @@ func (a Answer) applyTo(o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// accepts: declining and cancelling are words of elicitation alone.
+// isAccepted reports whether an answer does not decline. Only answers to elicitation have an
+// action.
 func isAccepted(result json.RawMessage) bool {
 	action := jsonraw.First(result, "action")
 	return action == nil || string(action) == `"accept"`
 }
 
-// visit asks the user to open each page of a -32042; the request is sent again
-// when that is done, and the error is the ending where the user does not want to
-// or the client never said that it could.
+// visitPages asks the user to open each page of a -32042 error. It reports whether the request can
+// be sent again. Otherwise end is the outcome: the error itself if the user declines or the client
+// did not declare the capability.
 func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok bool) {
 	pages, err := jsonraw.Array(jsonraw.First(o.RPC().Data, "elicitations"))
 	if err != nil || len(pages) == 0 {
@@ -226,8 +239,8 @@ func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.
 	return o, true
 }
 
-// gaveUp is the ending of a request that was given up between two rounds. The
-// server has answered, and waits for nothing.
+// abandoned returns the outcome of a request that was given up between two rounds: the server has
+// responded and waits for nothing.
 func abandoned(ctx context.Context, o wire.Outcome) wire.Outcome {
 	f := &transport.Fault{Phase: "wait", Reached: wire.Answered}
 	f.EndBy(context.Cause(ctx))

@@ -15,21 +15,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// legacy is the era of the handshake: initialize, then notifications/initialized,
-// then requests within a session (2025-11-25 basic/lifecycle).
+// legacy is the era of the handshake: initialize, notifications/initialized, then requests in a
+// session (2025-11-25 basic/lifecycle).
 type legacy struct {
+	// offered is the revision that initialize proposes.
 	offered string
 
 	guarded[agreement]
 }
 
-// An agreement is what a handshake came to.
+// An agreement is the result of a handshake.
 type agreement struct {
-	// agreed is what the server answered with; "" until then.
+	// revision is the revision that the server chose; "" before the handshake.
 	revision string
-	// session is the Mcp-Session-Id; "" where the server gave none.
+	// sessionID is the Mcp-Session-Id; "" if the server assigned none.
 	sessionID string
-	// said are the capabilities that were declared when it was opened.
+	// declared are the client capabilities that initialize declared.
 	declared json.RawMessage
 }
 
@@ -39,12 +40,12 @@ func (e *legacy) sessionID() string { return e.load().sessionID }
 
 func (e *legacy) declared() json.RawMessage { return e.load().declared }
 
-// batches: arrays are a part of 2025-03-26, were never excluded before it, and
-// are gone since (2025-06-18 changelog).
+// batches reports true up to 2025-03-26, which defined arrays of messages; earlier revisions did
+// not exclude them, and 2025-06-18 removed them.
 func (e *legacy) batches() bool { return e.revision() < rev2506 }
 
-// open offers one revision and takes the one the server answers with. When the
-// server refuses the offer and names others, the best of those is offered once.
+// open performs the handshake. If the server refuses the offered revision and names others, open
+// offers the newest of them once.
 func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 	o := e.initialize(ctx, c)
 	if other := alternativeRevision(c, e.offered, o); other != "" {
@@ -65,8 +66,8 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 	return o
 }
 
-// otherOffer is another revision to offer after a refusal, or "". A server that
-// names a stateless one is better spoken to without a handshake.
+// alternativeRevision returns another revision to offer after a refusal, or "". It returns "" if
+// the server lists a stateless revision, which needs no handshake.
 func alternativeRevision(c *connection, offered string, o wire.Outcome) string {
 	theirs := supportedIn(o.RPC())
 	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
@@ -78,8 +79,8 @@ func alternativeRevision(c *connection, offered string, o wire.Outcome) string {
 	return ""
 }
 
-// initialize sends the offer. The session id holds from the head of the answer
-// on: what has to be sent while its body is read belongs to the session.
+// initialize sends initialize and processes the response. The session id applies as soon as the
+// response header has arrived: messages that are sent while the body is read belong to the session.
 func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	capabilities := c.s.opt.Capabilities
 	if !c.s.opt.Verbatim {
@@ -114,7 +115,7 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	return e.acceptResult(c, o, sessionID)
 }
 
-// accept reads the server's side of the handshake.
+// acceptResult validates the result of initialize and stores the agreement.
 func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wire.Outcome {
 	members, _ := jsonraw.Object(o.Result)
 	version, _ := members.Get("protocolVersion")
@@ -141,14 +142,12 @@ func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wir
 	switch {
 	case agreed == rev2024Draft:
 		c.addFinding(wire.Info, "revision", "the server speaks the pre-release "+rev2024Draft)
-	case slices.Contains(revisions, agreed) && Stateless(agreed):
-		return withFailure(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+", which has no initialize")
 	case !slices.Contains(revisions, agreed):
-		return withFailure(
-			o,
-			wire.RPCFailed,
-			"the server answered initialize with revision "+agreed+"; mcpc speaks "+joinOrNone(revisions),
-		)
+		text := "the server answered initialize with revision " + agreed + "; mcpc speaks " + joinOrNone(revisions)
+		return withFailure(o, wire.RPCFailed, text)
+	case Stateless(agreed):
+		text := "the server answered initialize with revision " + agreed + ", which has no initialize"
+		return withFailure(o, wire.RPCFailed, text)
 	case pinned != "" && agreed != pinned:
 		o.Hint = wire.Hint("--protocol " + agreed + " asks for this revision")
 		return withFailure(o, wire.RPCFailed, "the server speaks "+agreed+", but --protocol requested "+pinned)
@@ -156,10 +155,11 @@ func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wir
 	return o
 }
 
-// rev2024Draft is a pre-release tag that old servers still answer with; it is
-// spoken like 2024-11-05.
+// rev2024Draft is a pre-release revision that old servers still answer with. It is treated like
+// 2024-11-05.
 const rev2024Draft = "2024-10-07"
 
+// parseInfo reads the Info in the result of initialize or server/discover.
 func parseInfo(members jsonraw.Members) Info {
 	var info Info
 	info.ServerInfo = mcp.ServerInfo(members)
@@ -168,7 +168,7 @@ func parseInfo(members jsonraw.Members) Info {
 	return info
 }
 
-// withoutNulls returns capabilities without those that are null, which servers write for absent.
+// withoutNulls returns capabilities without null members, which some servers write for absent ones.
 func withoutNulls(capabilities json.RawMessage) json.RawMessage {
 	members, err := jsonraw.Object(capabilities)
 	isNull := func(m jsonraw.Member) bool { return string(m.Value) == "null" }
@@ -178,8 +178,8 @@ func withoutNulls(capabilities json.RawMessage) json.RawMessage {
 	return jsonraw.Append(json.RawMessage("{}"), slices.DeleteFunc(members, isNull)...)
 }
 
-// visibleASCII is the grammar of a session id (basic/transports, "Session
-// Management"): 0x21 to 0x7E. A length is not given there; 4 KiB is generous.
+// isSessionID reports whether id consists of visible ASCII, 0x21 to 0x7E (basic/transports,
+// "Session Management"). The specification has no maximum length; isSessionID allows 4 KiB.
 func isSessionID(id string) bool {
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7E {
@@ -189,6 +189,7 @@ func isSessionID(id string) bool {
 	return len(id) <= 4096
 }
 
+// headerFields returns the header fields of each request after the handshake.
 func (e *legacy) headerFields() []wire.Field {
 	now := e.load()
 	var fields []wire.Field
@@ -203,8 +204,8 @@ func (e *legacy) headerFields() []wire.Field {
 
 func (e *legacy) getStream() func() []wire.Field { return e.headerFields }
 
-// stamp. A request that is augmented to a task must not be cancelled with the
-// notification (2025-11-25 basic/utilities/tasks).
+// stamp sets the header fields. A request that may become a task is never cancelled with
+// notifications/cancelled (2025-11-25 basic/utilities/tasks).
 func (e *legacy) stamp(_ *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
 	out.Fields = e.headerFields()
 	out.Resumable = true
@@ -216,14 +217,17 @@ func (e *legacy) stamp(_ *connection, call *Call, own *params, out *outgoing) []
 	return nil
 }
 
+// validateResult checks a task, or what the method requires of its result.
 func (e *legacy) validateResult(call *Call, response *wire.Message) (wire.Kind, string) {
 	members, err := response.ResultMembers()
 	if err != nil {
 		return notAnObject(response)
 	}
-	if _, problem, ok := e.readTask(call, members); problem != "" {
+	_, problem, isTask := e.readTask(call, members)
+	if problem != "" {
 		return wire.BadResponse, problem
-	} else if ok {
+	}
+	if isTask {
 		return wire.OK, ""
 	}
 	method := call.Method
@@ -233,8 +237,8 @@ func (e *legacy) validateResult(call *Call, response *wire.Message) (wire.Kind, 
 	return validateCompleteResult(method, members)
 }
 
-// takeRequest answers away from the line: ping and what is about tasks at once, what
-// was declared when it is known what to say, and everything else with a refusal.
+// handleRequest answers a request from the server in a goroutine: ping and task requests at once,
+// declared requests when the user has answered, and all others with an error.
 func (e *legacy) handleRequest(c *connection, m *wire.Message) {
 	o := e.support()
 	code, what := o.rejection(m.Method, m.Params)
@@ -277,14 +281,14 @@ func (e *legacy) handleRequest(c *connection, m *wire.Message) {
 	}
 }
 
-// refusal is the message of an error: a capability that was not declared is a
-// method that does not exist (client/roots, "Error Handling").
+// rejectionText returns the text of the error for a request that needs an undeclared capability
+// (client/roots, "Error Handling").
 func rejectionText(code int64, what string) string {
 	name := map[int64]string{-32601: "Method not found", -32602: "Invalid params"}[code]
 	return name + ": the client declared no capability for " + what
 }
 
-// answerRequest sends what is to be said; nothing where the question was withdrawn.
+// sendAnswer sends raw as the answer to m; nil sends nothing.
 func sendAnswer(ctx context.Context, c *connection, m *wire.Message, raw []byte, fields []wire.Field) {
 	if raw == nil {
 		return
@@ -301,10 +305,10 @@ func sendAnswer(ctx context.Context, c *connection, m *wire.Message, raw []byte,
 	}
 }
 
-// judge: "404 Not Found" to a request that carried a session id ends the session
-// (basic/transports, "Session Management"), unless the server answers the very
-// request. Some servers, those made from the TypeScript SDK's example among them, say 400 and
-// name no request: that may mean the same.
+// sessionStateAfter judges a reply by its HTTP status. 404 to a request with a session id means
+// that the session has expired (basic/transports, "Session Management"), unless the body answers
+// the request itself. Other refusals without a request id, such as 400 from servers that follow the
+// TypeScript SDK's example, only make the session suspect.
 func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	switch {
 	case unconfirmed && isModernError(r.Message):
@@ -319,9 +323,9 @@ func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	return valid
 }
 
-// notFound judges what came with a 404 within a session. Servers say that they do
-// not know the session with -32600 or a code of their own making, some by the
-// request's id. What else bears that id is meant for the request.
+// stateAfterNotFound judges the body of a 404 in a session. Servers report a lost session with
+// -32600 or a code of their own, some with the request's id. Other errors with that id belong to
+// the request.
 func stateAfterNotFound(m *wire.Message) sessionState {
 	if m == nil || m.Error == nil || transport.NoID(m) {
 		return expired
@@ -335,27 +339,26 @@ func stateAfterNotFound(m *wire.Message) sessionState {
 	return suspect
 }
 
-// mayRefuseSession reports a refusal by the request's id that may be about the session.
+// mayRefuseSession reports whether an error with the request's id may be about the session.
 func mayRefuseSession(r reply) bool {
 	return transport.IsRefusal(r.HTTP.Status) && (hasVagueCode(r.Message) ||
 		r.Message != nil && r.Message.Error != nil && r.Message.Error.Code == codeInvalidRequest)
 }
 
-// codeInvalidRequest is JSON-RPC's "invalid request".
+// codeInvalidRequest is the JSON-RPC code for "invalid request".
 const codeInvalidRequest = -32600
 
-// codeNoResource was "resource not found" up to 2025-11-25.
+// codeNoResource is the code for "resource not found" up to 2025-11-25.
 const codeNoResource = -32002
 
-// namesNoRequest reports a refusal that does not say of which request.
+// lacksRequestID reports whether the server refused a request without naming its id.
 func lacksRequestID(r reply) bool {
 	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || transport.NoID(r.Message))
 }
 
-// alive asks with a ping: a server that answers it by its id knows the session. A server that
-// does not know the session refuses all requests alike. In a session that has been answered, a
-// ping that is refused in another way than the request means that each refusal is about its
-// own request.
+// stillValid sends a ping. A response with the ping's id means that the server knows the session. A
+// server that does not know the session refuses all requests alike; so in a confirmed session, a
+// ping that is refused differently from refusal means that the refusal was about its own request.
 func (e *legacy) stillValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool {
 	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
 	isRefused := r.HTTP != nil && r.HTTP.Status/100 != 2
@@ -368,7 +371,7 @@ func (e *legacy) stillValid(ctx context.Context, c *connection, refusal *reply, 
 	return r.Message != nil && !transport.NoID(r.Message)
 }
 
-// sameRefusal reports whether two requests were refused with the same status, and the same
+// isSameRefusal reports whether two requests were refused with the same status, and with the same
 // error or body.
 func isSameRefusal(a, b reply) bool {
 	if a.HTTP == nil || a.HTTP.Status != b.HTTP.Status {
@@ -380,10 +383,11 @@ func isSameRefusal(a, b reply) bool {
 	return bytes.Equal(a.HTTP.Body, b.HTTP.Body)
 }
 
-// cancel sends notifications/cancelled. (initialize, which must never be
-// cancelled, is sent as lasting: basic/utilities/cancellation.)
+// cancel sends notifications/cancelled. It is not called for initialize, which is sent as lasting
+// because it must not be cancelled (basic/utilities/cancellation).
 func (e *legacy) cancel(c *connection, out *outgoing) { sendCancelled(c, out, e.headerFields()) }
 
+// sendCancelled sends notifications/cancelled for a request.
 func sendCancelled(c *connection, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
@@ -397,8 +401,8 @@ func sendCancelled(c *connection, out *outgoing, fields []wire.Field) {
 	)
 }
 
-// graceForCancel bounds what a Ctrl-C waits for; graceForAnswer how long a
-// server may take to receive an answer it asked for.
+// graceForCancel bounds the wait after Ctrl-C. graceForAnswer bounds the sending of an
+// answer to the server.
 const (
 	graceForCancel = 500 * time.Millisecond
 	graceForAnswer = 10 * time.Second

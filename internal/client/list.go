@@ -18,22 +18,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A List is what a paged method gave: every item as it crossed, in order.
+// A List is the result of a paged method.
 type List struct {
-	// Items and Pages are what List and ListUntil keep: Pages are the responses, one per request.
+	// Items and Pages are the items and the responses of ListUntil, in order; Walk does not set
+	// them.
 	Items []json.RawMessage
 	Pages []*wire.Message
 	// Count is the number of items.
 	Count int
-	// TTL is for how many milliseconds the list may be taken for fresh
-	// (2026-07-28 server/utilities/caching); nil where the server did not say.
+	// TTL is how long the list is fresh, in milliseconds (2026-07-28 server/utilities/caching); nil
+	// if the server does not say.
 	TTL *int64
-	// Whole is set when the server had no more pages.
+	// Whole is set if the list is complete.
 	Whole bool
-	// member is where the items stand in each result: "tools".
+	// member is the name of the array in each result, such as "tools".
 	member   string
 	Findings []wire.Finding
-	// pages is the number of pages, and first the items of the first one.
+	// pages is the number of pages. first is the fingerprint of the first page's items.
 	pages int
 	first fingerprint
 }
@@ -44,11 +45,10 @@ type Page struct {
 	Items   []json.RawMessage
 }
 
-// ListUntil follows nextCursor to the end of a list, or to a limit, or behind the
-// page for whose items enough says so; the list is then not Whole. enough may be
-// nil. The outcome is that of the last page; a list that a limit cut ends as
-// BadResponse and keeps what came. A cursor the server no longer takes, or a
-// session that was lost on the way, starts the list once more from the beginning.
+// ListUntil requests the pages of a list until the last page, a limit, or a page for whose items
+// enough reports true; enough may be nil. The outcome is that of the last page; if a limit ended
+// the list, it is BadResponse and the list has the pages before the limit. If the server no longer
+// accepts its cursor, or lost the session, ListUntil starts once more with the first page.
 func (s *Session) ListUntil(
 	ctx context.Context,
 	method string,
@@ -71,8 +71,9 @@ func (s *Session) ListUntil(
 	return l, o
 }
 
-// Walk is ListUntil that keeps nothing: take receives each page, which belongs to it, and says
-// whether it is enough. nil says that the list starts again, and what came is void.
+// Walk does what ListUntil does without storing pages: it calls take with each page, and ends if take reports
+// that it has enough. take may keep the page. take(nil) means that the list starts again and the
+// previous pages do not count.
 func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (enough bool)) (List, wire.Outcome) {
 	began := s.opt.Now()
 	ctx, stop := withLimit(
@@ -95,8 +96,8 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 	return l, o
 }
 
-// walk asks for page after page. restart is set when a fresh start may help:
-// a cursor is good in its own session only, and not for ever.
+// walk requests the pages of a list. restart reports that a start from the first page may succeed:
+// a cursor is valid in its own session only, and may expire.
 func walk(
 	ctx context.Context,
 	s *Session,
@@ -126,8 +127,8 @@ func walk(
 		}
 		p.countRepeats(last)
 		repeated = repeated || p.sameCount == 2
-		// There are servers that write "" where they mean that nothing follows, and some answer the cursor "" with the
-		// first page for ever.
+		// Some servers send nextCursor "" on the last page. Some of them respond to the cursor ""
+		// with the first page again.
 		isSame := p.sameCount > 0 && (p.next == nil || string(p.next) == `""`)
 		isFirst := p.count > 0 && l.pages > 1 && p.items == l.first
 		if string(cursor) == `""` && (isSame || isFirst) {
@@ -165,17 +166,17 @@ func walk(
 	}
 }
 
-// A page is what is compared of one page of a list with the others.
+// A page describes a page of a list for comparison with other pages.
 type page struct {
 	items fingerprint
 	count int
 	next  json.RawMessage
-	// same counts how often in a row these items came before, and stuck how often
-	// there were some and the next cursor was this one, too.
+	// sameCount counts the previous pages in a row with the same items. stuckCount counts those of
+	// them that were not empty and had the same next cursor, too.
 	sameCount, stuckCount int
 }
 
-// A print stands for the bytes of an array. Its zero value is that of none.
+// A fingerprint identifies the bytes of an array. Its zero value matches no array.
 type fingerprint struct {
 	hash   uint64
 	length int
@@ -183,7 +184,7 @@ type fingerprint struct {
 
 var seed = maphash.MakeSeed()
 
-// follow counts on from the page that came before.
+// countRepeats sets the counts of p from the previous page.
 func (p *page) countRepeats(last page) {
 	if p.items != last.items {
 		return
@@ -194,14 +195,12 @@ func (p *page) countRepeats(last page) {
 	}
 }
 
-// mostCopies is how often in a row the same page may come. One cursor twice says nothing
-// of an end (server/utilities/pagination), but no list has the same items over and over;
-// pages without any may be all that a server has so far.
+// maxCopies limits how often in a row the same page with the same cursor is accepted. A repeated
+// cursor alone is allowed (server/utilities/pagination), and so are pages without items.
 const maxCopies = 10
 
-// add takes the items and the next cursor out of one result. The cursor is
-// opaque: its bytes go back as they came. An empty string is a cursor.
-// items is nil where the result has none, or not as an array.
+// addPage counts the items of one result and reads its next cursor, which may be an empty string
+// and is sent back unchanged. items is nil if the result has no such array.
 func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 	result, _ := o.Message.ResultMembers()
 	array, _ := result.Get(l.member)
@@ -233,8 +232,7 @@ func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 	return p, items
 }
 
-// readTTL keeps the shortest ttlMs of all pages, and no more than a day.
-// Negative means stale at once.
+// readTTL stores the shortest ttlMs of all pages, from 0 to one day.
 func (l *List) readTTL(result jsonraw.Members) {
 	const day = 24 * 60 * 60 * 1000
 	raw, ok := result.Get("ttlMs")
@@ -248,15 +246,13 @@ func (l *List) readTTL(result jsonraw.Members) {
 	}
 }
 
-// over says which limit a list has reached, or "", and what raises it where that
-// can help.
+// limitReached returns a text about the limit that the list has reached, or "". hint says how to
+// raise the limit, if that can help.
 func (l *List) limitReached(limits Limits, p page) (text, hint string) {
 	if p.stuckCount+1 >= maxCopies {
-		return fmt.Sprintf(
-				"the list does not advance: the same page was returned %d times in a row, with the same cursor",
-				maxCopies,
-			),
-			"an error of the server: it does not continue from its own cursor; -vv shows the pages"
+		text = "the list does not advance: the same page was returned %d times in a row, with the same cursor"
+		hint = "an error of the server: it does not continue from its own cursor; -vv shows the pages"
+		return fmt.Sprintf(text, maxCopies), hint
 	}
 	if limits.Pages > 0 && l.pages >= limits.Pages {
 		text = "the list did not end within " + countOf(limits.Pages, "page")
@@ -273,6 +269,7 @@ func (l *List) limitReached(limits Limits, p page) (text, hint string) {
 
 const itemsHint = "--max-items N raises the limit, 0 removes it"
 
+// countOf returns a number with its noun, such as "2 pages".
 func countOf(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -280,9 +277,9 @@ func countOf(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Result gives the list as one result: the server's own bytes where there was
-// one page, else those of the first page with all items in its array and
-// without nextCursor.
+// Result returns the list as one result: the server's bytes if the list has one page, otherwise the
+// first page's result with all items and without nextCursor. It returns nil for a list without
+// pages.
 func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 0 {
 		return nil
@@ -291,12 +288,12 @@ func (l *List) Result() json.RawMessage {
 		return l.Pages[0].Result
 	}
 	var b bytes.Buffer
-	_ = l.writeResult(&b, l.Pages[0], l.writeItems, "") // a buffer takes all
+	_ = l.writeResult(&b, l.Pages[0], l.writeItems, "") // a buffer has no errors
 	return b.Bytes()
 }
 
-// WriteJSON writes the Result of a list whose first page and items are these, the items with a
-// comma between them, and a line end.
+// WriteJSON writes the Result of a list of Walk, and a newline. first is the first page, and items
+// are the items of all pages separated by commas.
 func (l *List) WriteJSON(to io.Writer, first *wire.Message, items []byte) error {
 	if l.pages > 1 {
 		return l.writeResult(to, first, func(w *bufio.Writer) { _, _ = spool.WriteAll(w, items) }, "\n")
@@ -305,8 +302,8 @@ func (l *List) WriteJSON(to io.Writer, first *wire.Message, items []byte) error 
 	return err
 }
 
-// writeResult writes a result in which items writes the items. The writer keeps an error for its
-// Flush.
+// writeResult writes first's result with the array that items writes, and without nextCursor. The
+// bufio.Writer keeps errors until Flush.
 func (l *List) writeResult(to io.Writer, first *wire.Message, items func(*bufio.Writer), end string) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	parts, _ := first.ResultMembers()
@@ -331,8 +328,8 @@ func (l *List) writeResult(to io.Writer, first *wire.Message, items func(*bufio.
 	return w.Flush()
 }
 
-// Array gives all items as one array, and the name of the member that it is in a
-// result: the server's own bytes where there was one page.
+// Array returns all items as one array, and the name of the member that contains it in a result.
+// The array has the server's bytes if the list has one page.
 func (l *List) Array() (member string, items json.RawMessage) {
 	if len(l.Pages) == 1 {
 		return l.member, jsonraw.First(l.Pages[0].Result, l.member)
@@ -342,11 +339,11 @@ func (l *List) Array() (member string, items json.RawMessage) {
 	w.WriteByte('[')
 	l.writeItems(w)
 	w.WriteByte(']')
-	_ = w.Flush() // a buffer takes all
+	_ = w.Flush() // a buffer has no errors
 	return l.member, b.Bytes()
 }
 
-// writeItems leaves errors to the Flush that follows.
+// writeItems writes the items separated by commas. Errors are reported by the Flush of w.
 func (l *List) writeItems(w *bufio.Writer) {
 	for i, item := range l.Items {
 		if i > 0 {

@@ -14,60 +14,58 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A SubscriptionFilter names what a server may be asked to tell of (2026-07-28
+// A SubscriptionFilter selects the changes that a server reports (2026-07-28
 // basic/patterns/subscriptions, "SubscriptionFilter").
 type SubscriptionFilter struct {
-	// Tools, Prompts and Resources are changes of those lists.
+	// Tools, Prompts and Resources select changes of the three lists.
 	Tools     bool `json:"toolsListChanged,omitempty"`
 	Prompts   bool `json:"promptsListChanged,omitempty"`
 	Resources bool `json:"resourcesListChanged,omitempty"`
-	// URIs are resources whose updates are told.
+	// URIs select updates of individual resources.
 	URIs []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// A ListenRequest is what Listen asks a server to report. Its notifications go to
-// Options.Notified, as all do.
+// A ListenRequest configures Listen. The notifications go to Options.Notified like all others.
 type ListenRequest struct {
 	SubscriptionFilter
-	// LogLevel sets from which level on a server logs, where a conversation has such
-	// a level; "" leaves it to the server.
+	// LogLevel is the minimum level of log messages, in the era that has this setting; "" leaves it
+	// to the server.
 	LogLevel string
-	// Patience is how long the server may take to agree; 0 is as long as any answer.
+	// Patience limits the wait for the acknowledgement; 0 waits as long as for any response.
 	Patience time.Duration
-	// Began is told each time that the server has agreed to tell, and of what; after
-	// the first time something may have been missed, so that lists must be read
-	// again. Lost is told why it no longer did, before it is asked again. They must
-	// not block and may be nil.
+	// Began is called each time the server has agreed to report changes. After a second call
+	// changes may have been missed, and lists must be read again. Lost is called with the reason
+	// when the subscription was lost, before Listen subscribes again. Both must not block and may
+	// be nil.
 	Began func(agreed SubscriptionFilter)
 	Lost  func(why string)
 }
 
-// A subscription is a Listening under way.
+// A subscription is a running Listen call.
 type subscription struct {
 	ListenRequest
 	guarded[subscriptionState]
 }
 
-// subscriptionState is how far a Listening has come.
+// A subscriptionState is the changing part of a subscription.
 type subscriptionState struct {
-	// begun is set while the server reports changes, ever once it did, and over when
-	// Listen has ended; what still comes then is no error.
+	// active is set while the server reports changes, wasActive once it has done so. ended is set
+	// when Listen has returned; later notifications are no error.
 	active, wasActive, ended bool
-	// agreed is what the server agreed to last.
+	// agreed is the filter that the server accepted last.
 	agreed SubscriptionFilter
-	// id is that of the request that asked for it, where there is one; leave ends that
-	// because the server says that it is over.
+	// id is the id of the subscriptions/listen request, nil in the legacy era. cancel ends that
+	// request when the server cancels it.
 	id     json.RawMessage
 	cancel context.CancelCauseFunc
 }
 
-// errServerEnds is the cause of a context that the server's own word ended.
+// errServerClosed is the cause of a context that a cancellation by the server ended.
 var errServerClosed = errors.New("the server closed it")
 
-// Listen asks the server to tell of changes and waits until ctx is done, the
-// server ends it in good order (a good outcome) or it cannot go on. Where the
-// connection, the process or the session is lost, the server is asked again, for
-// as long as it takes.
+// Listen subscribes to changes and waits until ctx is done, the server ends the subscription (the
+// outcome is OK) or an error is permanent. If the connection, the process or the session is lost,
+// Listen subscribes again, without a limit of attempts.
 func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 	sub := &subscription{ListenRequest: l}
 	s.subscriptions.add(sub)
@@ -91,8 +89,8 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 	}
 }
 
-// listenOnce listens until that ends, in a new conversation where the session or the
-// line of the current one is lost.
+// listenOnce subscribes and waits until the subscription ends. It reconnects first if the session
+// or the transport is lost.
 func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outcome, retryAction) {
 	c := s.connection()
 	if c.load().isLost || pause.IsOver(c.transport().Gone()) {
@@ -113,20 +111,21 @@ func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outco
 	return o, next
 }
 
-// subscriptions are those of a session.
+// subscriptions are the subscriptions of a session.
 type subscriptions struct {
 	mu  sync.Mutex
 	all []*subscription
 }
 
+// add adds a subscription.
 func (ss *subscriptions) add(sub *subscription) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.all = append(ss.all, sub)
 }
 
-// Lost tells every subscription that the stream is lost, and why. It reports whether any
-// subscription is still open.
+// Lost notifies each open subscription that the stream is lost, and why. It reports whether any
+// subscription is open.
 func (ss *subscriptions) Lost(why string) bool {
 	for _, sub := range ss.list() {
 		if !sub.load().ended {
@@ -136,28 +135,29 @@ func (ss *subscriptions) Lost(why string) bool {
 	return ss.Active()
 }
 
-// Restored tells every subscription that the stream is open again.
+// Restored notifies each open subscription that the stream is open again.
 func (ss *subscriptions) Restored() {
 	for _, sub := range ss.list() {
-		if now := sub.load(); !now.ended && now.wasActive { // else its Listen is still opening it
+		if now := sub.load(); !now.ended && now.wasActive { // Listen starts the others itself
 			sub.markActive(now.agreed)
 		}
 	}
 }
 
-// Active reports whether any subscription is still open.
+// Active reports whether any subscription is open.
 func (ss *subscriptions) Active() bool {
 	return slices.ContainsFunc(ss.list(), func(sub *subscription) bool { return !sub.load().ended })
 }
 
-// list gives all subscriptions, the ended ones too.
+// list returns all subscriptions, including ended ones.
 func (ss *subscriptions) list() []*subscription {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return slices.Clone(ss.all)
 }
 
-// patience is the limit of time for what a listening begins with.
+// acknowledgementLimit returns how long the requests that start the subscription may take: Patience
+// if it is shorter than idle.
 func (sub *subscription) acknowledgementLimit(idle time.Duration) time.Duration {
 	if sub.Patience > 0 && (idle <= 0 || sub.Patience < idle) {
 		return sub.Patience
@@ -165,6 +165,7 @@ func (sub *subscription) acknowledgementLimit(idle time.Duration) time.Duration 
 	return idle
 }
 
+// markActive stores the accepted filter and calls Began if the subscription was not active.
 func (sub *subscription) markActive(agreed SubscriptionFilter) {
 	before := sub.update(func(t *subscriptionState) {
 		t.active = true
@@ -176,7 +177,7 @@ func (sub *subscription) markActive(agreed SubscriptionFilter) {
 	}
 }
 
-// lose tells, once, that the server tells no longer.
+// markInactive calls Lost if the subscription was active.
 func (sub *subscription) markInactive(why string) {
 	before := sub.update(func(t *subscriptionState) { t.active = false })
 	if before.active && sub.Lost != nil {
@@ -184,7 +185,7 @@ func (sub *subscription) markInactive(why string) {
 	}
 }
 
-// without names what f has and other lacks.
+// missingFrom returns descriptions of the changes that f selects and other does not.
 func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) (names []string) {
 	for _, kind := range []struct {
 		name     string
@@ -203,7 +204,7 @@ func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) (names []strin
 	return names
 }
 
-// agreed tells what the server does not tell of although it was asked to.
+// reportMissing reports the requested changes that are not in the accepted filter.
 func (sub *subscription) reportMissing(c *connection, given SubscriptionFilter) {
 	if missing := sub.missingFrom(given); len(missing) > 0 {
 		c.addFinding(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))

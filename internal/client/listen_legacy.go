@@ -10,12 +10,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// takeNotification leaves all notifications to Options.Notified: none is meant for the client itself.
+// handleNotification reports true: no notification is for the client itself.
 func (e *legacy) handleNotification(*connection, *wire.Message) bool { return true }
 
-// listen waits for what a server sends unasked on the line itself or, by Streamable
-// HTTP, on the GET stream next to the requests. Changes of lists come without being
-// asked for; updates are asked for resource by resource (2025-11-25 server/resources,
+// listen waits for notifications on the transport or, over Streamable HTTP, on the GET stream. List
+// changes need no subscription; updates are subscribed per resource (2025-11-25 server/resources,
 // "Subscriptions").
 func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction) {
 	stream := c.openGetStream(ctx)
@@ -33,8 +32,9 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 		}
 	}
 	if sub.LogLevel != "" {
-		if o, next := e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel); !o.Good() &&
-			(next != noRetry || o.RPC() == nil) {
+		o, next := e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel)
+		isRefused := next == noRetry && o.RPC() != nil
+		if !o.Good() && !isRefused {
 			return o, next
 		}
 	}
@@ -53,8 +53,7 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 	}
 }
 
-// request sends one of the small requests that listening is made of. A refusal is
-// reported.
+// sendSetup sends one of the requests that start a subscription. It reports a refusal as a finding.
 func (e *legacy) sendSetup(
 	ctx context.Context,
 	c *connection,
@@ -72,15 +71,15 @@ func (e *legacy) sendSetup(
 	return o, next
 }
 
-// streamClosed says what became of the stream on which nothing can come any more. A refusal
-// may mean a session that is over: then the server is asked.
+// streamClosed returns the outcome for a closed GET stream. A refused stream may mean that the
+// session has expired, so streamClosed asks the server.
 func (e *legacy) streamClosed(
 	ctx context.Context,
 	c *connection,
 	stream *transport.GetStream,
 ) (wire.Outcome, retryAction) {
 	f := stream.Refusal
-	if f == nil { // another has opened the conversation anew
+	if f == nil { // the session was reopened
 		return wire.Outcome{Kind: wire.Transport, Text: "the session has ended"}, reconnect
 	}
 	o := c.outcome(e, &Call{}, failedReply(f))
@@ -97,8 +96,8 @@ func (e *legacy) streamClosed(
 	return o, noRetry
 }
 
-// mayBeLost reports whether the stream may have been refused because of the session. Servers
-// without such a stream refuse it, too, but not if it was open before.
+// mayHaveLostSession reports whether the server may have refused the stream because of the session.
+// Servers without such a stream refuse it as well, but not if it was open before.
 func (e *legacy) mayHaveLostSession(c *connection, stream *transport.GetStream) bool {
 	status := stream.Refusal.Status
 	if e.sessionID() == "" || !transport.IsRefusal(status) || status == http.StatusConflict {
@@ -110,7 +109,7 @@ func (e *legacy) mayHaveLostSession(c *connection, stream *transport.GetStream) 
 	return stream.WasOpen() || status != http.StatusMethodNotAllowed && c.load().unconfirmed
 }
 
-// unsubscribe leaves the server as it was found, as far as that takes no time.
+// unsubscribe removes the resource subscriptions. It stops at the first failure.
 func (e *legacy) unsubscribe(c *connection, uris []string) {
 	ctx, stop := context.WithTimeout(c.s.lifetime, transport.SessionEndGrace)
 	defer stop()

@@ -14,9 +14,9 @@ import (
 
 const methodAcknowledged = "notifications/subscriptions/acknowledged"
 
-// listen sends subscriptions/listen, whose answer is the end of it: what it asks
-// for comes before (2026-07-28 basic/patterns/subscriptions). There is a limit of
-// time for the acknowledgement and none for the rest.
+// listen sends subscriptions/listen. The notifications arrive before its response, which ends the
+// subscription (2026-07-28 basic/patterns/subscriptions). Only the acknowledgement has a time
+// limit.
 func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -39,7 +39,7 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	case o.Good():
 		e.checkListenEnd(c, sub, r.Message)
 		return o, noRetry
-	case r.Fault != nil && !transport.IsPermanent(r.Fault) && (r.Fault.Kind == wire.Transport || sub.load().wasActive && r.Fault.Kind == wire.Timeout):
+	case canResubscribe(r.Fault, sub.load().wasActive):
 		if pause.IsOver(c.transport().Gone()) {
 			return o, reconnect
 		}
@@ -53,26 +53,31 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	return o, next
 }
 
-// ended looks at the answer that ends the listening in good order.
+// canResubscribe reports whether a subscription that ended with f can be requested again.
+// f may be nil. A timeout counts only after the server had acknowledged the subscription.
+func canResubscribe(f *transport.Fault, wasActive bool) bool {
+	if f == nil || transport.IsPermanent(f) {
+		return false
+	}
+	return f.Kind == wire.Transport || wasActive && f.Kind == wire.Timeout
+}
+
+// checkListenEnd reports problems of the response that ends a subscription.
 func (e *modern) checkListenEnd(c *connection, sub *subscription, m *wire.Message) {
 	if !sub.load().active {
 		c.warnOnce("no_acknowledgement", "the server closed subscriptions/listen without an acknowledgement")
 	}
 	if id := mcp.SubscriptionID(m.Result); !bytes.Equal(id, m.ID) {
-		c.warnOnce(
-			"subscription",
-			"the result of subscriptions/listen names the subscription "+transport.IDText(
-				id,
-			)+" instead of "+transport.IDText(
-				m.ID,
-			),
-		)
+		got := transport.IDText(id)
+		want := transport.IDText(m.ID)
+		c.warnOnce("subscription",
+			"the result of subscriptions/listen names the subscription "+got+" instead of "+want)
 	}
 }
 
-// takeNotification assigns a notification to the Listening that asked for it, by the subscription
-// id, which "the client MUST use" over a line that several share (2026-07-28
-// basic/transports/stdio).
+// handleNotification assigns a notification to its subscription by the subscription id, which "the
+// client MUST use" on a shared transport (2026-07-28 basic/transports/stdio). It reports problems,
+// and drops acknowledgements and notifications of unknown or ended subscriptions.
 func (e *modern) handleNotification(c *connection, m *wire.Message) bool {
 	if m.Method == "notifications/cancelled" {
 		sub := c.s.subscriptions.byID(mcp.CancelledID(m))
@@ -83,33 +88,36 @@ func (e *modern) handleNotification(c *connection, m *wire.Message) bool {
 	}
 	id := mcp.NotificationSubscription(m)
 	sub := c.s.subscriptions.byID(id)
-	switch {
-	case sub != nil && sub.load().ended:
+	if sub != nil && sub.load().ended {
 		return false
-	case m.Method == methodAcknowledged:
+	}
+	if m.Method == methodAcknowledged {
 		e.acknowledged(c, sub, id, jsonraw.First(m.Params, "notifications"))
 		return false
-	case id == nil && changeNotifications[m.Method] != nil:
-		c.warnOnce("subscription", "the server sent "+m.Method+" without its subscription id")
-	case id == nil:
-	case sub == nil:
-		c.warnOnce(
-			"foreign_subscription",
-			"the server sent "+m.Method+" for the subscription "+transport.IDText(
-				id,
-			)+", which was not requested; it was dropped",
-		)
+	}
+	if id == nil {
+		if changeNotifications[m.Method] != nil {
+			c.warnOnce("subscription", "the server sent "+m.Method+" without its subscription id")
+		}
+		return true
+	}
+	if sub == nil {
+		shown := transport.IDText(id)
+		c.warnOnce("foreign_subscription",
+			"the server sent "+m.Method+" for the subscription "+shown+", which was not requested; it was dropped")
 		return false
-	case !sub.load().active:
+	}
+	if !sub.load().active {
 		c.warnOnce("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
-		sub.markActive(sub.SubscriptionFilter) // it tells, whether it ever says so or not
-	case !sub.requested(m.Method):
+		sub.markActive(sub.SubscriptionFilter) // a notification shows that the subscription is active
+	} else if !sub.requested(m.Method) {
 		c.warnOnce("unrequested", "the server sent "+m.Method+", which was not requested")
 	}
 	return true
 }
 
-// acknowledged begins a listening with what the server agreed to.
+// acknowledged marks a subscription as active with the filter that the server accepted. sub is nil
+// if the id is unknown.
 func (e *modern) acknowledged(c *connection, sub *subscription, id, notifications json.RawMessage) {
 	if sub == nil {
 		c.warnOnce(
@@ -126,7 +134,8 @@ func (e *modern) acknowledged(c *connection, sub *subscription, id, notification
 	sub.markActive(agreed)
 }
 
-// find gives the subscription of a subscription, or nil; value and type of the id count.
+// byID returns the subscription with an id, or nil. It compares the ids as JSON bytes, so 1 and "1"
+// differ.
 func (ss *subscriptions) byID(id json.RawMessage) *subscription {
 	for _, sub := range ss.list() {
 		if len(id) > 0 && bytes.Equal(sub.load().id, id) {
@@ -136,7 +145,8 @@ func (ss *subscriptions) byID(id json.RawMessage) *subscription {
 	return nil
 }
 
-// changes are the notifications that come for subscriptions only, with what asks for them.
+// changeNotifications are the notifications that need a subscription; each function reports whether
+// a filter selects the notification.
 var changeNotifications = map[string]func(SubscriptionFilter) bool{
 	"notifications/tools/list_changed":     func(f SubscriptionFilter) bool { return f.Tools },
 	"notifications/prompts/list_changed":   func(f SubscriptionFilter) bool { return f.Prompts },
@@ -144,8 +154,8 @@ var changeNotifications = map[string]func(SubscriptionFilter) bool{
 	"notifications/resources/updated":      func(f SubscriptionFilter) bool { return len(f.URIs) > 0 },
 }
 
-// asked reports whether the kind of a notification was asked for. What belongs to
-// a request never is.
+// requested reports whether the filter selects a notification. It reports false for notifications
+// that belong to requests.
 func (sub *subscription) requested(method string) bool {
 	if isAsked := changeNotifications[method]; isAsked != nil {
 		return isAsked(sub.SubscriptionFilter)

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// modern is the era without a handshake: every request names its revision, the
-// client's capabilities and who it is, in _meta, and by HTTP once more in the
-// header (2026-07-28 basic/index, "Per-request metadata").
+// modern is the era without a handshake. Each request names its revision, the client's capabilities
+// and the client in _meta, and over HTTP repeats some of this in header fields (2026-07-28
+// basic/index, "Per-request metadata").
 type modern struct{ version string }
 
 const (
@@ -26,8 +26,7 @@ const (
 	metaLogLevel     = "io.modelcontextprotocol/logLevel"
 )
 
-// The error codes of 2026-07-28, and the number that -32022 had before its
-// release.
+// The error codes of 2026-07-28, and the code that preceded -32022 before the release.
 const (
 	codeHeaderMismatch     = -32020
 	codeMissingCapability  = -32021
@@ -35,7 +34,7 @@ const (
 	codeDraftVersion       = -32004
 )
 
-// modernCodes are the codes that no server of the other era gives.
+// modernCodes are the error codes that only a server of the modern era sends.
 var modernCodes = []int64{codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion}
 
 func (e *modern) revision() string { return e.version }
@@ -44,8 +43,7 @@ func (e *modern) batches() bool { return false }
 
 func (e *modern) getStream() func() []wire.Field { return nil }
 
-// open asks server/discover. No server needs to be asked first; it is how a
-// person learns who answers.
+// open requests server/discover. The protocol does not require it; it provides the server's Info.
 func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	call := &Call{Method: "server/discover"}
 	o := c.outcome(e, call, c.request(ctx, e, call, c.s.opt.Limits.Idle))
@@ -55,15 +53,16 @@ func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	return o
 }
 
-// learn reads a DiscoverResult.
+// learn stores the Info of a DiscoverResult.
 func (e *modern) learn(c *connection, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	info := parseInfo(members)
 	c.update(func(f *connectionState) { f.info = info })
 }
 
-// stamp returns the members of _meta, and gives out the header fields that repeat the body. The header follows what the
-// caller wrote into _meta: the two must be equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
+// stamp adds the header fields that repeat parts of the body, and returns the members for _meta. A
+// revision that the caller wrote into _meta is used for the header field, too, because both must be
+// equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
 	out.lasting = mcp.IsTaskMethod(call.Method)
 	version := e.version
@@ -79,8 +78,8 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	}
 	opt := &c.s.opt
 	extensions := opt.Extensions
-	if call.Task != nil ||
-		mcp.IsTaskMethod(call.Method) { // "clients MUST declare" it on each request that may give a task
+	// "Clients MUST declare" the extension in each request that may create a task.
+	if call.Task != nil || mcp.IsTaskMethod(call.Method) {
 		extensions = append(slices.Clone(extensions), mcp.TasksExtension)
 	}
 	marks := []jsonraw.Member{
@@ -94,7 +93,7 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	return marks
 }
 
-// withExtensions returns capabilities with the extensions that they lack.
+// withExtensions returns capabilities with the extensions that are not yet in them.
 func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage {
 	if len(ids) == 0 {
 		return capabilities
@@ -108,8 +107,8 @@ func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage 
 	return jsonraw.With(capabilities, "extensions", extensions)
 }
 
-// settle reads resultType: absent means complete; what was not declared, or may
-// not stand here, is an invalid result (2026-07-28 basic/index, "Result types").
+// validateResult checks resultType, which means "complete" if absent. An undeclared type, or a type
+// that is not allowed for the method, is invalid (2026-07-28 basic/index, "Result types").
 func (e *modern) validateResult(call *Call, response *wire.Message) (wire.Kind, string) {
 	members, err := response.ResultMembers()
 	if err != nil {
@@ -132,17 +131,15 @@ func (e *modern) validateResult(call *Call, response *wire.Message) (wire.Kind, 
 	if wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method) {
 		return validateInputRequired(members)
 	}
-	return wire.BadResponse, "the result's type is " + jsonraw.Excerpt(
-		raw,
-		40,
-	) + ", which was not declared and is not allowed here"
+	resultType := jsonraw.Excerpt(raw, 40)
+	return wire.BadResponse, "the result's type is " + resultType + ", which was not declared and is not allowed here"
 }
 
-// mayBeAsked are the requests that may stand in an input_required result.
+// inputMethods are the methods that an input_required result may request.
 var inputMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 
-// settleQuestion: a server that needs input must say what, or give a state to
-// come back with (2026-07-28 basic/patterns/mrtr).
+// validateInputRequired checks that an input_required result has input requests or a state to send
+// back, and that each request is allowed (2026-07-28 basic/patterns/mrtr).
 func validateInputRequired(result jsonraw.Members) (wire.Kind, string) {
 	asks, ok := result.Get("inputRequests")
 	if _, state := result.Get("requestState"); !ok && !state {
@@ -154,21 +151,20 @@ func validateInputRequired(result jsonraw.Members) (wire.Kind, string) {
 	}
 	for _, r := range requests {
 		method := jsonraw.First(r.Value, "method")
-		switch name, _ := jsonraw.Text(method); {
-		case method == nil:
+		if method == nil {
 			return wire.BadResponse, "the input request " + r.Name + " has no method"
-		case !slices.Contains(inputMethods, name):
-			return wire.BadResponse, "the input request " + r.Name + " requests " + cmp.Or(
-				name,
-				jsonraw.Excerpt(method, 40),
-			) + ", which is not allowed"
+		}
+		name, _ := jsonraw.Text(method)
+		if !slices.Contains(inputMethods, name) {
+			requested := cmp.Or(name, jsonraw.Excerpt(method, 40))
+			return wire.BadResponse, "the input request " + r.Name + " requests " + requested + ", which is not allowed"
 		}
 	}
 	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"
 }
 
-// takeRequest: a server of this era may not ask, and a client must not answer
-// (2026-07-28 basic/transports/stdio).
+// handleRequest reports the request and does not answer it: in this era the server must not send
+// requests, and the client must not answer them (2026-07-28 basic/transports/stdio).
 func (e *modern) handleRequest(c *connection, m *wire.Message) {
 	c.addFinding(
 		wire.Warning,
@@ -177,19 +173,19 @@ func (e *modern) handleRequest(c *connection, m *wire.Message) {
 	)
 }
 
-// asksAsBefore reports a failure of which the server says that it wanted to send a
-// request of its own, which this era has no more: the first is what mcp-go says, the
-// second the TypeScript SDK.
+// failedToAsk reports whether a tool failed because the server tried to send a request, which this
+// era forbids. The texts are those of mcp-go and of the TypeScript SDK; the errors have no code of
+// their own. The result only selects a hint.
 func failedToAsk(m *wire.Message) bool {
 	said := bytes.ToLower(m.Raw)
 	return bytes.Contains(said, []byte("server-initiated requests are not")) ||
 		bytes.Contains(said, []byte("server-to-client requests are not"))
 }
 
-// judge: there is no conversation to forget, only a revision that an earlier run
-// found and that may no longer hold. A server that now wants a handshake refuses a
-// request unread: with a status, or with an error that names the request. 404 beside
-// -32601 is how this era itself refuses a method.
+// sessionStateAfter judges an unconfirmed connection: only the revision can be outdated, since the
+// era has no session. A server that requires a handshake refuses a request with an HTTP status and
+// no request id, or with -32600, or with -32601 unless the status is 404, by which servers of this
+// era refuse a method.
 func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	if !unconfirmed || r.Message == nil && r.HTTP == nil {
 		return valid
@@ -208,8 +204,8 @@ func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	return valid
 }
 
-// alive asks server/discover: a server that lists the revision speaks it. Any other
-// answer is the one that the next conversation begins with.
+// stillValid requests server/discover and reports whether the server lists the revision. Any other
+// reply is stored as the probe of the next connection.
 func (e *modern) stillValid(ctx context.Context, c *connection, _ *reply, _ bool) bool {
 	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
 	found := classifyProbe(r, false)
@@ -222,9 +218,8 @@ func (e *modern) stillValid(ctx context.Context, c *connection, _ *reply, _ bool
 	return false
 }
 
-// cancel: by HTTP closing the stream is the cancellation, and the transport
-// does that; over stdio it is a notification (2026-07-28
-// basic/patterns/cancellation).
+// cancel sends notifications/cancelled over stdio. Over HTTP it does nothing, because the transport
+// cancels by closing the stream (2026-07-28 basic/patterns/cancellation).
 func (e *modern) cancel(c *connection, out *outgoing) {
 	if c.transport().Name() == transport.Stdio {
 		sendCancelled(c, out, nil)
@@ -237,26 +232,26 @@ func (e *modern) sessionID() string { return "" }
 
 func (e *modern) declared() json.RawMessage { return nil }
 
-// probing is the era of a probe: a server that does not answer it may be one
-// that takes nothing but initialize, so that nothing is cancelled.
+// probing is the era of a probe. It does not cancel a probe, because the server may accept no
+// message before initialize.
 type probing struct{ *modern }
 
-// cancel notes that the answer may still come, and is then not reported.
+// cancel stores the probe's id, so that a late response is not reported.
 func (probing) cancel(c *connection, out *outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.abandonedProbe = string(out.ID)
 }
 
-// modernEvidence reports an error that only a server of this era gives.
+// isModernError reports whether m is an error that only a server of the modern era sends.
 func isModernError(m *wire.Message) bool {
 	return m != nil && m.Error != nil &&
 		(m.Error.Code == codeUnsupportedVersion || m.Error.Code == codeHeaderMismatch)
 }
 
-// takeVersion changes to another revision that the server named when it refused
-// one, even to the same one again, but once only (2026-07-28 basic/versioning).
-// What is refused so was not read.
+// switchVersion changes to a revision that the server lists in a -32022 error, which may be the
+// same revision again. It changes once per connection and reports whether it did (2026-07-28
+// basic/versioning). The server has not processed the refused request.
 func (c *connection) switchVersion(e *wire.RPCError) bool {
 	pinned := c.s.opt.Protocol
 	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(c.revision()) {
@@ -276,21 +271,20 @@ func (c *connection) switchVersion(e *wire.RPCError) bool {
 	return switched
 }
 
-// HeaderMismatch reports whether a server found header and body to differ; the
-// definitions from which Mcp-Param-* were made are then out of date (2026-07-28
+// HeaderMismatch reports whether the server found that header fields differ from the body. The tool
+// definitions that the fields Mcp-Param-* are derived from are then outdated (2026-07-28
 // basic/transports/streamable-http).
 func HeaderMismatch(o wire.Outcome) bool {
 	return o.RPC() != nil && o.RPC().Code == codeHeaderMismatch
 }
 
-// UnknownMethod reports an answer that says that the server does not have the
-// method. -32601 is the code in every revision.
+// UnknownMethod reports whether the server does not have the method (-32601 in every revision).
 func UnknownMethod(o wire.Outcome) bool {
 	return o.Kind == wire.RPCFailed && rpcCode(o) == -32601
 }
 
-// DeniesTool reports whether an answer says that the server has no such tool,
-// or not as it was remembered. -32602 is the code in every revision.
+// DeniesTool reports whether the server has no such tool, or has it with another definition (-32602
+// in every revision).
 func DeniesTool(o wire.Outcome) bool {
 	e := o.RPC()
 	return e != nil && (e.Code == -32602 && !e.BlamesResult() || e.Code == codeHeaderMismatch)

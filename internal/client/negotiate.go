@@ -16,10 +16,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// open finds out what the server speaks and opens the conversation, along the
-// decision tree of 2026-07-28 basic/versioning and the two transports'
-// "Backward Compatibility". What an earlier run found out is believed until the
-// server says otherwise.
+// open connects, finds the revision that the server speaks and opens the session. It follows the
+// decision tree of 2026-07-28 basic/versioning and "Backward Compatibility" of the two transports.
+// known is the revision of an earlier run, or "": it is used until the server contradicts it.
 func (c *connection) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := c.s.opt.Protocol
 	if o := c.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.Good() {
@@ -48,22 +47,28 @@ func (c *connection) open(ctx context.Context, known string, resume *Memory) wir
 	return o
 }
 
-// resumable: only by Streamable HTTP do conversations outlive a connection, and where
-// the process that has them is held.
+// canResume reports whether the session m can be continued. Sessions outlive their connection over
+// Streamable HTTP and at a server that a supervisor keeps running.
 func (c *connection) canResume(m *Memory) bool {
-	held := c.s.opt.Server.Keepalive
-	lasts := c.transport().Name() == transport.StreamableHTTP || held != nil && !held.Starts
-	return m != nil && m.Transport == c.transport().Name() && lasts &&
-		isSessionID(m.SessionID) && (slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft)
+	if m == nil || m.Transport != c.transport().Name() {
+		return false
+	}
+	supervisor := c.s.opt.Server.Keepalive
+	isKept := supervisor != nil && !supervisor.Starts
+	if m.Transport != transport.StreamableHTTP && !isKept {
+		return false
+	}
+	isKnownRevision := slices.Contains(revisions, m.Revision) || m.Revision == rev2024Draft
+	return isKnownRevision && isSessionID(m.SessionID)
 }
 
-// resume goes on with a remembered session.
+// resume continues the session m.
 func (c *connection) resume(m *Memory) {
 	c.update(func(f *connectionState) { f.info = m.Info })
 	c.assumeEra(eraFor(m), "remembered with the session")
 }
 
-// assume takes an earlier run's word for what the server speaks.
+// assumeEra sets the era that an earlier run found. The connection is unconfirmed then.
 func (c *connection) assumeEra(e era, why string) {
 	c.update(func(f *connectionState) {
 		f.era = e
@@ -72,6 +77,7 @@ func (c *connection) assumeEra(e era, why string) {
 	})
 }
 
+// eraFor returns the era of a session of an earlier run.
 func eraFor(m *Memory) era {
 	if Stateless(m.Revision) {
 		return &modern{version: m.Revision}
@@ -79,10 +85,10 @@ func eraFor(m *Memory) era {
 	return &legacy{offered: m.Revision, guarded: guarded[agreement]{value: agreement{m.Revision, m.SessionID, m.Declared}}}
 }
 
-// connect gets a line to the server. A URL costs nothing yet, unless it is known
-// to be of the transport that begins with a stream; one that no longer does is
-// tried as any other. A session that is resumed at a kept server is settled before anything is
-// read: what the server requested in between is handed over at once.
+// connect opens the transport. For a URL this sends nothing, except over HTTP+SSE, which begins
+// with a stream; if the server has no such stream any more, connect continues as for any URL. A
+// session that is resumed at a kept server gets its era before the first read, since the supervisor
+// passes on waiting requests from the server at once.
 func (c *connection) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
 	server := c.s.opt.Server
 	if server.Transport == transport.HTTPSSE && !noSSE && server.URL != "" {
@@ -106,7 +112,7 @@ func (c *connection) connect(ctx context.Context, noSSE bool, resume *Memory) wi
 	return c.connectOutcome(f)
 }
 
-// connected is the ending of connect.
+// connectOutcome returns the outcome of connect for f, which may be nil.
 func (c *connection) connectOutcome(f *transport.Fault) wire.Outcome {
 	if f != nil {
 		return c.outcome(nil, &Call{Method: "initialize"}, failedReply(f))
@@ -114,7 +120,7 @@ func (c *connection) connectOutcome(f *transport.Fault) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// openLine makes a line to the server, on which nothing is read yet.
+// openTransport opens a transport to the server without reading from it.
 func (c *connection) openTransport(ctx context.Context, server Server) (transport.Transport, *transport.Fault) {
 	limit := transport.MaxSize(c.s.opt.Limits.Message)
 	rec := c.s.recorder
@@ -132,6 +138,7 @@ func (c *connection) openTransport(ctx context.Context, server Server) (transpor
 	return c.newHTTP(), nil
 }
 
+// newHTTP returns an HTTP transport for the server's URL.
 func (c *connection) newHTTP() *transport.HTTP {
 	opt := &c.s.opt
 	t := transport.NewHTTP(opt.Server.URL, c.s.connector, transport.MaxSize(opt.Limits.Message), opt.Fields, c)
@@ -139,6 +146,7 @@ func (c *connection) newHTTP() *transport.HTTP {
 	return t
 }
 
+// connectSSE opens an HTTP+SSE transport within the connect limit.
 func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
 	ctx, stop := withLimit(
 		ctx,
@@ -154,7 +162,7 @@ func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
 	return f
 }
 
-// negotiate probes with server/discover, never with a call that does something.
+// negotiate finds the era by sending server/discover as a probe, never a request with an effect.
 func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 	if c.transport().Name() == transport.HTTPSSE {
 		c.update(func(f *connectionState) {
@@ -209,15 +217,16 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 	}
 }
 
-// graceToStart is how long a process may take until it answers the first request,
-// however short the limit for a request is.
+// graceToStart is the minimum time that a process has to answer the first request, even if
+// Limits.Idle is shorter.
 const graceToStart = 2 * time.Second
 
-// graceToConnect is how much longer than for a connection a probe waits at least if it may wait as long: that there is
-// no connection says more than that there is no response.
+// graceToConnect is how much longer than Limits.Connect a probe waits: the error of a failed
+// connection is more useful than that of a probe without a response.
 const graceToConnect = time.Second
 
-// probeTimeout returns how long the probe may take: no longer than any request, but for the start of a process.
+// probeTimeout returns the limit for the probe: at most the limit of any request, except for a
+// process that is starting.
 func (c *connection) probeTimeout() time.Duration {
 	limits := c.s.opt.Limits
 	if c.transport().Name() == transport.Stdio {
@@ -236,8 +245,9 @@ func (c *connection) probeTimeout() time.Duration {
 	return probe
 }
 
-// mayBeProbeAlone reports the outcome of a probe that a server may give which would answer initialize: some servers,
-// and gateways before them, fail on methods that they do not know. A challenge says what to do instead.
+// mayAcceptInitialize reports whether a server that failed a probe with o might respond to
+// initialize: some servers and gateways fail on unknown methods. It reports false for an
+// authorization challenge, which already says what to do.
 func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.Auth:
@@ -252,10 +262,10 @@ func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 	return false
 }
 
-// fallBack opens with initialize after a probe that was not understood. A
-// process that the probe killed is started again, and so is one that it spoilt:
-// there are bridges (supergateway) that take any first message for their cue to
-// initialize the server behind them, which then refuses a second time.
+// fallBackToInitialize opens the session with initialize after a probe that the server did not
+// understand. It restarts a process that exited on the probe, or that refuses initialize after it:
+// some bridges (supergateway) initialize their own server on any first message, and then refuse to
+// do so again.
 func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult) wire.Outcome {
 	if !found.respawn {
 		c.update(func(f *connectionState) { f.revisionSource = found.why })
@@ -277,8 +287,8 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 	return c.openLegacy(ctx, newest(revisions, handshake), &found)
 }
 
-// probeAgain sends a probe that was not answered once more, since initialize was refused: the server may have
-// been slow. If the probe fails again, the outcome is refusal.
+// probeAgain repeats a probe that got no response, because initialize was refused: the server may
+// have been slow. It returns refusal if the probe fails again.
 func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.Outcome {
 	e := &modern{version: newest(revisions, Stateless)}
 	o := e.open(ctx, c)
@@ -292,17 +302,16 @@ func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.
 	return o
 }
 
-// mayBeSpoilt reports a process that refused initialize, or died of it, and names no
-// revisions that it would rather speak.
+// mayBeSpoiltByProbe reports whether o, the outcome of initialize over stdio, may be an effect of
+// the probe: the process exited, or refused initialize without naming a revision.
 func (c *connection) mayBeSpoiltByProbe(ctx context.Context, o wire.Outcome) bool {
 	refused := o.Kind == wire.RPCFailed && o.RPC() != nil && len(supportedIn(o.RPC())) == 0
 	return c.transport().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) &&
 		ctx.Err() == nil
 }
 
-// openLegacy opens with initialize; by HTTP, where that is refused as well, it
-// looks for the transport of 2024-11-05. probe is the result that led here, or
-// nil.
+// openLegacy opens the session with initialize. If a server refuses that over HTTP, openLegacy
+// tries the HTTP+SSE transport of 2024-11-05. probe is the result of the probe before, or nil.
 func (c *connection) openLegacy(ctx context.Context, revision string, probe *probeResult) wire.Outcome {
 	c.update(func(f *connectionState) { f.era = &legacy{offered: revision} })
 	o := c.era().open(ctx, c)
@@ -319,8 +328,8 @@ func (c *connection) openLegacy(ctx context.Context, revision string, probe *pro
 	return o
 }
 
-// trySSE opens the stream of the HTTP+SSE transport. When there is none either,
-// what the server said to initialize is the better evidence.
+// trySSE opens the session over the HTTP+SSE transport. If there is no such stream either, the
+// outcome describes all attempts, since initialize was refused first.
 func (c *connection) trySSE(
 	ctx context.Context,
 	revision string,
@@ -342,8 +351,8 @@ func (c *connection) trySSE(
 	return c.era().open(ctx, c)
 }
 
-// allRefused reports the attempts together: which of them the server should have
-// answered is unknown.
+// combineRefusals returns o, the outcome of initialize, with the texts of all attempts: any of them
+// may be the one that the server should have accepted.
 func combineRefusals(o wire.Outcome, probe *probeResult, sse *transport.Fault) wire.Outcome {
 	var tried []string
 	if probe != nil {
@@ -357,11 +366,11 @@ func combineRefusals(o wire.Outcome, probe *probeResult, sse *transport.Fault) w
 	return o
 }
 
-// refused4xx reports the ending of a request that was refused with HTTP.
+// isHTTPRefusal reports whether the server refused the request with an HTTP status.
 func isHTTPRefusal(o wire.Outcome) bool { return o.HTTP != nil && transport.IsRefusal(o.HTTP.Status) }
 
-// openModern opens at a revision that was asked for or that the server named. A
-// server that refuses the version and lists the very same one is asked once
+// openModern opens the session at a stateless revision that the user or the server named. quick
+// skips server/discover. If the server refuses the revision but lists it, openModern asks once
 // more.
 func (c *connection) openModern(ctx context.Context, revision, why string, quick bool) wire.Outcome {
 	c.update(func(f *connectionState) {
@@ -385,8 +394,8 @@ func (c *connection) openModern(ctx context.Context, revision, why string, quick
 	return o
 }
 
-// needsHandshake explains a refused server/discover of a pinned revision: the
-// server is of the other era.
+// explainHandshake adds to a refused server/discover that the server may speak a revision with
+// initialize.
 func explainHandshake(o wire.Outcome, revision string) wire.Outcome {
 	refused := o.Kind == wire.RPCFailed || o.Kind == wire.Transport && isHTTPRefusal(o)
 	if code := rpcCode(o); !refused || slices.Contains(modernCodes, code) {
@@ -397,6 +406,7 @@ func explainHandshake(o wire.Outcome, revision string) wire.Outcome {
 	return o
 }
 
+// rpcCode returns the code of the JSON-RPC error in o, or 0.
 func rpcCode(o wire.Outcome) int64 {
 	if o.RPC() == nil {
 		return 0

@@ -9,18 +9,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// codeInternal is JSON-RPC's "internal error".
+// codeInternal is the JSON-RPC code for "internal error".
 const codeInternal = -32603
 
-// outcome turns a reply into the one ending of its exchange. e may be nil,
-// where the era was never found.
+// outcome returns the outcome for a reply. e is nil if the era is not known.
 func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	o = wire.Outcome{Method: call.Method, Name: r.name, ID: r.id, Where: c.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.Message, HTTP: r.HTTP}
 	if f := r.Fault; f != nil {
 		o = f.ApplyTo(o)
-		broke := f.Kind == wire.Transport || f.Kind == wire.Timeout
-		o.Retryable = o.Retryable || broke && f.Reached == wire.Unknown && isRepeatable(call.Method)
+		hasNoResponse := f.Kind == wire.Transport || f.Kind == wire.Timeout
+		o.Retryable = o.Retryable || hasNoResponse && f.Reached == wire.Unknown && isRepeatable(call.Method)
 		return o
 	}
 	c.reportResponseProblems(r.Message)
@@ -47,10 +46,12 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 			checkOdd(c, r, &o)
 		}
 	default:
-		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", transport.Mismatch(m, nil)
+		o.Kind = wire.BadResponse
+		o.Phase = "read"
+		o.Text = transport.Mismatch(m, nil)
 	}
-	if e != nil && Stateless(e.revision()) && (o.Kind == wire.RPCFailed || o.Kind == wire.ToolError) &&
-		failedToAsk(r.Message) {
+	hasFailed := o.Kind == wire.RPCFailed || o.Kind == wire.ToolError
+	if e != nil && Stateless(e.revision()) && hasFailed && failedToAsk(r.Message) {
 		o.Hint = wire.Hint(
 			"the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake),
 		)
@@ -58,37 +59,40 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	return o
 }
 
-// markFound tells of what is odd in an answer that is taken: a member that stands twice, half
-// a surrogate pair, and a byte order mark, which is ignored (RFC 8259, section 8.1).
+// reportResponseProblems reports problems of an accepted response: a duplicate member, an unpaired
+// surrogate, and a byte order mark (RFC 8259, section 8.1).
 func (c *connection) reportResponseProblems(m *wire.Message) {
-	if m != nil {
-		if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
-			c.Finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
-				Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
-		}
-		for _, p := range m.Problems {
-			if p.Rule == "surrogate" {
-				c.Finding(p)
-			}
+	if m == nil {
+		return
+	}
+	if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
+		c.Finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
+			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
+	}
+	for _, p := range m.Problems {
+		if p.Rule == "surrogate" {
+			c.Finding(p)
 		}
 	}
-	if m != nil && transport.HasByteOrderMark(m.Raw) && c.transport().Name() != transport.Stdio { // which reports its lines
+	// The stdio transport reports the byte order marks of its lines itself.
+	if transport.HasByteOrderMark(m.Raw) && c.transport().Name() != transport.Stdio {
 		c.warnOnce("bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
 }
 
-// ended is an outcome that looked good and is not.
+// withFailure returns o with another kind and text.
 func withFailure(o wire.Outcome, kind wire.Kind, text string) wire.Outcome {
 	o.Kind = kind
 	o.Text = text
 	return o
 }
 
+// notAnObject returns the kind and text for a result that is not an object.
 func notAnObject(response *wire.Message) (wire.Kind, string) {
 	return wire.BadResponse, "the result is not an object: " + jsonraw.Excerpt(response.Result, 60)
 }
 
-// settleResult judges a complete result by what every revision asks of it.
+// validateCompleteResult checks what every revision requires of the result of a method.
 func validateCompleteResult(method string, members jsonraw.Members) (wire.Kind, string) {
 	switch method {
 	case "tools/call":
@@ -106,7 +110,7 @@ func validateCompleteResult(method string, members jsonraw.Members) (wire.Kind, 
 	return wire.OK, ""
 }
 
-// listIn is arrayIn for lists in whose place one item is taken, too: the check of the shape reports that.
+// requireArrayOrObject checks that name is an array or a single object; checkShape reports an object.
 func requireArrayOrObject(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	if len(raw) > 0 && raw[0] == '{' {
 		return wire.OK, ""
@@ -114,7 +118,7 @@ func requireArrayOrObject(raw json.RawMessage, method, name string) (wire.Kind, 
 	return requireArray(raw, method, name)
 }
 
-// arrayIn holds a result to the one array that it cannot do without
+// requireArray checks that the array name, which the result of method must have, is an array
 // (server/resources, server/prompts, server/utilities/completion).
 func requireArray(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	if len(raw) == 0 {
@@ -126,10 +130,10 @@ func requireArray(raw json.RawMessage, method, name string) (wire.Kind, string) 
 	return wire.OK, ""
 }
 
-// settleToolCall: isError is the tool's own failure, and content must be there
-// (server/tools, "Tool Result"). A result that only lacks content beside its
-// structuredContent is taken, because real servers send it, and so is a text or one block in place of the array: the
-// check of the shape reports that.
+// validateToolResult checks the result of a tool call: isError reports a failure of the tool, and
+// content is required (server/tools, "Tool Result"). Some servers omit content if there is
+// structuredContent, or send a string or a single block as content. Both are accepted; checkShape
+// reports the content.
 func validateToolResult(members jsonraw.Members) (wire.Kind, string) {
 	content, _ := members.Get("content")
 	_, structured := members.Get("structuredContent")
@@ -140,15 +144,17 @@ func validateToolResult(members jsonraw.Members) (wire.Kind, string) {
 		return wire.BadResponse, "the content of the tool call is not an array"
 	}
 	flag, _ := members.Get("isError")
-	switch isError, ok := wire.ParseIsError(flag); {
-	case !ok:
+	isError, ok := wire.ParseIsError(flag)
+	if !ok {
 		return wire.BadResponse, "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
-	case isError:
+	}
+	if isError {
 		return wire.ToolError, "the tool ran and reported a failure"
 	}
 	return wire.OK, ""
 }
 
+// joinOrNone returns the items separated by commas, or "none".
 func joinOrNone(items []string) string {
 	if len(items) == 0 {
 		return "none"

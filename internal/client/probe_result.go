@@ -11,32 +11,36 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A probeResult is what the answer to a probe says about the era of the server.
+// A probeResult is what the reply to a probe says about the era of the server.
 type probeResult struct {
 	kind     probeKind
 	revision string
 	why      string
-	// text replaces the outcome's where the probe is the end of it.
-	text    string
+	// text replaces the text of the outcome if kind is giveUp; "" keeps it.
+	text string
+	// respawn says that the server's process exited and has to be started again.
 	respawn bool
-	// silent is set if there was no response.
+	// silent says that there was no response.
 	silent bool
 }
 
 type probeKind int
 
-// giveUp: the answer is the end of it. speaksModern: the revision was found.
-// askAgain: once more with the revision. tryHandshake: initialize.
 const (
+	// giveUp: the session cannot be opened.
 	giveUp probeKind = iota
+	// speaksModern: the server speaks probeResult.revision, which is stateless.
 	speaksModern
+	// askAgain: the probe has to be repeated with probeResult.revision.
 	askAgain
+	// tryHandshake: the session has to be opened with initialize.
 	tryHandshake
 )
 
-// judgeProbe reads the answer to server/discover. Only what a server of the
-// stateless era alone would say is taken for that era; authorization, load, failures and
-// the network say nothing of it; everything else means "try initialize", and so does silence.
+// classifyProbe returns what the reply to server/discover means. It assumes the stateless era only
+// for a reply that no other server sends. Replies about authorization, overload, server failures
+// and the network say nothing about the era. All other replies, and silence, mean that initialize
+// should be tried.
 func classifyProbe(r reply, overStdio bool) probeResult {
 	if r.Fault != nil {
 		return classifyFault(r, overStdio)
@@ -56,9 +60,10 @@ func classifyProbe(r reply, overStdio bool) probeResult {
 	return probeResult{kind: tryHandshake, why: "server/discover got a non-response"}
 }
 
+// classifyFault does what classifyProbe does, for a reply without a message.
 func classifyFault(r reply, overStdio bool) probeResult {
 	f := r.Fault
-	_, isLimit := f.Err.(transport.TimeoutError) // of the probe, in contrast to that of a connection
+	_, isLimit := f.Err.(transport.TimeoutError) // the limit of the probe, not of the connection
 	switch {
 	case f.Kind == wire.Timeout && (overStdio || isLimit || f.Reached != wire.Unsent):
 		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time", silent: true}
@@ -72,8 +77,9 @@ func classifyFault(r reply, overStdio bool) probeResult {
 	return probeResult{}
 }
 
-// rejectsProbe reports a response with status 500 or 501 whose text names what is new in the probe, its method or its
-// revision: the server does not know it, and fails for no other reason.
+// rejectsProbe reports whether a response with status 500 or 501 contains the method or the
+// revision of the probe. The server then failed because it does not know them. Such servers have no
+// code for this, so that its text is compared.
 func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 	if http.Status != 500 && http.Status != 501 {
 		return false
@@ -81,9 +87,10 @@ func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 	return bytes.Contains(text, []byte("server/discover")) || bytes.Contains(text, []byte(newest(revisions, Stateless)))
 }
 
-// judgeVersions: a stateless revision that both speak comes first, then one with
-// a handshake. Where there is only a stateless one that mcpc does not know, a
-// handshake would be refused as well.
+// classifyVersions returns what a list of revisions means. found is the kind if the list has a
+// stateless revision of mcpc; otherwise a handshake is tried. If the list has only unknown
+// stateless revisions, the session cannot be opened, since the server would refuse a handshake,
+// too.
 func classifyVersions(theirs []string, found probeKind, how string) probeResult {
 	if revision := newest(theirs, Stateless); revision != "" {
 		return probeResult{kind: found, revision: revision, why: how + joinOrNone(theirs)}
@@ -94,6 +101,7 @@ func classifyVersions(theirs []string, found probeKind, how string) probeResult 
 	return probeResult{kind: tryHandshake, why: how + joinOrNone(theirs)}
 }
 
+// classifyError does what classifyProbe does, for an error response.
 func classifyError(r reply) probeResult {
 	e := r.Message.Error
 	theirs := supportedIn(e)
@@ -109,12 +117,13 @@ func classifyError(r reply) probeResult {
 	return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got the error %d", e.Code)}
 }
 
-// supportedVersions reads a DiscoverResult; false where it is none.
+// supportedVersions returns the revisions of a DiscoverResult. It reports false if result is not a
+// DiscoverResult.
 func supportedVersions(result json.RawMessage) ([]string, bool) {
 	return stringsIn(jsonraw.First(result, "supportedVersions"))
 }
 
-// supportedIn reads data.supported of a version error; nil where there is none.
+// supportedIn returns data.supported of a version error; nil if e is nil or has no such list.
 func supportedIn(e *wire.RPCError) []string {
 	if e == nil {
 		return nil
@@ -123,6 +132,7 @@ func supportedIn(e *wire.RPCError) []string {
 	return versions
 }
 
+// stringsIn returns the strings in a JSON array. It reports false if raw is not an array.
 func stringsIn(raw json.RawMessage) ([]string, bool) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {

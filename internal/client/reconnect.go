@@ -10,10 +10,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxAgain is how often one request may be sent again.
-const maxAgain = 2
+// maxResends limits how often one request is sent again.
+const maxResends = 2
 
-// do is Do. renewed is set where the conversation was opened anew.
+// doRound sends one request and returns the outcome of its last attempt. It resends the
+// request and reopens the session as Do describes, and answers no input requests. renewed
+// reports that the session was reopened.
 func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
 	c := s.connection()
 	now := c.load()
@@ -39,7 +41,7 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 		previousID = r.id
 		mayHaveArrived = mayHaveArrived || r.Fault == nil || r.Fault.Reached != wire.Unsent
 		next := noRetry
-		if !call.Bare && ctx.Err() == nil && attempt <= maxAgain {
+		if !call.Bare && ctx.Err() == nil && attempt <= maxResends {
 			next = c.retryAction(ctx, call, r, unconfirmed)
 			if next == noRetry && !call.Once && isRepeatable(call.Method) && waitRetryAfter(ctx, c, r, attempt) {
 				next = resend
@@ -70,8 +72,9 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 	}
 }
 
-// partOf says of an ending what it is to the call: with left some attempt at that may have
-// reached the server, also where the last exchange did not or was another.
+// withPart marks which part of the call an outcome belongs to: a connection before the request, the
+// request itself, or a later attempt. mayHaveArrived says that an earlier attempt may have reached
+// the server.
 func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
 	switch {
 	case o.Good() || o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent):
@@ -85,38 +88,42 @@ func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
 	return o
 }
 
-// A retryAction is what can be done about a reply.
+// A retryAction is how a request continues after a reply.
 type retryAction int
 
-// stop: nothing, it is the ending. resend: send the request again. reopen: open
-// the conversation anew.
 const (
+	// noRetry: the reply is the outcome.
 	noRetry retryAction = iota
+	// resend: send the request again.
 	resend
+	// reconnect: reopen the session.
 	reconnect
 )
 
+// retryAction returns how a call continues after the reply r. It asks the server whether a
+// suspect session is still valid. unconfirmed is as in connectionState.
 func (c *connection) retryAction(ctx context.Context, call *Call, r reply, unconfirmed bool) retryAction {
-	readsOnly := !call.Once && isRepeatable(call.Method)
-	broke := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
+	mayRepeat := !call.Once && isRepeatable(call.Method)
+	isConnectionLost := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown &&
+		r.Fault.Status == 0
 	if !call.Once && r.Message != nil && c.switchVersion(r.Message.Error) {
 		return resend
 	}
 	if r.Fault != nil && pause.IsOver(c.transport().Gone()) {
-		if readsOnly && c.s.opt.Server.Keepalive == nil {
+		if mayRepeat && c.s.opt.Server.Keepalive == nil {
 			return reconnect
 		}
-		return noRetry // the state of a held server is lost with it
+		return noRetry // a kept server has lost its state
 	}
-	if broke && readsOnly {
+	if isConnectionLost && mayRepeat {
 		c.addFinding(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
 		return resend
 	}
-	standing := c.era().sessionStateAfter(r, unconfirmed)
-	if standing == valid && unconfirmed && readsOnly && r.HTTP != nil && hasVagueCode(r.Message) {
-		standing = suspect
+	state := c.era().sessionStateAfter(r, unconfirmed)
+	if state == valid && unconfirmed && mayRepeat && r.HTTP != nil && hasVagueCode(r.Message) {
+		state = suspect
 	}
-	switch standing {
+	switch state {
 	case expired:
 		return reconnect
 	case suspect:
@@ -128,8 +135,8 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, uncon
 	return noRetry
 }
 
-// meansNothing reports an error whose code says nothing of why, as servers give before
-// a handshake. It may also come from what the request did, so that only what reads is
+// hasVagueCode reports whether m is an error whose code has no defined meaning, as servers send
+// before a handshake. The request itself may also have caused it, so only repeatable requests are
 // sent again because of it.
 func hasVagueCode(m *wire.Message) bool {
 	if m == nil || m.Error == nil {
@@ -139,7 +146,8 @@ func hasVagueCode(m *wire.Message) bool {
 	return code == 0 || -32019 <= code && code <= -32000 && code != codeNoResource && code != codeDraftVersion
 }
 
-// repeatable reports whether requests of the method only read, or come to the same if they are sent twice.
+// isRepeatable reports whether requests of the method have no effect, or the same effect if they
+// are sent twice.
 func isRepeatable(method string) bool {
 	switch method {
 	case "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel":
@@ -148,8 +156,8 @@ func isRepeatable(method string) bool {
 	return mcp.OnlyReads(method)
 }
 
-// revisionAfter is the revision to open the next conversation with; "" is to
-// find out, because r says that the server has changed.
+// nextRevision returns the revision to reopen the session with; "" negotiates, because r says that
+// the server has changed.
 func nextRevision(old *connection, r reply) string {
 	if Stateless(old.revision()) || isModernError(r.Message) {
 		return ""
@@ -157,7 +165,8 @@ func nextRevision(old *connection, r reply) string {
 	return old.revision()
 }
 
-// reconnect opens the conversation anew, once for all callers that found that was is over.
+// reconnect reopens the session. Several callers that found old to be lost share one new
+// connection. known is the revision to use, or "".
 func (s *Session) reconnect(ctx context.Context, old *connection, known string) (*connection, wire.Outcome) {
 	select {
 	case s.reconnecting <- struct{}{}:
@@ -165,10 +174,10 @@ func (s *Session) reconnect(ctx context.Context, old *connection, known string) 
 	case <-ctx.Done():
 		return nil, old.notSent(context.Cause(ctx))
 	}
-	switch c := s.connection(); {
-	case s.isClosed():
+	if s.isClosed() {
 		return nil, old.notSent(transport.ErrClosed)
-	case c != old:
+	}
+	if c := s.connection(); c != old {
 		return c, wire.Outcome{}
 	}
 	ended := pause.IsOver(old.transport().Gone())
@@ -188,21 +197,22 @@ func (s *Session) reconnect(ctx context.Context, old *connection, known string) 
 	return c, wire.Outcome{}
 }
 
-// gaveUp is the ending of a request that was not sent at all.
+// notSent returns the outcome of a request that was not sent because of cause.
 func (c *connection) notSent(cause error) wire.Outcome {
 	f := &transport.Fault{Phase: "connect"}
 	f.EndBy(cause)
 	return c.outcome(nil, &Call{}, failedReply(f))
 }
 
-// A Renewal says why a session has another connection.
+// A Renewal says why a session was reopened.
 type Renewal struct {
 	Why string
-	// Process is how the server's process ended, nil for a server that did not exit.
+	// Process says how the server's process ended; nil if no process exited.
 	Process *wire.ProcessFacts
 }
 
-// renewal returns why the connection was replaced.
+// newRenewal returns why old was replaced with fresh. ended says that the transport of old had
+// ended.
 func newRenewal(old, fresh *connection, ended bool) Renewal {
 	t := old.transport()
 	if ended && t.Name() == transport.Stdio {
@@ -217,26 +227,25 @@ func newRenewal(old, fresh *connection, ended bool) Renewal {
 		return Renewal{Why: "the server had closed the session: a new one was opened"}
 	}
 	if old.revision() != fresh.revision() {
-		return Renewal{
-			Why: "the server no longer speaks " + old.revision() + ": the revision was negotiated again and is " + fresh.revision(),
-		}
+		return Renewal{Why: "the server no longer speaks " + old.revision() +
+			": the revision was negotiated again and is " + fresh.revision()}
 	}
 	return Renewal{Why: "the server no longer knows this session: a new one was opened"}
 }
 
-// forget notes that the server no longer knows the conversation: there is
-// nothing left to end there.
+// markLost marks the session as lost: it cannot be ended at the server.
 func (c *connection) markLost() { c.update(func(f *connectionState) { f.isLost = true }) }
 
-// tried notes that the server has answered.
+// markAnswered ends the unconfirmed state if r has a message.
 func (c *connection) markAnswered(r reply) {
 	if r.Message != nil {
 		c.update(func(f *connectionState) { f.unconfirmed = false })
 	}
 }
 
-// notAgain is the ending of a request that was refused unread, and that may do
-// something: whether it still makes sense in a new session is the user's to say.
+// notResent returns the outcome of a request that the server refused because of the lost session,
+// and that is not sent again because it may have an effect. The user decides whether it makes sense
+// in a new session.
 func notResent(o wire.Outcome, resumed bool) wire.Outcome {
 	o.Kind = wire.Transport
 	o.Phase = "wait"

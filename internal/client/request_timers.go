@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// limited gives ctx the limit of a timer of mcpc's own, of which some time is spent already.
-// One that is not positive is no limit.
+// withLimit returns ctx with the time limit, which spent has partly used. A limit of zero or less
+// is no limit.
 func withLimit(
 	ctx context.Context, limit transport.TimeoutError, spent time.Duration,
 ) (context.Context, context.CancelFunc) {
@@ -23,42 +23,42 @@ func withLimit(
 	return context.WithTimeoutCause(ctx, limit.After-spent, limit)
 }
 
-// outgoing is a message and how the session waits for the response.
+// An outgoing is a message, and how the session waits for its response.
 type outgoing struct {
 	transport.Outgoing
-	// name is what the request is about, as the name of a tool; often "".
+	// name is the subject of the request, such as the name of a tool, or "".
 	name string
-	// token is the progress token that the message carries, or nil.
+	// token is the progress token of the message, or nil.
 	token json.RawMessage
 	// lasting forbids to cancel the request.
 	lasting bool
-	// begun is for a request whose response is the end of what it asks for: its timer runs only until begun reports
-	// true. It is nil if the response is what is asked for.
+	// isAcknowledged is set for subscriptions/listen, whose response ends the subscription: the
+	// idle timer has no effect once isAcknowledged reports true. It is nil for other requests.
 	isAcknowledged func() bool
-	// patient is for a request that the server answers when something else is done:
-	// it has no timer of its own, and its caller limits the time.
+	// untimed is set for a request whose response may take long, such as tasks/result: it has no
+	// timers, and the caller limits the time.
 	untimed bool
-	// progressed is called with each progress of the request; it may be nil.
+	// progressed is called for each progress notification of the request; it may be nil.
 	progressed func()
 }
 
-// reply is the transport's reply to a message, and what the session knows of the
-// exchange.
+// A reply is the transport's reply to a message, and what the session knows about the exchange.
 type reply struct {
 	transport.Reply
 	// id and name are those of the request.
 	id   json.RawMessage
 	name string
-	// asked is what the server asked on the way and was not answered.
+	// unanswered is the first request from the server during the exchange that got no answer,
+	// or nil.
 	unanswered *unanswered
 }
 
-// failure is the reply to a message that got none.
+// failedReply returns the reply for a message that got no response because of f.
 func failedReply(f *transport.Fault) reply { return reply{Reply: transport.Failed(f)} }
 
-// exchange sends a request and waits for its response. When the server is silent for the time of idle, when the hard
-// limit is reached or when the caller's ctx ends, the server is told first, as its era has it, and then the transport
-// lets go.
+// exchange sends a request and waits for its response. If the server is silent for the time of
+// idle, the hard limit is reached or ctx ends, exchange first cancels the request at the server, as
+// the era requires, and then ends the wait.
 func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -66,7 +66,7 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	now := c.s.opt.Now()
 	first := c.update(func(f *connectionState) { f.sentAt = now }).sentAt.IsZero()
 	if first && idle > 0 && c.transport().Name() == transport.Stdio {
-		idle = max(idle, c.s.opt.Limits.Start) // the process starts meanwhile
+		idle = max(idle, c.s.opt.Limits.Start) // the process may still be starting
 	}
 	pending := c.s.pending.watch(ctx, out, idle, func(cause error) {
 		c.recordRequest(out, true)
@@ -79,7 +79,7 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	pending.stop()
 	r.unanswered = pending.unanswered
 	if cause := context.Cause(inner); cause != nil {
-		// What a server answers to a cancellation is not the answer.
+		// A response to a cancelled request does not count.
 		if r.Fault == nil {
 			r.Reply = transport.Reply{HTTP: r.HTTP, Fault: &transport.Fault{Phase: "wait", Reached: wire.Answered}}
 		}
@@ -91,7 +91,7 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	return r
 }
 
-// noteAsked remembers a request, or that it was given up.
+// recordRequest stores the id of a request, and whether it was given up.
 func (c *connection) recordRequest(out *outgoing, givenUp bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,8 @@ func (c *connection) recordRequest(out *outgoing, givenUp bool) {
 	}
 }
 
-// lookBack says of a request that got no answer in time what the server said instead.
+// addDiagnostics adds to the fault of a request without a response what the server sent instead:
+// its standard error, and m or an unfinished line.
 func addDiagnostics(line transport.Transport, f *transport.Fault, m transport.Diagnostic) {
 	if child, ok := line.(transport.StderrSource); ok {
 		f.Process = child.StderrTail()
@@ -116,7 +117,7 @@ func addDiagnostics(line transport.Transport, f *transport.Fault, m transport.Di
 	}
 }
 
-// Diagnose notes on all requests under way what may have been meant for one of them.
+// Diagnose stores m in each pending request, because m may be meant for any of them.
 func (c *connection) Diagnose(m transport.Diagnostic) {
 	p := c.s.pending
 	p.mu.Lock()
@@ -126,22 +127,31 @@ func (c *connection) Diagnose(m transport.Diagnostic) {
 	}
 }
 
-// pendingRequests are the requests of a session that are under way.
+// pendingRequests are the requests of a session that wait for a response.
 type pendingRequests struct {
-	// life ends when the session is closed, and with it what is under way. hard limits each request.
+	// lifetime ends when the session is closed, and gives up all requests. hard limits each
+	// request.
 	lifetime context.Context
 	hard     time.Duration
 
 	mu       sync.Mutex
 	requests map[*pendingRequest]bool
-	// byToken are the requests, and the tasks, that have a progress token.
+	// byToken has the requests and tasks with a progress token.
 	byToken map[string]*pendingRequest
-	// held counts what the user is being asked. The idle timers run while it is 0.
+	// held counts the requests for input that the user is answering. The idle timers run while it
+	// is 0.
 	held int
 }
 
+// newPendingRequests returns an empty set of requests. The end of life gives up all requests that
+// are added later.
 func newPendingRequests(life context.Context, hard time.Duration) *pendingRequests {
-	p := &pendingRequests{lifetime: life, hard: hard, requests: map[*pendingRequest]bool{}, byToken: map[string]*pendingRequest{}}
+	p := &pendingRequests{
+		lifetime: life,
+		hard:     hard,
+		requests: map[*pendingRequest]bool{},
+		byToken:  map[string]*pendingRequest{},
+	}
 	context.AfterFunc(life, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -152,33 +162,34 @@ func newPendingRequests(life context.Context, hard time.Duration) *pendingReques
 	return p
 }
 
-// A pendingRequest is a request under way. The fields from isOver on are guarded by the mutex of pendingRequests.
+// A pendingRequest is a request that waits for its response. The mutex of pendingRequests guards
+// the fields from isOver on.
 type pendingRequest struct {
 	all *pendingRequests
 	out *outgoing
-	// timer gives the request up when the server is silent for the time of idle, hard when it takes longer than allowed;
-	// each is nil if there is no limit.
+	// timer gives the request up after idle without a sign of progress, hard after the hard limit.
+	// Each is nil if there is no limit.
 	timer, hard *time.Timer
 	idle        time.Duration
-	// end is called at most once, with the first cause to give the request up.
+	// end is called at most once, with the reason why the request is given up.
 	end func(cause error)
-	// unhook forgets the context of the caller, whose end gives the request up.
+	// stopAfterFunc ends the watch on the caller's context.
 	stopAfterFunc func() bool
 
-	// isOver is set when the request has ended or is being given up, leaving if it is being given up; that is closed
-	// when it is done.
+	// isOver is set when the request has ended or is being given up. cancelDone is not nil if
+	// the request is being given up, and closed when that is done.
 	isOver     bool
 	cancelDone chan struct{}
-	// reached is how far the request has come, by its notifications of progress.
+	// progress is the value of the latest progress notification.
 	progress float64
-	// asked is the first server request that was not answered, latest the latest message that may
-	// have been meant for the response. The caller of stop may read them.
+	// unanswered is the first request from the server that got no answer. diagnostic is the
+	// latest message that may be meant for this request. The caller of stop may read both.
 	unanswered *unanswered
 	diagnostic transport.Diagnostic
 }
 
-// start begins to watch a request. end is called once if it is given up: when ctx ends, when the session is closed, or
-// when the server is silent for the time of idle.
+// watch starts the timers of a request. It calls end once if the request is given up: when ctx or
+// the session ends, or at a time limit.
 func (p *pendingRequests) watch(
 	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
 ) *pendingRequest {
@@ -207,6 +218,8 @@ func (p *pendingRequests) watch(
 	return r
 }
 
+// onIdle gives up the request at the end of its idle timer, unless the user is being asked or the
+// subscription is acknowledged.
 func (r *pendingRequest) onIdle() {
 	r.all.mu.Lock()
 	isHeld := r.all.held > 0
@@ -221,6 +234,7 @@ func (r *pendingRequest) onIdle() {
 	r.giveUp(transport.TimeoutError{Flag: "--timeout", What: what, After: r.idle})
 }
 
+// giveUp calls end, unless the request is over.
 func (r *pendingRequest) giveUp(cause error) {
 	r.all.mu.Lock()
 	isFirst := !r.isOver
@@ -235,7 +249,7 @@ func (r *pendingRequest) giveUp(cause error) {
 	}
 }
 
-// stop ends the watch. From then on nothing is cancelled any more, and what is being cancelled has been
+// stop ends the watch. It waits for a running end; afterwards the request is not cancelled any more
 // (basic/utilities/cancellation: only requests "believed to be still in-progress").
 func (r *pendingRequest) stop() {
 	r.stopAfterFunc()
@@ -256,14 +270,15 @@ func (r *pendingRequest) stop() {
 	}
 }
 
-// forgetLocked forgets the progress token of a request.
+// forgetTokenLocked removes the progress token of a request.
 func (p *pendingRequests) forgetTokenLocked(r *pendingRequest) {
 	if token := string(r.out.token); p.byToken[token] == r {
 		delete(p.byToken, token)
 	}
 }
 
-// follow keeps a progress token known that outlives its request.
+// keepToken accepts progress for a token whose request has ended, as for a task, until forget is
+// called.
 func (p *pendingRequests) keepToken(token json.RawMessage) (forget func()) {
 	if token == nil {
 		return func() {}
@@ -279,10 +294,9 @@ func (p *pendingRequests) keepToken(token json.RawMessage) (forget func()) {
 	}
 }
 
-// progressed starts the idle timer of a request again. Only progress of an open
-// request that goes forward counts (basic/utilities/progress): a server must not
-// be able to keep a client waiting by repeating itself. It reports whether the
-// progress is that of an open request.
+// noteProgress restarts the idle timer of the request that m belongs to, if the progress value
+// increases (basic/utilities/progress): repeated values must not extend the wait. It reports
+// whether m belongs to a pending request or a task.
 func (p *pendingRequests) noteProgress(m *wire.Message) (isOurs bool) {
 	params, _ := m.ParamMembers()
 	value, err := strconv.ParseFloat(string(params.Value("progress")), 64)
@@ -302,23 +316,24 @@ func (p *pendingRequests) noteProgress(m *wire.Message) (isOurs bool) {
 	return r != nil
 }
 
-// Hold stops the clocks that measure a server's silence while it waits for an
-// answer itself.
+// Hold pauses the idle timers while the server itself waits for an answer.
 func (p *pendingRequests) Hold() { p.addHolds(1) }
 
-// Release starts them again.
+// Release undoes one Hold.
 func (p *pendingRequests) Release() { p.addHolds(-1) }
 
+// addHolds changes the number of holds by n, and stops or restarts the idle timers.
 func (p *pendingRequests) addHolds(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held += n
 	for r := range p.requests {
-		switch {
-		case r.isOver || r.timer == nil:
-		case p.held == 0:
+		if r.isOver || r.timer == nil {
+			continue
+		}
+		if p.held == 0 {
 			r.timer.Reset(r.idle)
-		default:
+		} else {
 			r.timer.Stop()
 		}
 	}

@@ -13,12 +13,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxRetryAfter is how long a server may ask a command to wait; where it asks for
-// longer the request ends, and the user decides; statusFault names the time of a 429 or 503.
+// maxRetryAfter is the longest Retry-After that a command waits for. If a server asks for more, the
+// request fails and the user decides.
 const maxRetryAfter = 60 * time.Second
 
-// waitRetryAfter sleeps for the Retry-After of an overloaded server or gateway, or briefly
-// without one. It reports whether the request, which only reads, should be sent again.
+// waitRetryAfter waits as long as the Retry-After of an overloaded server or gateway says, or
+// briefly without one. It reports whether the request should be sent again; the caller checks that
+// it is repeatable.
 func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bool {
 	if r.HTTP == nil {
 		return false
@@ -37,8 +38,8 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 	return transport.Sleep(ctx, wait)
 }
 
-// AskedPause returns how long an overloaded server (HTTP 429 or 503) asks to be sent nothing; 0
-// for any other outcome.
+// AskedPause returns how long an overloaded server (HTTP 429 or 503) asks for no requests; 0 for
+// any other outcome.
 func AskedPause(o wire.Outcome, now time.Time) time.Duration {
 	if o.HTTP == nil || o.HTTP.Status != http.StatusTooManyRequests && o.HTTP.Status != http.StatusServiceUnavailable {
 		return 0

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// graceForRoots is how long a server that asked for the roots gets to take them in.
-// Nothing in the protocol says when it has: server-filesystem looks at each
-// directory first, and refuses every path meanwhile.
+// graceForRoots is how long the next request waits after the server received the roots. The
+// protocol does not tell when the server has processed them: server-filesystem first examines each
+// directory, and refuses all paths until then.
 const graceForRoots = 200 * time.Millisecond
 
-// rootsAsked notes that the server asked for the roots; what it gives is to be
-// called when they are on their way.
+// noteRootsRequest notes that the server requested the roots. The caller calls sent after sending
+// them.
 func (c *connection) noteRootsRequest() (sent func()) {
 	taken := make(chan struct{})
 	c.update(func(f *connectionState) { f.rootsSettled = taken })
 	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
 }
 
-// settleRoots waits until the server has had time to take in the roots that it asked for: the next request may need
-// them. taken is closed then.
+// waitForRoots waits until the server has had time to process the roots that it requested: the next
+// request may need them.
 func (c *connection) waitForRoots(ctx context.Context, taken <-chan struct{}) {
 	select {
 	case <-taken:

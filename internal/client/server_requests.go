@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// composeAnswer asks the user what the server asked in a request of its own, and
-// composes the answer; nil where the server took the question back meanwhile.
+// composeAnswer asks the user for the answer to a request from the server, and returns the composed
+// response; nil if the server cancelled its request.
 func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -27,9 +27,9 @@ func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte 
 	return answer.Compose(m.ID)
 }
 
-// askUser puts one question; taken is set where it was taken back. One that was not
-// answered, or declined, is noted on the requests under way: the server asked on their
-// account, and which of them it was cannot be told.
+// askUser asks the user for the answer to a request from the server. withdrawn reports that the
+// server cancelled its request. A request without an answer, or a declined one, is noted in all
+// pending requests, since the server does not say which of them it belongs to.
 func (c *connection) askUser(ctx context.Context, m *wire.Message) (answer mcp.Answer, withdrawn bool) {
 	a := c.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
 	if ctx.Err() != nil {
@@ -44,20 +44,20 @@ func (c *connection) askUser(ctx context.Context, m *wire.Message) (answer mcp.A
 	return mcp.NoAnswer(m.Method), false
 }
 
-// A question is a request of the server's that is not answered yet. Its id is that
-// of the request, or of the task that it became.
+// A question is a request from the server without an answer so far. id is the id of the request, or
+// of the task that it became.
 type question struct {
 	id       string
 	withdraw func()
 }
 
-// questions are those that are open, oldest first.
+// questions are the open questions, oldest first.
 type questions struct {
 	mu  sync.Mutex
 	all []*question
 }
 
-// open adds a question until it is closed.
+// open adds a question. The returned function removes it.
 func (qs *questions) open(id string, withdraw func()) (closed func()) {
 	q := &question{id, withdraw}
 	qs.mu.Lock()
@@ -70,8 +70,8 @@ func (qs *questions) open(id string, withdraw func()) (closed func()) {
 	}
 }
 
-// drop takes back all open questions. The oldest, which the user is being
-// asked, comes last, so that its end does not let the next be asked.
+// drop withdraws all open questions, the oldest last: the user is being asked the oldest one, and
+// its end must not start the next.
 func (qs *questions) drop() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -80,7 +80,7 @@ func (qs *questions) drop() {
 	}
 }
 
-// withdraw takes back the question with the id. It reports whether that was open.
+// withdraw withdraws the question with an id. It reports whether that question was open.
 func (qs *questions) withdraw(id string) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -91,8 +91,8 @@ func (qs *questions) withdraw(id string) bool {
 	return at >= 0
 }
 
-// withdrawn takes notifications/cancelled for one of the server's own requests:
-// the server cancelled the request (basic/utilities/cancellation).
+// handleCancelled withdraws the question that notifications/cancelled names
+// (basic/utilities/cancellation). It ignores other notifications.
 func (c *connection) handleCancelled(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
@@ -106,16 +106,17 @@ func (c *connection) handleCancelled(m *wire.Message) {
 	}
 }
 
-// unanswered is what a server asked and was answered with nothing, or with no.
+// An unanswered is a request from the server that got no answer, or an answer that declines.
 type unanswered struct {
 	answer  Answer
 	request *wire.Message
-	// undeclared is the method of a request that was rejected since the client had not declared the capability, or "".
+	// undeclared is the method of a request that was rejected because the client had not declared
+	// the capability, or "".
 	undeclared string
 }
 
-// unanswered notes it on every request under way. The first such question is the
-// one that the rest came of.
+// noteUnanswered stores u in each pending request. The first such request is kept, as the likely
+// cause of a later failure, unless it was rejected as undeclared.
 func (p *pendingRequests) noteUnanswered(u *unanswered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,10 +127,10 @@ func (p *pendingRequests) noteUnanswered(u *unanswered) {
 	}
 }
 
-// endOf is the ending of an exchange during which a question stayed open. Where no
-// answer came at all, or none that could be read, that stays; else what was asked is
-// what a caller needs. A server that fails because it got no answer says so in words of
-// its own, which are no more than a note. One that goes on from a no has answered.
+// applyTo returns the outcome of an exchange in which u happened; u may be nil. Without a usable
+// response, o stays. If the request failed, or the server got no answer, the outcome names the
+// missing answer, and an error that the server then returned becomes a finding. If the server got
+// an answer that declines and continued without it, o stays.
 func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 	if u == nil {
 		return o

@@ -14,27 +14,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A server may make a task of its own question: it hears at once that the user
-// is being asked, and fetches the answer later (2025-11-25 basic/utilities/tasks).
+// A server may ask the client to run the server's request as a task: the client responds
+// at once with the task, and the server gets the user's answer later (2025-11-25
+// basic/utilities/tasks).
 
-// maxServerTasks is how many such tasks a conversation keeps. Each that is open takes
-// one of maxAnswering, and the questions about them must find room beside them.
+// maxServerTasks limits the tasks of a connection. Each open task occupies one of maxAnswering,
+// which must leave room for the requests about the tasks.
 const maxServerTasks = 16
 
-// server tasks are the tasks that the client took upon itself, oldest first. They end
-// with the conversation.
+// serverTasks are the tasks that the client runs for the server, oldest first. They end with the
+// connection.
 type serverTasks struct {
 	mu  sync.Mutex
 	all []*serverTask
 }
 
-// An serverTask is a question that became a task. Its last three members belong to
-// the mutex of the server tasks.
+// A serverTask is a request from the server that became a task. The mutex of serverTasks guards
+// status, updated and answer.
 type serverTask struct {
 	id      string
 	ttl     json.RawMessage
 	created time.Time
-	// withdraw ends the asking; over is closed when the task has ended.
+	// withdraw stops asking the user. over is closed when the task has ended.
 	withdraw func()
 	over     chan struct{}
 
@@ -43,8 +44,8 @@ type serverTask struct {
 	answer  mcp.Answer
 }
 
-// open notes a task. Where there are too many, the oldest that has ended is
-// forgotten; nil where none has.
+// add adds a task. If there are too many, it removes the oldest ended task; it returns nil if none
+// has ended.
 func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func()) *serverTask {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -55,7 +56,7 @@ func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func(
 		}
 		es.all = slices.Delete(es.all, at, at+1)
 	}
-	// The task is kept as long as the server wants; null, if it does not say so in whole milliseconds, is until the end.
+	// The ttl is that of the request; null, without an end, if it is not a number of milliseconds.
 	ttl := jsonraw.First(jsonraw.First(params, "task"), "ttl")
 	if ms, err := strconv.ParseInt(string(ttl), 10, 64); err != nil || ms < 0 {
 		ttl = json.RawMessage("null")
@@ -66,6 +67,7 @@ func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func(
 	return e
 }
 
+// find returns the task with an id, or nil.
 func (es *serverTasks) find(id string) *serverTask {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -75,7 +77,7 @@ func (es *serverTasks) find(id string) *serverTask {
 	return nil
 }
 
-// end is the end of a task; false where it had ended before, and stays so.
+// end ends a task. It reports false, and changes nothing, if the task had ended before.
 func (es *serverTasks) end(e *serverTask, status TaskStatus, answer mcp.Answer, now time.Time) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -89,13 +91,14 @@ func (es *serverTasks) end(e *serverTask, status TaskStatus, answer mcp.Answer, 
 	return true
 }
 
-// shown is the Task object that is sent to the server.
+// object returns the Task object for the server.
 func (es *serverTasks) object(e *serverTask) json.RawMessage {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	return e.object()
 }
 
+// object returns the Task object; the caller holds the mutex of serverTasks.
 func (e *serverTask) object() json.RawMessage {
 	task := jsonraw.With(nil, "taskId", jsonraw.Quote(e.id))
 	task = jsonraw.With(task, "status", jsonraw.Quote(string(e.status)))
@@ -108,6 +111,7 @@ func (e *serverTask) object() json.RawMessage {
 	return jsonraw.With(task, "pollInterval", strconv.AppendInt(nil, defaultPoll.Milliseconds(), 10))
 }
 
+// list returns the result of tasks/list.
 func (es *serverTasks) list() json.RawMessage {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -118,8 +122,8 @@ func (es *serverTasks) list() json.RawMessage {
 	return jsonraw.With(nil, "tasks", jsonraw.List(tasks))
 }
 
-// runTask makes a task of the server's question, tells the server so, and asks. It
-// gives what is left to say: a refusal, or nothing.
+// runAsTask runs a request from the server as a task: it sends the task, and then asks the user. It
+// returns an error response to send, or nil.
 func (c *connection) runAsTask(ctx context.Context, m *wire.Message, send func([]byte)) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -141,12 +145,11 @@ func (c *connection) runAsTask(ctx context.Context, m *wire.Message, send func([
 	return nil
 }
 
-// goneBack is what there is instead of the answer to a question that was taken
-// back.
+// cancelledAnswer replaces the answer to a request that was withdrawn.
 var cancelledAnswer = mcp.Answer{Code: -32602, Text: "Invalid params: the task was cancelled and has no result"}
 
-// answerTaskRequest answers what a server asks about a task of its client's; nil where it
-// does not want to know any more.
+// answerTaskRequest returns the response to a request about a task of the client; nil if the server
+// cancelled the request.
 func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []byte {
 	if m.Method == "tasks/list" {
 		if jsonraw.First(m.Params, "cursor") != nil {
@@ -170,8 +173,8 @@ func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []b
 	return wire.ComposeResult(m.ID, c.serverTasks.object(e))
 }
 
-// taskResult waits for the end of a task, and answers as the question would
-// have been answered.
+// taskResult waits for the end of a task and returns the response that the original request would
+// have got; nil if the server cancelled m.
 func (c *connection) taskResult(ctx context.Context, m *wire.Message, e *serverTask) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -181,7 +184,7 @@ func (c *connection) taskResult(ctx context.Context, m *wire.Message, e *serverT
 	case <-ctx.Done():
 		return nil
 	}
-	answer := e.answer // which does not change once over is closed
+	answer := e.answer // does not change after over is closed
 	if answer.Result != nil {
 		task := jsonraw.With(nil, "taskId", jsonraw.Quote(e.id))
 		answer.Result = withMeta(answer.Result, jsonraw.Member{Name: metaRelatedTask, Value: task})

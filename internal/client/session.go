@@ -22,102 +22,103 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Server is where a conversation goes: one of its first three members is set.
+// A Server is the server of a session. Exactly one of URL, Command and Pipe is set.
 type Server struct {
 	URL     string
 	Command []string
-	// Pipe opens a server inside this process. It is called again where the
-	// server has to be started anew.
+	// Pipe starts a server inside this process. It is called again if the server has to be
+	// restarted.
 	Pipe func() (io.Reader, io.WriteCloser)
-	// Keepalive leads to a process that holds the command; nil starts it as a child.
+	// Keepalive connects to the process that keeps Command running; nil starts Command as a child.
 	Keepalive *keepalive.Dialer
-	// Env and Dir are the command's environment and working directory; nil and
-	// "" are mcpc's own.
+	// Env and Dir are the command's environment and working directory; nil and "" are those of
+	// mcpc.
 	Env []string
 	Dir string
-	// Transport is the one an earlier run found to work; "" is to find out.
+	// Transport is the transport that an earlier run found; "" detects it.
 	Transport transport.Name
-	// Name is how the server is called in outcomes.
+	// Name names the server in outcomes.
 	Name string
 }
 
-// Options is everything that a conversation depends on.
+// Options configure a session.
 type Options struct {
 	Server Server
-	// Protocol pins a revision; "" negotiates.
+	// Protocol pins a revision; "" negotiates one.
 	Protocol string
-	// KnownRevision is the revision that the server was found to speak before; it saves
-	// the probe, and is forgotten when it no longer holds.
+	// KnownRevision is the revision that an earlier run negotiated, or "". It saves the probe. If
+	// the server no longer speaks it, the session negotiates again.
 	KnownRevision string
-	// Resume goes on with a conversation that an earlier run opened.
+	// Resume continues a session of an earlier run; nil opens a new one.
 	Resume *Memory
-	// SkipDiscover leaves out a server/discover that nothing depends on.
+	// SkipDiscover omits server/discover if no later request depends on it.
 	SkipDiscover bool
-	// Version is mcpc's own, and clientInfo names it; Capabilities are those that this run can honour.
+	// Version is the version of mcpc for clientInfo. Capabilities are the client capabilities that
+	// this run supports; nil is an empty object.
 	Version      string
 	clientInfo   json.RawMessage
 	Capabilities json.RawMessage
-	// Verbatim declares Capabilities as they are: of another client, without what this
-	// one adds.
+	// Verbatim declares exactly Capabilities, as another client declared them, and adds nothing.
 	Verbatim bool
-	// Extensions are ids of those that ask nothing of this run but to be declared: with each
-	// request, or when a session is opened. One that was opened without them is used as it is.
+	// Extensions are the ids of extensions that need no more than to be declared: with each
+	// request, or when a session is opened. A resumed session is used even if it was opened without
+	// them.
 	Extensions []string
-	// Asker answers what the server asks of what Capabilities offer; where it is
-	// nil, nothing is answered.
+	// Asker answers the server's requests for input that Capabilities allow; nil answers none.
 	Asker Asker
-	// LogLevel asks for log messages along with each request, in the era where
-	// that is how it is done; "" does not.
+	// LogLevel asks for log messages with each request, in the era that has this parameter; "" does
+	// not ask.
 	LogLevel string
-	// GetStream keeps a stream open, where there is such a thing, for what the server
-	// says and asks apart from the answers to requests.
+	// GetStream keeps a GET stream open for messages that belong to no request, if era and
+	// transport have one.
 	GetStream bool
-	// Fields are the user's header fields. They come last and win.
+	// Fields are the user's header fields. They replace fields of the same name.
 	Fields []wire.Field
 	Limits Limits
-	// Spool is where large answers are kept until the process ends; "" is in memory.
+	// Spool is the directory of temporary files for large responses; "" keeps them in memory.
 	Spool spool.Dir
-	// LeaveSoon hardly waits for the response to the request that ends the session: the process
-	// ends with it, and nothing depends on the response.
+	// LeaveSoon shortens the wait for the response to the request that ends the session, since the
+	// process exits next.
 	LeaveSoon bool
-	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
+	// Dial opens connections; nil uses the network of the machine. Pins replace addresses before
+	// Dial.
 	Dial network.DialFunc
 	Pins network.Pins
-	// Proxy finds the proxy for a request; nil is none.
+	// Proxy returns the proxy of a request; nil uses none.
 	Proxy network.ProxyFunc
-	// TLS is that of Certificates; nil believes the system's authorities.
+	// TLS configures HTTPS; nil trusts the authorities of the system.
 	TLS *tls.Config
-	// Through wraps the RoundTripper of the network, which it is given: it may add to
-	// requests, and send one again that a server refused to look at. It may be nil.
+	// Through wraps the RoundTripper of the network, for example to add credentials and to repeat a
+	// request that the server refused without them. It may be nil.
 	Through func(http.RoundTripper) http.RoundTripper
-	// NextID hands out request ids; nil counts from 1.
+	// NextID returns the id of the next request; nil counts from 1.
 	NextID func() int64
-	// Trace returns the members of _meta that put one request into a distributed trace
-	// (SEP-414); nil is none.
+	// Trace returns the members of _meta that put a request into a distributed trace (SEP-414); nil
+	// adds none.
 	Trace func() []jsonraw.Member
-	// Now is the clock; where it is nil, nothing is dated.
+	// Now is the clock; nil records no times.
 	Now func() time.Time
 	Tap wire.Tap
-	// TapFull reports a Tap that takes no more frames; nil is one that always does.
+	// TapFull reports whether Tap no longer records frames; nil is a tap that always records.
 	TapFull func() bool
-	// Secrets learns the values of the header fields that are hidden from the Tap;
-	// it may be nil.
+	// Secrets receives the values of header fields that are hidden from Tap; it may be nil.
 	Secrets *redact.Secrets
-	// Notified is called with notifications, Found with problems that do not end the
-	// request, Renewed when a conversation had to be opened anew. They are called
-	// from several goroutines and must not block; each may be nil.
+	// Notified receives notifications, Found receives problems that do not fail the request, and
+	// Reconnected is called after the session was reopened. They are called from several goroutines
+	// and must not block. Each may be nil.
 	Notified func(m *wire.Message)
-	// Passing reports that Notified and Tap keep nothing of a notification of progress, of which
-	// there may be many, beyond their calls; nil is never.
+	// Passing reports whether Notified and Tap keep no reference to m, a progress notification,
+	// after they return: its memory is then reused. nil reports false.
 	Passing     func(m *wire.Message) bool
 	Found       func(f wire.Finding)
 	Reconnected func(Renewal)
-	// Shape says what is wrong with the shape of what comes, and Strict whether such a
-	// result is to be refused; each may be nil.
+	// Shape returns the shape problems of received messages. Strict reports whether a result with
+	// such problems is rejected. Each may be nil.
 	Shape  ShapeCheck
 	Strict func() bool
 }
 
+// withDefaults returns o with defaults in place of zero limits and nil functions.
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.WithDefaults()
 	o.clientInfo = json.RawMessage(`{"name":"mcpc","version":` + string(jsonraw.Quote(o.Version)) + `}`)
@@ -133,28 +134,27 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Limits bound what one conversation may cost. Zero means the default, a
-// negative duration or size means no limit.
+// Limits bound the time and size of a session. Zero means the default; a negative duration or size
+// means no limit.
 type Limits struct {
 	// Connect bounds DNS, TCP and TLS together.
 	Connect time.Duration
-	// Idle is how long nothing may happen; progress starts it anew.
+	// Idle bounds the silence while a request waits; a progress notification restarts it.
 	Idle time.Duration
-	// Hard bounds one request whatever happens.
+	// Hard bounds one request in total, even with progress.
 	Hard time.Duration
-	// Probe is how long a server may be silent on server/discover.
+	// Probe bounds the wait for the response to server/discover.
 	Probe time.Duration
-	// Start is how long a stdio server may be silent on its first request where Idle is
-	// less; zero and less are no longer than Idle.
+	// Start extends Idle for the first request to a stdio server, which may still be starting. A
+	// value up to Idle has no effect.
 	Start time.Duration
-	// Message bounds one message in bytes: an HTTP body, a server-sent event,
-	// a line of stdio.
+	// Message bounds one message in bytes: an HTTP body, a server-sent event, or a line of stdio.
 	Message int64
 	// Pages and Items bound one list.
 	Pages, Items int
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults returns l with the default for each zero limit.
 func (l Limits) WithDefaults() Limits {
 	l.Connect = cmp.Or(l.Connect, 10*time.Second)
 	l.Idle = cmp.Or(l.Idle, 60*time.Second)
@@ -166,74 +166,81 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// A Session is a conversation with one server, opened anew where the server
-// loses it. Its methods may be called from several goroutines.
+// A Session is a session with one server. It reopens the session if the server loses it. Its
+// methods may be called from several goroutines.
 type Session struct {
 	opt      Options
 	recorder *transport.Recorder
-	// via has the connections of all transports of the session.
+	// connector opens the connections of all transports.
 	connector *transport.Connector
-	// pending are the requests under way.
+	// pending are the requests that wait for a response.
 	pending *pendingRequests
-	// reported are the rules that were reported once and are not reported again.
+	// reportedRules are the rules that are reported at most once per session.
 	reportedRules onceRules
-	// subscriptions are those that Listen serves or served.
+	// subscriptions are the active and the ended subscriptions of Listen.
 	subscriptions subscriptions
-	// reopening is a semaphore of one: its holder may open the conversation anew.
+	// reconnecting is a semaphore of one: its holder may reopen the session.
 	reconnecting chan struct{}
-	// asking is a semaphore of one: its holder may ask the user.
+	// askingUser is a semaphore of one: its holder may ask the user.
 	askingUser chan struct{}
-	// life ends when the session is closed, and with it what is under way.
+	// lifetime ends when the session is closed. answerTasks answer the server's requests.
 	lifetime    context.Context
 	answerTasks answerPool
 
+	// lastID is the last request id that nextID counted.
 	lastID atomic.Int64
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// current is nil until Open has connected. Close sets closed.
 	current *connection
 	closed  bool
 }
 
-// A Call is one request.
+// A Call is one request or notification.
 type Call struct {
 	Method string
-	// Params are the caller's bytes; nil sends none.
+	// Params are sent with the era's metadata added; nil sends none.
 	Params json.RawMessage
-	// Members has the name where the caller composed Params, without _meta; nil has Params read.
+	// Members are the members of Params without _meta, if the caller knows them; nil parses Params.
 	Members jsonraw.Members
-	// Schema is the tool's inputSchema, from which header fields are mirrored.
+	// Schema is the tool's inputSchema: some arguments are repeated in header fields.
 	Schema json.RawMessage
-	// ID replaces the session's own id, and may be any JSON.
+	// ID replaces the id that the session counts. It may be any JSON.
 	ID json.RawMessage
 	// Progress asks the server to report progress.
 	Progress bool
-	// Progressed is called with each notification of progress, where Progress asks for them;
-	// nil where the caller does not measure them. It must not block.
+	// Progressed is called for each progress notification of the request. It may be nil and must
+	// not block.
 	Progressed func()
-	// Bare sends the params without the era's stamps.
+	// Bare sends Params without the era's metadata.
 	Bare bool
-	// Task lets the call become a task; nil does not.
+	// Task allows the server to run the call as a task; nil does not.
 	Task *TaskWish
-	// Once forbids sending it a second time whatever happened.
+	// Once forbids to send the request a second time for any reason.
 	Once bool
-	// OneRound returns what the server asks for in place of a result, and does not answer it.
+	// OneRound returns the server's input requests as the outcome instead of answering them.
 	OneRound bool
-	// inSession is set where the params are good in this conversation only, as a
-	// cursor is.
+	// sessionOnly says that the params are valid in the current session only, such as a cursor.
 	sessionOnly bool
-	// patient and begun are those of the outgoing message.
+	// untimed and isAcknowledged are copied to the outgoing message.
 	untimed        bool
 	isAcknowledged func() bool
 }
 
-// Open begins a conversation, or goes on with a remembered one. After an
-// outcome that is not good nothing is left open.
+// Open opens a session, or resumes the session of an earlier run. If the outcome is not OK, the
+// returned session is closed.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, recorder: &transport.Recorder{Now: opt.Now, Tap: opt.Tap, Full: opt.TapFull, Secrets: opt.Secrets},
-		reconnecting: make(chan struct{}, 1), askingUser: make(chan struct{}, 1)}
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.lifetime, s.answerTasks.lifetime, s.answerTasks.stop = life, life, stop
+	s := &Session{
+		opt:          opt,
+		recorder:     &transport.Recorder{Now: opt.Now, Tap: opt.Tap, Full: opt.TapFull, Secrets: opt.Secrets},
+		reconnecting: make(chan struct{}, 1),
+		askingUser:   make(chan struct{}, 1),
+	}
+	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.lifetime = lifetime
+	s.answerTasks.lifetime = lifetime
+	s.answerTasks.stop = stop
 	s.pending = newPendingRequests(s.lifetime, opt.Limits.Hard)
 	s.connector = transport.NewConnector(
 		transport.ConnectorOptions{
@@ -261,13 +268,14 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	return s, o
 }
 
-// Revision is the negotiated one.
+// Revision returns the negotiated revision.
 func (s *Session) Revision() string { return s.connection().revision() }
 
-// Why says in a few words how the revision was found.
+// Why returns a short text for the user: how the revision was found.
 func (s *Session) Why() string { return s.connection().load().revisionSource }
 
-// Info returns what the server said of itself; it is empty if the server was not asked.
+// Info returns the server's name, capabilities and instructions. It is empty if the server was not
+// asked.
 func (s *Session) Info() Info {
 	info := s.connection().load().info
 	kept, _ := s.Keepalive()
@@ -275,26 +283,25 @@ func (s *Session) Info() Info {
 	if err != nil {
 		return info
 	}
-	// What was remembered lacks secrets.
+	// The supervisor has the original result of initialize; stored information lacks secrets.
 	info.ServerInfo = opening.Value("serverInfo")
 	info.Capabilities = withoutNulls(opening.Value("capabilities"))
 	info.Instructions = opening.Text("instructions")
 	return info
 }
 
-// Transport names the transport in use.
+// Transport returns the name of the transport.
 func (s *Session) Transport() transport.Name { return s.connection().transport().Name() }
 
-// Memory is what a later run needs to go on.
+// Memory returns what a later run needs to resume the session.
 func (s *Session) Memory() Memory {
 	c := s.connection()
 	return Memory{Revision: c.revision(), Transport: c.transport().Name(), SessionID: c.era().sessionID(),
 		Cookies: s.connector.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.load().info}
 }
 
-// Close lets go of the server; end asks it to forget the conversation as well.
-// Requests under way end. It takes as long as the shutdown of a process may
-// take, 5 s.
+// Close ends pending requests and closes the connection. endSession also asks the server to end the
+// session. Close takes up to 5 s if it has to stop a process.
 func (s *Session) Close(ctx context.Context, endSession bool) {
 	s.mu.Lock()
 	endSession = endSession && !s.closed
@@ -311,20 +318,22 @@ func (s *Session) Close(ctx context.Context, endSession bool) {
 	s.connector.CloseIdle()
 }
 
+// isClosed reports whether Close was called.
 func (s *Session) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed
 }
 
-// connection is the conversation as it now stands.
+// connection returns the current connection, nil before Open has connected.
 func (s *Session) connection() *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// install makes t the conversation, unless the session was closed meanwhile.
+// setConnection makes c the current connection. It reports false, and keeps the old connection, if
+// the session is closed.
 func (s *Session) setConnection(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,9 +343,10 @@ func (s *Session) setConnection(c *connection) bool {
 	return !s.closed
 }
 
-// Do sends one request and waits for its ending, over as many rounds as the
-// server needs. Where the server no longer knows the conversation, a new one is
-// opened, and the request is sent again if that cannot do anything twice.
+// Do sends one request and returns its outcome. It answers the server's input requests and sends
+// the request again with the answers, in as many rounds as the server needs. If the server has lost
+// the session, Do opens a new one and sends the request again, unless the request could then take
+// effect twice.
 func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	o, _ := s.doRound(ctx, &call)
 	if o.Kind == wire.Transport {
@@ -349,7 +359,8 @@ func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 	return r.answerRounds(ctx, o)
 }
 
-// asksBack reports whether an outcome has questions of the server, so that the request takes another round.
+// requestsInput reports whether the server requests input in o, so that the request needs another
+// round.
 func (s *Session) requestsInput(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
 		return o.Message != nil && o.Message.Kind == wire.Response
@@ -357,7 +368,7 @@ func (s *Session) requestsInput(o wire.Outcome) bool {
 	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && s.opt.Asker != nil && !Stateless(s.Revision())
 }
 
-// Notify sends a notification with the session's stamps.
+// Notify sends a notification with the era's metadata.
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 	began := s.opt.Now()
 	c := s.connection()
@@ -368,9 +379,8 @@ func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 	return o
 }
 
-// Raw sends exactly these bytes and takes the first thing that comes back,
-// notifications and the server's own requests aside. The header fields are those
-// of the era unless bare is set.
+// Raw sends raw unchanged and returns the first message received that is neither a notification nor
+// a request. The request has the era's header fields unless bare is set.
 func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	began := s.opt.Now()
 	c := s.connection()
@@ -402,6 +412,7 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	return o
 }
 
+// nextID returns the id of the next request.
 func (s *Session) nextID() json.RawMessage {
 	if s.opt.NextID != nil {
 		return strconv.AppendInt(nil, s.opt.NextID(), 10)
@@ -409,11 +420,12 @@ func (s *Session) nextID() json.RawMessage {
 	return strconv.AppendInt(nil, s.lastID.Add(1), 10)
 }
 
-// LastID is the last request id that the session itself has counted; 0 where
-// ids come from elsewhere.
+// LastID returns the last request id that the session has counted; 0 if Options.NextID supplies the
+// ids.
 func (s *Session) LastID() int64 { return s.lastID.Load() }
 
-// Keepalive is what the supervisor of the server says of itself, where there is one.
+// Keepalive returns the status of the supervisor that keeps the server running. It reports false if
+// the server has no supervisor.
 func (s *Session) Keepalive() (keepalive.Status, bool) {
 	if c, ok := s.connection().transport().(*keepalive.Conn); ok {
 		return c.Status, true
@@ -421,8 +433,8 @@ func (s *Session) Keepalive() (keepalive.Status, bool) {
 	return keepalive.Status{}, false
 }
 
-// Keep lets the held server live on when the session is closed. The error is
-// ErrGone where it has gone already.
+// Keep keeps the server running after Close. It returns keepalive.ErrGone if the supervisor has
+// exited, and nil if there is no supervisor.
 func (s *Session) Keep() error {
 	if c, ok := s.connection().transport().(*keepalive.Conn); ok {
 		return c.Keep()

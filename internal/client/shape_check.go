@@ -10,20 +10,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A ShapeCheck says where a result, or the params of a notification or a request of the
-// server's, are not as the revision has them; method is the message's own, or that of the
-// request which it answers.
+// A ShapeCheck returns where a result, or the params of a notification or request from the server,
+// differ from the schema of the revision. method is the method of m, or of the request that m
+// responds to.
 type ShapeCheck func(revision, method string, m *wire.Message) []wire.Finding
 
-// checkShape holds a result that is to be taken against its shape. What is wrong with it
-// is a finding; with Strict the result is refused.
+// checkShape checks the shape of an accepted result. Problems become findings; with Strict they
+// make the outcome a BadResponse.
 func checkShape(c *connection, e era, method string, o *wire.Outcome) {
 	check := c.s.opt.Shape
 	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
 	}
 	revision := e.revision()
-	if method == "initialize" { // which agrees on one
+	if method == "initialize" { // the result itself names the revision
 		revision, _ = jsonraw.Text(jsonraw.First(o.Result, "protocolVersion"))
 	}
 	findings := check(revision, method, o.Message)
@@ -36,11 +36,13 @@ func checkShape(c *connection, e era, method string, o *wire.Outcome) {
 	reportShape(c, "the result of "+method+" breaks "+revision, findings)
 }
 
+// isStrict reports whether results with problems are rejected.
 func (o *Options) isStrict() bool { return o.Strict != nil && o.Strict() }
 
-// checkNoise rejects a good result with Strict if the server sent something before it that is
-// not a message: that is the evidence, and not the result. On a line that lasts, the result of
-// an opening is judged with the whole opening, which otherwise would be tried again.
+// checkNoise rejects an accepted result, with Strict, if the server sent something else than a
+// message before it. On a transport that stays open, the result that opens the session is not
+// rejected here: connect rejects the whole opening, since a single rejected result would only start
+// another attempt.
 func checkNoise(c *connection, r reply, o *wire.Outcome) {
 	noise := r.Noise
 	if noise == nil && transport.HasByteOrderMark(r.Message.Raw) {
@@ -56,7 +58,8 @@ func checkNoise(c *connection, r reply, o *wire.Outcome) {
 	rejectNoise(c, noise, o)
 }
 
-// rejectNoise makes a good outcome a bad response because of noise.
+// rejectNoise makes an accepted outcome a BadResponse because of noise, which becomes its finding;
+// nil changes nothing.
 func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 	if noise == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
@@ -80,9 +83,9 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: shown}}
 }
 
-// checkOdd reports once in a session what is wrong with responses that are taken because their meaning is plain: an id
-// of another type, an array of one, null for the result or the error, another "jsonrpc" than "2.0". With Strict it
-// rejects a good outcome.
+// checkOdd reports, once per session and rule, problems of responses that are accepted because
+// their meaning is clear: an id of another type, an array of one message, a null result or error,
+// or another "jsonrpc" than "2.0". With Strict it rejects an accepted outcome.
 func checkOdd(c *connection, r reply, o *wire.Outcome) {
 	odd := r.Odd
 	for _, p := range r.Message.Problems {
@@ -106,11 +109,11 @@ func checkOdd(c *connection, r reply, o *wire.Outcome) {
 	}
 }
 
-// maxNoiseShown is how many bytes are shown of what is not JSON-RPC.
+// maxNoiseShown is how many bytes of a non-message are shown.
 const maxNoiseShown = 80
 
-// checkUnasked holds a notification or a request against its shape, and tells of it once
-// for each method.
+// checkUnasked checks the shape of a notification or of a request from the server, and reports
+// problems once per method.
 func checkUnasked(c *connection, m *wire.Message) {
 	if check := c.s.opt.Shape; check != nil {
 		if findings := check(c.revision(), m.Method, m); len(findings) > 0 && c.once.markReported("shape "+m.Method) {
@@ -119,9 +122,10 @@ func checkUnasked(c *connection, m *wire.Message) {
 	}
 }
 
-// RuleShape is the rule of a finding about what came with a shape of its own.
+// RuleShape is the rule of findings about the shape of a received message.
 const RuleShape = "shape"
 
+// reportShape reports shape findings as warnings at most. what introduces each text.
 func reportShape(c *connection, what string, findings []wire.Finding) {
 	for _, f := range findings {
 		c.Finding(

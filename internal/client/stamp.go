@@ -8,18 +8,19 @@ import (
 	"mcpc/internal/mcp"
 )
 
-// params are the params of a request or notification, or a result, read once.
+// params are the parsed params of a request or notification, or a parsed result.
 type params struct {
 	raw json.RawMessage
-	// members are those of raw. If raw is not an object, isBroken is set, and members precede the place where it breaks.
+	// members are the members of raw. If raw is not an object, isBroken is set, and members has the
+	// members before the syntax error.
 	members  jsonraw.Members
 	isBroken bool
-	// meta are the members of _meta. If _meta is there and not an object, isMetaBroken is set.
+	// meta are the members of _meta. isMetaBroken is set if _meta is present and not an object.
 	meta         jsonraw.Members
 	isMetaBroken bool
 }
 
-// readParams reads params. The members of a caller that composed raw are read already; else they are nil.
+// readParams parses raw. members are its members if the caller knows them, otherwise nil.
 func readParams(raw json.RawMessage, members jsonraw.Members) *params {
 	p := &params{raw: raw, members: slices.Clip(members)}
 	if members == nil && len(raw) > 0 {
@@ -35,7 +36,7 @@ func readParams(raw json.RawMessage, members jsonraw.Members) *params {
 	return p
 }
 
-// add adds a member that params lack. Params that are not an object stay as they are.
+// add adds a member that p does not have. It changes nothing if p is not an object.
 func (p *params) add(name string, value json.RawMessage) {
 	if p.isBroken {
 		return
@@ -48,7 +49,8 @@ func (p *params) add(name string, value json.RawMessage) {
 	p.members = append(p.members, member)
 }
 
-// addMeta adds members to _meta, but those that the caller wrote. A _meta that is not an object stays as it is.
+// addMeta adds members to _meta, except those that the caller wrote. It changes nothing if p or
+// _meta is not an object.
 func (p *params) addMeta(marks ...jsonraw.Member) {
 	if p.isBroken || p.isMetaBroken || len(marks) == 0 {
 		return
@@ -69,14 +71,15 @@ func (p *params) addMeta(marks ...jsonraw.Member) {
 	p.meta = append(p.meta, marks...)
 }
 
-// withMeta returns a result with members of _meta, as addMeta adds them.
+// withMeta returns a result with members added to _meta, as addMeta does.
 func withMeta(result json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
 	p := readParams(result, nil)
 	p.addMeta(marks...)
 	return p.raw
 }
 
-// name returns what a request of the method is about: the name of a tool, the URI of a resource, the id of a task.
+// name returns the subject of a request: the name of a tool, the URI of a resource, or the id of a
+// task.
 func (p *params) name(method string) (name string, ok bool) {
 	member := mcp.NameMember(method)
 	if member == "" {
@@ -85,9 +88,9 @@ func (p *params) name(method string) (name string, ok bool) {
 	return jsonraw.Text(p.members.Value(member))
 }
 
-// stamp returns the params of a call as they are sent, and gives out the header fields of the era and what the session
-// has to know of the request. It composes _meta: what the era puts on each request, the progress token, and the trace
-// context. What the caller wrote there stays. A bare call is sent as it is.
+// stamp returns the params of a call as they are sent, and stores header fields and the name and
+// token of the request in out. It adds to _meta the members of the era, the progress token and the
+// trace context, unless the caller wrote them. A bare call is sent unchanged.
 func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
 	p := readParams(call.Params, call.Members)
 	out.name, _ = p.name(call.Method)
@@ -102,8 +105,8 @@ func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
 	return p.raw
 }
 
-// trace returns the members of _meta that put a request into a distributed trace (SEP-414), unless the caller wrote
-// them.
+// trace returns the members of _meta that put a request into a distributed trace (SEP-414); none if
+// the caller wrote them.
 func (c *connection) trace(p *params) []jsonraw.Member {
 	if _, isTraced := p.meta.Get("traceparent"); isTraced || c.s.opt.Trace == nil {
 		return nil

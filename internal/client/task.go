@@ -12,12 +12,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A call may become a task: the server answers at once with the task's id, and
-// the client asks for the result later. There are two shapes of it, an
-// experimental part of one revision and an extension of the next, and an era
-// knows its own (task_legacy.go, task_modern.go).
+// A call may become a task: the server responds at once with the task's id, and the client
+// requests the result later. The two eras have different protocols for this: an
+// experimental part of 2025-11-25 (task_legacy.go) and an extension of 2026-07-28
+// (task_modern.go).
 
-// A TaskStatus is how a task is. The last three are final.
+// A TaskStatus is the status of a task. Completed, failed and cancelled are final.
 type TaskStatus string
 
 const (
@@ -28,60 +28,59 @@ const (
 	TaskCancelled TaskStatus = "cancelled"
 )
 
-// Ended reports whether nothing more will happen to the task.
+// Ended reports whether the status is final.
 func (s TaskStatus) Ended() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-func (s TaskStatus) known() bool { return s == TaskWorking || s == TaskNeedsYou || s.Ended() }
+// isKnown reports whether s is one of the constants.
+func (s TaskStatus) isKnown() bool { return s == TaskWorking || s == TaskNeedsYou || s.Ended() }
 
-// A Task is work that goes on at a server without an open request.
+// A Task is a call that the server runs without a pending request.
 type Task struct {
 	ID     string
 	Status TaskStatus
-	// Message is what the server says about the status; often empty.
+	// Message is the server's text about the status, or "".
 	Message string
-	// Created is by the server's clock; zero where it gave no time.
+	// Created is the time by the server's clock; zero if the server sent none.
 	Created time.Time
-	// TTL is how long after Created the server keeps the task; 0 where it names no
-	// end.
+	// TTL is how long after Created the server keeps the task; 0 if there is no limit.
 	TTL time.Duration
-	// Poll is how long the server wants to be left alone between two questions;
-	// 0 where it does not say.
+	// Poll is the minimum interval between two requests for the status; 0 if the server names none.
 	Poll time.Duration
-	// token is the progress token of the call, which is good until the task has
-	// ended; nil where there is none.
+	// token is the progress token of the call, valid until the task has ended; nil if the call had
+	// none.
 	token json.RawMessage
 }
 
-// A TaskWish lets a call become a task.
+// A TaskWish allows a call to become a task.
 type TaskWish struct {
-	// TTL is for how long the server is asked to keep the task; 0 leaves it to the
-	// server, as does an era in which it cannot be asked.
+	// TTL is how long the server is asked to keep the task; 0 leaves it to the server. The
+	// modern era has no such parameter.
 	TTL time.Duration
 }
 
-// A TaskOffer says how calls become tasks in a conversation.
+// A TaskOffer says how calls can become tasks in a session.
 type TaskOffer struct {
-	// Asked is set where a client asks for a task call by call; elsewhere the
-	// server alone decides, and the client says that it can take one.
+	// Asked says that the client requests a task for each call. Otherwise the server decides, and
+	// the client declares that it supports tasks.
 	Asked bool
-	// Must is set where the tool runs as a task only.
+	// Must says that the tool can only run as a task.
 	Must bool
 	// Lists and Cancels say whether tasks can be listed and cancelled.
 	Lists, Cancels bool
-	// Why says why there are no tasks here; "" where there may be.
+	// Why is the reason why calls cannot become tasks, or "".
 	Why string
 }
 
-// TaskOffer is the offer for a tool with that taskSupport.
+// TaskOffer returns the offer for a tool with the given taskSupport.
 func (s *Session) TaskOffer(support string) TaskOffer {
 	c := s.connection()
 	return c.era().taskOffer(c.load().info.Capabilities, support)
 }
 
-// TaskIn is the task that an outcome of the call tells of; false where it is no
-// task, or where the outcome is not good.
+// TaskIn returns the task in the outcome of a call. It reports false if o is not OK or has no valid
+// task.
 func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 	if !o.Good() || o.Message == nil {
 		return Task{}, false
@@ -94,7 +93,7 @@ func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 	return task, ok && problem == ""
 }
 
-// Task asks how a task is.
+// Task requests the status of a task.
 func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	call := newTaskCall("tasks/get", id)
 	o := s.Do(ctx, call)
@@ -105,21 +104,20 @@ func (s *Session) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	return task, o
 }
 
-// CancelTask asks the server to give a task up. The task may end in another way
-// all the same.
+// CancelTask asks the server to cancel a task. The task may still end differently.
 func (s *Session) CancelTask(ctx context.Context, id string) wire.Outcome {
 	return s.Do(ctx, newTaskCall("tasks/cancel", id))
 }
 
-// AnswerTask gives a task what it asked for, as an object of answers by key.
-// It is for the era in which a task carries its questions.
+// AnswerTask sends the answers to a task's input requests, as an object by key. It is for the
+// modern era, whose tasks contain their input requests.
 func (s *Session) AnswerTask(ctx context.Context, id string, answers json.RawMessage) wire.Outcome {
 	call := newTaskCall("tasks/update", id)
 	call.Params = jsonraw.With(call.Params, "inputResponses", answers)
 	return s.Do(ctx, call)
 }
 
-// ParseTask reads an entry of tasks/list.
+// ParseTask reads an entry of tasks/list. It reports false if the entry is not a valid task.
 func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -129,12 +127,13 @@ func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
 	return task, ok && problem == ""
 }
 
+// newTaskCall returns the call of a task method for the task with an id.
 func newTaskCall(method, id string) Call {
 	return Call{Method: method, Params: jsonraw.With(nil, "taskId", jsonraw.Quote(id))}
 }
 
-// readTask reads a task whose spans of time stand under these names; the problem
-// is "" where it is one.
+// parseTaskMembers reads a task. ttl and poll are the names of its two durations. problem says why
+// the task is invalid, or is "".
 func parseTaskMembers(members jsonraw.Members, ttl, poll string) (task Task, problem string) {
 	task = Task{
 		ID:      members.Text("taskId"),
@@ -142,18 +141,20 @@ func parseTaskMembers(members jsonraw.Members, ttl, poll string) (task Task, pro
 		Message: members.Text("statusMessage"),
 	}
 	task.Created, _ = time.Parse(time.RFC3339, members.Text("createdAt"))
-	task.TTL, task.Poll = millisecondsIn(members, ttl), millisecondsIn(members, poll)
-	switch status, _ := members.Get("status"); {
-	case task.ID == "":
+	task.TTL = millisecondsIn(members, ttl)
+	task.Poll = millisecondsIn(members, poll)
+	if task.ID == "" {
 		return task, "the task has no taskId"
-	case !task.Status.known():
+	}
+	if !task.Status.isKnown() {
+		status, _ := members.Get("status")
 		return task, "the task's status is " + transport.IDText(status) + ", which is not a task status"
 	}
 	return task, ""
 }
 
-// millisecondsIn is 0 for what is no positive number, and at most a hundred
-// years.
+// millisecondsIn returns a duration in milliseconds, at most a hundred years; 0 if the member is
+// not a positive number.
 func millisecondsIn(members jsonraw.Members, name string) time.Duration {
 	const longest = 100 * 365 * 24 * time.Hour
 	raw, _ := members.Get(name)
@@ -164,32 +165,31 @@ func millisecondsIn(members jsonraw.Members, name string) time.Duration {
 	return time.Duration(math.Min(ms, float64(longest/time.Millisecond))) * time.Millisecond
 }
 
-// How long a task is left alone where the server does not say, and at least.
+// The interval between two requests for a task's status: the default and the minimum.
 const (
 	defaultPoll = time.Second
 	minPoll     = 100 * time.Millisecond
 )
 
-// A Waiting says how Await or Inform deals with a task.
+// Waiting configures Await and Inform.
 type Waiting struct {
-	// Tool is the name of the tool, for the outcome; "" where it is unknown.
+	// Tool is the name of the tool for the outcome; "" if it is unknown.
 	Tool string
-	// Once asks how the task is a single time; one that has not ended is then a
-	// failed check.
+	// Once requests the status once. If the task has not ended, the outcome is CheckFailed.
 	Once bool
-	// Seen is called with the task each time Await has fetched it. It may be nil.
+	// Seen is called with each status that Await receives. It may be nil.
 	Seen func(Task)
-	// Answered are the keys of the questions that were answered before, which are
-	// not asked again; Answers is called with those that the server took. It may be nil.
+	// Answered are the keys of the input requests with an earlier answer, which are not answered
+	// again. Answers is called with the keys of the answers that the server accepted; it may be
+	// nil.
 	Answered []string
 	Answers  func(keys []string)
 }
 
-// Await asks for a task again and again, as often as the server wants to be
-// asked, until it has ended, and gives the ending that the call itself would
-// have had. What the task needs to know meanwhile goes to Options.Asker. A task
-// without a Status is asked for at once. The hard limit is for all of it;
-// a caller that gives up leaves the task running.
+// Await polls a task, at the server's interval, until it has ended, and returns the outcome that
+// the call would have had. Options.Asker answers the task's input requests. A task without a Status
+// is requested at once. The hard limit applies to the whole wait. If ctx ends, the task continues
+// at the server.
 func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := s.opt.Now()
 	ctx, stop := withLimit(
@@ -204,9 +204,10 @@ func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome 
 	return o
 }
 
+// await does what Await does, without the time limit.
 func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
-	// One that is known to have ended, or to need something, is asked for at once.
+	// Only a task that is known to be working is worth a wait before the first request.
 	for wait := task.Status == TaskWorking; ; wait = true {
 		pause := defaultPoll
 		if task.Poll != 0 {
@@ -233,8 +234,8 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 	}
 }
 
-// Inform answers what a task needs to know now, without waiting for the
-// effect. It is for the era in which a task carries its questions.
+// Inform answers the task's current input requests and does not wait for the effect. It is for the
+// modern era, whose tasks contain their input requests.
 func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
 	task, o := s.Task(ctx, id)
 	if !o.Good() || task.Status != TaskNeedsYou {
@@ -246,9 +247,7 @@ func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome
 	return o
 }
 
-// cancelledTask is the ending of a call whose task was cancelled: there is no
-// result and never will be one. What the server says about the task takes its
-// place.
+// cancelledOutcome returns the outcome of a call whose task was cancelled and has no result.
 func cancelledOutcome(o wire.Outcome, task Task) wire.Outcome {
 	text := "the task was cancelled"
 	if task.Message != "" {
@@ -258,13 +257,12 @@ func cancelledOutcome(o wire.Outcome, task Task) wire.Outcome {
 	return withFailure(o, wire.ToolError, text)
 }
 
-// NoSuchTask reports an answer that says that the server does not know the task,
-// or no longer. -32602 is the code in both shapes.
+// NoSuchTask reports whether the server does not know the task (-32602 in both eras).
 func NoSuchTask(o wire.Outcome) bool {
 	return o.Kind == wire.RPCFailed && o.Method == "tasks/get" && rpcCode(o) == -32602
 }
 
-// ofCall makes the outcome that of the call which became the task.
+// asToolCall returns o as the outcome of the call that became the task.
 func asToolCall(o wire.Outcome, tool string) wire.Outcome {
 	o.Method = "tools/call"
 	o.Name = tool

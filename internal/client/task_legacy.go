@@ -10,28 +10,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// AskingRevision is the one revision in which a client asks for tasks.
+// AskingRevision is the only revision in which a client requests tasks.
 const AskingRevision = rev2511
 
-// metaRelatedTask names the task that a message belongs to.
+// metaRelatedTask is the member of _meta that names the task that a message belongs to.
 const metaRelatedTask = "io.modelcontextprotocol/related-task"
 
-// taskOffer: tasks are experimental in the last revision of the era and unknown
-// in the others. A client asks for one only where the server declares it and the
-// tool allows it (2025-11-25 basic/utilities/tasks, "Capability Negotiation").
+// taskOffer returns an offer for 2025-11-25 only, the revision with experimental tasks. The server
+// must declare tasks and the tool must allow them (2025-11-25 basic/utilities/tasks, "Capability
+// Negotiation").
 func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOffer {
 	tasks := jsonraw.First(capabilities, "tasks")
 	calls := jsonraw.First(jsonraw.First(jsonraw.First(tasks, "requests"), "tools"), "call")
 	offer := TaskOffer{Asked: true}
-	switch revision := e.revision(); {
-	case revision != rev2511:
+	if revision := e.revision(); revision != rev2511 {
 		offer.Why = "revision " + revision + " has no tasks"
 		return offer
-	case tasks == nil:
+	}
+	if tasks == nil {
 		offer.Why = "the server does not declare tasks"
 		return offer
 	}
-	offer.Lists, offer.Cancels = jsonraw.First(tasks, "list") != nil, jsonraw.First(tasks, "cancel") != nil
+	offer.Lists = jsonraw.First(tasks, "list") != nil
+	offer.Cancels = jsonraw.First(tasks, "cancel") != nil
 	if calls == nil {
 		offer.Why = "the server does not declare tasks for tools"
 	} else if support != "optional" && support != "required" {
@@ -41,8 +42,8 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 	return offer
 }
 
-// withTasks adds to what is declared that the server's questions may be tasks, in
-// the one revision that has those.
+// withTasks adds to capabilities that the client runs the server's requests as tasks, if offered is
+// the revision with such tasks.
 func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 	var requests json.RawMessage
 	if jsonraw.First(capabilities, "elicitation") != nil {
@@ -61,7 +62,8 @@ func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 	)
 }
 
-// tasksOf reads ClientCapabilities.tasks.
+// taskMethods reads ClientCapabilities.tasks: which methods may create a task at the client, and
+// which task methods it supports.
 func taskMethods(capabilities json.RawMessage) map[string]bool {
 	tasks := jsonraw.First(capabilities, "tasks")
 	requests := jsonraw.First(tasks, "requests")
@@ -74,8 +76,7 @@ func taskMethods(capabilities json.RawMessage) map[string]bool {
 	}
 }
 
-// offer is what was declared, as far as it has a meaning in the revision that was
-// agreed on.
+// support returns the declared capabilities that have a meaning in the negotiated revision.
 func (e *legacy) support() clientSupport {
 	o := parseSupport(e.declared())
 	if e.revision() != rev2511 {
@@ -84,14 +85,14 @@ func (e *legacy) support() clientSupport {
 	return o
 }
 
-// becomesTask reports a question that the server wants to be a task, where that was
-// declared; elsewhere the wish is not looked at.
+// wantsTask reports whether the server wants its request to run as a task, and the client declared
+// that. Otherwise the member task is ignored.
 func (o clientSupport) wantsTask(m *wire.Message) bool {
 	_, err := jsonraw.Object(jsonraw.First(m.Params, "task"))
 	return err == nil && o.tasks[m.Method]
 }
 
-// params returns the member task of the params of a call.
+// params returns the member task for the params of a call.
 func (w *TaskWish) params() json.RawMessage {
 	task := json.RawMessage("{}")
 	if w.TTL > 0 {
@@ -100,8 +101,8 @@ func (w *TaskWish) params() json.RawMessage {
 	return task
 }
 
-// taskIn: the answer to a call that asks for a task has it under "task"; that to
-// tasks/get and to tasks/cancel is the task.
+// readTask reads the member task in the result of a call, or the whole result of tasks/get and
+// tasks/cancel.
 func (e *legacy) readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	switch call.Method {
 	case "tools/call":
@@ -122,11 +123,12 @@ func (e *legacy) readTask(call *Call, result jsonraw.Members) (task Task, proble
 	return task, problem, true
 }
 
-// taskEnd: the result of a task is fetched with tasks/result. While the server
-// needs to know something, that is also how it gets a way to ask; it answers
-// when the task has ended (2025-11-25 basic/utilities/tasks, "Result Retrieval",
-// "Input Required Status").
-func (e *legacy) advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
+// advanceTask requests tasks/result unless the task is working. A server can send its input
+// requests while tasks/result is pending; it responds when the task has ended (2025-11-25
+// basic/utilities/tasks, "Result Retrieval", "Input Required Status").
+func (e *legacy) advanceTask(
+	ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting,
+) (end wire.Outcome, over bool) {
 	switch task.Status {
 	case TaskWorking:
 		return o, false
@@ -137,7 +139,7 @@ func (e *legacy) advanceTask(ctx context.Context, s *Session, task Task, o wire.
 	call.untimed = true
 	out := s.Do(ctx, call)
 	switch {
-	case out.Message == nil: // what is known is how asking for the result went
+	case out.Message == nil: // the failure of tasks/result itself
 		return out, true
 	case out.RPC() != nil && !task.Status.Ended():
 		if now, o := s.Task(ctx, task.ID); now.Status == TaskCancelled {
@@ -149,8 +151,8 @@ func (e *legacy) advanceTask(ctx context.Context, s *Session, task Task, o wire.
 	return asToolCall(out, w.Tool), true
 }
 
-// relate marks what the client answers within a task as belonging to it: "MUST
-// include the related-task metadata" (2025-11-25 basic/utilities/tasks).
+// withRelatedTask copies the related-task metadata of m to a result, as messages within a task must
+// have it (2025-11-25 basic/utilities/tasks).
 func withRelatedTask(result json.RawMessage, m *wire.Message) json.RawMessage {
 	related := jsonraw.First(jsonraw.First(m.Params, "_meta"), metaRelatedTask)
 	if related == nil {

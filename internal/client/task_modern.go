@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// taskOffer: the server alone decides which calls become tasks, for those who
-// declare that they can take one. What it declares may not be known: no request
-// needs it.
+// taskOffer returns an offer without Asked: the server decides which calls become tasks, for
+// clients that declare support. The server's capabilities may be unknown (nil), since no request
+// depends on them.
 func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	offer := TaskOffer{Cancels: true}
 	if capabilities != nil && jsonraw.First(jsonraw.First(capabilities, "extensions"), mcp.TasksExtension) == nil {
@@ -22,18 +22,17 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	return offer
 }
 
-// taskIn: a result of the type "task" is one, flat, and so is every result of
-// tasks/get, whatever its type. The extension's own examples do not agree there.
+// readTask reads a result of the type "task", which is a task itself, and every result of
+// tasks/get, whose type is not consistent in the examples of the extension.
 func (e *modern) readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool) {
 	kind := result.Text("resultType")
-	takesTask := func() bool { // by itself or in the caller's own _meta
+	declaresTasks := func() bool { // by Call.Task or in the caller's own _meta
 		declared := jsonraw.First(jsonraw.First(call.Params, "_meta"), metaCapabilities)
 		return call.Task != nil || jsonraw.First(jsonraw.First(declared, "extensions"), mcp.TasksExtension) != nil
 	}
-	switch {
-	case call.Method == "tools/call" && kind == "task" && takesTask():
-	case call.Method == "tasks/get" && (kind == "task" || kind == "complete" || kind == ""):
-	default:
+	isCallResult := call.Method == "tools/call" && kind == "task" && declaresTasks()
+	isGetResult := call.Method == "tasks/get" && (kind == "task" || kind == "complete" || kind == "")
+	if !isCallResult && !isGetResult {
 		return Task{}, "", false
 	}
 	task, problem = parseTaskMembers(result, "ttlMs", "pollIntervalMs")
@@ -43,7 +42,7 @@ func (e *modern) readTask(call *Call, result jsonraw.Members) (task Task, proble
 	return task, problem, true
 }
 
-// taskLacks says which object a task of that status must carry, and does not.
+// missingObject returns a text if a task lacks the object that its status requires, or "".
 func missingObject(status TaskStatus, result jsonraw.Members) string {
 	member := map[TaskStatus]string{TaskCompleted: "result", TaskFailed: "error", TaskNeedsYou: "inputRequests"}[status]
 	if member == "" {
@@ -56,8 +55,11 @@ func missingObject(status TaskStatus, result jsonraw.Members) string {
 	return ""
 }
 
-// taskEnd: a task carries what became of it, or what it needs to know.
-func (e *modern) advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (wire.Outcome, bool) {
+// advanceTask returns the outcome that an ended task contains, or answers the task's input
+// requests.
+func (e *modern) advanceTask(
+	ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting,
+) (end wire.Outcome, over bool) {
 	members, _ := o.Message.ResultMembers()
 	switch task.Status {
 	case TaskCancelled:
@@ -69,10 +71,8 @@ func (e *modern) advanceTask(ctx context.Context, s *Session, task Task, o wire.
 		return asToolCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")
-		return asToolCall(
-			withTaskResult(e, o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)),
-			w.Tool,
-		), true
+		response := jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)
+		return asToolCall(withTaskResult(e, o, response), w.Tool), true
 	case TaskNeedsYou:
 		requests, _ := members.Get("inputRequests")
 		return e.answerInputs(ctx, s, task, o, requests, w)
@@ -80,9 +80,8 @@ func (e *modern) advanceTask(ctx context.Context, s *Session, task Task, o wire.
 	return o, false
 }
 
-// inlined is the outcome as if the task's result had come in a response of its
-// own. It may lack its resultType, and must be complete. The bytes that crossed
-// stay those of tasks/get.
+// withTaskResult returns the outcome as if raw, the task's result or error, were a response of its
+// own. Its resultType may be absent and must be complete. Message.Raw stays that of tasks/get.
 func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	m := wire.ParseMessage(raw)
 	crossed := o.Message.Raw
@@ -93,7 +92,9 @@ func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 		o.Kind = wire.RPCFailed
 		o.Text = m.Error.Message
 	case m.Kind != wire.Response:
-		o.Kind, o.Text, m.Error = wire.BadResponse, "the failed task's error is not an error object: "+m.Problem(), nil
+		o.Kind = wire.BadResponse
+		o.Text = "the failed task's error is not an error object: " + m.Problem()
+		m.Error = nil
 	default:
 		o.Kind, o.Text = e.validateResult(&Call{Method: "tools/call"}, m)
 		if o.Kind == wire.InputRequired {
@@ -105,9 +106,9 @@ func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	return o
 }
 
-// inform answers the input requests of a task that w.Answered lacks. A part of the
-// answers may be sent; a key is answered once in the life of a task (extension,
-// "Input Requests").
+// answerInputs answers the input requests of a task that are not in w.Answered. A part of the
+// answers may be sent; each key is answered once in the life of a task (extension, "Input
+// Requests").
 func (e *modern) answerInputs(
 	ctx context.Context,
 	s *Session,
