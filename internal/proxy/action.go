@@ -87,32 +87,45 @@ func Actions() (rows []ActionUsage) {
 }
 
 var kinds = []kind{
-	{"delay", "TIME [+-TIME]", "the response or the message comes later", LinkHTTP | LinkStdio, calls | notes | bare | told, readDelay},
-	{"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)", LinkHTTP | LinkStdio, calls | bare, readThrottle},
-	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing", LinkHTTP, calls | notes | bare, readStatus},
+	{"delay", "TIME [+-TIME]", "the response or the message comes later",
+		LinkHTTP | LinkStdio, calls | notes | bare | told, readDelay},
+	{"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)",
+		LinkHTTP | LinkStdio, calls | bare, readThrottle},
+	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing",
+		LinkHTTP, calls | notes | bare, readStatus},
 	{"401", "", "respond that the token is invalid; the server gets nothing", LinkHTTP, calls | notes | bare, nil},
 	{"expire-session", "", "404 for this and every later request of its session", LinkHTTP, calls | notes | bare, nil},
-	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing", LinkHTTP | LinkStdio, calls, readRPC},
-	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing", LinkHTTP | LinkStdio, calls, readText},
+	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing",
+		LinkHTTP | LinkStdio, calls, readRPC},
+	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing",
+		LinkHTTP | LinkStdio, calls, readText},
 	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, calls, nil},
 	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, calls, nil},
 	{"drop notification", "", "a notification of either side is lost", LinkHTTP | LinkStdio, notes | told, nil},
 	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, calls | told, nil},
-	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream", LinkHTTP | LinkStdio, calls | told, readCount},
+	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream",
+		LinkHTTP | LinkStdio, calls | told, readCount},
 	{"cut", "after N bytes|after event N [fin|rst]",
 		"the connection ends after N bytes of the response (0: before its head), or N events (HTTP)",
 		LinkHTTP | LinkStdio, calls | bare, readCut},
-	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later", LinkHTTP | LinkStdio, calls | bare, nil},
-	{"stall", "TIME", "the response stops for a while after its first piece", LinkHTTP | LinkStdio, calls | bare, readWait},
-	{"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)", LinkHTTP | LinkStdio, calls | bare, readLoris},
-	{"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it", LinkHTTP | LinkStdio, calls | notes | told, readReplace},
-	{"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it", LinkHTTP, calls | notes | bare, readHeader},
-	{"truncate", "N", "only the first N bytes of the response or message come", LinkHTTP | LinkStdio, calls | told, readCount},
+	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later",
+		LinkHTTP | LinkStdio, calls | bare, nil},
+	{"stall", "TIME", "the response stops for a while after its first piece",
+		LinkHTTP | LinkStdio, calls | bare, readWait},
+	{"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)",
+		LinkHTTP | LinkStdio, calls | bare, readLoris},
+	{"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it",
+		LinkHTTP | LinkStdio, calls | notes | told, readReplace},
+	{"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it",
+		LinkHTTP, calls | notes | bare, readHeader},
+	{"truncate", "N", "only the first N bytes of the response or message come",
+		LinkHTTP | LinkStdio, calls | told, readCount},
 	{"garbage", "N", "N random bytes come instead of it", LinkHTTP | LinkStdio, calls | told, readCount},
 	{"bad-utf8", "", "it has bytes that are no UTF-8", LinkHTTP | LinkStdio, calls | told, nil},
 	{"banner", "TEXT", "a line on stdout before the response", LinkStdio, calls, readText},
 	{"ttl", "N", "the response has ttlMs N", LinkHTTP | LinkStdio, calls, readCount},
-	{"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed", LinkHTTP | LinkStdio, calls | bare, readList},
+	{"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed",
+		LinkHTTP | LinkStdio, calls | bare, readList},
 	{"kill child", "", "the server is killed instead of getting it", LinkChild, calls | notes, nil},
 }
 
@@ -159,12 +172,14 @@ func (a Action) needs(link Link) string {
 }
 
 func readDelay(w *words, a *Action) (err error) {
-	if a.Wait, err = w.duration("delay"); err != nil {
+	a.Wait, err = w.duration("delay")
+	if err != nil {
 		return err
 	}
 	if text, ok := strings.CutPrefix(w.peek(), "+-"); ok {
 		w.next()
-		if a.Jitter, err = time.ParseDuration(text); err != nil || a.Jitter < 0 || a.Jitter > a.Wait {
+		a.Jitter, err = time.ParseDuration(text)
+		if err != nil || a.Jitter < 0 || a.Jitter > a.Wait {
 			return w.wrong("+- takes a time that is not longer than the delay: +-500ms")
 		}
 	}
@@ -174,14 +189,16 @@ func readDelay(w *words, a *Action) (err error) {
 func readThrottle(w *words, a *Action) error {
 	text, perSecond := strings.CutSuffix(strings.ToLower(w.next()), "/s")
 	n, ok := filter.Size(text)
-	if a.N = n; !perSecond || !ok || n < 1 || n > math.MaxInt32 {
+	a.N = n
+	if !perSecond || !ok || n < 1 || n > math.MaxInt32 {
 		return w.wrong("throttle takes bytes per second: 10kb/s")
 	}
 	return nil
 }
 
 func readStatus(w *words, a *Action) (err error) {
-	if a.N, err = w.number("status"); err == nil && (a.N < 200 || a.N > 599) {
+	a.N, err = w.number("status")
+	if err == nil && (a.N < 200 || a.N > 599) {
 		return w.wrong("status takes a code from 200 to 599")
 	}
 	if err == nil && w.peek() == "retry-after" {
@@ -196,13 +213,15 @@ func readStatus(w *words, a *Action) (err error) {
 func readRPC(w *words, a *Action) error {
 	word := w.next()
 	var err error
-	if a.N, err = strconv.ParseInt(word, 10, 64); err != nil {
+	a.N, err = strconv.ParseInt(word, 10, 64)
+	if err != nil {
 		return w.wrong("rpc takes the code of an error: rpc -32603 \"boom\"")
 	}
 	a.Text = "made up by a fault rule"
 	if strings.HasPrefix(w.peek(), `"`) {
 		quoted := w.next()
-		if a.Text, err = strconv.Unquote(quoted); err != nil {
+		a.Text, err = strconv.Unquote(quoted)
+		if err != nil {
 			return w.wrong("the message is no text in quotes")
 		}
 	}
@@ -230,10 +249,12 @@ func readCut(w *words, a *Action) (err error) {
 	if w.next() != "after" {
 		return w.wrong("cut takes: after N bytes, or after event N")
 	}
-	if a.Events = w.peek() == "event"; a.Events {
+	a.Events = w.peek() == "event"
+	if a.Events {
 		w.next()
 	}
-	if a.N, err = w.number("cut"); err != nil {
+	a.N, err = w.number("cut")
+	if err != nil {
 		return err
 	}
 	if !a.Events {
@@ -253,7 +274,8 @@ func readWait(w *words, a *Action) (err error) {
 }
 
 func readLoris(w *words, a *Action) error {
-	if a.Wait = time.Second; w.peek() == "" {
+	a.Wait = time.Second
+	if w.peek() == "" {
 		return nil
 	}
 	return readWait(w, a)
@@ -268,7 +290,8 @@ func readList(w *words, a *Action) error {
 }
 
 func readHeader(w *words, a *Action) error {
-	if a.OfRequest = w.peek() == "request"; a.OfRequest {
+	a.OfRequest = w.peek() == "request"
+	if a.OfRequest {
 		w.next()
 	}
 	name, value, ok := strings.Cut(w.rest(), ":")
@@ -288,7 +311,8 @@ func readReplace(w *words, a *Action) error {
 	a.Path = path
 	a.OfRequest = len(path) > 0 && (path[0].Name == "params" || path[0].Name == "method")
 	value := w.rest()
-	if value, a.KeepHeaders = strings.CutSuffix(value, "keep-headers"); a.KeepHeaders {
+	value, a.KeepHeaders = strings.CutSuffix(value, "keep-headers")
+	if a.KeepHeaders {
 		value = strings.TrimRight(value, " \t")
 	}
 	a.Text, err = expanded(value)

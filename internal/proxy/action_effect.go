@@ -66,10 +66,10 @@ func replaced(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	places := find(path)
 	if last := len(path) - 1; last >= 0 && !path[last].Item && !path[last].All && (value == "" || len(places) == 0) {
 		return spliced(raw, find(path[:last]), func(object []byte) []byte {
-			switch {
-			case object[0] != '{':
+			if object[0] != '{' {
 				return object
-			case value == "":
+			}
+			if value == "" {
 				return jsonraw.Without(object, path[last].Name)
 			}
 			return jsonraw.Append(object, jsonraw.Member{Name: path[last].Name, Value: json.RawMessage(value)})
@@ -111,7 +111,8 @@ func (d *Decision) Response() []byte {
 	if d.standsAlone {
 		complete = `"resultType":"complete",`
 	}
-	return wire.ComposeResult(d.message.ID, []byte(`{`+complete+`"content":[{"type":"text","text":`+string(jsonraw.Quote(d.Text))+`}],"isError":true}`))
+	return wire.ComposeResult(d.message.ID,
+		[]byte(`{`+complete+`"content":[{"type":"text","text":`+string(jsonraw.Quote(d.Text))+`}],"isError":true}`))
 }
 
 // A Pace says how the bytes of a response come: at most Size at a time, and Wait between; with
@@ -139,7 +140,8 @@ func (d *Decision) Pace() Pace {
 // Message is what comes in the place of a message for the client: none, one or several. Done is
 // false where the action has nothing to change in it.
 func (d *Decision) Message(raw []byte) (out [][]byte, done bool) {
-	one, done := raw, true
+	one := raw
+	done = true
 	switch d.Name {
 	case "drop response", "drop notification":
 		return nil, true
@@ -161,7 +163,8 @@ func (d *Decision) Message(raw []byte) (out [][]byte, done bool) {
 	case "bad-utf8":
 		one = badUTF8(raw)
 	case "replace":
-		if done = !d.OfRequest || d.crossed == wire.Received; done {
+		done = !d.OfRequest || d.crossed == wire.Received
+		if done {
 			one, done = replaced(raw, d.Path, d.Text)
 		}
 	case "ttl":

@@ -196,13 +196,13 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 		d.mu.Unlock()
 		v = <-w.decided
 	}
-	facts.How, facts.Why = v.How, v.Why
+	facts.How = v.How
+	facts.Why = v.Why
 	facts.Milliseconds = max(d.Now().Sub(w.Since).Milliseconds(), 1)
 	raw := m.Raw
-	switch {
-	case v.How == Edited && m.Row.Dir == wire.Sent:
+	if v.How == Edited && m.Row.Dir == wire.Sent {
 		raw = v.Raw
-	case v.How == Released, m.Row.Dir == wire.Sent:
+	} else if v.How == Released || m.Row.Dir == wire.Sent {
 		raw = nil
 	}
 	m.Note(facts, raw)
@@ -256,16 +256,32 @@ func (d *Desk) take(m Candidate) *waiting {
 		return nil
 	}
 	d.last++
-	now, kind := d.Now(), "response"
+	now := d.Now()
+	kind := "response"
 	switch m.Kind {
 	case wire.Request:
 		kind = "request"
 	case wire.Notification:
 		kind = "notification"
 	}
-	w := &waiting{owner: (*holders)[i].owner, decided: make(chan Ruling, 1), Held: Held{N: d.last, Dir: m.Row.Dir.String(), Kind: kind,
-		Method: m.Row.Method, Name: m.Row.Name, Request: string(m.ID), Target: m.Row.Target, Client: m.Row.Client(), Server: m.Row.Server(),
-		Message: bytes.Clone(m.Raw), Since: now, Until: now.Add(cmp.Or(d.Longest, MaxHold))}}
+	w := &waiting{
+		owner:   (*holders)[i].owner,
+		decided: make(chan Ruling, 1),
+		Held: Held{
+			N:       d.last,
+			Dir:     m.Row.Dir.String(),
+			Kind:    kind,
+			Method:  m.Row.Method,
+			Name:    m.Row.Name,
+			Request: string(m.ID),
+			Target:  m.Row.Target,
+			Client:  m.Row.Client(),
+			Server:  m.Row.Server(),
+			Message: bytes.Clone(m.Raw),
+			Since:   now,
+			Until:   now.Add(cmp.Or(d.Longest, MaxHold)),
+		},
+	}
 	d.held = append(d.held, w)
 	d.bytes += len(m.Raw)
 	d.wakeLocked()
@@ -277,10 +293,10 @@ func (d *Desk) Decide(n int, v Ruling) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i := slices.IndexFunc(d.held, func(w *waiting) bool { return w.N == n })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return ErrNotHeld
-	case v.How == Answered && d.held[i].Kind != "request":
+	}
+	if v.How == Answered && d.held[i].Kind != "request" {
 		return fmt.Errorf("a %s cannot be answered", d.held[i].Kind)
 	}
 	d.decideLocked(d.held[i], v)
@@ -352,8 +368,7 @@ func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > longestIntroduction {
 		return
 	}
-	switch {
-	case f.Dir == wire.Sent && bytes.Contains(f.Raw, []byte("lientInfo")):
+	if f.Dir == wire.Sent && bytes.Contains(f.Raw, []byte("lientInfo")) {
 		i.named = true
 		if known, _ := d.Live.Knows(target, session); known && !bytes.Contains(f.Raw, []byte("initialize")) {
 			return
@@ -361,7 +376,7 @@ func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 		if m := wire.ParseMessage(f.Raw); m.Method != "" {
 			i.asked = d.Live.Row(target, session, wire.Sent, nil, m)
 		}
-	case f.Dir == wire.Received && i.named && bytes.Contains(f.Raw, []byte("erverInfo")):
+	} else if f.Dir == wire.Received && i.named && bytes.Contains(f.Raw, []byte("erverInfo")) {
 		if i.asked == nil {
 			if _, known := d.Live.Knows(target, session); known {
 				return

@@ -25,7 +25,8 @@ type destination struct {
 // unclear.
 func (p *Proxy) route(r *http.Request) *destination {
 	client := *r.URL
-	client.Scheme, client.Host = "http", r.Host
+	client.Scheme = "http"
+	client.Host = r.Host
 	p.mu.Lock()
 	to := p.endpoints.Get(r.URL.RequestURI())
 	p.mu.Unlock()
@@ -53,7 +54,8 @@ func (r Route) takes(path string) bool {
 // number.
 func (r Route) unclear(asked string) bool {
 	rest := strings.ToLower(strings.TrimPrefix(asked, r.Path))
-	if strings.Contains(rest, "%2e") || r.Path != "" && (strings.Contains(rest, "%2f") || strings.ContainsAny(rest, `\`) || strings.Contains(rest, "%5c")) {
+	if strings.Contains(rest, "%2e") ||
+		r.Path != "" && (strings.Contains(rest, "%2f") || strings.ContainsAny(rest, `\`) || strings.Contains(rest, "%5c")) {
 		return true
 	}
 	segments := strings.Split(rest, "/")
@@ -63,12 +65,15 @@ func (r Route) unclear(asked string) bool {
 // forward is asked as the server knows it. Its own parameters are sent too.
 func (r Route) forward(asked *url.URL) *url.URL {
 	to := *asked
-	to.Scheme, to.Host, to.User = r.To.Scheme, r.To.Host, nil
+	to.Scheme = r.To.Scheme
+	to.Host = r.To.Host
+	to.User = nil
 	if r.Path != "" {
 		base := strings.TrimSuffix(r.To.EscapedPath(), "/")
 		raw := base + strings.TrimPrefix(asked.EscapedPath(), r.Path)
 		if path, err := url.PathUnescape(raw); err == nil {
-			to.Path, to.RawPath = path, raw
+			to.Path = path
+			to.RawPath = raw
 		}
 	}
 	if to.EscapedPath() == r.To.EscapedPath() && r.To.RawQuery != "" && !strings.Contains(to.RawQuery, r.To.RawQuery) {
@@ -109,12 +114,14 @@ const longestEndpoint = 8 << 10
 func (b *endpointBody) Read(to []byte) (int, error) {
 	for !b.passed {
 		n, err := b.ReadCloser.Read(to)
-		b.head, b.err = append(b.head, to[:n]...), err
+		b.head = append(b.head, to[:n]...)
+		b.err = err
 		end := eventEnd(b.head)
 		if end < 0 && err == nil && len(b.head) < longestEndpoint {
 			continue
 		}
-		b.passed, b.rest = true, b.head
+		b.passed = true
+		b.rest = b.head
 		if end > 0 {
 			b.rest = append(b.seen(b.head[:end]), b.head[end:]...)
 		}
@@ -152,7 +159,8 @@ func (b *endpointBody) seen(event []byte) []byte {
 	if err != nil {
 		return bytes.Clone(event)
 	}
-	server, client := b.to.url.ResolveReference(ref), b.to.client.ResolveReference(ref)
+	server := b.to.url.ResolveReference(ref)
+	client := b.to.client.ResolveReference(ref)
 	if server.Scheme != b.to.url.Scheme || !strings.EqualFold(server.Host, b.to.url.Host) {
 		return bytes.Clone(event) // it is the client's to refuse
 	}

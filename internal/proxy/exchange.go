@@ -50,7 +50,8 @@ type exchange struct {
 
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI(), client: req.RemoteAddr}
-	x.request.w, x.response.w = p.Watcher, p.Watcher
+	x.request.w = p.Watcher
+	x.response.w = p.Watcher
 	x.readWhole(&x.request, compress.Codings(req.Header), x.seeRequest)
 	head := &wire.HTTPHead{Method: req.Method, URL: p.named(req.URL), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
 	if req.Host != "" && req.Header.Get("Host") == "" {
@@ -60,7 +61,8 @@ func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 		x.head = head
 		x.conn = p.conns.of(target, head, x.uri, x.client)
 		x.alone = x.conn == 0
-		x.agent, x.probes = head.Field("User-Agent"), x.alone && head.Field("Mcp-Method") != ""
+		x.agent = head.Field("User-Agent")
+		x.probes = x.alone && head.Field("Mcp-Method") != ""
 	})
 	return x
 }
@@ -111,13 +113,16 @@ func (x *exchange) unreadable(raw []byte, reason error) wire.Frame {
 	}
 	f := wire.Frame{Kind: wire.Noise, Raw: []byte{}, Unread: reason.Error()}
 	if len(raw) > 0 {
-		f.Raw, f.Size, f.Hidden = []byte(redact.Redacted(string(raw))), len(raw), 1
+		f.Raw = []byte(redact.Redacted(string(raw)))
+		f.Size = len(raw)
+		f.Hidden = 1
 	}
 	return f
 }
 
-// seeRequest takes the body of the request; its Raw is nil if there is none. One that is on its own is
-// only read where it may give back a state or answers, whose names may be escaped; mostly its answer is not of interest either.
+// seeRequest takes the body of the request; its Raw is nil if there is none. One that is on its own is only
+// read where it may give back a state or answers, whose names may be escaped; mostly its answer is not of
+// interest either.
 func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
 	if f.Kind == wire.Body && f.Raw != nil && x.alone {
@@ -140,7 +145,8 @@ func (x *exchange) seeRequest(f wire.Frame) {
 
 // mayGiveBack reports whether a request may have a state or answers. A name may be escaped.
 func mayGiveBack(raw []byte) bool {
-	return bytes.Contains(raw, []byte("requestState")) || bytes.Contains(raw, []byte("inputResponses")) || bytes.Contains(raw, []byte(`\u`))
+	return bytes.Contains(raw, []byte("requestState")) || bytes.Contains(raw, []byte("inputResponses")) ||
+		bytes.Contains(raw, []byte(`\u`))
 }
 
 // settle decides to which conversation the request belongs, and hands on its head.
@@ -167,7 +173,8 @@ func (x *exchange) settle(t wire.Traits) {
 }
 
 func (x *exchange) frame(f wire.Frame) {
-	f.Stream, f.Conn = x.stream, x.conn
+	f.Stream = x.stream
+	f.Conn = x.conn
 	if f.HTTP != nil && f.HTTP.Field("Mcp-Session-Id") != "" {
 		x.session = f.HTTP.Field("Mcp-Session-Id")
 	}
@@ -237,14 +244,14 @@ func (x *exchange) seeEvent(ev sse.Event) {
 		return
 	}
 	f := wire.Frame{Dir: wire.Received, Kind: wire.Event, Raw: ev.Data, SSE: &ev.Facts}
-	switch {
-	case ev.Event == "endpoint":
+	if ev.Event == "endpoint" {
 		if u, err := x.p.Routes[x.target].To.Parse(string(ev.Data)); err == nil {
 			x.p.conns.put(connKey{x.target, byEndpoint, u.RequestURI()}, x.conn, x.client)
 		}
 		// It holds the session's id.
-		f.Raw, f.Size = []byte(redact.RedactURL(string(ev.Data))), len(ev.Data)
-	case x.alone && ev.ID != nil:
+		f.Raw = []byte(redact.RedactURL(string(ev.Data)))
+		f.Size = len(ev.Data)
+	} else if x.alone && ev.ID != nil {
 		x.p.conns.put(connKey{x.target, byEvent, *ev.ID}, x.conn, x.client)
 	}
 	if ev.IsMessage() {
@@ -315,7 +322,14 @@ type connKey struct {
 }
 
 // The kinds of a connKey. One of kind byProbe names a probe that was refused on the connection of a client.
-const bySession, byEndpoint, byEvent, byState, byAgent, byProbe = "session", "endpoint", "event", "state", "agent", "probe"
+const (
+	bySession  = "session"
+	byEndpoint = "endpoint"
+	byEvent    = "event"
+	byState    = "state"
+	byAgent    = "agent"
+	byProbe    = "probe"
+)
 
 // new is a conversation of which nothing was seen before.
 func (c *conns) new() int {

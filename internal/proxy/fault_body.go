@@ -109,18 +109,21 @@ func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 	if !passes {
 		return event, nil
 	}
-	m, ev.Data = wire.ParseMessage(data), data
+	m = wire.ParseMessage(data)
+	ev.Data = data
 	f.answered(m, e.session)
 	answers := f.crossing.Message != nil && f.crossing.Message.Kind == wire.Request && m.Answers(f.crossing.Message.ID)
 	if !answers && f.p.Desk.faults.Load() && (m.Kind == wire.Request || m.Kind == wire.Notification) {
-		if own := f.p.Desk.Fault(Crossing{Row: f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m), Message: m}); own != nil {
+		row := f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m)
+		if own := f.p.Desk.Fault(Crossing{Row: row, Message: m}); own != nil {
 			return e.message(own, event, ev.Data)
 		}
 	}
 	first := e.seen == 1
 	switch {
 	case d == nil:
-	case d.Name == "list-changed" && first && !f.noted && (f.crossing.Message == nil || f.crossing.Message.Method == "subscriptions/listen"):
+	case d.Name == "list-changed" && first && !f.noted &&
+		(f.crossing.Message == nil || f.crossing.Message.Method == "subscriptions/listen"):
 		f.note(wire.Received, "")
 		return append(event, withData([]byte("event: message\n"), d.ListChanged())...), nil
 	case d.Name == "drop response" && answers:
@@ -135,11 +138,11 @@ func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 // message gives what a rule makes of an event.
 func (e *faultyEvents) message(d *Decision, event, data []byte) ([]byte, error) {
 	own := d != e.f.fired
-	switch {
-	case own && d.Name == "delay":
+	if own && d.Name == "delay" {
 		e.f.noteOf(d, wire.Received, "")
 		return event, pause.For(e.f.req.Context(), d.Wait)
-	case d.Name == "reorder":
+	}
+	if d.Name == "reorder" {
 		e.f.noteOf(d, wire.Received, "")
 		e.later = append(e.later, lateMessage{Message: event, After: d.N})
 		return nil, nil
@@ -190,20 +193,23 @@ func (e *faultyEvents) event() ([]byte, error) {
 		if len(e.buf) > mostMessage || e.blind {
 			e.blind = true
 			event := e.buf
-			if e.buf = nil; len(event) > 0 {
+			e.buf = nil
+			if len(event) > 0 {
 				return event, nil
 			}
 		}
 		from = max(0, len(e.buf)-3)
 		room := make([]byte, readSize)
 		n, err := e.src.Read(room)
-		e.buf, e.err = append(e.buf, room[:n]...), err
+		e.buf = append(e.buf, room[:n]...)
+		e.err = err
 	}
 }
 
 // pace does what concerns the bytes of a response, whatever they say.
 func (f *faulted) pace(resp *http.Response) {
-	d, src := f.fired, resp.Body
+	d := f.fired
+	src := resp.Body
 	if d.Name == "cut" && !d.Events {
 		resp.Body = &pieces{ReadCloser: src, next: f.cutting(src, d.N)}
 		return
@@ -226,7 +232,8 @@ func (f *faulted) cutting(src io.Reader, left int64) func() ([]byte, error) {
 		}
 		piece := make([]byte, min(left, readSize))
 		n, err := src.Read(piece)
-		if left -= int64(n); errors.Is(err, io.EOF) {
+		left -= int64(n)
+		if errors.Is(err, io.EOF) {
 			f.note(wire.Received, "the response ended before")
 		}
 		return piece[:n], err
@@ -242,8 +249,10 @@ func (f *faulted) paced(src io.Reader, p Pace) func() ([]byte, error) {
 		}
 		piece := make([]byte, p.Size)
 		n, err := src.Read(piece)
-		if wait = p.Wait * time.Duration(n) / time.Duration(p.Size); p.Once {
-			wait, p = p.Wait, Pace{Size: readSize}
+		wait = p.Wait * time.Duration(n) / time.Duration(p.Size)
+		if p.Once {
+			wait = p.Wait
+			p = Pace{Size: readSize}
 		}
 		return piece[:n], err
 	}
@@ -270,7 +279,8 @@ func (b *eventBody) Read(to []byte) (int, error) {
 	if len(b.buf) == 0 {
 		e.passed()
 	}
-	if len(b.buf)+len(e.buf)+len(e.later) > 0 || b.err != nil || e.err != nil || e.f.fired != nil || e.f.p.Desk.judges() && !b.inside {
+	if len(b.buf)+len(e.buf)+len(e.later) > 0 || b.err != nil || e.err != nil || e.f.fired != nil ||
+		e.f.p.Desk.judges() && !b.inside {
 		return b.pieces.Read(to)
 	}
 	n, err := b.ReadCloser.Read(to)
@@ -289,7 +299,9 @@ func (b *eventBody) Read(to []byte) (int, error) {
 	if passes == n {
 		return n, err
 	}
-	e.buf, e.err, b.inside = bytes.Clone(to[passes:n]), err, false
+	e.buf = bytes.Clone(to[passes:n])
+	e.err = err
+	b.inside = false
 	if passes > 0 {
 		return passes, nil
 	}
@@ -313,5 +325,6 @@ func (b *eventBody) pass(passed []byte) {
 	for end := eventEnd(last); end >= 0; end = eventEnd(last) {
 		last = bytes.TrimLeft(last[end:], "\r\n")
 	}
-	b.inside, b.tail = len(last) > 0, last[max(0, len(last)-4):]
+	b.inside = len(last) > 0
+	b.tail = last[max(0, len(last)-4):]
 }

@@ -92,7 +92,8 @@ func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
 func (f *faulted) read() (whole bool, err error) {
 	var raw []byte
 	if f.req.Body != nil && f.req.Body != http.NoBody {
-		if raw, f.req.Body, err = readAhead(f.req.Body); err != nil || len(raw) > mostMessage {
+		raw, f.req.Body, err = readAhead(f.req.Body)
+		if err != nil || len(raw) > mostMessage {
 			return false, err
 		}
 	}
@@ -133,11 +134,13 @@ func (f *faulted) edit() {
 
 func (f *faulted) setBody(is []byte) {
 	f.req.Header.Del("Content-Encoding")
-	f.req.Body, f.req.ContentLength = io.NopCloser(bytes.NewReader(is)), int64(len(is))
+	f.req.Body = io.NopCloser(bytes.NewReader(is))
+	f.req.ContentLength = int64(len(is))
 }
 
 func setField(h http.Header, field wire.Field) {
-	if h.Del(field.Name); field.Value != "" {
+	h.Del(field.Name)
+	if field.Value != "" {
 		h.Set(field.Name, field.Value)
 	}
 }
@@ -146,10 +149,12 @@ func setField(h http.Header, field wire.Field) {
 func (f *faulted) respond() *http.Response {
 	d := f.fired
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
-	body, status := []byte("mcpc fault: "+d.Facts.Action+"\n"), http.StatusOK
+	body := []byte("mcpc fault: " + d.Facts.Action + "\n")
+	status := http.StatusOK
 	switch d.Name {
 	case "status":
-		if status = int(d.N); d.Text != "" {
+		status = int(d.N)
+		if d.Text != "" {
 			h.Set("Retry-After", d.Text)
 		}
 	case "401":
@@ -158,7 +163,9 @@ func (f *faulted) respond() *http.Response {
 	case "expire-session":
 		status = http.StatusNotFound
 	case "drop notification":
-		status, h, body = http.StatusAccepted, http.Header{}, nil
+		status = http.StatusAccepted
+		h = http.Header{}
+		body = nil
 	case "rpc", "tool-error":
 		h.Set("Content-Type", "application/json")
 		body = d.Response()
@@ -294,7 +301,8 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 	m := wire.ParseMessage(text)
 	f.answered(m, session)
 	if holds && err == nil && len(raw) <= mostMessage {
-		if raw, err = f.holdResponse(resp, m, session); err != nil {
+		raw, err = f.holdResponse(resp, m, session)
+		if err != nil {
 			return err
 		}
 	}
@@ -302,14 +310,15 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 		return nil
 	}
 	readable := len(codings) == 0
-	switch {
-	case d.Name == "drop response":
+	if d.Name == "drop response" {
 		f.note(wire.Received, "")
 		return f.hold()
-	case d.Name == "cut" && d.Events:
+	}
+	if d.Name == "cut" && d.Events {
 		f.note(wire.Received, "the response was no event stream: cut before it")
 		return f.cut()
-	case d.Name == "list-changed", d.Name == "reorder":
+	}
+	if d.Name == "list-changed" || d.Name == "reorder" {
 		f.note(wire.Received, "the response was no event stream: nothing was changed")
 		return nil
 	}
@@ -321,7 +330,8 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 }
 
 func setBody(resp *http.Response, is []byte) {
-	resp.Body, resp.ContentLength = body{bytes.NewReader(is), resp.Body}, int64(len(is))
+	resp.Body = body{bytes.NewReader(is), resp.Body}
+	resp.ContentLength = int64(len(is))
 	resp.Header.Del("Content-Length")
 }
 
@@ -369,7 +379,8 @@ func (f *faulted) holdRequest() (*http.Response, error) {
 	}
 	Mirror(f.req.Header, m.Raw, v.Raw, f.p.Desk.Encode)
 	f.setBody(v.Raw)
-	if f.crossing.Message = parsed(v.Raw); f.crossing.Message == nil {
+	f.crossing.Message = parsed(v.Raw)
+	if f.crossing.Message == nil {
 		f.crossing.Message = m
 		return f.forward()
 	}
@@ -381,7 +392,8 @@ func (f *faulted) holdResponse(resp *http.Response, m *wire.Message, session str
 	if m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return m.Raw, nil
 	}
-	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: f.rowOf(m, session), Note: f.noteHeld(wire.Received, nil)})
+	v := f.p.Desk.Hold(f.req.Context(),
+		Candidate{Message: m, Row: f.rowOf(m, session), Note: f.noteHeld(wire.Received, nil)})
 	switch v.How {
 	case Dropped:
 		return nil, f.hold()
@@ -408,7 +420,8 @@ func (e *faultyEvents) hold(event []byte, ev sse.Event, m *wire.Message) (is, da
 	if !f.p.Desk.Holds() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return event, ev.Data, true
 	}
-	row, note := f.rowOf(m, e.session), f.noteHeld(wire.Received, func() { f.x.seeEvent(ev) })
+	row := f.rowOf(m, e.session)
+	note := f.noteHeld(wire.Received, func() { f.x.seeEvent(ev) })
 	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
 		if follows(facts, row) {
 			e.after = func() { note(facts, raw) }
@@ -436,7 +449,10 @@ func (f *faulted) reply(endpoint, session string, answer []byte) {
 		return
 	}
 	req := f.req.Clone(context.WithValue(f.req.Context(), ownKey{}, true))
-	req.Method, req.URL, req.ContentLength, req.Body = http.MethodPost, at, int64(len(answer)), io.NopCloser(bytes.NewReader(answer))
+	req.Method = http.MethodPost
+	req.URL = at
+	req.ContentLength = int64(len(answer))
+	req.Body = io.NopCloser(bytes.NewReader(answer))
 	for _, name := range []string{"Last-Event-Id", "Mcp-Method", "Mcp-Name", "Content-Length", "Content-Encoding"} {
 		req.Header.Del(name)
 	}

@@ -94,7 +94,8 @@ func (r *received) Close() error {
 	defer r.over()
 	err := r.err
 	if err == nil {
-		if err = r.lines.End(); err == nil {
+		err = r.lines.End()
+		if err == nil {
 			err = r.lines.to.Release()
 		}
 	}
@@ -133,7 +134,8 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 		return p.in.Lines(line)
 	}
 	row := p.Desk.Row(p.Target, "", wire.Sent, nil, m)
-	if line, m = p.hold(line, m, row); m == nil {
+	line, m = p.hold(line, m, row)
+	if m == nil {
 		return p.in.Lines(line)
 	}
 	d := p.Desk.Fault(Crossing{Row: row, Message: m})
@@ -184,14 +186,16 @@ func (p *Pipe) received(line []byte, whole bool) error {
 	if m == nil {
 		return p.out.Lines(line)
 	}
-	row, d := p.Desk.Row(p.Target, "", wire.Received, nil, m), p.waiting(m)
+	row := p.Desk.Row(p.Target, "", wire.Received, nil, m)
+	d := p.waiting(m)
 	defer func() {
 		if p.after != nil {
 			p.after()
 			p.after = nil
 		}
 	}()
-	if line, m = p.hold(line, m, row); m == nil {
+	line, m = p.hold(line, m, row)
+	if m == nil {
 		return p.out.Lines(line)
 	}
 	switch {
@@ -310,11 +314,11 @@ func (p *Pipe) hold(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.
 	w := p.Watcher
 	v := p.Desk.Hold(p.Context, Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
 		note := func() { w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw}) }) }
-		switch {
-		case follows(facts, row):
+		if follows(facts, row) {
 			p.after = note
 			return
-		case facts.How == Answered && row.Dir == wire.Received:
+		}
+		if facts.How == Answered && row.Dir == wire.Received {
 			is := raw
 			w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: is}) })
 			raw = nil

@@ -75,7 +75,8 @@ func (v Verdict) String() string {
 
 // Where names the fault for a person: what was done to what, and by which rule.
 func (v Verdict) Where() string {
-	text := fmt.Sprintf("%s, line %d: %s: %s", v.Source, v.Line, v.Action, strings.TrimSpace(cmp.Or(v.Method, "a message")+" "+v.Name))
+	text := fmt.Sprintf("%s, line %d: %s: %s", v.Source, v.Line, v.Action,
+		strings.TrimSpace(cmp.Or(v.Method, "a message")+" "+v.Name))
 	if v.Text != "" {
 		text += " (" + v.Text + ")"
 	}
@@ -138,7 +139,8 @@ func (w *watch) is(actions ...string) bool {
 // note notes what the client did unless it did something before; it never settles.
 func (w *watch) note(did string, at time.Time) bool {
 	if w.Did == "" {
-		w.Did, w.at = did, at
+		w.Did = did
+		w.at = at
 	}
 	return false
 }
@@ -154,7 +156,8 @@ func (w *watch) stop(at time.Time) {
 // Add reads the next frame.
 func (j *Judge) Add(f wire.Frame) {
 	if j.safe == nil {
-		j.seed, j.safe = maphash.MakeSeed(), map[string]bool{}
+		j.seed = maphash.MakeSeed()
+		j.safe = map[string]bool{}
 	}
 	j.Until(f.Time)
 	j.each(func(w *watch) bool {
@@ -207,7 +210,8 @@ func (j *Judge) settle(w *watch) {
 func (j *Judge) begin(f wire.Frame) {
 	w := &watch{Verdict: Verdict{FaultFacts: *f.Fault, Time: f.Time}, key: keyOf(f, f.Fault.ID)}
 	r := cmp.Or(j.requests.Get(w.key), &request{})
-	switch w.sum = r.sum; {
+	w.sum = r.sum
+	switch {
 	case w.ID == "" && f.Stream == 0 || w.Action == "drop notification":
 		w.note(Unjudged, f.Time)
 	case r.answered:
@@ -256,14 +260,15 @@ func (j *Judge) received(f wire.Frame, m *wire.Message) {
 			return false
 		}
 		w.ended = f.Time
-		switch {
-		case w.is(healthy...):
+		if w.is(healthy...) {
 			w.note(Took, f.Time)
 			return w.Did == Took
-		case w.is("replace"):
+		}
+		if w.is("replace") {
 			w.note(Got, f.Time)
 			return w.Did == Got
-		case w.is("bad-utf8"): // the client may ask again
+		}
+		if w.is("bad-utf8") { // the client may ask again
 			w.note(Got, f.Time)
 		}
 		return false
@@ -300,7 +305,8 @@ func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 			return false
 		}
 		taken = w.sum == sum && did != Fetched
-		w.Did, w.at = did, f.Time
+		w.Did = did
+		w.at = f.Time
 		return true
 	})
 }

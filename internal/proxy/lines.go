@@ -31,7 +31,8 @@ func (o *outlet) pass(b []byte) error {
 	o.Lock()
 	defer o.Unlock()
 	if end := bytes.LastIndexByte(b, '\n') + 1; len(o.due) > 0 && end > 0 {
-		b, o.due = slices.Concat(b[:end], o.due, b[end:]), nil
+		b = slices.Concat(b[:end], o.due, b[end:])
+		o.due = nil
 	}
 	o.inside = b[len(b)-1] != '\n'
 	return o.Write(b)
@@ -114,7 +115,8 @@ func (s *splitter) Write(b []byte) (n int, err error) {
 			return n, nil
 		case end == 0:
 			line := append(s.line, b...)
-			s.line, s.inside = nil, true
+			s.line = nil
+			s.inside = true
 			return n, s.to.pass(line)
 		default:
 			line := append(s.line, b[:end]...) // which may be kept
@@ -148,7 +150,8 @@ type lateMessage struct {
 // Passed says that a message has come, and gives those that it was the last one before.
 func (h *lateMessages) Passed() (ready []byte) {
 	for i := range *h {
-		if (*h)[i].After--; (*h)[i].After <= 0 {
+		(*h)[i].After--
+		if (*h)[i].After <= 0 {
 			ready = append(ready, (*h)[i].Message...)
 		}
 	}

@@ -86,10 +86,10 @@ func leaves(n *jsonvalue.Node, at string) (found []string) {
 // text is a value as a header field has it; "" where there is none.
 func text(tree *jsonvalue.Node, pointer string) string {
 	n := tree.Find(pointer)
-	switch {
-	case n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null:
+	if n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null {
 		return ""
-	case n.Kind == jsonvalue.String:
+	}
+	if n.Kind == jsonvalue.String {
 		return n.Text
 	}
 	return string(n.Raw)

@@ -150,7 +150,8 @@ func passageOf(ctx context.Context) *passage { return ctx.Value(passageKey{}).(*
 // rewrite undoes what ReverseProxy does beyond its duty, and names the server.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	to := passageOf(r.In.Context()).to
-	if r.Out.URL = to.url; !p.KeepHost {
+	r.Out.URL = to.url
+	if !p.KeepHost {
 		r.Out.Host = ""
 	}
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -191,8 +192,12 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 // Serve serves on a listener until ctx is done, and until the requests that were under way have ended. The time to
 // connect is as in Handler.
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.Duration) error {
-	server := &http.Server{Handler: p.Handler(connect), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
-		ConnContext: connContext}
+	server := &http.Server{
+		Handler:           p.Handler(connect),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          log.New(io.Discard, "", 0),
+		ConnContext:       connContext,
+	}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	err := server.Serve(listener)
@@ -317,7 +322,8 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 	}
 	b.read = true
 	n, err := b.next(to)
-	if b.ended = errors.Is(err, io.EOF); b.ended {
+	b.ended = errors.Is(err, io.EOF)
+	if b.ended {
 		b.x.request.writeLast(to[:n], false)
 	} else {
 		b.x.request.write(to[:n])
@@ -330,7 +336,8 @@ func (b *requestBody) next(to []byte) (int, error) {
 		return b.body.Read(to)
 	}
 	n := copy(to, b.ahead)
-	if b.ahead = b.ahead[n:]; len(b.ahead) > 0 {
+	b.ahead = b.ahead[n:]
+	if len(b.ahead) > 0 {
 		return n, nil
 	}
 	return n, b.failed
@@ -348,10 +355,12 @@ func (b *requestBody) atOnce(req *http.Request) []byte {
 	whole := make([]byte, req.ContentLength)
 	n, err := b.body.Read(whole)
 	if n < len(whole) || err != nil && !errors.Is(err, io.EOF) {
-		b.ahead, b.failed = whole[:n], err
+		b.ahead = whole[:n]
+		b.failed = err
 		return nil
 	}
-	b.read, b.ended = true, true
+	b.read = true
+	b.ended = true
 	b.x.request.writeLast(whole, true)
 	return whole
 }
@@ -419,10 +428,10 @@ func (p *Proxy) refuses(r *http.Request) string {
 	if err != nil {
 		asked = "80"
 	}
-	switch {
-	case r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/"):
+	if r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/") {
 		return "requests are forwarded only to the servers of --to"
-	case asked != port:
+	}
+	if asked != port {
 		return "the Host field has another port: " + jsonraw.Excerpt([]byte(r.Host), 100)
 	}
 	return loopback.Reject(r.Host, r.Header)

@@ -76,7 +76,8 @@ func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		text := strings.TrimLeft(line, " \t")
 		column := 1 + len(line) - len(text)
-		if text = strings.TrimRight(text, " \t\r"); text == "" || text[0] == '#' {
+		text = strings.TrimRight(text, " \t\r")
+		if text == "" || text[0] == '#' {
 			continue
 		}
 		r := &Rule{ListedRule: ListedRule{Source: source, Line: i + 1, Text: text}, chance: 1}
@@ -97,7 +98,8 @@ func (r *Rule) parse(w *words, now time.Time) (err error) {
 	for !endsFilter(w.peek()) {
 		w.next()
 	}
-	if r.filter, err = filter.ParseLive(w.text[from:w.at], now); err != nil {
+	r.filter, err = filter.ParseLive(w.text[from:w.at], now)
+	if err != nil {
 		if e, ok := err.(*filter.Error); ok {
 			return w.wrongAt(from+e.Offset, e.Text)
 		}
@@ -118,22 +120,27 @@ func (r *Rule) parse(w *words, now time.Time) (err error) {
 // endsFilter reports a word behind the filter: a condition, do, or none. As a text to search for
 // it is in quotes.
 func endsFilter(word string) bool {
-	return word == "" || word == "do" || word == "every" || word == "after" || word[0] == '#' || strings.HasPrefix(word, "p=") || strings.HasPrefix(word, "seed=")
+	return word == "" || word == "do" || word == "every" || word == "after" || word[0] == '#' ||
+		strings.HasPrefix(word, "p=") ||
+		strings.HasPrefix(word, "seed=")
 }
 
 func (r *Rule) readCondition(w *words) (err error) {
 	word := w.next()
 	switch {
 	case strings.HasPrefix(word, "#"):
-		if r.nth, err = strconv.ParseInt(word[1:], 10, 64); err != nil || r.nth < 1 {
+		r.nth, err = strconv.ParseInt(word[1:], 10, 64)
+		if err != nil || r.nth < 1 {
 			return w.wrong("# takes the number of a message, from 1: #2")
 		}
 	case word == "every":
-		if r.every, err = w.number("every"); err == nil && r.every == 0 {
+		r.every, err = w.number("every")
+		if err == nil && r.every == 0 {
 			return w.wrong("every takes a number from 1")
 		}
 	case strings.HasPrefix(word, "p="):
-		if r.chance, err = strconv.ParseFloat(word[2:], 64); err != nil || !(r.chance >= 0 && r.chance <= 1) { // NaN neither
+		r.chance, err = strconv.ParseFloat(word[2:], 64)
+		if err != nil || !(r.chance >= 0 && r.chance <= 1) { // NaN neither
 			return w.wrong("p must be a number from 0 to 1: p=0.1")
 		}
 	case strings.HasPrefix(word, "seed="):
@@ -143,7 +150,8 @@ func (r *Rule) readCondition(w *words) (err error) {
 		}
 		r.seed = &seed
 	case word == "after":
-		if r.after, err = w.duration("after"); err == nil && w.peek() == "for" {
+		r.after, err = w.duration("after")
+		if err == nil && w.peek() == "for" {
 			w.next()
 			r.dur, err = w.duration("for")
 		}
@@ -174,7 +182,8 @@ func Presets() (names []string) {
 func Preset(name string) (string, error) {
 	text, err := presetFiles.ReadFile("presets/" + name + ".txt")
 	if err != nil || strings.ContainsAny(name, `/\`) {
-		return "", fmt.Errorf("unknown preset %q%s", name, cmp.Or(suggestion(name, Presets()), ": use "+strings.Join(Presets(), ", ")))
+		return "", fmt.Errorf("unknown preset %q%s", name,
+			cmp.Or(suggestion(name, Presets()), ": use "+strings.Join(Presets(), ", ")))
 	}
 	return string(text), nil
 }

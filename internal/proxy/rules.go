@@ -47,11 +47,13 @@ func (d *Desk) Add(rules []*Rule) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range rules {
-		if r.Seed = d.Seed; r.seed != nil {
+		r.Seed = d.Seed
+		if r.seed != nil {
 			r.Seed = *r.seed
 		}
 		r.Number = len(d.rules) + 1
-		r.random, r.since = rand.New(rand.NewPCG(r.Seed, uint64(r.Number))), d.Now()
+		r.random = rand.New(rand.NewPCG(r.Seed, uint64(r.Number)))
+		r.since = d.Now()
 		d.rules = append(d.rules, r)
 		d.faults.Store(true)
 	}
@@ -90,7 +92,8 @@ func (d *Desk) Rules(all bool) (rows []ListedRule) {
 func (d *Desk) Random() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.rules, func(r *Rule) bool { return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage" })
+	return slices.ContainsFunc(d.rules,
+		func(r *Rule) bool { return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage" })
 }
 
 // Fault finds the first rule that fires for what crosses; nil where none does.
@@ -121,12 +124,13 @@ func (d *Desk) Fault(c Crossing) *Decision {
 }
 
 func kindOfCrossing(c Crossing) on {
-	switch {
-	case c.Row.Dir == wire.Received:
+	if c.Row.Dir == wire.Received {
 		return told
-	case c.Message == nil:
+	}
+	if c.Message == nil {
 		return bare
-	case c.Message.Kind == wire.Request:
+	}
+	if c.Message.Kind == wire.Request {
 		return calls
 	}
 	return notes
@@ -164,9 +168,23 @@ func (r *Rule) fires(now time.Time) bool {
 }
 
 func (r *Rule) decision(c Crossing) *Decision {
-	d := &Decision{Action: r.Action, Wait: r.Action.Wait, Row: c.Row, message: c.Message, crossed: c.Row.Dir,
-		seeds: [2]uint64{r.random.Uint64(), r.random.Uint64()},
-		Facts: wire.FaultFacts{Rule: r.Text, Source: r.Source, Line: r.Line, Action: r.Action.Name, Method: c.Row.Method, Name: c.Row.Name, Seed: r.Seed}}
+	d := &Decision{
+		Action:  r.Action,
+		Wait:    r.Action.Wait,
+		Row:     c.Row,
+		message: c.Message,
+		crossed: c.Row.Dir,
+		seeds:   [2]uint64{r.random.Uint64(), r.random.Uint64()},
+		Facts: wire.FaultFacts{
+			Rule:   r.Text,
+			Source: r.Source,
+			Line:   r.Line,
+			Action: r.Action.Name,
+			Method: c.Row.Method,
+			Name:   c.Row.Name,
+			Seed:   r.Seed,
+		},
+	}
 	if r.Action.Jitter > 0 {
 		d.Wait += time.Duration((2*r.random.Float64() - 1) * float64(r.Action.Jitter))
 	}
@@ -175,7 +193,8 @@ func (r *Rule) decision(c Crossing) *Decision {
 	}
 	if c.Message != nil {
 		d.Facts.ID = string(c.Message.ID)
-		d.standsAlone = jsonraw.First(jsonraw.First(c.Message.Params, "_meta"), "io.modelcontextprotocol/protocolVersion") != nil
+		d.standsAlone = jsonraw.First(jsonraw.First(c.Message.Params, "_meta"),
+			"io.modelcontextprotocol/protocolVersion") != nil
 	}
 	return d
 }

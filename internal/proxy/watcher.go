@@ -125,11 +125,13 @@ func (w *Watcher) add(p chunk) {
 		}
 		p.bytes = nil // the gap is told with what to do behind it
 	}
-	if p.at = w.o.Now(); !p.own {
+	p.at = w.o.Now()
+	if !p.own {
 		p.bytes = bytes.Clone(p.bytes)
 	}
 	if p.to != nil {
-		p.gap, p.to.gap = p.to.gap, false
+		p.gap = p.to.gap
+		p.to.gap = false
 	}
 	w.queue = append(w.queue, p)
 	w.bytes += len(p.bytes) + weight
@@ -142,8 +144,12 @@ func (w *Watcher) work() {
 		<-w.wake
 		for {
 			w.mu.Lock()
-			pieces, lost, closed := w.queue, w.lost, w.closed
-			w.queue, w.spare, w.lost = w.spare, nil, 0
+			pieces := w.queue
+			lost := w.lost
+			closed := w.closed
+			w.queue = w.spare
+			w.spare = nil
+			w.lost = 0
 			w.mu.Unlock()
 			w.tell(lost)
 			if len(pieces) == 0 {
@@ -174,7 +180,8 @@ func (w *Watcher) take(pieces []chunk) {
 		w.mu.Lock()
 		w.bytes -= len(p.bytes) + weight
 		w.mu.Unlock()
-		if pieces[i] = (chunk{}); i%mostAtOnce == mostAtOnce-1 {
+		pieces[i] = (chunk{})
+		if i%mostAtOnce == mostAtOnce-1 {
 			runtime.Gosched()
 		}
 	}
@@ -189,7 +196,8 @@ func (w *Watcher) tell(lost int) {
 // frame numbers and dates a frame and hands it on.
 func (w *Watcher) frame(f wire.Frame) {
 	w.seq++
-	f.Seq, f.Time = w.seq, w.at
+	f.Seq = w.seq
+	f.Time = w.at
 	w.o.Tap(f)
 }
 
@@ -256,7 +264,8 @@ func (s *halfStream) collect(p chunk) {
 	if tooLong && !s.spoiled && !p.gap {
 		s.w.tell(1)
 	}
-	if s.spoiled = s.spoiled || tooLong || p.gap || !s.hold(len(p.bytes)); s.spoiled {
+	s.spoiled = s.spoiled || tooLong || p.gap || !s.hold(len(p.bytes))
+	if s.spoiled {
 		s.body = nil
 		s.release()
 	} else if s.body == nil {
@@ -346,8 +355,10 @@ func (p *pump) Read(b []byte) (int, error) {
 		}
 	}
 	n := copy(b, p.in)
-	if p.in = p.in[n:]; !p.hold(n) {
-		p.err, p.in = errGap, nil
+	p.in = p.in[n:]
+	if !p.hold(n) {
+		p.err = errGap
+		p.in = nil
 		return 0, errGap
 	}
 	return n, nil
@@ -375,7 +386,8 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byt
 	var line []byte
 	for size := 0; ; {
 		part, err := lines.ReadSlice('\n')
-		if size += len(part); size <= mostMessage {
+		size += len(part)
+		if size <= mostMessage {
 			line = append(line, part...)
 		} else {
 			line = nil
@@ -390,7 +402,10 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byt
 			take(bytes.TrimRight(line, "\r\n"))
 		}
 		s.release()
-		if line, size, fragment = nil, 0, false; err != nil {
+		line = nil
+		size = 0
+		fragment = false
+		if err != nil {
 			return
 		}
 	}

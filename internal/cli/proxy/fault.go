@@ -44,7 +44,11 @@ faults describes the rules.`,
 }
 
 // newFaultOrder makes a command that sends an order to a running command.
-func newFaultOrder(f *cmdutil.Factory, use, short, example string, order func(args []string) (control.Order, error)) *cobra.Command {
+func newFaultOrder(
+	f *cmdutil.Factory,
+	use, short, example string,
+	order func(args []string) (control.Order, error),
+) *cobra.Command {
 	var socket string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -62,10 +66,13 @@ func newFaultOrder(f *cmdutil.Factory, use, short, example string, order func(ar
 
 func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "add RULES", "add fault rules behind the others",
-		"  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock\n  mcpc fault add preset:slow --control faults.sock\n  mcpc fault add rules.txt --control faults.sock",
+		`  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock
+  mcpc fault add preset:slow --control faults.sock
+  mcpc fault add rules.txt --control faults.sock`,
 		func(args []string) (order control.Order, err error) {
 			if len(args) != 1 {
-				return order, usage.New("fault add takes a file, a rule, or preset:NAME", wire.Run("help faults")+" describes the rules")
+				return order, usage.New("fault add takes a file, a rule, or preset:NAME",
+					wire.Run("help faults")+" describes the rules")
 			}
 			rules, err := faulty.Read(f, args[0])
 			if err != nil {
@@ -81,7 +88,9 @@ func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
 
 func newFaultList(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "list", "list the fault rules, and how often they fired",
-		"  mcpc fault list --control faults.sock\n  mcpc fault list --control faults.sock --json\n  mcpc fault list --control faults.sock --jq '.rules[].fired'",
+		`  mcpc fault list --control faults.sock
+  mcpc fault list --control faults.sock --json
+  mcpc fault list --control faults.sock --jq '.rules[].fired'`,
 		func(args []string) (control.Order, error) {
 			return control.Order{Do: "list"}, none(args)
 		})
@@ -89,7 +98,9 @@ func newFaultList(f *cmdutil.Factory) *cobra.Command {
 
 func newFaultRemove(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "remove NUMBER", "remove one fault rule",
-		"  mcpc fault remove 1 --control faults.sock\n  mcpc fault remove 2 --control faults.sock --json\n  mcpc fault remove 3 --control faults.sock",
+		`  mcpc fault remove 1 --control faults.sock
+  mcpc fault remove 2 --control faults.sock --json
+  mcpc fault remove 3 --control faults.sock`,
 		func(args []string) (order control.Order, err error) {
 			number := 0
 			if len(args) == 1 {
@@ -104,7 +115,9 @@ func newFaultRemove(f *cmdutil.Factory) *cobra.Command {
 
 func newFaultOff(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "off", "remove all fault rules",
-		"  mcpc fault off --control faults.sock\n  mcpc fault off --control faults.sock --json\n  mcpc fault off --control faults.sock --jq .removed",
+		`  mcpc fault off --control faults.sock
+  mcpc fault off --control faults.sock --json
+  mcpc fault off --control faults.sock --jq .removed`,
 		func(args []string) (control.Order, error) {
 			return control.Order{Do: "remove"}, none(args)
 		})
@@ -120,11 +133,17 @@ func none(args []string) error {
 // sendOrder sends the order, and prints the rules that the command has afterwards.
 func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order control.Order) error {
 	if socket == "" {
-		return usage.New("which command? --control is missing", "--control SOCKET, as it was given to the proxy, tap, mock or demo")
+		return usage.New("which command? --control is missing",
+			"--control SOCKET, as it was given to the proxy, tap, mock or demo")
 	}
 	reply, err := control.Send(ctx, f.Now(), socket, order)
 	if err != nil {
-		return cmdutil.Exit(wire.Outcome{Kind: wire.LocalIO, Text: "the control socket: " + err.Error(), Err: err, Hint: "is a command with --control " + wire.Hint(socket) + " running?"})
+		return cmdutil.Exit(wire.Outcome{
+			Kind: wire.LocalIO,
+			Text: "the control socket: " + err.Error(),
+			Err:  err,
+			Hint: "is a command with --control " + wire.Hint(socket) + " running?",
+		})
 	}
 	if reply.Error != "" {
 		return usage.New(reply.Error, wire.Run("help faults")+" describes the rules")
@@ -175,10 +194,15 @@ func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	}
 	document := f.Secrets.Text(string(faulty.Document(0, nil, verdicts)))
-	return cmdutil.Show(ctx, f, faulty.Outcome(verdicts), cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
-		faulty.WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
-		return nil
-	}))
+	return cmdutil.Show(
+		ctx,
+		f,
+		faulty.Outcome(verdicts),
+		cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
+			faulty.WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
+			return nil
+		}),
+	)
 }
 
 // judgeFaults returns the verdicts of each run of a recording.

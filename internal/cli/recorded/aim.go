@@ -35,19 +35,25 @@ func (a *Aim) Twice(f *cmdutil.Factory) error {
 // Settle selects the server. Nothing in a recording is contacted or started merely because
 // it was recorded.
 func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
-	switch {
-	case a.To != "":
-		f.Server, f.ServerGiven = a.To, true
+	if a.To != "" {
+		f.Server = a.To
+		f.ServerGiven = true
 		return wire.Outcome{}
-	case f.ServerGiven || a.Argv != nil:
+	}
+	if f.ServerGiven || a.Argv != nil {
 		return wire.Outcome{}
-	case a.AllowExec:
+	}
+	if a.AllowExec {
 		a.Argv = g.ServerArgv()
 		if a.Argv == nil {
-			return usage.Outcome(usage.New("no server command is recorded there", wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")))
+			return usage.Outcome(
+				usage.New("no server command is recorded there", wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")),
+			)
 		}
 		if g.Row.Target == connect.DemoEndpoint {
-			f.Server, f.ServerGiven, a.Argv = connect.DemoEndpoint, true, nil
+			f.Server = connect.DemoEndpoint
+			f.ServerGiven = true
+			a.Argv = nil
 		}
 		return HiddenIn("give the whole command: -- COMMAND...", a.Argv...)
 	}
@@ -70,7 +76,12 @@ func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
 
 // finds reports whether -s takes a name.
 func finds(f *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: f.SessionNames(""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
+	_, err := target.Parse(target.Input{
+		Flag:      name,
+		FlagGiven: true,
+		Sessions:  f.SessionNames(""),
+		Known:     func() (names []string) { return f.Env.ConfiguredNames() },
+	})
 	return name != "" && err == nil
 }
 
@@ -78,8 +89,12 @@ func finds(f *cmdutil.Factory, name string) bool {
 func HiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
 		if redact.IsUnknown(text) {
-			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
-				Hint: hint}
+			return wire.Outcome{
+				Kind:  wire.Refused,
+				Phase: "arguments",
+				Text:  "it contains a secret that was not recorded, so it cannot be sent",
+				Hint:  hint,
+			}
 		}
 	}
 	return wire.Outcome{}

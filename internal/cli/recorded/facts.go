@@ -34,11 +34,21 @@ func Facts(row *rows.Row, now time.Time) [][]string {
 		status = fmt.Sprint(row.Status)
 	}
 	return [][]string{
-		{"server", row.Target}, {"server command", serverCommandOf(row)}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
-		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
-		{"client", row.Client()}, {"server info", row.Server()}, {"took", Took(row, now)},
-		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
-		{"resent from", row.Again}, {"command", connect.CommandLine(row.Head().Argv)},
+		{"server", row.Target},
+		{"server command", serverCommandOf(row)},
+		{"time", row.Time.Local().Format("2006-01-02 15:04:05.000")},
+		{"outcome", ending},
+		{"message", row.Text},
+		{"hint", row.Hint},
+		{"http status", status},
+		{"protocol", row.Revision},
+		{"client", row.Client()},
+		{"server info", row.Server()},
+		{"took", Took(row, now)},
+		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)},
+		{"notes", row.Remarks()},
+		{"resent from", row.Again},
+		{"command", connect.CommandLine(row.Head().Argv)},
 	}
 }
 

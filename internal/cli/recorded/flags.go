@@ -28,13 +28,14 @@ func (g Request) Revision() string {
 // Request adds the words of the command that sends the request, and gives its last
 // one: call where that can say all of it, else raw.
 func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
-	m, params := wire.ParseMessage(g.Exchange.Request.Raw), g.Params()
+	m := wire.ParseMessage(g.Exchange.Request.Raw)
+	params := g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := jsonraw.Object(params)
-	switch {
-	case m.Method == "initialize" && !(g.Row.Own && g.Had("raw")):
+	if m.Method == "initialize" && !(g.Row.Own && g.Had("raw")) {
 		return append(words, "info"), nil // raw would open a conversation first, and then ask for one
-	case simple && !strings.HasPrefix(name, "-") && !g.Had("raw"):
+	}
+	if simple && !strings.HasPrefix(name, "-") && !g.Had("raw") {
 		words = append(words, "call")
 		if g.Had("--no-validate") || !g.Had("call") { // only call is sure to have checked them
 			words = append(words, "--no-validate")
@@ -43,7 +44,8 @@ func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
 			words = append(words, "--yes")
 		}
 		return append(words, s.Word(name, "name")), arguments
-	case strings.HasPrefix(m.Method, "-") || m.Method == "" || params != nil && notObject != nil:
+	}
+	if strings.HasPrefix(m.Method, "-") || m.Method == "" || params != nil && notObject != nil {
 		return append(words, "raw", "--bytes"), m.Raw
 	}
 	return append(words, "raw", s.Word(m.Method, "method")), params
@@ -87,8 +89,10 @@ func MirrorFields(g Request) (fields []wire.Field) {
 // answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
 func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
-	f, flags := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags.SortFlags, flags.ParseErrorsWhitelist.UnknownFlags = false, true
+	f := &cmdutil.Factory{}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.ParseErrorsWhitelist.UnknownFlags = true
 	f.AddAnswering(flags)
 	if g.Row.By == capture.ByCommand {
 		_ = flags.Parse(g.ownArgv()) // it was parsed once, by the command
@@ -109,10 +113,9 @@ func (g Request) AnswerWords(s *traffic.Script) (words []string) {
 	flags, _ := g.answerFlags()
 	flags.Visit(func(f *pflag.Flag) {
 		for _, text := range cmdutil.FlagValues(f) {
-			switch {
-			case f.Value.Type() != "bool":
+			if f.Value.Type() != "bool" {
 				words = append(words, "--"+f.Name, s.Word(text, f.Name))
-			case text == "true":
+			} else if text == "true" {
 				words = append(words, "--"+f.Name)
 			}
 		}
@@ -122,4 +125,6 @@ func (g Request) AnswerWords(s *traffic.Script) (words []string) {
 
 // clientFields are the header fields that mcpc writes by itself, or that are about
 // one stream.
-var clientFields = []string{"accept", "accept-encoding", "content-type", "last-event-id", "sec-fetch-mode", "user-agent"}
+var clientFields = []string{
+	"accept", "accept-encoding", "content-type", "last-event-id", "sec-fetch-mode", "user-agent",
+}

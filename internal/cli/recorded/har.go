@@ -30,8 +30,7 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	}
 	facts, err := har.Import(w, r, f.Version, &f.Secrets)
 	var archive *har.ArchiveError
-	switch {
-	case err == nil && facts.Entries == 0:
+	if err == nil && facts.Entries == 0 {
 		text := fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.All(), "request"))
 		if left := LeftOut(facts); len(left) > 0 {
 			text += ": " + strings.Join(left, ", ")
@@ -41,7 +40,7 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 			hint = "mcpc reads Streamable HTTP, HTTP+SSE and stdio"
 		}
 		err = usage.New(text, hint)
-	case errors.As(err, &archive):
+	} else if errors.As(err, &archive) {
 		err = usage.New(name+" is "+archive.Error(), archiveHint(archive, name))
 	}
 	return facts, err
@@ -49,11 +48,11 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 
 // archiveHint says how to get an archive that can be read.
 func archiveHint(err *har.ArchiveError, name string) wire.Hint {
-	switch {
-	case err.Flows:
+	if err.Flows {
 		return wire.Hint("mitmproxy writes an archive of it: mitmdump -nr " + shellwords.Quote(name) +
 			" --set hardump=FILE.har")
-	case err.UTF16:
+	}
+	if err.UTF16 {
 		return wire.Hint("PowerShell's > writes UTF-16; this converts it: iconv -f UTF-16 -t UTF-8 " +
 			shellwords.Quote(name) + " > FILE")
 	}
@@ -129,12 +128,13 @@ var streamBegins = []string{"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!",
 func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, error) {
 	in := bufio.NewReader(r)
 	begin, err := in.Peek(len(packed.Magic))
-	switch {
-	case len(begin) == 0 && errors.Is(err, io.EOF):
+	if len(begin) == 0 && errors.Is(err, io.EOF) {
 		return nil, errEmpty
-	case len(begin) == 0:
+	}
+	if len(begin) == 0 {
 		return nil, err
-	case !beginsWithAny(begin, streamBegins):
+	}
+	if !beginsWithAny(begin, streamBegins) {
 		return nil, rows.ErrNoCapture
 	}
 	file, err := bundle.Temporary()

@@ -72,8 +72,15 @@ func JudgeRow(row *rows.Row) (lint.Report, error) {
 
 // VerdictFinding is a finding as reports show it; the evidence names no exchange yet.
 func VerdictFinding(f lint.Finding) verdict.Finding {
-	out := verdict.Finding{Rule: f.Rule, Severity: string(f.Severity), Title: f.Title, Subject: f.Subject, Source: f.Source,
-		Fix: f.Fix, Fingerprint: f.Fingerprint}
+	out := verdict.Finding{
+		Rule:        f.Rule,
+		Severity:    string(f.Severity),
+		Title:       f.Title,
+		Subject:     f.Subject,
+		Source:      f.Source,
+		Fix:         f.Fix,
+		Fingerprint: f.Fingerprint,
+	}
 	for _, e := range f.Evidence {
 		_, conn := InRun(e.Conn)
 		out.Evidence = append(out.Evidence, verdict.Evidence{Run: e.Run, Conn: conn, Seq: e.Seq, Pointer: e.Pointer,
@@ -120,10 +127,9 @@ func newReader(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
 // place hands over a finding whose place is known.
 func (r *reader) place(f lint.Finding) {
 	spot := spotOf(f.Evidence[0])
-	switch {
-	case spot == r.now:
+	if spot == r.now {
 		r.found(r.at, f)
-	case r.many < mostEarlier:
+	} else if r.many < mostEarlier {
 		r.earlier[spot] = append(r.earlier[spot], f)
 		r.many++
 	}
@@ -141,7 +147,8 @@ func (r *reader) read(ctx context.Context) error {
 			return nil
 		}
 		f.Conn = ConnOfRun(at.Run, f.Conn)
-		r.now, r.at = conv.Spot{Conn: f.Conn, Seq: f.Seq}, at.At
+		r.now = conv.Spot{Conn: f.Conn, Seq: f.Seq}
+		r.at = at.At
 		r.linter.Tap(f)
 		return nil
 	})
@@ -156,7 +163,8 @@ func (r *reader) close(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
-	r.now, r.at = conv.Spot{}, -1
+	r.now = conv.Spot{}
+	r.at = -1
 	r.linter.Close()
 	if len(r.earlier) == 0 {
 		return nil
@@ -166,7 +174,8 @@ func (r *reader) close(ctx context.Context) error {
 		for _, finding := range r.earlier[spot] {
 			r.found(at.At, finding)
 		}
-		if delete(r.earlier, spot); len(r.earlier) == 0 {
+		delete(r.earlier, spot)
+		if len(r.earlier) == 0 {
 			return errDone
 		}
 		return nil

@@ -16,10 +16,10 @@ import (
 
 // AddLine writes the mcpc command that asks the same.
 func AddLine(s *traffic.Script, g Request) error {
-	switch {
-	case g.Unasked() != nil:
+	if g.Unasked() != nil {
 		return g.Unasked()
-	case g.Bare():
+	}
+	if g.Bare() {
 		return &traffic.ScriptError{Text: "it contains no JSON-RPC request"}
 	}
 	words := []string{"mcpc"}

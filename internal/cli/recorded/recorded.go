@@ -51,9 +51,11 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 		return openRun(f, number)
 	}
 	path, number := split(word)
-	r.name, r.number = cmdutil.ShownFile(path), number
+	r.name = cmdutil.ShownFile(path)
+	r.number = number
 	var err error
-	if r.Capture, err = OpenIndexed(f, path); err != nil {
+	r.Capture, err = OpenIndexed(f, path)
+	if err != nil {
 		return r, Unreadable(path, err)
 	}
 	return r, out
@@ -141,7 +143,8 @@ func NamesFile(word string) bool {
 	if word == Stdin || strings.HasPrefix(word, "/dev/") || begin == "." || begin == ".." || begin == "~" {
 		return true
 	}
-	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
+	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") ||
+		strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 
 // Is reports a word that means recorded traffic: a number, "last", a file, FILE#3, - for stdin.
@@ -176,7 +179,8 @@ func (r Recording) Row() (*rows.Row, wire.Outcome) {
 	if r.Count() == 0 {
 		return nil, usage.Outcome(usage.New(r.name+" has no exchanges", ""))
 	} else if row == nil {
-		return nil, usage.Outcome(usage.New(fmt.Sprintf("%s has %d exchanges", r.name, r.Count()), wire.Run("log")+" lists them"))
+		text := fmt.Sprintf("%s has %d exchanges", r.name, r.Count())
+		return nil, usage.Outcome(usage.New(text, wire.Run("log")+" lists them"))
 	}
 	return row, wire.Outcome{}
 }
@@ -192,14 +196,18 @@ func (r Recording) numbered() (*rows.Row, wire.Outcome) {
 		return all[i], wire.Outcome{}
 	}
 	if index, err := strconv.Atoi(r.number); len(all) == 0 || err == nil && r.Capture.Row(index) != nil {
-		r.number, r.index = "", index
+		r.number = ""
+		r.index = index
 		return r.Row()
 	}
 	which := all[0].Number()
 	if len(all) > 1 {
 		which += " to " + all[len(all)-1].Number()
 	}
-	return nil, usage.Outcome(usage.New(r.name+" has no exchange "+r.number+", only "+which, wire.Run("log --file "+shellwords.Quote(r.name))+" shows them"))
+	return nil, usage.Outcome(
+		usage.New(r.name+" has no exchange "+r.number+", only "+which,
+			wire.Run("log --file "+shellwords.Quote(r.name))+" shows them"),
+	)
 }
 
 // Pick finds the exchange that a word means: without one the last. A caller closes the
@@ -234,7 +242,8 @@ func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
 			return false
 		}
 		if row := c.Main(); row != nil && row.LaterThan(last) {
-			last, in = row, c
+			last = row
+			in = c
 		}
 		return true
 	})
@@ -271,10 +280,13 @@ func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome
 		return r, connect.StateFailed(err)
 	}
 	found, err := ring.Find(run)
-	switch {
-	case errors.Is(err, capture.ErrNoRun):
-		return r, usage.Outcome(usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), wire.Run("log")+" lists the recorded runs"))
-	case err != nil:
+	if errors.Is(err, capture.ErrNoRun) {
+		return r, usage.Outcome(
+			usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run),
+				wire.Run("log")+" lists the recorded runs"),
+		)
+	}
+	if err != nil {
 		return r, usage.LocalIO("reading the recordings", err)
 	}
 	r, out = openFound(found)
@@ -299,7 +311,9 @@ func Unreadable(path string, err error) wire.Outcome {
 	var version *capture.VersionError
 	var damage *packed.DamagedError
 	if fault, ok := errors.AsType[*bundle.Error](err); ok {
-		return usage.Outcome(usage.New(path+": "+fault.Text, wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))))
+		return usage.Outcome(
+			usage.New(path+": "+fault.Text, wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))),
+		)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -310,7 +324,10 @@ func Unreadable(path string, err error) wire.Outcome {
 	case errors.Is(err, packed.ErrNone), errors.Is(err, packed.ErrTooLarge), errors.As(err, &damage):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes compressed recordings"))
 	case errors.As(err, &version):
-		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
+		return usage.Outcome(
+			usage.New(path+": "+err.Error(),
+				"docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"),
+		)
 	}
 	if failed, ok := errors.AsType[*fs.PathError](err); ok && failed.Op == "write" {
 		return usage.LocalIO("writing a temporary copy of "+path+" in "+filepath.Dir(failed.Path), failed.Err)

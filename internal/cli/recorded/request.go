@@ -43,10 +43,10 @@ func (g Request) bareBody() []byte {
 
 // Unasked is the error for what a client cannot ask.
 func (g Request) Unasked() error {
-	switch {
-	case g.Row.Apart:
+	if g.Row.Apart {
 		return &traffic.ScriptError{Text: "it has no client request"}
-	case rows.ByServer(g.Row):
+	}
+	if rows.ByServer(g.Row) {
 		return &traffic.ScriptError{Text: "it is a server request, not a client request"}
 	}
 	return nil
@@ -102,7 +102,8 @@ func AddCurl(s *traffic.Script, g Request) error {
 	if head.Field("Mcp-Session-Id") == "" {
 		return s.Curl(post, "") // nothing ties it to what was sent before
 	}
-	opening, opened := post, post
+	opening := post
+	opened := post
 	opening.Fields = host.WithoutFields(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
 	opening.Body, opened.Body = g.initialize(), wire.ComposeNotification("notifications/initialized", nil)
 	if err := s.CurlSession(opening, session); err != nil {
@@ -124,7 +125,8 @@ func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 	if stream == nil {
 		return &traffic.ScriptError{Text: "the response came on a stream (HTTP+SSE) whose start was not recorded"}
 	}
-	if err := s.CurlStream(traffic.HTTPRequest{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}); err != nil {
+	request := traffic.HTTPRequest{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}
+	if err := s.CurlStream(request); err != nil {
 		return err
 	}
 	post := traffic.HTTPRequest{Method: head.Method, URL: stream.URL, Fields: head.Fields}
@@ -139,7 +141,8 @@ func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 		return nil
 	}
 	if !mcp.IsOpening(g.Row.Method) {
-		err = errors.Join(send(g.initialize(), false), send(wire.ComposeNotification("notifications/initialized", nil), false))
+		err = errors.Join(send(g.initialize(), false),
+			send(wire.ComposeNotification("notifications/initialized", nil), false))
 	}
 	return errors.Join(err, send(g.Exchange.Request.Raw, true))
 }
@@ -152,7 +155,9 @@ func (g Request) opening() (raw []byte, channel string) {
 			continue
 		}
 		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.Exchange.Request.Conn {
-			if raw, channel = x.Request.Raw, row.Channel; channel == exchange.ChannelOK {
+			raw = x.Request.Raw
+			channel = row.Channel
+			if channel == exchange.ChannelOK {
 				break
 			}
 		}
@@ -194,7 +199,11 @@ func (g Request) shaken() bool {
 func (g Request) addPipeline(s *traffic.Script) {
 	messages := [][]byte{g.Exchange.Request.Raw}
 	if g.shaken() {
-		messages = [][]byte{g.initialize(), wire.ComposeNotification("notifications/initialized", nil), g.Exchange.Request.Raw}
+		messages = [][]byte{
+			g.initialize(),
+			wire.ComposeNotification("notifications/initialized", nil),
+			g.Exchange.Request.Raw,
+		}
 	}
 	s.Comment("read it before you run it: the last line starts the recorded command")
 	s.CommandStdio(messages, g.command(s))
@@ -237,12 +246,14 @@ func (g Request) Address() string {
 		target = link // of a session, "name, URL"
 	}
 	head := g.head()
-	switch {
-	case !g.ofNextFile() && (target == connect.DemoEndpoint || IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)):
+	if !g.ofNextFile() &&
+		(target == connect.DemoEndpoint || IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)) {
 		return target
-	case head != nil && IsAddress(head.URL):
+	}
+	if head != nil && IsAddress(head.URL) {
 		return head.URL
-	case g.ServerArgv() == nil && !g.ofNextFile() && !strings.HasPrefix(target, "-"):
+	}
+	if g.ServerArgv() == nil && !g.ofNextFile() && !strings.HasPrefix(target, "-") {
 		return target // a session's name
 	}
 	return ""

@@ -57,11 +57,40 @@ type cancelOut struct {
 
 // LineOf is a row as a script reads it.
 func LineOf(r *rows.Row) Line {
-	out := Line{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
-		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
-		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), FirstByte: r.First.Seconds(), Conn: r.Conn,
-		Client: r.Client(), Server: r.Server(), Session: r.Session(), Retries: r.Notes.Retries,
-		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
+	out := Line{
+		Number:        r.Number(),
+		Time:          r.Time,
+		Target:        r.Target,
+		Method:        r.Method,
+		Name:          r.Name,
+		ID:            r.ID,
+		Channel:       r.Channel,
+		Seconds:       r.Duration.Seconds(),
+		Sent:          r.Sent,
+		Received:      r.Received,
+		Status:        r.Status,
+		Code:          r.Code,
+		Revision:      r.Revision,
+		Era:           r.Era,
+		By:            r.By,
+		Again:         r.Again,
+		Notifications: r.Notes.Notifications,
+		Questions:     r.Notes.Questions,
+		Guessed:       r.Notes.Guessed,
+		Dir:           r.Dir.String(),
+		Guess:         r.GuessedNumbers(),
+		FirstByte:     r.First.Seconds(),
+		Conn:          r.Conn,
+		Client:        r.Client(),
+		Server:        r.Server(),
+		Session:       r.Session(),
+		Retries:       r.Notes.Retries,
+		Resumed:       r.Notes.Resumed,
+		Rounds:        r.Notes.Rounds,
+		Cuts:          r.Notes.Cuts,
+		Findings:      len(r.Findings),
+		Text:          r.Text,
+	}
 	if r.Exit >= 0 {
 		out.Exit = &r.Exit
 	}

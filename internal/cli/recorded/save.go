@@ -44,7 +44,8 @@ func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 	}
 	s := &CallSaver{path: path, expectResult: expectResult}
 	bad := func(why string) error {
-		return usage.New("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
+		return usage.New("--save "+path+": "+why,
+			"--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
 	}
 	if !cmdutil.IsFile(path) {
 		return s, nil
@@ -72,14 +73,20 @@ func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 // Fits refuses a file that is about another server.
 func (s *CallSaver) Fits(c *connect.Conn) wire.Outcome {
 	typedForms(c) // of other calls
-	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
+	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil ||
+		strings.Contains(s.file.Server, "${") {
 		return out
 	}
 	is := fileOf(c)
 	if s.file.Server == c.Target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
 		return wire.Outcome{}
 	}
-	return usage.Outcome(usage.New(fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, ShownServer(s.file), c.Where), "--save with another file"))
+	return usage.Outcome(
+		usage.New(
+			fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, ShownServer(s.file), c.Where),
+			"--save with another file",
+		),
+	)
 }
 
 // answersAlike refuses a file that does not answer what the server asks as the call does:
@@ -90,7 +97,8 @@ func (s *CallSaver) answersAlike(c *connect.Conn) wire.Outcome {
 	}
 	f := fileOf(c)
 	asSaved(answerFlags(c), &f, (&ExportSaver{}).variable)
-	own, theirs := f.Answers(), s.file.Answers()
+	own := f.Answers()
+	theirs := s.file.Answers()
 	if len(own) == 0 || s.file.Same(f) {
 		return wire.Outcome{}
 	}
@@ -142,14 +150,20 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	}
 	b := &ExportSaver{taken: string(s.text)}
 	arguments, _ := f.Secrets.Bytes(o.Arguments)
-	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.Name, b.variable), Args: saved.Literal(arguments, b.variable),
-		Loose: o.NoValidate, Expect: saved.Expect{Kind: out.Kind}}
+	step := saved.Step{
+		Verb:    saved.Call,
+		Subject: saved.LiteralText(o.Name, b.variable),
+		Args:    saved.Literal(arguments, b.variable),
+		Loose:   o.NoValidate,
+		Expect:  saved.Expect{Kind: out.Kind},
+	}
 	expects := s.expectResult && (out.Good() || out.Kind == wire.ToolError)
 	if expects {
 		step.Expect.Result = saved.Literal(expectable(f, out.Result), b.variable)
 	}
 	flags, answers := s.answers(c)
-	text, err := s.widened(step), error(nil)
+	text := s.widened(step)
+	err := error(nil)
 	again := text != nil
 	if again {
 		err = cmdutil.ReplaceFile(s.path, text)
@@ -162,7 +176,9 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 		return cmdutil.Exit(failed)
 	}
 	if again {
-		f.Note(fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers))
+		f.Note(
+			fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers),
+		)
 		return nil
 	}
 	s.file.Steps = append(s.file.Steps, step)
@@ -205,7 +221,8 @@ func namesLocalFile(command []string) bool {
 // typed, and for a new file what a person typed into the forms. missing says that the
 // file does not answer as the person did.
 func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string) {
-	flags, typed := answerFlags(c), typedForms(c)
+	flags = answerFlags(c)
+	typed := typedForms(c)
 	isSaid := !flags.Elicits()
 	for _, content := range typed {
 		shown, _ := c.Env.Secrets.Bytes(content)
@@ -213,7 +230,8 @@ func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string
 		isSaid = isSaid && content != nil
 	}
 	var f saved.File
-	if asSaved(flags, &f, (&ExportSaver{}).variable); len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
+	asSaved(flags, &f, (&ExportSaver{}).variable)
+	if len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
 		return flags, ""
 	}
 	return answerFlags(c), "; the file does not contain your answers: see mcpc help answering"
@@ -223,7 +241,8 @@ func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string
 func typedForms(c *connect.Conn) (typed []json.RawMessage) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	typed, c.Typed = c.Typed, nil
+	typed = c.Typed
+	c.Typed = nil
 	return typed
 }
 
@@ -234,13 +253,17 @@ func (s *CallSaver) widened(step saved.Step) []byte {
 	if s.text == nil || last < 0 || step.Expect.Result == nil {
 		return nil
 	}
-	was, expects := s.file.Steps[last], s.file.Steps[last].Expect
-	same := was.Verb == step.Verb && was.Subject == step.Subject && was.Loose == step.Loose && expects.Kind == step.Expect.Kind
+	was := s.file.Steps[last]
+	expects := s.file.Steps[last].Expect
+	same := was.Verb == step.Verb && was.Subject == step.Subject && was.Loose == step.Loose &&
+		expects.Kind == step.Expect.Kind
 	doc, err := yaml.Parse(s.text)
-	if err != nil || !same || expects.Result == nil || !bytes.Equal(jsonraw.Compact(was.Args), jsonraw.Compact(step.Args)) {
+	if err != nil || !same || expects.Result == nil ||
+		!bytes.Equal(jsonraw.Compact(was.Args), jsonraw.Compact(step.Args)) {
 		return nil
 	}
-	text, ok := yaml.Replaced(s.text, doc.NamePlace(expects.ResultAt), "result", expects.Result, commonOf(expects.Result, step.Expect.Result))
+	text, ok := yaml.Replaced(s.text, doc.NamePlace(expects.ResultAt), "result", expects.Result,
+		commonOf(expects.Result, step.Expect.Result))
 	if !ok {
 		return nil
 	}
@@ -254,8 +277,10 @@ func (s *CallSaver) written(c *connect.Conn, b *ExportSaver, step saved.Step, fl
 	}
 	f := fileOf(c)
 	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), b.in(traffic.InURL))
-	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command), func(word string) string { return saved.LiteralText(word, b.in(traffic.InArgv)) })
-	f.Steps, f.Protocol = []saved.Step{step}, c.Env.Protocol
+	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command),
+		func(word string) string { return saved.LiteralText(word, b.in(traffic.InArgv)) })
+	f.Steps = []saved.Step{step}
+	f.Protocol = c.Env.Protocol
 	asSaved(flags, &f, b.variable)
 	for _, line := range c.Env.Headers {
 		name, value, _ := strings.Cut(line, ":")
@@ -281,7 +306,8 @@ func asSaved(flags host.Answers, f *saved.File, variable func(string) string) {
 		}
 		items = append(items, item)
 	}
-	if f.Answer = arguments.AsList(items); len(items) == 1 {
+	f.Answer = arguments.AsList(items)
+	if len(items) == 1 {
 		f.Answer = items[0]
 	} else if items == nil {
 		f.Answer = nil

@@ -92,24 +92,25 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 	}
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.Params())
-	switch {
-	case mcp.IsOpening(m.Method) && !(g.Row.Own && g.Had("raw")):
+	if mcp.IsOpening(m.Method) && !(g.Row.Own && g.Had("raw")) {
 		s.Omit("handshake")
 		return nil
-	case among && !ok:
+	}
+	if among && !ok {
 		s.Omit("further page of a list")
 		return nil
-	case among && step.Verb == saved.List && !g.Had("list") && !s.KeepLists:
+	}
+	if among && step.Verb == saved.List && !g.Had("list") && !s.KeepLists {
 		s.Lists++
 		s.Omit("list for another request")
 		return nil
 	}
 	kind, ended := g.Kind()
-	switch {
-	case !ended && among:
+	if !ended && among {
 		s.Endless = append(s.Endless, "#"+g.Row.Number())
 		return nil
-	case !ended:
+	}
+	if !ended {
 		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + g.Row.Channel}
 	}
 	flags := g.Answering()
@@ -140,12 +141,13 @@ func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 	simple := func(names ...string) bool {
 		return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return !slices.Contains(names, m.Name) })
 	}
-	switch {
-	case method == "tools/call" && members.Text("name") != "" && simple("name", "arguments"):
+	if method == "tools/call" && members.Text("name") != "" && simple("name", "arguments") {
 		return saved.Step{Verb: saved.Call, Subject: members.Text("name"), Args: arguments}, true
-	case method == "prompts/get" && members.Text("name") != "" && simple("name", "arguments"):
+	}
+	if method == "prompts/get" && members.Text("name") != "" && simple("name", "arguments") {
 		return saved.Step{Verb: saved.Prompt, Subject: members.Text("name"), Args: arguments}, true
-	case method == "resources/read" && members.Text("uri") != "" && simple("uri"):
+	}
+	if method == "resources/read" && members.Text("uri") != "" && simple("uri") {
 		return saved.Step{Verb: saved.Read, Subject: members.Text("uri")}, true
 	}
 	for _, k := range connect.Kinds {
@@ -166,7 +168,9 @@ func (s *ExportSaver) answers(flags host.Answers) error {
 	with := s.File
 	asSaved(flags, &with, s.variable)
 	if len(s.File.Answers()) > 0 && !s.File.Same(with) {
-		return &traffic.ScriptError{Text: "its requests answer server requests differently, and a file of saved calls has one set of answers"}
+		return &traffic.ScriptError{
+			Text: "its requests answer server requests differently, and a file of saved calls has one set of answers",
+		}
 	}
 	s.File = with
 	return nil
@@ -174,21 +178,24 @@ func (s *ExportSaver) answers(flags host.Answers) error {
 
 // setServer sets the server of the file, which is the same for all its steps.
 func (s *ExportSaver) setServer(g Request) error {
-	address, argv := g.Address(), g.ServerArgv()
+	address := g.Address()
+	argv := g.ServerArgv()
 	where := cmp.Or(address, strings.Join(argv, " "))
-	switch {
-	case where == "":
+	if where == "" {
 		return &traffic.ScriptError{Text: "the recording does not name the server"}
-	case s.where == where:
+	}
+	if s.where == where {
 		return nil
-	case s.where != "":
+	}
+	if s.where != "" {
 		return &traffic.ScriptError{Text: "it uses several servers, and a file of saved calls has one"}
 	}
 	s.where = where
 	if address != "" {
 		s.File.Server = saved.LiteralText(address, s.in(traffic.InURL))
 	} else {
-		s.File.Command = sliceutil.Map(argv, func(word string) string { return saved.LiteralText(word, s.in(traffic.InArgv)) })
+		s.File.Command = sliceutil.Map(argv,
+			func(word string) string { return saved.LiteralText(word, s.in(traffic.InArgv)) })
 	}
 	if g.Had("--protocol") {
 		s.File.Protocol = g.Row.Revision
@@ -218,12 +225,13 @@ func (g Request) isUnchecked(s saved.Step) bool {
 func (g Request) Kind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
 	answer := wire.ParseMessage(g.Exchange.Response.Raw)
-	switch {
-	case slices.Contains(SavedEndings, kind):
+	if slices.Contains(SavedEndings, kind) {
 		return kind, true
-	case answer.Error != nil:
+	}
+	if answer.Error != nil {
 		return wire.RPCFailed, true
-	case kind == wire.CheckFailed && wire.IsToolError(answer.Result):
+	}
+	if kind == wire.CheckFailed && wire.IsToolError(answer.Result) {
 		return wire.ToolError, true
 	}
 	return wire.OK, answer.Result != nil || g.Row.Channel == exchange.ChannelOK

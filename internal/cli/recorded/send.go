@@ -33,11 +33,19 @@ func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) 
 	case err != nil:
 		return Request{}, usage.LocalIO("reading "+row.Path(), err)
 	case rows.ByServer(row):
-		return Request{}, usage.Outcome(usage.New(NameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
+		return Request{}, usage.Outcome(
+			usage.New(NameOf(row)+" is a server request, not a client request",
+				wire.Run("show "+shellwords.Quote(word))+" shows it"),
+		)
 	case exchange != nil && exchange.Request.Raw == nil:
-		return Request{}, usage.Outcome(usage.New(NameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
+		return Request{}, usage.Outcome(
+			usage.New(NameOf(row)+" contains no JSON-RPC request",
+				wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"),
+		)
 	case exchange == nil:
-		return Request{}, usage.Outcome(usage.New("nothing was sent in "+NameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
+		return Request{}, usage.Outcome(
+			usage.New("nothing was sent in "+NameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"),
+		)
 	}
 	return Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
@@ -54,11 +62,13 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	tool := c.Remembered(name)
 	if tool == nil {
 		var out wire.Outcome
-		if tool, out = c.Define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
+		tool, out = c.Define(ctx, name)
+		if !out.Good() && out.Kind != wire.InvalidArguments {
 			return out.As(wire.Before)
 		}
 	}
-	if out := toolcall.Confirmed(ctx, c, tool, toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: yes}); !out.Good() {
+	request := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: yes}
+	if out := toolcall.Confirmed(ctx, c, tool, request); !out.Good() {
 		return out
 	}
 	if tool != nil {

@@ -36,7 +36,9 @@ type exportOptions struct {
 }
 
 // ExportFormats are the forms in which an exchange is given away.
-var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6"}
+var ExportFormats = []string{
+	"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6",
+}
 
 // formatNames are other names of formats, which are too different for a suggestion by likeness.
 var formatNames = map[string]string{"md": "markdown", "yaml": "mcpc-yaml", "yml": "mcpc-yaml"}
@@ -91,14 +93,18 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 			if err := o.allowed(f, args); err != nil {
 				return err
 			}
-			o.word, o.several, o.bundle.Words = args[0], len(args) > 1, args[1:]
-			if o.filter, err = filterOf(f, args[1:], &recorded.RowFindings{}); err != nil {
+			o.word = args[0]
+			o.several = len(args) > 1
+			o.bundle.Words = args[1:]
+			o.filter, err = filterOf(f, args[1:], &recorded.RowFindings{})
+			if err != nil {
 				return err
 			}
 			return runExport(cmd.Context(), f, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script, otlp or k6")
+	cmd.Flags().StringVar(&o.format, "as", "",
+		"the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script, otlp or k6")
 	_ = cmd.RegisterFlagCompletionFunc("as", cmdutil.CompleteFixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	o.bundle.Add(cmd.Flags())
@@ -110,7 +116,8 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	switch {
 	case o.check != "":
-		return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
+		return usage.New("--check looks into one file, and exports none",
+			wire.Run("export --check "+shellwords.Quote(o.check)))
 	case o.format == "" && len(args) == 1 && slices.Contains(ExportFormats, args[0]):
 		return usage.New("export needs --as FORMAT", "did you mean "+wire.Run("export last --as "+args[0])+"?")
 	case o.format == "":
@@ -119,7 +126,10 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 		if whole, ok := formatNames[strings.ToLower(o.format)]; ok {
 			return usage.New(fmt.Sprintf("unknown format %q", o.format), "did you mean --as "+wire.Hint(whole)+"?")
 		}
-		return usage.New(fmt.Sprintf("unknown format %q", o.format), suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
+		return usage.New(
+			fmt.Sprintf("unknown format %q", o.format),
+			suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))),
+		)
 	case o.trace.Given() && o.format != "otlp":
 		return usage.New("--otlp sends spans, and --as "+o.format+" makes none", "use --as otlp")
 	case o.trace.Given() && f.Output != "":
@@ -157,7 +167,8 @@ func isFilter(word string) bool {
 func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	switch out := cmdutil.Writable(f.Output); {
 	case o.format == "k6" && f.Output == "":
-		return usage.New("a load test is a directory: --as k6 needs -o DIR", wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
+		return usage.New("a load test is a directory: --as k6 needs -o DIR",
+			wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
 	case o.format != "k6" && !out.Good():
 		return cmdutil.Exit(out)
 	case o.format == "bundle":
@@ -205,9 +216,14 @@ func exported(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, 
 	if len(all) == 0 {
 		c.Close()
 		if !o.several && o.word != c.Path {
-			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export", wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
+			return nil, nil, usage.Outcome(
+				usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
+					wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"),
+			)
 		}
-		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
+		return nil, nil, usage.Outcome(
+			usage.New("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"),
+		)
 	}
 	return c, all, wire.Outcome{}
 }
@@ -215,9 +231,11 @@ func exported(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, 
 // exportBundle writes the exchanges that are meant as a bundle.
 func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	if f.Output == "" {
-		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz.html"))
+		return usage.New("a bundle is a file: --as bundle needs -o FILE",
+			wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz.html"))
 	}
-	b, err := share.NewBundle(ctx, f, o.bundle, func() (*rows.Capture, []*rows.Row, wire.Outcome) { return exported(f, o) })
+	b, err := share.NewBundle(ctx, f, o.bundle,
+		func() (*rows.Capture, []*rows.Row, wire.Outcome) { return exported(f, o) })
 	if err != nil {
 		return err
 	}
@@ -225,7 +243,8 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 	if out := b.Confirmed(ctx, f, o.bundle.Yes); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if err = f.WriteOut(b.Write); err != nil {
+	err = f.WriteOut(b.Write)
+	if err != nil {
 		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err))))
 	}
 	return nil

@@ -60,5 +60,6 @@ func ofEachServer(f *cmdutil.Factory) error {
 	if !f.ServerGiven || f.Shell != nil {
 		return nil
 	}
-	return usage.New("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(redact.RedactURL(f.Server))))
+	return usage.New("-s does not select recorded exchanges",
+		"use the filter target: "+wire.Run("log target:"+shellwords.Quote(redact.RedactURL(f.Server))))
 }

@@ -96,7 +96,12 @@ func (f *follower) first(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 	if err != nil && f.o.file == "" {
 		return nil, connect.StateFailed(err)
 	}
-	f.tail, err = live.NewTail(live.Options{Path: f.o.file, Ring: ring, Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.a, path) }, Now: f.a.Now})
+	f.tail, err = live.NewTail(live.Options{
+		Path: f.o.file,
+		Ring: ring,
+		Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.a, path) },
+		Now:  f.a.Now,
+	})
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}

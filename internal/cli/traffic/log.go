@@ -62,17 +62,20 @@ mcpc help filters describes FILTER.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words := o.leadingFile(args)
 			var err error
-			if o.filter, err = filterOf(f, words, &recorded.RowFindings{Live: o.follow}); err != nil {
+			o.filter, err = filterOf(f, words, &recorded.RowFindings{Live: o.follow})
+			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !ofOneRun(words) {
 				o.few = true
 				o.count = fewRows
 			}
-			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
+			changed := cmd.Flags().Changed
+			hasOther := len(args) > 0 || o.lines || o.follow || changed("count") || changed("sort") || changed("file")
 			switch {
-			case alone:
-				return usage.New("--prune takes no filter and no other flag of log", wire.Run("log --prune")+" deletes old recordings")
+			case o.prune && hasOther:
+				return usage.New("--prune takes no filter and no other flag of log",
+					wire.Run("log --prune")+" deletes old recordings")
 			case o.count < 0:
 				return usage.New("--count must be 0 (all) or more", "")
 			case sortKeys[o.sort] == nil:
@@ -114,10 +117,10 @@ func (o *logOptions) leadingFile(args []string) (words []string) {
 }
 
 func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
-	switch {
-	case o.prune:
+	if o.prune {
 		return prune(f)
-	case o.follow:
+	}
+	if o.follow {
 		return runFollow(ctx, f, o)
 	}
 	if o.few {

@@ -40,7 +40,8 @@ The new exchange is recorded with the number of the old one.`,
 			if len(args) != 1 {
 				return usage.New("resend takes the number of one exchange", oneWordHint("resend", args))
 			}
-			o.Verb, o.Word = "resend", args[0]
+			o.Verb = "resend"
+			o.Word = args[0]
 			if err := o.Twice(f); err != nil {
 				return err
 			}
@@ -81,7 +82,12 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 }
 
 // paramsOf gives what is to be sent.
-func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g recorded.Request) (json.RawMessage, wire.Outcome) {
+func paramsOf(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	o resendOptions,
+	g recorded.Request,
+) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
 		edited, err := f.EditRequest(ctx, g.Row.Method, params)

@@ -79,7 +79,8 @@ func (s selection) last(c *rows.Capture, most int) (some []*rows.Row) {
 	if c.Count() <= fewPages*atATime {
 		return lastFitting(c.Rows(), s.fits, most)
 	}
-	pages, together := c.Pages(), 1
+	pages := c.Pages()
+	together := 1
 	if most == 0 {
 		together = len(pages)
 	}

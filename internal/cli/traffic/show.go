@@ -89,7 +89,8 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	}
 	var broken []verdict.Finding
 	if f.Explain {
-		if broken, err = brokenBy(row); err != nil {
+		broken, err = brokenBy(row)
+		if err != nil {
 			return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 		}
 	}
@@ -112,8 +113,13 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.Human = func(w io.Writer, st term.Style) error {
-			return traffic.Show(w, st, traffic.View{Title: recorded.Title(row), Facts: recorded.Facts(row, f.Now()), Exchange: exchange,
-				Findings: row.Findings, HeadsOnly: o.headers})
+			return traffic.Show(w, st, traffic.View{
+				Title:     recorded.Title(row),
+				Facts:     recorded.Facts(row, f.Now()),
+				Exchange:  exchange,
+				Findings:  row.Findings,
+				HeadsOnly: o.headers,
+			})
 		}
 		return cmdutil.Show(ctx, f, wire.Outcome{}, ans)
 	}

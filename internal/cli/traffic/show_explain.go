@@ -30,11 +30,13 @@ func brokenBy(row *rows.Row) ([]verdict.Finding, error) {
 	return findings, err
 }
 
-// explainRow writes an exchange, which the user named by word, with notes, and below it the rules that were broken in it.
+// explainRow writes an exchange, which the user named by word, with notes, and below it the rules that were
+// broken in it.
 func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, broken []verdict.Finding) {
 	var b bytes.Buffer
 	if traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x}) {
-		f.Note("long parts are left out: " + f.HintText(wire.Run(strings.TrimSpace("show "+shellwords.Quote(word)))) + " shows the whole messages")
+		show := f.HintText(wire.Run(strings.TrimSpace("show " + shellwords.Quote(word))))
+		f.Note("long parts are left out: " + show + " shows the whole messages")
 	}
 	_ = verdict.Findings(&b, f.OutStyle, broken)
 	_ = f.WritePaged(b.Bytes())

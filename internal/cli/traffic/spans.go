@@ -43,7 +43,13 @@ func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *row
 }
 
 // sendSpans makes spans of exchanges of a capture, and sends them to the collector of --otlp.
-func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
+func sendSpans(
+	ctx context.Context,
+	o *cmdutil.TraceOptions,
+	f *cmdutil.Factory,
+	c *rows.Capture,
+	rows []*rows.Row,
+) error {
 	config, err := o.Config(f)
 	if err != nil {
 		return err
@@ -61,9 +67,14 @@ func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory,
 	})
 	exporter.Close(ctx)
 	if failed, ok := errors.AsType[*send.Error](err); ok {
-		out := wire.Outcome{Kind: failed.Kind, Phase: "output", Text: "the collector did not accept the spans: " + failed.Text}
+		out := wire.Outcome{
+			Kind:  failed.Kind,
+			Phase: "output",
+			Text:  "the collector did not accept the spans: " + failed.Text,
+		}
 		if sent > 0 {
-			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)", english.Plural(sent, "span"))
+			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)",
+				english.Plural(sent, "span"))
 		}
 		return cmdutil.Exit(cmdutil.Signalled(ctx, out))
 	}
@@ -75,7 +86,13 @@ func sendSpans(ctx context.Context, o *cmdutil.TraceOptions, f *cmdutil.Factory,
 
 // eachBatch gives the spans of exchanges to a function, some at a time, in the order in which they
 // ended.
-func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *rows.Capture, all []*rows.Row, take func([]otlp.Span) error) error {
+func eachBatch(
+	o *cmdutil.TraceOptions,
+	f *cmdutil.Factory,
+	c *rows.Capture,
+	all []*rows.Row,
+	take func([]otlp.Span) error,
+) error {
 	var waiting []otlp.Span
 	wanted := refsOf(c, all)
 	runs := make([]*tracedRun, len(c.Heads))
@@ -98,7 +115,8 @@ func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *rows.Capture, all
 			r.builder = telemetry.New(o.Builder(f, options))
 			runs[at.Run] = r
 		}
-		if r.builder.Add(at.At, frame); len(waiting) < spansALine {
+		r.builder.Add(at.At, frame)
+		if len(waiting) < spansALine {
 			return nil
 		}
 		err := take(waiting)
@@ -113,7 +131,8 @@ func eachBatch(o *cmdutil.TraceOptions, f *cmdutil.Factory, c *rows.Capture, all
 		if r == nil {
 			continue
 		}
-		if r.builder.Close(time.Time{}); r.root.Trace != (otlp.TraceID{}) && !r.root.End.IsZero() {
+		r.builder.Close(time.Time{})
+		if r.root.Trace != (otlp.TraceID{}) && !r.root.End.IsZero() {
 			waiting = append(waiting, r.root)
 		}
 	}
@@ -142,7 +161,9 @@ func (r *tracedRun) begin(h capture.Head) telemetry.Options {
 	}
 	r.root = otlp.Span{Sampled: true, Name: "mcpc", Kind: otlp.Internal, Start: h.Started}
 	if own, ok := telemetry.ParseContext("00-"+h.Trace+"-"+h.Span+"-01", ""); ok {
-		r.root.Trace, r.root.ID, o.Own = own.Trace, own.Span, true
+		r.root.Trace = own.Trace
+		r.root.ID = own.Span
+		o.Own = true
 	} else {
 		sum := sha256.Sum256([]byte("root " + o.Seed))
 		copy(r.root.Trace[:], sum[:16])

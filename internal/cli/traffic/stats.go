@@ -35,7 +35,8 @@ exchanges: see mcpc help filters.`,
   mcpc stats --json
   mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.filter, err = filterOf(f, o.leadingFile(args), &recorded.RowFindings{}); err != nil {
+			o.filter, err = filterOf(f, o.leadingFile(args), &recorded.RowFindings{})
+			if err != nil {
 				return err
 			}
 			return showStats(f, cmd, o)
@@ -57,10 +58,12 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	if stats.All().Count == 0 {
 		f.Note("no recorded exchange matches")
 	}
-	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
-		bars := sliceutil.Map(stats.All().Histogram(), func(b rows.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
+	document := cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
+		bars := sliceutil.Map(stats.All().Histogram(),
+			func(b rows.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
 		return traffic.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
-	}))
+	})
+	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, document)
 }
 
 func figureOf(g *rows.Group) traffic.StatsRow {
@@ -102,8 +105,17 @@ type groupJSON struct {
 }
 
 func groupOf(g *rows.Group) groupJSON {
-	j := groupJSON{Method: g.Method, Name: g.Name, Count: g.Count, Open: g.Open, Cancelled: g.Cancelled, Failures: map[string]int{},
-		Bytes: map[string]int64{"sent": g.Sent, "received": g.Received}, Tokens: g.Tokens(), Histogram: g.Histogram()}
+	j := groupJSON{
+		Method:    g.Method,
+		Name:      g.Name,
+		Count:     g.Count,
+		Open:      g.Open,
+		Cancelled: g.Cancelled,
+		Failures:  map[string]int{},
+		Bytes:     map[string]int64{"sent": g.Sent, "received": g.Received},
+		Tokens:    g.Tokens(),
+		Histogram: g.Histogram(),
+	}
 	for _, f := range g.Failures() {
 		j.Failures[f.Channel] = f.Count
 	}

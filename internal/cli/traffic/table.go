@@ -46,7 +46,8 @@ func logLine(all []*rows.Row, now time.Time) [][]string {
 // logColumns are those that a terminal has room for. A table that grows has minimum widths,
 // because its later rows are unknown.
 func logColumns(style term.Style, foreign, grows bool) []term.Column {
-	wide, what := style.Width >= wideTerminal, 20
+	wide := style.Width >= wideTerminal
+	what := 20
 	if wide {
 		what = 36
 	}
@@ -64,7 +65,8 @@ func logColumns(style term.Style, foreign, grows bool) []term.Column {
 		term.Column{Head: "WHAT", MinWidth: min(40), CutTo: what, Cut: cutWhat},
 		term.Column{Head: "CHANNEL", MinWidth: min(10)}, term.Column{Head: "TOOK", MinWidth: min(6)})
 	if wide {
-		columns = append(columns, term.Column{Head: "SIZE", MinWidth: min(7)}, term.Column{Head: "EXIT"}, term.Column{Head: "NOTES", MinWidth: min(16), CutTo: 8, CutFirst: true})
+		columns = append(columns, term.Column{Head: "SIZE", MinWidth: min(7)}, term.Column{Head: "EXIT"},
+			term.Column{Head: "NOTES", MinWidth: min(16), CutTo: 8, CutFirst: true})
 	}
 	return columns
 }
@@ -74,9 +76,18 @@ func logCells(columns []term.Column, rows []*rows.Row, now time.Time) [][]string
 	cells := make([][]string, len(rows))
 	hasNotes := slices.ContainsFunc(columns, func(c term.Column) bool { return c.Head == "NOTES" })
 	for i, r := range rows {
-		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatIn(r, hasNotes), "CHANNEL": r.Channel, "TOOK": recorded.Took(r, now), "SIZE": term.Bytes(r.Size()),
-			"EXIT": exitOf(r), "NOTES": notesOf(r)}
+		cell := map[string]string{
+			"#":       r.Number(),
+			"TIME":    clock(r.Time, now),
+			"BY":      by(r),
+			"SERVER":  strings.TrimPrefix(r.Target, "http://"),
+			"WHAT":    whatIn(r, hasNotes),
+			"CHANNEL": r.Channel,
+			"TOOK":    recorded.Took(r, now),
+			"SIZE":    term.Bytes(r.Size()),
+			"EXIT":    exitOf(r),
+			"NOTES":   notesOf(r),
+		}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])
 		}
@@ -88,12 +99,13 @@ func logCells(columns []term.Column, rows []*rows.Row, now time.Time) [][]string
 // request was sent again: with another id ("again"), or within its exchange ("retried").
 func whatIn(r *rows.Row, hasNotes bool) string {
 	what := whatOf(r.Method, r.Name)
-	switch {
-	case rows.ByServer(r) && !r.Apart:
+	if rows.ByServer(r) && !r.Apart {
 		return "asks: " + what
-	case !hasNotes && r.SameAs != nil:
+	}
+	if !hasNotes && r.SameAs != nil {
 		return "again: " + what
-	case !hasNotes && r.Notes.Retries > 0:
+	}
+	if !hasNotes && r.Notes.Retries > 0 {
 		return "retried: " + what
 	}
 	return what
@@ -140,10 +152,10 @@ func exitOf(r *rows.Row) string {
 // notesOf says what was folded into a row, and what it issued again.
 func notesOf(r *rows.Row) string {
 	notes := r.Remarks()
-	switch {
-	case r.Again == "":
+	if r.Again == "" {
 		return notes
-	case notes == "":
+	}
+	if notes == "" {
 		return "again " + r.Again
 	}
 	return "again " + r.Again + ", " + notes
