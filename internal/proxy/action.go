@@ -27,20 +27,20 @@ const (
 )
 
 // on are the kinds of messages to which an action can be done, as a set.
-type on uint8
+type messageSet uint8
 
 const (
-	calls on = 1 << iota // the client's requests
-	notes                // the client's notifications, and its answers
-	bare                 // HTTP requests without a message: GET, DELETE
-	told                 // the server's notifications and requests
+	requestsSent      messageSet = 1 << iota // the client's requests
+	notificationsSent                        // the client's notifications, and its answers
+	withoutMessage                           // HTTP requests without a message: GET, DELETE
+	fromServer                               // the server's notifications and requests
 )
 
 // An Action is what a rule does.
 type Action struct {
 	// Name is what rules call it: "delay", "drop response".
 	Name string
-	kind *kind
+	kind *actionKind
 	// Wait and Jitter are of delay, stall and slow-loris; Wait also of Retry-After.
 	Wait, Jitter time.Duration
 	// N is a status, a code, a number of bytes, of events or of messages, or bytes per second.
@@ -59,11 +59,11 @@ type Action struct {
 }
 
 // A kind is an action as rules name it.
-type kind struct {
-	name, takes, does string
-	link              Link
-	on                on
-	read              func(w *words, a *Action) error
+type actionKind struct {
+	name, parameters, description string
+	link                          Link
+	messages                      messageSet
+	read                          func(w *ruleScanner, a *Action) error
 }
 
 // ActionUsage is a row of the reference: the action with what it takes, and what it does.
@@ -71,93 +71,93 @@ type ActionUsage struct{ Form, Does string }
 
 // Actions are the reference that help prints.
 func Actions() (rows []ActionUsage) {
-	for _, k := range kinds {
-		does := k.does
+	for _, k := range actionKinds {
+		description := k.description
 		switch k.link {
 		case LinkHTTP:
-			does = "HTTP: " + does
+			description = "HTTP: " + description
 		case LinkStdio:
-			does = "stdio: " + does
+			description = "stdio: " + description
 		case LinkChild:
-			does = "tap: " + does
+			description = "tap: " + description
 		}
-		rows = append(rows, ActionUsage{strings.TrimSpace(k.name + " " + k.takes), does})
+		rows = append(rows, ActionUsage{strings.TrimSpace(k.name + " " + k.parameters), description})
 	}
 	return rows
 }
 
-var kinds = []kind{
+var actionKinds = []actionKind{
 	{"delay", "TIME [+-TIME]", "the response or the message comes later",
-		LinkHTTP | LinkStdio, calls | notes | bare | told, readDelay},
+		LinkHTTP | LinkStdio, requestsSent | notificationsSent | withoutMessage | fromServer, readDelay},
 	{"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)",
-		LinkHTTP | LinkStdio, calls | bare, readThrottle},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readThrottle},
 	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing",
-		LinkHTTP, calls | notes | bare, readStatus},
-	{"401", "", "respond that the token is invalid; the server gets nothing", LinkHTTP, calls | notes | bare, nil},
-	{"expire-session", "", "404 for this and every later request of its session", LinkHTTP, calls | notes | bare, nil},
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readStatus},
+	{"401", "", "respond that the token is invalid; the server gets nothing", LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
+	{"expire-session", "", "404 for this and every later request of its session", LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
 	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing",
-		LinkHTTP | LinkStdio, calls, readRPC},
+		LinkHTTP | LinkStdio, requestsSent, readRPC},
 	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing",
-		LinkHTTP | LinkStdio, calls, readText},
-	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, calls, nil},
-	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, calls, nil},
-	{"drop notification", "", "a notification of either side is lost", LinkHTTP | LinkStdio, notes | told, nil},
-	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, calls | told, nil},
+		LinkHTTP | LinkStdio, requestsSent, readText},
+	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, requestsSent, nil},
+	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, requestsSent, nil},
+	{"drop notification", "", "a notification of either side is lost", LinkHTTP | LinkStdio, notificationsSent | fromServer, nil},
+	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
 	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream",
-		LinkHTTP | LinkStdio, calls | told, readCount},
+		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
 	{"cut", "after N bytes|after event N [fin|rst]",
 		"the connection ends after N bytes of the response (0: before its head), or N events (HTTP)",
-		LinkHTTP | LinkStdio, calls | bare, readCut},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readCut},
 	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later",
-		LinkHTTP | LinkStdio, calls | bare, nil},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, nil},
 	{"stall", "TIME", "the response stops for a while after its first piece",
-		LinkHTTP | LinkStdio, calls | bare, readWait},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readWait},
 	{"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)",
-		LinkHTTP | LinkStdio, calls | bare, readLoris},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readLoris},
 	{"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it",
-		LinkHTTP | LinkStdio, calls | notes | told, readReplace},
+		LinkHTTP | LinkStdio, requestsSent | notificationsSent | fromServer, readReplace},
 	{"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it",
-		LinkHTTP, calls | notes | bare, readHeader},
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readHeader},
 	{"truncate", "N", "only the first N bytes of the response or message come",
-		LinkHTTP | LinkStdio, calls | told, readCount},
-	{"garbage", "N", "N random bytes come instead of it", LinkHTTP | LinkStdio, calls | told, readCount},
-	{"bad-utf8", "", "it has bytes that are no UTF-8", LinkHTTP | LinkStdio, calls | told, nil},
-	{"banner", "TEXT", "a line on stdout before the response", LinkStdio, calls, readText},
-	{"ttl", "N", "the response has ttlMs N", LinkHTTP | LinkStdio, calls, readCount},
+		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
+	{"garbage", "N", "N random bytes come instead of it", LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
+	{"bad-utf8", "", "it has bytes that are no UTF-8", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
+	{"banner", "TEXT", "a line on stdout before the response", LinkStdio, requestsSent, readText},
+	{"ttl", "N", "the response has ttlMs N", LinkHTTP | LinkStdio, requestsSent, readCount},
 	{"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed",
-		LinkHTTP | LinkStdio, calls | bare, readList},
-	{"kill child", "", "the server is killed instead of getting it", LinkChild, calls | notes, nil},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readList},
+	{"kill child", "", "the server is killed instead of getting it", LinkChild, requestsSent | notificationsSent, nil},
 }
 
 // parseAction reads what follows "do".
-func parseAction(w *words) (Action, error) {
+func parseAction(w *ruleScanner) (Action, error) {
 	name := w.next()
-	at := w.wordAt
+	offset := w.wordOffset
 	if name == "drop" || name == "kill" {
 		name += " " + w.next()
 	}
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	i := slices.IndexFunc(actionKinds, func(k actionKind) bool { return k.name == name })
 	if i < 0 {
 		var known []string
-		for _, k := range kinds {
+		for _, k := range actionKinds {
 			known = append(known, k.name)
 		}
-		return Action{}, w.wrongAt(at, "unknown action "+shown(name)+suggestion(name, known))
+		return Action{}, w.errorAt(offset, "unknown action "+quoteWord(name)+suggestion(name, known))
 	}
-	a := Action{Name: name, kind: &kinds[i]}
+	a := Action{Name: name, kind: &actionKinds[i]}
 	if read := a.kind.read; read != nil {
 		if err := read(w, &a); err != nil {
 			return a, err
 		}
 	}
 	if word := w.next(); word != "" {
-		return a, w.wrong("nothing can follow " + strings.TrimSpace(name+" "+a.kind.takes) + ", but here is " + shown(word))
+		return a, w.errorHere("nothing can follow " + strings.TrimSpace(name+" "+a.kind.parameters) + ", but here is " + quoteWord(word))
 	}
 	return a, nil
 }
 
 // needs says what transport the action is for, where this one is another; "" where it fits.
-func (a Action) needs(link Link) string {
+func (a Action) checkLink(link Link) string {
 	switch k := a.kind; {
 	case a.Events && link&LinkHTTP == 0:
 		return "cut after event needs HTTP: over stdio use cut after N bytes"
@@ -171,7 +171,7 @@ func (a Action) needs(link Link) string {
 	return a.Name + " needs mcpc tap, which runs the server"
 }
 
-func readDelay(w *words, a *Action) (err error) {
+func readDelay(w *ruleScanner, a *Action) (err error) {
 	a.Wait, err = w.duration("delay")
 	if err != nil {
 		return err
@@ -180,26 +180,26 @@ func readDelay(w *words, a *Action) (err error) {
 		w.next()
 		a.Jitter, err = time.ParseDuration(text)
 		if err != nil || a.Jitter < 0 || a.Jitter > a.Wait {
-			return w.wrong("+- takes a time that is not longer than the delay: +-500ms")
+			return w.errorHere("+- takes a time that is not longer than the delay: +-500ms")
 		}
 	}
 	return nil
 }
 
-func readThrottle(w *words, a *Action) error {
+func readThrottle(w *ruleScanner, a *Action) error {
 	text, perSecond := strings.CutSuffix(strings.ToLower(w.next()), "/s")
 	n, ok := filter.Size(text)
 	a.N = n
 	if !perSecond || !ok || n < 1 || n > math.MaxInt32 {
-		return w.wrong("throttle takes bytes per second: 10kb/s")
+		return w.errorHere("throttle takes bytes per second: 10kb/s")
 	}
 	return nil
 }
 
-func readStatus(w *words, a *Action) (err error) {
+func readStatus(w *ruleScanner, a *Action) (err error) {
 	a.N, err = w.number("status")
 	if err == nil && (a.N < 200 || a.N > 599) {
-		return w.wrong("status takes a code from 200 to 599")
+		return w.errorHere("status takes a code from 200 to 599")
 	}
 	if err == nil && w.peek() == "retry-after" {
 		w.next()
@@ -210,44 +210,44 @@ func readStatus(w *words, a *Action) (err error) {
 	return err
 }
 
-func readRPC(w *words, a *Action) error {
+func readRPC(w *ruleScanner, a *Action) error {
 	word := w.next()
 	var err error
 	a.N, err = strconv.ParseInt(word, 10, 64)
 	if err != nil {
-		return w.wrong("rpc takes the code of an error: rpc -32603 \"boom\"")
+		return w.errorHere("rpc takes the code of an error: rpc -32603 \"boom\"")
 	}
 	a.Text = "made up by a fault rule"
 	if strings.HasPrefix(w.peek(), `"`) {
 		quoted := w.next()
 		a.Text, err = strconv.Unquote(quoted)
 		if err != nil {
-			return w.wrong("the message is no text in quotes")
+			return w.errorHere("the message is no text in quotes")
 		}
 	}
 	a.Data = w.rest()
 	if a.Data != "" && jsonraw.Valid([]byte(a.Data)) != nil {
-		return w.wrong("the data must be JSON, and the message in quotes")
+		return w.errorHere("the data must be JSON, and the message in quotes")
 	}
 	return nil
 }
 
-func readText(w *words, a *Action) (err error) {
+func readText(w *ruleScanner, a *Action) (err error) {
 	a.Text, err = w.textToEnd()
 	return err
 }
 
-func readCount(w *words, a *Action) (err error) {
+func readCount(w *ruleScanner, a *Action) (err error) {
 	a.N, err = w.number(a.Name)
-	if err == nil && a.N > mostMade {
-		err = w.wrong(a.Name + " takes a number up to 67108864")
+	if err == nil && a.N > maxOutput {
+		err = w.errorHere(a.Name + " takes a number up to 67108864")
 	}
 	return err
 }
 
-func readCut(w *words, a *Action) (err error) {
+func readCut(w *ruleScanner, a *Action) (err error) {
 	if w.next() != "after" {
-		return w.wrong("cut takes: after N bytes, or after event N")
+		return w.errorHere("cut takes: after N bytes, or after event N")
 	}
 	a.Events = w.peek() == "event"
 	if a.Events {
@@ -259,7 +259,7 @@ func readCut(w *words, a *Action) (err error) {
 	}
 	if !a.Events {
 		if unit := w.next(); unit != "bytes" && unit != "byte" {
-			return w.wrong("cut takes: after N bytes, or after event N")
+			return w.errorHere("cut takes: after N bytes, or after event N")
 		}
 	}
 	if how := w.peek(); how == "fin" || how == "rst" {
@@ -268,12 +268,12 @@ func readCut(w *words, a *Action) (err error) {
 	return nil
 }
 
-func readWait(w *words, a *Action) (err error) {
+func readWait(w *ruleScanner, a *Action) (err error) {
 	a.Wait, err = w.duration(a.Name)
 	return err
 }
 
-func readLoris(w *words, a *Action) error {
+func readLoris(w *ruleScanner, a *Action) error {
 	a.Wait = time.Second
 	if w.peek() == "" {
 		return nil
@@ -281,15 +281,15 @@ func readLoris(w *words, a *Action) error {
 	return readWait(w, a)
 }
 
-func readList(w *words, a *Action) error {
+func readList(w *ruleScanner, a *Action) error {
 	a.Text = cmp.Or(w.next(), "tools")
 	if !slices.Contains([]string{"tools", "prompts", "resources"}, a.Text) {
-		return w.wrong("list-changed takes tools, prompts or resources")
+		return w.errorHere("list-changed takes tools, prompts or resources")
 	}
 	return nil
 }
 
-func readHeader(w *words, a *Action) error {
+func readHeader(w *ruleScanner, a *Action) error {
 	a.OfRequest = w.peek() == "request"
 	if a.OfRequest {
 		w.next()
@@ -297,16 +297,16 @@ func readHeader(w *words, a *Action) error {
 	name, value, ok := strings.Cut(w.rest(), ":")
 	value = strings.TrimSpace(value)
 	if !ok || !wire.IsToken(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return w.wrong("header takes NAME: VALUE")
+		return w.errorHere("header takes NAME: VALUE")
 	}
 	a.Field = wire.Field{Name: name, Value: value}
 	return nil
 }
 
-func readReplace(w *words, a *Action) error {
+func readReplace(w *ruleScanner, a *Action) error {
 	path, err := jsonvalue.ParsePath(w.next())
 	if err != nil {
-		return w.wrong("invalid path: " + err.Error())
+		return w.errorHere("invalid path: " + err.Error())
 	}
 	a.Path = path
 	a.OfRequest = len(path) > 0 && (path[0].Name == "params" || path[0].Name == "method")
@@ -315,9 +315,9 @@ func readReplace(w *words, a *Action) error {
 	if a.KeepHeaders {
 		value = strings.TrimRight(value, " \t")
 	}
-	a.Text, err = expanded(value)
+	a.Text, err = expandValue(value)
 	if err != nil {
-		return w.wrong(err.Error())
+		return w.errorHere(err.Error())
 	}
 	return nil
 }

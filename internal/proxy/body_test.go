@@ -56,14 +56,14 @@ func TestProxyForwardsTheHeadOfAShortBody(t *testing.T) {
 func TestBodyWithoutItsLastBytes(t *testing.T) {
 	lost, leave := 0, make(chan bool)
 	w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
-	s := &halfStream{w: w, whole: func(raw []byte) { t.Errorf("%q is no body", raw) }}
-	w.do(func() { <-leave })
+	s := &halfStream{w: w, onWhole: func(raw []byte) { t.Errorf("%q is no body", raw) }}
+	w.schedule(func() { <-leave })
 	s.write([]byte("{"))
 	s.writeLast(make([]byte, 10_000), false)
 	close(leave)
 	w.Close()
-	if lost != 1 || !s.over {
-		t.Errorf("%d lost, over %t", lost, s.over)
+	if lost != 1 || !s.finished {
+		t.Errorf("%d lost, over %t", lost, s.finished)
 	}
 }
 
@@ -76,21 +76,21 @@ func TestStreamWithoutItsEnd(t *testing.T) {
 		take := func(raw []byte) { t.Errorf("%s: %q is no message", how, raw) }
 		switch how {
 		case "kept":
-			s.whole = take
+			s.onWhole = take
 		case "line":
-			s.read = func(src io.Reader, fragment bool) { s.eachLine(src, fragment, take) }
+			s.readStream = func(src io.Reader, fragment bool) { s.eachLine(src, fragment, take) }
 		}
-		w.do(func() { <-leave })
+		w.schedule(func() { <-leave })
 		s.write([]byte("{"))
-		w.do(func() { close(left) })
-		w.add(chunk{bytes: make([]byte, w.o.Waiting-w.bytes)}) // so that nothing has room any more
+		w.schedule(func() { close(left) })
+		w.enqueue(chunk{bytes: make([]byte, w.o.Waiting-w.bytes)}) // so that nothing has room any more
 		s.writeLast([]byte("}"), false)
 		close(leave)
 		<-left
-		w.add(chunk{do: s.finish}) // as seeSent does
+		w.enqueue(chunk{do: s.finish}) // as seeSent does
 		w.Close()
-		if lost != 1 || !s.over {
-			t.Errorf("%s: %d lost, over %t", how, lost, s.over)
+		if lost != 1 || !s.finished {
+			t.Errorf("%s: %d lost, over %t", how, lost, s.finished)
 		}
 	}
 }

@@ -22,12 +22,12 @@ const (
 	MaxHold = 10 * time.Minute
 	// What more would have to be held passes: mostMessages at a time, mostHeldBytes of them
 	// together, and longestMessage of one.
-	mostMessages   = 256
-	mostHeldBytes  = 64 << 20
-	longestMessage = 16 << 20
-	leastAsked     = 5_000
+	maxWaiting        = 256
+	maxWaitingBytes   = 64 << 20
+	maxWaitingMessage = 16 << 20
+	minPending        = 5_000
 	// mostNamed is how long the id and the names of a request are that is remembered for its response.
-	mostNamed = 4 << 10
+	maxRowNames = 4 << 10
 )
 
 // A Desk decides about the messages of one link on their way: fault rules change them, and filters of views hold them.
@@ -46,27 +46,27 @@ type Desk struct {
 	// Live makes the rows that filters are asked about.
 	Live rows.Live
 
-	holds  atomic.Pointer[[]holder]
-	faults atomic.Bool // a rule is in force
+	filters  atomic.Pointer[[]viewFilter]
+	hasRules atomic.Bool // a rule is in force
 	// mu guards what follows.
-	mu     sync.Mutex
-	held   []*waiting
-	bytes  int
-	last   int
-	passed int
-	wakes  map[chan struct{}]bool
+	mu           sync.Mutex
+	waiting      []*heldMessage
+	waitingBytes int
+	lastNumber   int
+	skipped      int
+	listeners    map[chan struct{}]bool
 	// asked are the rows of requests that wait for their response.
-	asked recent.Map[string, *rows.Row]
-	rules []*Rule // with those that were removed
+	pending recent.Map[string, *rows.Row]
+	rules   []*Rule // with those that were removed
 	// expired are the rules that have ended a session, by its id.
-	expired recent.Map[string, *Rule]
+	expiredSessions recent.Map[string, *Rule]
 }
 
 // ErrNotHeld is the error for a message that is not held any more.
 var ErrNotHeld = errors.New("the message is not held any more")
 
 // A holder is the filter of a view, which is told from others by its owner.
-type holder struct {
+type viewFilter struct {
 	owner  any
 	filter filter.Filter
 }
@@ -118,17 +118,17 @@ type Ruling struct {
 	Why string
 }
 
-type waiting struct {
+type heldMessage struct {
 	Held
-	owner   any
-	decided chan Ruling
+	owner  any
+	ruling chan Ruling
 }
 
 // Holds reports whether a filter is set, so that messages may be held.
-func (d *Desk) Holds() bool { return d.holds.Load() != nil }
+func (d *Desk) Holds() bool { return d.filters.Load() != nil }
 
 // judges reports whether messages may be held or changed.
-func (d *Desk) judges() bool { return d.Holds() || d.faults.Load() }
+func (d *Desk) mayIntervene() bool { return d.Holds() || d.hasRules.Load() }
 
 // Intercept holds what a filter wants from now on, for an owner, which has one filter at a time. It
 // may hold messages already.
@@ -139,7 +139,7 @@ func (d *Desk) Intercept(owner any, text string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setLocked(owner, &holder{owner, f})
+	d.setFilterLocked(owner, &viewFilter{owner, f})
 	return nil
 }
 
@@ -147,35 +147,35 @@ func (d *Desk) Intercept(owner any, text string) error {
 func (d *Desk) End(owner any, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setLocked(owner, nil)
-	for _, w := range slices.Clone(d.held) {
+	d.setFilterLocked(owner, nil)
+	for _, w := range slices.Clone(d.waiting) {
 		if w.owner == owner {
 			d.decideLocked(w, Ruling{How: Released, Why: why})
 		}
 	}
 }
 
-func (d *Desk) setLocked(owner any, new *holder) {
-	var holders []holder
-	if before := d.holds.Load(); before != nil {
-		holders = slices.DeleteFunc(slices.Clone(*before), func(h holder) bool { return h.owner == owner })
+func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
+	var filters []viewFilter
+	if before := d.filters.Load(); before != nil {
+		filters = slices.DeleteFunc(slices.Clone(*before), func(h viewFilter) bool { return h.owner == owner })
 	}
-	if new != nil {
-		holders = append(holders, *new)
+	if added != nil {
+		filters = append(filters, *added)
 	}
-	if len(holders) == 0 {
-		d.holds.Store(nil)
-		d.asked = recent.Map[string, *rows.Row]{}
+	if len(filters) == 0 {
+		d.filters.Store(nil)
+		d.pending = recent.Map[string, *rows.Row]{}
 		return
 	}
-	d.asked.Least = leastAsked
-	d.holds.Store(&holders)
+	d.pending.Least = minPending
+	d.filters.Store(&filters)
 }
 
 // Hold waits for the verdict about a message that a filter wants. When ctx is done the message is
 // released.
 func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
-	w := d.take(m)
+	w := d.enqueue(m)
 	if w == nil {
 		return Ruling{}
 	}
@@ -183,9 +183,9 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 	m.Note(facts, nil)
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(d.Longest, MaxHold))
 	defer cancel()
-	var v Ruling
+	var ruling Ruling
 	select {
-	case v = <-w.decided:
+	case ruling = <-w.ruling:
 	case <-limited.Done():
 		why := "nothing was decided in " + cmp.Or(d.Longest, MaxHold).String()
 		if ctx.Err() != nil {
@@ -194,33 +194,33 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 		d.mu.Lock()
 		d.decideLocked(w, Ruling{How: Released, Why: why})
 		d.mu.Unlock()
-		v = <-w.decided
+		ruling = <-w.ruling
 	}
-	facts.How = v.How
-	facts.Why = v.Why
+	facts.How = ruling.How
+	facts.Why = ruling.Why
 	facts.Milliseconds = max(d.Now().Sub(w.Since).Milliseconds(), 1)
 	raw := m.Raw
-	if v.How == Edited && m.Row.Dir == wire.Sent {
-		raw = v.Raw
-	} else if v.How == Released || m.Row.Dir == wire.Sent {
+	if ruling.How == Edited && m.Row.Dir == wire.Sent {
+		raw = ruling.Raw
+	} else if ruling.How == Released || m.Row.Dir == wire.Sent {
 		raw = nil
 	}
 	m.Note(facts, raw)
-	return v
+	return ruling
 }
 
 // Row is what filters are asked about a message of a conversation, of rows.Live: of a response it
 // is that of the request, with the other direction. Requests that crossed while nothing was held
 // are not known.
 func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *rows.Row {
-	answers := m != nil && m.Method == "" && len(m.ID) > 0
-	of := func(asked wire.Direction) string {
+	isResponse := m != nil && m.Method == "" && len(m.ID) > 0
+	pendingKey := func(asked wire.Direction) string {
 		return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
 	}
-	if answers && d.Holds() {
+	if isResponse && d.Holds() {
 		d.mu.Lock()
-		row := d.asked.Get(of(1 - dir))
-		d.asked.Delete(of(1 - dir))
+		row := d.pending.Get(pendingKey(1 - dir))
+		d.pending.Delete(pendingKey(1 - dir))
 		d.mu.Unlock()
 		if row != nil {
 			d.Live.Answered(row, key, m)
@@ -230,32 +230,32 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		}
 	}
 	row := d.Live.Row(target, key, dir, head, m)
-	if m != nil && m.Kind == wire.Request && d.Holds() && len(row.ID)+len(row.Method)+len(row.Name) <= mostNamed {
+	if m != nil && m.Kind == wire.Request && d.Holds() && len(row.ID)+len(row.Method)+len(row.Name) <= maxRowNames {
 		d.mu.Lock()
-		d.asked.Put(of(dir), row)
+		d.pending.Put(pendingKey(dir), row)
 		d.mu.Unlock()
 	}
 	return row
 }
 
 // take puts a message on the desk where a filter wants it and there is room.
-func (d *Desk) take(m Candidate) *waiting {
+func (d *Desk) enqueue(m Candidate) *heldMessage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	holders := d.holds.Load()
-	if holders == nil {
+	filters := d.filters.Load()
+	if filters == nil {
 		return nil
 	}
-	i := slices.IndexFunc(*holders, func(h holder) bool { return h.filter.MatchLive(m.Row, m.Raw) })
+	i := slices.IndexFunc(*filters, func(h viewFilter) bool { return h.filter.MatchLive(m.Row, m.Raw) })
 	if i < 0 {
 		return nil
 	}
-	if len(d.held) >= mostMessages || len(m.Raw) > longestMessage || d.bytes+len(m.Raw) > mostHeldBytes {
-		d.passed++
-		d.wakeLocked()
+	if len(d.waiting) >= maxWaiting || len(m.Raw) > maxWaitingMessage || d.waitingBytes+len(m.Raw) > maxWaitingBytes {
+		d.skipped++
+		d.notifyLocked()
 		return nil
 	}
-	d.last++
+	d.lastNumber++
 	now := d.Now()
 	kind := "response"
 	switch m.Kind {
@@ -264,11 +264,11 @@ func (d *Desk) take(m Candidate) *waiting {
 	case wire.Notification:
 		kind = "notification"
 	}
-	w := &waiting{
-		owner:   (*holders)[i].owner,
-		decided: make(chan Ruling, 1),
+	w := &heldMessage{
+		owner:  (*filters)[i].owner,
+		ruling: make(chan Ruling, 1),
 		Held: Held{
-			N:       d.last,
+			N:       d.lastNumber,
 			Dir:     m.Row.Dir.String(),
 			Kind:    kind,
 			Method:  m.Row.Method,
@@ -282,36 +282,36 @@ func (d *Desk) take(m Candidate) *waiting {
 			Until:   now.Add(cmp.Or(d.Longest, MaxHold)),
 		},
 	}
-	d.held = append(d.held, w)
-	d.bytes += len(m.Raw)
-	d.wakeLocked()
+	d.waiting = append(d.waiting, w)
+	d.waitingBytes += len(m.Raw)
+	d.notifyLocked()
 	return w
 }
 
 // Decide lets a message go as a verdict says.
-func (d *Desk) Decide(n int, v Ruling) error {
+func (d *Desk) Decide(n int, ruling Ruling) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := slices.IndexFunc(d.held, func(w *waiting) bool { return w.N == n })
+	i := slices.IndexFunc(d.waiting, func(w *heldMessage) bool { return w.N == n })
 	if i < 0 {
 		return ErrNotHeld
 	}
-	if v.How == Answered && d.held[i].Kind != "request" {
-		return fmt.Errorf("a %s cannot be answered", d.held[i].Kind)
+	if ruling.How == Answered && d.waiting[i].Kind != "request" {
+		return fmt.Errorf("a %s cannot be answered", d.waiting[i].Kind)
 	}
-	d.decideLocked(d.held[i], v)
+	d.decideLocked(d.waiting[i], ruling)
 	return nil
 }
 
-func (d *Desk) decideLocked(w *waiting, v Ruling) {
-	i := slices.Index(d.held, w)
+func (d *Desk) decideLocked(w *heldMessage, ruling Ruling) {
+	i := slices.Index(d.waiting, w)
 	if i < 0 {
 		return // it has its verdict
 	}
-	d.held = slices.Delete(d.held, i, i+1)
-	d.bytes -= len(w.Message)
-	w.decided <- v
-	d.wakeLocked()
+	d.waiting = slices.Delete(d.waiting, i, i+1)
+	d.waitingBytes -= len(w.Message)
+	w.ruling <- ruling
+	d.notifyLocked()
 }
 
 // List gives the messages that wait, the oldest first, and how many have passed because there was
@@ -319,33 +319,33 @@ func (d *Desk) decideLocked(w *waiting, v Ruling) {
 func (d *Desk) List() (held []Held, passed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, w := range d.held {
+	for _, w := range d.waiting {
 		held = append(held, w.Held)
 	}
-	return held, d.passed
+	return held, d.skipped
 }
 
 // Changes gives a channel that has a value once the List has changed since the last one was taken.
 // The caller must end it.
 func (d *Desk) Changes() (changed <-chan struct{}, end func()) {
-	wake := make(chan struct{}, 1)
+	listener := make(chan struct{}, 1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.wakes == nil {
-		d.wakes = map[chan struct{}]bool{}
+	if d.listeners == nil {
+		d.listeners = map[chan struct{}]bool{}
 	}
-	d.wakes[wake] = true
-	return wake, func() {
+	d.listeners[listener] = true
+	return listener, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		delete(d.wakes, wake)
+		delete(d.listeners, listener)
 	}
 }
 
-func (d *Desk) wakeLocked() {
-	for wake := range d.wakes {
+func (d *Desk) notifyLocked() {
+	for listener := range d.listeners {
 		select {
-		case wake <- struct{}{}:
+		case listener <- struct{}{}:
 		default:
 		}
 	}
@@ -356,33 +356,33 @@ func (d *Desk) wakeLocked() {
 // each request names its client, and each result may name the server.
 type Introduction struct {
 	// named is set where a request named the client; asked is that request where it was read.
-	named bool
-	asked *rows.Row
+	clientNamed bool
+	request     *rows.Row
 }
 
 // longestIntroduction is how long a message may be to be looked at.
-const longestIntroduction = 64 << 10
+const maxIntroduction = 64 << 10
 
 // Learn looks at a frame. Target and session name the conversation.
 func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
-	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > longestIntroduction {
+	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > maxIntroduction {
 		return
 	}
 	if f.Dir == wire.Sent && bytes.Contains(f.Raw, []byte("lientInfo")) {
-		i.named = true
+		i.clientNamed = true
 		if known, _ := d.Live.Knows(target, session); known && !bytes.Contains(f.Raw, []byte("initialize")) {
 			return
 		}
 		if m := wire.ParseMessage(f.Raw); m.Method != "" {
-			i.asked = d.Live.Row(target, session, wire.Sent, nil, m)
+			i.request = d.Live.Row(target, session, wire.Sent, nil, m)
 		}
-	} else if f.Dir == wire.Received && i.named && bytes.Contains(f.Raw, []byte("erverInfo")) {
-		if i.asked == nil {
+	} else if f.Dir == wire.Received && i.clientNamed && bytes.Contains(f.Raw, []byte("erverInfo")) {
+		if i.request == nil {
 			if _, known := d.Live.Knows(target, session); known {
 				return
 			}
-			i.asked = d.Live.Row(target, session, wire.Sent, nil, nil)
+			i.request = d.Live.Row(target, session, wire.Sent, nil, nil)
 		}
-		d.Live.Answered(i.asked, session, wire.ParseMessage(f.Raw))
+		d.Live.Answered(i.request, session, wire.ParseMessage(f.Raw))
 	}
 }

@@ -42,17 +42,17 @@ func TestWhatIsHeldTooLongPasses(t *testing.T) {
 
 func TestWhatHasNoRoomPasses(t *testing.T) {
 	d := desk(t, "")
-	if v := d.Hold(t.Context(), message(d, `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", longestMessage)+`"}`)); v.How != "" {
+	if v := d.Hold(t.Context(), message(d, `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", maxWaitingMessage)+`"}`)); v.How != "" {
 		t.Errorf("a long message was %s", v.How)
 	}
-	done := make(chan Ruling, mostMessages)
+	done := make(chan Ruling, maxWaiting)
 	m := message(d, ping)
-	for range mostMessages {
+	for range maxWaiting {
 		go func() { done <- d.Hold(t.Context(), m) }()
 	}
 	changed, end := d.Changes()
 	defer end()
-	for held, _ := d.List(); len(held) < mostMessages; held, _ = d.List() {
+	for held, _ := d.List(); len(held) < maxWaiting; held, _ = d.List() {
 		<-changed
 	}
 	if v := d.Hold(t.Context(), m); v.How != "" {
@@ -62,12 +62,12 @@ func TestWhatHasNoRoomPasses(t *testing.T) {
 		t.Errorf("%d are said to have passed, want 2", passed)
 	}
 	d.End("view", "")
-	for range mostMessages {
+	for range maxWaiting {
 		if v := <-done; v.How != Released {
 			t.Errorf("got %+v", v)
 		}
 	}
-	if d.bytes != 0 || d.Holds() {
+	if d.waitingBytes != 0 || d.Holds() {
 		t.Error("something is left on the desk")
 	}
 }
@@ -110,7 +110,7 @@ func TestRowRemembersNoLongNames(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + long + `"}}`, `{"jsonrpc":"2.0","id":3,"method":"ping"}`} {
 		d.Row("demo", "", wire.Sent, nil, wire.ParseMessage([]byte(raw)))
 	}
-	if n := len(maps.Collect(d.asked.All())); n != 1 {
+	if n := len(maps.Collect(d.pending.All())); n != 1 {
 		t.Errorf("%d requests are remembered, want the short one", n)
 	}
 }

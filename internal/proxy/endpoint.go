@@ -35,25 +35,25 @@ func (p *Proxy) route(r *http.Request) *destination {
 	}
 	best := -1
 	for i, route := range p.Routes {
-		if route.takes(r.URL.Path) && (best < 0 || len(route.Path) > len(p.Routes[best].Path)) {
+		if route.matches(r.URL.Path) && (best < 0 || len(route.Path) > len(p.Routes[best].Path)) {
 			best = i
 		}
 	}
-	if best < 0 || p.Routes[best].unclear(r.URL.EscapedPath()) {
+	if best < 0 || p.Routes[best].isAmbiguous(r.URL.EscapedPath()) {
 		return nil
 	}
-	return &destination{best, p.Routes[best].forward(r.URL), &client}
+	return &destination{best, p.Routes[best].serverURL(r.URL), &client}
 }
 
-func (r Route) takes(path string) bool {
+func (r Route) matches(path string) bool {
 	return r.Path == "" || path == r.Path || strings.HasPrefix(path, r.Path+"/")
 }
 
 // unclear reports a path that servers may read as another than it is here, and so as one
 // beside the Route. Without a Path a Route takes all paths, and a slash may be spelled by
 // number.
-func (r Route) unclear(asked string) bool {
-	rest := strings.ToLower(strings.TrimPrefix(asked, r.Path))
+func (r Route) isAmbiguous(path string) bool {
+	rest := strings.ToLower(strings.TrimPrefix(path, r.Path))
 	if strings.Contains(rest, "%2e") ||
 		r.Path != "" && (strings.Contains(rest, "%2f") || strings.ContainsAny(rest, `\`) || strings.Contains(rest, "%5c")) {
 		return true
@@ -63,14 +63,14 @@ func (r Route) unclear(asked string) bool {
 }
 
 // forward is asked as the server knows it. Its own parameters are sent too.
-func (r Route) forward(asked *url.URL) *url.URL {
-	to := *asked
+func (r Route) serverURL(clientURL *url.URL) *url.URL {
+	to := *clientURL
 	to.Scheme = r.To.Scheme
 	to.Host = r.To.Host
 	to.User = nil
 	if r.Path != "" {
 		base := strings.TrimSuffix(r.To.EscapedPath(), "/")
-		raw := base + strings.TrimPrefix(asked.EscapedPath(), r.Path)
+		raw := base + strings.TrimPrefix(clientURL.EscapedPath(), r.Path)
 		if path, err := url.PathUnescape(raw); err == nil {
 			to.Path = path
 			to.RawPath = raw
@@ -109,7 +109,7 @@ type endpointBody struct {
 
 // longestEndpoint is how many bytes are held back until the first event is whole. No
 // client can do anything with less than that.
-const longestEndpoint = 8 << 10
+const maxEndpointEvent = 8 << 10
 
 func (b *endpointBody) Read(to []byte) (int, error) {
 	for !b.passed {
@@ -117,13 +117,13 @@ func (b *endpointBody) Read(to []byte) (int, error) {
 		b.head = append(b.head, to[:n]...)
 		b.err = err
 		end := eventEnd(b.head)
-		if end < 0 && err == nil && len(b.head) < longestEndpoint {
+		if end < 0 && err == nil && len(b.head) < maxEndpointEvent {
 			continue
 		}
 		b.passed = true
 		b.rest = b.head
 		if end > 0 {
-			b.rest = append(b.seen(b.head[:end]), b.head[end:]...)
+			b.rest = append(b.rewriteEvent(b.head[:end]), b.head[end:]...)
 		}
 	}
 	if len(b.rest) > 0 {
@@ -149,13 +149,13 @@ func eventEnd(stream []byte) int {
 }
 
 // seen is the first event as the client may have it.
-func (b *endpointBody) seen(event []byte) []byte {
-	ev, err := sse.NewReader(bytes.NewReader(event), longestEndpoint).Next()
+func (b *endpointBody) rewriteEvent(event []byte) []byte {
+	ev, err := sse.NewReader(bytes.NewReader(event), maxEndpointEvent).Next()
 	if err != nil || ev.Event != "endpoint" {
 		return bytes.Clone(event)
 	}
-	named := string(ev.Data)
-	ref, err := url.Parse(named)
+	address := string(ev.Data)
+	ref, err := url.Parse(address)
 	if err != nil {
 		return bytes.Clone(event)
 	}
@@ -170,10 +170,10 @@ func (b *endpointBody) seen(event []byte) []byte {
 	if ref.Host == "" {
 		return bytes.Clone(event)
 	}
-	scheme, rest, _ := strings.Cut(named, "//")
+	scheme, rest, _ := strings.Cut(address, "//")
 	if scheme != "" {
 		scheme = b.to.client.Scheme + ":"
 	}
 	at := strings.IndexAny(rest+"/", "/?#")
-	return bytes.Replace(event, []byte(named), []byte(scheme+"//"+b.to.client.Host+rest[at:]), 1)
+	return bytes.Replace(event, []byte(address), []byte(scheme+"//"+b.to.client.Host+rest[at:]), 1)
 }

@@ -18,19 +18,19 @@ import (
 
 // A faulted is one HTTP request through a Proxy with fault rules. What the Watcher sees of it
 // is what the client sends and gets.
-type faulted struct {
+type faultedRequest struct {
 	p   *Proxy
 	x   *exchange
 	req *http.Request
 	// fired is the rule for the request, nil where none fires; noted is set once the Watcher
 	// knows what it did.
-	crossing Crossing
-	fired    *Decision
-	noted    bool
+	subject  subject
+	fired    *decision
+	recorded bool
 }
 
 // cut is the error with which a response ends; the connection is closed then.
-func (f *faulted) cut() error {
+func (f *faultedRequest) cutConnection() error {
 	if tcp, ok := f.req.Context().Value(clientKey{}).(*net.TCPConn); ok && f.fired.Reset {
 		_ = tcp.SetLinger(0)
 	}
@@ -39,13 +39,13 @@ func (f *faulted) cut() error {
 
 // send lets rules and views decide about a request, sends it if it passes, and returns the response that the client
 // gets. A request that is too long to be judged passes as it is.
-func (f *faulted) send() (*http.Response, error) {
-	whole, err := f.read()
+func (f *faultedRequest) send() (*http.Response, error) {
+	whole, err := f.readMessage()
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
-		return f.p.web.RoundTrip(f.req)
+		return f.p.transport.RoundTrip(f.req)
 	}
 	if f.p.Desk.Holds() {
 		f.req.Header.Del("Accept-Encoding") // a message that may be held must be read
@@ -53,7 +53,7 @@ func (f *faulted) send() (*http.Response, error) {
 	if resp, err := f.holdRequest(); resp != nil || err != nil {
 		return resp, err
 	}
-	f.fired = f.p.Desk.Fault(f.crossing)
+	f.fired = f.p.Desk.Fault(f.subject)
 	if f.fired == nil {
 		return f.forward()
 	}
@@ -61,11 +61,11 @@ func (f *faulted) send() (*http.Response, error) {
 		return resp, nil
 	}
 	if f.fired.Name == "drop request" {
-		f.note(wire.Sent, "")
-		return nil, f.hold()
+		f.record(wire.Sent, "")
+		return nil, f.waitForClient()
 	}
 	if f.fired.OfRequest {
-		f.edit()
+		f.editRequest()
 	}
 	f.req.Header.Del("Accept-Encoding") // a message that is changed must be read
 	return f.forward()
@@ -79,7 +79,7 @@ type body struct {
 
 // readAhead reads a body as far as messages are judged, and gives one that reads the same again.
 func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
-	raw, err = io.ReadAll(io.LimitReader(from, mostMessage+1))
+	raw, err = io.ReadAll(io.LimitReader(from, maxMessage+1))
 	rest := from.Read
 	if err != nil {
 		rest = func([]byte) (int, error) { return 0, err }
@@ -89,53 +89,53 @@ func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
 
 // read reads the message of the request, which is sent later. One that is too long to be recorded
 // is not judged.
-func (f *faulted) read() (whole bool, err error) {
+func (f *faultedRequest) readMessage() (whole bool, err error) {
 	var raw []byte
 	if f.req.Body != nil && f.req.Body != http.NoBody {
 		raw, f.req.Body, err = readAhead(f.req.Body)
-		if err != nil || len(raw) > mostMessage {
+		if err != nil || len(raw) > maxMessage {
 			return false, err
 		}
 	}
-	f.crossing.Session = f.req.Header.Get("Mcp-Session-Id")
-	text, unread := compress.Decode(raw, compress.Codings(f.req.Header), mostMessage)
-	if unread == nil && len(text) > 0 && len(text) <= mostMessage {
+	f.subject.Session = f.req.Header.Get("Mcp-Session-Id")
+	text, unread := compress.Decode(raw, compress.Codings(f.req.Header), maxMessage)
+	if unread == nil && len(text) > 0 && len(text) <= maxMessage {
 		m := wire.ParseMessage(text)
 		if m.Kind != wire.Batch && m.Kind != wire.Invalid {
-			f.crossing.Message = m
+			f.subject.Message = m
 		}
 	}
-	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
-	f.crossing.Row = f.p.Desk.Row(f.target(), f.crossing.Session, wire.Sent, head, f.crossing.Message)
+	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.publicURL(f.req.URL), Fields: fieldsOf(f.req.Header)}
+	f.subject.Row = f.p.Desk.Row(f.target(), f.subject.Session, wire.Sent, head, f.subject.Message)
 	return true, nil
 }
 
 // target is the server as filters name it.
-func (f *faulted) target() string {
-	if f.crossing.Row != nil {
-		return f.crossing.Row.Target
+func (f *faultedRequest) target() string {
+	if f.subject.Row != nil {
+		return f.subject.Row.Target
 	}
 	return f.p.servers[f.x.target]
 }
 
 // edit changes the request that is sent on.
-func (f *faulted) edit() {
+func (f *faultedRequest) editRequest() {
 	if f.fired.Name == "header" {
 		setField(f.req.Header, f.fired.Field)
-		f.note(wire.Sent, "")
+		f.record(wire.Sent, "")
 		return
 	}
-	was := f.crossing.Message.Raw
-	is, text := f.fired.Request(was)
-	f.note(wire.Sent, text)
-	f.fired.Mirror(f.req.Header, was, is, f.p.Desk.Encode)
-	f.setBody(is)
+	before := f.subject.Message.Raw
+	after, text := f.fired.changedRequest(before)
+	f.record(wire.Sent, text)
+	f.fired.mirrorHeader(f.req.Header, before, after, f.p.Desk.Encode)
+	f.setBody(after)
 }
 
-func (f *faulted) setBody(is []byte) {
+func (f *faultedRequest) setBody(data []byte) {
 	f.req.Header.Del("Content-Encoding")
-	f.req.Body = io.NopCloser(bytes.NewReader(is))
-	f.req.ContentLength = int64(len(is))
+	f.req.Body = io.NopCloser(bytes.NewReader(data))
+	f.req.ContentLength = int64(len(data))
 }
 
 func setField(h http.Header, field wire.Field) {
@@ -146,7 +146,7 @@ func setField(h http.Header, field wire.Field) {
 }
 
 // respond is the response of a rule that lets nothing through; nil with any other.
-func (f *faulted) respond() *http.Response {
+func (f *faultedRequest) respond() *http.Response {
 	d := f.fired
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	body := []byte("mcpc fault: " + d.Facts.Action + "\n")
@@ -168,57 +168,59 @@ func (f *faulted) respond() *http.Response {
 		body = nil
 	case "rpc", "tool-error":
 		h.Set("Content-Type", "application/json")
-		body = d.Response()
+		body = d.ownResponse()
 	default:
 		return nil
 	}
-	f.note(map[bool]wire.Direction{true: wire.Sent, false: wire.Received}[d.Name == "drop notification"], "")
-	return f.made(status, h, body)
+	f.record(map[bool]wire.Direction{true: wire.Sent, false: wire.Received}[d.Name == "drop notification"], "")
+	return f.newResponse(status, h, body)
 }
 
 // made is a response of the Proxy's own.
-func (f *faulted) made(status int, h http.Header, body []byte) *http.Response {
+func (f *faultedRequest) newResponse(status int, h http.Header, body []byte) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: f.req}
 }
 
 // hold waits until the client gives up.
-func (f *faulted) hold() error {
+func (f *faultedRequest) waitForClient() error {
 	<-f.req.Context().Done()
 	return f.req.Context().Err()
 }
 
 // note tells the Watcher what a rule did, in its turn.
-func (f *faulted) note(dir wire.Direction, text string) { f.noteOf(f.fired, dir, text) }
+func (f *faultedRequest) record(dir wire.Direction, text string) {
+	f.recordDecision(f.fired, dir, text)
+}
 
 // idle tells the Watcher that a rule fired and found nothing to do.
-func (f *faulted) idle() {
-	if f.fired != nil && !f.noted && f.fired.Name != "cut" {
-		f.note(wire.Received, "nothing was changed")
+func (f *faultedRequest) recordUnchanged() {
+	if f.fired != nil && !f.recorded && f.fired.Name != "cut" {
+		f.record(wire.Received, "nothing was changed")
 	}
 }
 
-func (f *faulted) noteOf(d *Decision, dir wire.Direction, text string) {
-	f.noted = f.noted || d == f.fired
+func (f *faultedRequest) recordDecision(d *decision, dir wire.Direction, text string) {
+	f.recorded = f.recorded || d == f.fired
 	facts := d.Facts
 	facts.Text = text
-	f.p.Watcher.do(func() {
+	f.p.Watcher.schedule(func() {
 		f.x.seeSent()
-		f.x.frame(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts})
+		f.x.emit(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts})
 	})
 }
 
 // forward sends the request, and returns the response as the rules have it.
-func (f *faulted) forward() (*http.Response, error) {
-	resp, err := f.p.web.RoundTrip(f.req)
+func (f *faultedRequest) forward() (*http.Response, error) {
+	resp, err := f.p.transport.RoundTrip(f.req)
 	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err
 	}
-	return f.judge(resp)
+	return f.applyToResponse(resp)
 }
 
 // judge lets rules and views decide about a response, and returns it as they have it.
-func (f *faulted) judge(resp *http.Response) (*http.Response, error) {
+func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, error) {
 	session := f.sessionOf(resp)
 	if f.fired != nil || f.p.Desk.Holds() || isEventStream(resp) {
 		uncompress(resp)
@@ -229,25 +231,25 @@ func (f *faulted) judge(resp *http.Response) (*http.Response, error) {
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length") // a message of the server may change
 	}
-	err := f.head(resp)
+	err := f.applyToHead(resp)
 	if err == nil && !stream {
-		err = f.whole(resp, session)
+		err = f.applyToBody(resp, session)
 	}
 	if err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	if f.fired != nil {
-		f.pace(resp)
+		f.applyPace(resp)
 	}
 	if !stream {
-		f.idle()
+		f.recordUnchanged()
 	}
 	return resp, nil
 }
 
 // sessionOf returns the id of the session of a response, or else of its request; "" without one.
-func (f *faulted) sessionOf(resp *http.Response) string {
+func (f *faultedRequest) sessionOf(resp *http.Response) string {
 	return cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
 }
 
@@ -265,21 +267,21 @@ func uncompress(resp *http.Response) {
 }
 
 // head does what comes before the head of the response, and to it.
-func (f *faulted) head(resp *http.Response) error {
+func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	d := f.fired
 	switch {
 	case d == nil:
 	case d.Name == "delay":
-		f.note(wire.Received, "")
+		f.record(wire.Received, "")
 		return pause.For(f.req.Context(), d.Wait)
 	case d.Name == "hang":
-		f.note(wire.Received, "")
-		return f.hold()
+		f.record(wire.Received, "")
+		return f.waitForClient()
 	case d.Name == "cut" && d.N == 0 && !d.Events:
-		f.note(wire.Received, "")
-		return f.cut()
+		f.record(wire.Received, "")
+		return f.cutConnection()
 	case d.Name == "header" && !d.OfRequest:
-		f.note(wire.Received, "")
+		f.record(wire.Received, "")
 		setField(resp.Header, d.Field)
 	}
 	return nil
@@ -287,116 +289,116 @@ func (f *faulted) head(resp *http.Response) error {
 
 // whole changes a response that is one message. Without a rule for the request it is only looked
 // at where it may say what the server calls itself.
-func (f *faulted) whole(resp *http.Response, session string) error {
+func (f *faultedRequest) applyToBody(resp *http.Response, session string) error {
 	d := f.fired
 	codings := compress.Codings(resp.Header)
-	opens := f.crossing.Message != nil && f.crossing.Message.Method == "initialize" && compress.Check(codings) == nil
+	opens := f.subject.Message != nil && f.subject.Message.Method == "initialize" && compress.Check(codings) == nil
 	holds := f.p.Desk.Holds() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
 	if d == nil && !opens && !holds {
 		return nil
 	}
 	raw, again, err := readAhead(resp.Body)
 	resp.Body = again
-	text, _ := compress.Decode(raw, codings, mostMessage)
+	text, _ := compress.Decode(raw, codings, maxMessage)
 	m := wire.ParseMessage(text)
-	f.answered(m, session)
-	if holds && err == nil && len(raw) <= mostMessage {
+	f.learnServer(m, session)
+	if holds && err == nil && len(raw) <= maxMessage {
 		raw, err = f.holdResponse(resp, m, session)
 		if err != nil {
 			return err
 		}
 	}
-	if d == nil || err != nil || len(raw) == 0 || len(raw) > mostMessage {
+	if d == nil || err != nil || len(raw) == 0 || len(raw) > maxMessage {
 		return nil
 	}
 	readable := len(codings) == 0
 	if d.Name == "drop response" {
-		f.note(wire.Received, "")
-		return f.hold()
+		f.record(wire.Received, "")
+		return f.waitForClient()
 	}
 	if d.Name == "cut" && d.Events {
-		f.note(wire.Received, "the response was no event stream: cut before it")
-		return f.cut()
+		f.record(wire.Received, "the response was no event stream: cut before it")
+		return f.cutConnection()
 	}
 	if d.Name == "list-changed" || d.Name == "reorder" {
-		f.note(wire.Received, "the response was no event stream: nothing was changed")
+		f.record(wire.Received, "the response was no event stream: nothing was changed")
 		return nil
 	}
-	if out, done := d.Message(raw); done && readable {
-		f.note(wire.Received, "")
+	if out, done := d.changedMessages(raw); done && readable {
+		f.record(wire.Received, "")
 		setBody(resp, bytes.Join(out, nil))
 	}
 	return nil
 }
 
-func setBody(resp *http.Response, is []byte) {
-	resp.Body = body{bytes.NewReader(is), resp.Body}
-	resp.ContentLength = int64(len(is))
+func setBody(resp *http.Response, data []byte) {
+	resp.Body = body{bytes.NewReader(data), resp.Body}
+	resp.ContentLength = int64(len(data))
 	resp.Header.Del("Content-Length")
 }
 
 // answered lets later filters know the server.
-func (f *faulted) answered(m *wire.Message, session string) {
-	if f.crossing.Message != nil && m.Answers(f.crossing.Message.ID) {
-		f.p.Desk.Live.Answered(f.crossing.Row, session, m)
+func (f *faultedRequest) learnServer(m *wire.Message, session string) {
+	if f.subject.Message != nil && m.Answers(f.subject.Message.ID) {
+		f.p.Desk.Live.Answered(f.subject.Row, session, m)
 	}
 }
 
 // noteHeld tells the Watcher of a message that is held. Of one that was answered and did not reach
 // the client, seen tells first.
-func (f *faulted) noteHeld(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
+func (f *faultedRequest) heldRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
 	return func(facts wire.HeldFacts, raw []byte) {
-		f.p.Watcher.do(func() {
+		f.p.Watcher.schedule(func() {
 			f.x.seeSent()
 			if facts.How == Answered && seen != nil {
 				seen()
 				raw = nil
 			}
-			f.x.frame(wire.Frame{Dir: dir, Kind: wire.Held, Held: &facts, Raw: raw})
+			f.x.emit(wire.Frame{Dir: dir, Kind: wire.Held, Held: &facts, Raw: raw})
 		})
 	}
 }
 
 // holdRequest lets the desk decide about a request. It gives the response where nothing is sent
 // to the server, or an error where the client has none to expect.
-func (f *faulted) holdRequest() (*http.Response, error) {
-	m := f.crossing.Message
+func (f *faultedRequest) holdRequest() (*http.Response, error) {
+	m := f.subject.Message
 	if m == nil || !f.p.Desk.Holds() {
 		return nil, nil
 	}
-	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: f.crossing.Row, Note: f.noteHeld(wire.Sent, nil)})
+	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: f.subject.Row, Note: f.heldRecorder(wire.Sent, nil)})
 	switch {
 	case f.req.Context().Err() != nil:
 		return nil, f.req.Context().Err()
 	case v.How == Dropped && m.Kind == wire.Request:
-		return nil, f.hold()
+		return nil, f.waitForClient()
 	case v.How == Dropped:
-		return f.made(http.StatusAccepted, http.Header{}, nil), nil
+		return f.newResponse(http.StatusAccepted, http.Header{}, nil), nil
 	case v.How == Answered:
-		return f.made(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, wire.ComposeResult(m.ID, v.Raw)), nil
+		return f.newResponse(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, wire.ComposeResult(m.ID, v.Raw)), nil
 	case v.How != Edited:
 		return nil, nil
 	}
-	Mirror(f.req.Header, m.Raw, v.Raw, f.p.Desk.Encode)
+	mirrorHeader(f.req.Header, m.Raw, v.Raw, f.p.Desk.Encode)
 	f.setBody(v.Raw)
-	f.crossing.Message = parsed(v.Raw)
-	if f.crossing.Message == nil {
-		f.crossing.Message = m
+	f.subject.Message = parseSingle(v.Raw)
+	if f.subject.Message == nil {
+		f.subject.Message = m
 		return f.forward()
 	}
 	return nil, nil
 }
 
 // holdResponse lets the desk decide about a response that is one message, and gives what passes.
-func (f *faulted) holdResponse(resp *http.Response, m *wire.Message, session string) ([]byte, error) {
+func (f *faultedRequest) holdResponse(resp *http.Response, m *wire.Message, session string) ([]byte, error) {
 	if m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return m.Raw, nil
 	}
 	v := f.p.Desk.Hold(f.req.Context(),
-		Candidate{Message: m, Row: f.rowOf(m, session), Note: f.noteHeld(wire.Received, nil)})
+		Candidate{Message: m, Row: f.rowOf(m, session), Note: f.heldRecorder(wire.Received, nil)})
 	switch v.How {
 	case Dropped:
-		return nil, f.hold()
+		return nil, f.waitForClient()
 	case Edited:
 		setBody(resp, v.Raw)
 		return v.Raw, nil
@@ -405,9 +407,9 @@ func (f *faulted) holdResponse(resp *http.Response, m *wire.Message, session str
 }
 
 // rowOf is what filters are asked about a message of the server.
-func (f *faulted) rowOf(m *wire.Message, session string) *rows.Row {
-	if asked := f.crossing.Message; asked != nil && m.Answers(asked.ID) {
-		row := *f.crossing.Row
+func (f *faultedRequest) rowOf(m *wire.Message, session string) *rows.Row {
+	if asked := f.subject.Message; asked != nil && m.Answers(asked.ID) {
+		row := *f.subject.Row
 		row.Dir = wire.Received
 		return &row
 	}
@@ -415,16 +417,16 @@ func (f *faulted) rowOf(m *wire.Message, session string) *rows.Row {
 }
 
 // hold lets the desk decide about an event, and gives what passes instead, and its data.
-func (e *faultyEvents) hold(event []byte, ev sse.Event, m *wire.Message) (is, data []byte, passes bool) {
+func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (is, data []byte, passes bool) {
 	f := e.f
 	if !f.p.Desk.Holds() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return event, ev.Data, true
 	}
 	row := f.rowOf(m, e.session)
-	note := f.noteHeld(wire.Received, func() { f.x.seeEvent(ev) })
+	note := f.heldRecorder(wire.Received, func() { f.x.seeEvent(ev) })
 	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
-		if follows(facts, row) {
-			e.after = func() { note(facts, raw) }
+		if isRecordedAfter(facts, row) {
+			e.onPassed = func() { note(facts, raw) }
 			return
 		}
 		note(facts, raw)
@@ -433,7 +435,7 @@ func (e *faultyEvents) hold(event []byte, ev sse.Event, m *wire.Message) (is, da
 	case Dropped:
 		return nil, nil, false
 	case Edited:
-		return withData(event, v.Raw), v.Raw, true
+		return replaceData(event, v.Raw), v.Raw, true
 	case Answered:
 		f.reply(e.endpoint, e.session, wire.ComposeResult(m.ID, v.Raw))
 		return nil, nil, false
@@ -443,16 +445,16 @@ func (e *faultyEvents) hold(event []byte, ev sse.Event, m *wire.Message) (is, da
 
 // reply sends the server the answer to its request in the client's place: where the client asks, or
 // where the old transport says.
-func (f *faulted) reply(endpoint, session string, answer []byte) {
-	at, err := f.req.URL.Parse(endpoint)
+func (f *faultedRequest) reply(endpoint, session string, response []byte) {
+	target, err := f.req.URL.Parse(endpoint)
 	if err != nil {
 		return
 	}
 	req := f.req.Clone(context.WithValue(f.req.Context(), ownKey{}, true))
 	req.Method = http.MethodPost
-	req.URL = at
-	req.ContentLength = int64(len(answer))
-	req.Body = io.NopCloser(bytes.NewReader(answer))
+	req.URL = target
+	req.ContentLength = int64(len(response))
+	req.Body = io.NopCloser(bytes.NewReader(response))
 	for _, name := range []string{"Last-Event-Id", "Mcp-Method", "Mcp-Name", "Content-Length", "Content-Encoding"} {
 		req.Header.Del(name)
 	}
@@ -463,7 +465,7 @@ func (f *faulted) reply(endpoint, session string, answer []byte) {
 	}
 	resp, err := f.p.RoundTrip(req)
 	if err == nil { // what it says is recorded
-		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, mostMessage))
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMessage))
 		resp.Body.Close()
 	}
 }

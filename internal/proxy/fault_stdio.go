@@ -32,34 +32,34 @@ type Pipe struct {
 	Context context.Context
 
 	// mu guards fired: the decisions about requests that wait for their response, by id.
-	mu    sync.Mutex
-	fired map[string]*Decision
+	mu      sync.Mutex
+	pending map[string]*decision
 
 	// in and out are the ways to the server and to the client. A response that comes slowly
 	// holds up those behind it.
-	in, out outlet
+	serverInput, clientOutput outlet
 
 	// late are the lines for the client that come later, until ctx is done.
-	late sync.WaitGroup
-	ctx  context.Context
+	delayed sync.WaitGroup
+	ctx     context.Context
 	// after tells of the line of the server that has just passed.
-	after func()
+	onPassed func()
 }
 
 // reorderTime is how long a line waits for others.
 const reorderTime = 2 * time.Second
 
 func (p *Pipe) connect() {
-	p.in.Connect(p.ToServer)
-	p.out.Connect(p.ToClient)
+	p.serverInput.connect(p.ToServer)
+	p.clientOutput.connect(p.ToClient)
 }
 
 // Sent passes on what a client writes, up to its end.
 func (p *Pipe) Sent(from io.Reader) error {
 	p.connect()
-	s := &splitter{p: p, to: &p.in, take: p.sent}
+	s := &splitter{p: p, to: &p.serverInput, handleLine: p.handleSent}
 	_, err := io.Copy(s, from)
-	return errors.Join(err, s.End())
+	return errors.Join(err, s.flush())
 }
 
 // Received passes on what a server writes, up to its end, and what of it comes later unless the
@@ -74,51 +74,51 @@ func (p *Pipe) Received(from io.Reader) error {
 // the client is gone.
 func (p *Pipe) FromServer() io.WriteCloser {
 	p.connect()
-	ctx, over := context.WithCancel(p.Context)
+	ctx, cancel := context.WithCancel(p.Context)
 	p.ctx = ctx
-	return &received{lines: splitter{p: p, to: &p.out, take: p.received}, over: over}
+	return &serverOutput{lines: splitter{p: p, to: &p.clientOutput, handleLine: p.handleReceived}, cancel: cancel}
 }
 
-type received struct {
-	lines splitter
-	over  context.CancelFunc
-	err   error
+type serverOutput struct {
+	lines  splitter
+	cancel context.CancelFunc
+	err    error
 }
 
-func (r *received) Write(b []byte) (n int, err error) {
+func (r *serverOutput) Write(b []byte) (n int, err error) {
 	n, r.err = r.lines.Write(b)
 	return n, r.err
 }
 
-func (r *received) Close() error {
-	defer r.over()
+func (r *serverOutput) Close() error {
+	defer r.cancel()
 	err := r.err
 	if err == nil {
-		err = r.lines.End()
+		err = r.lines.flush()
 		if err == nil {
-			err = r.lines.to.Release()
+			err = r.lines.to.release()
 		}
 	}
 	if err != nil {
-		r.over()
+		r.cancel()
 	}
-	r.lines.p.late.Wait()
+	r.lines.p.delayed.Wait()
 	return err
 }
 
 // judging reports that there are rules, or a request that one was about.
-func (p *Pipe) judging() bool {
-	if p.Desk.judges() {
+func (p *Pipe) mayIntervene() bool {
+	if p.Desk.mayIntervene() {
 		return true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.fired) > 0
+	return len(p.pending) > 0
 }
 
 // judged is the message of a line about which rules can decide; nil where there is none.
-func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
-	if !whole || !p.judging() {
+func (p *Pipe) parseLine(line []byte, whole bool) *wire.Message {
+	if !whole || !p.mayIntervene() {
 		return nil
 	}
 	m := wire.ParseMessage(bytes.TrimRight(line, "\r\n"))
@@ -128,94 +128,94 @@ func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
 	return m
 }
 
-func (p *Pipe) sent(line []byte, whole bool) error {
-	m := p.judged(line, whole)
+func (p *Pipe) handleSent(line []byte, whole bool) error {
+	m := p.parseLine(line, whole)
 	if m == nil {
-		return p.in.Lines(line)
+		return p.serverInput.writeLines(line)
 	}
 	row := p.Desk.Row(p.Target, "", wire.Sent, nil, m)
-	line, m = p.hold(line, m, row)
+	line, m = p.holdLine(line, m, row)
 	if m == nil {
-		return p.in.Lines(line)
+		return p.serverInput.writeLines(line)
 	}
-	d := p.Desk.Fault(Crossing{Row: row, Message: m})
+	d := p.Desk.Fault(subject{Row: row, Message: m})
 	if d == nil {
-		return p.in.Lines(line)
+		return p.serverInput.writeLines(line)
 	}
 	switch {
 	case d.Name == "rpc", d.Name == "tool-error":
-		p.note(d, wire.Received, "")
-		_ = p.out.Lines(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
+		p.record(d, wire.Received, "")
+		_ = p.clientOutput.writeLines(append(d.ownResponse(), '\n')) // a client that reads no more is told so by its own end of the pipe
 		return nil
 	case d.Name == "drop request", d.Name == "drop notification":
-		p.note(d, wire.Sent, "")
+		p.record(d, wire.Sent, "")
 		return nil
 	case d.Name == "kill child":
-		p.note(d, wire.Sent, "")
+		p.record(d, wire.Sent, "")
 		p.End()
 		return nil
 	case d.OfRequest:
-		is, text := d.Request(m.Raw)
-		p.note(d, wire.Sent, text)
-		return p.in.Lines(slices.Concat(is, line[len(m.Raw):]))
+		is, text := d.changedRequest(m.Raw)
+		p.record(d, wire.Sent, text)
+		return p.serverInput.writeLines(slices.Concat(is, line[len(m.Raw):]))
 	case m.Kind != wire.Request && d.Name == "delay":
-		p.note(d, wire.Sent, "")
+		p.record(d, wire.Sent, "")
 		go func() {
 			if pause.For(p.Context, d.Wait) == nil {
-				_ = p.in.Lines(line)
+				_ = p.serverInput.writeLines(line)
 			}
 		}()
 		return nil
 	case m.Kind == wire.Request:
 		p.mu.Lock()
-		if p.fired == nil || len(p.fired) > recent.DefaultLeast {
-			p.fired = map[string]*Decision{}
+		if p.pending == nil || len(p.pending) > recent.DefaultLeast {
+			p.pending = map[string]*decision{}
 		}
-		p.fired[m.Traits().ID] = d
+		p.pending[m.Traits().ID] = d
 		p.mu.Unlock()
 		if d.Name == "hang" {
-			p.note(d, wire.Received, "")
-			p.out.Silence()
+			p.record(d, wire.Received, "")
+			p.clientOutput.silence()
 		}
 	}
-	return p.in.Lines(line)
+	return p.serverInput.writeLines(line)
 }
 
-func (p *Pipe) received(line []byte, whole bool) error {
-	m := p.judged(line, whole)
+func (p *Pipe) handleReceived(line []byte, whole bool) error {
+	m := p.parseLine(line, whole)
 	if m == nil {
-		return p.out.Lines(line)
+		return p.clientOutput.writeLines(line)
 	}
 	row := p.Desk.Row(p.Target, "", wire.Received, nil, m)
-	d := p.waiting(m)
+	d := p.takeDecision(m)
 	defer func() {
-		if p.after != nil {
-			p.after()
-			p.after = nil
+		if p.onPassed != nil {
+			p.onPassed()
+			p.onPassed = nil
 		}
 	}()
-	line, m = p.hold(line, m, row)
+	line, m = p.holdLine(line, m, row)
 	if m == nil {
-		return p.out.Lines(line)
+		return p.clientOutput.writeLines(line)
 	}
 	switch {
 	case d != nil && m.Method != "": // the stream of list-changed has begun
-		p.note(d, wire.Received, "")
-		return p.out.Lines(line, append(d.ListChanged(), '\n'))
+		p.record(d, wire.Received, "")
+		return p.clientOutput.writeLines(line, append(d.listChanged(), '\n'))
 	case d != nil:
 		p.Desk.Live.Answered(d.Row, "", m)
 	case m.Method != "":
-		d = p.Desk.Fault(Crossing{Row: row, Message: m})
+		d = p.Desk.Fault(subject{Row: row, Message: m})
 	}
 	if d == nil {
-		return p.out.Lines(line)
+		return p.clientOutput.writeLines(line)
 	}
-	return p.deliver(d, line)
+	return p.applyRule(d, line)
 }
 
 // waiting is the rule for the request that a message answers, or, of list-changed, for the
 // subscription that it names; nil where there is none.
-func (p *Pipe) waiting(m *wire.Message) *Decision {
+func (p *Pipe) takeDecision(m *wire.Message) *decision {
 	t := m.Traits()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,67 +223,67 @@ func (p *Pipe) waiting(m *wire.Message) *Decision {
 	if m.Method != "" {
 		id = t.Subscription
 	}
-	d := p.fired[id]
+	d := p.pending[id]
 	if d == nil || id == "" || m.Method != "" && d.Name != "list-changed" {
 		return nil
 	}
-	delete(p.fired, id)
+	delete(p.pending, id)
 	return d
 }
 
 // deliver passes on a message for the client as a rule has it.
-func (p *Pipe) deliver(d *Decision, line []byte) error {
+func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
-	out, done := d.Message(raw)
-	switch pace := d.Pace(); {
+	out, done := d.changedMessages(raw)
+	switch pace := d.responsePace(); {
 	case d.Name == "hang":
 		return nil
 	case d.Name == "delay":
-		p.note(d, wire.Received, "")
-		p.late.Go(func() {
+		p.record(d, wire.Received, "")
+		p.delayed.Go(func() {
 			if pause.For(p.ctx, d.Wait) == nil {
-				_ = p.out.Lines(line)
+				_ = p.clientOutput.writeLines(line)
 			}
 		})
 		return nil
 	case d.Name == "reorder":
-		p.note(d, wire.Received, "")
-		p.out.Lock()
-		p.out.Behind = append(p.out.Behind, lateMessage{Message: line, After: d.N})
-		p.out.Unlock()
+		p.record(d, wire.Received, "")
+		p.clientOutput.Lock()
+		p.clientOutput.delayed = append(p.clientOutput.delayed, delayedMessage{raw: line, remaining: d.N})
+		p.clientOutput.Unlock()
 		go func() {
 			if pause.For(p.ctx, reorderTime) == nil {
-				_ = p.out.Release()
+				_ = p.clientOutput.release()
 			}
 		}()
 		return nil
 	case pace.Size > 0:
-		p.note(d, wire.Received, "")
-		return p.slowly(pace, line)
+		p.record(d, wire.Received, "")
+		return p.writeSlowly(pace, line)
 	case d.Name == "cut":
-		p.note(d, wire.Received, "")
-		err := p.out.Lines(line[:min(len(line), int(d.N))])
-		p.out.Silence()
+		p.record(d, wire.Received, "")
+		err := p.clientOutput.writeLines(line[:min(len(line), int(d.N))])
+		p.clientOutput.silence()
 		p.End()
 		return err
 	case !done:
-		p.note(d, wire.Received, "nothing was changed")
-		return p.out.Lines(line)
+		p.record(d, wire.Received, "nothing was changed")
+		return p.clientOutput.writeLines(line)
 	}
-	p.note(d, wire.Received, "")
+	p.record(d, wire.Received, "")
 	for i := range out {
 		out[i] = slices.Concat(out[i], line[len(raw):])
 	}
-	return p.out.Lines(out...)
+	return p.clientOutput.writeLines(out...)
 }
 
 // slowly writes a line by and by; what comes behind it waits.
-func (p *Pipe) slowly(pace Pace, line []byte) error {
-	p.out.Lock()
-	defer p.out.Unlock()
+func (p *Pipe) writeSlowly(pace pace, line []byte) error {
+	p.clientOutput.Lock()
+	defer p.clientOutput.Unlock()
 	for at := 0; at < len(line); {
 		piece := line[at:min(len(line), at+pace.Size)]
-		if err := p.out.Write(piece); err != nil {
+		if err := p.clientOutput.write(piece); err != nil {
 			return err
 		}
 		at += len(piece)
@@ -298,29 +298,31 @@ func (p *Pipe) slowly(pace Pace, line []byte) error {
 }
 
 // note tells the Watcher what a rule did, in its turn.
-func (p *Pipe) note(d *Decision, dir wire.Direction, text string) {
+func (p *Pipe) record(d *decision, dir wire.Direction, text string) {
 	facts := d.Facts
 	facts.Text = text
 	w := p.Watcher
-	w.do(func() { w.frame(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts}) })
+	w.schedule(func() { w.emit(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts}) })
 }
 
 // hold lets the desk decide about a message, and gives the line that passes instead. The message
 // is nil where fault rules have nothing to decide any more. Those behind it wait.
-func (p *Pipe) hold(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
+func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
 	if !p.Desk.Holds() {
 		return line, m
 	}
 	w := p.Watcher
 	v := p.Desk.Hold(p.Context, Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
-		note := func() { w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw}) }) }
-		if follows(facts, row) {
-			p.after = note
+		note := func() {
+			w.schedule(func() { w.emit(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw}) })
+		}
+		if isRecordedAfter(facts, row) {
+			p.onPassed = note
 			return
 		}
 		if facts.How == Answered && row.Dir == wire.Received {
 			is := raw
-			w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: is}) })
+			w.schedule(func() { w.emit(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: is}) })
 			raw = nil
 		}
 		note()
@@ -329,9 +331,9 @@ func (p *Pipe) hold(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.
 	case Dropped:
 		return nil, nil
 	case Edited:
-		return slices.Concat(jsonraw.OneLine(v.Raw), line[len(m.Raw):]), parsed(v.Raw)
+		return slices.Concat(jsonraw.OneLine(v.Raw), line[len(m.Raw):]), parseSingle(v.Raw)
 	case Answered:
-		p.answer(row.Dir, wire.ComposeResult(m.ID, jsonraw.OneLine(v.Raw)))
+		p.respond(row.Dir, wire.ComposeResult(m.ID, jsonraw.OneLine(v.Raw)))
 		return nil, nil
 	}
 	return line, m
@@ -339,22 +341,22 @@ func (p *Pipe) hold(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.
 
 // follows reports what is recorded behind the message, which begins something: a request of the
 // server, or a notification.
-func follows(facts wire.HeldFacts, row *rows.Row) bool {
+func isRecordedAfter(facts wire.HeldFacts, row *rows.Row) bool {
 	return row.Dir == wire.Received && facts.Kind != "response" && (facts.How == Released || facts.How == Edited)
 }
 
 // answer answers a request that was sent in a direction in the place of the other side.
-func (p *Pipe) answer(dir wire.Direction, answer []byte) {
-	to := &p.out
+func (p *Pipe) respond(dir wire.Direction, response []byte) {
+	to := &p.clientOutput
 	if dir == wire.Received {
-		to = &p.in
-		p.Watcher.do(func() { p.Watcher.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: answer}) })
+		to = &p.serverInput
+		p.Watcher.schedule(func() { p.Watcher.emit(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: response}) })
 	}
-	_ = to.Lines(append(bytes.Clone(answer), '\n')) // one that is gone is told so by its own end of the pipe
+	_ = to.writeLines(append(bytes.Clone(response), '\n')) // one that is gone is told so by its own end of the pipe
 }
 
 // parsed is a message about which fault rules can decide, or nil.
-func parsed(raw []byte) *wire.Message {
+func parseSingle(raw []byte) *wire.Message {
 	if m := wire.ParseMessage(raw); m.Kind != wire.Batch && m.Kind != wire.Invalid {
 		return m
 	}

@@ -126,8 +126,8 @@ func TestReorderedEventsOfOneRead(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
 	p := &Proxy{Watcher: w, servers: []string{""}, Desk: faultSet(t, LinkHTTP, "when method:notifications/* #1 do reorder 1")}
-	f := &faulted{p: p, x: p.newExchange(0, httptest.NewRequest("GET", "/", nil)), crossing: Crossing{Row: p.Desk.Live.Row("", "", 0, nil, nil)}}
-	e := &faultyEvents{f: f, src: strings.NewReader(first + second + third + third + third)}
+	f := &faultedRequest{p: p, x: p.newExchange(0, httptest.NewRequest("GET", "/", nil)), subject: subject{Row: p.Desk.Live.Row("", "", 0, nil, nil)}}
+	e := &eventRewriter{f: f, src: strings.NewReader(first + second + third + third + third)}
 	var got string
 	for {
 		b, err := e.next()

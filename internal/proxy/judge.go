@@ -86,13 +86,13 @@ func (v Verdict) Where() string {
 // A Judge watches the frames of a recording for what a client does after each fault.
 type Judge struct {
 	seed     maphash.Seed
-	open     []*watch
+	watches  []*watch
 	verdicts []Verdict
 	// requests are the hashes of the client's requests, safe says of each tool that was listed
 	// whether a call of it can be repeated.
-	requests recent.Map[requestKey, *request]
-	safe     map[string]bool
-	last     time.Time
+	requests   recent.Map[requestKey, *request]
+	repeatable map[string]bool
+	last       time.Time
 }
 
 // A request is one of the client's: its hash, and whether it was answered.
@@ -115,114 +115,114 @@ type watch struct {
 	sum uint64
 	// at is when the client did it, ended when it got an end of the request, good or bad; zero
 	// before.
-	at, ended time.Time
+	didAt, ended time.Time
 	// opened is set once a client opened a conversation after the fault.
 	opened bool
 }
 
 // mostWatched bounds what is remembered.
-const mostWatched = 10_000
+const maxWatched = 10_000
 
 var (
 	// refusing are the actions that end a request without the server.
-	refusing = []string{"status", "401", "expire-session", "rpc", "tool-error"}
+	refusingActions = []string{"status", "401", "expire-session", "rpc", "tool-error"}
 	// healthy are those after which the response is still a good one.
-	healthy = []string{"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header"}
+	passingActions = []string{"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header"}
 )
 
 // is reports whether the action is one of these.
-func (w *watch) is(actions ...string) bool {
+func (w *watch) hasAction(actions ...string) bool {
 	name, _, _ := strings.Cut(w.Action, " ")
 	return slices.Contains(actions, name)
 }
 
 // note notes what the client did unless it did something before; it never settles.
-func (w *watch) note(did string, at time.Time) bool {
+func (w *watch) record(did string, at time.Time) bool {
 	if w.Did == "" {
 		w.Did = did
-		w.at = at
+		w.didAt = at
 	}
 	return false
 }
 
 // stop notes that the client did nothing before.
 func (w *watch) stop(at time.Time) {
-	if w.is("list-changed") {
-		w.note(Ignored, at)
+	if w.hasAction("list-changed") {
+		w.record(Ignored, at)
 	}
-	w.note(Stopped, at)
+	w.record(Stopped, at)
 }
 
 // Add reads the next frame.
 func (j *Judge) Add(f wire.Frame) {
-	if j.safe == nil {
+	if j.repeatable == nil {
 		j.seed = maphash.MakeSeed()
-		j.safe = map[string]bool{}
+		j.repeatable = map[string]bool{}
 	}
 	j.Until(f.Time)
-	j.each(func(w *watch) bool {
-		over := cmp.Or(w.ended, w.at)
-		if over.IsZero() || j.last.Sub(over) <= WatchTime {
+	j.closeIf(func(w *watch) bool {
+		quietSince := cmp.Or(w.ended, w.didAt)
+		if quietSince.IsZero() || j.last.Sub(quietSince) <= WatchTime {
 			return false
 		}
-		w.stop(over)
+		w.stop(quietSince)
 		return true
 	})
 	switch m := wire.ParseMessage(f.Raw); {
 	case f.Fault != nil:
-		j.begin(f)
+		j.startWatch(f)
 	case f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP.Field("Last-Event-ID") != "":
-		j.each(func(w *watch) bool { return w.key.conn == f.Conn && w.note(Resumed, f.Time) })
+		j.closeIf(func(w *watch) bool { return w.key.conn == f.Conn && w.record(Resumed, f.Time) })
 	case f.Kind == wire.Closed:
-		j.closed(f)
+		j.handleClosed(f)
 	case f.Dir == wire.Received && m.Kind == wire.Invalid && !utf8.Valid(f.Raw):
-		j.received(f, wire.ParseMessage(bytes.ToValidUTF8(f.Raw, []byte("?"))))
+		j.handleResponse(f, wire.ParseMessage(bytes.ToValidUTF8(f.Raw, []byte("?"))))
 	case f.Kind != wire.Body && f.Kind != wire.Event:
 	case f.Dir == wire.Received:
-		j.received(f, m)
+		j.handleResponse(f, m)
 	case m.Kind == wire.Request:
-		j.asked(f, m)
+		j.handleRequest(f, m)
 	case m.Method == "notifications/cancelled":
 		id := string(jsonraw.First(m.Params, "requestId"))
-		j.each(func(w *watch) bool { return w.key.conn == f.Conn && w.ID == id && id != "" && w.note(GaveUp, f.Time) })
+		j.closeIf(func(w *watch) bool { return w.key.conn == f.Conn && w.ID == id && id != "" && w.record(GaveUp, f.Time) })
 	}
 }
 
 // each looks at the open watches; those for which look is true are settled.
-func (j *Judge) each(look func(w *watch) bool) {
-	j.open = slices.DeleteFunc(j.open, func(w *watch) bool {
-		settled := look(w)
-		if settled {
-			j.settle(w)
+func (j *Judge) closeIf(isDone func(w *watch) bool) {
+	j.watches = slices.DeleteFunc(j.watches, func(w *watch) bool {
+		done := isDone(w)
+		if done {
+			j.finish(w)
 		}
-		return settled
+		return done
 	})
 }
 
-func (j *Judge) settle(w *watch) {
-	w.After = w.at.Sub(w.Time).Seconds()
-	w.Bad = w.Did == Repeated || w.Did == Hung && w.at.Sub(w.Time) > WatchTime
-	if len(j.verdicts) < mostWatched {
+func (j *Judge) finish(w *watch) {
+	w.After = w.didAt.Sub(w.Time).Seconds()
+	w.Bad = w.Did == Repeated || w.Did == Hung && w.didAt.Sub(w.Time) > WatchTime
+	if len(j.verdicts) < maxWatched {
 		j.verdicts = append(j.verdicts, w.Verdict)
 	}
 }
 
-func (j *Judge) begin(f wire.Frame) {
+func (j *Judge) startWatch(f wire.Frame) {
 	w := &watch{Verdict: Verdict{FaultFacts: *f.Fault, Time: f.Time}, key: keyOf(f, f.Fault.ID)}
 	r := cmp.Or(j.requests.Get(w.key), &request{})
 	w.sum = r.sum
 	switch {
 	case w.ID == "" && f.Stream == 0 || w.Action == "drop notification":
-		w.note(Unjudged, f.Time)
+		w.record(Unjudged, f.Time)
 	case r.answered:
-		w.note(Took, f.Time)
-	case w.is(refusing...):
+		w.record(Took, f.Time)
+	case w.hasAction(refusingActions...):
 		w.ended = f.Time
 	}
 	if w.Did != "" {
-		j.settle(w)
-	} else if len(j.open) < mostWatched {
-		j.open = append(j.open, w)
+		j.finish(w)
+	} else if len(j.watches) < maxWatched {
+		j.watches = append(j.watches, w)
 	}
 }
 
@@ -233,12 +233,12 @@ func keyOf(f wire.Frame, id string) requestKey {
 	return requestKey{f.Conn, f.Stream, id}
 }
 
-func (j *Judge) closed(f wire.Frame) {
-	j.each(func(w *watch) bool {
+func (j *Judge) handleClosed(f wire.Frame) {
+	j.closeIf(func(w *watch) bool {
 		switch {
 		case w.key.conn != f.Conn || w.key.stream != f.Stream || !w.ended.IsZero():
-		case f.Dir == wire.Sent && !w.is("list-changed"): // with its stream the client gives nothing up
-			w.note(GaveUp, f.Time)
+		case f.Dir == wire.Sent && !w.hasAction("list-changed"): // with its stream the client gives nothing up
+			w.record(GaveUp, f.Time)
 		default:
 			w.ended = f.Time
 		}
@@ -247,29 +247,29 @@ func (j *Judge) closed(f wire.Frame) {
 }
 
 // received looks at a message for the client: the response to a request.
-func (j *Judge) received(f wire.Frame, m *wire.Message) {
+func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 	if m.Method != "" || m.ID == nil {
 		return
 	}
-	j.learn(m)
+	j.learnTools(m)
 	if r := j.requests.Get(keyOf(f, string(m.ID))); r != nil {
 		r.answered = true
 	}
-	j.each(func(w *watch) bool {
+	j.closeIf(func(w *watch) bool {
 		if w.key.conn != f.Conn || f.Stream > 0 && w.key.stream != f.Stream || w.ID == "" || !m.Answers([]byte(w.ID)) {
 			return false
 		}
 		w.ended = f.Time
-		if w.is(healthy...) {
-			w.note(Took, f.Time)
+		if w.hasAction(passingActions...) {
+			w.record(Took, f.Time)
 			return w.Did == Took
 		}
-		if w.is("replace") {
-			w.note(Got, f.Time)
+		if w.hasAction("replace") {
+			w.record(Got, f.Time)
 			return w.Did == Got
 		}
-		if w.is("bad-utf8") { // the client may ask again
-			w.note(Got, f.Time)
+		if w.hasAction("bad-utf8") { // the client may ask again
+			w.record(Got, f.Time)
 		}
 		return false
 	})
@@ -277,18 +277,18 @@ func (j *Judge) received(f wire.Frame, m *wire.Message) {
 
 // asked looks at a request: it may be one that a fault was about, once more. One request is the
 // retry of one fault.
-func (j *Judge) asked(f wire.Frame, m *wire.Message) {
+func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
 	// The sum is the same for requests that ask the same, whatever their ids and their _meta.
 	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
 	j.requests.Put(keyOf(f, string(m.ID)), &request{sum: sum})
 	taken := false
 	opens := mcp.IsOpening(m.Method)
-	j.each(func(w *watch) bool {
+	j.closeIf(func(w *watch) bool {
 		did := ""
-		w.opened = w.opened || opens && w.sum != sum && !w.is("expire-session")
+		w.opened = w.opened || opens && w.sum != sum && !w.hasAction("expire-session")
 		switch {
 		case taken:
-		case w.is("list-changed"): // the request itself was answered
+		case w.hasAction("list-changed"): // the request itself was answered
 			if strings.HasSuffix(m.Method, "/list") {
 				did = Fetched
 			}
@@ -298,15 +298,15 @@ func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 			did = Repeated
 		case w.sum == sum:
 			did = Retried
-		case w.is("expire-session") && m.Method == "initialize":
-			w.note(Reopened, f.Time)
+		case w.hasAction("expire-session") && m.Method == "initialize":
+			w.record(Reopened, f.Time)
 		}
 		if did == "" {
 			return false
 		}
 		taken = w.sum == sum && did != Fetched
 		w.Did = did
-		w.at = f.Time
+		w.didAt = f.Time
 		return true
 	})
 }
@@ -314,17 +314,17 @@ func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 // mayHaveChanged reports a call that the server may have executed, of a tool that does not say
 // that it can be called twice. What is refused, or answered with an error, is not repeated.
 func (j *Judge) mayHaveChanged(w *watch) bool {
-	refused := w.is(refusing...) && (!w.is("status") || strings.HasPrefix(w.Action, "status 4"))
-	return w.Method == "tools/call" && !refused && !j.safe[w.Name]
+	refused := w.hasAction(refusingActions...) && (!w.hasAction("status") || strings.HasPrefix(w.Action, "status 4"))
+	return w.Method == "tools/call" && !refused && !j.repeatable[w.Name]
 }
 
 // learn notes which of the tools that are listed can be called twice.
-func (j *Judge) learn(m *wire.Message) {
+func (j *Judge) learnTools(m *wire.Message) {
 	tools, _ := m.ResultItems("tools")
 	for _, tool := range tools {
-		if len(j.safe) < mostWatched {
+		if len(j.repeatable) < maxWatched {
 			name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
-			j.safe[name] = mcp.ToolHints(tool).MayBeRepeated()
+			j.repeatable[name] = mcp.ToolHints(tool).MayBeRepeated()
 		}
 	}
 }
@@ -339,9 +339,9 @@ func (j *Judge) Until(now time.Time) {
 // Verdicts are those of all faults so far, in their order: what has not settled by then is judged
 // as it stands.
 func (j *Judge) Verdicts() []Verdict {
-	j.each(func(w *watch) bool {
-		if w.ended.IsZero() && !w.is("list-changed") {
-			w.note(Hung, j.last)
+	j.closeIf(func(w *watch) bool {
+		if w.ended.IsZero() && !w.hasAction("list-changed") {
+			w.record(Hung, j.last)
 		} else {
 			w.stop(cmp.Or(w.ended, j.last))
 		}

@@ -11,37 +11,37 @@ import (
 )
 
 // Mirror changes what mirrors the message in the head, unless the rule keeps that.
-func (d *Decision) Mirror(h http.Header, was, is []byte, encode func(string) string) {
+func (d *decision) mirrorHeader(h http.Header, before, after []byte, encode func(string) string) {
 	if !d.KeepHeaders {
-		Mirror(h, was, is, encode)
+		mirrorHeader(h, before, after, encode)
 	}
 }
 
 // Mirror changes the header fields of a request that repeat parts of its message, after these
 // were replaced: Mcp-Method, Mcp-Name, Mcp-Protocol-Version and Mcp-Param-*. A field that had
 // another value than the message stays. Encode makes a text fit for a field.
-func Mirror(h http.Header, was, is []byte, encode func(string) string) {
-	before, err := jsonvalue.Parse(was)
-	after, failed := jsonvalue.Parse(is)
+func mirrorHeader(h http.Header, before, after []byte, encode func(string) string) {
+	oldTree, err := jsonvalue.Parse(before)
+	newTree, failed := jsonvalue.Parse(after)
 	if err != nil || failed != nil {
 		return
 	}
-	arguments := leaves(before.Find("/params/arguments"), "/params/arguments")
+	arguments := leaves(oldTree.Find("/params/arguments"), "/params/arguments")
 	for name, values := range h {
 		var places []string
 		switch argument, isParam := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); {
 		case len(values) != 1:
 		case isParam:
-			places = likely(argument, arguments)
+			places = candidateArguments(argument, arguments)
 		default:
-			places = mirrored[name]
+			places = mirroredPaths[name]
 		}
 		value := wire.Field{Value: values[0]}.Plain()
-		i := slices.IndexFunc(places, func(at string) bool { return text(before, at) == value && text(after, at) != value })
+		i := slices.IndexFunc(places, func(at string) bool { return fieldText(oldTree, at) == value && fieldText(newTree, at) != value })
 		if i < 0 {
 			continue
 		}
-		if now := text(after, places[i]); now != "" {
+		if now := fieldText(newTree, places[i]); now != "" {
 			h.Set(name, encode(now))
 		} else {
 			h.Del(name)
@@ -50,7 +50,7 @@ func Mirror(h http.Header, was, is []byte, encode func(string) string) {
 }
 
 // mirrored are the places that fields repeat.
-var mirrored = map[string][]string{
+var mirroredPaths = map[string][]string{
 	"Mcp-Method":           {"/method"},
 	"Mcp-Name":             {"/params/name", "/params/uri", "/params/taskId"},
 	"Mcp-Protocol-Version": {"/params/_meta/io.modelcontextprotocol~1protocolVersion"},
@@ -58,15 +58,15 @@ var mirrored = map[string][]string{
 
 // likely are the arguments that a field may repeat: those that are called like it, or all where
 // none is.
-func likely(field string, arguments []string) []string {
+func candidateArguments(field string, arguments []string) []string {
 	plain := strings.NewReplacer("-", "", "_", "")
-	same := slices.DeleteFunc(slices.Clone(arguments), func(at string) bool {
+	matching := slices.DeleteFunc(slices.Clone(arguments), func(at string) bool {
 		return !strings.EqualFold(plain.Replace(at[strings.LastIndexByte(at, '/')+1:]), plain.Replace(field))
 	})
-	if len(same) == 0 {
+	if len(matching) == 0 {
 		return arguments
 	}
-	return same
+	return matching
 }
 
 // leaves are the JSON pointers of the values without parts.
@@ -84,7 +84,7 @@ func leaves(n *jsonvalue.Node, at string) (found []string) {
 }
 
 // text is a value as a header field has it; "" where there is none.
-func text(tree *jsonvalue.Node, pointer string) string {
+func fieldText(tree *jsonvalue.Node, pointer string) string {
 	n := tree.Find(pointer)
 	if n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null {
 		return ""

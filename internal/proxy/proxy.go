@@ -52,11 +52,11 @@ type Proxy struct {
 	Desk     *Desk
 	KeepHost bool
 
-	web http.RoundTripper
+	transport http.RoundTripper
 	// servers are those of the Routes as filters name them.
 	servers []string
 	// busy is read-locked by every request under way.
-	busy    sync.RWMutex
+	active  sync.RWMutex
 	streams atomic.Int64
 	conns   conns // the Watcher's goroutine alone looks at it
 	// mu guards endpoints: the addresses that servers of the old HTTP+SSE transport have named, as the client asks for
@@ -82,9 +82,9 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		p.Dial = (&net.Dialer{Timeout: connect}).DialContext
 	}
 	for _, route := range p.Routes {
-		p.servers = append(p.servers, redact.RedactURL(p.named(route.To)))
+		p.servers = append(p.servers, redact.RedactURL(p.publicURL(route.To)))
 	}
-	p.web = httpconn.Prepare(&http.Transport{
+	p.transport = httpconn.Prepare(&http.Transport{
 		Proxy:                 p.Through,
 		DialContext:           p.dial,
 		TLSHandshakeTimeout:   connect,
@@ -100,16 +100,16 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		Transport:     p,
 		FlushInterval: -1,
 		BufferPool:    &buffers{},
-		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.failed(w, r, err) },
+		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.writeError(w, r, err) },
 		ErrorLog:      log.New(io.Discard, "", 0), // the recording has it
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if reason := p.refuses(r); reason != "" {
+		if reason := p.rejectReason(r); reason != "" {
 			plainError(w, http.StatusForbidden, reason)
 			return
 		}
 		to := p.route(r)
-		if to == nil && slices.ContainsFunc(p.Routes, func(route Route) bool { return route.takes(r.URL.Path) }) {
+		if to == nil && slices.ContainsFunc(p.Routes, func(route Route) bool { return route.matches(r.URL.Path) }) {
 			plainError(w, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`)
 			return
 		}
@@ -117,10 +117,10 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 			plainError(w, http.StatusNotFound, "no --to for this path")
 			return
 		}
-		p.busy.RLock()
-		defer p.busy.RUnlock()
-		passage := &passage{to: to, watch: stopwatch{now: p.Watcher.o.Now}}
-		ctx := context.WithValue(r.Context(), passageKey{}, passage)
+		p.active.RLock()
+		defer p.active.RUnlock()
+		passage := &inFlight{to: to, watch: stopwatch{now: p.Watcher.o.Now}}
+		ctx := context.WithValue(r.Context(), inFlightKey{}, passage)
 		forward.ServeHTTP(w, r.WithContext(httptrace.WithClientTrace(ctx, passage.watch.trace())))
 	})
 }
@@ -138,18 +138,18 @@ func (b *buffers) Get() []byte {
 func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 
 // A passage is a request on its way: where it goes, and how long its phases take.
-type passage struct {
+type inFlight struct {
 	to    *destination
 	watch stopwatch
 }
 
-type passageKey struct{}
+type inFlightKey struct{}
 
-func passageOf(ctx context.Context) *passage { return ctx.Value(passageKey{}).(*passage) }
+func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{}).(*inFlight) }
 
 // rewrite undoes what ReverseProxy does beyond its duty, and names the server.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
-	to := passageOf(r.In.Context()).to
+	to := inFlightOf(r.In.Context()).to
 	r.Out.URL = to.url
 	if !p.KeepHost {
 		r.Out.Host = ""
@@ -182,11 +182,11 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
-func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler) // the client has disconnected
 	}
-	plainError(w, http.StatusBadGateway, passageOf(r.Context()).to.url.Host+": "+err.Error())
+	plainError(w, http.StatusBadGateway, inFlightOf(r.Context()).to.url.Host+": "+err.Error())
 }
 
 // Serve serves on a listener until ctx is done, and until the requests that were under way have ended. The time to
@@ -202,7 +202,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.D
 	defer stop()
 	err := server.Serve(listener)
 	server.Close()
-	p.busy.Lock() // no request is under way any more
+	p.active.Lock() // no request is under way any more
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -211,27 +211,27 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.D
 
 // RoundTrip forwards one request and lets the Watcher see it.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
-	passage := passageOf(req.Context())
+	passage := inFlightOf(req.Context())
 	x := p.newExchange(passage.to.target, req)
 	body := &requestBody{body: req.Body, x: x}
 	if req.Body == nil || req.Body == http.NoBody {
-		p.Watcher.do(func() { x.seeRequest(wire.Frame{}) })
-	} else if whole := body.atOnce(req); whole != nil {
+		p.Watcher.schedule(func() { x.seeRequest(wire.Frame{}) })
+	} else if whole := body.readShort(req); whole != nil {
 		req.Body = io.NopCloser(bytes.NewReader(whole))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
 	} else {
 		req.Body = body
 	}
-	passage.watch.note(&passage.watch.began)
+	passage.watch.start(&passage.watch.began)
 	resp, err := p.send(x, req)
 	if err != nil {
 		if req.Body == body && req.Context().Err() == nil {
-			body.unsent()
+			body.readUnsent()
 		}
-		x.fail(req.Context(), err)
+		x.reportFailure(req.Context(), err)
 		return nil, err
 	}
-	x.answered(resp, passage.watch.timing())
+	x.reportHead(resp, passage.watch.timing())
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, nil // what follows is no HTTP
 	}
@@ -245,17 +245,17 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 // send sends a request to the server, and returns its response. It passes both as they are, unless there are rules or
 // held messages (see faulted).
 func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
-	f := &faulted{p: p, x: x, req: req}
+	f := &faultedRequest{p: p, x: x, req: req}
 	isOwn := req.Context().Value(ownKey{}) != nil
-	if !isOwn && p.Desk.judges() {
+	if !isOwn && p.Desk.mayIntervene() {
 		return f.send()
 	}
-	resp, err := p.web.RoundTrip(req)
+	resp, err := p.transport.RoundTrip(req)
 	if isOwn || err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err
 	}
-	if p.Desk.judges() { // since the request was sent
-		return f.judge(resp)
+	if p.Desk.mayIntervene() { // since the request was sent
+		return f.applyToResponse(resp)
 	}
 	if isEventStream(resp) && len(compress.Codings(resp.Header)) == 0 && resp.ContentLength < 0 {
 		f.watchEvents(resp)
@@ -283,12 +283,12 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 var errCut = errors.New("cut by a fault rule")
 
 // fail tells of an error on the way, and whose it was.
-func (x *exchange) fail(ctx context.Context, err error) {
+func (x *exchange) reportFailure(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		x.ended(wire.Sent, "cancelled", "the client disconnected")
+		x.reportEnd(wire.Sent, "cancelled", "the client disconnected")
 		return
 	}
-	x.ended(wire.Received, "cut", err.Error())
+	x.reportEnd(wire.Received, "cut", err.Error())
 }
 
 // A requestBody is the body of a request while it is read in order to be sent.
@@ -297,8 +297,8 @@ type requestBody struct {
 	x    *exchange
 
 	// ahead are bytes that were read before the rest, and failed is the error behind them.
-	ahead  []byte
-	failed error
+	prefix    []byte
+	prefixErr error
 	// mu keeps the transport from reading what unsent reads.
 	mu           sync.Mutex
 	read, closed bool
@@ -332,31 +332,31 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 }
 
 func (b *requestBody) next(to []byte) (int, error) {
-	if len(b.ahead) == 0 && b.failed == nil {
+	if len(b.prefix) == 0 && b.prefixErr == nil {
 		return b.body.Read(to)
 	}
-	n := copy(to, b.ahead)
-	b.ahead = b.ahead[n:]
-	if len(b.ahead) > 0 {
+	n := copy(to, b.prefix)
+	b.prefix = b.prefix[n:]
+	if len(b.prefix) > 0 {
 		return n, nil
 	}
-	return n, b.failed
+	return n, b.prefixErr
 }
 
 // maxAtOnce is how many bytes of a request's body are read before it is sent.
-const maxAtOnce = 16 << 10
+const maxShortBody = 16 << 10
 
 // atOnce returns a short body that is there as a whole, as nearly all are, and nil for any other,
 // which is then read as it comes. Of a request that waits for leave nothing is read here.
-func (b *requestBody) atOnce(req *http.Request) []byte {
-	if req.ContentLength <= 0 || req.ContentLength > maxAtOnce || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
+func (b *requestBody) readShort(req *http.Request) []byte {
+	if req.ContentLength <= 0 || req.ContentLength > maxShortBody || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
 		return nil
 	}
 	whole := make([]byte, req.ContentLength)
 	n, err := b.body.Read(whole)
 	if n < len(whole) || err != nil && !errors.Is(err, io.EOF) {
-		b.ahead = whole[:n]
-		b.failed = err
+		b.prefix = whole[:n]
+		b.prefixErr = err
 		return nil
 	}
 	b.read = true
@@ -375,12 +375,12 @@ func (b *requestBody) Close() error {
 
 // unsent reads a body that found no way to the server, so that the recording says
 // what was asked.
-func (b *requestBody) unsent() {
+func (b *requestBody) readUnsent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
 	if !b.read {
-		_, _ = io.Copy(io.Discard, io.LimitReader(readerFunc(b.readLocked), mostMessage))
+		_, _ = io.Copy(io.Discard, io.LimitReader(readerFunc(b.readLocked), maxMessage))
 	}
 }
 
@@ -401,13 +401,13 @@ func (b *responseBody) Read(to []byte) (int, error) {
 	n, err := b.ReadCloser.Read(to)
 	if !b.ended && errors.Is(err, io.EOF) {
 		b.ended = true
-		b.x.endedBehind(to[:n], wire.Received, "end", "")
+		b.x.reportEndAfter(to[:n], wire.Received, "end", "")
 		return n, err
 	}
 	b.x.response.write(to[:n])
 	if !b.ended && err != nil {
 		b.ended = true
-		b.x.fail(b.ctx, err)
+		b.x.reportFailure(b.ctx, err)
 	}
 	return n, err
 }
@@ -416,22 +416,22 @@ func (b *responseBody) Read(to []byte) (int, error) {
 func (b *responseBody) Close() error {
 	if !b.ended {
 		b.ended = true
-		b.x.ended(wire.Sent, "cancelled", "the client disconnected")
+		b.x.reportEnd(wire.Sent, "cancelled", "the client disconnected")
 	}
 	return b.ReadCloser.Close()
 }
 
 // refuses says why a request is not forwarded, or nothing.
-func (p *Proxy) refuses(r *http.Request) string {
+func (p *Proxy) rejectReason(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(p.Address)
-	_, asked, err := net.SplitHostPort(r.Host)
+	_, hostPort, err := net.SplitHostPort(r.Host)
 	if err != nil {
-		asked = "80"
+		hostPort = "80"
 	}
 	if r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/") {
 		return "requests are forwarded only to the servers of --to"
 	}
-	if asked != port {
+	if hostPort != port {
 		return "the Host field has another port: " + jsonraw.Excerpt([]byte(r.Host), 100)
 	}
 	return loopback.Reject(r.Host, r.Header)
@@ -441,18 +441,18 @@ func (p *Proxy) refuses(r *http.Request) string {
 type stopwatch struct {
 	now func() time.Time
 
-	mu                           sync.Mutex
-	times                        wire.Timing
-	began, looked, dialed, shook time.Time
+	mu                                      sync.Mutex
+	times                                   wire.Timing
+	began, dnsStart, connectStart, tlsStart time.Time
 }
 
-func (s *stopwatch) note(at *time.Time) {
+func (s *stopwatch) start(begin *time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*at = s.now()
+	*begin = s.now()
 }
 
-func (s *stopwatch) took(d *time.Duration, since *time.Time) {
+func (s *stopwatch) stop(d *time.Duration, since *time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*d = s.now().Sub(*since)
@@ -462,13 +462,13 @@ func (s *stopwatch) took(d *time.Duration, since *time.Time) {
 func (s *stopwatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { _ = httpconn.GotConn(info) },
-		DNSStart:             func(httptrace.DNSStartInfo) { s.note(&s.looked) },
-		DNSDone:              func(httptrace.DNSDoneInfo) { s.took(&s.times.DNS, &s.looked) },
-		ConnectStart:         func(_, _ string) { s.note(&s.dialed) },
-		ConnectDone:          func(_, _ string, _ error) { s.took(&s.times.Connect, &s.dialed) },
-		TLSHandshakeStart:    func() { s.note(&s.shook) },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { s.took(&s.times.TLS, &s.shook) },
-		GotFirstResponseByte: func() { s.took(&s.times.FirstByte, &s.began) },
+		DNSStart:             func(httptrace.DNSStartInfo) { s.start(&s.dnsStart) },
+		DNSDone:              func(httptrace.DNSDoneInfo) { s.stop(&s.times.DNS, &s.dnsStart) },
+		ConnectStart:         func(_, _ string) { s.start(&s.connectStart) },
+		ConnectDone:          func(_, _ string, _ error) { s.stop(&s.times.Connect, &s.connectStart) },
+		TLSHandshakeStart:    func() { s.start(&s.tlsStart) },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { s.stop(&s.times.TLS, &s.tlsStart) },
+		GotFirstResponseByte: func() { s.stop(&s.times.FirstByte, &s.began) },
 	}
 }
 

@@ -86,7 +86,7 @@ func (b *behind) seen() []wire.Frame {
 	if b.server != nil {
 		b.server.CloseClientConnections()
 		b.server.Close()
-		b.proxy.busy.Lock() // until no request is under way
+		b.proxy.active.Lock() // until no request is under way
 		b.watcher.Close()
 		b.server = nil
 	}

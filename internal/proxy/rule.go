@@ -26,16 +26,16 @@ type Rule struct {
 
 	filter filter.Filter
 	// told is set where messages of the server are asked about, too.
-	told       bool
-	nth, every int64
-	chance     float64
-	seed       *uint64
-	after, dur time.Duration
+	includesServer  bool
+	nth, every      int64
+	chance          float64
+	seed            *uint64
+	after, duration time.Duration
 	// column is that of the action.
-	column int
+	actionColumn int
 
-	random *rand.Rand
-	since  time.Time
+	random  *rand.Rand
+	addedAt time.Time
 }
 
 // A ListedRule is a rule and what became of it.
@@ -81,7 +81,7 @@ func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 			continue
 		}
 		r := &Rule{ListedRule: ListedRule{Source: source, Line: i + 1, Text: text}, chance: 1}
-		if err := r.parse(&words{source: source, line: i + 1, text: text, column: column}, now); err != nil {
+		if err := r.parse(&ruleScanner{source: source, line: i + 1, text: text, column: column}, now); err != nil {
 			return nil, err
 		}
 		rules = append(rules, r)
@@ -89,30 +89,30 @@ func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 	return rules, nil
 }
 
-func (r *Rule) parse(w *words, now time.Time) (err error) {
+func (r *Rule) parse(w *ruleScanner, now time.Time) (err error) {
 	if word := w.next(); word != "when" {
-		return w.wrong("a rule begins with when, as in: when method:tools/call do delay 2s")
+		return w.errorHere("a rule begins with when, as in: when method:tools/call do delay 2s")
 	}
-	w.blanks()
-	from := w.at
+	w.skipBlanks()
+	start := w.offset
 	for !endsFilter(w.peek()) {
 		w.next()
 	}
-	r.filter, err = filter.ParseLive(w.text[from:w.at], now)
+	r.filter, err = filter.ParseLive(w.text[start:w.offset], now)
 	if err != nil {
 		if e, ok := err.(*filter.Error); ok {
-			return w.wrongAt(from+e.Offset, e.Text)
+			return w.errorAt(start+e.Offset, e.Text)
 		}
-		return w.wrongAt(from, err.Error())
+		return w.errorAt(start, err.Error())
 	}
-	r.told = r.filter.Names("method", "dir")
+	r.includesServer = r.filter.Names("method", "dir")
 	for w.peek() != "do" {
 		if err := r.readCondition(w); err != nil {
 			return err
 		}
 	}
 	w.next()
-	r.column = w.column + len([]rune(w.text[:w.at])) + 1
+	r.actionColumn = w.column + len([]rune(w.text[:w.offset])) + 1
 	r.Action, err = parseAction(w)
 	return err
 }
@@ -125,40 +125,40 @@ func endsFilter(word string) bool {
 		strings.HasPrefix(word, "seed=")
 }
 
-func (r *Rule) readCondition(w *words) (err error) {
+func (r *Rule) readCondition(w *ruleScanner) (err error) {
 	word := w.next()
 	switch {
 	case strings.HasPrefix(word, "#"):
 		r.nth, err = strconv.ParseInt(word[1:], 10, 64)
 		if err != nil || r.nth < 1 {
-			return w.wrong("# takes the number of a message, from 1: #2")
+			return w.errorHere("# takes the number of a message, from 1: #2")
 		}
 	case word == "every":
 		r.every, err = w.number("every")
 		if err == nil && r.every == 0 {
-			return w.wrong("every takes a number from 1")
+			return w.errorHere("every takes a number from 1")
 		}
 	case strings.HasPrefix(word, "p="):
 		r.chance, err = strconv.ParseFloat(word[2:], 64)
 		if err != nil || !(r.chance >= 0 && r.chance <= 1) { // NaN neither
-			return w.wrong("p must be a number from 0 to 1: p=0.1")
+			return w.errorHere("p must be a number from 0 to 1: p=0.1")
 		}
 	case strings.HasPrefix(word, "seed="):
 		seed, err := strconv.ParseUint(word[5:], 10, 64)
 		if err != nil {
-			return w.wrong("seed must be a whole number: seed=7")
+			return w.errorHere("seed must be a whole number: seed=7")
 		}
 		r.seed = &seed
 	case word == "after":
 		r.after, err = w.duration("after")
 		if err == nil && w.peek() == "for" {
 			w.next()
-			r.dur, err = w.duration("for")
+			r.duration, err = w.duration("for")
 		}
 	case word == "":
-		return w.wrong("do and an action are missing: do delay 2s")
+		return w.errorHere("do and an action are missing: do delay 2s")
 	default:
-		return w.wrong("expected a condition (#2, every 3, p=0.1, seed=7, after 30s for 10s) or do, not " + shown(word))
+		return w.errorHere("expected a condition (#2, every 3, p=0.1, seed=7, after 30s for 10s) or do, not " + quoteWord(word))
 	}
 	return err
 }

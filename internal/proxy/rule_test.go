@@ -69,7 +69,7 @@ func TestEveryActionIsRead(t *testing.T) {
 		"reorder": "2", "cut": "after event 2 rst", "stall": "3s", "replace": `.result.content[0].text "x"`, "header": "X-A: b",
 		"truncate": "5", "garbage": "5", "banner": "Loading", "ttl": "0", "list-changed": "prompts",
 	}
-	for _, k := range kinds {
+	for _, k := range actionKinds {
 		rules, err := ParseRules("x", "when method:tools/call do "+k.name+" "+examples[k.name], noon)
 		if err != nil || rules[0].Action.Name != k.name {
 			t.Errorf("%s: %v", k.name, err)
@@ -110,9 +110,9 @@ func newSet(t *testing.T, seed uint64, link Link, text string) *Desk {
 	return s
 }
 
-func (s *Desk) ask(dir wire.Direction, raw string) *Decision {
+func (s *Desk) ask(dir wire.Direction, raw string) *decision {
 	m := wire.ParseMessage([]byte(raw))
-	return s.Fault(Crossing{Row: s.Live.Row("demo", "", dir, nil, m), Message: m})
+	return s.Fault(subject{Row: s.Live.Row("demo", "", dir, nil, m), Message: m})
 }
 
 const (
@@ -152,7 +152,7 @@ func TestTheSameSeedGivesTheSameFaults(t *testing.T) {
 		s := newSet(t, seed, LinkStdio, text)
 		for range 200 {
 			if d := s.ask(wire.Sent, echoCall); d != nil {
-				out, _ := d.Message([]byte("{}"))
+				out, _ := d.changedMessages([]byte("{}"))
 				fired += d.Wait.String() + string(out[0])
 			} else {
 				fired += "-"
@@ -235,7 +235,7 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 		"list of another length": {"ttl 0", strings.Replace(answer, `"ttlMs":5`, `"ttlMs":0`, 1)},
 	} {
 		d := newSet(t, 1, LinkStdio, "when method:tools/call do "+test[0]).ask(wire.Sent, echoCall)
-		out, done := d.Message([]byte(answer))
+		out, done := d.changedMessages([]byte(answer))
 		var got string
 		for _, message := range out {
 			got += string(message)
@@ -251,15 +251,15 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 
 func TestResponsesThatAreMadeUp(t *testing.T) {
 	d := newSet(t, 1, LinkStdio, `when do rpc -32603 "boom" {"a":1}`).ask(wire.Sent, echoCall)
-	if b := d.Response(); string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
+	if b := d.ownResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
 		t.Errorf("got %s", b)
 	}
 	s := newSet(t, 1, LinkStdio, `when do tool-error no luck`)
-	if b := s.ask(wire.Sent, echoCall).Response(); string(b) != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no luck"}],"isError":true}}` {
+	if b := s.ask(wire.Sent, echoCall).ownResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no luck"}],"isError":true}}` {
 		t.Errorf("got %s", b)
 	}
 	own := strings.Replace(echoCall, `"arguments"`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"x"},"arguments"`, 1)
-	if b := s.ask(wire.Sent, own).Response(); !strings.Contains(string(b), `"resultType":"complete"`) {
+	if b := s.ask(wire.Sent, own).ownResponse(); !strings.Contains(string(b), `"resultType":"complete"`) {
 		t.Errorf("got %s", b)
 	}
 	if d := s.ask(wire.Sent, strings.Replace(echoCall, "tools/call", "tools/list", 1)); d != nil {
@@ -272,11 +272,11 @@ func TestRemovedRulesAreListed(t *testing.T) {
 	if n := s.Remove(1); n != 1 || len(s.Rules(false)) != 1 || len(s.Rules(true)) != 2 || s.Rules(false)[0].Number != 2 {
 		t.Errorf("got %d %v", n, s.Rules(true))
 	}
-	if n := s.Remove(0); n != 1 || s.judges() {
-		t.Errorf("got %d %t", n, s.judges())
+	if n := s.Remove(0); n != 1 || s.mayIntervene() {
+		t.Errorf("got %d %t", n, s.mayIntervene())
 	}
 	var none Desk
-	if none.judges() || none.Fault(Crossing{Row: &rows.Row{}}) != nil {
+	if none.mayIntervene() || none.Fault(subject{Row: &rows.Row{}}) != nil {
 		t.Error("no rules")
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A Crossing is a message on its way, or an HTTP request without one.
-type Crossing struct {
+type subject struct {
 	Row *rows.Row
 	// Message is nil where there is none.
 	Message *wire.Message
@@ -21,7 +21,7 @@ type Crossing struct {
 }
 
 // A Decision is a rule that fires for a message.
-type Decision struct {
+type decision struct {
 	Action
 	// Wait is how long to wait, with the jitter.
 	Wait time.Duration
@@ -30,18 +30,18 @@ type Decision struct {
 	Facts wire.FaultFacts
 
 	message *wire.Message
-	crossed wire.Direction
+	dir     wire.Direction
 	// standsAlone is set where the request names its revision itself.
-	standsAlone bool
-	seeds       [2]uint64
+	namesRevision bool
+	seeds         [2]uint64
 }
 
 // Add puts rules behind those there are. An error is that of the first whose action cannot be
 // done here, and none is added then.
 func (d *Desk) Add(rules []*Rule) error {
 	for _, r := range rules {
-		if reason := r.Action.needs(d.Link); reason != "" {
-			return &RuleError{r.Source, r.Line, r.column, reason}
+		if reason := r.Action.checkLink(d.Link); reason != "" {
+			return &RuleError{r.Source, r.Line, r.actionColumn, reason}
 		}
 	}
 	d.mu.Lock()
@@ -53,9 +53,9 @@ func (d *Desk) Add(rules []*Rule) error {
 		}
 		r.Number = len(d.rules) + 1
 		r.random = rand.New(rand.NewPCG(r.Seed, uint64(r.Number)))
-		r.since = d.Now()
+		r.addedAt = d.Now()
 		d.rules = append(d.rules, r)
-		d.faults.Store(true)
+		d.hasRules.Store(true)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (d *Desk) Remove(number int) (removed int) {
 		}
 		left = left || !r.Removed
 	}
-	d.faults.Store(left)
+	d.hasRules.Store(left)
 	return removed
 }
 
@@ -97,49 +97,49 @@ func (d *Desk) Random() bool {
 }
 
 // Fault finds the first rule that fires for what crosses; nil where none does.
-func (d *Desk) Fault(c Crossing) *Decision {
-	if !d.faults.Load() {
+func (d *Desk) Fault(c subject) *decision {
+	if !d.hasRules.Load() {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r := d.expired.Get(c.Session); r != nil {
-		return r.decision(c)
+	if r := d.expiredSessions.Get(c.Session); r != nil {
+		return r.decide(c)
 	}
-	kind := kindOfCrossing(c)
+	kind := kindOfSubject(c)
 	var raw []byte
 	if c.Message != nil {
 		raw = c.Message.Raw
 	}
 	for _, r := range d.rules {
-		if r.Removed || !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(d.Now()) {
+		if r.Removed || !r.appliesTo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(d.Now()) {
 			continue
 		}
 		if r.Action.Name == "expire-session" {
-			d.expired.Put(c.Session, r)
+			d.expiredSessions.Put(c.Session, r)
 		}
-		return r.decision(c)
+		return r.decide(c)
 	}
 	return nil
 }
 
-func kindOfCrossing(c Crossing) on {
+func kindOfSubject(c subject) messageSet {
 	if c.Row.Dir == wire.Received {
-		return told
+		return fromServer
 	}
 	if c.Message == nil {
-		return bare
+		return withoutMessage
 	}
 	if c.Message.Kind == wire.Request {
-		return calls
+		return requestsSent
 	}
-	return notes
+	return notificationsSent
 }
 
 // mayDo reports whether the action can be done to what crosses.
-func (r *Rule) mayDo(kind on, c Crossing) bool {
+func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 	switch {
-	case r.Action.kind.on&kind == 0:
+	case r.Action.kind.messages&kind == 0:
 		return false
 	case r.Action.Name == "drop notification":
 		return c.Message.Kind == wire.Notification
@@ -147,10 +147,10 @@ func (r *Rule) mayDo(kind on, c Crossing) bool {
 		return c.Message.Method == "tools/call"
 	case r.Action.Name == "expire-session":
 		return c.Session != ""
-	case r.Action.Name == "replace" && kind == notes:
+	case r.Action.Name == "replace" && kind == notificationsSent:
 		return r.Action.OfRequest
 	}
-	return kind != told || r.told
+	return kind != fromServer || r.includesServer
 }
 
 // fires counts the message, and asks the conditions. Each message that is counted takes one
@@ -158,22 +158,22 @@ func (r *Rule) mayDo(kind on, c Crossing) bool {
 func (r *Rule) fires(now time.Time) bool {
 	r.Seen++
 	draw := r.random.Float64()
-	passed := now.Sub(r.since)
+	passed := now.Sub(r.addedAt)
 	if r.nth > 0 && r.Seen != r.nth || r.every > 0 && r.Seen%r.every != 0 || r.chance < 1 && draw >= r.chance ||
-		passed < r.after || r.dur > 0 && passed >= r.after+r.dur {
+		passed < r.after || r.duration > 0 && passed >= r.after+r.duration {
 		return false
 	}
 	r.Fired++
 	return true
 }
 
-func (r *Rule) decision(c Crossing) *Decision {
-	d := &Decision{
+func (r *Rule) decide(c subject) *decision {
+	d := &decision{
 		Action:  r.Action,
 		Wait:    r.Action.Wait,
 		Row:     c.Row,
 		message: c.Message,
-		crossed: c.Row.Dir,
+		dir:     c.Row.Dir,
 		seeds:   [2]uint64{r.random.Uint64(), r.random.Uint64()},
 		Facts: wire.FaultFacts{
 			Rule:   r.Text,
@@ -193,7 +193,7 @@ func (r *Rule) decision(c Crossing) *Decision {
 	}
 	if c.Message != nil {
 		d.Facts.ID = string(c.Message.ID)
-		d.standsAlone = jsonraw.First(jsonraw.First(c.Message.Params, "_meta"),
+		d.namesRevision = jsonraw.First(jsonraw.First(c.Message.Params, "_meta"),
 			"io.modelcontextprotocol/protocolVersion") != nil
 	}
 	return d

@@ -35,9 +35,9 @@ type Watcher struct {
 
 	// What follows belongs to the goroutine: the frames so far, the time of the
 	// chunk that is being taken apart, and the bytes of messages that are not whole.
-	seq  uint64
-	at   time.Time
-	held int
+	seq             uint64
+	now             time.Time
+	incompleteBytes int
 }
 
 // WatcherOptions says what becomes of what a Watcher sees.
@@ -57,8 +57,8 @@ type WatcherOptions struct {
 const (
 	// mostMessage is how long a message may be to be recorded, mostHeld how much may
 	// be kept of all those that are not whole yet; in bytes.
-	mostMessage = 64 << 20
-	mostHeld    = 256 << 20
+	maxMessage    = 64 << 20
+	maxIncomplete = 256 << 20
 )
 
 // A chunk is bytes of one half-stream, and something to do behind them. Each may be missing.
@@ -73,19 +73,19 @@ type chunk struct {
 }
 
 // mostSpare is how many chunks a queue has room for that is used again.
-const mostSpare = 1 << 10
+const maxSpare = 1 << 10
 
 // mostAtOnce is how many chunks are taken apart before those who forward get the processor.
-const mostAtOnce = 16
+const maxBatch = 16
 
 // weight is what a chunk costs beside its bytes.
-const weight = 256
+const chunkOverhead = 256
 
 // NewWatcher begins to watch. A caller must Close it.
 func NewWatcher(o WatcherOptions) *Watcher {
 	o.Waiting = cmp.Or(o.Waiting, 64<<20)
 	w := &Watcher{o: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go w.work()
+	go w.run()
 	return w
 }
 
@@ -94,11 +94,11 @@ func (w *Watcher) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.rouse()
+	w.wakeUp()
 	<-w.done
 }
 
-func (w *Watcher) rouse() {
+func (w *Watcher) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -106,98 +106,98 @@ func (w *Watcher) rouse() {
 }
 
 // do calls f in its turn, on the goroutine that makes frames.
-func (w *Watcher) do(f func()) { w.add(chunk{do: f}) }
+func (w *Watcher) schedule(f func()) { w.enqueue(chunk{do: f}) }
 
 // add takes a chunk or leaves it out; it never waits.
-func (w *Watcher) add(p chunk) {
+func (w *Watcher) enqueue(c chunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return
 	}
-	if w.bytes+len(p.bytes) > w.o.Waiting {
+	if w.bytes+len(c.bytes) > w.o.Waiting {
 		w.lost++
-		if p.to != nil {
-			p.to.gap = true
+		if c.to != nil {
+			c.to.gap = true
 		}
-		if p.do == nil || w.bytes > w.o.Waiting {
+		if c.do == nil || w.bytes > w.o.Waiting {
 			return
 		}
-		p.bytes = nil // the gap is told with what to do behind it
+		c.bytes = nil // the gap is told with what to do behind it
 	}
-	p.at = w.o.Now()
-	if !p.own {
-		p.bytes = bytes.Clone(p.bytes)
+	c.at = w.o.Now()
+	if !c.own {
+		c.bytes = bytes.Clone(c.bytes)
 	}
-	if p.to != nil {
-		p.gap = p.to.gap
-		p.to.gap = false
+	if c.to != nil {
+		c.gap = c.to.gap
+		c.to.gap = false
 	}
-	w.queue = append(w.queue, p)
-	w.bytes += len(p.bytes) + weight
-	w.rouse()
+	w.queue = append(w.queue, c)
+	w.bytes += len(c.bytes) + chunkOverhead
+	w.wakeUp()
 }
 
-func (w *Watcher) work() {
+func (w *Watcher) run() {
 	defer close(w.done)
 	for {
 		<-w.wake
 		for {
 			w.mu.Lock()
-			pieces := w.queue
+			chunks := w.queue
 			lost := w.lost
 			closed := w.closed
 			w.queue = w.spare
 			w.spare = nil
 			w.lost = 0
 			w.mu.Unlock()
-			w.tell(lost)
-			if len(pieces) == 0 {
+			w.reportLost(lost)
+			if len(chunks) == 0 {
 				if closed {
 					return
 				}
 				break
 			}
-			w.take(pieces)
-			if cap(pieces) <= mostSpare {
+			w.process(chunks)
+			if cap(chunks) <= maxSpare {
 				w.mu.Lock()
-				w.spare = pieces[:0]
+				w.spare = chunks[:0]
 				w.mu.Unlock()
 			}
 		}
 	}
 }
 
-func (w *Watcher) take(pieces []chunk) {
-	for i, p := range pieces {
-		w.at = p.at
-		if p.to != nil {
-			p.to.take(p)
+func (w *Watcher) process(chunks []chunk) {
+	for i, c := range chunks {
+		w.now = c.at
+		if c.to != nil {
+			c.to.process(c)
 		}
-		if p.do != nil {
-			p.do()
+		if c.do != nil {
+			c.do()
 		}
 		w.mu.Lock()
-		w.bytes -= len(p.bytes) + weight
+		w.bytes -= len(c.bytes) + chunkOverhead
 		w.mu.Unlock()
-		pieces[i] = (chunk{})
-		if i%mostAtOnce == mostAtOnce-1 {
+		chunks[i] = (chunk{})
+		if i%maxBatch == maxBatch-1 {
 			runtime.Gosched()
 		}
 	}
 }
 
-func (w *Watcher) tell(lost int) {
+func (w *Watcher) reportLost(lost int) {
 	if lost > 0 && w.o.Lost != nil {
 		w.o.Lost(lost)
 	}
 }
 
 // frame numbers and dates a frame and hands it on.
-func (w *Watcher) frame(f wire.Frame) {
+func (w *Watcher) emit(f wire.Frame) {
 	w.seq++
 	f.Seq = w.seq
-	f.Time = w.at
+	f.Time = w.now
 	w.o.Tap(f)
 }
 
@@ -210,15 +210,15 @@ type halfStream struct {
 
 	// read takes the stream apart until its end. Behind a gap it is called anew, and
 	// the first thing that it finds is a fragment.
-	read func(src io.Reader, fragment bool)
-	pump *pump
+	readStream func(src io.Reader, fragment bool)
+	pump       *pump
 	// whole is called with all of a stream at its end, where there is any and nothing was left
 	// out; until then body has it. spoiled is set where something was.
-	whole   func(raw []byte)
-	body    []byte
-	spoiled bool
-	held    int
-	over    bool
+	onWhole    func(raw []byte)
+	body       []byte
+	incomplete bool
+	reserved   int
+	finished   bool
 }
 
 // errGap is how a stream ends of which something was left out.
@@ -227,61 +227,61 @@ var errGap = errors.New("bytes were left out")
 // write gives the half-stream the traffic; b is not kept.
 func (s *halfStream) write(b []byte) {
 	if len(b) > 0 {
-		s.w.add(chunk{to: s, bytes: b})
+		s.w.enqueue(chunk{to: s, bytes: b})
 	}
 }
 
 // end says that nothing more comes.
-func (s *halfStream) end() { s.w.do(s.finish) }
+func (s *halfStream) end() { s.w.schedule(s.finish) }
 
 // writeLast is write and end; own says that the caller uses b no more.
 func (s *halfStream) writeLast(b []byte, own bool) {
-	s.w.add(chunk{to: s, bytes: b, own: own, do: s.finish})
+	s.w.enqueue(chunk{to: s, bytes: b, own: own, do: s.finish})
 }
 
 // take runs on the Watcher's goroutine, as all that follows.
-func (s *halfStream) take(p chunk) {
-	if s.over || s.read == nil && s.whole == nil {
+func (s *halfStream) process(c chunk) {
+	if s.finished || s.readStream == nil && s.onWhole == nil {
 		return
 	}
-	if s.whole != nil {
-		s.collect(p)
+	if s.onWhole != nil {
+		s.collect(c)
 		return
 	}
-	fragment := p.gap
-	if p.gap && s.pump != nil {
-		s.stop(errGap)
+	fragment := c.gap
+	if c.gap && s.pump != nil {
+		s.endPump(errGap)
 	}
 	if s.pump == nil {
-		s.pump = newPump(s.hold, func(src io.Reader) { s.read(src, fragment) })
+		s.pump = newPump(s.reserve, func(src io.Reader) { s.readStream(src, fragment) })
 	}
-	s.pump.push(p.bytes)
+	s.pump.push(c.bytes)
 }
 
 // collect keeps what is a message at its end.
-func (s *halfStream) collect(p chunk) {
-	tooLong := len(s.body)+len(p.bytes) > mostMessage
-	if tooLong && !s.spoiled && !p.gap {
-		s.w.tell(1)
+func (s *halfStream) collect(c chunk) {
+	tooLong := len(s.body)+len(c.bytes) > maxMessage
+	if tooLong && !s.incomplete && !c.gap {
+		s.w.reportLost(1)
 	}
-	s.spoiled = s.spoiled || tooLong || p.gap || !s.hold(len(p.bytes))
-	if s.spoiled {
+	s.incomplete = s.incomplete || tooLong || c.gap || !s.reserve(len(c.bytes))
+	if s.incomplete {
 		s.body = nil
 		s.release()
 	} else if s.body == nil {
-		s.body = p.bytes
+		s.body = c.bytes
 	} else {
-		s.body = append(s.body, p.bytes...)
+		s.body = append(s.body, c.bytes...)
 	}
 }
 
 // finish lets read see the end, or gives all there is to whole. Of bytes that were left out since
 // the last chunk no chunk tells.
 func (s *halfStream) finish() {
-	if s.over {
+	if s.finished {
 		return
 	}
-	s.over = true
+	s.finished = true
 	end := io.EOF
 	s.w.mu.Lock()
 	if s.gap {
@@ -289,18 +289,18 @@ func (s *halfStream) finish() {
 	}
 	s.w.mu.Unlock()
 	if s.pump != nil {
-		s.stop(end)
+		s.endPump(end)
 	}
 	if raw := s.body; len(raw) > 0 {
 		s.body = nil
 		s.release()
 		if end == io.EOF {
-			s.whole(raw)
+			s.onWhole(raw)
 		}
 	}
 }
 
-func (s *halfStream) stop(err error) {
+func (s *halfStream) endPump(err error) {
 	s.pump.end(err)
 	s.pump = nil
 	s.release()
@@ -308,35 +308,35 @@ func (s *halfStream) stop(err error) {
 
 // hold counts what is read and not yet made a frame of. There is a bound to that
 // for all half-streams together: a message that would exceed it is lost.
-func (s *halfStream) hold(n int) bool {
-	s.held += n
-	s.w.held += n
-	if s.w.held <= mostHeld {
+func (s *halfStream) reserve(n int) bool {
+	s.reserved += n
+	s.w.incompleteBytes += n
+	if s.w.incompleteBytes <= maxIncomplete {
 		return true
 	}
-	s.w.tell(1)
+	s.w.reportLost(1)
 	return false
 }
 
 func (s *halfStream) release() {
-	s.w.held -= s.held
-	s.held = 0
+	s.w.incompleteBytes -= s.reserved
+	s.reserved = 0
 }
 
 // A pump lets a function read bytes that come by and by. It runs only while it
 // has some: no goroutine goes at its own pace, and frames keep their order.
 type pump struct {
-	in  []byte
-	err error
+	input []byte
+	err   error
 	// resume lets the function run until it wants more than there is.
-	resume func() (struct{}, bool)
-	stop   func()
-	hold   func(n int) bool
-	yield  func(struct{}) bool
+	resume  func() (struct{}, bool)
+	stop    func()
+	reserve func(n int) bool
+	yield   func(struct{}) bool
 }
 
-func newPump(hold func(int) bool, read func(io.Reader)) *pump {
-	p := &pump{hold: hold}
+func newPump(reserve func(int) bool, read func(io.Reader)) *pump {
+	p := &pump{reserve: reserve}
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
 		read(p)
@@ -346,7 +346,7 @@ func newPump(hold func(int) bool, read func(io.Reader)) *pump {
 
 // Read is called by the function, on bytes that push gave.
 func (p *pump) Read(b []byte) (int, error) {
-	for len(p.in) == 0 {
+	for len(p.input) == 0 {
 		if p.err != nil {
 			return 0, p.err
 		}
@@ -354,18 +354,18 @@ func (p *pump) Read(b []byte) (int, error) {
 			return 0, errGap
 		}
 	}
-	n := copy(b, p.in)
-	p.in = p.in[n:]
-	if !p.hold(n) {
+	n := copy(b, p.input)
+	p.input = p.input[n:]
+	if !p.reserve(n) {
 		p.err = errGap
-		p.in = nil
+		p.input = nil
 		return 0, errGap
 	}
 	return n, nil
 }
 
 func (p *pump) push(b []byte) {
-	p.in = b
+	p.input = b
 	p.resume()
 }
 
@@ -381,13 +381,13 @@ func (p *pump) end(err error) {
 // stream; behind an event that is too long nothing is read any more.
 
 // eachLine calls take for every line of a stream, without its end.
-func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byte)) {
+func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []byte)) {
 	lines := bufio.NewReaderSize(src, 16<<10)
 	var line []byte
 	for size := 0; ; {
 		part, err := lines.ReadSlice('\n')
 		size += len(part)
-		if size <= mostMessage {
+		if size <= maxMessage {
 			line = append(line, part...)
 		} else {
 			line = nil
@@ -396,10 +396,10 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byt
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case size > mostMessage:
-			s.w.tell(1)
+		case size > maxMessage:
+			s.w.reportLost(1)
 		case size > 0 && !fragment && !errors.Is(err, errGap):
-			take(bytes.TrimRight(line, "\r\n"))
+			handle(bytes.TrimRight(line, "\r\n"))
 		}
 		s.release()
 		line = nil
@@ -412,14 +412,14 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byt
 }
 
 // eachEvent calls take for every server-sent event, and returns the error with which the stream ended.
-func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event)) error {
-	for events := sse.NewReader(src, mostMessage); ; fragment = false {
+func (s *halfStream) eachEvent(src io.Reader, fragment bool, handle func(sse.Event)) error {
+	for events := sse.NewReader(src, maxMessage); ; fragment = false {
 		ev, err := events.Next()
 		if _, ok := errors.AsType[sse.TooLargeError](err); ok {
-			s.w.tell(1)
+			s.w.reportLost(1)
 		}
 		if !fragment && !errors.Is(err, errGap) && (err == nil || len(ev.Dropped) > 0) {
-			take(ev)
+			handle(ev)
 		}
 		if err != nil {
 			return err
@@ -429,14 +429,14 @@ func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event
 }
 
 // A heldReader counts decoded bytes as those that are held, as pump does for others.
-type heldReader struct {
+type reservingReader struct {
 	src io.Reader
 	s   *halfStream
 }
 
-func (r heldReader) Read(to []byte) (int, error) {
+func (r reservingReader) Read(to []byte) (int, error) {
 	n, err := r.src.Read(to)
-	if !r.s.hold(n) {
+	if !r.s.reserve(n) {
 		return 0, errGap
 	}
 	return n, err
@@ -446,7 +446,7 @@ func (r heldReader) Read(to []byte) (int, error) {
 // a server on stdio: what is written to it is looked at, line by line. It never fails;
 // Close tells that the stream has ended. What a server writes and is not a message is noise.
 func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
-	return w.lines(func(line []byte) wire.Frame {
+	return w.lineWriter(func(line []byte) wire.Frame {
 		if dir == wire.Received && wire.ParseMessage(line).Kind == wire.Invalid {
 			return wire.Frame{Dir: dir, Kind: wire.Noise, Raw: line}
 		}
@@ -456,22 +456,22 @@ func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
 
 // Stderr is the same for the standard error of the server.
 func (w *Watcher) Stderr() io.WriteCloser {
-	return w.lines(func(line []byte) wire.Frame {
+	return w.lineWriter(func(line []byte) wire.Frame {
 		return wire.Frame{Dir: wire.Received, Kind: wire.Stderr, Raw: line}
 	})
 }
 
 // Closed tells how the conversation came to its end.
 func (w *Watcher) Closed(by wire.Direction, how, text string) {
-	w.do(func() {
-		w.frame(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
+	w.schedule(func() {
+		w.emit(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
 	})
 }
 
-func (w *Watcher) lines(frame func(line []byte) wire.Frame) io.WriteCloser {
+func (w *Watcher) lineWriter(newFrame func(line []byte) wire.Frame) io.WriteCloser {
 	s := &halfStream{w: w}
-	s.read = func(src io.Reader, fragment bool) {
-		s.eachLine(src, fragment, func(line []byte) { w.frame(frame(line)) })
+	s.readStream = func(src io.Reader, fragment bool) {
+		s.eachLine(src, fragment, func(line []byte) { w.emit(newFrame(line)) })
 	}
 	return streamWriter{s}
 }
