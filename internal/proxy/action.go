@@ -14,62 +14,63 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Link is how client and server are connected, as a set: what an action needs, and what
-// there is.
+// A Link is a set of ways in which client and server are connected: the ways an action works over,
+// or the way of a Desk.
 type Link uint8
 
-// LinkHTTP and LinkStdio are the transports. LinkChild says that the server is a process that mcpc itself has
-// started for the client.
+// LinkHTTP and LinkStdio are the transports.
 const (
 	LinkHTTP Link = 1 << iota
 	LinkStdio
-	LinkChild
+	LinkChild // mcpc has started the server for the client
 )
 
-// on are the kinds of messages to which an action can be done, as a set.
+// A messageSet is a set of kinds of messages.
 type messageSet uint8
 
 const (
 	requestsSent      messageSet = 1 << iota // the client's requests
-	notificationsSent                        // the client's notifications, and its answers
+	notificationsSent                        // the client's notifications and responses
 	withoutMessage                           // HTTP requests without a message: GET, DELETE
 	fromServer                               // the server's notifications and requests
 )
 
-// An Action is what a rule does.
+// An Action is what a rule does to a message.
 type Action struct {
-	// Name is what rules call it: "delay", "drop response".
+	// Name is the name in rules, such as "delay" or "drop response".
 	Name string
 	kind *actionKind
-	// Wait and Jitter are of delay, stall and slow-loris; Wait also of Retry-After.
+	// Wait is the time of delay, stall and slow-loris, Jitter that of delay.
 	Wait, Jitter time.Duration
-	// N is a status, a code, a number of bytes, of events or of messages, or bytes per second.
+	// N is a status, an error code, a number of bytes, events or messages, or bytes per second.
 	N int64
-	// Events is set where N counts events, Reset where the connection is reset.
+	// Events is set for a cut after N events. Reset resets the connection.
 	Events, Reset bool
-	// Text is of messages that are made up, or what a part is replaced by; Data is of rpc.
+	// Text is the text of an invented message, a replacement, a Retry-After or the name of a list.
+	// Data is the data of an rpc error.
 	Text, Data string
-	// Path is of replace. Of the request is what changes there.
-	Path      jsonvalue.Path
+	// Path is the place that replace changes.
+	Path jsonvalue.Path
+	// OfRequest is set if the action changes the request, not the response.
 	OfRequest bool
-	// KeepHeaders keeps the header fields that mirror what is replaced.
+	// KeepHeaders leaves the header fields that repeat a replaced value unchanged.
 	KeepHeaders bool
-	// Field is of header.
+	// Field is the header field that header sets.
 	Field wire.Field
 }
 
-// A kind is an action as rules name it.
+// An actionKind is an action without its parameters.
 type actionKind struct {
 	name, parameters, description string
 	link                          Link
-	messages                      messageSet
+	messages                      messageSet // the messages the action applies to
 	read                          func(w *ruleScanner, a *Action) error
 }
 
-// ActionUsage is a row of the reference: the action with what it takes, and what it does.
+// ActionUsage is a row of the reference: an action with its parameters, and its description.
 type ActionUsage struct{ Form, Does string }
 
-// Actions are the reference that help prints.
+// Actions returns the reference of all actions, for the help page.
 func Actions() (rows []ActionUsage) {
 	for _, k := range actionKinds {
 		description := k.description
@@ -129,7 +130,7 @@ var actionKinds = []actionKind{
 	{"kill child", "", "the server is killed instead of getting it", LinkChild, requestsSent | notificationsSent, nil},
 }
 
-// parseAction reads what follows "do".
+// parseAction reads the action after "do".
 func parseAction(w *ruleScanner) (Action, error) {
 	name := w.next()
 	offset := w.wordOffset
@@ -156,7 +157,7 @@ func parseAction(w *ruleScanner) (Action, error) {
 	return a, nil
 }
 
-// needs says what transport the action is for, where this one is another; "" where it fits.
+// checkLink returns the reason why the action does not work over a link, or "".
 func (a Action) checkLink(link Link) string {
 	switch k := a.kind; {
 	case a.Events && link&LinkHTTP == 0:
@@ -171,6 +172,7 @@ func (a Action) checkLink(link Link) string {
 	return a.Name + " needs mcpc tap, which runs the server"
 }
 
+// readDelay reads TIME [+-TIME].
 func readDelay(w *ruleScanner, a *Action) (err error) {
 	a.Wait, err = w.duration("delay")
 	if err != nil {
@@ -186,6 +188,7 @@ func readDelay(w *ruleScanner, a *Action) (err error) {
 	return nil
 }
 
+// readThrottle reads SIZE/s.
 func readThrottle(w *ruleScanner, a *Action) error {
 	text, perSecond := strings.CutSuffix(strings.ToLower(w.next()), "/s")
 	n, ok := filter.Size(text)
@@ -196,6 +199,7 @@ func readThrottle(w *ruleScanner, a *Action) error {
 	return nil
 }
 
+// readStatus reads CODE [retry-after SECONDS].
 func readStatus(w *ruleScanner, a *Action) (err error) {
 	a.N, err = w.number("status")
 	if err == nil && (a.N < 200 || a.N > 599) {
@@ -210,6 +214,7 @@ func readStatus(w *ruleScanner, a *Action) (err error) {
 	return err
 }
 
+// readRPC reads CODE ["MESSAGE"] [DATA].
 func readRPC(w *ruleScanner, a *Action) error {
 	word := w.next()
 	var err error
@@ -245,6 +250,7 @@ func readCount(w *ruleScanner, a *Action) (err error) {
 	return err
 }
 
+// readCut reads "after N bytes" or "after event N [fin|rst]".
 func readCut(w *ruleScanner, a *Action) (err error) {
 	if w.next() != "after" {
 		return w.errorHere("cut takes: after N bytes, or after event N")
@@ -273,6 +279,7 @@ func readWait(w *ruleScanner, a *Action) (err error) {
 	return err
 }
 
+// readLoris reads a time, by default one second.
 func readLoris(w *ruleScanner, a *Action) error {
 	a.Wait = time.Second
 	if w.peek() == "" {
@@ -281,6 +288,7 @@ func readLoris(w *ruleScanner, a *Action) error {
 	return readWait(w, a)
 }
 
+// readList reads the name of a list, by default tools.
 func readList(w *ruleScanner, a *Action) error {
 	a.Text = cmp.Or(w.next(), "tools")
 	if !slices.Contains([]string{"tools", "prompts", "resources"}, a.Text) {
@@ -289,6 +297,7 @@ func readList(w *ruleScanner, a *Action) error {
 	return nil
 }
 
+// readHeader reads [request] NAME: [VALUE].
 func readHeader(w *ruleScanner, a *Action) error {
 	a.OfRequest = w.peek() == "request"
 	if a.OfRequest {
@@ -303,6 +312,7 @@ func readHeader(w *ruleScanner, a *Action) error {
 	return nil
 }
 
+// readReplace reads PATH [VALUE] [keep-headers].
 func readReplace(w *ruleScanner, a *Action) error {
 	path, err := jsonvalue.ParsePath(w.next())
 	if err != nil {

@@ -18,17 +18,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostMade bounds what a rule may make of a message.
+// maxOutput is the largest message that an action may produce, in bytes.
 const maxOutput = 64 << 20
 
-// old in a value means what the value replaces.
+// oldValue is replaced by the previous value, in the value of replace.
 const oldValue = "{old}"
 
-// special are \xNN, a byte, and {N*TEXT*}, N times TEXT.
+// escapes matches \xNN, which is a byte, and {N*TEXT*}, which is TEXT repeated N times.
 var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\{\d+\*.*?\*\}`) })
 
-// expanded is a value with what is special in it written out. All else is taken as it stands: it
-// need not be JSON.
+// expandValue expands the escapes of a value. The value need not be JSON.
 func expandValue(value string) (out string, err error) {
 	size := len(value)
 	out = escapes().ReplaceAllStringFunc(value, func(word string) string {
@@ -48,8 +47,8 @@ func expandValue(value string) (out string, err error) {
 	return out, err
 }
 
-// replaced writes a value wherever a path leads to, or removes what is there where the value is
-// "". A member that is missing is added to its object. It reports whether anything changed.
+// replacePath writes value at each place that path selects. If value is "" it removes the member or
+// item. A missing member is added to its object. It reports whether the message has changed.
 func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	tree, err := jsonvalue.Parse(raw)
 	if err != nil {
@@ -64,7 +63,9 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 		return nodes
 	}
 	places := find(path)
-	if last := len(path) - 1; last >= 0 && !path[last].Item && !path[last].All && (value == "" || len(places) == 0) {
+	last := len(path) - 1
+	endsWithMember := last >= 0 && !path[last].Item && !path[last].All
+	if endsWithMember && (value == "" || len(places) == 0) {
 		return splice(raw, find(path[:last]), func(object []byte) []byte {
 			if object[0] != '{' {
 				return object
@@ -78,7 +79,8 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	return splice(raw, places, func(was []byte) []byte { return []byte(strings.ReplaceAll(value, oldValue, string(was))) })
 }
 
-// spliced changes values in place, from the last to the first.
+// splice replaces the nodes at places by the results of change. It reports whether the message has
+// changed.
 func splice(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) ([]byte, bool) {
 	slices.SortFunc(places, func(a, b *jsonvalue.Node) int { return b.At - a.At })
 	out := slices.Clone(raw)
@@ -88,8 +90,8 @@ func splice(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) ([
 	return out, !bytes.Equal(out, raw)
 }
 
-// Request is the client's message as the server is to get it, and what the recording says where
-// nothing changed. Mirror changes what mirrors it in the head.
+// changedRequest returns the client's message as the server receives it, and a note for the
+// recording if nothing was replaced.
 func (d *decision) changedRequest(raw []byte) (out []byte, text string) {
 	out, changed := replacePath(raw, d.Path, d.Text)
 	if !changed {
@@ -98,7 +100,7 @@ func (d *decision) changedRequest(raw []byte) (out []byte, text string) {
 	return out, text
 }
 
-// Response answers the client's request without the server: of rpc and tool-error.
+// ownResponse returns the response of rpc and tool-error, which do not ask the server.
 func (d *decision) ownResponse() []byte {
 	if d.Name == "rpc" {
 		e := wire.ComposeError(d.message.ID, d.N, d.Text)
@@ -115,30 +117,30 @@ func (d *decision) ownResponse() []byte {
 		[]byte(`{`+complete+`"content":[{"type":"text","text":`+string(jsonraw.Quote(d.Text))+`}],"isError":true}`))
 }
 
-// A Pace says how the bytes of a response come: at most Size at a time, and Wait between; with
-// Once only before the second piece, which is all the rest. Without a Size they come as they are.
+// A pace is the speed of a response: at most size bytes at a time, with wait after each piece. With
+// once set, only the first piece is limited. A pace without a size is no limit.
 type pace struct {
-	Size int
-	Wait time.Duration
-	Once bool
+	size int
+	wait time.Duration
+	once bool
 }
 
-// Pace is that of throttle, slow-loris and stall.
+// responsePace returns the pace of throttle, slow-loris and stall.
 func (d *decision) responsePace() pace {
 	switch d.Name {
 	case "throttle":
 		size := max(1, d.N/20)
-		return pace{Size: int(size), Wait: time.Duration(size) * time.Second / time.Duration(d.N)}
+		return pace{size: int(size), wait: time.Duration(size) * time.Second / time.Duration(d.N)}
 	case "slow-loris":
-		return pace{Size: 1, Wait: d.Wait}
+		return pace{size: 1, wait: d.Wait}
 	case "stall":
-		return pace{Size: 16, Wait: d.Wait, Once: true}
+		return pace{size: 16, wait: d.Wait, once: true}
 	}
 	return pace{}
 }
 
-// Message is what comes in the place of a message for the client: none, one or several. Done is
-// false where the action has nothing to change in it.
+// changedMessages returns the messages that the client receives in place of raw: none, one or
+// several. Done is false if the action does not change this message.
 func (d *decision) changedMessages(raw []byte) (out [][]byte, done bool) {
 	message := raw
 	done = true
@@ -157,7 +159,7 @@ func (d *decision) changedMessages(raw []byte) (out [][]byte, done bool) {
 	case "garbage":
 		random := rand.New(rand.NewPCG(d.seeds[0], d.seeds[1]))
 		message = make([]byte, d.N)
-		for i := range message { // no line end, which would end the message on stdio
+		for i := range message { // without line ends, which would end the message on stdio
 			message[i] = byte(' ' + random.IntN(256-' '))
 		}
 	case "bad-utf8":
@@ -175,7 +177,8 @@ func (d *decision) changedMessages(raw []byte) (out [][]byte, done bool) {
 	return [][]byte{message}, done
 }
 
-// ListChanged is the notification of list-changed: on a subscription it names that.
+// listChanged returns the notification of list-changed. For a subscription it carries the
+// subscription's id.
 func (d *decision) listChanged() []byte {
 	params := ""
 	if d.message != nil && d.message.Method == "subscriptions/listen" {
@@ -184,7 +187,7 @@ func (d *decision) listChanged() []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + d.Text + `/list_changed"` + params + `}`)
 }
 
-// badUTF8 puts a byte that is no UTF-8 into the first string of the result, the error or the
+// badUTF8 inserts a byte that is not UTF-8 into the first string of the result, the error or the
 // params.
 func badUTF8(raw []byte) []byte {
 	start := 0

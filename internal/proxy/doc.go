@@ -1,7 +1,7 @@
-// Package proxy passes messages on between a client and a server of others: Proxy over HTTP, Pipe on stdio.
-// Each message takes one way: a Desk may change it by its fault rules or hold it until a user decides, and a
-// Watcher makes wire.Frames of a copy of the bytes that pass. Without rules and without held messages the
-// bytes pass as they come, and passing never waits for the Watcher.
+// Package proxy forwards messages between a client and a server: Proxy over HTTP, Pipe over stdio.
+// A Desk may change a message by a fault rule, or hold it until a user decides. A Watcher receives a
+// copy of the forwarded bytes and makes wire.Frames of it. Without rules and held messages, bytes are
+// forwarded unchanged, and forwarding never waits for the Watcher.
 //
-// A Judge reads the frames of a recording and says what the client did after each fault.
+// A Judge reads the frames of a recording and reports what the client did after each fault.
 package proxy

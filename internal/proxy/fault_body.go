@@ -214,7 +214,7 @@ func (f *faultedRequest) applyPace(resp *http.Response) {
 		resp.Body = &pieces{ReadCloser: src, next: f.cutAfter(src, d.N)}
 		return
 	}
-	if p := d.responsePace(); p.Size > 0 {
+	if p := d.responsePace(); p.size > 0 {
 		f.record(wire.Received, "")
 		resp.Body = &pieces{ReadCloser: src, next: f.slowDown(src, p)}
 	}
@@ -247,12 +247,12 @@ func (f *faultedRequest) slowDown(src io.Reader, p pace) func() ([]byte, error) 
 		if err := pause.For(f.req.Context(), wait); err != nil {
 			return nil, err
 		}
-		piece := make([]byte, p.Size)
+		piece := make([]byte, p.size)
 		n, err := src.Read(piece)
-		wait = p.Wait * time.Duration(n) / time.Duration(p.Size)
-		if p.Once {
-			wait = p.Wait
-			p = pace{Size: readSize}
+		wait = p.wait * time.Duration(n) / time.Duration(p.size)
+		if p.once {
+			wait = p.wait
+			p = pace{size: readSize}
 		}
 		return piece[:n], err
 	}

@@ -257,7 +257,7 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 			}
 		}()
 		return nil
-	case pace.Size > 0:
+	case pace.size > 0:
 		p.record(d, wire.Received, "")
 		return p.writeSlowly(pace, line)
 	case d.Name == "cut":
@@ -282,16 +282,16 @@ func (p *Pipe) writeSlowly(pace pace, line []byte) error {
 	p.clientOutput.Lock()
 	defer p.clientOutput.Unlock()
 	for at := 0; at < len(line); {
-		piece := line[at:min(len(line), at+pace.Size)]
+		piece := line[at:min(len(line), at+pace.size)]
 		if err := p.clientOutput.write(piece); err != nil {
 			return err
 		}
 		at += len(piece)
 		if at < len(line) {
-			_ = pause.For(p.ctx, pace.Wait)
+			_ = pause.For(p.ctx, pace.wait)
 		}
-		if pace.Once {
-			pace.Size = len(line)
+		if pace.once {
+			pace.size = len(line)
 		}
 	}
 	return nil

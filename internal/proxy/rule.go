@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -14,52 +13,53 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// A Rule does one action to the messages that its filter wants:
+// A Rule applies one action to the messages that match its filter:
 //
 //	rule      = "when" [filter] { condition } "do" action
 //	condition = "#" N | "every" N | "p=" NUMBER | "seed=" N | "after" TIME [ "for" TIME ]
 //
-// A condition counts the messages that the filter wants and to which the action can be done.
+// A condition counts the messages that match the filter and that the action applies to.
 type Rule struct {
 	ListedRule
 	Action Action
 
 	filter filter.Filter
-	// told is set where messages of the server are asked about, too.
+	// includesServer is set if the filter names a method or a direction: it is then also matched with
+	// the server's requests and notifications.
 	includesServer  bool
 	nth, every      int64
 	chance          float64
 	seed            *uint64
 	after, duration time.Duration
-	// column is that of the action.
+	// actionColumn is the column of the action in its line.
 	actionColumn int
 
 	random  *rand.Rand
 	addedAt time.Time
 }
 
-// A ListedRule is a rule and what became of it.
+// A ListedRule is the state of a rule, as it is listed for users.
 type ListedRule struct {
 	Number int `json:"number"`
-	// Text is the rule itself, Source the file or the flag that has it, Line the line there.
+	// Text is the rule. Source is the file or the flag it comes from, Line its line there.
 	Text   string `json:"rule"`
 	Source string `json:"source"`
 	Line   int    `json:"line"`
-	// Seen are the messages that its filter wanted, Fired those to which something was done.
+	// Seen counts the messages that matched the filter, Fired the messages the action was applied to.
 	Seen  int64 `json:"seen"`
 	Fired int64 `json:"fired"`
-	// Seed is that of its random numbers.
+	// Seed is the seed of the rule's random numbers.
 	Seed uint64 `json:"seed"`
-	// Removed is set where it is no longer in force.
+	// Removed is set once the rule was removed; it has no effect then.
 	Removed bool `json:"removed,omitempty"`
 }
 
-// String names a rule for a person.
+// String returns the line that describes the rule to a user.
 func (l ListedRule) String() string {
 	return fmt.Sprintf("%d  %s  (%s, line %d; fired %d of %d)", l.Number, l.Text, l.Source, l.Line, l.Fired, l.Seen)
 }
 
-// An Error says where a rule stops making sense. Lines and columns count from 1.
+// A RuleError says where a rule has a syntax error. Lines and columns count from 1.
 type RuleError struct {
 	Source       string
 	Line, Column int
@@ -70,8 +70,8 @@ func (e *RuleError) Error() string {
 	return fmt.Sprintf("%s, line %d, column %d: %s", e.Source, e.Line, e.Column, e.Text)
 }
 
-// Parse reads rules, one in each line. Blank lines and those that begin with # are skipped.
-// Errors are *RuleError. Now is what times in a filter count from.
+// ParseRules parses rules, one in each line. It skips blank lines and lines that begin with #. Its
+// errors are *RuleError. Relative times in filters count back from now.
 func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		text := strings.TrimLeft(line, " \t")
@@ -89,6 +89,7 @@ func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 	return rules, nil
 }
 
+// parse reads the filter, the conditions and the action of a rule.
 func (r *Rule) parse(w *ruleScanner, now time.Time) (err error) {
 	if word := w.next(); word != "when" {
 		return w.errorHere("a rule begins with when, as in: when method:tools/call do delay 2s")
@@ -117,14 +118,15 @@ func (r *Rule) parse(w *ruleScanner, now time.Time) (err error) {
 	return err
 }
 
-// endsFilter reports a word behind the filter: a condition, do, or none. As a text to search for
-// it is in quotes.
+// endsFilter reports whether a word ends the filter: a condition, "do", or the end of the rule. A
+// filter that searches for such a word puts it in quotes.
 func endsFilter(word string) bool {
 	return word == "" || word == "do" || word == "every" || word == "after" || word[0] == '#' ||
 		strings.HasPrefix(word, "p=") ||
 		strings.HasPrefix(word, "seed=")
 }
 
+// readCondition reads one condition.
 func (r *Rule) readCondition(w *ruleScanner) (err error) {
 	word := w.next()
 	switch {
@@ -140,7 +142,7 @@ func (r *Rule) readCondition(w *ruleScanner) (err error) {
 		}
 	case strings.HasPrefix(word, "p="):
 		r.chance, err = strconv.ParseFloat(word[2:], 64)
-		if err != nil || !(r.chance >= 0 && r.chance <= 1) { // NaN neither
+		if err != nil || !(r.chance >= 0 && r.chance <= 1) { // also rejects NaN
 			return w.errorHere("p must be a number from 0 to 1: p=0.1")
 		}
 	case strings.HasPrefix(word, "seed="):
@@ -166,10 +168,10 @@ func (r *Rule) readCondition(w *ruleScanner) (err error) {
 //go:embed presets/*.txt
 var presetFiles embed.FS
 
-// PresetPrefix stands before the name of a preset where rules are named.
+// PresetPrefix precedes the name of a preset where rules are given.
 const PresetPrefix = "preset:"
 
-// Presets are the names of the presets.
+// Presets returns the names of the presets.
 func Presets() (names []string) {
 	entries, _ := fs.ReadDir(presetFiles, "presets")
 	for _, e := range entries {
@@ -178,17 +180,20 @@ func Presets() (names []string) {
 	return names
 }
 
-// Preset is the text of a preset; an error names the one that was perhaps meant.
+// Preset returns the rules of a preset. The error for an unknown name suggests a similar one.
 func Preset(name string) (string, error) {
 	text, err := presetFiles.ReadFile("presets/" + name + ".txt")
 	if err != nil || strings.ContainsAny(name, `/\`) {
-		return "", fmt.Errorf("unknown preset %q%s", name,
-			cmp.Or(suggestion(name, Presets()), ": use "+strings.Join(Presets(), ", ")))
+		advice := suggestion(name, Presets())
+		if advice == "" {
+			advice = ": use " + strings.Join(Presets(), ", ")
+		}
+		return "", fmt.Errorf("unknown preset %q%s", name, advice)
 	}
 	return string(text), nil
 }
 
-// suggestion is the known word that was perhaps meant, as a question.
+// suggestion returns a question that suggests the known word most similar to word, or "".
 func suggestion(word string, known []string) string {
 	if near := suggest.Nearest(word, known); near != "" {
 		return ": did you mean " + near + "?"

@@ -11,33 +11,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Crossing is a message on its way, or an HTTP request without one.
+// A subject is what a rule may apply to: a message to forward, or an HTTP request without a
+// message.
 type subject struct {
 	Row *rows.Row
-	// Message is nil where there is none.
+	// Message is nil for an HTTP request without a message.
 	Message *wire.Message
-	// Session is the id of the session that an HTTP request names.
+	// Session is the session id of an HTTP request.
 	Session string
 }
 
-// A Decision is a rule that fires for a message.
+// A decision is a rule that applies to a message, with the values drawn for it.
 type decision struct {
 	Action
-	// Wait is how long to wait, with the jitter.
+	// Wait is how long to wait, jitter included.
 	Wait time.Duration
-	// Row is that of the message, Facts what the recording says of the fault.
+	// Row describes the message. Facts is what the recording says about the fault.
 	Row   *rows.Row
 	Facts wire.FaultFacts
 
 	message *wire.Message
 	dir     wire.Direction
-	// standsAlone is set where the request names its revision itself.
+	// namesRevision is set if the request itself names its protocol revision.
 	namesRevision bool
 	seeds         [2]uint64
 }
 
-// Add puts rules behind those there are. An error is that of the first whose action cannot be
-// done here, and none is added then.
+// Add appends rules. If an action does not work over the Desk's link, it returns an error about the
+// first such rule and adds none.
 func (d *Desk) Add(rules []*Rule) error {
 	for _, r := range rules {
 		if reason := r.Action.checkLink(d.Link); reason != "" {
@@ -60,23 +61,24 @@ func (d *Desk) Add(rules []*Rule) error {
 	return nil
 }
 
-// Remove takes away the rule with a number, or all where it is 0, and gives how many.
+// Remove removes the rule with a number, or all rules if number is 0. It returns how many it
+// removed.
 func (d *Desk) Remove(number int) (removed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	left := false
+	anyLeft := false
 	for _, r := range d.rules {
 		if !r.Removed && (number == 0 || r.Number == number) {
 			r.Removed = true
 			removed++
 		}
-		left = left || !r.Removed
+		anyLeft = anyLeft || !r.Removed
 	}
-	d.hasRules.Store(left)
+	d.hasRules.Store(anyLeft)
 	return removed
 }
 
-// Rules returns the rules in their order, with all set also those that were removed.
+// Rules returns the rules in the order they were added. It includes removed rules if all is set.
 func (d *Desk) Rules(all bool) (rows []ListedRule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,15 +90,19 @@ func (d *Desk) Rules(all bool) (rows []ListedRule) {
 	return rows
 }
 
-// Random reports whether a rule has random numbers.
+// Random reports whether a rule uses random numbers.
 func (d *Desk) Random() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.rules,
-		func(r *Rule) bool { return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage" })
+	return slices.ContainsFunc(d.rules, (*Rule).isRandom)
 }
 
-// Fault finds the first rule that fires for what crosses; nil where none does.
+func (r *Rule) isRandom() bool {
+	return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage"
+}
+
+// Fault returns the decision of the first rule that fires, or nil if none does. A session that a
+// rule has expired stays expired.
 func (d *Desk) Fault(c subject) *decision {
 	if !d.hasRules.Load() {
 		return nil
@@ -123,6 +129,7 @@ func (d *Desk) Fault(c subject) *decision {
 	return nil
 }
 
+// kindOfSubject returns the kind of messages that the subject belongs to.
 func kindOfSubject(c subject) messageSet {
 	if c.Row.Dir == wire.Received {
 		return fromServer
@@ -136,7 +143,7 @@ func kindOfSubject(c subject) messageSet {
 	return notificationsSent
 }
 
-// mayDo reports whether the action can be done to what crosses.
+// appliesTo reports whether the rule's action can be applied to the subject.
 func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 	switch {
 	case r.Action.kind.messages&kind == 0:
@@ -153,20 +160,23 @@ func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 	return kind != fromServer || r.includesServer
 }
 
-// fires counts the message, and asks the conditions. Each message that is counted takes one
-// random number, so that the n-th is treated the same way each time.
+// fires counts the message and reports whether the rule's conditions hold. It draws one random
+// number for each counted message, so that the n-th message is treated the same way in every run.
 func (r *Rule) fires(now time.Time) bool {
 	r.Seen++
 	draw := r.random.Float64()
-	passed := now.Sub(r.addedAt)
-	if r.nth > 0 && r.Seen != r.nth || r.every > 0 && r.Seen%r.every != 0 || r.chance < 1 && draw >= r.chance ||
-		passed < r.after || r.duration > 0 && passed >= r.after+r.duration {
+	age := now.Sub(r.addedAt)
+	isCounted := (r.nth == 0 || r.Seen == r.nth) && (r.every == 0 || r.Seen%r.every == 0)
+	isDrawn := draw < r.chance
+	isInTime := age >= r.after && (r.duration == 0 || age < r.after+r.duration)
+	if !isCounted || !isDrawn || !isInTime {
 		return false
 	}
 	r.Fired++
 	return true
 }
 
+// decide returns the decision to apply the rule's action to the subject.
 func (r *Rule) decide(c subject) *decision {
 	d := &decision{
 		Action:  r.Action,

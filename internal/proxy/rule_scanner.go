@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// words reads the words of a rule. Blanks within quotes, and within the slashes of a regular
-// expression, end no word.
+// A ruleScanner splits a rule into words. Blanks inside quotes, or inside the slashes of a regular
+// expression, do not separate words.
 type ruleScanner struct {
 	source string
 	line   int
 	text   string
-	offset int
-	// wordAt is where the last word began.
+	offset int // of the next byte to read, in text
+	// wordOffset is where the last word begins in text.
 	wordOffset int
-	// column is that of the text's first character.
+	// column is the column of the first character of text in its line.
 	column int
 }
 
-// next is the next word, "" at the end.
+// next returns the next word, or "" at the end.
 func (w *ruleScanner) next() string {
 	w.skipBlanks()
 	w.wordOffset = w.offset
@@ -28,9 +28,9 @@ func (w *ruleScanner) next() string {
 	return w.text[w.wordOffset:w.offset]
 }
 
-// wordIn is the word with which a text begins.
+// firstWord returns the word at the beginning of text.
 func firstWord(text string) string {
-	var closing byte // of the quotes or slashes that are open
+	var closing byte // the character that ends the open quotes or slashes; 0 outside of them
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case closing != 0 && c == '\\':
@@ -54,13 +54,13 @@ func (w *ruleScanner) skipBlanks() {
 	w.offset = len(w.text) - len(strings.TrimLeft(w.text[w.offset:], " \t"))
 }
 
-// peek is the next word, which stays.
+// peek returns the next word without moving past it.
 func (w *ruleScanner) peek() string {
 	ahead := *w
 	return ahead.next()
 }
 
-// rest is what follows the last word.
+// rest returns the text after the last word.
 func (w *ruleScanner) rest() string {
 	w.skipBlanks()
 	w.wordOffset = w.offset
@@ -68,32 +68,36 @@ func (w *ruleScanner) rest() string {
 	return strings.TrimRight(w.text[w.wordOffset:], " \t")
 }
 
-// wrong is an error about the last word.
+// errorHere returns an error that points at the last word.
 func (w *ruleScanner) errorHere(text string) error { return w.errorAt(w.wordOffset, text) }
 
-func (w *ruleScanner) errorAt(at int, text string) error {
-	return &RuleError{Source: w.source, Line: w.line, Column: w.column + utf8.RuneCountInString(w.text[:at]), Text: text}
+// errorAt returns an error that points at a byte of the text.
+func (w *ruleScanner) errorAt(offset int, text string) error {
+	column := w.column + utf8.RuneCountInString(w.text[:offset])
+	return &RuleError{Source: w.source, Line: w.line, Column: column, Text: text}
 }
 
-func (w *ruleScanner) number(what string) (int64, error) {
+// number reads a number that is not negative. The error calls it name.
+func (w *ruleScanner) number(name string) (int64, error) {
 	word := w.next()
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < 0 {
-		return 0, w.errorHere(what + " must be a number, not " + quoteWord(word))
+		return 0, w.errorHere(name + " must be a number, not " + quoteWord(word))
 	}
 	return n, nil
 }
 
-func (w *ruleScanner) duration(what string) (time.Duration, error) {
+// duration reads a duration that is not negative. The error calls it name.
+func (w *ruleScanner) duration(name string) (time.Duration, error) {
 	word := w.next()
 	d, err := time.ParseDuration(word)
 	if err != nil || d < 0 {
-		return 0, w.errorHere(what + " must be a time such as 500ms or 2s, not " + quoteWord(word))
+		return 0, w.errorHere(name + " must be a time such as 500ms or 2s, not " + quoteWord(word))
 	}
 	return d, nil
 }
 
-// textToEnd is a word without its quotes, or all that follows where it has none.
+// textToEnd returns the text after the last word, without quotes if it is one quoted string.
 func (w *ruleScanner) textToEnd() (string, error) {
 	text := w.rest()
 	if text == "" {
@@ -105,6 +109,7 @@ func (w *ruleScanner) textToEnd() (string, error) {
 	return text, nil
 }
 
+// quoteWord quotes a word for an error message. It returns "nothing" for the end of the rule.
 func quoteWord(word string) string {
 	if word == "" {
 		return "nothing"
