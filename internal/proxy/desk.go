@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,54 +17,56 @@ import (
 )
 
 const (
-	// MaxHold is how long a message is held; then it passes unchanged.
+	// MaxHold is how long a message is held before it passes unchanged.
 	MaxHold = 10 * time.Minute
-	// What more would have to be held passes: mostMessages at a time, mostHeldBytes of them
-	// together, and longestMessage of one.
+	// A message that would exceed one of these limits is not held: the number of held messages,
+	// their bytes together, and the bytes of the message.
 	maxWaiting        = 256
 	maxWaitingBytes   = 64 << 20
 	maxWaitingMessage = 16 << 20
-	minPending        = 5_000
-	// mostNamed is how long the id and the names of a request are that is remembered for its response.
+	// minPending is how many requests are remembered until their responses, at least.
+	minPending = 5_000
+	// maxRowNames is the length of the id, method and name of a request that is remembered.
 	maxRowNames = 4 << 10
 )
 
-// A Desk decides about the messages of one link on their way: fault rules change them, and filters of views hold them.
-// Without rules and filters all messages pass. Its methods may be called by several goroutines.
+// A Desk decides about the messages of one link: fault rules change them, and filters of views hold
+// them until a user decides. Without rules and filters all messages pass. Its methods may be called
+// concurrently.
 type Desk struct {
 	Now func() time.Time
-	// Encode makes a text fit for a header field.
+	// Encode encodes a text for a header field.
 	Encode func(string) string
 	// Link is how client and server are connected.
 	Link Link
-	// Seed is that of rules without one of their own. The random numbers of a rule depend on its seed and its place
-	// among the rules only.
+	// Seed is the seed of rules that have none. The random numbers of a rule depend only on its seed
+	// and its number.
 	Seed uint64
-	// Longest is how long a message is held; 0 is MaxHold.
+	// Longest is how long a message is held; 0 means MaxHold.
 	Longest time.Duration
-	// Live makes the rows that filters are asked about.
+	// Live makes the rows that filters are matched with.
 	Live rows.Live
 
 	filters  atomic.Pointer[[]viewFilter]
-	hasRules atomic.Bool // a rule is in force
-	// mu guards what follows.
+	hasRules atomic.Bool // set by Add and Remove, with mu locked
+	// mu guards the fields below. Filters are stored with mu locked.
 	mu           sync.Mutex
 	waiting      []*heldMessage
 	waitingBytes int
-	lastNumber   int
-	skipped      int
+	lastNumber   int // of a held message
+	skipped      int // messages that exceeded a limit
 	listeners    map[chan struct{}]bool
-	// asked are the rows of requests that wait for their response.
+	// pending holds the rows of requests that wait for their response.
 	pending recent.Map[string, *rows.Row]
-	rules   []*Rule // with those that were removed
-	// expired are the rules that have ended a session, by its id.
+	rules   []*Rule // including removed ones
+	// expiredSessions holds the rule that expired a session, by the session's id.
 	expiredSessions recent.Map[string, *Rule]
 }
 
 // ErrNotHeld is the error for a message that is not held any more.
 var ErrNotHeld = errors.New("the message is not held any more")
 
-// A holder is the filter of a view, which is told from others by its owner.
+// A viewFilter is the filter of a view. The owner identifies the view.
 type viewFilter struct {
 	owner  any
 	filter filter.Filter
@@ -74,10 +75,10 @@ type viewFilter struct {
 // A Candidate is a message that may be held.
 type Candidate struct {
 	*wire.Message
-	// Row is what filters are asked about. Its direction is that of the message.
+	// Row is what filters are matched with. It has the direction of the message.
 	Row *rows.Row
-	// Note is told when the message begins to be held, and what became of it, with the bytes
-	// to keep of it beside those that are recorded anyway.
+	// Note is called when the hold begins and when it ends. Raw is what the recording would miss
+	// otherwise: the message that an edit or a drop replaced, or the edited request. It may be nil.
 	Note func(facts wire.HeldFacts, raw []byte)
 }
 
@@ -87,20 +88,20 @@ type Held struct {
 	// Dir is "sent" by the client or "received", Kind "request", "response" or "notification".
 	Dir  string `json:"dir"`
 	Kind string `json:"kind"`
-	// Method and Name are those of the request, also of a response; Request is its id as JSON.
+	// Method and Name are those of the request, also for a response. Request is its id as JSON.
 	Method  string `json:"method,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Request string `json:"request,omitempty"`
 	Target  string `json:"target"`
 	Client  string `json:"client,omitempty"`
 	Server  string `json:"server,omitempty"`
-	// Message is as it crossed, with its secrets.
+	// Message is the message as it was received, with its secrets.
 	Message []byte    `json:"message"`
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
 }
 
-// What becomes of a message that was held.
+// The states of a held message.
 const (
 	Waiting  = "waiting"
 	Released = "released"
@@ -109,29 +110,30 @@ const (
 	Answered = "answered"
 )
 
-// A Ruling is what becomes of a message: Raw is what passes instead of an Edited one, and the
-// result with which a request is Answered. How is "" where it was not held.
+// A Ruling is the decision about a message. How is "" if it was not held. Raw is the message that
+// replaces an Edited one, or the result for a request that is Answered.
 type Ruling struct {
 	How string
 	Raw []byte
-	// Why is why it was released where that was not the user's wish.
+	// Why is the reason for a release that the user did not order.
 	Why string
 }
 
+// A heldMessage waits for a ruling.
 type heldMessage struct {
 	Held
 	owner  any
 	ruling chan Ruling
 }
 
-// Holds reports whether a filter is set, so that messages may be held.
+// Holds reports whether a filter is set: messages may be held.
 func (d *Desk) Holds() bool { return d.filters.Load() != nil }
 
-// judges reports whether messages may be held or changed.
+// mayIntervene reports whether messages may be held or changed.
 func (d *Desk) mayIntervene() bool { return d.Holds() || d.hasRules.Load() }
 
-// Intercept holds what a filter wants from now on, for an owner, which has one filter at a time. It
-// may hold messages already.
+// Intercept sets the filter of an owner; matching messages are held from now on. It replaces the
+// owner's previous filter. A message may be held before Intercept returns.
 func (d *Desk) Intercept(owner any, text string) error {
 	f, err := filter.ParseLive(text, d.Now())
 	if err != nil {
@@ -143,7 +145,7 @@ func (d *Desk) Intercept(owner any, text string) error {
 	return nil
 }
 
-// End holds nothing more for an owner, and releases what was held for it.
+// End removes the filter of an owner and releases the messages held for it.
 func (d *Desk) End(owner any, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,6 +157,7 @@ func (d *Desk) End(owner any, why string) {
 	}
 }
 
+// setFilterLocked replaces the filter of an owner; nil removes it. d.mu is locked.
 func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 	var filters []viewFilter
 	if before := d.filters.Load(); before != nil {
@@ -172,33 +175,34 @@ func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 	d.filters.Store(&filters)
 }
 
-// Hold waits for the verdict about a message that a filter wants. When ctx is done the message is
-// released.
+// Hold holds a message that matches a filter until it is decided about. It releases the message
+// when ctx is done or the time is over.
 func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
-	w := d.enqueue(m)
-	if w == nil {
+	held := d.enqueue(m)
+	if held == nil {
 		return Ruling{}
 	}
-	facts := wire.HeldFacts{How: Waiting, Kind: w.Kind, ID: w.Request, Method: w.Method, Name: w.Name}
+	facts := wire.HeldFacts{How: Waiting, Kind: held.Kind, ID: held.Request, Method: held.Method, Name: held.Name}
 	m.Note(facts, nil)
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(d.Longest, MaxHold))
+	limit := d.holdTime()
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var ruling Ruling
 	select {
-	case ruling = <-w.ruling:
+	case ruling = <-held.ruling:
 	case <-limited.Done():
-		why := "nothing was decided in " + cmp.Or(d.Longest, MaxHold).String()
+		why := "nothing was decided in " + limit.String()
 		if ctx.Err() != nil {
 			why = "the connection ended"
 		}
 		d.mu.Lock()
-		d.decideLocked(w, Ruling{How: Released, Why: why})
+		d.decideLocked(held, Ruling{How: Released, Why: why})
 		d.mu.Unlock()
-		ruling = <-w.ruling
+		ruling = <-held.ruling
 	}
 	facts.How = ruling.How
 	facts.Why = ruling.Why
-	facts.Milliseconds = max(d.Now().Sub(w.Since).Milliseconds(), 1)
+	facts.Milliseconds = max(d.Now().Sub(held.Since).Milliseconds(), 1)
 	raw := m.Raw
 	if ruling.How == Edited && m.Row.Dir == wire.Sent {
 		raw = ruling.Raw
@@ -209,13 +213,21 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 	return ruling
 }
 
-// Row is what filters are asked about a message of a conversation, of rows.Live: of a response it
-// is that of the request, with the other direction. Requests that crossed while nothing was held
-// are not known.
+// holdTime returns how long a message is held.
+func (d *Desk) holdTime() time.Duration {
+	if d.Longest > 0 {
+		return d.Longest
+	}
+	return MaxHold
+}
+
+// Row returns the row that filters are matched with for a message. Key names the conversation, as
+// in rows.Live. The row of a response is that of its request, with the response's direction;
+// requests that were forwarded while no filter was set are unknown.
 func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *rows.Row {
 	isResponse := m != nil && m.Method == "" && len(m.ID) > 0
-	pendingKey := func(asked wire.Direction) string {
-		return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
+	pendingKey := func(requestDir wire.Direction) string {
+		return requestDir.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
 	}
 	if isResponse && d.Holds() {
 		d.mu.Lock()
@@ -224,9 +236,9 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		d.mu.Unlock()
 		if row != nil {
 			d.Live.Answered(row, key, m)
-			answer := *row
-			answer.Dir = dir
-			return &answer
+			response := *row
+			response.Dir = dir
+			return &response
 		}
 	}
 	row := d.Live.Row(target, key, dir, head, m)
@@ -238,7 +250,8 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	return row
 }
 
-// take puts a message on the desk where a filter wants it and there is room.
+// enqueue adds a message to the held ones if a filter matches and no limit is exceeded. It returns
+// nil if the message passes.
 func (d *Desk) enqueue(m Candidate) *heldMessage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -279,7 +292,7 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 			Server:  m.Row.Server(),
 			Message: bytes.Clone(m.Raw),
 			Since:   now,
-			Until:   now.Add(cmp.Or(d.Longest, MaxHold)),
+			Until:   now.Add(d.holdTime()),
 		},
 	}
 	d.waiting = append(d.waiting, w)
@@ -288,7 +301,7 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 	return w
 }
 
-// Decide lets a message go as a verdict says.
+// Decide ends the hold of the message with number n.
 func (d *Desk) Decide(n int, ruling Ruling) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -303,10 +316,11 @@ func (d *Desk) Decide(n int, ruling Ruling) error {
 	return nil
 }
 
+// decideLocked ends the hold of a message, unless it has ended. d.mu is locked.
 func (d *Desk) decideLocked(w *heldMessage, ruling Ruling) {
 	i := slices.Index(d.waiting, w)
 	if i < 0 {
-		return // it has its verdict
+		return // already decided
 	}
 	d.waiting = slices.Delete(d.waiting, i, i+1)
 	d.waitingBytes -= len(w.Message)
@@ -314,8 +328,8 @@ func (d *Desk) decideLocked(w *heldMessage, ruling Ruling) {
 	d.notifyLocked()
 }
 
-// List gives the messages that wait, the oldest first, and how many have passed because there was
-// no room for them. Their bytes must not be changed.
+// List returns the held messages, oldest first, and how many messages passed because a limit was
+// exceeded. The caller must not change the bytes of the messages.
 func (d *Desk) List() (held []Held, passed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -325,8 +339,8 @@ func (d *Desk) List() (held []Held, passed int) {
 	return held, d.skipped
 }
 
-// Changes gives a channel that has a value once the List has changed since the last one was taken.
-// The caller must end it.
+// Changes returns a channel that receives a value after each change of List; several changes may
+// share a value. The caller must call end.
 func (d *Desk) Changes() (changed <-chan struct{}, end func()) {
 	listener := make(chan struct{}, 1)
 	d.mu.Lock()
@@ -342,6 +356,7 @@ func (d *Desk) Changes() (changed <-chan struct{}, end func()) {
 	}
 }
 
+// notifyLocked wakes the receivers of Changes. d.mu is locked.
 func (d *Desk) notifyLocked() {
 	for listener := range d.listeners {
 		select {
@@ -351,19 +366,18 @@ func (d *Desk) notifyLocked() {
 	}
 }
 
-// An Introduction learns what the two sides of a conversation call themselves while nothing is
-// held, so that filters know it when something is. What is known is not read again: in 2026-07-28
-// each request names its client, and each result may name the server.
+// An Introduction learns the names of client and server while nothing is held, so that filters know
+// the names once something is. It does not read known names again: in 2026-07-28 each request names
+// the client, and each result may name the server.
 type Introduction struct {
-	// named is set where a request named the client; asked is that request where it was read.
-	clientNamed bool
-	request     *rows.Row
+	clientNamed bool      // a request named the client
+	request     *rows.Row // the row of that request; nil if it was not read
 }
 
-// longestIntroduction is how long a message may be to be looked at.
+// maxIntroduction is the length of the longest message that is searched for names.
 const maxIntroduction = 64 << 10
 
-// Learn looks at a frame. Target and session name the conversation.
+// Learn reads the names in a frame. Target and session identify the conversation.
 func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > maxIntroduction {
 		return

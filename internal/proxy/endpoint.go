@@ -13,16 +13,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A destination is where one request goes.
+// A destination is where a request is forwarded to.
 type destination struct {
 	target int
 	url    *url.URL
-	// client is the URL by which the client asked, on the Proxy.
+	// client is the URL of the client's request, on the Proxy.
 	client *url.URL
 }
 
-// route finds out where a request goes; nil where no server is meant, or where that is
-// unclear.
+// route returns the destination of a request, or nil if no route matches or its path is ambiguous.
 func (p *Proxy) route(r *http.Request) *destination {
 	client := *r.URL
 	client.Scheme = "http"
@@ -45,24 +44,25 @@ func (p *Proxy) route(r *http.Request) *destination {
 	return &destination{best, p.Routes[best].serverURL(r.URL), &client}
 }
 
+// matches reports whether the route serves a path.
 func (r Route) matches(path string) bool {
 	return r.Path == "" || path == r.Path || strings.HasPrefix(path, r.Path+"/")
 }
 
-// unclear reports a path that servers may read as another than it is here, and so as one
-// beside the Route. Without a Path a Route takes all paths, and a slash may be spelled by
-// number.
+// isAmbiguous reports whether a server may read the path differently and leave the route's own
+// path. A route without a path serves all paths; only dots matter there.
 func (r Route) isAmbiguous(path string) bool {
 	rest := strings.ToLower(strings.TrimPrefix(path, r.Path))
-	if strings.Contains(rest, "%2e") ||
-		r.Path != "" && (strings.Contains(rest, "%2f") || strings.ContainsAny(rest, `\`) || strings.Contains(rest, "%5c")) {
+	hasSlash := strings.Contains(rest, "%2f") || strings.Contains(rest, `\`) || strings.Contains(rest, "%5c")
+	if strings.Contains(rest, "%2e") || r.Path != "" && hasSlash {
 		return true
 	}
 	segments := strings.Split(rest, "/")
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
-// forward is asked as the server knows it. Its own parameters are sent too.
+// serverURL returns the server's URL for a URL that the client requested. It adds the query
+// parameters of the route.
 func (r Route) serverURL(clientURL *url.URL) *url.URL {
 	to := *clientURL
 	to.Scheme = r.To.Scheme
@@ -82,8 +82,8 @@ func (r Route) serverURL(clientURL *url.URL) *url.URL {
 	return &to
 }
 
-// mayNameEndpoint reports a stream that may begin with an endpoint event (2024-11-05
-// basic/transports, "HTTP with SSE").
+// mayNameEndpoint reports whether the response may be a stream that begins with an endpoint event
+// (2024-11-05 basic/transports, "HTTP with SSE").
 func mayNameEndpoint(req *http.Request, resp *http.Response) bool {
 	if req.Method != http.MethodGet || req.Header.Get("Mcp-Session-Id") != "" {
 		return false
@@ -93,22 +93,22 @@ func mayNameEndpoint(req *http.Request, resp *http.Response) bool {
 	return isStream && len(compress.Codings(resp.Header)) == 0
 }
 
-// An endpointBody is a stream whose first event may name an endpoint. A client
-// would post to an address on the server's own origin past the Proxy: its origin
-// is replaced with the Proxy's. This is the one change that is made to a body. A
-// path is left alone, and remembered where it is not under the Route's own.
+// An endpointBody is a stream whose first event may name an endpoint. A client would send its
+// messages to an absolute URL directly, past the Proxy, so the Proxy's origin replaces the
+// server's. No other change is made to a body. A path stays unchanged; it is remembered, because it
+// may lie outside the route.
 type endpointBody struct {
 	io.ReadCloser
 	p  *Proxy
 	to *destination
-	// head is the first event, until it is whole; rest is what may be read of it.
+	// head is the beginning of the stream, until the first event is complete; rest is what is still
+	// to be read of it.
 	head, rest []byte
 	passed     bool
 	err        error
 }
 
-// longestEndpoint is how many bytes are held back until the first event is whole. No
-// client can do anything with less than that.
+// maxEndpointEvent is how many bytes are held back while the first event is incomplete.
 const maxEndpointEvent = 8 << 10
 
 func (b *endpointBody) Read(to []byte) (int, error) {
@@ -137,18 +137,18 @@ func (b *endpointBody) Read(to []byte) (int, error) {
 	return b.ReadCloser.Read(to)
 }
 
-// eventEnd is where the first event ends, behind its blank line, or -1.
+// eventEnd returns the end of the first event, after its blank line, or -1.
 func eventEnd(stream []byte) int {
 	first := -1
 	for _, blank := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
-		if at := bytes.Index(stream, []byte(blank)); at >= 0 && (first < 0 || at+len(blank) < first) {
-			first = at + len(blank)
+		if start := bytes.Index(stream, []byte(blank)); start >= 0 && (first < 0 || start+len(blank) < first) {
+			first = start + len(blank)
 		}
 	}
 	return first
 }
 
-// seen is the first event as the client may have it.
+// rewriteEvent returns the first event with the Proxy's origin, and remembers the endpoint.
 func (b *endpointBody) rewriteEvent(event []byte) []byte {
 	ev, err := sse.NewReader(bytes.NewReader(event), maxEndpointEvent).Next()
 	if err != nil || ev.Event != "endpoint" {
@@ -162,7 +162,7 @@ func (b *endpointBody) rewriteEvent(event []byte) []byte {
 	server := b.to.url.ResolveReference(ref)
 	client := b.to.client.ResolveReference(ref)
 	if server.Scheme != b.to.url.Scheme || !strings.EqualFold(server.Host, b.to.url.Host) {
-		return bytes.Clone(event) // it is the client's to refuse
+		return bytes.Clone(event) // the client has to reject it
 	}
 	b.p.mu.Lock()
 	b.p.endpoints.Put(client.RequestURI(), &destination{target: b.to.target, url: server})

@@ -16,34 +16,33 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An exchange is one HTTP request and its response, on their way through a Proxy.
-// Its methods that begin with "see" run on the Watcher's goroutine and own what
-// stands below; the others are called while something crosses.
+// An exchange is one HTTP request and its response, as a Proxy forwards them. Its methods that begin
+// with "see" run on the Watcher's goroutine, and only they use the fields below the blank line. The
+// other methods are called by the goroutines that forward.
 type exchange struct {
 	p      *Proxy
 	target int
 	stream int
-	// uri is what the server is asked for, as the event that names an endpoint would
-	// write it, client the address of the client.
+	// uri is the request URI at the server, as an endpoint event would write it. clientAddr is the
+	// client's address.
 	uri, clientAddr   string
 	request, response halfStream
 
 	conn int
-	// alone is set where nothing in its head ties the request to others.
+	// standalone is set if nothing in the head connects the request to earlier ones.
 	standalone bool
-	// head waits for the body, which may say to which conversation it belongs.
+	// head waits for the body, which may say to which conversation the request belongs.
 	head *wire.HTTPHead
-	// body is that of such a request, asked as of the function asked where it was long.
+	// body is the body of a standalone request; nil if stateKey was computed already.
 	body     []byte
 	stateKey string
-	// agent is the client's user agent. opens is set if the request opens a conversation, probes if a server of another
-	// revision refuses it, refused if the server did.
+	// agent is the client's user agent. opensSession is set for an initialize request. probes is set
+	// for a request that a server of another revision refuses, refused if the server did refuse it.
 	agent                         string
 	opensSession, probes, refused bool
-	// broken is set where the response did not come to its end: what there is of its
-	// body is not a message.
+	// incomplete is set if the response was cut off: its body is not a message then.
 	incomplete bool
-	// session is the session that it names, introduction has the names of both sides.
+	// session is the session id of the request or the response.
 	session      string
 	introduction Introduction
 }
@@ -67,8 +66,7 @@ func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	return x
 }
 
-// named is a URL as clients know it: a server that only the Proxy can be reached by has the
-// Proxy's address.
+// publicURL returns a server's URL as clients know it: with KeepHost, at the Proxy's address.
 func (p *Proxy) publicURL(u *url.URL) string {
 	public := *u
 	if p.KeepHost {
@@ -77,7 +75,7 @@ func (p *Proxy) publicURL(u *url.URL) string {
 	return public.String()
 }
 
-// fieldsOf lists header fields by name; net/http does not keep their order.
+// fieldsOf returns the header fields sorted by name; net/http does not keep their order.
 func fieldsOf(h http.Header) (fields []wire.Field) {
 	fields = make([]wire.Field, 0, len(h)+2)
 	for name, values := range h {
@@ -89,8 +87,8 @@ func fieldsOf(h http.Header) (fields []wire.Field) {
 	return fields
 }
 
-// readWhole lets a half-stream read a body that is one message. see gets a Body frame, or a Noise frame if the
-// body's codings cannot be undone.
+// readWhole makes a half-stream pass its body to see once it is complete: as a Body frame, or as a
+// Noise frame if it cannot be decoded.
 func (x *exchange) readWhole(s *halfStream, codings []string, see func(wire.Frame)) {
 	s.onWhole = func(raw []byte) {
 		text, err := compress.Decode(raw, codings, maxMessage)
@@ -105,8 +103,8 @@ func (x *exchange) readWhole(s *halfStream, codings []string, see func(wire.Fram
 	}
 }
 
-// unreadable returns the frame of a body that could not be decoded, and reports the reason. Secrets cannot be found in
-// such bytes, so that they are withheld.
+// undecodable returns the frame of a body that could not be decoded, and reports the reason. The
+// frame withholds the bytes, because secrets cannot be found in them.
 func (x *exchange) undecodable(raw []byte, reason error) wire.Frame {
 	if unread := x.p.Watcher.o.Unread; unread != nil {
 		unread(reason)
@@ -120,9 +118,8 @@ func (x *exchange) undecodable(raw []byte, reason error) wire.Frame {
 	return f
 }
 
-// seeRequest takes the body of the request; its Raw is nil if there is none. One that is on its own is only
-// read where it may give back a state or answers, whose names may be escaped; mostly its answer is not of
-// interest either.
+// seeRequest handles the body of the request; f.Raw is nil if it has none. The body of a standalone
+// request is parsed only if it may contain a state or responses to server requests.
 func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
 	if f.Kind == wire.Body && f.Raw != nil && x.standalone {
@@ -143,13 +140,15 @@ func (x *exchange) seeRequest(f wire.Frame) {
 	}
 }
 
-// mayGiveBack reports whether a request may have a state or answers. A name may be escaped.
+// mayHaveState reports whether a request may contain a state or responses to server requests. The
+// names of members may be escaped.
 func mayHaveState(raw []byte) bool {
 	return bytes.Contains(raw, []byte("requestState")) || bytes.Contains(raw, []byte("inputResponses")) ||
 		bytes.Contains(raw, []byte(`\u`))
 }
 
-// settle decides to which conversation the request belongs, and hands on its head.
+// assignConversation decides which conversation the request belongs to, and emits its head. It does
+// nothing if the head was emitted before.
 func (x *exchange) assignConversation(t wire.Traits) {
 	if x.head == nil {
 		return
@@ -172,6 +171,7 @@ func (x *exchange) assignConversation(t wire.Traits) {
 	x.emit(wire.Frame{Dir: wire.Sent, Kind: wire.Head, HTTP: head})
 }
 
+// emit sends a frame of the exchange to the Watcher.
 func (x *exchange) emit(f wire.Frame) {
 	f.Stream = x.stream
 	f.Conn = x.conn
@@ -182,7 +182,7 @@ func (x *exchange) emit(f wire.Frame) {
 	x.p.Watcher.emit(f)
 }
 
-// answered tells of the response's head; its body is then given to x.response.
+// reportHead reports the head of the response. The body follows through x.response.
 func (x *exchange) reportHead(resp *http.Response, timing *wire.Timing) {
 	head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto, Fields: fieldsOf(resp.Header), Timing: timing}
 	kind := wire.MediaType(resp.Header.Get("Content-Type"))
@@ -208,7 +208,7 @@ func (x *exchange) reportHead(resp *http.Response, timing *wire.Timing) {
 	})
 }
 
-// readEvents reads the events of a response as they come.
+// readEvents handles the events of a response while they are received.
 func (x *exchange) readEvents(src io.Reader, codings []string, fragment bool) {
 	s := &x.response
 	if len(codings) > 0 {
@@ -220,13 +220,14 @@ func (x *exchange) readEvents(src io.Reader, codings []string, fragment bool) {
 	}
 }
 
-// seeSent hands on what of the request has not been yet: once there is a response
-// nothing is waited for.
+// seeSent emits what is left of the request: nothing more of it is expected once a response
+// arrives.
 func (x *exchange) seeSent() {
 	x.request.finish()
 	x.assignConversation(wire.Traits{})
 }
 
+// seeResponse handles the complete body of a response.
 func (x *exchange) seeResponse(f wire.Frame) {
 	f.Dir = wire.Received
 	if x.incomplete {
@@ -236,6 +237,7 @@ func (x *exchange) seeResponse(f wire.Frame) {
 	x.emit(f)
 }
 
+// seeEvent handles one event of a response.
 func (x *exchange) seeEvent(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
 		x.emit(wire.Frame{Dir: wire.Received, Kind: wire.Noise, Raw: ev.Dropped})
@@ -248,7 +250,7 @@ func (x *exchange) seeEvent(ev sse.Event) {
 		if u, err := x.p.Routes[x.target].To.Parse(string(ev.Data)); err == nil {
 			x.p.conns.put(connKey{x.target, byEndpoint, u.RequestURI()}, x.conn, x.clientAddr)
 		}
-		// It holds the session's id.
+		// The address contains the session's id.
 		f.Raw = []byte(redact.RedactURL(string(ev.Data)))
 		f.Size = len(ev.Data)
 	} else if x.standalone && ev.ID != nil {
@@ -260,7 +262,7 @@ func (x *exchange) seeEvent(ev sse.Event) {
 	x.emit(f)
 }
 
-// remember notes the state with which a request that stands alone will go on.
+// rememberState stores the state that the client will send to continue a standalone request.
 func (x *exchange) rememberState(raw []byte) {
 	if x.probes && wire.ParseMessage(raw).Error != nil {
 		x.refused = true
@@ -276,12 +278,12 @@ func (x *exchange) rememberState(raw []byte) {
 	}
 }
 
-// ended tells how it ended, and who saw to that.
+// reportEnd reports how the exchange ended, and which side ended it.
 func (x *exchange) reportEnd(by wire.Direction, how, text string) {
 	x.reportEndAfter(nil, by, how, text)
 }
 
-// endedBehind is ended for an exchange whose last bytes are those.
+// reportEndAfter reports the last bytes of the response, and then the end.
 func (x *exchange) reportEndAfter(last []byte, by wire.Direction, how, text string) {
 	x.p.Watcher.enqueue(chunk{to: &x.response, bytes: last, do: func() {
 		x.seeSent()
@@ -294,36 +296,35 @@ func (x *exchange) reportEndAfter(last []byte, by wire.Direction, how, text stri
 	}})
 }
 
-// conns tells the conversations of several clients apart by what the clients send alone. A
-// session's id makes one of all that name it, an event stream with an endpoint of all that
-// is posted there. A request without either is on its own, because clients number theirs
-// alike; what ties it to one before is the state that it gives back, or the event behind
-// which it goes on. Clients that look for a server's revision open a session on the connection on
-// which they were refused. Requests of an opened conversation without a session name nothing: they belong to
-// the newest one of the same connection, or else of the same user agent.
+// conns assigns requests to conversations, which have numbers from 1. Requests belong together if
+// they name the same session, or the endpoint of the same event stream. Any other request begins a
+// conversation, with these exceptions: it returns a state that an earlier response contained, it
+// resumes after an event, or it opens a session on the connection on which a server refused the
+// client's probe. Requests of a conversation without a session belong to the newest conversation of
+// the same connection, or else of the same user agent.
 type conns struct {
 	last int
-	// byKey are the conversations by what names them, newest first. Two clients may
-	// be handed the same state.
+	// byKey holds the conversations of a key, newest first. A server may give two clients the same
+	// state.
 	byKey recent.Map[connKey, []namedConn]
 }
 
-// A named is a conversation that a connKey names.
+// A namedConn is a conversation that a connKey identifies.
 type namedConn struct {
 	conn   int
 	client string // its address
 }
 
-// mostOfState is how many conversations of one state are remembered.
+// maxPerKey is how many conversations are remembered for one state or user agent.
 const maxPerKey = 100
 
-// A connKey is what names a conversation, of one target.
+// A connKey identifies conversations with one target.
 type connKey struct {
 	target     int
 	kind, text string
 }
 
-// The kinds of a connKey. One of kind byProbe names a probe that was refused on the connection of a client.
+// The kinds of connKey. A key of kind byProbe is the connection on which a probe was refused.
 const (
 	bySession  = "session"
 	byEndpoint = "endpoint"
@@ -333,14 +334,14 @@ const (
 	byProbe    = "probe"
 )
 
-// new is a conversation of which nothing was seen before.
+// new returns the number of a new conversation.
 func (c *conns) new() int {
 	c.last++
 	return c.last
 }
 
-// find gives the conversation that a key names, 0 where none does. Of several it is the newest
-// of the same client, or else the newest: the older ones may have been given up.
+// find returns the conversation of a key, or 0 if there is none. Of several it returns the newest
+// of the same client, or else the newest. The key of a state or a probe is used up.
 func (c *conns) find(key connKey, client string) int {
 	all := c.byKey.Get(key)
 	if len(all) == 0 {
@@ -348,13 +349,13 @@ func (c *conns) find(key connKey, client string) int {
 	}
 	index := max(0, slices.IndexFunc(all, func(n namedConn) bool { return n.client == client }))
 	conn := all[index].conn
-	if key.kind == byState || key.kind == byProbe { // a client gives a state back once, and opens one session behind a probe
+	if key.kind == byState || key.kind == byProbe { // used once
 		c.byKey.Put(key, slices.Delete(all, index, index+1))
 	}
 	return conn
 }
 
-// put lets a key name a conversation. Only of states and agents several may be open.
+// put stores a conversation under a key. Only keys of states and user agents can have several.
 func (c *conns) put(key connKey, conn int, client string) {
 	if key.text == "" {
 		return
@@ -367,14 +368,14 @@ func (c *conns) put(key connKey, conn int, client string) {
 	c.byKey.Put(key, all)
 }
 
-// of chooses the conversation of a request by its head, 0 where only its body may
-// tell.
+// byHead returns the conversation of a request according to its head, or 0 if only the body can
+// identify it.
 func (c *conns) byHead(target int, head *wire.HTTPHead, uri, client string) int {
 	if id := head.Field("Mcp-Session-Id"); id != "" {
 		key := connKey{target, bySession, id}
 		conn := c.find(key, client)
 		if conn == 0 {
-			conn = c.new() // it was opened before the proxy saw it
+			conn = c.new() // the session is older than the proxy
 		}
 		c.put(key, conn, client)
 		return conn
@@ -385,8 +386,8 @@ func (c *conns) byHead(target int, head *wire.HTTPHead, uri, client string) int 
 	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")}, client)
 }
 
-// ofAgent returns the conversation without a session of a client's connection, or else the newest one of its user
-// agent; 0 if there is none. The connection belongs to it from then on.
+// byUserAgent returns the conversation of the client's connection, or else the newest of its user
+// agent; 0 if there is none. It assigns the connection to that conversation.
 func (c *conns) byUserAgent(target int, agent, client string) int {
 	key := connKey{target, byAgent, agent}
 	conn := c.find(key, client)
@@ -396,5 +397,6 @@ func (c *conns) byUserAgent(target int, agent, client string) int {
 	return conn
 }
 
-// asked begins a key of kind byState: a server may hand out one state for all its tools, or none.
+// stateKeyOf returns the beginning of a key of kind byState. A server may use one state for all its
+// tools.
 func stateKeyOf(t wire.Traits) string { return t.Method + "\x00" + t.Name + "\x00" }

@@ -7,26 +7,26 @@ import (
 	"sync"
 )
 
-// An outlet is what is written to one program: bytes as they come, and lines from
-// elsewhere between two of them.
+// An outlet writes to one program. It forwards raw bytes, and inserts lines from other places
+// between two lines of them. Callers of write lock it.
 type outlet struct {
 	sync.Mutex
 	open sync.Once
 	to   io.Writer
-	// inside is set where a part of a line has passed, and due are the lines that come
-	// behind it.
+	// inLine is set if the last raw bytes ended inside a line. Then waiting holds the lines to
+	// insert after it.
 	inLine  bool
 	waiting []byte
-	// Behind are lines that wait for others. With silent set nothing passes any more.
+	// delayed holds lines that are sent after later ones.
 	delayed delayedMessages
-	silent  bool
+	silent  bool // nothing is written any more
 }
 
-// Connect says where to write to. Each that uses the outlet calls it first; it never waits for one
-// that writes.
+// connect sets the writer. Each user of the outlet calls it first; later calls have no effect. It
+// does not wait for a writer that blocks.
 func (o *outlet) connect(to io.Writer) { o.open.Do(func() { o.to = to }) }
 
-// pass writes bytes, which need not end with a line.
+// writeRaw writes bytes that need not end with a line.
 func (o *outlet) writeRaw(b []byte) error {
 	o.Lock()
 	defer o.Unlock()
@@ -38,7 +38,7 @@ func (o *outlet) writeRaw(b []byte) error {
 	return o.write(b)
 }
 
-// Lines writes lines, and behind each those that have waited for it.
+// writeLines writes whole lines, and after each one the delayed lines that are due.
 func (o *outlet) writeLines(lines ...[]byte) error {
 	o.Lock()
 	defer o.Unlock()
@@ -53,21 +53,21 @@ func (o *outlet) writeLines(lines ...[]byte) error {
 	return nil
 }
 
-// Release writes the lines that still wait for others.
+// release writes the delayed lines.
 func (o *outlet) release() error {
 	o.Lock()
 	defer o.Unlock()
 	return o.writeWhole(o.delayed.drain())
 }
 
-// Silence lets nothing pass any more.
+// silence suppresses all later output.
 func (o *outlet) silence() {
 	o.Lock()
 	defer o.Unlock()
 	o.silent = true
 }
 
-// whole is called with the outlet locked, as Write is.
+// writeWhole writes whole lines, after the current line if one is incomplete. The outlet is locked.
 func (o *outlet) writeWhole(lines []byte) error {
 	if o.inLine {
 		o.waiting = append(o.waiting, lines...)
@@ -76,7 +76,7 @@ func (o *outlet) writeWhole(lines []byte) error {
 	return o.write(lines)
 }
 
-// Write writes bytes at once. The caller has locked the outlet.
+// write writes bytes at once. The outlet is locked.
 func (o *outlet) write(b []byte) error {
 	if o.silent || len(b) == 0 {
 		return nil
@@ -85,16 +85,15 @@ func (o *outlet) write(b []byte) error {
 	return err
 }
 
-// A splitter passes on what is written to it, as it comes. Where lines are judged it gives each
-// with its end to take, from the next one on. One that is too long to be recorded is not judged.
+// A splitter forwards the bytes written to it. While the Desk may intervene, it passes whole lines
+// to handleLine instead, beginning with the next one. A line longer than maxMessage is forwarded as
+// it is.
 type splitter struct {
 	p          *Pipe
 	to         *outlet
 	handleLine func(line []byte, whole bool) error
-	// line is the beginning of one that is to be judged; inside is set where the beginning of
-	// one has passed.
-	line   []byte
-	inLine bool
+	line       []byte // the beginning of a line for handleLine
+	inLine     bool   // the beginning of the current line was forwarded
 }
 
 func (s *splitter) Write(b []byte) (n int, err error) {
@@ -119,7 +118,7 @@ func (s *splitter) Write(b []byte) (n int, err error) {
 			s.inLine = true
 			return n, s.to.writeRaw(line)
 		default:
-			line := append(s.line, b[:end]...) // which may be kept
+			line := append(s.line, b[:end]...) // handleLine may keep it
 			s.line = nil
 			err = s.handleLine(line, true)
 		}
@@ -128,7 +127,7 @@ func (s *splitter) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// End passes on a line without an end.
+// flush passes on a last line without a line end.
 func (s *splitter) flush() error {
 	if len(s.line) == 0 {
 		return nil
@@ -138,16 +137,16 @@ func (s *splitter) flush() error {
 	return s.handleLine(line, false)
 }
 
-// lateMessages are messages that are to come behind others.
+// delayedMessages are messages that are sent after later ones.
 type delayedMessages []delayedMessage
 
-// A lateMessage comes behind the next After ones.
+// A delayedMessage is sent after the next remaining messages.
 type delayedMessage struct {
 	raw       []byte
 	remaining int64
 }
 
-// Passed says that a message has come, and gives those that it was the last one before.
+// advance counts one sent message and returns the messages that are due after it.
 func (h *delayedMessages) advance() (ready []byte) {
 	for i := range *h {
 		(*h)[i].remaining--
@@ -159,7 +158,7 @@ func (h *delayedMessages) advance() (ready []byte) {
 	return ready
 }
 
-// All gives all that are left.
+// drain returns the messages that are left.
 func (h *delayedMessages) drain() (ready []byte) {
 	for _, m := range *h {
 		ready = append(ready, m.raw...)

@@ -10,16 +10,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Mirror changes what mirrors the message in the head, unless the rule keeps that.
+// mirrorHeader updates the header fields that repeat parts of a request, unless the rule keeps them.
 func (d *decision) mirrorHeader(h http.Header, before, after []byte, encode func(string) string) {
 	if !d.KeepHeaders {
 		mirrorHeader(h, before, after, encode)
 	}
 }
 
-// Mirror changes the header fields of a request that repeat parts of its message, after these
-// were replaced: Mcp-Method, Mcp-Name, Mcp-Protocol-Version and Mcp-Param-*. A field that had
-// another value than the message stays. Encode makes a text fit for a field.
+// mirrorHeader updates the header fields that repeat parts of a changed request: Mcp-Method,
+// Mcp-Name, Mcp-Protocol-Version and Mcp-Param-*. A field that differed from the message before
+// stays unchanged. Encode encodes a text for a field.
 func mirrorHeader(h http.Header, before, after []byte, encode func(string) string) {
 	oldTree, err := jsonvalue.Parse(before)
 	newTree, failed := jsonvalue.Parse(after)
@@ -28,36 +28,38 @@ func mirrorHeader(h http.Header, before, after []byte, encode func(string) strin
 	}
 	arguments := leaves(oldTree.Find("/params/arguments"), "/params/arguments")
 	for name, values := range h {
-		var places []string
-		switch argument, isParam := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); {
-		case len(values) != 1:
-		case isParam:
-			places = candidateArguments(argument, arguments)
-		default:
-			places = mirroredPaths[name]
+
+		if len(values) != 1 {
+			continue
+		}
+		pointers := mirroredPaths[name]
+		if argument, isParam := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); isParam {
+			pointers = candidateArguments(argument, arguments)
 		}
 		value := wire.Field{Value: values[0]}.Plain()
-		i := slices.IndexFunc(places, func(at string) bool { return fieldText(oldTree, at) == value && fieldText(newTree, at) != value })
+		i := slices.IndexFunc(pointers, func(pointer string) bool {
+			return fieldText(oldTree, pointer) == value && fieldText(newTree, pointer) != value
+		})
 		if i < 0 {
 			continue
 		}
-		if now := fieldText(newTree, places[i]); now != "" {
-			h.Set(name, encode(now))
+		if text := fieldText(newTree, pointers[i]); text != "" {
+			h.Set(name, encode(text))
 		} else {
 			h.Del(name)
 		}
 	}
 }
 
-// mirrored are the places that fields repeat.
+// mirroredPaths are the JSON pointers of the values that a header field repeats.
 var mirroredPaths = map[string][]string{
 	"Mcp-Method":           {"/method"},
 	"Mcp-Name":             {"/params/name", "/params/uri", "/params/taskId"},
 	"Mcp-Protocol-Version": {"/params/_meta/io.modelcontextprotocol~1protocolVersion"},
 }
 
-// likely are the arguments that a field may repeat: those that are called like it, or all where
-// none is.
+// candidateArguments returns the arguments that an Mcp-Param field may repeat: the arguments named
+// like it, or all if none is.
 func candidateArguments(field string, arguments []string) []string {
 	plain := strings.NewReplacer("-", "", "_", "")
 	matching := slices.DeleteFunc(slices.Clone(arguments), func(at string) bool {
@@ -69,21 +71,22 @@ func candidateArguments(field string, arguments []string) []string {
 	return matching
 }
 
-// leaves are the JSON pointers of the values without parts.
-func leaves(n *jsonvalue.Node, at string) (found []string) {
+// leaves returns the JSON pointers of the values below a node that have no parts; prefix is its own
+// pointer.
+func leaves(n *jsonvalue.Node, prefix string) (found []string) {
 	switch {
 	case n == nil:
 	case n.IsLeaf():
-		return []string{at}
+		return []string{prefix}
 	case n.Kind == jsonvalue.Object:
 		for _, kid := range n.Kids {
-			found = append(found, leaves(kid, jsonraw.Pointer(at, kid.Name))...)
+			found = append(found, leaves(kid, jsonraw.Pointer(prefix, kid.Name))...)
 		}
 	}
 	return found
 }
 
-// text is a value as a header field has it; "" where there is none.
+// fieldText returns a value as a header field contains it, or "" if there is none.
 func fieldText(tree *jsonvalue.Node, pointer string) string {
 	n := tree.Find(pointer)
 	if n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null {

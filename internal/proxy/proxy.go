@@ -27,56 +27,54 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Proxy is an http.Handler that forwards to the servers it was given and lets a
-// Watcher see what crosses. What it reads it writes at once; it adds, takes away
-// and mends nothing but what HTTP demands of a proxy (RFC 9110, section 7.6) and
-// the address in a first event of the old transport, see endpoint.go. It follows
-// no redirect and asks for no compression; a compressed body passes as it is, and a
-// copy of it is decoded. Header fields keep their names and values, but not the order of
-// different ones.
+// A Proxy forwards HTTP requests to the servers of its Routes and copies the traffic to a Watcher. It
+// forwards bytes as soon as it reads them. It changes only what HTTP requires of a proxy (RFC 9110,
+// section 7.6), and the address in the first event of the old transport (see endpoint.go). It follows
+// no redirects and does not ask for compression; a compressed body is forwarded unchanged, and a copy
+// is decoded. Header fields keep their names and values, but not their order.
 //
-// Authorization is forwarded: the client means it for the server behind the proxy, which
-// sends it nowhere else.
+// The Authorization field is forwarded: it is meant for the server, and goes nowhere else.
 type Proxy struct {
-	// Routes are the servers. One without a Path takes what no other takes.
+	// Routes are the servers. A route without a Path serves the requests that match no other route.
 	Routes []Route
 	// Address is where the Proxy listens, HOST:PORT.
 	Address string
 	Watcher *Watcher
-	// Dial opens connections to the servers, Through finds the proxy for a request and
-	// TLS judges certificates. Nil is the network as it is, no proxy, and the system.
+	// Dial opens connections to the servers; nil means a net.Dialer. Through returns the proxy for a
+	// request; nil means none. TLS configures connections to the servers; nil means the defaults.
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Through func(*http.Request) (*url.URL, error)
 	TLS     *tls.Config
-	// Desk decides about the messages. KeepHost sends the client's Host field on.
-	Desk     *Desk
+	// Desk decides about the messages.
+	Desk *Desk
+	// KeepHost forwards the client's Host field.
 	KeepHost bool
 
 	transport http.RoundTripper
-	// servers are those of the Routes as filters name them.
+	// servers are the names of the Routes' servers in filters.
 	servers []string
-	// busy is read-locked by every request under way.
+	// active is read-locked during each request.
 	active  sync.RWMutex
-	streams atomic.Int64
-	conns   conns // the Watcher's goroutine alone looks at it
-	// mu guards endpoints: the addresses that servers of the old HTTP+SSE transport have named, as the client asks for
-	// them.
+	streams atomic.Int64 // the number of the last stream
+	conns   conns        // used only by the Watcher's goroutine
+	// mu guards endpoints: the endpoints that servers of the old HTTP+SSE transport have named, by
+	// the request URI of the client.
 	mu        sync.Mutex
 	endpoints recent.Map[string, *destination]
 }
 
-// A Route forwards what is asked under Path, or everything where that is "", to
-// the URL To. Without a Path the paths on both sides are the same.
+// A Route forwards the requests below Path to the URL To. Without a Path it forwards every request,
+// with the path unchanged.
 type Route struct {
 	Path string
 	To   *url.URL
 }
 
-// idleTime is how long a connection is kept idle: shorter than servers keep it.
+// idleTime is how long a connection is kept idle. It is shorter than the idle time of servers.
 const idleTime = 4 * time.Second
 
-// Handler is what serves the Proxy, whose fields must not change any more. The
-// limits are those of a client: connect is for TCP and for TLS, each; 0 is none.
+// Handler returns the handler of the Proxy. The Proxy's fields must not change afterwards. Connect
+// limits the time to connect and the time of the TLS handshake; 0 is no limit.
 func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	if p.Dial == nil {
 		p.Dial = (&net.Dialer{Timeout: connect}).DialContext
@@ -101,7 +99,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		FlushInterval: -1,
 		BufferPool:    &buffers{},
 		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.writeError(w, r, err) },
-		ErrorLog:      log.New(io.Discard, "", 0), // the recording has it
+		ErrorLog:      log.New(io.Discard, "", 0), // errors are recorded
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if reason := p.rejectReason(r); reason != "" {
@@ -125,7 +123,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	})
 }
 
-// buffers are used again by the next response.
+// buffers is the pool of copy buffers.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {
@@ -137,7 +135,7 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 
-// A passage is a request on its way: where it goes, and how long its phases take.
+// An inFlight is a request that is being forwarded: its destination, and the time of its phases.
 type inFlight struct {
 	to    *destination
 	watch stopwatch
@@ -147,7 +145,7 @@ type inFlightKey struct{}
 
 func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{}).(*inFlight) }
 
-// rewrite undoes what ReverseProxy does beyond its duty, and names the server.
+// rewrite sets the server's URL, and undoes the changes of ReverseProxy that are not required.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	to := inFlightOf(r.In.Context()).to
 	r.Out.URL = to.url
@@ -161,8 +159,8 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// plainError answers in the Proxy's own name, so that no client takes it for the server's
-// words.
+// plainError writes an error of the Proxy. The text names the Proxy, so that the error is not
+// mistaken for the server's.
 func plainError(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -170,9 +168,10 @@ func plainError(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, "mcpc proxy: "+text+"\n")
 }
 
-// errItself stops a request that would go round in a circle.
+// errItself rejects a request that would be forwarded to the Proxy again.
 var errItself = errors.New("the server is this proxy itself")
 
+// dial opens a connection to a server, unless the server is the Proxy itself.
 func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := p.Dial(ctx, network, address)
 	if err == nil && conn.RemoteAddr().String() == p.Address {
@@ -182,15 +181,17 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
+// writeError responds to a request that could not be forwarded. It panics to close the connection if
+// the client has disconnected or a rule cut the connection.
 func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || errors.Is(err, errCut) {
-		panic(http.ErrAbortHandler) // the client has disconnected
+		panic(http.ErrAbortHandler)
 	}
 	plainError(w, http.StatusBadGateway, inFlightOf(r.Context()).to.url.Host+": "+err.Error())
 }
 
-// Serve serves on a listener until ctx is done, and until the requests that were under way have ended. The time to
-// connect is as in Handler.
+// Serve serves on a listener until ctx is done and the active requests have ended. Connect is the
+// time limit of Handler.
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.Duration) error {
 	server := &http.Server{
 		Handler:           p.Handler(connect),
@@ -202,14 +203,14 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.D
 	defer stop()
 	err := server.Serve(listener)
 	server.Close()
-	p.active.Lock() // no request is under way any more
+	p.active.Lock() // waits for the active requests
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
 }
 
-// RoundTrip forwards one request and lets the Watcher see it.
+// RoundTrip forwards one request and copies it to the Watcher.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	passage := inFlightOf(req.Context())
 	x := p.newExchange(passage.to.target, req)
@@ -233,7 +234,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.reportHead(resp, passage.watch.timing())
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return resp, nil // what follows is no HTTP
+		return resp, nil // no HTTP after this response
 	}
 	resp.Body = &responseBody{ReadCloser: resp.Body, ctx: req.Context(), x: x}
 	if mayNameEndpoint(req, resp) {
@@ -242,8 +243,8 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// send sends a request to the server, and returns its response. It passes both as they are, unless there are rules or
-// held messages (see faulted).
+// send sends a request to the server and returns the response. Both pass unchanged unless there are
+// rules or filters (see faultedRequest).
 func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	f := &faultedRequest{p: p, x: x, req: req}
 	isOwn := req.Context().Value(ownKey{}) != nil
@@ -254,7 +255,7 @@ func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	if isOwn || err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err
 	}
-	if p.Desk.mayIntervene() { // since the request was sent
+	if p.Desk.mayIntervene() { // a rule or filter was added meanwhile
 		return f.applyToResponse(resp)
 	}
 	if isEventStream(resp) && len(compress.Codings(resp.Header)) == 0 && resp.ContentLength < 0 {
@@ -268,21 +269,22 @@ func isEventStream(resp *http.Response) bool {
 	return wire.MediaType(resp.Header.Get("Content-Type")) == "text/event-stream"
 }
 
-// ownKey marks the context of a request that the Proxy sends itself: nothing decides about it.
+// ownKey marks the context of a request that the Proxy sends itself. The Desk does not decide about
+// it.
 type ownKey struct{}
 
-// clientKey is the key of the client's connection in the context of a request.
+// clientKey is the context key of the client's connection.
 type clientKey struct{}
 
-// connContext adds the connection of a client to the context of its requests, for rules that reset it.
+// connContext adds the client's connection to the context of its requests, for rules that reset it.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// errCut is how a rule ends a connection.
+// errCut ends a connection that a rule cuts.
 var errCut = errors.New("cut by a fault rule")
 
-// fail tells of an error on the way, and whose it was.
+// reportFailure reports an error while forwarding, and which side caused it.
 func (x *exchange) reportFailure(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		x.reportEnd(wire.Sent, "cancelled", "the client disconnected")
@@ -291,19 +293,18 @@ func (x *exchange) reportFailure(ctx context.Context, err error) {
 	x.reportEnd(wire.Received, "cut", err.Error())
 }
 
-// A requestBody is the body of a request while it is read in order to be sent.
+// A requestBody is the request's body. It copies to the exchange what the transport reads.
 type requestBody struct {
 	body io.Reader // http.Server closes it
 	x    *exchange
 
-	// ahead are bytes that were read before the rest, and failed is the error behind them.
+	// prefix holds bytes that were read already; prefixErr is the error after them, if any.
 	prefix    []byte
 	prefixErr error
-	// mu keeps the transport from reading what unsent reads.
+	// mu serializes the reads of the transport and of readUnsent.
 	mu           sync.Mutex
 	read, closed bool
-	// ended is set at the body's end. The transport reads on behind it, and the body is
-	// closed already then where the response was quick.
+	// ended is set at the end of the body. The transport may read once more, after Close.
 	ended bool
 }
 
@@ -343,11 +344,12 @@ func (b *requestBody) next(to []byte) (int, error) {
 	return n, b.prefixErr
 }
 
-// maxAtOnce is how many bytes of a request's body are read before it is sent.
+// maxShortBody is how many bytes of a body are read before the request is sent.
 const maxShortBody = 16 << 10
 
-// atOnce returns a short body that is there as a whole, as nearly all are, and nil for any other,
-// which is then read as it comes. Of a request that waits for leave nothing is read here.
+// readShort returns the complete body if it is short and available at once, as most are. It returns
+// nil otherwise; the body is then read while it is sent. It reads nothing if the client expects
+// "100 Continue".
 func (b *requestBody) readShort(req *http.Request) []byte {
 	if req.ContentLength <= 0 || req.ContentLength > maxShortBody || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
 		return nil
@@ -365,7 +367,7 @@ func (b *requestBody) readShort(req *http.Request) []byte {
 	return whole
 }
 
-// Close is called by the transport, which sends nothing more of it.
+// Close is called by the transport, which reads nothing afterwards.
 func (b *requestBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -373,8 +375,7 @@ func (b *requestBody) Close() error {
 	return nil
 }
 
-// unsent reads a body that found no way to the server, so that the recording says
-// what was asked.
+// readUnsent reads a body that was not sent, so that it is recorded.
 func (b *requestBody) readUnsent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -388,8 +389,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(to []byte) (int, error) { return f(to) }
 
-// A responseBody is the body of a response while it is read in order to be handed
-// on.
+// A responseBody is the response's body. It copies to the exchange what the client receives.
 type responseBody struct {
 	io.ReadCloser
 	ctx   context.Context
@@ -412,7 +412,7 @@ func (b *responseBody) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// Close comes before the end where the client went away.
+// Close reports that the client disconnected, if the body has not ended.
 func (b *responseBody) Close() error {
 	if !b.ended {
 		b.ended = true
@@ -421,7 +421,7 @@ func (b *responseBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// refuses says why a request is not forwarded, or nothing.
+// rejectReason returns the reason why a request is not forwarded, or "".
 func (p *Proxy) rejectReason(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(p.Address)
 	_, hostPort, err := net.SplitHostPort(r.Host)
@@ -437,7 +437,8 @@ func (p *Proxy) rejectReason(r *http.Request) string {
 	return loopback.Reject(r.Host, r.Header)
 }
 
-// A stopwatch measures the phases of a request. net/http calls its trace from goroutines of its own.
+// A stopwatch measures the phases of a request. Its methods may be called concurrently, as net/http
+// calls the hooks from several goroutines.
 type stopwatch struct {
 	now func() time.Time
 
@@ -446,19 +447,21 @@ type stopwatch struct {
 	began, dnsStart, connectStart, tlsStart time.Time
 }
 
+// start sets the begin of a phase.
 func (s *stopwatch) start(begin *time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*begin = s.now()
 }
 
+// stop sets the duration of a phase that has begun.
 func (s *stopwatch) stop(d *time.Duration, since *time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*d = s.now().Sub(*since)
 }
 
-// trace returns the hooks that measure, and the one that httpconn needs.
+// trace returns the hooks that measure, with the hook that httpconn needs.
 func (s *stopwatch) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { _ = httpconn.GotConn(info) },
