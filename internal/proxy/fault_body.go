@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// pieces are a body of which next gives one after the other; with the last one it may give the
-// error that ends the body.
+// pieces is a body that next returns piece by piece. With the last piece, next may return the error
+// that ends the body.
 type pieces struct {
 	io.ReadCloser
 	next func() ([]byte, error)
@@ -35,26 +35,25 @@ func (b *pieces) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// faultyEvents are the events of a stream, as the rules have them.
+// An eventRewriter applies rules and filters to the events of a stream.
 type eventRewriter struct {
 	f       *faultedRequest
 	src     io.Reader
 	session string
-	// buf is what is not a whole event yet, unread a part that is known to have no end in it.
-	buf   []byte
-	err   error
-	count int64
-	// later are events that are to come behind others.
+	buf     []byte // the beginning of the next event
+	err     error  // the error after buf
+	count   int64  // of events
+	// delayed holds events that are sent after later ones.
 	delayed delayedMessages
-	// after tells of the event that has just passed.
+	// onPassed records that the last event was a held one; nil if it was not.
 	onPassed func()
-	// endpoint is where the client of the old transport sends, "" with any other.
+	// endpoint is the endpoint of the old transport, or "".
 	endpoint string
-	// blind is set where an event is too long to be judged.
+	// passesRest is set after an event that was too long: the rest of the stream passes unchanged.
 	passesRest bool
 }
 
-// passed tells of the event that has just passed.
+// reportPassed records that the last event, if it was held, has passed.
 func (e *eventRewriter) reportPassed() {
 	if e.onPassed != nil {
 		e.onPassed()
@@ -62,7 +61,7 @@ func (e *eventRewriter) reportPassed() {
 	}
 }
 
-// next gives what comes instead of the next event.
+// next returns what the client receives in place of the next event.
 func (e *eventRewriter) next() ([]byte, error) {
 	f, d := e.f, e.f.fired
 	switch {
@@ -95,7 +94,7 @@ func (e *eventRewriter) next() ([]byte, error) {
 	return append(out, behind...), err
 }
 
-// judge gives what comes instead of an event.
+// rewrite returns what the client receives in place of an event.
 func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	f, d := e.f, e.f.fired
 	if ev.Event == "endpoint" {
@@ -135,7 +134,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	return event, nil
 }
 
-// message gives what a rule makes of an event.
+// applyRule returns what a rule makes of an event.
 func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, error) {
 	own := d != e.f.fired
 	if own && d.Name == "delay" {
@@ -163,7 +162,7 @@ func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, erro
 	return out, nil
 }
 
-// withData is an event with other data.
+// replaceData returns the event with other data.
 func replaceData(event, data []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(event) {
@@ -178,8 +177,8 @@ func replaceData(event, data []byte) []byte {
 	return append(out, '\n')
 }
 
-// event gives the next event with the blank line that ends it, as it came. With an error there is
-// no event; what is left is in buf.
+// readEvent returns the next event with the blank line after it. With an error it returns no event,
+// and buf holds the rest of the stream.
 func (e *eventRewriter) readEvent() ([]byte, error) {
 	for searched := 0; ; {
 		if at := eventEnd(e.buf[searched:]); at >= 0 {
@@ -206,7 +205,7 @@ func (e *eventRewriter) readEvent() ([]byte, error) {
 	}
 }
 
-// pace does what concerns the bytes of a response, whatever they say.
+// applyPace cuts or slows down the body of the response.
 func (f *faultedRequest) applyPace(resp *http.Response) {
 	d := f.fired
 	src := resp.Body
@@ -220,10 +219,11 @@ func (f *faultedRequest) applyPace(resp *http.Response) {
 	}
 }
 
-// readSize is how much is read of a response at once.
+// readSize is how many bytes of a response are read at once.
 const readSize = 16 << 10
 
-// cutting gives the first bytes of a response.
+// cutAfter returns a function that reads the body up to a number of bytes, and then cuts the
+// connection.
 func (f *faultedRequest) cutAfter(src io.Reader, left int64) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if left <= 0 {
@@ -240,7 +240,7 @@ func (f *faultedRequest) cutAfter(src io.Reader, left int64) func() ([]byte, err
 	}
 }
 
-// paced gives a response slowly.
+// slowDown returns a function that reads the body at a pace.
 func (f *faultedRequest) slowDown(src io.Reader, p pace) func() ([]byte, error) {
 	var wait time.Duration
 	return func() ([]byte, error) {
@@ -258,20 +258,20 @@ func (f *faultedRequest) slowDown(src io.Reader, p pace) func() ([]byte, error) 
 	}
 }
 
-// watchEvents replaces the body of an event stream: as long as there is nothing to judge its bytes pass as they come.
+// watchEvents replaces the body of an event stream. Its bytes pass unchanged as long as no rule or
+// filter is set.
 func (f *faultedRequest) watchEvents(resp *http.Response) {
 	e := &eventRewriter{f: f, src: resp.Body, session: f.sessionOf(resp)}
 	resp.Body = &eventBody{pieces: pieces{ReadCloser: resp.Body, next: e.next}, events: e}
 }
 
-// An eventBody is a stream of events that passes as it comes while there is nothing to judge, and
-// event by event from the next one on where there is.
+// An eventBody is a stream of events. It passes bytes unchanged while no rule or filter is set, and
+// otherwise event by event, beginning with the next one.
 type eventBody struct {
 	pieces
-	events *eventRewriter
-	// inside is set where a part of an event has passed, tail are the last bytes of it.
-	inEvent bool
-	tail    []byte
+	events  *eventRewriter
+	inEvent bool   // the beginning of the current event has passed
+	tail    []byte // the last bytes of that beginning
 }
 
 func (b *eventBody) Read(to []byte) (int, error) {
@@ -313,7 +313,7 @@ func (b *eventBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// pass notes where in an event the stream is.
+// trackEvents updates inEvent and tail after bytes have passed.
 func (b *eventBody) trackEvents(passed []byte) {
 	if len(passed) == 0 {
 		return

@@ -16,20 +16,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A faulted is one HTTP request through a Proxy with fault rules. What the Watcher sees of it
-// is what the client sends and gets.
+// A faultedRequest is one HTTP request of a Proxy with fault rules or filters. The Watcher sees what
+// the client sends and receives, not what the server does.
 type faultedRequest struct {
-	p   *Proxy
-	x   *exchange
-	req *http.Request
-	// fired is the rule for the request, nil where none fires; noted is set once the Watcher
-	// knows what it did.
-	subject  subject
+	p       *Proxy
+	x       *exchange
+	req     *http.Request
+	subject subject
+	// fired is the decision about the request; nil if no rule fires. recorded is set once the
+	// recording has the fault.
 	fired    *decision
 	recorded bool
 }
 
-// cut is the error with which a response ends; the connection is closed then.
+// cutConnection returns the error that makes the server close the connection.
 func (f *faultedRequest) cutConnection() error {
 	if tcp, ok := f.req.Context().Value(clientKey{}).(*net.TCPConn); ok && f.fired.Reset {
 		_ = tcp.SetLinger(0)
@@ -37,8 +37,8 @@ func (f *faultedRequest) cutConnection() error {
 	return errCut
 }
 
-// send lets rules and views decide about a request, sends it if it passes, and returns the response that the client
-// gets. A request that is too long to be judged passes as it is.
+// send applies rules and filters to a request, sends it if it passes, and returns the response for
+// the client. A request longer than maxMessage passes unchanged.
 func (f *faultedRequest) send() (*http.Response, error) {
 	whole, err := f.readMessage()
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *faultedRequest) send() (*http.Response, error) {
 		return f.p.transport.RoundTrip(f.req)
 	}
 	if f.p.Desk.Holds() {
-		f.req.Header.Del("Accept-Encoding") // a message that may be held must be read
+		f.req.Header.Del("Accept-Encoding") // the response must be readable to be held
 	}
 	if resp, err := f.holdRequest(); resp != nil || err != nil {
 		return resp, err
@@ -67,17 +67,18 @@ func (f *faultedRequest) send() (*http.Response, error) {
 	if f.fired.OfRequest {
 		f.editRequest()
 	}
-	f.req.Header.Del("Accept-Encoding") // a message that is changed must be read
+	f.req.Header.Del("Accept-Encoding") // the response must be readable to be changed
 	return f.forward()
 }
 
-// body is what is read of a message, and the body to close behind it.
+// A body reads from one source and closes another.
 type body struct {
 	io.Reader
 	io.Closer
 }
 
-// readAhead reads a body as far as messages are judged, and gives one that reads the same again.
+// readAhead reads a body up to the limit of messages, and returns a body that reads the same bytes
+// again.
 func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
 	raw, err = io.ReadAll(io.LimitReader(from, maxMessage+1))
 	rest := from.Read
@@ -87,8 +88,8 @@ func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
 	return raw, body{io.MultiReader(bytes.NewReader(raw), readerFunc(rest)), from}, err
 }
 
-// read reads the message of the request, which is sent later. One that is too long to be recorded
-// is not judged.
+// readMessage reads the message of the request. It returns false if the message is longer than
+// maxMessage.
 func (f *faultedRequest) readMessage() (whole bool, err error) {
 	var raw []byte
 	if f.req.Body != nil && f.req.Body != http.NoBody {
@@ -110,7 +111,7 @@ func (f *faultedRequest) readMessage() (whole bool, err error) {
 	return true, nil
 }
 
-// target is the server as filters name it.
+// target returns the server's name in filters.
 func (f *faultedRequest) target() string {
 	if f.subject.Row != nil {
 		return f.subject.Row.Target
@@ -118,7 +119,7 @@ func (f *faultedRequest) target() string {
 	return f.p.servers[f.x.target]
 }
 
-// edit changes the request that is sent on.
+// editRequest changes the request as the rule says.
 func (f *faultedRequest) editRequest() {
 	if f.fired.Name == "header" {
 		setField(f.req.Header, f.fired.Field)
@@ -132,12 +133,14 @@ func (f *faultedRequest) editRequest() {
 	f.setBody(after)
 }
 
+// setBody replaces the body of the request.
 func (f *faultedRequest) setBody(data []byte) {
 	f.req.Header.Del("Content-Encoding")
 	f.req.Body = io.NopCloser(bytes.NewReader(data))
 	f.req.ContentLength = int64(len(data))
 }
 
+// setField sets a header field; an empty value deletes it.
 func setField(h http.Header, field wire.Field) {
 	h.Del(field.Name)
 	if field.Value != "" {
@@ -145,7 +148,7 @@ func setField(h http.Header, field wire.Field) {
 	}
 }
 
-// respond is the response of a rule that lets nothing through; nil with any other.
+// respond returns the response of a rule that does not ask the server, or nil.
 func (f *faultedRequest) respond() *http.Response {
 	d := f.fired
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
@@ -172,34 +175,40 @@ func (f *faultedRequest) respond() *http.Response {
 	default:
 		return nil
 	}
-	f.record(map[bool]wire.Direction{true: wire.Sent, false: wire.Received}[d.Name == "drop notification"], "")
+	dir := wire.Received
+	if d.Name == "drop notification" {
+		dir = wire.Sent
+	}
+	f.record(dir, "")
 	return f.newResponse(status, h, body)
 }
 
-// made is a response of the Proxy's own.
+// newResponse returns a response of the Proxy itself.
 func (f *faultedRequest) newResponse(status int, h http.Header, body []byte) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: f.req}
 }
 
-// hold waits until the client gives up.
+// waitForClient waits until the client gives up, and returns the context's error.
 func (f *faultedRequest) waitForClient() error {
 	<-f.req.Context().Done()
 	return f.req.Context().Err()
 }
 
-// note tells the Watcher what a rule did, in its turn.
+// record records what the rule did. Text says why nothing was changed, if so.
 func (f *faultedRequest) record(dir wire.Direction, text string) {
 	f.recordDecision(f.fired, dir, text)
 }
 
-// idle tells the Watcher that a rule fired and found nothing to do.
+// recordUnchanged records that the rule fired but had nothing to change, unless the fault was
+// recorded before.
 func (f *faultedRequest) recordUnchanged() {
 	if f.fired != nil && !f.recorded && f.fired.Name != "cut" {
 		f.record(wire.Received, "nothing was changed")
 	}
 }
 
+// recordDecision records what a rule did to the request or to another message of the stream.
 func (f *faultedRequest) recordDecision(d *decision, dir wire.Direction, text string) {
 	f.recorded = f.recorded || d == f.fired
 	facts := d.Facts
@@ -210,7 +219,7 @@ func (f *faultedRequest) recordDecision(d *decision, dir wire.Direction, text st
 	})
 }
 
-// forward sends the request, and returns the response as the rules have it.
+// forward sends the request, and returns the response after the rules were applied.
 func (f *faultedRequest) forward() (*http.Response, error) {
 	resp, err := f.p.transport.RoundTrip(f.req)
 	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
@@ -219,7 +228,7 @@ func (f *faultedRequest) forward() (*http.Response, error) {
 	return f.applyToResponse(resp)
 }
 
-// judge lets rules and views decide about a response, and returns it as they have it.
+// applyToResponse applies rules and filters to a response.
 func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, error) {
 	session := f.sessionOf(resp)
 	if f.fired != nil || f.p.Desk.Holds() || isEventStream(resp) {
@@ -229,7 +238,7 @@ func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, e
 	if stream {
 		f.watchEvents(resp)
 		resp.ContentLength = -1
-		resp.Header.Del("Content-Length") // a message of the server may change
+		resp.Header.Del("Content-Length") // events may change
 	}
 	err := f.applyToHead(resp)
 	if err == nil && !stream {
@@ -248,13 +257,14 @@ func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, e
 	return resp, nil
 }
 
-// sessionOf returns the id of the session of a response, or else of its request; "" without one.
+// sessionOf returns the session id of the response, or else of the request, or "".
 func (f *faultedRequest) sessionOf(resp *http.Response) string {
 	return cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
 }
 
-// uncompress undoes the codings of a response whose messages may be changed, if all are known. Otherwise it passes as
-// it is. The client accepts a response without a coding in any case (RFC 9110, section 12.5.3).
+// uncompress decodes a response that rules or filters may need to read. A response with an unknown
+// coding stays unchanged. Every client accepts a response without a coding (RFC 9110, section
+// 12.5.3).
 func uncompress(resp *http.Response) {
 	codings := compress.Codings(resp.Header)
 	if len(codings) == 0 || compress.Check(codings) != nil {
@@ -266,7 +276,7 @@ func uncompress(resp *http.Response) {
 	resp.Header.Del("Content-Length")
 }
 
-// head does what comes before the head of the response, and to it.
+// applyToHead applies the rule to the head of the response, or delays or cuts it.
 func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	d := f.fired
 	switch {
@@ -287,8 +297,8 @@ func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	return nil
 }
 
-// whole changes a response that is one message. Without a rule for the request it is only looked
-// at where it may say what the server calls itself.
+// applyToBody applies rules and filters to a response that is one message. Without both it only
+// reads the server's name.
 func (f *faultedRequest) applyToBody(resp *http.Response, session string) error {
 	d := f.fired
 	codings := compress.Codings(resp.Header)
@@ -331,21 +341,22 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 	return nil
 }
 
+// setBody replaces the body of a response.
 func setBody(resp *http.Response, data []byte) {
 	resp.Body = body{bytes.NewReader(data), resp.Body}
 	resp.ContentLength = int64(len(data))
 	resp.Header.Del("Content-Length")
 }
 
-// answered lets later filters know the server.
+// learnServer lets later filters know the server's name.
 func (f *faultedRequest) learnServer(m *wire.Message, session string) {
 	if f.subject.Message != nil && m.Answers(f.subject.Message.ID) {
 		f.p.Desk.Live.Answered(f.subject.Row, session, m)
 	}
 }
 
-// noteHeld tells the Watcher of a message that is held. Of one that was answered and did not reach
-// the client, seen tells first.
+// heldRecorder returns the function that records a held message. For a server request that the user
+// answers, it calls see first: the client does not receive the request.
 func (f *faultedRequest) heldRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
 	return func(facts wire.HeldFacts, raw []byte) {
 		f.p.Watcher.schedule(func() {
@@ -359,8 +370,8 @@ func (f *faultedRequest) heldRecorder(dir wire.Direction, seen func()) func(wire
 	}
 }
 
-// holdRequest lets the desk decide about a request. It gives the response where nothing is sent
-// to the server, or an error where the client has none to expect.
+// holdRequest lets a user decide about a request. It returns a response if the request is not sent
+// to the server, or an error if the client receives no response.
 func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	m := f.subject.Message
 	if m == nil || !f.p.Desk.Holds() {
@@ -389,7 +400,8 @@ func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	return nil, nil
 }
 
-// holdResponse lets the desk decide about a response that is one message, and gives what passes.
+// holdResponse lets a user decide about a response that is one message. It returns the message that
+// passes.
 func (f *faultedRequest) holdResponse(resp *http.Response, m *wire.Message, session string) ([]byte, error) {
 	if m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return m.Raw, nil
@@ -406,7 +418,7 @@ func (f *faultedRequest) holdResponse(resp *http.Response, m *wire.Message, sess
 	return m.Raw, nil
 }
 
-// rowOf is what filters are asked about a message of the server.
+// rowOf returns the row that filters are matched with for a message of the server.
 func (f *faultedRequest) rowOf(m *wire.Message, session string) *rows.Row {
 	if asked := f.subject.Message; asked != nil && m.Answers(asked.ID) {
 		row := *f.subject.Row
@@ -416,7 +428,7 @@ func (f *faultedRequest) rowOf(m *wire.Message, session string) *rows.Row {
 	return f.p.Desk.Row(f.target(), session, wire.Received, nil, m)
 }
 
-// hold lets the desk decide about an event, and gives what passes instead, and its data.
+// holdEvent lets a user decide about an event. It returns the event that passes and its data.
 func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (is, data []byte, passes bool) {
 	f := e.f
 	if !f.p.Desk.Holds() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
@@ -443,8 +455,8 @@ func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (
 	return event, ev.Data, true
 }
 
-// reply sends the server the answer to its request in the client's place: where the client asks, or
-// where the old transport says.
+// reply sends the server a response to its request, in place of the client: to the URL of the
+// client's requests, or to the endpoint of the old transport.
 func (f *faultedRequest) reply(endpoint, session string, response []byte) {
 	target, err := f.req.URL.Parse(endpoint)
 	if err != nil {
@@ -464,7 +476,7 @@ func (f *faultedRequest) reply(endpoint, session string, response []byte) {
 		req.Header.Set("Mcp-Session-Id", session)
 	}
 	resp, err := f.p.RoundTrip(req)
-	if err == nil { // what it says is recorded
+	if err == nil { // reading the body records it
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMessage))
 		resp.Body.Close()
 	}

@@ -16,37 +16,36 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Pipe passes on what a client and a server write on stdio: as it comes, or by the rules, line by
-// line. Lines that no rule is about pass unchanged. The last one may have no end.
+// A Pipe forwards what a client and a server write on stdio: bytes as they are received, or, with
+// rules or filters, line by line. A last line without a line end is forwarded too.
 type Pipe struct {
 	// Desk decides about the messages.
 	Desk    *Desk
 	Watcher *Watcher
-	// Target is the server as filters name it.
+	// Target is the server's name in filters.
 	Target string
-	// ToClient and ToServer take what is passed on.
+	// ToClient and ToServer receive what is forwarded.
 	ToClient, ToServer io.Writer
-	// End ends the server: of cut and kill child.
+	// End ends the server, for cut and kill child.
 	End func()
-	// Context ends the wait for what comes later.
+	// Context ends holds and delays.
 	Context context.Context
 
-	// mu guards fired: the decisions about requests that wait for their response, by id.
+	// mu guards pending: the decisions about requests that wait for their response, by id.
 	mu      sync.Mutex
 	pending map[string]*decision
 
-	// in and out are the ways to the server and to the client. A response that comes slowly
-	// holds up those behind it.
+	// A slow response delays the later ones.
 	serverInput, clientOutput outlet
 
-	// late are the lines for the client that come later, until ctx is done.
+	// delayed counts the delayed lines for the client. They are dropped when ctx is done.
 	delayed sync.WaitGroup
 	ctx     context.Context
-	// after tells of the line of the server that has just passed.
+	// onPassed records that the last line of the server was a held one; nil if it was not.
 	onPassed func()
 }
 
-// reorderTime is how long a line waits for others.
+// reorderTime is how long a reordered line waits for later ones.
 const reorderTime = 2 * time.Second
 
 func (p *Pipe) connect() {
@@ -54,7 +53,7 @@ func (p *Pipe) connect() {
 	p.clientOutput.connect(p.ToClient)
 }
 
-// Sent passes on what a client writes, up to its end.
+// Sent forwards what a client writes, until its end.
 func (p *Pipe) Sent(from io.Reader) error {
 	p.connect()
 	s := &splitter{p: p, to: &p.serverInput, handleLine: p.handleSent}
@@ -62,16 +61,15 @@ func (p *Pipe) Sent(from io.Reader) error {
 	return errors.Join(err, s.flush())
 }
 
-// Received passes on what a server writes, up to its end, and what of it comes later unless the
-// client is gone.
+// Received forwards what a server writes, until its end, and then its delayed lines.
 func (p *Pipe) Received(from io.Reader) error {
 	to := p.FromServer()
 	_, err := io.Copy(to, from)
 	return errors.Join(err, to.Close())
 }
 
-// FromServer takes what a server writes, and passes it on. Close waits for what comes later, unless
-// the client is gone.
+// FromServer returns a writer that forwards what a server writes. Close waits for the delayed
+// lines, unless the client can no longer be written to.
 func (p *Pipe) FromServer() io.WriteCloser {
 	p.connect()
 	ctx, cancel := context.WithCancel(p.Context)
@@ -106,7 +104,7 @@ func (r *serverOutput) Close() error {
 	return err
 }
 
-// judging reports that there are rules, or a request that one was about.
+// mayIntervene reports whether lines may be held or changed, or a decision is pending.
 func (p *Pipe) mayIntervene() bool {
 	if p.Desk.mayIntervene() {
 		return true
@@ -116,7 +114,7 @@ func (p *Pipe) mayIntervene() bool {
 	return len(p.pending) > 0
 }
 
-// judged is the message of a line about which rules can decide; nil where there is none.
+// parseLine returns the message of a line that rules and filters apply to, or nil.
 func (p *Pipe) parseLine(line []byte, whole bool) *wire.Message {
 	if !whole || !p.mayIntervene() {
 		return nil
@@ -128,6 +126,7 @@ func (p *Pipe) parseLine(line []byte, whole bool) *wire.Message {
 	return m
 }
 
+// handleSent forwards a line of the client.
 func (p *Pipe) handleSent(line []byte, whole bool) error {
 	m := p.parseLine(line, whole)
 	if m == nil {
@@ -145,7 +144,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 	switch {
 	case d.Name == "rpc", d.Name == "tool-error":
 		p.record(d, wire.Received, "")
-		_ = p.clientOutput.writeLines(append(d.ownResponse(), '\n')) // a client that reads no more is told so by its own end of the pipe
+		_ = p.clientOutput.writeLines(append(d.ownResponse(), '\n')) // a failed write ends the pipe elsewhere
 		return nil
 	case d.Name == "drop request", d.Name == "drop notification":
 		p.record(d, wire.Sent, "")
@@ -181,6 +180,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 	return p.serverInput.writeLines(line)
 }
 
+// handleReceived forwards a line of the server.
 func (p *Pipe) handleReceived(line []byte, whole bool) error {
 	m := p.parseLine(line, whole)
 	if m == nil {
@@ -199,7 +199,7 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 		return p.clientOutput.writeLines(line)
 	}
 	switch {
-	case d != nil && m.Method != "": // the stream of list-changed has begun
+	case d != nil && m.Method != "": // the subscription of list-changed has begun
 		p.record(d, wire.Received, "")
 		return p.clientOutput.writeLines(line, append(d.listChanged(), '\n'))
 	case d != nil:
@@ -213,8 +213,8 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 	return p.applyRule(d, line)
 }
 
-// waiting is the rule for the request that a message answers, or, of list-changed, for the
-// subscription that it names; nil where there is none.
+// takeDecision returns and removes the pending decision about the request that m responds to or,
+// for list-changed, about the subscription that m names. It returns nil if there is none.
 func (p *Pipe) takeDecision(m *wire.Message) *decision {
 	t := m.Traits()
 	p.mu.Lock()
@@ -231,7 +231,7 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 	return d
 }
 
-// deliver passes on a message for the client as a rule has it.
+// applyRule forwards a message to the client as the rule says.
 func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
 	out, done := d.changedMessages(raw)
@@ -277,7 +277,7 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 	return p.clientOutput.writeLines(out...)
 }
 
-// slowly writes a line by and by; what comes behind it waits.
+// writeSlowly writes a line at a pace; later lines wait.
 func (p *Pipe) writeSlowly(pace pace, line []byte) error {
 	p.clientOutput.Lock()
 	defer p.clientOutput.Unlock()
@@ -297,7 +297,7 @@ func (p *Pipe) writeSlowly(pace pace, line []byte) error {
 	return nil
 }
 
-// note tells the Watcher what a rule did, in its turn.
+// record records what a rule did.
 func (p *Pipe) record(d *decision, dir wire.Direction, text string) {
 	facts := d.Facts
 	facts.Text = text
@@ -305,8 +305,8 @@ func (p *Pipe) record(d *decision, dir wire.Direction, text string) {
 	w.schedule(func() { w.emit(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts}) })
 }
 
-// hold lets the desk decide about a message, and gives the line that passes instead. The message
-// is nil where fault rules have nothing to decide any more. Those behind it wait.
+// holdLine lets a user decide about a message. It returns the line that passes, and its message;
+// the message is nil if rules do not apply to it. Later lines wait.
 func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
 	if !p.Desk.Holds() {
 		return line, m
@@ -339,23 +339,23 @@ func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *w
 	return line, m
 }
 
-// follows reports what is recorded behind the message, which begins something: a request of the
-// server, or a notification.
+// isRecordedAfter reports whether the hold is recorded after the message: a request or notification
+// of the server, which passes.
 func isRecordedAfter(facts wire.HeldFacts, row *rows.Row) bool {
 	return row.Dir == wire.Received && facts.Kind != "response" && (facts.How == Released || facts.How == Edited)
 }
 
-// answer answers a request that was sent in a direction in the place of the other side.
+// respond responds to a request that was sent in direction dir, in place of the other side.
 func (p *Pipe) respond(dir wire.Direction, response []byte) {
 	to := &p.clientOutput
 	if dir == wire.Received {
 		to = &p.serverInput
 		p.Watcher.schedule(func() { p.Watcher.emit(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: response}) })
 	}
-	_ = to.writeLines(append(bytes.Clone(response), '\n')) // one that is gone is told so by its own end of the pipe
+	_ = to.writeLines(append(bytes.Clone(response), '\n')) // a failed write ends the pipe elsewhere
 }
 
-// parsed is a message about which fault rules can decide, or nil.
+// parseSingle returns the message if rules can apply to it, or nil for a batch or invalid JSON.
 func parseSingle(raw []byte) *wire.Message {
 	if m := wire.ParseMessage(raw); m.Kind != wire.Batch && m.Kind != wire.Invalid {
 		return m

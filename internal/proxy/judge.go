@@ -21,10 +21,10 @@ import (
 type Verdict struct {
 	wire.FaultFacts
 	Time time.Time `json:"time"`
-	// Did is one of the constants below, After the seconds from the fault to that.
+	// Did is one of the constants below. After is the time since the fault in seconds.
 	Did   string  `json:"did"`
 	After float64 `json:"after,omitempty"`
-	// Bad is set where a client should not do that.
+	// Bad is set if a client should not behave like that.
 	Bad bool `json:"bad,omitempty"`
 }
 
@@ -45,8 +45,8 @@ const (
 	Unjudged   = "unjudged"    // the fault was about no request
 )
 
-// WatchTime is how long a client is watched once its request has ended, and how long it may
-// wait for nothing.
+// WatchTime is how long a client is watched after its request has ended, and how long it may wait
+// for a response that will not come.
 const WatchTime = time.Minute
 
 var sentences = map[string]string{
@@ -65,7 +65,7 @@ var sentences = map[string]string{
 	Unjudged:   "not judged: the fault was about no request",
 }
 
-// String is the verdict for a person.
+// String returns the sentence that tells a user what the client did.
 func (v Verdict) String() string {
 	if v.After == 0 && v.Did == Took || slices.Contains([]string{Got, Ignored, Stopped, Unjudged}, v.Did) {
 		return sentences[v.Did]
@@ -73,7 +73,7 @@ func (v Verdict) String() string {
 	return sentences[v.Did] + " after " + time.Duration(v.After*float64(time.Second)).Round(time.Millisecond).String()
 }
 
-// Where names the fault for a person: what was done to what, and by which rule.
+// Where describes the fault to a user: the rule's place, the action and the request.
 func (v Verdict) Where() string {
 	text := fmt.Sprintf("%s, line %d: %s: %s", v.Source, v.Line, v.Action,
 		strings.TrimSpace(cmp.Or(v.Method, "a message")+" "+v.Name))
@@ -83,19 +83,17 @@ func (v Verdict) Where() string {
 	return text
 }
 
-// A Judge watches the frames of a recording for what a client does after each fault.
+// A Judge reads the frames of a recording and finds out what a client does after each fault.
 type Judge struct {
-	seed     maphash.Seed
-	watches  []*watch
-	verdicts []Verdict
-	// requests are the hashes of the client's requests, safe says of each tool that was listed
-	// whether a call of it can be repeated.
+	seed       maphash.Seed
+	watches    []*watch
+	verdicts   []Verdict
 	requests   recent.Map[requestKey, *request]
-	repeatable map[string]bool
-	last       time.Time
+	repeatable map[string]bool // whether a call of the listed tool can be repeated, by name
+	last       time.Time       // of the last frame
 }
 
-// A request is one of the client's: its hash, and whether it was answered.
+// A request is a request of the client: its hash, and whether a response was received.
 type request struct {
 	sum      uint64
 	answered bool
@@ -106,46 +104,44 @@ type requestKey struct {
 	id           string
 }
 
-// A watch is a fault after which the client is watched. Did is what it did so far: a retry may
+// A watch is a fault whose client is being watched. Did is what the client did so far; a retry may
 // follow.
 type watch struct {
 	Verdict
 	key requestKey
-	// sum is that of the request.
-	sum uint64
-	// at is when the client did it, ended when it got an end of the request, good or bad; zero
-	// before.
+	sum uint64 // the hash of the request
+	// didAt is when the client did it, ended when the request ended for the client, with or without
+	// success. They are zero before.
 	didAt, ended time.Time
-	// opened is set once a client opened a conversation after the fault.
+	// opened is set once a client has opened a conversation after the fault.
 	opened bool
 }
 
-// mostWatched bounds what is remembered.
+// maxWatched limits the watches, the verdicts and the remembered tools.
 const maxWatched = 10_000
 
 var (
-	// refusing are the actions that end a request without the server.
+	// refusingActions end a request without asking the server.
 	refusingActions = []string{"status", "401", "expire-session", "rpc", "tool-error"}
-	// healthy are those after which the response is still a good one.
+	// passingActions leave the client a usable response.
 	passingActions = []string{"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header"}
 )
 
-// is reports whether the action is one of these.
+// hasAction reports whether the action of the fault is one of these.
 func (w *watch) hasAction(actions ...string) bool {
 	name, _, _ := strings.Cut(w.Action, " ")
 	return slices.Contains(actions, name)
 }
 
-// note notes what the client did unless it did something before; it never settles.
-func (w *watch) record(did string, at time.Time) bool {
+// record records what the client did, unless it did something before.
+func (w *watch) record(did string, at time.Time) {
 	if w.Did == "" {
 		w.Did = did
 		w.didAt = at
 	}
-	return false
 }
 
-// stop notes that the client did nothing before.
+// stop records that the client did nothing, unless it did something before.
 func (w *watch) stop(at time.Time) {
 	if w.hasAction("list-changed") {
 		w.record(Ignored, at)
@@ -172,7 +168,7 @@ func (j *Judge) Add(f wire.Frame) {
 	case f.Fault != nil:
 		j.startWatch(f)
 	case f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP.Field("Last-Event-ID") != "":
-		j.closeIf(func(w *watch) bool { return w.key.conn == f.Conn && w.record(Resumed, f.Time) })
+		j.recordIf(Resumed, f, func(*watch) bool { return true })
 	case f.Kind == wire.Closed:
 		j.handleClosed(f)
 	case f.Dir == wire.Received && m.Kind == wire.Invalid && !utf8.Valid(f.Raw):
@@ -184,11 +180,20 @@ func (j *Judge) Add(f wire.Frame) {
 		j.handleRequest(f, m)
 	case m.Method == "notifications/cancelled":
 		id := string(jsonraw.First(m.Params, "requestId"))
-		j.closeIf(func(w *watch) bool { return w.key.conn == f.Conn && w.ID == id && id != "" && w.record(GaveUp, f.Time) })
+		j.recordIf(GaveUp, f, func(w *watch) bool { return w.ID == id && id != "" })
 	}
 }
 
-// each looks at the open watches; those for which look is true are settled.
+// recordIf records what the client did for the watches on the frame's connection that matches selects.
+func (j *Judge) recordIf(did string, f wire.Frame, matches func(w *watch) bool) {
+	for _, w := range j.watches {
+		if w.key.conn == f.Conn && matches(w) {
+			w.record(did, f.Time)
+		}
+	}
+}
+
+// closeIf ends the watches for which isDone is true.
 func (j *Judge) closeIf(isDone func(w *watch) bool) {
 	j.watches = slices.DeleteFunc(j.watches, func(w *watch) bool {
 		done := isDone(w)
@@ -199,6 +204,7 @@ func (j *Judge) closeIf(isDone func(w *watch) bool) {
 	})
 }
 
+// finish adds the verdict of a watch.
 func (j *Judge) finish(w *watch) {
 	w.After = w.didAt.Sub(w.Time).Seconds()
 	w.Bad = w.Did == Repeated || w.Did == Hung && w.didAt.Sub(w.Time) > WatchTime
@@ -207,6 +213,7 @@ func (j *Judge) finish(w *watch) {
 	}
 }
 
+// startWatch begins to watch the client after a fault, unless the verdict is certain at once.
 func (j *Judge) startWatch(f wire.Frame) {
 	w := &watch{Verdict: Verdict{FaultFacts: *f.Fault, Time: f.Time}, key: keyOf(f, f.Fault.ID)}
 	r := cmp.Or(j.requests.Get(w.key), &request{})
@@ -226,6 +233,7 @@ func (j *Judge) startWatch(f wire.Frame) {
 	}
 }
 
+// keyOf returns the key of a request: its stream over HTTP, its id over stdio.
 func keyOf(f wire.Frame, id string) requestKey {
 	if f.Stream > 0 {
 		id = ""
@@ -233,20 +241,22 @@ func keyOf(f wire.Frame, id string) requestKey {
 	return requestKey{f.Conn, f.Stream, id}
 }
 
+// handleClosed handles the end of a stream.
 func (j *Judge) handleClosed(f wire.Frame) {
-	j.closeIf(func(w *watch) bool {
-		switch {
-		case w.key.conn != f.Conn || w.key.stream != f.Stream || !w.ended.IsZero():
-		case f.Dir == wire.Sent && !w.hasAction("list-changed"): // with its stream the client gives nothing up
+	for _, w := range j.watches {
+		if w.key.conn != f.Conn || w.key.stream != f.Stream || !w.ended.IsZero() {
+			continue
+		}
+		// A client may close the stream of list-changed without giving up.
+		if f.Dir == wire.Sent && !w.hasAction("list-changed") {
 			w.record(GaveUp, f.Time)
-		default:
+		} else {
 			w.ended = f.Time
 		}
-		return false
-	})
+	}
 }
 
-// received looks at a message for the client: the response to a request.
+// handleResponse handles a response for the client.
 func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 	if m.Method != "" || m.ID == nil {
 		return
@@ -256,7 +266,8 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 		r.answered = true
 	}
 	j.closeIf(func(w *watch) bool {
-		if w.key.conn != f.Conn || f.Stream > 0 && w.key.stream != f.Stream || w.ID == "" || !m.Answers([]byte(w.ID)) {
+		sameStream := w.key.conn == f.Conn && (f.Stream == 0 || w.key.stream == f.Stream)
+		if !sameStream || w.ID == "" || !m.Answers([]byte(w.ID)) {
 			return false
 		}
 		w.ended = f.Time
@@ -275,50 +286,65 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 	})
 }
 
-// asked looks at a request: it may be one that a fault was about, once more. One request is the
-// retry of one fault.
+// handleRequest handles a request of the client. It is the retry of at most one request that a
+// fault hit.
 func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
-	// The sum is the same for requests that ask the same, whatever their ids and their _meta.
+	// The hash ignores the id and _meta: a retry may have others.
 	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
 	j.requests.Put(keyOf(f, string(m.ID)), &request{sum: sum})
-	taken := false
-	opens := mcp.IsOpening(m.Method)
+	isAssigned := false // the request is the retry that an earlier watch was waiting for
 	j.closeIf(func(w *watch) bool {
-		did := ""
-		w.opened = w.opened || opens && w.sum != sum && !w.hasAction("expire-session")
-		switch {
-		case taken:
-		case w.hasAction("list-changed"): // the request itself was answered
-			if strings.HasSuffix(m.Method, "/list") {
-				did = Fetched
-			}
-		case w.sum == sum && w.opened:
-			did = CalledAnew
-		case w.sum == sum && j.mayHaveChanged(w):
-			did = Repeated
-		case w.sum == sum:
-			did = Retried
-		case w.hasAction("expire-session") && m.Method == "initialize":
-			w.record(Reopened, f.Time)
+		isSame := w.sum == sum
+		if mcp.IsOpening(m.Method) && !isSame && !w.hasAction("expire-session") {
+			w.opened = true
 		}
+		if isAssigned {
+			return false
+		}
+		if !isSame && w.hasAction("expire-session") && m.Method == "initialize" {
+			w.record(Reopened, f.Time)
+			return false
+		}
+		did := j.didWith(w, m, isSame)
 		if did == "" {
 			return false
 		}
-		taken = w.sum == sum && did != Fetched
+		isAssigned = isSame && did != Fetched
 		w.Did = did
 		w.didAt = f.Time
 		return true
 	})
 }
 
-// mayHaveChanged reports a call that the server may have executed, of a tool that does not say
-// that it can be called twice. What is refused, or answered with an error, is not repeated.
+// didWith returns what the client does with a request, or "" if the request has nothing to do with
+// the fault. With isSame set, it is the request that the fault hit, sent again.
+func (j *Judge) didWith(w *watch, m *wire.Message, isSame bool) string {
+	if w.hasAction("list-changed") {
+		if strings.HasSuffix(m.Method, "/list") {
+			return Fetched
+		}
+		return ""
+	}
+	if !isSame {
+		return ""
+	}
+	if w.opened {
+		return CalledAnew
+	}
+	if j.mayHaveChanged(w) {
+		return Repeated
+	}
+	return Retried
+}
+
+// mayHaveChanged reports whether the server may have executed the call, of a tool that is not
+// marked as repeatable.
 func (j *Judge) mayHaveChanged(w *watch) bool {
 	refused := w.hasAction(refusingActions...) && (!w.hasAction("status") || strings.HasPrefix(w.Action, "status 4"))
 	return w.Method == "tools/call" && !refused && !j.repeatable[w.Name]
 }
 
-// learn notes which of the tools that are listed can be called twice.
+// learnTools remembers which listed tools can be called twice.
 func (j *Judge) learnTools(m *wire.Message) {
 	tools, _ := m.ResultItems("tools")
 	for _, tool := range tools {
@@ -329,15 +355,14 @@ func (j *Judge) learnTools(m *wire.Message) {
 	}
 }
 
-// Until says that nothing more came until a time.
+// Until reports that no other frame came before now.
 func (j *Judge) Until(now time.Time) {
 	if now.After(j.last) {
 		j.last = now
 	}
 }
 
-// Verdicts are those of all faults so far, in their order: what has not settled by then is judged
-// as it stands.
+// Verdicts ends all watches and returns the verdicts in the order of the faults.
 func (j *Judge) Verdicts() []Verdict {
 	j.closeIf(func(w *watch) bool {
 		if w.ended.IsZero() && !w.hasAction("list-changed") {

@@ -15,73 +15,71 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Watcher makes frames of bytes that its caller forwards. The caller gives it a copy and
-// goes on: copies wait in memory and are taken apart by one goroutine, in the order in
-// which they crossed. What comes faster than that is left out and counted; the caller never
-// waits.
+// A Watcher makes frames of the bytes that its caller forwards. The caller adds copies to a queue in
+// memory; one goroutine parses them in the order in which they were forwarded. When the queue is
+// full, copies are dropped and counted: the caller never waits.
 type Watcher struct {
 	o WatcherOptions
 
-	// mu guards what waits.
+	// mu guards the queue and the fields below.
 	mu     sync.Mutex
 	queue  []chunk
-	spare  []chunk // for a queue
-	bytes  int
-	lost   int
+	spare  []chunk // an empty slice for the next queue
+	bytes  int     // in the queue
+	lost   int     // dropped chunks that were not reported yet
 	closed bool
 
 	wake chan struct{}
 	done chan struct{}
 
-	// What follows belongs to the goroutine: the frames so far, the time of the
-	// chunk that is being taken apart, and the bytes of messages that are not whole.
-	seq             uint64
-	now             time.Time
-	incompleteBytes int
+	// Only the goroutine uses these fields.
+	seq             uint64    // of the last frame
+	now             time.Time // when the current chunk was forwarded
+	incompleteBytes int       // of messages that are incomplete
 }
 
-// WatcherOptions says what becomes of what a Watcher sees.
+// WatcherOptions configures a Watcher.
 type WatcherOptions struct {
-	// Tap is called with the frames by one goroutine, dated when they crossed. It may be
-	// slow: what it cannot keep up with is lost to it alone.
+	// Tap is called by one goroutine with each frame, dated when its bytes were forwarded. If it is
+	// slow, frames are lost, but forwarding is not delayed.
 	Tap wire.Tap
-	// Lost is given how many chunks were left out; it may be nil.
+	// Lost is called with the number of dropped chunks; it may be nil.
 	Lost func(n int)
-	// Unread is given the reason for which a body could not be decoded; it may be nil.
+	// Unread is called with the reason why a body could not be decoded; it may be nil.
 	Unread func(reason error)
 	Now    func() time.Time
-	// Waiting is how many bytes may wait; 0 is 64 MiB.
+	// Waiting is the capacity of the queue in bytes; 0 means 64 MiB.
 	Waiting int
 }
 
 const (
-	// mostMessage is how long a message may be to be recorded, mostHeld how much may
-	// be kept of all those that are not whole yet; in bytes.
-	maxMessage    = 64 << 20
+	// maxMessage is the longest message that is recorded, in bytes.
+	maxMessage = 64 << 20
+	// maxIncomplete is how many bytes of incomplete messages are kept, of all streams together.
 	maxIncomplete = 256 << 20
 )
 
-// A chunk is bytes of one half-stream, and something to do behind them. Each may be missing.
+// A chunk is bytes of a half-stream, a function to call after them, or both.
 type chunk struct {
 	at    time.Time
 	to    *halfStream
 	bytes []byte
-	// gap is set where bytes before these were left out, own where the caller uses the bytes no
-	// more, so that they need not be copied.
+	// gap is set if chunks before this one were dropped. own is set if the caller does not use the
+	// bytes afterwards: they are not copied.
 	gap, own bool
 	do       func()
 }
 
-// mostSpare is how many chunks a queue has room for that is used again.
+// maxSpare is the capacity, in chunks, of the largest queue that is reused.
 const maxSpare = 1 << 10
 
-// mostAtOnce is how many chunks are taken apart before those who forward get the processor.
+// maxBatch is how many chunks are parsed before other goroutines may run.
 const maxBatch = 16
 
-// weight is what a chunk costs beside its bytes.
+// chunkOverhead is what a chunk counts in the queue in addition to its bytes.
 const chunkOverhead = 256
 
-// NewWatcher begins to watch. A caller must Close it.
+// NewWatcher starts a Watcher. The caller must Close it.
 func NewWatcher(o WatcherOptions) *Watcher {
 	o.Waiting = cmp.Or(o.Waiting, 64<<20)
 	w := &Watcher{o: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
@@ -89,7 +87,7 @@ func NewWatcher(o WatcherOptions) *Watcher {
 	return w
 }
 
-// Close takes apart what still waits. What comes later is not looked at.
+// Close parses the rest of the queue and stops the goroutine. Later chunks are ignored.
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -98,6 +96,7 @@ func (w *Watcher) Close() {
 	<-w.done
 }
 
+// wakeUp lets run look at the queue.
 func (w *Watcher) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
@@ -105,10 +104,11 @@ func (w *Watcher) wakeUp() {
 	}
 }
 
-// do calls f in its turn, on the goroutine that makes frames.
+// schedule adds a call of f to the queue; f runs on the Watcher's goroutine.
 func (w *Watcher) schedule(f func()) { w.enqueue(chunk{do: f}) }
 
-// add takes a chunk or leaves it out; it never waits.
+// enqueue adds a chunk to the queue, or drops it if the queue is full. A chunk with a function is
+// kept without its bytes if there is still room. enqueue never waits.
 func (w *Watcher) enqueue(c chunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *Watcher) enqueue(c chunk) {
 		if c.do == nil || w.bytes > w.o.Waiting {
 			return
 		}
-		c.bytes = nil // the gap is told with what to do behind it
+		c.bytes = nil
 	}
 	c.at = w.o.Now()
 	if !c.own {
@@ -138,6 +138,7 @@ func (w *Watcher) enqueue(c chunk) {
 	w.wakeUp()
 }
 
+// run processes the queue until the Watcher is closed.
 func (w *Watcher) run() {
 	defer close(w.done)
 	for {
@@ -168,6 +169,7 @@ func (w *Watcher) run() {
 	}
 }
 
+// process parses chunks and calls their functions.
 func (w *Watcher) process(chunks []chunk) {
 	for i, c := range chunks {
 		w.now = c.at
@@ -187,13 +189,14 @@ func (w *Watcher) process(chunks []chunk) {
 	}
 }
 
+// reportLost passes a number of dropped chunks, if any, to the Lost option.
 func (w *Watcher) reportLost(lost int) {
 	if lost > 0 && w.o.Lost != nil {
 		w.o.Lost(lost)
 	}
 }
 
-// frame numbers and dates a frame and hands it on.
+// emit numbers and dates a frame and passes it to the Tap.
 func (w *Watcher) emit(f wire.Frame) {
 	w.seq++
 	f.Seq = w.seq
@@ -201,45 +204,45 @@ func (w *Watcher) emit(f wire.Frame) {
 	w.o.Tap(f)
 }
 
-// A halfStream is what crosses in one direction of one stream, taken apart by a
-// function that reads it, or kept as a whole.
+// A halfStream is one direction of a stream. It is parsed while it is received, by readStream, or
+// passed to onWhole when it is complete; without either it is ignored.
 type halfStream struct {
 	w *Watcher
-	// gap is set where bytes were left out since the last chunk; Watcher.mu guards it.
+	// gap is set if chunks were dropped since the last one; Watcher.mu guards it.
 	gap bool
 
-	// read takes the stream apart until its end. Behind a gap it is called anew, and
-	// the first thing that it finds is a fragment.
+	// readStream parses the stream until its end. After a gap it is called again with fragment set:
+	// its first line or event is incomplete.
 	readStream func(src io.Reader, fragment bool)
 	pump       *pump
-	// whole is called with all of a stream at its end, where there is any and nothing was left
-	// out; until then body has it. spoiled is set where something was.
+	// onWhole is called at the end with the whole stream, unless it is empty or incomplete.
 	onWhole    func(raw []byte)
-	body       []byte
-	incomplete bool
-	reserved   int
+	body       []byte // what onWhole will receive
+	incomplete bool   // a part of the body is missing
+	reserved   int    // bytes counted in Watcher.incompleteBytes
 	finished   bool
 }
 
-// errGap is how a stream ends of which something was left out.
+// errGap ends a stream of which chunks were dropped.
 var errGap = errors.New("bytes were left out")
 
-// write gives the half-stream the traffic; b is not kept.
+// write adds bytes to the half-stream. It copies b.
 func (s *halfStream) write(b []byte) {
 	if len(b) > 0 {
 		s.w.enqueue(chunk{to: s, bytes: b})
 	}
 }
 
-// end says that nothing more comes.
+// end ends the half-stream.
 func (s *halfStream) end() { s.w.schedule(s.finish) }
 
-// writeLast is write and end; own says that the caller uses b no more.
+// writeLast adds the last bytes and ends the half-stream. With own set, b is not copied and the
+// caller must not use it afterwards.
 func (s *halfStream) writeLast(b []byte, own bool) {
 	s.w.enqueue(chunk{to: s, bytes: b, own: own, do: s.finish})
 }
 
-// take runs on the Watcher's goroutine, as all that follows.
+// process parses a chunk. It runs on the Watcher's goroutine, as do the methods below.
 func (s *halfStream) process(c chunk) {
 	if s.finished || s.readStream == nil && s.onWhole == nil {
 		return
@@ -258,7 +261,7 @@ func (s *halfStream) process(c chunk) {
 	s.pump.push(c.bytes)
 }
 
-// collect keeps what is a message at its end.
+// collect appends a chunk to the body, for onWhole.
 func (s *halfStream) collect(c chunk) {
 	tooLong := len(s.body)+len(c.bytes) > maxMessage
 	if tooLong && !s.incomplete && !c.gap {
@@ -275,8 +278,8 @@ func (s *halfStream) collect(c chunk) {
 	}
 }
 
-// finish lets read see the end, or gives all there is to whole. Of bytes that were left out since
-// the last chunk no chunk tells.
+// finish ends readStream, or calls onWhole. It checks s.gap too, as no later chunk reports that
+// gap.
 func (s *halfStream) finish() {
 	if s.finished {
 		return
@@ -300,14 +303,15 @@ func (s *halfStream) finish() {
 	}
 }
 
+// endPump ends readStream with an error.
 func (s *halfStream) endPump(err error) {
 	s.pump.end(err)
 	s.pump = nil
 	s.release()
 }
 
-// hold counts what is read and not yet made a frame of. There is a bound to that
-// for all half-streams together: a message that would exceed it is lost.
+// reserve counts n bytes of an incomplete message. It returns false, and counts one lost chunk, if
+// the half-streams together exceed maxIncomplete.
 func (s *halfStream) reserve(n int) bool {
 	s.reserved += n
 	s.w.incompleteBytes += n
@@ -318,17 +322,18 @@ func (s *halfStream) reserve(n int) bool {
 	return false
 }
 
+// release undoes the reservations of the half-stream.
 func (s *halfStream) release() {
 	s.w.incompleteBytes -= s.reserved
 	s.reserved = 0
 }
 
-// A pump lets a function read bytes that come by and by. It runs only while it
-// has some: no goroutine goes at its own pace, and frames keep their order.
+// A pump lets a function read bytes as they are pushed. The function runs as a coroutine, only
+// while it has bytes, so that frames keep their order.
 type pump struct {
 	input []byte
 	err   error
-	// resume lets the function run until it wants more than there is.
+	// resume runs the function until it needs more bytes.
 	resume  func() (struct{}, bool)
 	stop    func()
 	reserve func(n int) bool
@@ -344,7 +349,7 @@ func newPump(reserve func(int) bool, read func(io.Reader)) *pump {
 	return p
 }
 
-// Read is called by the function, on bytes that push gave.
+// Read returns pushed bytes. Only the function calls it.
 func (p *pump) Read(b []byte) (int, error) {
 	for len(p.input) == 0 {
 		if p.err != nil {
@@ -364,11 +369,13 @@ func (p *pump) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// push runs the function with more bytes.
 func (p *pump) push(b []byte) {
 	p.input = b
 	p.resume()
 }
 
+// end runs the function to its end; its next read returns err.
 func (p *pump) end(err error) {
 	if p.err == nil {
 		p.err = err
@@ -377,10 +384,8 @@ func (p *pump) end(err error) {
 	p.stop()
 }
 
-// What is longer than mostMessage is left out and counted, a line or all of a
-// stream; behind an event that is too long nothing is read any more.
-
-// eachLine calls take for every line of a stream, without its end.
+// eachLine calls handle for each line of a stream, without its line end. It skips and counts lines
+// longer than maxMessage. With fragment set it skips the first line.
 func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []byte)) {
 	lines := bufio.NewReaderSize(src, 16<<10)
 	var line []byte
@@ -411,7 +416,8 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []b
 	}
 }
 
-// eachEvent calls take for every server-sent event, and returns the error with which the stream ended.
+// eachEvent calls handle for each server-sent event and returns the error that ended the stream. An
+// event longer than maxMessage ends it. With fragment set it skips the first event.
 func (s *halfStream) eachEvent(src io.Reader, fragment bool, handle func(sse.Event)) error {
 	for events := sse.NewReader(src, maxMessage); ; fragment = false {
 		ev, err := events.Next()
@@ -428,7 +434,7 @@ func (s *halfStream) eachEvent(src io.Reader, fragment bool, handle func(sse.Eve
 	}
 }
 
-// A heldReader counts decoded bytes as those that are held, as pump does for others.
+// A reservingReader reserves the bytes that it reads, as a pump does.
 type reservingReader struct {
 	src io.Reader
 	s   *halfStream
@@ -442,9 +448,9 @@ func (r reservingReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// Messages is for a caller that forwards what crosses in one direction between a client and
-// a server on stdio: what is written to it is looked at, line by line. It never fails;
-// Close tells that the stream has ended. What a server writes and is not a message is noise.
+// Messages returns a writer for what is forwarded in one direction between a client and a server on
+// stdio. Each line becomes a frame; a server's line that is not a message is noise. Writing never
+// fails. Close reports the end of the stream.
 func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
 	return w.lineWriter(func(line []byte) wire.Frame {
 		if dir == wire.Received && wire.ParseMessage(line).Kind == wire.Invalid {
@@ -454,20 +460,21 @@ func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
 	})
 }
 
-// Stderr is the same for the standard error of the server.
+// Stderr returns a writer for the server's standard error; each line becomes a frame.
 func (w *Watcher) Stderr() io.WriteCloser {
 	return w.lineWriter(func(line []byte) wire.Frame {
 		return wire.Frame{Dir: wire.Received, Kind: wire.Stderr, Raw: line}
 	})
 }
 
-// Closed tells how the conversation came to its end.
+// Closed reports how the conversation ended.
 func (w *Watcher) Closed(by wire.Direction, how, text string) {
 	w.schedule(func() {
 		w.emit(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
 	})
 }
 
+// lineWriter returns a writer that emits a frame for each line.
 func (w *Watcher) lineWriter(newFrame func(line []byte) wire.Frame) io.WriteCloser {
 	s := &halfStream{w: w}
 	s.readStream = func(src io.Reader, fragment bool) {
