@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -94,15 +93,18 @@ var actionKinds = []actionKind{
 		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readThrottle},
 	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing",
 		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readStatus},
-	{"401", "", "respond that the token is invalid; the server gets nothing", LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
-	{"expire-session", "", "404 for this and every later request of its session", LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
+	{"401", "", "respond that the token is invalid; the server gets nothing",
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
+	{"expire-session", "", "404 for this and every later request of its session",
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
 	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing",
 		LinkHTTP | LinkStdio, requestsSent, readRPC},
 	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing",
 		LinkHTTP | LinkStdio, requestsSent, readText},
 	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, requestsSent, nil},
 	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, requestsSent, nil},
-	{"drop notification", "", "a notification of either side is lost", LinkHTTP | LinkStdio, notificationsSent | fromServer, nil},
+	{"drop notification", "", "a notification of either side is lost",
+		LinkHTTP | LinkStdio, notificationsSent | fromServer, nil},
 	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
 	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream",
 		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
@@ -152,21 +154,24 @@ func parseAction(w *ruleScanner) (Action, error) {
 		}
 	}
 	if word := w.next(); word != "" {
-		return a, w.errorHere("nothing can follow " + strings.TrimSpace(name+" "+a.kind.parameters) + ", but here is " + quoteWord(word))
+		form := strings.TrimSpace(name + " " + a.kind.parameters)
+		return a, w.errorHere("nothing can follow " + form + ", but here is " + quoteWord(word))
 	}
 	return a, nil
 }
 
 // checkLink returns the reason why the action does not work over a link, or "".
 func (a Action) checkLink(link Link) string {
-	switch k := a.kind; {
-	case a.Events && link&LinkHTTP == 0:
+	if a.Events && link&LinkHTTP == 0 {
 		return "cut after event needs HTTP: over stdio use cut after N bytes"
-	case k.link&link != 0:
+	}
+	if a.kind.link&link != 0 {
 		return ""
-	case k.link == LinkHTTP:
+	}
+	switch a.kind.link {
+	case LinkHTTP:
 		return a.Name + " needs HTTP: over stdio use rpc, cut, hang or drop"
-	case k.link == LinkStdio:
+	case LinkStdio:
 		return a.Name + " needs stdio: it is about the lines of stdout"
 	}
 	return a.Name + " needs mcpc tap, which runs the server"
@@ -290,7 +295,10 @@ func readLoris(w *ruleScanner, a *Action) error {
 
 // readList reads the name of a list, by default tools.
 func readList(w *ruleScanner, a *Action) error {
-	a.Text = cmp.Or(w.next(), "tools")
+	a.Text = "tools"
+	if list := w.next(); list != "" {
+		a.Text = list
+	}
 	if !slices.Contains([]string{"tools", "prompts", "resources"}, a.Text) {
 		return w.errorHere("list-changed takes tools, prompts or resources")
 	}

@@ -47,8 +47,11 @@ type exchange struct {
 	introduction Introduction
 }
 
+// newExchange returns the exchange of a request that is about to be forwarded to a target.
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
-	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI(), clientAddr: req.RemoteAddr}
+	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1))}
+	x.uri = req.URL.RequestURI()
+	x.clientAddr = req.RemoteAddr
 	x.request.w = p.Watcher
 	x.response.w = p.Watcher
 	x.readWhole(&x.request, compress.Codings(req.Header), x.seeRequest)

@@ -63,19 +63,21 @@ func (e *eventRewriter) reportPassed() {
 
 // next returns what the client receives in place of the next event.
 func (e *eventRewriter) next() ([]byte, error) {
-	f, d := e.f, e.f.fired
-	switch {
-	case d == nil:
-	case d.Name == "cut" && d.Events && e.count >= d.N:
+	f := e.f
+	d := f.fired
+	cutsAfterEvent := d != nil && d.Name == "cut" && d.Events
+	if cutsAfterEvent && e.count >= d.N {
 		f.record(wire.Received, "")
 		return nil, f.cutConnection()
-	case d.Name == "list-changed" && f.subject.Message == nil && f.subject.Session != "" && !f.recorded:
+	}
+	isSessionStream := f.subject.Message == nil && f.subject.Session != ""
+	if d != nil && d.Name == "list-changed" && isSessionStream && !f.recorded {
 		f.record(wire.Received, "")
 		return replaceData([]byte("event: message\n"), d.listChanged()), nil
 	}
 	event, err := e.readEvent()
 	if event == nil {
-		if d != nil && d.Name == "cut" && d.Events {
+		if cutsAfterEvent {
 			f.record(wire.Received, "the response ended before")
 		}
 		f.recordUnchanged()
@@ -96,7 +98,8 @@ func (e *eventRewriter) next() ([]byte, error) {
 
 // rewrite returns what the client receives in place of an event.
 func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
-	f, d := e.f, e.f.fired
+	f := e.f
+	d := f.fired
 	if ev.Event == "endpoint" {
 		e.endpoint = string(ev.Data)
 	}
@@ -111,24 +114,28 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	m = wire.ParseMessage(data)
 	ev.Data = data
 	f.learnServer(m, e.session)
-	answers := f.subject.Message != nil && f.subject.Message.Kind == wire.Request && m.Answers(f.subject.Message.ID)
-	if !answers && f.p.Desk.hasRules.Load() && (m.Kind == wire.Request || m.Kind == wire.Notification) {
+	request := f.subject.Message // nil for a GET stream
+	isResponse := request != nil && request.Kind == wire.Request && m.Answers(request.ID)
+	isFromServer := !isResponse && (m.Kind == wire.Request || m.Kind == wire.Notification)
+	if isFromServer && f.p.Desk.hasRules.Load() {
 		row := f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m)
 		if own := f.p.Desk.Fault(subject{Row: row, Message: m}); own != nil {
 			return e.applyRule(own, event, ev.Data)
 		}
 	}
-	first := e.count == 1
+	if d == nil {
+		return event, nil
+	}
+	isFirst := e.count == 1
+	isSubscription := request == nil || request.Method == "subscriptions/listen"
 	switch {
-	case d == nil:
-	case d.Name == "list-changed" && first && !f.recorded &&
-		(f.subject.Message == nil || f.subject.Message.Method == "subscriptions/listen"):
+	case d.Name == "list-changed" && isFirst && isSubscription && !f.recorded:
 		f.record(wire.Received, "")
 		return append(event, replaceData([]byte("event: message\n"), d.listChanged())...), nil
-	case d.Name == "drop response" && answers:
+	case d.Name == "drop response" && isResponse:
 		f.record(wire.Received, "")
 		return nil, f.waitForClient()
-	case d.Name == "reorder" && first, d.Name != "reorder" && answers && !f.recorded:
+	case d.Name == "reorder" && isFirst, d.Name != "reorder" && isResponse && !f.recorded:
 		return e.applyRule(d, event, ev.Data)
 	}
 	return event, nil
@@ -136,8 +143,8 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 
 // applyRule returns what a rule makes of an event.
 func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, error) {
-	own := d != e.f.fired
-	if own && d.Name == "delay" {
+	isForEvent := d != e.f.fired // not for the request
+	if isForEvent && d.Name == "delay" {
 		e.f.recordDecision(d, wire.Received, "")
 		return event, pause.For(e.f.req.Context(), d.Wait)
 	}
@@ -279,8 +286,8 @@ func (b *eventBody) Read(to []byte) (int, error) {
 	if len(b.buf) == 0 {
 		e.reportPassed()
 	}
-	if len(b.buf)+len(e.buf)+len(e.delayed) > 0 || b.err != nil || e.err != nil || e.f.fired != nil ||
-		e.f.p.Desk.mayIntervene() && !b.inEvent {
+	hasRead := len(b.buf)+len(e.buf)+len(e.delayed) > 0 || b.err != nil || e.err != nil
+	if hasRead || e.f.fired != nil || e.f.p.Desk.mayIntervene() && !b.inEvent {
 		return b.pieces.Read(to)
 	}
 	n, err := b.ReadCloser.Read(to)

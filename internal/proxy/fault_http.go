@@ -279,8 +279,10 @@ func uncompress(resp *http.Response) {
 // applyToHead applies the rule to the head of the response, or delays or cuts it.
 func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	d := f.fired
+	if d == nil {
+		return nil
+	}
 	switch {
-	case d == nil:
 	case d.Name == "delay":
 		f.record(wire.Received, "")
 		return pause.For(f.req.Context(), d.Wait)
@@ -386,7 +388,8 @@ func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	case v.How == Dropped:
 		return f.newResponse(http.StatusAccepted, http.Header{}, nil), nil
 	case v.How == Answered:
-		return f.newResponse(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, wire.ComposeResult(m.ID, v.Raw)), nil
+		header := http.Header{"Content-Type": {"application/json"}}
+		return f.newResponse(http.StatusOK, header, wire.ComposeResult(m.ID, v.Raw)), nil
 	case v.How != Edited:
 		return nil, nil
 	}

@@ -124,7 +124,9 @@ var (
 	// refusingActions end a request without asking the server.
 	refusingActions = []string{"status", "401", "expire-session", "rpc", "tool-error"}
 	// passingActions leave the client a usable response.
-	passingActions = []string{"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header"}
+	passingActions = []string{
+		"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header",
+	}
 )
 
 // hasAction reports whether the action of the fault is one of these.
@@ -174,6 +176,7 @@ func (j *Judge) Add(f wire.Frame) {
 	case f.Dir == wire.Received && m.Kind == wire.Invalid && !utf8.Valid(f.Raw):
 		j.handleResponse(f, wire.ParseMessage(bytes.ToValidUTF8(f.Raw, []byte("?"))))
 	case f.Kind != wire.Body && f.Kind != wire.Event:
+		// Other frames say nothing about the client.
 	case f.Dir == wire.Received:
 		j.handleResponse(f, m)
 	case m.Kind == wire.Request:

@@ -74,11 +74,13 @@ func candidateArguments(field string, arguments []string) []string {
 // leaves returns the JSON pointers of the values below a node that have no parts; prefix is its own
 // pointer.
 func leaves(n *jsonvalue.Node, prefix string) (found []string) {
-	switch {
-	case n == nil:
-	case n.IsLeaf():
+	if n == nil {
+		return nil
+	}
+	if n.IsLeaf() {
 		return []string{prefix}
-	case n.Kind == jsonvalue.Object:
+	}
+	if n.Kind == jsonvalue.Object {
 		for _, kid := range n.Kids {
 			found = append(found, leaves(kid, jsonraw.Pointer(prefix, kid.Name))...)
 		}

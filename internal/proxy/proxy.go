@@ -367,7 +367,7 @@ func (b *requestBody) readShort(req *http.Request) []byte {
 	return whole
 }
 
-// Close is called by the transport, which reads nothing afterwards.
+// Close ends the reads of the transport. It leaves the body open: http.Server closes it.
 func (b *requestBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

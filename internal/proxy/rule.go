@@ -160,7 +160,8 @@ func (r *Rule) readCondition(w *ruleScanner) (err error) {
 	case word == "":
 		return w.errorHere("do and an action are missing: do delay 2s")
 	default:
-		return w.errorHere("expected a condition (#2, every 3, p=0.1, seed=7, after 30s for 10s) or do, not " + quoteWord(word))
+		const conditions = "#2, every 3, p=0.1, seed=7, after 30s for 10s"
+		return w.errorHere("expected a condition (" + conditions + ") or do, not " + quoteWord(word))
 	}
 	return err
 }
