@@ -21,8 +21,8 @@ const (
 	maxData = 1 << 10
 	// maxMessage is how much is shown of a message of several lines: the path of an invalid value can be at its end.
 	maxMessage = 4 << 10
-	// window is how many bytes are shown before and behind a syntax error.
-	window = 40
+	// contextBytes is how many bytes are shown before and behind a syntax error.
+	contextBytes = 40
 )
 
 // evidence writes the indented lines between what happened and the hint.
@@ -30,7 +30,7 @@ func (r *writer) evidence(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Usage:
 		if o.Input != nil {
-			r.window(o.Input.Raw, int(o.Input.Offset), o.Input.Words)
+			r.syntaxError(o.Input.Raw, int(o.Input.Offset), o.Input.Words)
 		}
 	case wire.RPCFailed:
 		r.rpc(o)
@@ -66,7 +66,7 @@ func (r *writer) rpc(o wire.Outcome) {
 	if o.Text != "" && o.Text != e.Message {
 		r.line("%s", o.Text)
 	} else {
-		r.line("%s", meaning(o))
+		r.line("%s", errorMeaning(o))
 	}
 	if _, _, cut := strings.Cut(e.Message, "\n"); cut {
 		r.line("message:")
@@ -122,7 +122,7 @@ func (r *writer) body(o wire.Outcome) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return
 	}
-	if found := title().FindSubmatch(body); utf8.Valid(body) && found != nil && len(found[1]) > 0 {
+	if found := pageTitle().FindSubmatch(body); utf8.Valid(body) && found != nil && len(found[1]) > 0 {
 		r.line("page title: %s", r.st.Excerpt(found[1], 200))
 	}
 	r.line("body%s:", kind)
@@ -130,7 +130,7 @@ func (r *writer) body(o wire.Outcome) {
 }
 
 // title finds what a page calls itself.
-var title = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`) })
+var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`) })
 
 // badResponse shows where the bytes stop being a message.
 func (r *writer) badResponse(o wire.Outcome) {
@@ -138,7 +138,7 @@ func (r *writer) badResponse(o wire.Outcome) {
 		r.line("%s", strings.TrimRight(HTTPStatus(o.HTTP.Status)+", "+o.HTTP.ContentType, ", "))
 	}
 	m := o.Message
-	if m == nil || len(m.Raw) == 0 || !saysJSON(o.HTTP) {
+	if m == nil || len(m.Raw) == 0 || !mayBeJSON(o.HTTP) {
 		r.body(o)
 		return
 	}
@@ -149,7 +149,7 @@ func (r *writer) badResponse(o wire.Outcome) {
 	}
 	mark := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF")))
 	if err := jsonraw.Valid(m.Raw[mark:]); err != nil {
-		r.window(m.Raw, mark+int(err.Offset), false)
+		r.syntaxError(m.Raw, mark+int(err.Offset), false)
 		return
 	}
 	r.line("it was: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
@@ -157,17 +157,17 @@ func (r *writer) badResponse(o wire.Outcome) {
 
 // saysJSON reports whether it makes sense to look for the place where a body
 // stops being JSON: a page never was any.
-func saysJSON(h *wire.HTTPFacts) bool {
+func mayBeJSON(h *wire.HTTPFacts) bool {
 	return h == nil || h.ContentType == "" ||
 		strings.Contains(h.ContentType, "json") || strings.Contains(h.ContentType, "event-stream")
 }
 
 // window shows the bytes around an offset, and a caret under it; which bytes they
 // are is not said of words.
-func (r *writer) window(raw []byte, at int, words bool) {
+func (r *writer) syntaxError(raw []byte, at int, words bool) {
 	at = max(0, min(at, len(raw)))
-	from := jsonraw.RuneStart(raw, max(0, at-window))
-	to := jsonraw.RuneStart(raw, min(len(raw), at+window))
+	from := jsonraw.RuneStart(raw, max(0, at-contextBytes))
+	to := jsonraw.RuneStart(raw, min(len(raw), at+contextBytes))
 	before := r.st.Line(string(raw[from:at]))
 	after := r.st.Line(string(raw[at:to]))
 	head := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw))
@@ -239,7 +239,7 @@ var phases = map[string]string{
 }
 
 // changesNothing reports whether a server does not act on requests of the method.
-func changesNothing(method string) bool { return method == "initialize" || mcp.OnlyReads(method) }
+func isReadOnly(method string) bool { return method == "initialize" || mcp.OnlyReads(method) }
 
 func deliveryText(o wire.Outcome) string {
 	switch {
@@ -249,7 +249,7 @@ func deliveryText(o wire.Outcome) string {
 		return "nothing was sent"
 	case o.Part == wire.Before:
 		return "the requested operation was not sent"
-	case o.Retryable, changesNothing(o.Method):
+	case o.Retryable, isReadOnly(o.Method):
 		return "the request was sent"
 	case o.Method == "tools/call":
 		return "the request was sent, so the tool may or may not have run"

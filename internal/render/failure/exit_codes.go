@@ -9,23 +9,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// endingWidths are those of the table's columns; with the gaps they make 80.
-var endingWidths = []int{5, 17, 27, 10, 13}
+// columnWidths are those of the table's columns; with the gaps they make 80.
+var columnWidths = []int{5, 17, 27, 10, 13}
 
 // WriteExitCodes writes the table of exit codes: the contract of the command line,
 // in 80 columns whatever the terminal.
 func WriteExitCodes(w io.Writer, st term.Style) {
 	var b strings.Builder
-	b.WriteString(st.Paint(term.Bold, endingLine("exit", "kind", "layer", "sent?", "stdout")) + "\n")
+	b.WriteString(st.Paint(term.Bold, tableRow("exit", "kind", "layer", "sent?", "stdout")) + "\n")
 	for _, e := range wire.Endings {
-		writeEnding(&b, e)
+		writeExitCode(&b, e)
 	}
 	b.WriteString(exitCodeNotes)
 	_, _ = io.WriteString(w, b.String())
 }
 
-func endingLine(cells ...string) string {
-	return term.AlignRow(cells, endingWidths, func(int) bool { return false })
+func tableRow(cells ...string) string {
+	return term.AlignRow(cells, columnWidths, func(int) bool { return false })
 }
 
 const exitCodeNotes = `
@@ -43,7 +43,7 @@ operation.
 `
 
 // writeEnding writes one row, in as many lines as its longest cell needs.
-func writeEnding(b *strings.Builder, e wire.Ending) {
+func writeExitCode(b *strings.Builder, e wire.Ending) {
 	code := fmt.Sprint(e.Code)
 	kind := string(e.Kind)
 	if e.Kind == wire.Signal {
@@ -55,7 +55,7 @@ func writeEnding(b *strings.Builder, e wire.Ending) {
 	cells := [][]string{{code}, {kind}}
 	lines := 1
 	for i, text := range []string{e.Channel, e.Sent, e.Stdout} {
-		cells = append(cells, term.WrapWords(text, endingWidths[i+2]))
+		cells = append(cells, term.WrapWords(text, columnWidths[i+2]))
 		lines = max(lines, len(cells[i+2]))
 	}
 	for line := range lines {
@@ -65,7 +65,7 @@ func writeEnding(b *strings.Builder, e wire.Ending) {
 				row[i] = c[line]
 			}
 		}
-		b.WriteString(endingLine(row...) + "\n")
+		b.WriteString(tableRow(row...) + "\n")
 	}
 }
 

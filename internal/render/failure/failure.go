@@ -37,7 +37,7 @@ func Write(w io.Writer, st term.Style, o wire.Outcome) {
 			term.Bold+";"+term.Red,
 			"mcpc:",
 		) + " " + st.WrapIndented(
-			st.Line(line(o)+headlineAbove(st, o)+place(o)),
+			st.Line(linePrefix(o)+shortHeadline(st, o)+placeSuffix(o)),
 			6,
 			6,
 		) + "\n",
@@ -205,7 +205,7 @@ func protocolError(code int64, message string) string {
 }
 
 // headlineAbove returns the headline for a text with the evidence below it, which has all lines of the error's message.
-func headlineAbove(st term.Style, o wire.Outcome) string {
+func shortHeadline(st term.Style, o wire.Outcome) string {
 	if o.Kind != wire.RPCFailed || o.Many || o.RPC() == nil {
 		return headline(o)
 	}
@@ -237,7 +237,7 @@ func argumentsHeadline(o wire.Outcome) string {
 }
 
 // line is `line 3: ` for a line of a script.
-func line(o wire.Outcome) string {
+func linePrefix(o wire.Outcome) string {
 	if o.Line == 0 {
 		return ""
 	}
@@ -245,7 +245,7 @@ func line(o wire.Outcome) string {
 }
 
 // place is ` (tools/call get-sum, http://localhost:3001/mcp)`.
-func place(o wire.Outcome) string {
+func placeSuffix(o wire.Outcome) string {
 	var parts []string
 	if what := strings.TrimSpace(o.Method + " " + o.Name); what != "" {
 		parts = append(parts, what)

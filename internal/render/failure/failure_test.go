@@ -306,7 +306,7 @@ func TestWindowIsUnderTheByte(t *testing.T) {
 	for _, raw := range []string{`{"a":1,}`, `{"世界":"é",}`, "", "[", strings.Repeat("x", 300), `{"a":"` + "\xff" + `"}`} {
 		for at := -1; at <= len(raw)+1; at++ {
 			r := &writer{}
-			r.window([]byte(raw), at, at%2 == 0)
+			r.syntaxError([]byte(raw), at, at%2 == 0)
 			lines := strings.Split(r.b.String(), "\n")
 			if len(lines) != 3 {
 				t.Fatalf("%q at %d: %q", raw, at, lines)
@@ -315,7 +315,7 @@ func TestWindowIsUnderTheByte(t *testing.T) {
 		}
 	}
 	r := &writer{}
-	r.window([]byte(`{"世界":1,}`), 12, false)
+	r.syntaxError([]byte(`{"世界":1,}`), 12, false)
 	lines := strings.Split(r.b.String(), "\n")
 	caret, _, _ := strings.Cut(lines[1], "^")
 	if before := lines[0][:strings.LastIndex(lines[0], "}")]; term.Width(caret) != term.Width(before) {

@@ -27,7 +27,7 @@ type codeRow struct {
 
 // codes are the codes that JSON-RPC and MCP define. A code that does not stand
 // here has no meaning that mcpc could know, and none is invented for it.
-var codes = []codeRow{
+var codeRows = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
 	{
@@ -55,7 +55,7 @@ var codes = []codeRow{
 }
 
 // handshake are the methods behind which no other command gets where they are refused.
-var handshake = []string{"initialize", "notifications/initialized"}
+var handshakeMethods = []string{"initialize", "notifications/initialized"}
 
 // nextCommands are the commands that show what a method can be asked for.
 var nextCommands = map[string]struct{ describe, list string }{
@@ -67,7 +67,7 @@ var nextCommands = map[string]struct{ describe, list string }{
 // meaning says in a sentence what an error means. That a resource was not found
 // is told from other invalid params by its URI in data (2026-07-28
 // server/resources, "Error Handling").
-func meaning(o wire.Outcome) string {
+func errorMeaning(o wire.Outcome) string {
 	e := o.RPC()
 	if e.Code == -32601 && undeclaredHint(o) != "" {
 		return "the server needed an answer that mcpc did not offer to give"
@@ -86,7 +86,7 @@ func meaning(o wire.Outcome) string {
 
 // CodeMeaning says in a sentence what an error code means.
 func CodeMeaning(code int64) string {
-	for _, row := range codes {
+	for _, row := range codeRows {
 		if row.code == code {
 			return row.meaning
 		}
@@ -108,7 +108,7 @@ func CodeMeaning(code int64) string {
 //
 // Clauses that point to what -v shows already are left out.
 func HintFor(s term.Style, o wire.Outcome) wire.Hint {
-	clauses := slices.DeleteFunc(strings.Split(string(hintOf(o)), "; "), func(clause string) bool {
+	clauses := slices.DeleteFunc(strings.Split(string(fullHint(o)), "; "), func(clause string) bool {
 		flag, _, shows := strings.Cut(clause, " shows ")
 		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
 	})
@@ -116,7 +116,7 @@ func HintFor(s term.Style, o wire.Outcome) wire.Hint {
 }
 
 // hintOf is the hint of an outcome, and after it the way around a probe that failed.
-func hintOf(o wire.Outcome) wire.Hint {
+func fullHint(o wire.Outcome) wire.Hint {
 	hint := ownHint(o)
 	if o.Pin == "" {
 		return hint
@@ -170,7 +170,7 @@ func ownHint(o wire.Outcome) wire.Hint {
 }
 
 // notFound matches the last word of a shell, or of env, about a program that is not there.
-var notFound = sync.OnceValue(func() *regexp.Regexp {
+var programNotFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
 		`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) '?([-\w./@+]+)|` +
 		`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
@@ -183,7 +183,7 @@ func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 		return ""
 	}
 	name := "a program that the command starts"
-	if all := notFound().FindAllStringSubmatch(p.Stderr, -1); len(all) > 0 {
+	if all := programNotFound().FindAllStringSubmatch(p.Stderr, -1); len(all) > 0 {
 		name = strings.Join(all[len(all)-1][1:], "")
 	}
 	return wire.Hint(name + " is not installed, or not on the PATH")
@@ -197,11 +197,11 @@ func rpcHint(o wire.Outcome) wire.Hint {
 	if e.BlamesResult() {
 		return ""
 	}
-	for _, row := range codes {
+	for _, row := range codeRows {
 		if row.code != e.Code {
 			continue
 		}
-		if e.Code == codeInternal && e.HasOwnText() && o.Method == "tools/call" && (o.HTTP == nil || o.HTTP.Status < 500) {
+		if e.Code == codeInternalError && e.HasOwnText() && o.Method == "tools/call" && (o.HTTP == nil || o.HTTP.Status < 500) {
 			return "the text is the server's own, perhaps the tool's; " + wire.RunOnServer(
 				"describe "+shellwords.Quote(o.Name),
 			) +
@@ -209,7 +209,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		}
 		parts := row.hint.Parts()
 		isCommand := func(p wire.HintPart) bool { return p.Command || strings.Contains(p.Text, "{") }
-		if slices.Contains(handshake, o.Method) && slices.ContainsFunc(parts, isCommand) {
+		if slices.Contains(handshakeMethods, o.Method) && slices.ContainsFunc(parts, isCommand) {
 			return "the handshake was rejected: -vv shows it"
 		}
 		list := wire.RunOnServer(cmp.Or(nextCommands[o.Method].list, "list all"))
@@ -220,8 +220,8 @@ func rpcHint(o wire.Outcome) wire.Hint {
 	return ""
 }
 
-// codeInternal is the code of an internal error, which servers also send for what a tool reports.
-const codeInternal = -32603
+// codeInternalError is the code of an internal error, which servers also send for what a tool reports.
+const codeInternalError = -32603
 
 // capabilityFlags are the flags that let mcpc offer a capability to the server.
 var capabilityFlags = []struct{ capability, flags string }{
@@ -291,7 +291,7 @@ func httpHint(o wire.Outcome) wire.Hint {
 	}
 	for _, row := range statusHints {
 		if o.HTTP.Status >= row.from && o.HTTP.Status <= row.to {
-			if row.hint == "" || row.hint == noPost && atRoot(o.HTTP.URL) {
+			if row.hint == "" || row.hint == noPostHint && hasNoPath(o.HTTP.URL) {
 				return pathHint(o.HTTP.URL)
 			}
 			return row.hint
@@ -302,7 +302,7 @@ func httpHint(o wire.Outcome) wire.Hint {
 
 // pathHint is for an address at which no server answers.
 func pathHint(address string) wire.Hint {
-	if atRoot(address) {
+	if hasNoPath(address) {
 		u, _ := url.Parse(address)
 		return wire.Hint("try " + u.Scheme + "://" + u.Host + "/mcp first; old servers use /sse")
 	}
@@ -313,14 +313,14 @@ func pathHint(address string) wire.Hint {
 }
 
 // atRoot reports a URL that names a host and no path.
-func atRoot(address string) bool {
+func hasNoPath(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && strings.Trim(u.Path, "/") == ""
 }
 
 const waitAndSee = "wait, then try again"
 
-const noPost = "the URL does not accept POST: most servers use /mcp, old ones /sse"
+const noPostHint = "the URL does not accept POST: most servers use /mcp, old ones /sse"
 
 // statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
 // first row that holds the status is taken. An empty hint is that of pathHint.
@@ -339,8 +339,8 @@ var statusHints = []struct {
 		"check the account, its scopes, and the Host and Origin fields; -vvv shows the request",
 	},
 	{http.StatusNotFound, http.StatusNotFound, ""},
-	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
-	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
+	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPostHint},
+	{http.StatusNotImplemented, http.StatusNotImplemented, noPostHint},
 	{
 		http.StatusRequestHeaderFieldsTooLarge,
 		http.StatusRequestHeaderFieldsTooLarge,

@@ -47,9 +47,9 @@ func (c Context) Command(words string) string {
 	}
 	line := "mcpc "
 	if c.Flags != nil {
-		line += spaced(c.Flags.All) + spaced(c.Flags.Server)
+		line += withBlank(c.Flags.All) + withBlank(c.Flags.Server)
 	}
-	line += spaced(c.ServerFlag) + words
+	line += withBlank(c.ServerFlag) + words
 	if c.ServerCommand != "" {
 		line += " " + c.ServerCommand
 	}
@@ -66,7 +66,7 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 			text += part.Text
 			continue
 		case !part.There:
-			text += c.local(part.Text)
+			text += c.localCommand(part.Text)
 		case c.ServerCommand != "" && i < len(parts)-1:
 			text += "`" + c.Command(part.Text) + "`"
 		default:
@@ -81,7 +81,7 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 }
 
 // local is the command line that runs words with the flags that were typed.
-func (c Context) local(words string) string {
+func (c Context) localCommand(words string) string {
 	name, _, _ := strings.Cut(words, " ")
 	if c.ShellCommands[name] {
 		return words
@@ -90,17 +90,17 @@ func (c Context) local(words string) string {
 	if c.Flags != nil {
 		asks, known := c.Flags.Commands[name]
 		if known {
-			line += spaced(c.Flags.All)
+			line += withBlank(c.Flags.All)
 		}
 		if asks {
-			line += spaced(c.Flags.Server)
+			line += withBlank(c.Flags.Server)
 		}
 	}
 	return line + words
 }
 
 // spaced is text with a blank behind it, or nothing.
-func spaced(text string) string {
+func withBlank(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -45,12 +45,12 @@ type Variable struct {
 func Compile(expr string, variables ...Variable) (*Program, error) {
 	query, err := gojq.Parse(expr)
 	if err != nil {
-		return nil, queryError(expr, err)
+		return nil, parseError(expr, err)
 	}
 	p := &Program{}
 	var names []string
 	for _, v := range variables {
-		value, err := jqValue(v.Value)
+		value, err := decodeInput(v.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string
 // was compared.
 func (p *Program) Compares() bool { return p.left != nil }
 
-func queryError(expr string, err error) error {
+func parseError(expr string, err error) error {
 	var at *gojq.ParseError
 	if !errors.As(err, &at) {
 		return fmt.Errorf("reading the jq expression: %w", err)
@@ -147,7 +147,7 @@ func (p *Program) Print(ctx context.Context, w io.Writer, st term.Style, raw []b
 	})
 }
 
-func jqValue(raw []byte) (value any, err error) {
+func decodeInput(raw []byte) (value any, err error) {
 	if err := jsonraw.Valid(raw); err != nil {
 		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
 	}
@@ -163,7 +163,7 @@ func jqValue(raw []byte) (value any, err error) {
 // string as its own bytes, as jq -r does, everything else as JSON on one line. It
 // ends when emit fails or ctx ends, for a program may go on for ever.
 func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte, emit func(any, []byte) error) error {
-	input, err := jqValue(raw)
+	input, err := decodeInput(raw)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 		case map[string]any, []any:
 			if own == nil {
 				own = originals{}
-				own.note(input, raw)
+				own.add(input, raw)
 			}
 		}
 		text, err := own.encode(v)
@@ -204,18 +204,18 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 type originals map[uintptr][]byte
 
 // note adds v, which raw was decoded to, and all that is in it.
-func (o originals) note(v any, raw []byte) {
+func (o originals) add(v any, raw []byte) {
 	switch v := v.(type) {
 	case map[string]any:
 		o[reflect.ValueOf(v).Pointer()] = raw
 		members, _ := jsonraw.Object(raw)
 		for _, m := range members {
-			o.note(v[m.Name], m.Value)
+			o.add(v[m.Name], m.Value)
 		}
 	case []any:
 		items, _ := jsonraw.Array(raw)
 		for i, item := range items[:min(len(items), len(v))] { // of members with one name the last counts
-			o.note(v[i], item)
+			o.add(v[i], item)
 		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 // cannot carry, and such as hide, are made visible.
 func JUnit(w io.Writer, files []File) error {
 	_, took := totals(files)
-	all := verdict.JUnit{Name: "mcpc run", Time: inSeconds(took)}
+	all := verdict.JUnit{Name: "mcpc run", Time: formatSeconds(took)}
 	for _, f := range files {
 		s := verdict.JUnitSuite{
 			Name:      term.Line(f.Path),
-			Time:      inSeconds(f.Took),
+			Time:      formatSeconds(f.Took),
 			Timestamp: f.Started.UTC().Format("2006-01-02T15:04:05"),
 		}
 		s.Properties = &verdict.JUnitProperties{All: []verdict.JUnitProperty{{Name: "server", Value: term.Line(f.Server)}}}
@@ -35,7 +35,7 @@ func JUnit(w io.Writer, files []File) error {
 
 // caseOf returns a step as a case.
 func caseOf(path string, s Step) verdict.JUnitCase {
-	c := verdict.JUnitCase{Name: term.Line(s.Name), Class: term.Line(path), Time: inSeconds(s.Took)}
+	c := verdict.JUnitCase{Name: term.Line(s.Name), Class: term.Line(path), Time: formatSeconds(s.Took)}
 	text := &verdict.JUnitText{Type: failure.KindName(s.Kind), Message: term.Line(s.Why)}
 	if s.Kind == wire.OK {
 		text.Type = "expectation"
@@ -50,7 +50,7 @@ func caseOf(path string, s Step) verdict.JUnitCase {
 	if evidence := failure.Evidence(term.Style{}, s.Ended); evidence != "" {
 		lines = append(lines, strings.TrimSuffix(evidence, "\n"))
 	}
-	for _, lead := range s.leads(hint.Context{}) {
+	for _, lead := range s.advice(hint.Context{}) {
 		if lead[1] != "" {
 			lines = append(lines, term.Line(lead[0]+": "+lead[1]))
 		}
@@ -68,4 +68,4 @@ func caseOf(path string, s Step) verdict.JUnitCase {
 }
 
 // inSeconds returns a duration as JUnit has it.
-func inSeconds(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }
+func formatSeconds(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }

@@ -119,7 +119,7 @@ func WriteStep(w io.Writer, st term.Style, path string, s Step) error {
 	for line := range strings.Lines(failure.Evidence(narrow, s.Ended)) {
 		b.WriteString(missIndent + line)
 	}
-	for _, lead := range s.leads(st.Hints) {
+	for _, lead := range s.advice(st.Hints) {
 		if len(s.Misses) > 0 && lead[1] != "" {
 			text := st.WrapIndented(st.Line(lead[1]), len(missIndent)+len(lead[0])+2, len(missIndent)+2)
 			b.WriteString(missIndent + st.Paint(term.Cyan, lead[0]+":") + " " + text + "\n")
@@ -130,7 +130,7 @@ func WriteStep(w io.Writer, st term.Style, path string, s Step) error {
 }
 
 // leads are the words that lead on, each behind what it is; either may be "".
-func (s Step) leads(c hint.Context) [2][2]string {
+func (s Step) advice(c hint.Context) [2][2]string {
 	see, _ := c.Text(s.See)
 	hint, _ := c.Text(s.Hint)
 	return [2][2]string{{"see", see}, {"hint", hint}}
@@ -214,7 +214,7 @@ func stepJSON(s Step) json.RawMessage {
 		j.Raw("error", failure.JSON(term.Style{}, s.Ended))
 	}
 	j.TextIfAny("why", s.Why)
-	for _, lead := range s.leads(hint.Context{}) {
+	for _, lead := range s.advice(hint.Context{}) {
 		j.TextIfAny(lead[0], lead[1])
 	}
 	return j.Bytes()

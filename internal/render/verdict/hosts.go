@@ -39,11 +39,11 @@ type HostCell struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// hostWords are the verdicts other than "ok", the worst first.
-var hostWords = []string{"refused", "unclear", "changed"}
+// verdictWords are the verdicts other than "ok", the worst first.
+var verdictWords = []string{"refused", "unclear", "changed"}
 
 // shown are the tools that a table has.
-func (h *Hosts) shown() (tools []HostTool) {
+func (h *Hosts) visibleTools() (tools []HostTool) {
 	for _, t := range h.Tools {
 		if h.Whole || slices.ContainsFunc(t.Cells, func(c HostCell) bool { return c.Verdict != OK }) {
 			tools = append(tools, t)
@@ -53,9 +53,9 @@ func (h *Hosts) shown() (tools []HostTool) {
 }
 
 // counts are the numbers of tools for each word other than "ok"; "" where there are none.
-func (h *Hosts) counts(host int) string {
+func (h *Hosts) verdictCounts(host int) string {
 	var parts []string
-	for _, word := range hostWords {
+	for _, word := range verdictWords {
 		n := 0
 		for _, t := range h.Tools {
 			if t.Cells[host].Verdict == word {
@@ -84,26 +84,26 @@ func (h *Hosts) reasons(host int) (lines []string) {
 			}
 		}
 	}
-	for _, reason := range order[:min(mostReasons, len(order))] {
+	for _, reason := range order[:min(maxReasons, len(order))] {
 		line := reason + ": " + by[reason][0]
 		if n := len(by[reason]) - 1; n > 0 {
 			line += fmt.Sprintf(" and %d more", n)
 		}
 		lines = append(lines, line)
 	}
-	if n := len(order) - mostReasons; n > 0 {
+	if n := len(order) - maxReasons; n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more reasons (--json)", n))
 	}
 	return lines
 }
 
-// mostReasons bounds the reasons of one host in the report for a person, hostName is the width
+// maxReasons bounds the reasons of one host in the report for a person, toolColumn is the width
 // of the names of tools in it.
-const mostReasons, hostName = 6, 36
+const maxReasons, toolColumn = 6, 36
 
 // hosts writes how many tools each host does not take as they are, or the whole matrix.
 func (t *text) hosts(h *Hosts) {
-	if h == nil || !h.Whole && len(h.shown()) == 0 {
+	if h == nil || !h.Whole && len(h.visibleTools()) == 0 {
 		return
 	}
 	more := " (--hosts shows which)"
@@ -113,7 +113,7 @@ func (t *text) hosts(h *Hosts) {
 	t.b.WriteByte('\n')
 	t.line(0, t.st.Strong("hosts")+"  "+english.Plural(len(h.Tools), "tool")+", as model interfaces take them"+more)
 	for i, host := range h.Hosts {
-		counts := h.counts(i)
+		counts := h.verdictCounts(i)
 		if counts == "" && !h.Whole {
 			continue
 		}
@@ -134,15 +134,15 @@ func (t *text) hosts(h *Hosts) {
 	if !h.Whole || len(h.Tools) == 0 {
 		return
 	}
-	head := term.Pad("", hostName)
+	head := term.Pad("", toolColumn)
 	for i := range h.Hosts {
 		head += term.Pad(fmt.Sprint(i+1), 8)
 	}
 	t.b.WriteString("\n" + strings.TrimRight(head, " ") + "\n")
 	for _, tool := range h.Tools {
-		row := term.Pad(t.st.Cut(t.st.Line(tool.Tool), hostName-2), hostName)
+		row := term.Pad(t.st.Cut(t.st.Line(tool.Tool), toolColumn-2), toolColumn)
 		for _, c := range tool.Cells {
-			row += t.word(c.Verdict, 8)
+			row += t.paintWord(c.Verdict, 8)
 		}
 		t.b.WriteString(strings.TrimRight(row, " ") + "\n")
 	}

@@ -56,7 +56,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		for _, host := range h.Hosts {
 			head += " | " + host.ID + " (" + host.Date + ")"
 		}
-		tools := h.shown()
+		tools := h.visibleTools()
 		rows(head, len(tools), func(i int) []string {
 			cells := []string{sanitize.MarkdownCell(tools[i].Tool)}
 			for _, c := range tools[i].Cells {

@@ -135,7 +135,7 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 			if filepath.IsAbs(source) { // it is not below the directory that the paths start in
 				at.Physical.Artifact.URI = "file:///" + strings.TrimPrefix(at.Physical.Artifact.URI, "/")
 			}
-			at.Physical.Region = sarifRegion{max(1, lineOf(text, f.Subject))}
+			at.Physical.Region = sarifRegion{max(1, subjectLine(text, f.Subject))}
 		}
 		result := sarifResult{RuleID: f.Rule, RuleIndex: indexes[f.Rule], Level: sarifLevels[f.Severity],
 			Message: sarifMessage{Text: term.Block(f.text())}, Locations: []sarifLocation{at}, Fingerprints: fingerprints(f)}
@@ -189,7 +189,7 @@ func escapedPath(name string) string {
 }
 
 // lineOf is the line of a text with a subject's name in quotes; 0 where there is none.
-func lineOf(text []byte, subject string) int {
+func subjectLine(text []byte, subject string) int {
 	_, name, ok := strings.Cut(subject, " ")
 	if !ok {
 		return 0

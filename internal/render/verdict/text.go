@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	mostSubjects = 4 // of a rule
+	maxSubjects = 4 // of a rule
 	indent       = 7
 )
 
@@ -73,7 +73,7 @@ func (t *text) line(depth int, line string) {
 	t.b.WriteString(strings.Repeat(" ", depth) + t.st.WrapIndented(line, depth, depth+2) + "\n")
 }
 
-func (t *text) word(word string, width int) string {
+func (t *text) paintWord(word string, width int) string {
 	return t.st.Paint(colors[word], term.Pad(word, width))
 }
 
@@ -82,7 +82,7 @@ func (t *text) ladder(rungs []Rung) {
 		t.b.WriteByte('\n')
 	}
 	for _, rung := range rungs {
-		t.line(0, strings.TrimRight(t.word(rung.State, 12)+term.Pad(rung.Name, 9)+t.st.Line(rung.Text), " "))
+		t.line(0, strings.TrimRight(t.paintWord(rung.State, 12)+term.Pad(rung.Name, 9)+t.st.Line(rung.Text), " "))
 		if rung.Fix != "" {
 			t.line(21, "fix: "+t.st.Line(rung.Fix))
 		}
@@ -105,23 +105,23 @@ func (t *text) findings(findings []Finding) {
 func (t *text) rule(findings []Finding) {
 	first := findings[0]
 	t.b.WriteByte('\n')
-	t.line(0, t.word(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
+	t.line(0, t.paintWord(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
 	if first.Severity == Info && !t.whole {
 		var subjects []string
-		for _, f := range findings[:min(mostSubjects, len(findings))] {
+		for _, f := range findings[:min(maxSubjects, len(findings))] {
 			if !slices.Contains(subjects, f.Subject) {
 				subjects = append(subjects, f.Subject)
 			}
 		}
 		more := ""
-		if n := len(findings) - mostSubjects; n > 0 {
+		if n := len(findings) - maxSubjects; n > 0 {
 			more = ", " + t.st.More(n)
 		}
 		t.line(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(first.Fix))
 		return
 	}
 	for i, f := range findings {
-		if i == mostSubjects {
+		if i == maxSubjects {
 			t.line(indent, t.st.More(len(findings)-i))
 			break
 		}
