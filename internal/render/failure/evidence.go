@@ -15,17 +15,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// These bound how much of a server's text is shown, in bytes and in lines of stderr. The
-// whole of it is in the recording, and in the JSON form of the error.
+// Limits for a server's text in bytes. The recording and the JSON form of the error have all of it.
 const (
 	maxData = 1 << 10
-	// maxMessage is how much is shown of a message of several lines: the path of an invalid value can be at its end.
+	// maxMessage limits a message of several lines: the path of an invalid value can be at its end.
 	maxMessage = 4 << 10
-	// contextBytes is how many bytes are shown before and behind a syntax error.
+	// contextBytes is how many bytes are shown before and after a syntax error.
 	contextBytes = 40
 )
 
-// evidence writes the indented lines between what happened and the hint.
+// evidence writes the indented lines between the headline and the hint.
 func (r *writer) evidence(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Usage:
@@ -44,8 +43,8 @@ func (r *writer) evidence(o wire.Outcome) {
 	r.delivery(o)
 }
 
-// Evidence returns the evidence of a step of a saved call that did not end well, ""
-// for one that did. It omits the findings: the miss above it has them.
+// Evidence returns the evidence of a failed step of a saved call, or "". It omits the findings,
+// because the report of the step has them already.
 func Evidence(st term.Style, o wire.Outcome) string {
 	if o.Good() {
 		return ""
@@ -56,8 +55,8 @@ func Evidence(st term.Style, o wire.Outcome) string {
 	return r.b.String()
 }
 
-// rpc says what the code means, unless the caller knows more of the case, and
-// shows the error's data.
+// rpc writes the meaning of the error's code, or the text of the outcome if it has one, and the
+// error's data.
 func (r *writer) rpc(o wire.Outcome) {
 	e := o.RPC()
 	if e == nil {
@@ -98,7 +97,7 @@ func (r *writer) http(o wire.Outcome) {
 	r.body(o)
 }
 
-// safeField hides secrets in the query of an address to which a server sends.
+// safeField returns f, for a Location field with the secrets of the URL hidden.
 func safeField(f wire.Field) wire.Field {
 	if strings.EqualFold(f.Name, "location") {
 		f.Value = redact.RedactURL(f.Value)
@@ -106,8 +105,7 @@ func safeField(f wire.Field) wire.Field {
 	return f
 }
 
-// body shows the start of a body that was no message. A page's title says in
-// three words what its markup says in two thousand.
+// body writes the start of a body that is not a message, and the title of an HTML page.
 func (r *writer) body(o wire.Outcome) {
 	var body []byte
 	if o.HTTP != nil && len(o.HTTP.Body) > 0 {
@@ -129,7 +127,7 @@ func (r *writer) body(o wire.Outcome) {
 	r.text(r.st.Excerpt(body, term.MaxExcerpt))
 }
 
-// title finds what a page calls itself.
+// pageTitle matches the title of an HTML page.
 var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`) })
 
 // badResponse shows where the bytes stop being a message.
@@ -155,15 +153,15 @@ func (r *writer) badResponse(o wire.Outcome) {
 	r.line("it was: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
 }
 
-// saysJSON reports whether it makes sense to look for the place where a body
-// stops being JSON: a page never was any.
+// mayBeJSON reports whether a body can be JSON by its content type, so that a syntax error in it
+// has a position.
 func mayBeJSON(h *wire.HTTPFacts) bool {
 	return h == nil || h.ContentType == "" ||
 		strings.Contains(h.ContentType, "json") || strings.Contains(h.ContentType, "event-stream")
 }
 
-// window shows the bytes around an offset, and a caret under it; which bytes they
-// are is not said of words.
+// syntaxError shows the bytes around an offset and a caret under it. words is true for arguments
+// from the command line, for which it omits the positions.
 func (r *writer) syntaxError(raw []byte, at int, words bool) {
 	at = max(0, min(at, len(raw)))
 	from := jsonraw.RuneStart(raw, max(0, at-contextBytes))
@@ -181,7 +179,7 @@ func (r *writer) syntaxError(raw []byte, at int, words bool) {
 	r.b.WriteString("  " + r.st.Paint(term.Red, caret) + "\n")
 }
 
-// process shows how a child ended and the end of what it wrote to stderr.
+// process shows how a child process ended and the end of its stderr.
 func (r *writer) process(o wire.Outcome) {
 	if o.Process == nil {
 		return
@@ -205,8 +203,8 @@ func (r *writer) process(o wire.Outcome) {
 	r.text(strings.Join(lines, "\n"))
 }
 
-// delivery says how far it came and whether the server may have acted, where that is
-// in doubt. Of many exchanges each has a fate of its own.
+// delivery says whether the server may have acted on the request, if that is in doubt. It says
+// nothing about an outcome of many exchanges.
 func (r *writer) delivery(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Transport, wire.Timeout, wire.LocalIO, wire.Internal, wire.Signal:
@@ -229,7 +227,7 @@ func (r *writer) delivery(o wire.Outcome) {
 	r.line("%s", strings.Join(parts, "; "))
 }
 
-// phases say what was going on in each phase of an outcome.
+// phases says when an outcome of each phase failed.
 var phases = map[string]string{
 	"arguments": "while checking the arguments", "dns": "while resolving the host name",
 	"connect": "while connecting", "tls": "during the TLS handshake",
@@ -238,7 +236,7 @@ var phases = map[string]string{
 	"result": "with the result", "close": "while closing",
 }
 
-// changesNothing reports whether a server does not act on requests of the method.
+// isReadOnly reports whether a server does not act on requests of the method.
 func isReadOnly(method string) bool { return method == "initialize" || mcp.OnlyReads(method) }
 
 func deliveryText(o wire.Outcome) string {

@@ -9,11 +9,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// columnWidths are those of the table's columns; with the gaps they make 80.
+// columnWidths are the widths of the table's columns; with the gaps they make 80.
 var columnWidths = []int{5, 17, 27, 10, 13}
 
-// WriteExitCodes writes the table of exit codes: the contract of the command line,
-// in 80 columns whatever the terminal.
+// WriteExitCodes writes the table of exit codes in 80 columns, whatever the terminal. The table is
+// the contract of the command line.
 func WriteExitCodes(w io.Writer, st term.Style) {
 	var b strings.Builder
 	b.WriteString(st.Paint(term.Bold, tableRow("exit", "kind", "layer", "sent?", "stdout")) + "\n")
@@ -42,7 +42,7 @@ before a call; "operation_sent" and "retryable" are about the requested
 operation.
 `
 
-// writeEnding writes one row, in as many lines as its longest cell needs.
+// writeExitCode writes one row, in as many lines as its longest cell needs.
 func writeExitCode(b *strings.Builder, e wire.Ending) {
 	code := fmt.Sprint(e.Code)
 	kind := string(e.Kind)
@@ -69,7 +69,7 @@ func writeExitCode(b *strings.Builder, e wire.Ending) {
 	}
 }
 
-// KindName is the name of a kind in JSON.
+// KindName returns the name of a kind in JSON.
 func KindName(k wire.Kind) string {
 	if k == wire.OK {
 		return "ok"

@@ -1,6 +1,5 @@
-// Package failure writes how a command ended where that is not well: for a person a
-// headline, evidence and a hint, for a program one JSON object. It also writes warnings,
-// notes and the table of exit codes.
+// Package failure writes failed outcomes: for a person a headline, evidence and a hint, for a
+// program one JSON object. It also writes warnings, notes and the table of exit codes.
 package failure
 
 import (
@@ -16,32 +15,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What stands on standard error when the answer is not the good one. A failure
-// is a fact and a way out: the line `mcpc: what (where)`, indented lines of
-// evidence where there is some, and last the line `hint: what to do next`. The
-// first line names the channel that fired, because that is what people mistake
-// first. All of it is sanitized into a pipe too: it is text about the answer and
-// never the answer.
+// A failure for a person is the line `mcpc: what (where)`, then indented lines of evidence if there are
+// any, and last the line `hint: what to do next`. The first line names the channel, because people
+// confuse the channels. All text is sanitized, for a pipe too.
 
-// maxFindings is how many broken rules are listed before the rest is counted.
+// maxFindings is how many findings are listed; the rest is counted.
 const maxFindings = 20
 
-// Write writes how o ended, for a person. A good outcome writes nothing.
+// Write writes a failed outcome for a person; nothing if o is OK.
 func Write(w io.Writer, st term.Style, o wire.Outcome) {
 	if o.Good() {
 		return
 	}
 	r := &writer{st: st}
-	r.b.WriteString(
-		st.Paint(
-			term.Bold+";"+term.Red,
-			"mcpc:",
-		) + " " + st.WrapIndented(
-			st.Line(linePrefix(o)+shortHeadline(st, o)+placeSuffix(o)),
-			6,
-			6,
-		) + "\n",
-	)
+	text := st.Line(linePrefix(o) + shortHeadline(st, o) + placeSuffix(o))
+	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(text, 6, 6) + "\n")
 	r.evidence(o)
 	if hint := HintFor(st, o); hint != "" {
 		Hint(&r.b, st, hint)
@@ -53,25 +41,25 @@ func Write(w io.Writer, st term.Style, o wire.Outcome) {
 func Hint(w io.Writer, st term.Style, hint wire.Hint) {
 	text, hasCommand := st.Hints.Text(hint)
 	text = st.Line(text)
-	// A command stays in one piece, so that it can be copied.
+	// A command stays on one line, so that it can be copied.
 	if !hasCommand {
 		text = st.WrapIndented(text, 6, 6)
 	}
 	_, _ = io.WriteString(w, st.Paint(term.Cyan, "hint:")+" "+text+"\n")
 }
 
-// Warn writes one line about something that did not stop the command.
+// Warn writes one line about a problem that did not stop the command.
 func Warn(w io.Writer, st term.Style, text string) {
 	_, _ = io.WriteString(w, "mcpc: "+st.Paint(term.Yellow, "warning:")+" "+st.WrapIndented(st.Line(text), 15, 6)+"\n")
 }
 
-// Note writes one line about what mcpc did or decided by itself.
+// Note writes one line about something that mcpc did or decided by itself.
 func Note(w io.Writer, st term.Style, text string) {
 	_, _ = io.WriteString(w, "mcpc: "+st.Paint(term.Dim, "note:")+" "+st.WrapIndented(st.Line(text), 12, 6)+"\n")
 }
 
-// writer is the text of one failure while it grows, written in one call so
-// that nothing else can come between its lines.
+// writer collects the text of one failure, which is written in one call so that no other output
+// gets between its lines.
 type writer struct {
 	st term.Style
 	b  bytes.Buffer
@@ -81,7 +69,7 @@ func (r *writer) line(format string, args ...any) {
 	r.b.WriteString("  " + r.st.WrapIndented(r.st.Line(fmt.Sprintf(format, args...)), 2, 4) + "\n")
 }
 
-// text writes what mcpc did not write itself, such as a body or stderr, line by line.
+// text adds a text that mcpc did not write, such as a body or stderr, line by line.
 func (r *writer) text(s string) {
 	s = strings.TrimRight(r.st.Block(s), "\r\n")
 	for line := range strings.SplitSeq(s, "\n") {
@@ -103,7 +91,7 @@ func (r *writer) findings(findings []wire.Finding) {
 	}
 }
 
-// Finding is `/a must be number, got string`.
+// Finding formats a finding: `/a must be number, got string`.
 func Finding(s term.Style, f wire.Finding) string {
 	text := s.Excerpt([]byte(f.Text), 400)
 	var more []string
@@ -125,8 +113,8 @@ func Finding(s term.Style, f wire.Finding) string {
 	return text
 }
 
-// channels name the channel of each kind, and say what happened and what to do where
-// the outcome itself does not. The two channels of a tool call have a headline of their own.
+// channels has the label of each kind, and the text and the hint for outcomes without their own.
+// rpcHeadline and argumentsHeadline have the text of the other kinds.
 var channels = map[wire.Kind]struct {
 	label, text string
 	hint        wire.Hint
@@ -159,7 +147,7 @@ var channels = map[wire.Kind]struct {
 	wire.Signal:   {"", "interrupted", ""},
 }
 
-// headline says what happened, the channel first.
+// headline says what happened; it begins with the channel.
 func headline(o wire.Outcome) string {
 	if o.Many {
 		return o.Text
@@ -204,7 +192,8 @@ func protocolError(code int64, message string) string {
 	return fmt.Sprintf("protocol error %d %q", code, jsonraw.Excerpt([]byte(message), 500))
 }
 
-// headlineAbove returns the headline for a text with the evidence below it, which has all lines of the error's message.
+// shortHeadline returns the headline with the first line of the error's message only, because the
+// evidence below it has all lines.
 func shortHeadline(st term.Style, o wire.Outcome) string {
 	if o.Kind != wire.RPCFailed || o.Many || o.RPC() == nil {
 		return headline(o)
@@ -222,12 +211,12 @@ func argumentsHeadline(o wire.Outcome) string {
 		text = "they do not match the tool's inputSchema"
 	}
 	if len(o.Findings) > 0 || o.Text == "" {
-		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")
+		text = "invalid arguments: " + text
 	}
-	if strings.Contains(text, "nothing was sent") || o.Reached == wire.Answered && o.Phase == "arguments" {
+	if o.Reached == wire.Answered && o.Phase == "arguments" {
 		return text
 	}
-	if o.Reached != wire.Unsent { // it is the answer to a question of the server's
+	if o.Reached != wire.Unsent { // an invalid answer to a request of the server
 		return text + "; it was not sent"
 	}
 	if o.Method == "tools/call" {
@@ -236,7 +225,7 @@ func argumentsHeadline(o wire.Outcome) string {
 	return text + "; the request was not sent"
 }
 
-// line is `line 3: ` for a line of a script.
+// linePrefix returns `line 3: ` for a line of a script, or "".
 func linePrefix(o wire.Outcome) string {
 	if o.Line == 0 {
 		return ""
@@ -244,7 +233,7 @@ func linePrefix(o wire.Outcome) string {
 	return fmt.Sprintf("line %d: ", o.Line)
 }
 
-// place is ` (tools/call get-sum, http://localhost:3001/mcp)`.
+// placeSuffix returns ` (tools/call get-sum, http://localhost:3001/mcp)`, or "".
 func placeSuffix(o wire.Outcome) string {
 	var parts []string
 	if what := strings.TrimSpace(o.Method + " " + o.Name); what != "" {
@@ -259,10 +248,10 @@ func placeSuffix(o wire.Outcome) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// HTTPStatus is `HTTP 404 Not Found`.
+// HTTPStatus returns `HTTP 404 Not Found`.
 func HTTPStatus(code int) string {
 	return strings.TrimRight("HTTP "+strconv.Itoa(code)+" "+http.StatusText(code), " ")
 }
 
-// Headline says how o ended in one line, the channel first.
+// Headline says in one line how o ended; it begins with the channel.
 func Headline(o wire.Outcome) string { return term.Line(headline(o)) }

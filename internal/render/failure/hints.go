@@ -16,23 +16,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A codeRow is what the specification says of one JSON-RPC error code.
+// A codeRow has the specification's meaning of one JSON-RPC error code.
 type codeRow struct {
 	code    int64
 	meaning string
-	// hint is the next step. {list} is replaced by the command that shows what there is,
-	// {flags} by those that offer the required capabilities.
+	// hint is the next step. {list} stands for the command that lists tools, prompts or resources,
+	// {flags} for the flags that offer the required capabilities.
 	hint wire.Hint
 }
 
-// codes are the codes that JSON-RPC and MCP define. A code that does not stand
-// here has no meaning that mcpc could know, and none is invented for it.
+// codeRows are the codes that JSON-RPC and MCP define. mcpc invents no meaning for other codes.
 var codeRows = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
 	{
 		-32600,
-		"invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
+		"invalid request: the server does not accept the message as a JSON-RPC request; " +
+			"some servers also use this for sessions or revisions",
 		"-vv shows the request; " + wire.RunOnServer("init") + " opens a new session",
 	},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
@@ -54,19 +54,18 @@ var codeRows = []codeRow{
 	{0, "JSON-RPC defines no code 0; the server probably sets no code", ""},
 }
 
-// handshake are the methods behind which no other command gets where they are refused.
+// handshakeMethods are the methods without which no other command works.
 var handshakeMethods = []string{"initialize", "notifications/initialized"}
 
-// nextCommands are the commands that show what a method can be asked for.
+// nextCommands are the commands that list or describe the names for a method.
 var nextCommands = map[string]struct{ describe, list string }{
 	"tools/call":     {"describe ", "list"},
 	"prompts/get":    {"describe prompt ", "list prompts"},
 	"resources/read": {"", "list resources"},
 }
 
-// meaning says in a sentence what an error means. That a resource was not found
-// is told from other invalid params by its URI in data (2026-07-28
-// server/resources, "Error Handling").
+// errorMeaning explains an error in a sentence. A resource that was not found has its URI in data;
+// other invalid params do not (2026-07-28 server/resources, "Error Handling").
 func errorMeaning(o wire.Outcome) string {
 	e := o.RPC()
 	if e.Code == -32601 && undeclaredHint(o) != "" {
@@ -84,7 +83,7 @@ func errorMeaning(o wire.Outcome) string {
 	return CodeMeaning(e.Code)
 }
 
-// CodeMeaning says in a sentence what an error code means.
+// CodeMeaning explains an error code in a sentence.
 func CodeMeaning(code int64) string {
 	for _, row := range codeRows {
 		if row.code == code {
@@ -103,10 +102,8 @@ func CodeMeaning(code int64) string {
 	return "a server-defined code: see the server's documentation"
 }
 
-// HintFor is the caller's hint, or what can be said of every outcome of its
-// kind. It may be empty: no hint is better than a wrong one.
-//
-// Clauses that point to what -v shows already are left out.
+// HintFor returns the outcome's hint, or one for its kind; "" if no hint is certain to help. It
+// omits clauses about flags -v that are set already.
 func HintFor(s term.Style, o wire.Outcome) wire.Hint {
 	clauses := slices.DeleteFunc(strings.Split(string(fullHint(o)), "; "), func(clause string) bool {
 		flag, _, shows := strings.Cut(clause, " shows ")
@@ -115,20 +112,20 @@ func HintFor(s term.Style, o wire.Outcome) wire.Hint {
 	return wire.Hint(strings.Join(clauses, "; "))
 }
 
-// hintOf is the hint of an outcome, and after it the way around a probe that failed.
+// fullHint returns the hint of an outcome, with an alternative if a probe of the protocol failed.
 func fullHint(o wire.Outcome) wire.Hint {
 	hint := ownHint(o)
 	if o.Pin == "" {
 		return hint
 	}
-	around := wire.Hint("if other clients work, try --protocol " + o.Pin)
+	alternative := wire.Hint("if other clients work, try --protocol " + o.Pin)
 	if hint == "" {
-		return around
+		return alternative
 	}
-	return hint + "; " + around
+	return hint + "; " + alternative
 }
 
-// ownHint is the caller's hint, or that of the outcome's kind.
+// ownHint returns the outcome's hint, or one for its kind.
 func ownHint(o wire.Outcome) wire.Hint {
 	if o.Hint != "" {
 		return o.Hint
@@ -146,7 +143,7 @@ func ownHint(o wire.Outcome) wire.Hint {
 		if hint := rpcHint(o); hint != "" || !o.Retryable {
 			return hint
 		}
-		return waitAndSee // it came with a status that asks for patience
+		return waitHint // its HTTP status asks the client to retry later
 	case wire.InvalidArguments:
 		return argumentsHint(o)
 	case wire.BadResponse:
@@ -169,15 +166,15 @@ func ownHint(o wire.Outcome) wire.Hint {
 	return channels[o.Kind].hint
 }
 
-// notFound matches the last word of a shell, or of env, about a program that is not there.
+// programNotFound matches the message of a shell or env about a missing program.
 var programNotFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
 		`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) '?([-\w./@+]+)|` +
 		`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
 })
 
-// notInstalledHint is for a process that ended with status 127, by which shells and env report a program that they did
-// not find; "" for another one.
+// notInstalledHint returns a hint for a process that ended with status 127, by which shells and env
+// report a program that they did not find; "" for any other process.
 func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 	if p == nil || p.Ended != "exit status 127" {
 		return ""
@@ -201,11 +198,10 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		if row.code != e.Code {
 			continue
 		}
-		if e.Code == codeInternalError && e.HasOwnText() && o.Method == "tools/call" && (o.HTTP == nil || o.HTTP.Status < 500) {
-			return "the text is the server's own, perhaps the tool's; " + wire.RunOnServer(
-				"describe "+shellwords.Quote(o.Name),
-			) +
-				" shows the arguments"
+		serverFailed := o.HTTP != nil && o.HTTP.Status >= 500
+		if e.Code == codeInternalError && e.HasOwnText() && o.Method == "tools/call" && !serverFailed {
+			describe := wire.RunOnServer("describe " + shellwords.Quote(o.Name))
+			return "the text is the server's own, perhaps the tool's; " + describe + " shows the arguments"
 		}
 		parts := row.hint.Parts()
 		isCommand := func(p wire.HintPart) bool { return p.Command || strings.Contains(p.Text, "{") }
@@ -220,10 +216,10 @@ func rpcHint(o wire.Outcome) wire.Hint {
 	return ""
 }
 
-// codeInternalError is the code of an internal error, which servers also send for what a tool reports.
+// codeInternalError is the code of an internal error. Servers also send it for errors of tools.
 const codeInternalError = -32603
 
-// capabilityFlags are the flags that let mcpc offer a capability to the server.
+// capabilityFlags are the flags with which mcpc offers a capability to the server.
 var capabilityFlags = []struct{ capability, flags string }{
 	{"elicitation", "with --answer FIELD=VALUE or --answer-defaults mcpc declares elicitation and answers the forms"},
 	{"url", "--on-elicit COMMAND or a terminal offers pages"},
@@ -231,7 +227,7 @@ var capabilityFlags = []struct{ capability, flags string }{
 	{"roots", "--root DIR declares roots"},
 }
 
-// undeclaredHint names the flags that let mcpc answer what the server requested during a call that failed.
+// undeclaredHint names the flags that answer what the server requested during a failed call.
 func undeclaredHint(o wire.Outcome) wire.Hint {
 	for _, f := range o.Findings {
 		if f.Rule != wire.Undeclared {
@@ -247,23 +243,26 @@ func undeclaredHint(o wire.Outcome) wire.Hint {
 	return ""
 }
 
-// flagsFor says what offers the capabilities that a server requires (-32021).
+// flagsFor names the flags that offer the capabilities that a server requires (-32021).
 func flagsFor(data []byte) wire.Hint {
 	members, _ := jsonraw.Object(data)
 	raw, _ := members.Get("requiredCapabilities")
 	required, _ := jsonraw.Object(raw)
 	elicitation, _ := required.Get("elicitation")
 	modes, _ := jsonraw.Object(elicitation)
-	_, page := modes.Get("url")
-	_, form := modes.Get("form")
+	_, needsURL := modes.Get("url")
+	_, needsForm := modes.Get("form")
 	var all []string
-	for _, o := range capabilityFlags {
-		_, named := required.Get(o.capability)
-		if o.capability == "elicitation" {
-			named = named && (form || !page)
+	for _, row := range capabilityFlags {
+		_, needed := required.Get(row.capability)
+		switch row.capability {
+		case "elicitation":
+			needed = needed && (needsForm || !needsURL)
+		case "url":
+			needed = needsURL
 		}
-		if named || o.capability == "url" && page {
-			all = append(all, o.flags)
+		if needed {
+			all = append(all, row.flags)
 		}
 	}
 	extensions, _ := required.Get("extensions")
@@ -274,15 +273,18 @@ func flagsFor(data []byte) wire.Hint {
 }
 
 func argumentsHint(o wire.Outcome) wire.Hint {
-	way := nextCommands[o.Method]
+	describe := nextCommands[o.Method].describe
 	anyway := wire.Hint("")
-	if way.describe != "" && o.Name != "" {
-		anyway = "; --no-validate sends them anyway" // the commands that send these have it
+	if describe != "" && o.Name != "" {
+		anyway = "; --no-validate sends them anyway" // the commands for these methods have the flag
 	}
 	if o.Name == "" || len(o.Findings) == 0 {
 		return wire.RunOnServer("list") + " lists the tools" + anyway
 	}
-	return wire.RunOnServer(cmp.Or(way.describe, "describe ")+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
+	if describe == "" {
+		describe = "describe "
+	}
+	return wire.RunOnServer(describe+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
 }
 
 func httpHint(o wire.Outcome) wire.Hint {
@@ -290,17 +292,18 @@ func httpHint(o wire.Outcome) wire.Hint {
 		return ""
 	}
 	for _, row := range statusHints {
-		if o.HTTP.Status >= row.from && o.HTTP.Status <= row.to {
-			if row.hint == "" || row.hint == noPostHint && hasNoPath(o.HTTP.URL) {
-				return pathHint(o.HTTP.URL)
-			}
-			return row.hint
+		if o.HTTP.Status < row.from || o.HTTP.Status > row.to {
+			continue
 		}
+		if row.path == always || row.path == withoutPath && hasNoPath(o.HTTP.URL) {
+			return pathHint(o.HTTP.URL)
+		}
+		return row.hint
 	}
 	return ""
 }
 
-// pathHint is for an address at which no server answers.
+// pathHint returns the hint for a URL at which there is no server.
 func pathHint(address string) wire.Hint {
 	if hasNoPath(address) {
 		u, _ := url.Parse(address)
@@ -312,42 +315,56 @@ func pathHint(address string) wire.Hint {
 	return "check the path: most servers use /mcp, old ones /sse"
 }
 
-// atRoot reports a URL that names a host and no path.
+// hasNoPath reports whether a URL has a host and no path.
 func hasNoPath(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && strings.Trim(u.Path, "/") == ""
 }
 
-const waitAndSee = "wait, then try again"
+const waitHint = "wait, then try again"
 
 const noPostHint = "the URL does not accept POST: most servers use /mcp, old ones /sse"
 
-// statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
-// first row that holds the status is taken. An empty hint is that of pathHint.
+// statusHints are the hints for an HTTP status without a JSON-RPC response. The first row with the
+// status counts.
 var statusHints = []struct {
 	from, to int
 	hint     wire.Hint
+	path     pathHintUse
 }{
 	{
-		http.StatusUnauthorized,
-		http.StatusUnauthorized,
-		"the server requires a token: send one with -H 'Authorization: Bearer TOKEN'",
+		from: http.StatusUnauthorized,
+		to:   http.StatusUnauthorized,
+		hint: "the server requires a token: send one with -H 'Authorization: Bearer TOKEN'",
 	},
 	{
-		http.StatusForbidden,
-		http.StatusForbidden,
-		"check the account, its scopes, and the Host and Origin fields; -vvv shows the request",
+		from: http.StatusForbidden,
+		to:   http.StatusForbidden,
+		hint: "check the account, its scopes, and the Host and Origin fields; -vvv shows the request",
 	},
-	{http.StatusNotFound, http.StatusNotFound, ""},
-	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPostHint},
-	{http.StatusNotImplemented, http.StatusNotImplemented, noPostHint},
+	{from: http.StatusNotFound, to: http.StatusNotFound, path: always},
+	{from: http.StatusMethodNotAllowed, to: http.StatusMethodNotAllowed, hint: noPostHint, path: withoutPath},
+	{from: http.StatusNotImplemented, to: http.StatusNotImplemented, hint: noPostHint, path: withoutPath},
 	{
-		http.StatusRequestHeaderFieldsTooLarge,
-		http.StatusRequestHeaderFieldsTooLarge,
-		"the header fields are too large for the server; -vvv shows them",
+		from: http.StatusRequestHeaderFieldsTooLarge,
+		to:   http.StatusRequestHeaderFieldsTooLarge,
+		hint: "the header fields are too large for the server; -vvv shows them",
 	},
-	{http.StatusTooManyRequests, http.StatusTooManyRequests, waitAndSee},
-	{http.StatusBadGateway, http.StatusGatewayTimeout, "a proxy may have answered: check that the server is up"},
-	{400, 499, "-vvv shows the request as it was sent"},
-	{500, 599, "an error of the server: check its log"},
+	{from: http.StatusTooManyRequests, to: http.StatusTooManyRequests, hint: waitHint},
+	{
+		from: http.StatusBadGateway,
+		to:   http.StatusGatewayTimeout,
+		hint: "a proxy may have answered: check that the server is up",
+	},
+	{from: 400, to: 499, hint: "-vvv shows the request as it was sent"},
+	{from: 500, to: 599, hint: "an error of the server: check its log"},
 }
+
+// A pathHintUse says when pathHint replaces the hint of a status.
+type pathHintUse int
+
+const (
+	never pathHintUse = iota
+	withoutPath
+	always
+)

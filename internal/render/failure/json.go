@@ -9,26 +9,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// errorDocument is how o ended, for a program: one JSON object without a line end,
+// errorDocument returns o for a program: one JSON object without a line end,
 //
 //	{"error":{"kind","exit","message","hint","sent","outcome",
 //	          "operation_sent","retryable","http","rpc","phase","method",
 //	          "name","where","line","findings","process"}}
 //
-// in this order. kind, exit, message, sent, outcome, operation_sent and retryable
-// always stand; the others only where there is something to say. sent is true
-// where the request that failed, which method names, may have reached the server,
-// operation_sent where the one may that the user asked for: a handshake and a list
-// come before a call. retryable is set by the latter. http is {status,url,
-// contentType,fields,body}, rpc is {code,message,data} with the bytes of data as
-// they crossed.
+// in this order. kind, exit, message, sent, outcome, operation_sent and retryable are always
+// present; the others only if they have a value. sent is true if the failed request, named by
+// method, may have reached the server. operation_sent and retryable are about the operation that
+// the user requested: a handshake and a list come before a call. http is
+// {status,url,contentType,fields,body}, rpc is {code,message,data} with data as received.
 func errorDocument(st term.Style, o wire.Outcome) []byte {
 	outer := &jsonraw.Builder{}
 	outer.Raw("error", JSON(st, o))
 	return outer.Bytes()
 }
 
-// JSON is how o ended as a JSON object: what stands under "error".
+// JSON returns o as a JSON object: the value of "error" in errorDocument.
 func JSON(st term.Style, o wire.Outcome) []byte {
 	j := &jsonraw.Builder{}
 	j.Text("kind", string(o.Kind))
@@ -54,8 +52,8 @@ func JSON(st term.Style, o wire.Outcome) []byte {
 	return j.Bytes()
 }
 
-// WriteJSON writes how o ended as a line of JSON. On a terminal characters that hide
-// are written as \u escapes, which changes no value.
+// WriteJSON writes a failed outcome as a line of JSON; nothing if o is OK. On a terminal hidden
+// characters are \u escapes, which change no value.
 func WriteJSON(w io.Writer, st term.Style, o wire.Outcome) {
 	if o.Good() {
 		return
@@ -78,10 +76,10 @@ func httpJSON(o wire.Outcome) []byte {
 	j.TextIfAny("contentType", h.ContentType)
 	var fields []json.RawMessage
 	for _, f := range h.Fields {
-		one := &jsonraw.Builder{}
-		one.Text("name", f.Name)
-		one.Text("value", safeField(f).Value)
-		fields = append(fields, one.Bytes())
+		field := &jsonraw.Builder{}
+		field.Text("name", f.Name)
+		field.Text("value", safeField(f).Value)
+		fields = append(fields, field.Bytes())
 	}
 	j.ListIfAny("fields", fields)
 	body := string(h.Body)
@@ -105,7 +103,7 @@ func rpcJSON(e *wire.RPCError) []byte {
 	return j.Bytes()
 }
 
-// findingsJSON also has the ways in which a bad response is not a message.
+// findingsJSON returns the findings, and for a bad response the problems of the message.
 func findingsJSON(o wire.Outcome) (all []json.RawMessage) {
 	findings := o.Findings
 	if o.Kind == wire.BadResponse && o.Message != nil {

@@ -1,5 +1,4 @@
-// Package hint writes the commands in hints and examples so that they go to the server
-// of the command line that they answer.
+// Package hint writes the commands in hints and examples for the server of the user's command line.
 package hint
 
 import (
@@ -8,39 +7,40 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Context is how the user named the server on the command line, in words of a
-// shell, so that a command in an example or a hint goes to the same server when
-// it is pasted. The zero value is for the server that is meant where none is named.
+// Context is how the user named the server on the command line, in words of a shell, so that a
+// command in an example or a hint uses the same server when it is pasted. The zero value is for the
+// default server.
 type Context struct {
 	// ServerFlag follows "mcpc": "-s demo".
 	ServerFlag string
-	// ShellCommands are the commands of mcpc's own shell, which stand in a line of it without
-	// "mcpc"; nil elsewhere.
+	// ShellCommands are the commands of mcpc's own shell, which are written without "mcpc"; nil
+	// outside of the shell.
 	ShellCommands map[string]bool
-	// ServerCommand follows all else: "-- node server.js".
+	// ServerCommand is at the end of the command line: "-- node server.js".
 	ServerCommand string
-	// Flags are other flags that were typed; nil is none.
+	// Flags are other flags of the user's command line; nil if there are none.
 	Flags *Flags
 }
 
-// Flags are flags of the command line that the next command needs as well.
+// Flags are flags of the command line that the next command needs, too.
 type Flags struct {
-	// All are those of every command, "--state DIR".
+	// All are flags that every command has, "--state DIR".
 	All string
-	// Server are those of commands that send requests to a server, "--protocol REVISION".
+	// Server are flags of commands that send requests to a server, "--protocol REVISION".
 	Server string
-	// Commands are the names of commands that use any of these; true marks one that
+	// Commands are the names of commands that have any of these flags; true marks a command that
 	// sends requests to a server.
 	Commands map[string]bool
 }
 
-// longCommand is the length from which the command of a server is written once in a hint.
+// longCommand is the length from which a hint repeats the command of a server once only.
 const longCommand = 40
 
-// Elsewhere stands for the command of a server that the user typed, if it is too long to repeat or has a secret.
+// Elsewhere replaces the command of a server that is too long to repeat or contains a secret.
 const Elsewhere = "-- ..."
 
-// Command is the command line that runs words, "describe get-sum", there.
+// Command returns the command line that runs words, such as "describe get-sum", with the user's
+// server.
 func (c Context) Command(words string) string {
 	if c.ShellCommands != nil {
 		return words
@@ -56,8 +56,8 @@ func (c Context) Command(words string) string {
 	return line
 }
 
-// Text returns a hint as text, and whether it has a command. A command with the command of a
-// server is put between backquotes where more of the hint follows, so that its end can be seen.
+// Text returns a hint as text, and whether it contains a command. It puts a command that ends in a
+// server's command between backquotes if text follows, so that a reader sees where it ends.
 func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 	parts := h.Parts()
 	for i, part := range parts {
@@ -80,7 +80,7 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 	return text, hasCommand
 }
 
-// local is the command line that runs words with the flags that were typed.
+// localCommand returns the command line that runs words without a server, with the user's flags.
 func (c Context) localCommand(words string) string {
 	name, _, _ := strings.Cut(words, " ")
 	if c.ShellCommands[name] {
@@ -88,18 +88,18 @@ func (c Context) localCommand(words string) string {
 	}
 	line := "mcpc "
 	if c.Flags != nil {
-		asks, known := c.Flags.Commands[name]
+		sendsRequests, known := c.Flags.Commands[name]
 		if known {
 			line += withBlank(c.Flags.All)
 		}
-		if asks {
+		if sendsRequests {
 			line += withBlank(c.Flags.Server)
 		}
 	}
 	return line + words
 }
 
-// spaced is text with a blank behind it, or nothing.
+// withBlank returns text and a blank, or "" for "".
 func withBlank(text string) string {
 	if text == "" {
 		return ""

@@ -1,4 +1,4 @@
-// Package jq runs jq expressions on JSON whose bytes are kept.
+// Package jq runs jq expressions on JSON and keeps the bytes of its objects.
 package jq
 
 import (
@@ -22,26 +22,25 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// A Program is a jq expression that is ready to run (gojq's dialect of it).
-// Numbers keep their digits. An object of the input keeps its members' order and
-// spelling wherever it occurs in a value; one that the expression makes has its
-// members sorted by name, as gojq does it. No expression reaches the environment, a
+// A Program is a compiled jq expression (in gojq's dialect). Numbers keep their digits. An object
+// of the input keeps the order and the spelling of its members in every value. The members of an
+// object that the expression makes are sorted by name. An expression cannot read the environment, a
 // file or another input.
 type Program struct {
 	code   *gojq.Code
 	values []any
-	// left is the expression on the left of a comparison, nil in any other.
+	// left is the expression on the left of a comparison; nil if the program is not a comparison.
 	left *gojq.Code
 }
 
-// A Variable is a value that an expression knows as $Name.
+// A Variable is a value that an expression can use as $Name.
 type Variable struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// Compile compiles the jq expression expr, which may use variables. An error names the
-// place in expr.
+// Compile compiles the jq expression expr, which may use variables. Its error has the position in
+// expr.
 func Compile(expr string, variables ...Variable) (*Program, error) {
 	query, err := gojq.Parse(expr)
 	if err != nil {
@@ -67,7 +66,7 @@ func Compile(expr string, variables ...Variable) (*Program, error) {
 	return p, nil
 }
 
-// leftOperand is what stands on the left of a comparison at the end of a pipe.
+// leftOperand returns the left side of a comparison at the end of a pipe, or nil.
 func leftOperand(q *gojq.Query) *gojq.Query {
 	switch q.Op {
 	case gojq.OpEq, gojq.OpNe, gojq.OpGt, gojq.OpLt, gojq.OpGe, gojq.OpLe:
@@ -82,7 +81,7 @@ func leftOperand(q *gojq.Query) *gojq.Query {
 	return nil
 }
 
-// Values are those that the program makes of raw, as JSON.
+// Values returns the values of the program for the input raw, as JSON.
 func (p *Program) Values(ctx context.Context, raw []byte) (all []json.RawMessage, err error) {
 	err = eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
 		if _, isText := v.(string); isText {
@@ -94,8 +93,8 @@ func (p *Program) Values(ctx context.Context, raw []byte) (all []json.RawMessage
 	return all, err
 }
 
-// Holds reports whether every value that the program makes of raw is true, and there
-// is one. got is what was compared in a comparison, else the values.
+// Holds reports whether the program has at least one value for the input raw and all are true. got
+// is the left side of a comparison if it fails, else the values.
 func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string, err error) {
 	values, err := p.Values(ctx, raw)
 	if err != nil {
@@ -118,8 +117,7 @@ func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string
 	return holds, strings.Join(texts, ", "), nil
 }
 
-// Compares reports whether the program is a comparison, of which Holds gives what
-// was compared.
+// Compares reports whether the program is a comparison, so that Holds returns its left side.
 func (p *Program) Compares() bool { return p.left != nil }
 
 func parseError(expr string, err error) error {
@@ -132,14 +130,14 @@ func parseError(expr string, err error) error {
 	return fmt.Errorf("reading the jq expression: %w at character %d", err, place)
 }
 
-// Print writes each value of the program to w on a line of its own, for a
-// terminal sanitized and indented, until ctx ends.
+// Print writes each value of the program on a line of its own. For a terminal it sanitizes and
+// indents it. It stops with an error if ctx ends.
 func (p *Program) Print(ctx context.Context, w io.Writer, st term.Style, raw []byte) error {
 	return eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
-		switch _, isText := v.(string); {
-		case !isText:
+		if _, isText := v.(string); !isText {
 			return render.JSON(w, st, text)
-		case st.Pretty():
+		}
+		if st.Pretty() {
 			return term.WriteText(w, []byte(st.Block(string(text))))
 		}
 		_, err := w.Write(append(text, '\n'))
@@ -159,17 +157,17 @@ func decodeInput(raw []byte) (value any, err error) {
 	return value, nil
 }
 
-// eachValue gives emit each value that code makes of raw, and what it is as text: a
-// string as its own bytes, as jq -r does, everything else as JSON on one line. It
-// ends when emit fails or ctx ends, for a program may go on for ever.
+// eachValue calls emit for each value of code for the input raw. The second argument is the text of
+// a string as jq -r prints it, or JSON on one line. It returns an error if emit fails or ctx ends;
+// a program can be endless.
 func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte, emit func(any, []byte) error) error {
 	input, err := decodeInput(raw)
 	if err != nil {
 		return err
 	}
 	values := code.RunWithContext(ctx, input, variables...)
-	var own originals
-	defer runtime.KeepAlive(input) // own goes by its addresses
+	var known originals
+	defer runtime.KeepAlive(input) // known has the addresses of its maps
 	for {
 		v, more := values.Next()
 		if !more {
@@ -177,19 +175,19 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 		}
 		if err, failed := v.(error); failed {
 			var halt *gojq.HaltError
-			if errors.As(err, &halt) && halt.Value() == nil { // a good end
+			if errors.As(err, &halt) && halt.Value() == nil { // the function halt
 				return nil
 			}
 			return fmt.Errorf("running the jq expression: %w", err)
 		}
 		switch v.(type) {
 		case map[string]any, []any:
-			if own == nil {
-				own = originals{}
-				own.add(input, raw)
+			if known == nil {
+				known = originals{}
+				known.add(input, raw)
 			}
 		}
-		text, err := own.encode(v)
+		text, err := known.encode(v)
 		if err != nil {
 			return fmt.Errorf("writing a value of the jq expression: %w", err)
 		}
@@ -199,11 +197,11 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 	}
 }
 
-// originals are the bytes of the objects of an input, by the address of the map that
-// each was decoded to. gojq never changes a map that it was given.
+// originals maps the address of each decoded object of an input to its bytes. gojq never changes a
+// map of its input.
 type originals map[uintptr][]byte
 
-// note adds v, which raw was decoded to, and all that is in it.
+// add adds v, decoded from raw, and everything in it.
 func (o originals) add(v any, raw []byte) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -214,13 +212,13 @@ func (o originals) add(v any, raw []byte) {
 		}
 	case []any:
 		items, _ := jsonraw.Array(raw)
-		for i, item := range items[:min(len(items), len(v))] { // of members with one name the last counts
+		for i, item := range items[:min(len(items), len(v))] { // a duplicate member has another length
 			o.add(v[i], item)
 		}
 	}
 }
 
-// encode gives a string as its own bytes, and everything else as JSON.
+// encode returns the bytes of a string, and other values as JSON.
 func (o originals) encode(v any) ([]byte, error) {
 	if s, ok := v.(string); ok {
 		return []byte(s), nil

@@ -10,14 +10,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// CallLine is what became of one call of many: a JSON object on one line,
+// CallLine returns the result of one call of a batch as a JSON object on one line,
 //
 //	{"line":1,"key":…,"kind":"ok","exit":0,"ms":0.4,"result":{…},"error":{…}}
 //
-// with the bytes of the echoed members and of the result as they came, but for
-// line ends between their parts. ms has the time in milliseconds. result stands
-// where there is an answer, error where the ending is not the good one; its
-// members are those of the error that --json writes.
+// with the echoed members and the result unchanged except for line ends. ms is the time in
+// milliseconds. result is present if there is a response, error if the outcome is not OK; it has
+// the members of the error that --json writes.
 func CallLine(
 	st term.Style,
 	number int,

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// JUnit writes the results of saved calls as a report in XML. Characters that XML
-// cannot carry, and such as hide, are made visible.
+// JUnit writes the results of saved calls as a JUnit report in XML. It makes characters visible
+// that XML does not allow or that are hidden.
 func JUnit(w io.Writer, files []File) error {
 	_, took := totals(files)
 	all := verdict.JUnit{Name: "mcpc run", Time: formatSeconds(took)}
@@ -33,7 +33,7 @@ func JUnit(w io.Writer, files []File) error {
 	return all.Write(w)
 }
 
-// caseOf returns a step as a case.
+// caseOf returns a step as a test case.
 func caseOf(path string, s Step) verdict.JUnitCase {
 	c := verdict.JUnitCase{Name: term.Line(s.Name), Class: term.Line(path), Time: formatSeconds(s.Took)}
 	text := &verdict.JUnitText{Type: failure.KindName(s.Kind), Message: term.Line(s.Why)}
@@ -50,9 +50,9 @@ func caseOf(path string, s Step) verdict.JUnitCase {
 	if evidence := failure.Evidence(term.Style{}, s.Ended); evidence != "" {
 		lines = append(lines, strings.TrimSuffix(evidence, "\n"))
 	}
-	for _, lead := range s.advice(hint.Context{}) {
-		if lead[1] != "" {
-			lines = append(lines, term.Line(lead[0]+": "+lead[1]))
+	for _, advice := range s.advice(hint.Context{}) {
+		if advice.text != "" {
+			lines = append(lines, term.Line(advice.name+": "+advice.text))
 		}
 	}
 	text.Text = strings.Join(lines, "\n")
@@ -67,5 +67,5 @@ func caseOf(path string, s Step) verdict.JUnitCase {
 	return c
 }
 
-// inSeconds returns a duration as JUnit has it.
+// formatSeconds returns a duration in seconds, as JUnit writes it.
 func formatSeconds(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }

@@ -1,5 +1,5 @@
-// Package report writes how the steps of saved calls ended: as lines for a person, as
-// JSON, and as a JUnit file. CallLine does the same for one call of a batch.
+// Package report writes the results of saved calls: as lines for a person, as JSON, and as a JUnit
+// file. CallLine writes the result of one call of a batch.
 package report
 
 import (
@@ -17,11 +17,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// State is what became of a step of a saved call.
+// State is the result of a step of a saved call.
 type State string
 
-// The states. An expectation did not hold where a step failed; a broken one could not
-// be taken or judged.
+// The states. Failed: an expectation did not hold. Broken: the step could not run or be judged.
 const (
 	Passed  State = "passed"
 	Failed  State = "failed"
@@ -29,40 +28,41 @@ const (
 	Skipped State = "skipped"
 )
 
-// File is what came of the calls of one file.
+// File has the results of the calls of one file.
 type File struct {
-	// Path is the file's, Server the name of the server it ran against, as shown to users.
+	// Path is the file's path and Server the name of its server, both as shown to users.
 	Path, Server string
 	Started      time.Time
 	Took         time.Duration
 	Steps        []Step
 }
 
-// Step is what came of one step.
+// Step is the result of one step.
 type Step struct {
 	Name  string
 	Line  int
 	State State
-	// Kind is how the request ended.
+	// Kind is the kind of the request's outcome.
 	Kind wire.Kind
 	Took time.Duration
-	// Misses are the expectations that do not hold, or what broke the step, and Ended
-	// is then the ending with its evidence, without secrets.
+	// Misses are the expectations that did not hold, or the errors that broke the step. Ended is
+	// then the outcome with its evidence, without secrets.
 	Misses []Miss
 	Ended  wire.Outcome
 	// Why says why a step was skipped.
 	Why string
-	// See is a command that shows the traffic, and Hint what could be done.
+	// See is a command that shows the traffic, Hint says what to do.
 	See, Hint wire.Hint
 }
 
-// A Miss is an expectation, what came in its place, and where in the file it stands.
+// A Miss is an expectation that did not hold, the value received instead, and its position in the
+// file.
 type Miss struct {
 	Line, Column int
 	Want, Got    string
 }
 
-// Count is how many steps of all files are in a state.
+// Count returns how many steps of all files are in a state.
 func Count(files []File, state State) (n int) {
 	for _, f := range files {
 		for _, s := range f.Steps {
@@ -91,15 +91,16 @@ func WriteHead(w io.Writer, st term.Style, f File) error {
 	return term.WriteText(w, []byte(line))
 }
 
+// stepMarks are the words for the states, with their colours.
 var stepMarks = map[State]struct{ word, sgr string }{
-	Passed: {
-		"ok",
-		term.Green,
-	}, Failed: {"FAIL", term.Bold + ";" + term.Red}, Broken: {"ERROR", term.Bold + ";" + term.Red}, Skipped: {"skip", term.Yellow},
+	Passed:  {"ok", term.Green},
+	Failed:  {"FAIL", term.Bold + ";" + term.Red},
+	Broken:  {"ERROR", term.Bold + ";" + term.Red},
+	Skipped: {"skip", term.Yellow},
 }
 
-// WriteStep writes what came of a step: a line, and below it each expectation
-// that does not hold.
+// WriteStep writes a step: a line, and below it the expectations that did not hold, the evidence
+// and advice.
 func WriteStep(w io.Writer, st term.Style, path string, s Step) error {
 	mark := stepMarks[s.State]
 	line := "  " + st.Paint(mark.sgr, fmt.Sprintf("%-5s", mark.word)) + "  " + st.Line(s.Name)
@@ -119,24 +120,26 @@ func WriteStep(w io.Writer, st term.Style, path string, s Step) error {
 	for line := range strings.Lines(failure.Evidence(narrow, s.Ended)) {
 		b.WriteString(missIndent + line)
 	}
-	for _, lead := range s.advice(st.Hints) {
-		if len(s.Misses) > 0 && lead[1] != "" {
-			text := st.WrapIndented(st.Line(lead[1]), len(missIndent)+len(lead[0])+2, len(missIndent)+2)
-			b.WriteString(missIndent + st.Paint(term.Cyan, lead[0]+":") + " " + text + "\n")
+	for _, advice := range s.advice(st.Hints) {
+		if len(s.Misses) > 0 && advice.text != "" {
+			text := st.WrapIndented(st.Line(advice.text), len(missIndent)+len(advice.name)+2, len(missIndent)+2)
+			b.WriteString(missIndent + st.Paint(term.Cyan, advice.name+":") + " " + text + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// leads are the words that lead on, each behind what it is; either may be "".
-func (s Step) advice(c hint.Context) [2][2]string {
+// advice returns the command that shows the traffic and the hint; either text may be "".
+func (s Step) advice(c hint.Context) []namedText {
 	see, _ := c.Text(s.See)
 	hint, _ := c.Text(s.Hint)
-	return [2][2]string{{"see", see}, {"hint", hint}}
+	return []namedText{{"see", see}, {"hint", hint}}
 }
 
-// missIndent stands before what belongs to a step.
+type namedText struct{ name, text string }
+
+// missIndent indents the lines below a step.
 const missIndent = "         "
 
 func (m Miss) text() string {
@@ -146,7 +149,7 @@ func (m Miss) text() string {
 	return "expected " + m.Want + ", got " + m.Got
 }
 
-// WriteSummary writes the last line: how many steps, and what became of them.
+// WriteSummary writes the last line: the number of steps in each state.
 func WriteSummary(w io.Writer, st term.Style, files []File) error {
 	var parts []string
 	all, took := totals(files)
@@ -162,15 +165,14 @@ func WriteSummary(w io.Writer, st term.Style, files []File) error {
 	return term.WriteText(w, []byte(english.Plural(all, "step")+": "+strings.Join(parts, ", ")+"; "+term.Duration(took)))
 }
 
-// JSON is all of it as one JSON document:
+// JSON returns the results as one JSON document:
 //
 //	{"passed","failed","errors","skipped","durationNs","files":[{"file","server",
 //	 "durationNs","steps":[{"name","line","state","kind","exit","durationNs",
 //	 "misses":[{"line","column","expected","got"}],"error","why","see","hint"}]}]}
 //
-// kind is "ok" where the request ended well. error is how a step ended
-// that was missed. It, misses, why, see and hint stand only where there is something to
-// say.
+// kind is "ok" if the request succeeded. error is the failed outcome of a step. error, misses, why,
+// see and hint are present only if they have a value.
 func JSON(files []File) json.RawMessage {
 	_, took := totals(files)
 	j := &jsonraw.Builder{}
@@ -202,20 +204,20 @@ func stepJSON(s Step) json.RawMessage {
 	}
 	var misses []json.RawMessage
 	for _, m := range s.Misses {
-		one := &jsonraw.Builder{}
-		one.Number("line", int64(m.Line))
-		one.Number("column", int64(m.Column))
-		one.TextIfAny("expected", m.Want)
-		one.Text("got", m.Got)
-		misses = append(misses, one.Bytes())
+		miss := &jsonraw.Builder{}
+		miss.Number("line", int64(m.Line))
+		miss.Number("column", int64(m.Column))
+		miss.TextIfAny("expected", m.Want)
+		miss.Text("got", m.Got)
+		misses = append(misses, miss.Bytes())
 	}
 	j.ListIfAny("misses", misses)
 	if !s.Ended.Good() {
 		j.Raw("error", failure.JSON(term.Style{}, s.Ended))
 	}
 	j.TextIfAny("why", s.Why)
-	for _, lead := range s.advice(hint.Context{}) {
-		j.TextIfAny(lead[0], lead[1])
+	for _, advice := range s.advice(hint.Context{}) {
+		j.TextIfAny(advice.name, advice.text)
 	}
 	return j.Bytes()
 }

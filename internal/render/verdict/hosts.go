@@ -9,16 +9,16 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// Hosts says what the model interfaces of hosts do with the tools of a server. What they do
+// Hosts says how the model interfaces of hosts accept the tools of a server. A tool that one does
 // not accept breaks no rule.
 type Hosts struct {
 	Hosts []Host     `json:"hosts"`
 	Tools []HostTool `json:"tools"`
-	// Whole is set where each tool is shown to a person, not only how many there are.
+	// Whole is true if the report for a person shows each tool, not only how many there are.
 	Whole bool `json:"-"`
 }
 
-// A Host is a model interface, with the date and the source of what is known of it.
+// A Host is a model interface, with the date and the source of mcpc's knowledge about it.
 type Host struct {
 	ID     string `json:"host"`
 	Title  string `json:"title"`
@@ -26,13 +26,13 @@ type Host struct {
 	Source string `json:"source"`
 }
 
-// A HostTool is a tool with a cell for each host, in their order.
+// A HostTool is a tool with a cell for each host, in the order of the hosts.
 type HostTool struct {
 	Tool  string     `json:"tool"`
 	Cells []HostCell `json:"cells"`
 }
 
-// A HostCell is what a host does with a tool, "ok" or a word for less, and why.
+// A HostCell says how a host accepts a tool, "ok" or one of verdictWords, and why.
 type HostCell struct {
 	Host    string   `json:"host"`
 	Verdict string   `json:"verdict"`
@@ -42,7 +42,7 @@ type HostCell struct {
 // verdictWords are the verdicts other than "ok", the worst first.
 var verdictWords = []string{"refused", "unclear", "changed"}
 
-// shown are the tools that a table has.
+// visibleTools returns the tools with a verdict other than "ok", or all tools if h.Whole.
 func (h *Hosts) visibleTools() (tools []HostTool) {
 	for _, t := range h.Tools {
 		if h.Whole || slices.ContainsFunc(t.Cells, func(c HostCell) bool { return c.Verdict != OK }) {
@@ -52,7 +52,7 @@ func (h *Hosts) visibleTools() (tools []HostTool) {
 	return tools
 }
 
-// counts are the numbers of tools for each word other than "ok"; "" where there are none.
+// verdictCounts returns the numbers of a host's tools for each verdict other than "ok", or "".
 func (h *Hosts) verdictCounts(host int) string {
 	var parts []string
 	for _, word := range verdictWords {
@@ -69,24 +69,24 @@ func (h *Hosts) verdictCounts(host int) string {
 	return strings.Join(parts, ", ")
 }
 
-// reasons are why a host does not take tools as they are, each with the number of tools and
-// the first of them.
+// reasons returns why a host does not accept tools unchanged, each with the first tool and the
+// number of the others.
 func (h *Hosts) reasons(host int) (lines []string) {
-	by := map[string][]string{}
+	tools := map[string][]string{} // by reason
 	var order []string
 	for _, t := range h.Tools {
 		for _, reason := range t.Cells[host].Reasons {
-			if by[reason] == nil {
+			if tools[reason] == nil {
 				order = append(order, reason)
 			}
-			if !slices.Contains(by[reason], t.Tool) {
-				by[reason] = append(by[reason], t.Tool)
+			if !slices.Contains(tools[reason], t.Tool) {
+				tools[reason] = append(tools[reason], t.Tool)
 			}
 		}
 	}
 	for _, reason := range order[:min(maxReasons, len(order))] {
-		line := reason + ": " + by[reason][0]
-		if n := len(by[reason]) - 1; n > 0 {
+		line := reason + ": " + tools[reason][0]
+		if n := len(tools[reason]) - 1; n > 0 {
 			line += fmt.Sprintf(" and %d more", n)
 		}
 		lines = append(lines, line)
@@ -97,11 +97,14 @@ func (h *Hosts) reasons(host int) (lines []string) {
 	return lines
 }
 
-// maxReasons bounds the reasons of one host in the report for a person, toolColumn is the width
-// of the names of tools in it.
-const maxReasons, toolColumn = 6, 36
+const (
+	// maxReasons limits the reasons of one host in the report for a person.
+	maxReasons = 6
+	// toolColumn is the width of the names of tools in the matrix.
+	toolColumn = 36
+)
 
-// hosts writes how many tools each host does not take as they are, or the whole matrix.
+// hosts adds how many tools each host does not accept unchanged, and the whole matrix if h.Whole.
 func (t *text) hosts(h *Hosts) {
 	if h == nil || !h.Whole && len(h.visibleTools()) == 0 {
 		return
@@ -131,9 +134,13 @@ func (t *text) hosts(h *Hosts) {
 			}
 		}
 	}
-	if !h.Whole || len(h.Tools) == 0 {
-		return
+	if h.Whole && len(h.Tools) > 0 {
+		t.hostMatrix(h)
 	}
+}
+
+// hostMatrix adds a table of tools and hosts.
+func (t *text) hostMatrix(h *Hosts) {
 	head := term.Pad("", toolColumn)
 	for i := range h.Hosts {
 		head += term.Pad(fmt.Sprint(i+1), 8)

@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// A JUnit is a report in the form of JUnit as CI servers read it, with these elements only: testsuites, testsuite,
-// properties, testcase, and in it failure, error, skipped or system-out.
+// A JUnit is a report in the JUnit form that CI servers read, with these elements only: testsuites,
+// testsuite, properties, testcase, and in it failure, error, skipped or system-out.
 type JUnit struct {
 	XMLName  xml.Name `xml:"testsuites"`
 	Name     string   `xml:"name,attr"`
@@ -47,7 +47,7 @@ type JUnitProperty struct {
 	Value string `xml:"value,attr"`
 }
 
-// A JUnitCase is good if it has no Failure, no Error and is not Skipped. Out is shown with it.
+// A JUnitCase passed if it has no Failure, Error or Skipped. Out is shown with it.
 type JUnitCase struct {
 	XMLName xml.Name   `xml:"testcase"`
 	Name    string     `xml:"name,attr"`
@@ -59,7 +59,7 @@ type JUnitCase struct {
 	Out     string     `xml:"system-out,omitempty"`
 }
 
-// A JUnitText says why a case is not good.
+// A JUnitText says why a case did not pass.
 type JUnitText struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
@@ -102,9 +102,9 @@ func (j *JUnit) Write(w io.Writer) error {
 	return err
 }
 
-// JUnit writes a test case for each step of the ladder and each rule, and a failed one for a
-// judgement that ended early: errors and failed steps are failures, other findings stand in the
-// output of their case, and rules that were not run or do not apply are skipped.
+// JUnit writes a test case for each step of the ladder and each rule. A failed step, a rule with an
+// error and an incomplete judgement are failures. Rules that were not run or do not apply are
+// skipped. Other findings are in the output of their case.
 func (r *Report) JUnit(w io.Writer) error {
 	s := JUnitSuite{Name: term.Line(r.Target)}
 	for _, rung := range r.Ladder {

@@ -75,10 +75,10 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// badgeColors are those of the worst severity; 0 is none.
+// badgeColors are the colours by weight of the worst severity; 0 is no finding.
 var badgeColors = []string{"#2e7d32", "#2e7d32", "#b26a00", "#c62828"}
 
-// Badge writes a picture with the number of rules that were broken.
+// Badge writes an SVG image with the number of broken rules.
 func (r *Report) Badge(w io.Writer) error {
 	value := "passed"
 	switch {

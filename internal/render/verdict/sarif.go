@@ -17,10 +17,10 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// The form is SARIF 2.1.0 with these objects only: one run, its driver with the rules that
-// have findings, a result for each finding, and whether the server could be judged. It keeps to
-// what GitHub accepts: each result has a relative path, a line and a fingerprint, and each
-// server a category of its own, so that the report of one leaves the alerts of others alone.
+// The reports are SARIF 2.1.0 with these objects only: one run, its driver with the rules that have
+// findings, a result for each finding, and whether the server could be judged. GitHub requires for each
+// result a relative path, a line and a fingerprint. Each server has its own category, so that a report
+// about one server does not close the alerts of another.
 
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
@@ -104,12 +104,12 @@ type sarifName struct {
 	Name string `json:"fullyQualifiedName"`
 }
 
-// sarifLevels are the levels of severities.
+// sarifLevels maps severities to levels of SARIF.
 var sarifLevels = map[string]string{Error: "error", Warn: "warning", Info: "note"}
 
-// SARIF writes the findings as SARIF 2.1.0. source is a file of the server, by its path in the
-// repository, and text what it contains: a finding about a tool is placed at the line with the
-// tool's name. Without a source the place is a path that names the server.
+// SARIF writes the findings as SARIF 2.1.0. source is a file of the server, as a path in the
+// repository, and text its content: a finding about a tool is placed at the line with the tool's
+// name. If source is "" the place is a path that names the server.
 func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "mcpc " + r.Command, Version: r.Version, Rules: []sarifRule{}}
@@ -117,28 +117,17 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	for _, f := range r.Findings {
 		if _, known := indexes[f.Rule]; !known {
 			indexes[f.Rule] = len(run.Tool.Driver.Rules)
-			rule := r.rule(f.Rule)
-			title := sarifMessage{Text: cmp.Or(rule.Title, rule.ID)}
-			s := sarifRule{ID: rule.ID, Short: title, Full: title}
-			s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s",
-				sanitize.Markdown(rule.Title), sanitize.Markdown(rule.Fix), sanitize.Markdown(rule.Source))}
-			s.Default.Level = cmp.Or(sarifLevels[rule.Severity], "warning")
-			s.Properties.Tags = rule.Tags
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, s)
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSARIFRule(r.rule(f.Rule)))
 		}
 		server := cmp.Or(f.Server, r.Target)
-		at := sarifLocation{Logical: []sarifName{{term.Line(strings.TrimSpace(server + " " + f.Subject))}}}
-		at.Physical.Artifact.URI = serverPath(server)
-		at.Physical.Region = sarifRegion{1}
-		if source != "" {
-			at.Physical.Artifact.URI = escapedPath(filepath.ToSlash(filepath.Clean(source)))
-			if filepath.IsAbs(source) { // it is not below the directory that the paths start in
-				at.Physical.Artifact.URI = "file:///" + strings.TrimPrefix(at.Physical.Artifact.URI, "/")
-			}
-			at.Physical.Region = sarifRegion{max(1, subjectLine(text, f.Subject))}
+		result := sarifResult{
+			RuleID:       f.Rule,
+			RuleIndex:    indexes[f.Rule],
+			Level:        sarifLevels[f.Severity],
+			Message:      sarifMessage{Text: term.Block(f.text())},
+			Locations:    []sarifLocation{newSARIFLocation(server, f.Subject, source, text)},
+			Fingerprints: fingerprints(f),
 		}
-		result := sarifResult{RuleID: f.Rule, RuleIndex: indexes[f.Rule], Level: sarifLevels[f.Severity],
-			Message: sarifMessage{Text: term.Block(f.text())}, Locations: []sarifLocation{at}, Fingerprints: fingerprints(f)}
 		result.Properties.Server = term.Line(server)
 		run.Results = append(run.Results, result)
 	}
@@ -156,8 +145,37 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	)
 }
 
-// fingerprints returns what identifies a finding from one report to the next. GitHub reads
-// primaryLocationLineHash only: without it all findings of a rule at a place would be one.
+// newSARIFRule describes a rule for SARIF.
+func newSARIFRule(rule Rule) sarifRule {
+	title := sarifMessage{Text: cmp.Or(rule.Title, rule.ID)}
+	s := sarifRule{ID: rule.ID, Short: title, Full: title}
+	s.Help.Text = rule.Fix + "\n" + rule.Source
+	s.Help.Markdown = fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s",
+		sanitize.Markdown(rule.Title), sanitize.Markdown(rule.Fix), sanitize.Markdown(rule.Source))
+	s.Default.Level = cmp.Or(sarifLevels[rule.Severity], "warning")
+	s.Properties.Tags = rule.Tags
+	return s
+}
+
+// newSARIFLocation returns the place of a finding: the line about subject in the file source with the
+// content text, or line 1 of a path that names the server if source is "".
+func newSARIFLocation(server, subject, source string, text []byte) sarifLocation {
+	at := sarifLocation{Logical: []sarifName{{term.Line(strings.TrimSpace(server + " " + subject))}}}
+	if source == "" {
+		at.Physical.Artifact.URI = serverPath(server)
+		at.Physical.Region.StartLine = 1
+		return at
+	}
+	at.Physical.Artifact.URI = escapedPath(filepath.ToSlash(filepath.Clean(source)))
+	if filepath.IsAbs(source) { // relative paths start in the repository
+		at.Physical.Artifact.URI = "file:///" + strings.TrimPrefix(at.Physical.Artifact.URI, "/")
+	}
+	at.Physical.Region.StartLine = max(1, subjectLine(text, subject))
+	return at
+}
+
+// fingerprints returns the identity of a finding across reports. GitHub reads
+// primaryLocationLineHash only; without it all findings of a rule at a place would be one.
 func fingerprints(f Finding) map[string]string {
 	sum := sha256.Sum256([]byte(f.Fingerprint))
 	return map[string]string{
@@ -167,8 +185,8 @@ func fingerprints(f Finding) map[string]string {
 }
 
 // serverPath returns a relative path that names a server, as a URI: HOST/mcp for a URL,
-// HOST_PORT/mcp if it has a port, else the words of the command. GitHub refuses a file with
-// an absolute URI, and a colon in the first segment would make it one.
+// HOST_PORT/mcp if it has a port, else the words of the command. GitHub refuses a file with an
+// absolute URI, and a colon in the first segment would make it one.
 func serverPath(server string) string {
 	name := server
 	if u, err := url.Parse(server); err == nil && u.Host != "" {
@@ -188,7 +206,7 @@ func escapedPath(name string) string {
 	return strings.Join(segments, "/")
 }
 
-// lineOf is the line of a text with a subject's name in quotes; 0 where there is none.
+// subjectLine returns the line of text that has a subject's name in quotes; 0 if there is none.
 func subjectLine(text []byte, subject string) int {
 	_, name, ok := strings.Cut(subject, " ")
 	if !ok {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxSubjects = 4 // of a rule
-	indent       = 7
+	maxSubjects = 4 // shown for each rule
+	indent      = 7 // of the lines below a rule
 )
 
-// colors are those of severities and of the states of rungs.
+// colors are the colours of severities, of states of the ladder and of verdicts on hosts.
 var colors = map[string]string{Error: term.Red, Warn: term.Yellow, Info: term.Cyan, OK: term.Green, Failed: term.Red,
 	"refused": term.Red, "unclear": term.Yellow, "changed": term.Cyan}
 
@@ -52,7 +52,7 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 	return err
 }
 
-// Findings writes findings by rule. Advice has its place and its source here as well.
+// Findings writes findings by rule, each with its place and its source.
 func Findings(w io.Writer, st term.Style, findings []Finding) error {
 	t := text{st: st, whole: true}
 	t.findings(findings)
@@ -60,15 +60,15 @@ func Findings(w io.Writer, st term.Style, findings []Finding) error {
 	return err
 }
 
-// text grows line by line.
+// text collects the lines of a report.
 type text struct {
 	st term.Style
 	b  strings.Builder
-	// whole is set where advice is not shortened.
+	// whole is true if findings of the severity Info are not shortened.
 	whole bool
 }
 
-// line writes a line that is sanitized already.
+// line adds a sanitized line.
 func (t *text) line(depth int, line string) {
 	t.b.WriteString(strings.Repeat(" ", depth) + t.st.WrapIndented(line, depth, depth+2) + "\n")
 }
@@ -89,35 +89,25 @@ func (t *text) ladder(rungs []Rung) {
 	}
 }
 
-// findings writes those of the same rule and severity, which follow each other, together.
+// findings adds findings. Neighbours of the same rule and severity share a heading.
 func (t *text) findings(findings []Finding) {
-	for i := 0; i < len(findings); {
-		n := i + 1
-		for n < len(findings) && findings[n].Rule == findings[i].Rule && findings[n].Severity == findings[i].Severity {
+	for len(findings) > 0 {
+		n := 1
+		for n < len(findings) && findings[n].Rule == findings[0].Rule && findings[n].Severity == findings[0].Severity {
 			n++
 		}
-		t.rule(findings[i:n])
-		i = n
+		t.rule(findings[:n])
+		findings = findings[n:]
 	}
 }
 
-// rule writes findings of one rule, which differ in their subjects. Advice takes two lines.
+// rule adds the findings of one rule about different subjects. Info takes two lines unless t.whole.
 func (t *text) rule(findings []Finding) {
 	first := findings[0]
 	t.b.WriteByte('\n')
 	t.line(0, t.paintWord(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
 	if first.Severity == Info && !t.whole {
-		var subjects []string
-		for _, f := range findings[:min(maxSubjects, len(findings))] {
-			if !slices.Contains(subjects, f.Subject) {
-				subjects = append(subjects, f.Subject)
-			}
-		}
-		more := ""
-		if n := len(findings) - maxSubjects; n > 0 {
-			more = ", " + t.st.More(n)
-		}
-		t.line(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(first.Fix))
+		t.info(findings)
 		return
 	}
 	for i, f := range findings {
@@ -129,6 +119,21 @@ func (t *text) rule(findings []Finding) {
 	}
 	t.line(indent, "fix    "+t.st.Line(first.Fix))
 	t.line(indent, "spec   "+t.st.Line(first.Source))
+}
+
+// info adds the subjects of findings of one rule and the fix, on one line.
+func (t *text) info(findings []Finding) {
+	var subjects []string
+	for _, f := range findings[:min(maxSubjects, len(findings))] {
+		if !slices.Contains(subjects, f.Subject) {
+			subjects = append(subjects, f.Subject)
+		}
+	}
+	more := ""
+	if n := len(findings) - maxSubjects; n > 0 {
+		more = ", " + t.st.More(n)
+	}
+	t.line(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(findings[0].Fix))
 }
 
 func (t *text) finding(f Finding) {

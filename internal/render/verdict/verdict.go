@@ -1,6 +1,6 @@
-// Package verdict shows the judgement of a server: as text, JSON, SARIF, JUnit, Markdown and
-// a badge. A judgement is a list of rules with a verdict each, the findings with their
-// evidence, and the ladder of what has to work before anything can be judged.
+// Package verdict shows the judgement of a server: as text, JSON, SARIF, JUnit, Markdown and a
+// badge. A judgement has a list of rules with a verdict each, the findings with their evidence, and
+// the ladder: the steps that must work before anything can be judged.
 package verdict
 
 import (
@@ -21,33 +21,33 @@ const (
 	Info  = "info"
 )
 
-// The verdicts on rules that no finding speaks against.
+// The verdicts on rules without a finding.
 const (
 	Pass          = "pass"
 	NotApplicable = "not applicable"
 	NotRun        = "not run"
 )
 
-// A Report is what a judgement found. Command is the one that judged, "check"; Version is
-// that of mcpc.
+// A Report is the result of a judgement. Command is the command that judged, "check"; Version is
+// mcpc's version.
 type Report struct {
 	Command string `json:"-"`
 	Version string `json:"-"`
 	Target  string `json:"target"`
-	// Revisions are those by which the server was judged, Recording is the number or the
-	// file of the evidence, and Requests counts what was sent.
+	// Revisions are the protocol revisions by which the server was judged. Recording is the number
+	// or the file of the evidence. Requests counts the sent requests.
 	Revisions []string  `json:"revisions"`
 	Recording string    `json:"recording,omitempty"`
 	Requests  int       `json:"requests,omitempty"`
 	Ladder    []Rung    `json:"ladder,omitempty"`
 	Findings  []Finding `json:"findings"`
 	Rules     []Rule    `json:"rules"`
-	// Hosts is what hosts do with the tools; nil where there are none.
+	// Hosts says how hosts accept the tools; nil if it is unknown.
 	Hosts *Hosts `json:"hosts,omitempty"`
-	// Lacks are the flags that would run rules that were not run.
+	// Lacks are the flags with which the rules that were not run would run.
 	Lacks []string `json:"-"`
-	// Known are findings of the baseline, Stale the fingerprints in it that were not
-	// found any more. Notes say what else a reader has to know.
+	// Known are findings that the baseline has. Stale are the fingerprints in the baseline that
+	// were not found again. Notes have further information for a reader.
 	Known []Finding `json:"known,omitempty"`
 	Stale []string  `json:"stale,omitempty"`
 	Notes []string  `json:"notes,omitempty"`
@@ -55,8 +55,7 @@ type Report struct {
 	Incomplete string `json:"incomplete,omitempty"`
 }
 
-// A Rung is one step of the way to a server: its name, its State, what was found, and what to
-// do where it failed.
+// A Rung is one step of the ladder: its name, its State, what was found, and a fix if it failed.
 type Rung struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
@@ -73,26 +72,26 @@ const (
 	Skipped    = "skipped"
 )
 
-// A Finding is a rule that one subject did not keep.
+// A Finding is a violation of a rule by one subject.
 type Finding struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
 	Title    string `json:"title"`
 	Subject  string `json:"subject,omitempty"`
-	// Server is the server that broke the rule, where a report is about several.
+	// Server is the server that broke the rule, if a report is about several.
 	Server string `json:"server,omitempty"`
-	// Revisions are those in which it was found.
+	// Revisions are the protocol revisions with the finding.
 	Revisions []string   `json:"revisions,omitempty"`
 	Evidence  []Evidence `json:"evidence"`
 	Source    string     `json:"source"`
 	Fix       string     `json:"fix"`
-	// Repeat is a command that sends the same request; "" where none does.
+	// Repeat is a command that sends the same request; "" if there is none.
 	Repeat      string `json:"repeat,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 }
 
-// Evidence is where a rule was broken: an exchange as mcpc show takes it, a frame of the
-// recording, a JSON pointer into it, what was found there and what should have come.
+// Evidence is where a rule was broken: an exchange as mcpc show takes it, a frame of the recording,
+// a JSON pointer into it, the value there and the expected value.
 type Evidence struct {
 	Run      string `json:"run,omitempty"`
 	Exchange string `json:"exchange,omitempty"`
@@ -101,12 +100,12 @@ type Evidence struct {
 	Pointer  string `json:"pointer,omitempty"`
 	Got      string `json:"got,omitempty"`
 	Want     string `json:"want,omitempty"`
-	// Stderr is the end of what the server wrote to standard error before it exited there.
+	// Stderr is the end of the server's standard error before it exited.
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// A Rule is an obligation of a server, and the verdict on it: a severity, Pass,
-// NotApplicable or NotRun. Why says what is absent, or what was found instead.
+// A Rule is an obligation of a server with the verdict: a severity, Pass, NotApplicable or NotRun.
+// Why says what is absent or what was found instead.
 type Rule struct {
 	ID       string   `json:"rule"`
 	Verdict  string   `json:"verdict"`
@@ -118,12 +117,12 @@ type Rule struct {
 	Tags     []string `json:"tags,omitempty"`
 }
 
-// Weight orders severities: that of an error is the greatest, 0 is none.
+// Weight returns 1 to 3 for the severities Info to Error, and 0 for any other text.
 func Weight(severity string) int {
 	return 1 + slices.Index([]string{Info, Warn, Error}, severity)
 }
 
-// Count counts the rules with a verdict.
+// Count returns the number of rules with a verdict.
 func (r *Report) Count(verdict string) (n int) {
 	for _, rule := range r.Rules {
 		if rule.Verdict == verdict {
@@ -133,8 +132,8 @@ func (r *Report) Count(verdict string) (n int) {
 	return n
 }
 
-// Judge sets the verdict of each rule that was run by the findings that are left, and sorts
-// these, the gravest first.
+// Judge sets the verdict of each rule that was run to the worst severity of its findings, or Pass,
+// and sorts the findings by severity, the worst first.
 func (r *Report) Judge() {
 	worst := map[string]string{}
 	for _, f := range r.Findings {
@@ -151,7 +150,7 @@ func (r *Report) Judge() {
 	sliceutil.Sort(r.Findings, func(a, b Finding) int { return Weight(b.Severity) - Weight(a.Severity) })
 }
 
-// Worst is the greatest weight of the findings.
+// Worst returns the greatest weight of the findings.
 func (r *Report) Worst() (weight int) {
 	for _, f := range r.Findings {
 		weight = max(weight, Weight(f.Severity))
@@ -159,7 +158,7 @@ func (r *Report) Worst() (weight int) {
 	return weight
 }
 
-// Summary is the report in one line, which counts rules.
+// Summary returns the number of rules for each verdict, in one line.
 func (r *Report) Summary() string {
 	s := fmt.Sprintf("error %d, warn %d, info %d; %d passed, %d not applicable, %d not run",
 		r.Count(Error), r.Count(Warn), r.Count(Info), r.Count(Pass), r.Count(NotApplicable), r.Count(NotRun))
@@ -172,7 +171,7 @@ func (r *Report) Summary() string {
 	return s
 }
 
-// JSON is the report as one document.
+// JSON returns the report as one document.
 func (r *Report) JSON() json.RawMessage {
 	counts := map[string]int{}
 	for _, rule := range r.Rules {
@@ -190,7 +189,7 @@ func (r *Report) JSON() json.RawMessage {
 	return raw
 }
 
-// rule finds one of the rules by its id.
+// rule returns the rule with an id.
 func (r *Report) rule(id string) Rule {
 	if i := slices.IndexFunc(r.Rules, func(rule Rule) bool { return rule.ID == id }); i >= 0 {
 		return r.Rules[i]
@@ -198,7 +197,7 @@ func (r *Report) rule(id string) Rule {
 	return Rule{ID: id}
 }
 
-// text is a finding in a few lines for reports without a layout of their own.
+// text returns a finding in a few lines, for the reports without a layout of their own.
 func (f *Finding) text() string {
 	lines := []string{f.Title}
 	add := func(name, value string) {
@@ -220,8 +219,8 @@ func (f *Finding) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unfinished says why the server was not judged as a whole: the step at which it could not be
-// reached or used, or why the judgement ended early. It returns "" for a whole judgement.
+// Unfinished says why the server could not be judged completely: the failed step of the ladder, or
+// why the judgement ended early. It returns "" for a complete judgement.
 func (r *Report) Unfinished() string {
 	for _, rung := range r.Ladder {
 		if rung.State == Failed {
