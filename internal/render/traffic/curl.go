@@ -83,7 +83,7 @@ func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
 	}
 	switch {
 	case len(p.Body) == 0:
-	case fits(string(p.Body)):
+	case fitsInWord(string(p.Body)):
 		lines = append(lines, "--data-raw "+s.Word(string(p.Body), InBody))
 	default:
 		lines = append(lines, "--data-binary @-")
@@ -94,7 +94,7 @@ func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
 // withBody puts what prints the body in front of a command that cannot have it as a
 // word.
 func (s *Script) withBody(body []byte, command string) string {
-	if len(body) == 0 || fits(string(body)) {
+	if len(body) == 0 || fitsInWord(string(body)) {
 		return command
 	}
 	return s.Print(body, false) + " | " + command

@@ -23,7 +23,7 @@ import (
 // It shows and does not preserve: long texts, long lists and deep values are cut
 // with a count of what is missing. The bytes are in the recording.
 func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool) {
-	e := &explainer{st: st, given: map[string]bool{}}
+	e := &explainer{st: st, noted: map[string]bool{}}
 	for i, x := range exchanges {
 		if i > 0 {
 			e.line("", "", "")
@@ -66,8 +66,8 @@ func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 type explainer struct {
 	st    term.Style
 	lines []annotatedLine
-	// given are the notes that were given, each once.
-	given map[string]bool
+	// noted are the notes that were given, each once.
+	noted map[string]bool
 	// The exchange and the message that are being shown.
 	x       *wire.Exchange
 	request *wire.Message
@@ -88,7 +88,7 @@ func (e *explainer) line(text, sgr, note string) {
 
 func (e *explainer) exchange(x *wire.Exchange) {
 	e.x, e.request = x, wire.ParseMessage(x.Request.Raw)
-	frames, more := framesOf(x)
+	frames, more := orderedFrames(x)
 	for i, f := range frames {
 		if more > 0 && i == len(frames)-1 {
 			e.isCut = true
@@ -112,7 +112,7 @@ const maxBetween = 20
 
 // framesOf gives what an exchange holds in the order in which it crossed, and how
 // many messages were left out.
-func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
+func orderedFrames(x *wire.Exchange) (frames []wire.Frame, more int) {
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent {
 			frames = append(frames, h)
@@ -158,13 +158,13 @@ func (e *explainer) head(f wire.Frame) {
 	h := f.HTTP
 	arrow := arrow(e.st, f.Dir)
 	if f.Dir == wire.Sent {
-		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.once("verb "+h.Method, verbNotes[h.Method]))
+		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.noteOnce("verb "+h.Method, verbNotes[h.Method]))
 	} else {
-		text := arrow + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.after(f)
+		text := arrow + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.elapsed(f)
 		if sessionLost(e.x, f) {
-			e.line(text, term.Bold, e.once("session lost", sessionLostNote))
+			e.line(text, term.Bold, e.noteOnce("session lost", sessionLostNote))
 		} else {
-			e.line(text, term.Bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
+			e.line(text, term.Bold, e.noteOnce(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
 		}
 	}
 	left := 0
@@ -175,7 +175,7 @@ func (e *explainer) head(f wire.Frame) {
 			continue
 		}
 		text := "  " + field.Name + ": " + field.Value
-		e.line(e.shortened(e.st.Line(text), 0, 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
+		e.line(e.cutText(e.st.Line(text), 0, 0), "", e.noteOnce(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
 	if left > 0 {
 		e.line(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(left, "more header field")), term.Dim, "")
@@ -183,7 +183,7 @@ func (e *explainer) head(f wire.Frame) {
 }
 
 // after is how long the server took for this frame.
-func (e *explainer) after(f wire.Frame) string {
+func (e *explainer) elapsed(f wire.Frame) string {
 	if f.Time.IsZero() || e.x.Request.Time.IsZero() {
 		return ""
 	}
@@ -191,11 +191,11 @@ func (e *explainer) after(f wire.Frame) string {
 }
 
 // once gives the note the first time that it is asked for.
-func (e *explainer) once(key, note string) string {
-	if e.given[key] {
+func (e *explainer) noteOnce(key, note string) string {
+	if e.noted[key] {
 		return ""
 	}
-	e.given[key] = true
+	e.noted[key] = true
 	return note
 }
 
@@ -203,7 +203,7 @@ func (e *explainer) once(key, note string) string {
 // follows the head of its HTTP message.
 func (e *explainer) message(f wire.Frame, follows bool) {
 	e.m = wire.ParseMessage(f.Raw)
-	e.role = roleOf(f.Dir, e.m.Kind)
+	e.role = messageRole(f.Dir, e.m.Kind)
 	if e.role == "request" {
 		e.request = e.m // of several rounds the last one
 	}
@@ -215,15 +215,15 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 		text := arrow(e.st, f.Dir) + " " + titles[e.role]
 		note := ""
 		if e.role == "response" {
-			text += e.after(f)
+			text += e.elapsed(f)
 		}
 		if f.Stream == 0 {
-			note = e.once("pipe", pipeNote)
+			note = e.noteOnce("pipe", pipeNote)
 		}
 		e.line(text, term.Bold, note)
 	}
 	if err := jsonraw.Valid(f.Raw); err != nil {
-		e.line("  "+e.shortened(e.st.Line(e.st.Excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
+		e.line("  "+e.cutText(e.st.Line(e.st.Excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
 		return
 	}
 	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
@@ -234,17 +234,17 @@ func (e *explainer) event(f wire.Frame) {
 	if f.SSE != nil && f.SSE.Event != "" {
 		text += ": " + f.SSE.Event
 	}
-	e.line(e.shortened(e.st.Line(text+e.after(f)), 0, 0), term.Bold, e.once("event", eventNote))
+	e.line(e.cutText(e.st.Line(text+e.elapsed(f)), 0, 0), term.Bold, e.noteOnce("event", eventNote))
 	if f.SSE != nil && f.SSE.ID != nil {
-		e.line(e.shortened(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.once("event id", eventIDNote))
+		e.line(e.cutText(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.noteOnce("event id", eventIDNote))
 	}
 	if f.SSE != nil && f.SSE.Retry != nil {
-		e.line("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.once("retry", retryNote))
+		e.line("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.noteOnce("retry", retryNote))
 	}
 }
 
 // roleOf says what part a message plays in the conversation.
-func roleOf(d wire.Direction, k wire.MessageKind) string {
+func messageRole(d wire.Direction, k wire.MessageKind) string {
 	switch {
 	case k == wire.Notification:
 		return "notification"

@@ -9,10 +9,10 @@ import (
 // Notes stand in a right column where there is room for one that can be read,
 // else below their line.
 const (
-	// narrow is the width below which there is no right column.
-	narrow = 72
-	// leftShare of the width, in percent, at most is the column's left edge.
-	leftShare = 46
+	// minColumns is the width below which there is no right column.
+	minColumns = 72
+	// maxLeftPercent of the width, in percent, at most is the column's left edge.
+	maxLeftPercent = 46
 )
 
 func (e *explainer) layout() string {
@@ -23,9 +23,9 @@ func (e *explainer) layout() string {
 		case r.note == "":
 			b.WriteString(e.st.Paint(r.sgr, r.text) + "\n")
 		case edge == 0:
-			e.below(&b, r)
+			e.writeBelow(&b, r)
 		default:
-			e.beside(&b, r, edge)
+			e.writeBeside(&b, r, edge)
 		}
 	}
 	return b.String()
@@ -33,10 +33,10 @@ func (e *explainer) layout() string {
 
 // edge returns the column in which notes begin; 0 where the output is too narrow for it.
 func (e *explainer) edge() int {
-	if e.st.Columns() < narrow {
+	if e.st.Columns() < minColumns {
 		return 0
 	}
-	limit := e.leftMost()
+	limit := e.maxLeftWidth()
 	widest := 0
 	for _, r := range e.lines {
 		if n := term.Width(r.text); r.note != "" && n <= limit {
@@ -47,9 +47,9 @@ func (e *explainer) edge() int {
 }
 
 // leftMost is how wide a line may be that has its note beside it.
-func (e *explainer) leftMost() int { return e.st.Columns() * leftShare / 100 }
+func (e *explainer) maxLeftWidth() int { return e.st.Columns() * maxLeftPercent / 100 }
 
-func (e *explainer) beside(b *strings.Builder, r annotatedLine, edge int) {
+func (e *explainer) writeBeside(b *strings.Builder, r annotatedLine, edge int) {
 	b.WriteString(e.st.Paint(r.sgr, r.text))
 	pad := edge - term.Width(r.text)
 	if pad < 2 {
@@ -64,7 +64,7 @@ func (e *explainer) beside(b *strings.Builder, r annotatedLine, edge int) {
 	}
 }
 
-func (e *explainer) below(b *strings.Builder, r annotatedLine) {
+func (e *explainer) writeBelow(b *strings.Builder, r annotatedLine) {
 	b.WriteString(e.st.Paint(r.sgr, r.text) + "\n")
 	indent := r.text[:len(r.text)-len(strings.TrimLeft(r.text, " "))] + "  "
 	for _, line := range term.WrapWords(r.note, max(16, e.st.Columns()-len(indent)-2)) {

@@ -32,28 +32,28 @@ type noteRow struct {
 
 // note gives the note for a place, the first time it is seen.
 func (e *explainer) note(path []string, raw json.RawMessage) string {
-	i := e.find(path, raw)
+	i := e.findRow(path, raw)
 	if i < 0 {
 		return ""
 	}
 	if memberNotes[i].note == "" {
 		text := e.valueNote(path, raw)
-		return e.once(text, text)
+		return e.noteOnce(text, text)
 	}
-	return e.once(fmt.Sprint("row ", i), memberNotes[i].note)
+	return e.noteOnce(fmt.Sprint("row ", i), memberNotes[i].note)
 }
 
 // find gives the row for a place, or -1.
-func (e *explainer) find(path []string, raw json.RawMessage) int {
+func (e *explainer) findRow(path []string, raw json.RawMessage) int {
 	for i, row := range memberNotes {
-		if e.fits(row, path, raw) {
+		if e.matches(row, path, raw) {
 			return i
 		}
 	}
 	return -1
 }
 
-func (e *explainer) fits(row noteRow, path []string, raw json.RawMessage) bool {
+func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) bool {
 	if row.role != "" && row.role != e.role || row.is != "" && row.is != string(raw) {
 		return false
 	}

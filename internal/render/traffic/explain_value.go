@@ -12,10 +12,10 @@ import (
 
 // What is shown of one value; more of it teaches nothing.
 const (
-	explainDepth = 12
-	explainItems = 2
-	// explainNames is how many members of one object are shown.
-	explainNames = 40
+	maxExplainDepth = 12
+	maxExplainItems = 2
+	// maxExplainNames is how many members of one object are shown.
+	maxExplainNames = 40
 )
 
 // value shows one JSON value on as many lines as it has members. path names the
@@ -24,14 +24,14 @@ const (
 func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string) {
 	indent := lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
 	note := e.note(path, raw)
-	members, items := partsOf(raw)
-	deep := len(path) >= explainDepth
+	members, items := splitJSON(raw)
+	deep := len(path) >= maxExplainDepth
 	switch {
 	case len(members) > 0 && deep:
 		e.isCut = true
 		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
-	case e.oneLine(lead, members, items, path) != "":
-		e.line(e.oneLine(lead, members, items, path)+tail, "", note)
+	case e.compactLine(lead, members, items, path) != "":
+		e.line(e.compactLine(lead, members, items, path)+tail, "", note)
 	case len(members) > 0:
 		e.line(lead+"{", "", note)
 		e.members(members, path, indent+"  ")
@@ -43,7 +43,7 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 		e.line(lead+"[", "", note)
 		e.items(items, path, indent+"  ")
 		e.line(indent+"]"+tail, "", "")
-	case nested(raw): // nothing but white space in it
+	case hasChildren(raw): // nothing but white space in it
 		e.line(lead+string(jsonraw.Compact(raw))+tail, "", note)
 	default:
 		e.line(lead+e.scalar(raw, term.Width(lead))+tail, "", note)
@@ -51,7 +51,7 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 }
 
 // partsOf takes an object or an array apart; of anything else it gives nothing.
-func partsOf(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
+func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	if len(raw) > 2 && raw[0] == '{' {
 		members, _ := jsonraw.Object(raw)
 		return members, nil
@@ -65,26 +65,26 @@ func partsOf(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 
 // oneLine gives a small value of plain values on one line, unless there is a note to
 // give about something in it.
-func (e *explainer) oneLine(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
+func (e *explainer) compactLine(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
 	if len(path) < 2 || len(members)+len(items) > 16 {
 		return ""
 	}
 	var parts []string
 	for _, m := range members {
-		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.Columns() ||
-			i >= 0 && !e.given[fmt.Sprint("row ", i)] {
+		if i := e.findRow(childPath(path, m.Name), m.Value); hasChildren(m.Value) || len(m.Value) > e.st.Columns() ||
+			i >= 0 && !e.noted[fmt.Sprint("row ", i)] {
 			return ""
 		}
 		parts = append(parts, string(jsonraw.Quote(m.Name))+": "+string(m.Value))
 	}
 	for _, item := range items {
-		if nested(item) || len(item) > e.st.Columns() {
+		if hasChildren(item) || len(item) > e.st.Columns() {
 			return ""
 		}
 		parts = append(parts, string(item))
 	}
 	text := string(term.EscapeHidden([]byte(strings.Join(parts, ", "))))
-	if text == "" || term.Width(lead)+term.Width(text) > max(36, e.leftMost()-2) {
+	if text == "" || term.Width(lead)+term.Width(text) > max(36, e.maxLeftWidth()-2) {
 		return ""
 	}
 	if len(members) > 0 {
@@ -94,25 +94,25 @@ func (e *explainer) oneLine(lead string, members jsonraw.Members, items []json.R
 }
 
 // nested says whether a value holds others.
-func nested(raw json.RawMessage) bool {
+func hasChildren(raw json.RawMessage) bool {
 	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
 }
 
 func (e *explainer) members(members jsonraw.Members, path []string, indent string) {
 	for i, m := range members {
-		if i == explainNames {
+		if i == maxExplainNames {
 			e.isCut = true
 			e.line(fmt.Sprintf("%s%s %d more members", indent, e.st.Ellipsis(), len(members)-i), term.Dim, "")
 			return
 		}
 		name := e.scalar(jsonraw.Quote(m.Name), term.Width(indent))
-		e.value(m.Value, join(path, m.Name), indent+name+": ", comma(i, len(members)))
+		e.value(m.Value, childPath(path, m.Name), indent+name+": ", comma(i, len(members)))
 	}
 }
 
 // items shows the first items; of plain values, which are one line each, more.
 func (e *explainer) items(items []json.RawMessage, path []string, indent string) {
-	shown := explainItems
+	shown := maxExplainItems
 	if c := items[0][0]; c != '{' && c != '[' {
 		shown *= 4
 	}
@@ -122,12 +122,12 @@ func (e *explainer) items(items []json.RawMessage, path []string, indent string)
 			e.line(fmt.Sprintf("%s%s %d more", indent, e.st.Ellipsis(), len(items)-i), term.Dim, "")
 			return
 		}
-		e.value(item, join(path, "[]"), indent, comma(i, len(items)))
+		e.value(item, childPath(path, "[]"), indent, comma(i, len(items)))
 	}
 }
 
 // join never shares its array with path, which the next member needs again.
-func join(path []string, name string) []string {
+func childPath(path []string, name string) []string {
 	return append(path[:len(path):len(path)], name)
 }
 
@@ -144,15 +144,15 @@ const maxScalar = 4 << 10
 // scalar is a JSON value on one line, cut where it does not fit.
 func (e *explainer) scalar(raw []byte, from int) string {
 	if len(raw) <= maxScalar {
-		return e.shortened(string(term.EscapeHidden(raw)), from, 0)
+		return e.cutText(string(term.EscapeHidden(raw)), from, 0)
 	}
 	start := raw[:jsonraw.RuneStart(raw, maxScalar)]
-	return e.shortened(string(term.EscapeHidden(start)), from, len(raw)-len(start))
+	return e.cutText(string(term.EscapeHidden(start)), from, len(raw)-len(start))
 }
 
 // shortened cuts text that begins in column from, and says how much is missing
 // with the more bytes that are left out already.
-func (e *explainer) shortened(text string, from, more int) string {
+func (e *explainer) cutText(text string, from, more int) string {
 	room := max(16, e.st.Columns()-from-18)
 	if more == 0 && term.Width(text) <= room+12 {
 		return text

@@ -22,11 +22,11 @@ type IssueReport struct {
 	Reproduce string
 }
 
-// mostReported bounds, in bytes, what a report has of one message, and mostOnTheWay how
+// maxReported bounds, in bytes, what a report has of one message, and maxEvents how
 // many of those on the way it has: a server's developer reads no megabytes.
 const (
-	mostReported = 64 << 10
-	mostOnTheWay = 20
+	maxReported = 64 << 10
+	maxEvents   = 20
 )
 
 // WriteIssueReport writes an exchange as a report in Markdown (CommonMark), fit for an
@@ -56,13 +56,13 @@ func WriteIssueReport(w io.Writer, r IssueReport) error {
 		} else if x.Request.Raw != nil || len(x.Heads) == 1 {
 			m.paragraph("No " + missingResponse(x) + " came.")
 		}
-		m.drawn("Events", func(v *exchangeWriter) { v.events(x) })
-		m.drawn("HTTP", func(v *exchangeWriter) {
+		m.drawing("Events", func(v *exchangeWriter) { v.events(x) })
+		m.drawing("HTTP", func(v *exchangeWriter) {
 			for _, f := range x.Heads {
 				v.head(f)
 			}
 		})
-		m.drawn("Timing", func(v *exchangeWriter) { v.timing(x) })
+		m.drawing("Timing", func(v *exchangeWriter) { v.timing(x) })
 	}
 	m.findings(r.Findings)
 	_, err := io.WriteString(w, m.b.String())
@@ -98,15 +98,15 @@ func (m *issueWriter) message(name string, f wire.Frame) {
 	}
 	m.section(note)
 	language := ""
-	shown := limitedBuffer(f.Raw[:min(len(f.Raw), 2*mostReported)])
+	shown := limitedBuffer(f.Raw[:min(len(f.Raw), 2*maxReported)])
 	if jsonraw.Valid(f.Raw) == nil {
 		language = "json"
 		shown = nil
-		_ = render.PrettyJSON(&shown, reporting, f.Raw)
+		_ = render.PrettyJSON(&shown, reportStyle, f.Raw)
 	}
 	text := strings.TrimRight(string(shown), "\r\n")
-	if len(text) > mostReported {
-		text = strings.ToValidUTF8(text[:mostReported], "") + "\n" + fmt.Sprintf("… (%d bytes in all)", f.Bytes())
+	if len(text) > maxReported {
+		text = strings.ToValidUTF8(text[:maxReported], "") + "\n" + fmt.Sprintf("… (%d bytes in all)", f.Bytes())
 	}
 	m.fence(language, text)
 }
@@ -115,8 +115,8 @@ func (m *issueWriter) message(name string, f wire.Frame) {
 type limitedBuffer []byte
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), 2*mostReported)]...)
-	if len(*b) > 2*mostReported {
+	*b = append(*b, p[:min(len(p), 2*maxReported)]...)
+	if len(*b) > 2*maxReported {
 		return 0, io.ErrShortWrite
 	}
 	return len(p), nil
@@ -130,22 +130,22 @@ func (m *issueWriter) between(frames []wire.Frame) {
 	m.section("Events")
 	var lines []string
 	for i, f := range frames {
-		if i == mostOnTheWay {
+		if i == maxEvents {
 			lines = append(lines, fmt.Sprintf("… %d more", len(frames)-i))
 			break
 		}
-		lines = append(lines, arrow(reporting, f.Dir)+" "+reporting.Excerpt(f.Raw, 400))
+		lines = append(lines, arrow(reportStyle, f.Dir)+" "+reportStyle.Excerpt(f.Raw, 400))
 	}
 	m.fence("", strings.Join(lines, "\n"))
 }
 
-// reporting is the style of what is drawn as text: for a reader, in no colour.
-var reporting = term.Style{Terminal: true, Width: 80}
+// reportStyle is the style of what is drawn as text: for a reader, in no colour.
+var reportStyle = term.Style{Terminal: true, Width: 80}
 
 // drawn writes what `show` draws, as text.
-func (m *issueWriter) drawn(name string, draw func(v *exchangeWriter)) {
+func (m *issueWriter) drawing(name string, draw func(v *exchangeWriter)) {
 	var b strings.Builder
-	v := &exchangeWriter{st: reporting, b: bufio.NewWriter(&b)}
+	v := &exchangeWriter{st: reportStyle, b: bufio.NewWriter(&b)}
 	draw(v)
 	_ = v.b.Flush()
 	text := strings.Trim(b.String(), "\n")
@@ -163,7 +163,7 @@ func (m *issueWriter) findings(findings []wire.Finding) {
 	m.section("Findings")
 	var lines []string
 	for _, f := range findings {
-		lines = append(lines, "- "+sanitize.MarkdownCode(failure.Finding(reporting, f)))
+		lines = append(lines, "- "+sanitize.MarkdownCode(failure.Finding(reportStyle, f)))
 	}
 	m.paragraph(strings.Join(lines, "\n"))
 }

@@ -55,7 +55,7 @@ func (s *Script) Space() { s.b.WriteByte('\n') }
 // which a comment at the beginning of the script describes by what.
 func (s *Script) Word(text, what string) string {
 	var b strings.Builder
-	s.parts(text, what, func(part string) { b.WriteString(quotedLines(part)) },
+	s.eachPart(text, what, func(part string) { b.WriteString(quotedLines(part)) },
 		func(variable string) { b.WriteString(`"$` + variable + `"`) })
 	if b.Len() == 0 {
 		return "''"
@@ -72,7 +72,7 @@ func quotedLines(text string) string {
 }
 
 // parts goes through a text that may have secrets in it.
-func (s *Script) parts(text, what string, plain, hidden func(string)) {
+func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
 	at := 0
 	for _, place := range redact.HiddenIn(text) {
 		if place[0] > at {
@@ -113,11 +113,11 @@ func (s *Script) variable(shown, what string) string {
 // it than a message.
 func IsSameSecret(a, b string) bool {
 	hashes := redact.HashesIn(a)
-	return len(hashes) > 0 && slices.Equal(hashes, redact.HashesIn(b)) && lettersOf(a) == lettersOf(b)
+	return len(hashes) > 0 && slices.Equal(hashes, redact.HashesIn(b)) && letters(a) == letters(b)
 }
 
 // lettersOf returns the ASCII letters and digits of a text.
-func lettersOf(text string) string {
+func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
@@ -148,7 +148,7 @@ func Variable(what string) (name, where string) {
 		name = "MCPC_TOKEN"
 		what = "Authorization"
 	}
-	where = whereOf[what]
+	where = variablePlaces[what]
 	if where == "" {
 		where = "the value of " + term.Line(what)
 	}
@@ -168,20 +168,20 @@ const (
 	inUser = "userinfo"
 )
 
-var whereOf = map[string]string{
+var variablePlaces = map[string]string{
 	InURL: "the value in the URL, encoded as there", InBody: "the value in the message, encoded as there",
 	InArgv: "the value in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
 }
 
-// longestWord is how long one word of a command may be, in bytes: systems take no
+// maxWord is how long one word of a command may be, in bytes: systems take no
 // more than 128 KiB.
-const longestWord = 100_000
+const maxWord = 100_000
 
 // fits reports whether a text can be a word of a command at all, and give the same
 // bytes again.
-func fits(text string) bool {
+func fitsInWord(text string) bool {
 	ends := strings.HasSuffix(text, "\n") || strings.Contains(text, "\n•") // $(…) drops line ends at the end
-	return len(text) <= longestWord && utf8.ValidString(text) && !ends && strings.IndexByte(text, 0) < 0
+	return len(text) <= maxWord && utf8.ValidString(text) && !ends && strings.IndexByte(text, 0) < 0
 }
 
 // Print is a command that prints exactly these bytes, and a line end behind them
@@ -195,7 +195,7 @@ func (s *Script) Print(raw []byte, line bool) string {
 		return "printf '" + end + "'"
 	}
 	var all []string
-	s.parts(string(raw), InBody, func(part string) {
+	s.eachPart(string(raw), InBody, func(part string) {
 		if term.Line(part) == part {
 			all = append(all, "printf %s "+shellwords.Quote(part))
 			return
@@ -219,7 +219,7 @@ func (s *Script) Print(raw []byte, line bool) string {
 func (s *Script) Run(words []string, input []byte, more ...string) {
 	switch {
 	case input == nil:
-	case fits(string(input)):
+	case fitsInWord(string(input)):
 		words = append(words, s.Word(string(input), InBody))
 	default:
 		words = append([]string{s.Print(input, false), "|"}, append(words, "-")...)

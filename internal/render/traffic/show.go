@@ -219,7 +219,7 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 			return
 		}
 		if f.Kind == wire.Closed {
-			v.line("  " + ClosedText(v.st, f))
+			v.line("  " + closedText(v.st, f))
 			continue
 		}
 		if f.Kind == wire.Fault {
@@ -280,8 +280,8 @@ func heldText(s term.Style, f wire.Frame) string {
 	return excerptLine(s, []byte(text), 400)
 }
 
-// ClosedText says who ended a stream, and how.
-func ClosedText(s term.Style, f wire.Frame) string {
+// closedText says who ended a stream, and how.
+func closedText(s term.Style, f wire.Frame) string {
 	by := "the server"
 	if f.Close == nil {
 		return "the stream ended"

@@ -35,12 +35,12 @@ func (v *exchangeWriter) timing(x *wire.Exchange) {
 		if p.to == p.from {
 			took = "+" + term.FineDuration(v.st, p.from)
 		}
-		v.line(fmt.Sprintf("  %-*s  %8s  %s", width, v.st.Line(p.name), took, span(v.st, p, total, room)))
+		v.line(fmt.Sprintf("  %-*s  %8s  %s", width, v.st.Line(p.name), took, drawSpan(v.st, p, total, room)))
 	}
 }
 
 // span is a bar between two times.
-func span(s term.Style, p phase, total time.Duration, room int) string {
+func drawSpan(s term.Style, p phase, total time.Duration, room int) string {
 	if total <= 0 {
 		return ""
 	}
@@ -52,8 +52,8 @@ func span(s term.Style, p phase, total time.Duration, room int) string {
 	return strings.Repeat(" ", from) + strings.Repeat(s.Ornament("#", "█"), to-from)
 }
 
-// mostTicks is how many messages on the way have a line of their own.
-const mostTicks = 12
+// maxTicks is how many messages on the way have a line of their own.
+const maxTicks = 12
 
 // phasesOf are, for each HTTP request, the phases that its response names and the
 // reading of it; and the moments at which bytes came on the way.
@@ -82,7 +82,7 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	if n := len(phases); n > 0 && x.Response.Raw != nil && len(x.Heads) > 0 {
 		phases = append(phases, phase{"read", phases[n-1].to, max(since(x.Response), phases[n-1].to)})
 	}
-	for _, f := range x.Between[:min(len(x.Between), mostTicks)] {
+	for _, f := range x.Between[:min(len(x.Between), maxTicks)] {
 		phases = append(phases, phase{cmp.Or(wire.ParseMessage(f.Raw).Method, f.Kind.String()), since(f), since(f)})
 	}
 	for _, f := range x.Beside {

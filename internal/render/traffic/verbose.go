@@ -30,7 +30,7 @@ func Verbose(w io.Writer, st term.Style, level int) wire.Tap {
 		return func(wire.Frame) {}
 	}
 	v := &verbose{w: w, st: st, level: level,
-		waiting: map[int]wire.Frame{}, began: map[int]time.Time{}, asked: map[string]asked{}, unasked: map[int]bool{}}
+		heads: map[int]wire.Frame{}, sentAt: map[int]time.Time{}, pending: map[string]pendingRequest{}, unrequested: map[int]bool{}}
 	return v.frame
 }
 
@@ -42,27 +42,27 @@ type verbose struct {
 	mu sync.Mutex
 	// waiting are heads of requests, by stream, whose body comes next: they
 	// share its line.
-	waiting map[int]wire.Frame
+	heads map[int]wire.Frame
 	// began is when the request of a stream was sent, for the time on the line
 	// of its response.
-	began map[int]time.Time
+	sentAt map[int]time.Time
 	// asked are the requests that are not answered yet, by direction and id.
-	asked map[string]asked
+	pending map[string]pendingRequest
 	// unasked are the streams on which no request was sent, but an answer or a
 	// notification: what comes on them answers nothing.
-	unasked map[int]bool
-	b       bytes.Buffer
+	unrequested map[int]bool
+	b           bytes.Buffer
 }
 
 // asked is what the line of an answer repeats of its request.
-type asked struct {
+type pendingRequest struct {
 	method string
 	at     time.Time
 }
 
-// maxAsked bounds the remembered requests without an answer, and the remembered streams
+// maxPending bounds the remembered requests without an answer, and the remembered streams
 // on which no request was sent.
-const maxAsked = 1000
+const maxPending = 1000
 
 func (v *verbose) frame(f wire.Frame) {
 	v.mu.Lock()
@@ -76,14 +76,14 @@ func (v *verbose) frame(f wire.Frame) {
 
 func (v *verbose) frameLocked(f wire.Frame) {
 	if f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP != nil {
-		v.began[f.Stream] = f.Time
+		v.sentAt[f.Stream] = f.Time
 		if f.HTTP.Method == http.MethodPost {
-			v.waiting[f.Stream] = f
+			v.heads[f.Stream] = f
 			return
 		}
 	}
-	head, held := v.waiting[f.Stream]
-	delete(v.waiting, f.Stream)
+	head, held := v.heads[f.Stream]
+	delete(v.heads, f.Stream)
 	if held && (f.Kind != wire.Body || f.Dir != wire.Sent) {
 		v.headLocked(head)
 		held = false
@@ -153,10 +153,10 @@ func (v *verbose) statusLine(f wire.Frame) string {
 			text += " " + v.st.Excerpt([]byte(field.Value), 100)
 		}
 	}
-	if began := v.began[f.Stream]; !began.IsZero() && !f.Time.IsZero() {
+	if began := v.sentAt[f.Stream]; !began.IsZero() && !f.Time.IsZero() {
 		text += "  " + term.Duration(f.Time.Sub(began))
 	}
-	delete(v.began, f.Stream)
+	delete(v.sentAt, f.Stream)
 	if t := f.HTTP.Timing; t != nil {
 		text += fmt.Sprintf(
 			" (dns %s connect %s tls %s first byte %s)",
@@ -233,10 +233,10 @@ func (v *verbose) event(s *sse.Facts) string {
 func (v *verbose) messageText(f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if f.Dir == wire.Sent && f.Stream > 0 && m.Kind != wire.Request && m.Kind != wire.Batch {
-		if len(v.unasked) > maxAsked {
-			clear(v.unasked)
+		if len(v.unrequested) > maxPending {
+			clear(v.unrequested)
 		}
-		v.unasked[f.Stream] = true
+		v.unrequested[f.Stream] = true
 	}
 	id := " without id"
 	if m.ID != nil {
@@ -244,8 +244,8 @@ func (v *verbose) messageText(f wire.Frame) string {
 	}
 	switch m.Kind {
 	case wire.Request:
-		if len(v.asked) < maxAsked {
-			v.asked[key(f.Dir, m)] = asked{m.Method, f.Time}
+		if len(v.pending) < maxPending {
+			v.pending[requestKey(f.Dir, m)] = pendingRequest{m.Method, f.Time}
 		}
 		return v.st.Excerpt([]byte(m.Method), 100) + id
 	case wire.Notification:
@@ -255,25 +255,25 @@ func (v *verbose) messageText(f wire.Frame) string {
 		if wire.IsToolError(m.Result) {
 			word = "result, isError true,"
 		}
-		return word + id + v.answerText(f, m)
+		return word + id + v.responseText(f, m)
 	case wire.ErrorResponse:
 		text := "error"
 		if m.Error != nil {
 			text += fmt.Sprintf(" %d", m.Error.Code)
 		}
-		return text + id + v.answerText(f, m)
+		return text + id + v.responseText(f, m)
 	case wire.Batch:
 		return fmt.Sprintf("batch of %d", len(m.Items))
 	}
 	return "not a message: " + m.Problem()
 }
 
-func (v *verbose) answerText(f wire.Frame, m *wire.Message) string {
-	k := key(1-f.Dir, m)
-	a, ok := v.asked[k]
-	ok = ok && (f.Dir == wire.Sent || !v.unasked[f.Stream])
+func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
+	k := requestKey(1-f.Dir, m)
+	a, ok := v.pending[k]
+	ok = ok && (f.Dir == wire.Sent || !v.unrequested[f.Stream])
 	if ok {
-		delete(v.asked, k)
+		delete(v.pending, k)
 	}
 	if m.ID == nil || string(m.ID) == "null" {
 		return ""
@@ -288,10 +288,10 @@ func (v *verbose) answerText(f wire.Frame, m *wire.Message) string {
 }
 
 // key tells the requests of the two sides apart, which count their ids alone.
-func key(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
+func requestKey(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
 
 func (v *verbose) closedLocked(f wire.Frame) {
-	delete(v.began, f.Stream)
+	delete(v.sentAt, f.Stream)
 	c := f.Close
 	if c == nil {
 		return
@@ -317,7 +317,7 @@ func (v *verbose) body(f wire.Frame) {
 	case v.level == 2:
 		v.pretty(f.Raw)
 	default:
-		v.b.WriteString("    " + quoted(f.Raw) + "\n")
+		v.b.WriteString("    " + quoteBytes(f.Raw) + "\n")
 	}
 }
 
@@ -351,7 +351,7 @@ func (v *verbose) pretty(raw []byte) {
 
 // quoted writes bytes so that every one of them can be told: between backquotes
 // where that is enough, else with the escapes of a Go string.
-func quoted(raw []byte) string {
+func quoteBytes(raw []byte) string {
 	s := string(raw)
 	if sanitize.IsPlain(s) && strconv.CanBackquote(s) {
 		return "`" + s + "`"
