@@ -15,9 +15,8 @@ type HTTPRequest struct {
 	Body        []byte
 }
 
-// Curl adds the command that sends a request again: the same body, and the same
-// header fields but for those that are of the connection. Where session is not
-// empty it is the variable that has the session's id.
+// Curl adds the command that sends a request again: the same body, and the same header fields
+// except those that curl sets itself. session is the variable with the session's id, or "".
 func (s *Script) Curl(p HTTPRequest, session string) error {
 	words, err := s.curl(p, session)
 	if err != nil {
@@ -27,8 +26,8 @@ func (s *Script) Curl(p HTTPRequest, session string) error {
 	return nil
 }
 
-// CurlSession adds the commands that open a session as p does, whose variable is
-// session from then on.
+// CurlSession adds the commands that open a session with p and store its id in the variable
+// session.
 func (s *Script) CurlSession(p HTTPRequest, session string) error {
 	words, err := s.curl(p, "")
 	if err != nil {
@@ -40,12 +39,12 @@ func (s *Script) CurlSession(p HTTPRequest, session string) error {
 	return nil
 }
 
-// ScriptError is the error of a request that cannot be written as a command.
+// ScriptError is the error for a request that cannot be written as a command.
 type ScriptError struct{ Text string }
 
 func (e *ScriptError) Error() string { return e.Text }
 
-// curl gives the lines of one command. The body is one of them where it can be.
+// curl returns the lines of one command. They include the body if it fits in a word.
 func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -91,8 +90,8 @@ func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
 	return lines, nil
 }
 
-// withBody puts what prints the body in front of a command that cannot have it as a
-// word.
+// withBody returns command, with a command that prints the body in front if the body does not fit
+// in a word.
 func (s *Script) withBody(body []byte, command string) string {
 	if len(body) == 0 || fitsInWord(string(body)) {
 		return command
@@ -100,10 +99,10 @@ func (s *Script) withBody(body []byte, command string) string {
 	return s.Print(body, false) + " | " + command
 }
 
-// redactedUser is what a recording has in the place of a URL's name and password.
+// redactedUser replaces a URL's name and password in a recording.
 const redactedUser = "://redacted@"
 
-// URL is an address as one word.
+// URL returns a URL as one word of a command.
 func (s *Script) URL(link string) string {
 	before, after, found := strings.Cut(link, redactedUser)
 	if !found || strings.ContainsAny(before, "/?#") {
@@ -113,7 +112,7 @@ func (s *Script) URL(link string) string {
 	return s.Word(before+"://", InURL) + `"$` + variable + `"@` + s.Word(after, InURL)
 }
 
-// ConnectionFields are the fields that a client writes by itself.
+// ConnectionFields are the header fields that a client sets itself, by lower-case name.
 var ConnectionFields = map[string]bool{
 	"host":              true,
 	"content-length":    true,
@@ -126,8 +125,7 @@ var ConnectionFields = map[string]bool{
 	"trailer":           true,
 }
 
-// Field is a header field as one word, "Name: value", or "" where it cannot or need
-// not be sent.
+// Field returns a header field as one word, "Name: value", or "" if it cannot or need not be sent.
 func (s *Script) Field(f wire.Field) string {
 	if f.Value == "" {
 		return ""
@@ -135,7 +133,7 @@ func (s *Script) Field(f wire.Field) string {
 	return s.field(f, "")
 }
 
-// field is Field for curl, which has its own syntax for a field without a value.
+// field returns a header field for curl, which has its own syntax for a field without a value.
 func (s *Script) field(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	switch {
@@ -151,26 +149,24 @@ func (s *Script) field(f wire.Field, session string) string {
 	return s.Word(f.Name+": "+f.Value, f.Name)
 }
 
-// curlDefaults are the fields that curl would add by itself.
+// curlDefaults returns the fields that curl would add itself and p does not have.
 func curlDefaults(p HTTPRequest) (names []string) {
 	has := map[string]bool{}
 	for _, f := range p.Fields {
 		has[strings.ToLower(f.Name)] = true
 	}
-	for _, name := range []string{"Accept", "User-Agent", "Content-Type", "Expect"} {
-		switch {
-		case has[strings.ToLower(name)] && name != "Expect":
-		case name == "Content-Type" && len(p.Body) == 0:
-		case name == "Expect" && len(p.Body) < 1024:
-		default:
+	for _, name := range []string{"Accept", "User-Agent", "Content-Type"} {
+		if !has[strings.ToLower(name)] && (name != "Content-Type" || len(p.Body) > 0) {
 			names = append(names, name)
 		}
+	}
+	if len(p.Body) >= 1024 { // curl adds Expect to large bodies; Curl drops a recorded one
+		names = append(names, "Expect")
 	}
 	return names
 }
 
-// CommandStdio adds the command that a server is given its messages with over stdio, a
-// line for each.
+// CommandStdio adds the command that writes messages to a server's stdin, one on each line.
 func (s *Script) CommandStdio(messages [][]byte, server string) {
 	var lines []string
 	for _, raw := range messages {
@@ -179,7 +175,7 @@ func (s *Script) CommandStdio(messages [][]byte, server string) {
 	s.Command("{ " + strings.Join(append(lines, "sleep 2"), "\n  ") + "; } | " + server)
 }
 
-// Argv is a command of which words may be hidden.
+// Argv returns a command whose words may contain hidden secrets.
 func (s *Script) Argv(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

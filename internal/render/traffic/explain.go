@@ -16,12 +16,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Explain writes the traffic in the exchanges with a note beside each part that
-// says what it is for. A note is given where its part is seen first and not again:
-// a reader who begins at the top sees everything once.
+// Explain writes the messages of exchanges with a note beside each part that explains it. Each note
+// is given once, where its part is first seen.
 //
-// It shows and does not preserve: long texts, long lists and deep values are cut
-// with a count of what is missing. The bytes are in the recording.
+// It cuts long texts, long lists and deep values, with a count of what is missing; the recording
+// has the bytes. isCut is true if it cut anything.
 func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool) {
 	e := &explainer{st: st, noted: map[string]bool{}}
 	for i, x := range exchanges {
@@ -34,23 +33,24 @@ func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool
 	return e.isCut
 }
 
-// WithoutRepeats leaves out what is shown already with what the client asked.
+// WithoutRepeats returns the exchanges without the server's requests and the messages that are
+// shown with a request of the client.
 func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
-	told := map[uint64]bool{}
+	shown := map[uint64]bool{} // by the sequence numbers of frames
 	for _, x := range exchanges {
 		if x.Request.Raw != nil && !x.ByServer() {
 			for _, f := range x.Between {
-				told[f.Seq] = true
+				shown[f.Seq] = true
 			}
 		}
 	}
 	for _, x := range exchanges {
-		if x.ByServer() && told[x.Request.Seq] {
+		if x.ByServer() && shown[x.Request.Seq] {
 			continue
 		}
 		if x.Request.Raw == nil {
 			rest := *x
-			rest.Between = slices.DeleteFunc(slices.Clone(x.Between), func(f wire.Frame) bool { return told[f.Seq] })
+			rest.Between = slices.DeleteFunc(slices.Clone(x.Between), func(f wire.Frame) bool { return shown[f.Seq] })
 			x = &rest
 			if len(x.Between) == 0 {
 				continue
@@ -61,25 +61,25 @@ func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 	return all
 }
 
-// An explainer gathers lines, which are laid out together at the end so that all
-// notes begin in one column.
+// An explainer collects lines. layout writes them at the end, so that all notes begin in one
+// column.
 type explainer struct {
 	st    term.Style
 	lines []annotatedLine
-	// noted are the notes that were given, each once.
+	// noted are the keys of the notes that were given.
 	noted map[string]bool
-	// The exchange and the message that are being shown.
+	// The current exchange, its request, the current message and the message's role.
 	x       *wire.Exchange
 	request *wire.Message
 	m       *wire.Message
 	role    string
-	// isCut is set if a part of a message is left out.
+	// isCut is true if a part of a message was left out.
 	isCut bool
-	// unasked is set on a response that came where there was no request.
+	// unasked is true for a response to an HTTP request whose message was not a request.
 	unasked bool
 }
 
-// annotatedLine is a line, sanitized and without colour, and the note beside it.
+// annotatedLine is a line, sanitized and without colour, and its note.
 type annotatedLine struct{ text, sgr, note string }
 
 func (e *explainer) line(text, sgr, note string) {
@@ -87,7 +87,8 @@ func (e *explainer) line(text, sgr, note string) {
 }
 
 func (e *explainer) exchange(x *wire.Exchange) {
-	e.x, e.request = x, wire.ParseMessage(x.Request.Raw)
+	e.x = x
+	e.request = wire.ParseMessage(x.Request.Raw)
 	frames, more := orderedFrames(x)
 	for i, f := range frames {
 		if more > 0 && i == len(frames)-1 {
@@ -107,11 +108,11 @@ func (e *explainer) exchange(x *wire.Exchange) {
 	}
 }
 
-// maxBetween is how many messages between a request and its answer are shown.
+// maxBetween is how many messages between a request and its response are shown.
 const maxBetween = 20
 
-// framesOf gives what an exchange holds in the order in which it crossed, and how
-// many messages were left out.
+// orderedFrames returns the heads and messages of an exchange in the order of their sequence
+// numbers, and how many messages it left out.
 func orderedFrames(x *wire.Exchange) (frames []wire.Frame, more int) {
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent {
@@ -140,7 +141,7 @@ func orderedFrames(x *wire.Exchange) (frames []wire.Frame, more int) {
 	return frames, len(x.Between) - shown
 }
 
-// arrow points to the server in what was sent, and back in what came.
+// arrow returns an arrow to the server for a sent frame, and the opposite for a received one.
 func arrow(s term.Style, d wire.Direction) string {
 	if d == wire.Sent {
 		return s.Ornament("->", "→")
@@ -148,8 +149,7 @@ func arrow(s term.Style, d wire.Direction) string {
 	return s.Ornament("<-", "←")
 }
 
-// head shows an HTTP head: its first line, and the fields that MCP gives a
-// meaning.
+// head shows an HTTP head: its first line, and the fields that matter to MCP.
 func (e *explainer) head(f wire.Frame) {
 	if f.HTTP == nil {
 		return
@@ -182,7 +182,7 @@ func (e *explainer) head(f wire.Frame) {
 	}
 }
 
-// after is how long the server took for this frame.
+// elapsed returns the time from the request to frame f as ", after 12 ms"; "" if a time is unknown.
 func (e *explainer) elapsed(f wire.Frame) string {
 	if f.Time.IsZero() || e.x.Request.Time.IsZero() {
 		return ""
@@ -190,7 +190,7 @@ func (e *explainer) elapsed(f wire.Frame) string {
 	return ", after " + term.Duration(f.Time.Sub(e.x.Request.Time))
 }
 
-// once gives the note the first time that it is asked for.
+// noteOnce returns note for the first call with key, then "".
 func (e *explainer) noteOnce(key, note string) string {
 	if e.noted[key] {
 		return ""
@@ -199,13 +199,13 @@ func (e *explainer) noteOnce(key, note string) string {
 	return note
 }
 
-// message shows a body or an event. It gets a line of its own above it unless it
-// follows the head of its HTTP message.
+// message shows a body or an event, below a line of its own unless it follows the head of its HTTP
+// message.
 func (e *explainer) message(f wire.Frame, follows bool) {
 	e.m = wire.ParseMessage(f.Raw)
 	e.role = messageRole(f.Dir, e.m.Kind)
 	if e.role == "request" {
-		e.request = e.m // of several rounds the last one
+		e.request = e.m // the last one of several rounds
 	}
 	e.unasked = e.role == "response" && len(e.x.HeadsOf(f)) > 0
 	e.blank()
@@ -243,7 +243,7 @@ func (e *explainer) event(f wire.Frame) {
 	}
 }
 
-// roleOf says what part a message plays in the conversation.
+// messageRole returns the role of a message, a key of titles.
 func messageRole(d wire.Direction, k wire.MessageKind) string {
 	switch {
 	case k == wire.Notification:

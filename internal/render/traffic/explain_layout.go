@@ -6,12 +6,11 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// Notes stand in a right column where there is room for one that can be read,
-// else below their line.
+// Notes are in a right column, or below their line if the terminal is narrow.
 const (
-	// minColumns is the width below which there is no right column.
+	// minColumns is the narrowest terminal with a right column.
 	minColumns = 72
-	// maxLeftPercent of the width, in percent, at most is the column's left edge.
+	// maxLeftPercent is the largest share of the width left of that column.
 	maxLeftPercent = 46
 )
 
@@ -31,7 +30,7 @@ func (e *explainer) layout() string {
 	return b.String()
 }
 
-// edge returns the column in which notes begin; 0 where the output is too narrow for it.
+// edge returns the column in which notes begin; 0 if the terminal is too narrow.
 func (e *explainer) edge() int {
 	if e.st.Columns() < minColumns {
 		return 0
@@ -46,7 +45,7 @@ func (e *explainer) edge() int {
 	return max(widest+2, 24)
 }
 
-// leftMost is how wide a line may be that has its note beside it.
+// maxLeftWidth returns the width of the longest line that has its note beside it.
 func (e *explainer) maxLeftWidth() int { return e.st.Columns() * maxLeftPercent / 100 }
 
 func (e *explainer) writeBeside(b *strings.Builder, r annotatedLine, edge int) {

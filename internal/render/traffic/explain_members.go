@@ -1,7 +1,6 @@
 package traffic
 
-// memberNotes are the notes for the members of messages. A row without a note
-// has one that depends on the value, see live.
+// memberNotes are the notes for the members of messages.
 var memberNotes = []noteRow{
 	// The envelope.
 	{path: "jsonrpc", note: "every message is JSON-RPC 2.0"},
@@ -148,7 +147,8 @@ var memberNotes = []noteRow{
 		method: "tools/call",
 		path:   "result isError",
 		is:     "true",
-		note:   "a tool execution error: the protocol worked, the tool failed; the model reads content and can correct itself",
+		note: "a tool execution error: the protocol worked, the tool failed; " +
+			"the model reads content and can correct itself",
 	},
 	{
 		role:   "response",
@@ -168,7 +168,7 @@ var memberNotes = []noteRow{
 	{path: "error message", note: "a short description; programs use the code"},
 	{path: "error data", note: "additional data, defined by the server"},
 
-	// Tasks, whose members stand under "task" in the older shape.
+	// Tasks. In the older revision their members are below "task".
 	{
 		role:   "request",
 		method: "tools/call",
@@ -225,7 +225,7 @@ var memberNotes = []noteRow{
 	{role: "response", method: "tasks/*", path: "result result", note: "the result of the call"},
 	{role: "response", method: "tasks/*", path: "result error", note: "the protocol error of the call"},
 
-	// What any result may hold.
+	// Members of any result.
 	{
 		role: "response",
 		path: "result resultType",
@@ -252,7 +252,8 @@ var memberNotes = []noteRow{
 	{
 		role: "response",
 		path: "result nextCursor",
-		note: "there is another page: send this as params.cursor, unchanged; the list ends without nextCursor, not with an empty one",
+		note: "there is another page: send this as params.cursor, unchanged; " +
+			"the list ends without nextCursor, not with an empty one",
 	},
 	{role: "response", path: "result _meta", note: "metadata of the result"},
 	{
@@ -261,7 +262,7 @@ var memberNotes = []noteRow{
 		note: "the server's name; for display and logs only",
 	},
 
-	// Opening a conversation.
+	// The handshake.
 	{role: "response", method: "initialize", path: "result protocolVersion", note: "the negotiated revision"},
 	{
 		role:   "response",
@@ -349,7 +350,7 @@ var memberNotes = []noteRow{
 	{role: "response", path: "result messages", note: "the prompt's messages for a model"},
 	{role: "response", path: "result", note: "a result, not an error"},
 
-	// Notifications, and what the server asks.
+	// Notifications, and requests of the server.
 	{method: "notifications/progress", path: "params progressToken", note: "the request's progress token"},
 	{method: "notifications/progress", path: "params progress", note: "increases each time"},
 	{method: "notifications/progress", path: "params total", note: "the final value, if known"},

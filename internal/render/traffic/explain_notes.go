@@ -12,25 +12,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The notes of Explain are two tables: one for HTTP, one for the members of
-// messages. A note says what a part is for, in words that a newcomer knows, and
-// names the mistake that is made with it.
+// The notes of Explain are in two tables: one for HTTP, one for the members of messages. A note says
+// what a part is for, in words that a newcomer knows, and names the common mistake.
 
-// A noteRow gives a note to the members that stand at a path. The first row that
-// fits is taken.
+// A noteRow has the note for the members at a path. The first row that matches counts.
 type noteRow struct {
-	// role and method limit the row to some messages; "" is all of them. The
-	// method of a response is that of its request, and "*" ends a prefix.
+	// role and method limit the row to some messages; "" is all of them. A response has the method
+	// of its request. A "*" at the end matches any suffix.
 	role, method string
-	// path are the names from the root of the message, between blanks; [] is any
-	// item of an array, * any name.
+	// path has the names from the root of the message, with blanks between; [] is any item of an
+	// array, * any name.
 	path string
-	// is limits the row to one value, as it is written.
-	is   string
+	// is limits the row to one value as written.
+	is string
+	// note is "" if it depends on the value, see valueNote.
 	note string
 }
 
-// note gives the note for a place, the first time it is seen.
+// note returns the note for a member the first time it is needed, then "".
 func (e *explainer) note(path []string, raw json.RawMessage) string {
 	i := e.findRow(path, raw)
 	if i < 0 {
@@ -43,7 +42,7 @@ func (e *explainer) note(path []string, raw json.RawMessage) string {
 	return e.noteOnce(fmt.Sprint("row ", i), memberNotes[i].note)
 }
 
-// find gives the row for a place, or -1.
+// findRow returns the index of the row for a member, or -1.
 func (e *explainer) findRow(path []string, raw json.RawMessage) int {
 	for i, row := range memberNotes {
 		if e.matches(row, path, raw) {
@@ -116,7 +115,7 @@ const (
 	retryNote   = "reconnection delay in milliseconds"
 )
 
-// verbNotes are the notes for the methods of HTTP.
+// verbNotes are the notes for HTTP methods.
 var verbNotes = map[string]string{
 	http.MethodPost:   "each message to the server is a separate POST to the same URL",
 	http.MethodGet:    "opens a stream for server messages",
@@ -141,11 +140,12 @@ func statusNote(code int) string {
 	return ""
 }
 
-const sessionLostNote = "the server does not know the session any more; the client has to initialize again (basic/transports)"
+const sessionLostNote = "the server does not know the session any more; " +
+	"the client has to initialize again (basic/transports)"
 
-// sessionLost reports whether a response's head says that the server does not know the session of its request: status
-// 404 to a request with a session id, without an error that is about the method or its params. A stateless request,
-// which names its method in a header field, has no session.
+// sessionLost reports whether a response's head says that the server does not know the session of
+// its request: status 404 to a request with a session id, without an error about the method or its
+// params. A stateless request, which names its method in a header field, has no session.
 func sessionLost(x *wire.Exchange, response wire.Frame) bool {
 	if response.HTTP == nil || response.HTTP.Status != http.StatusNotFound {
 		return false
@@ -164,8 +164,7 @@ func sessionLost(x *wire.Exchange, response wire.Frame) bool {
 	return m.Error == nil || !slices.Contains([]int64{-32601, -32602, -32603, -32002}, m.Error.Code)
 }
 
-// fieldNotes are the header fields that matter to MCP, by lower-case name: what
-// they are for in a request, and in a response.
+// fieldNotes are the notes for header fields that matter to MCP, by lower-case name.
 var fieldNotes = map[string]struct{ sent, received string }{
 	"accept": {"the client accepts a JSON document or an event stream", ""},
 	"content-type": {"the body is one JSON-RPC message",
@@ -200,13 +199,20 @@ func (e *explainer) fieldNote(d wire.Direction, f wire.Field) (note string, matt
 		if name == "mcp-session-id" && e.request.Method != "initialize" {
 			note = sameSessionNote
 		}
-		switch kind := wire.MediaType(f.Value); {
-		case name != "content-type":
-		case kind == "text/event-stream":
-			note = "an event stream that ends with the response; application/json would be one JSON document"
-		case kind == "application/json":
-			note = "one JSON document; text/event-stream would be an event stream"
+		if name == "content-type" {
+			note = mediaTypeNote(f.Value, note)
 		}
 	}
 	return note, known && note != ""
+}
+
+// mediaTypeNote returns the note for the media type of a response, or otherwise for an unexpected one.
+func mediaTypeNote(value, otherwise string) string {
+	switch wire.MediaType(value) {
+	case "text/event-stream":
+		return "an event stream that ends with the response; application/json would be one JSON document"
+	case "application/json":
+		return "one JSON document; text/event-stream would be an event stream"
+	}
+	return otherwise
 }

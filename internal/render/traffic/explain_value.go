@@ -10,17 +10,15 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// What is shown of one value; more of it teaches nothing.
+// Limits for one value: its depth, the items of a list and the members of an object.
 const (
 	maxExplainDepth = 12
 	maxExplainItems = 2
-	// maxExplainNames is how many members of one object are shown.
 	maxExplainNames = 40
 )
 
-// value shows one JSON value on as many lines as it has members. path names the
-// place for the table of notes, lead stands before the value on its line and
-// tail behind it.
+// value shows one JSON value, with a line for each member. path is its place for the table of
+// notes, lead is the text before it on its line and tail the text after it.
 func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string) {
 	indent := lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
 	note := e.note(path, raw)
@@ -43,14 +41,14 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 		e.line(lead+"[", "", note)
 		e.items(items, path, indent+"  ")
 		e.line(indent+"]"+tail, "", "")
-	case hasChildren(raw): // nothing but white space in it
+	case hasChildren(raw): // only white space
 		e.line(lead+string(jsonraw.Compact(raw))+tail, "", note)
 	default:
 		e.line(lead+e.scalar(raw, term.Width(lead))+tail, "", note)
 	}
 }
 
-// partsOf takes an object or an array apart; of anything else it gives nothing.
+// splitJSON returns the members of an object or the items of an array; nil for any other value.
 func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	if len(raw) > 2 && raw[0] == '{' {
 		members, _ := jsonraw.Object(raw)
@@ -63,16 +61,19 @@ func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	return nil, nil
 }
 
-// oneLine gives a small value of plain values on one line, unless there is a note to
-// give about something in it.
+// compactLine returns a small object or array of plain values on one line. It returns "" if the
+// value is too large or a note about one of its members is still to be given.
 func (e *explainer) compactLine(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
 	if len(path) < 2 || len(members)+len(items) > 16 {
 		return ""
 	}
 	var parts []string
 	for _, m := range members {
-		if i := e.findRow(childPath(path, m.Name), m.Value); hasChildren(m.Value) || len(m.Value) > e.st.Columns() ||
-			i >= 0 && !e.noted[fmt.Sprint("row ", i)] {
+		if hasChildren(m.Value) || len(m.Value) > e.st.Columns() {
+			return ""
+		}
+		row := e.findRow(childPath(path, m.Name), m.Value)
+		if row >= 0 && !e.noted[fmt.Sprint("row ", row)] {
 			return ""
 		}
 		parts = append(parts, string(jsonraw.Quote(m.Name))+": "+string(m.Value))
@@ -93,7 +94,8 @@ func (e *explainer) compactLine(lead string, members jsonraw.Members, items []js
 	return lead + "[" + text + "]"
 }
 
-// nested says whether a value holds others.
+// hasChildren reports whether a value is an object or array that is not empty. It can be wrong
+// about white space.
 func hasChildren(raw json.RawMessage) bool {
 	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
 }
@@ -110,7 +112,7 @@ func (e *explainer) members(members jsonraw.Members, path []string, indent strin
 	}
 }
 
-// items shows the first items; of plain values, which are one line each, more.
+// items shows the first items; more of plain values, which take one line each.
 func (e *explainer) items(items []json.RawMessage, path []string, indent string) {
 	shown := maxExplainItems
 	if c := items[0][0]; c != '{' && c != '[' {
@@ -126,7 +128,8 @@ func (e *explainer) items(items []json.RawMessage, path []string, indent string)
 	}
 }
 
-// join never shares its array with path, which the next member needs again.
+// childPath returns path with name. It never shares its array with path, which the next member
+// needs again.
 func childPath(path []string, name string) []string {
 	return append(path[:len(path):len(path)], name)
 }
@@ -138,10 +141,10 @@ func comma(i, n int) string {
 	return ""
 }
 
-// maxScalar is how much of a value is looked at to show its start.
+// maxScalar is how many bytes of a value are read to show its start.
 const maxScalar = 4 << 10
 
-// scalar is a JSON value on one line, cut where it does not fit.
+// scalar returns a JSON value on one line that begins in column from. It cuts a long value.
 func (e *explainer) scalar(raw []byte, from int) string {
 	if len(raw) <= maxScalar {
 		return e.cutText(string(term.EscapeHidden(raw)), from, 0)
@@ -150,8 +153,8 @@ func (e *explainer) scalar(raw []byte, from int) string {
 	return e.cutText(string(term.EscapeHidden(start)), from, len(raw)-len(start))
 }
 
-// shortened cuts text that begins in column from, and says how much is missing
-// with the more bytes that are left out already.
+// cutText cuts text that begins in column from, and adds how many bytes are missing; more bytes are
+// missing already.
 func (e *explainer) cutText(text string, from, more int) string {
 	room := max(16, e.st.Columns()-from-18)
 	if more == 0 && term.Width(text) <= room+12 {
@@ -159,7 +162,7 @@ func (e *explainer) cutText(text string, from, more int) string {
 	}
 	e.isCut = true
 	cut := term.Truncate(text, room)
-	// An escape is shown whole or not at all.
+	// An escape is never cut in two.
 	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
 		cut = strings.TrimRight(cut[:i], `\`)
 	}

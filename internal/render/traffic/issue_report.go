@@ -15,23 +15,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// IssueReport is a recorded exchange to be shared, in an issue for instance.
+// IssueReport is a recorded exchange for an issue.
 type IssueReport struct {
 	View
-	// Reproduce is the command that does the same.
+	// Reproduce is the command that sends the request again.
 	Reproduce string
 }
 
-// maxReported bounds, in bytes, what a report has of one message, and maxEvents how
-// many of those on the way it has: a server's developer reads no megabytes.
+// maxReported limits one message of a report in bytes, and maxEvents the number of messages between
+// request and response.
 const (
 	maxReported = 64 << 10
 	maxEvents   = 20
 )
 
-// WriteIssueReport writes an exchange as a report in Markdown (CommonMark), fit for an
-// issue: what was asked, what came back, how it ended, where the time went. Nothing
-// in it can end the block that holds it, or act on a terminal.
+// WriteIssueReport writes an exchange as a report in Markdown (CommonMark): request, messages,
+// response, timing and findings. No text in it can end its code block or act on a terminal.
 func WriteIssueReport(w io.Writer, r IssueReport) error {
 	m := &issueWriter{}
 	m.paragraph("## " + sanitize.MarkdownCode(r.Title))
@@ -69,7 +68,7 @@ func WriteIssueReport(w io.Writer, r IssueReport) error {
 	return err
 }
 
-// issueWriter writes blocks of Markdown, an empty line between them.
+// issueWriter writes blocks of Markdown, with an empty line between.
 type issueWriter struct{ b strings.Builder }
 
 func (m *issueWriter) paragraph(text string) {
@@ -84,13 +83,13 @@ func (m *issueWriter) paragraph(text string) {
 
 func (m *issueWriter) section(name string) { m.paragraph("### " + name) }
 
-// fence writes a code block whose fence is longer than any in the text.
+// fence writes a code block. Its fence is longer than any in the text.
 func (m *issueWriter) fence(language, text string) {
 	mark := sanitize.MarkdownFence(text)
 	m.paragraph(mark + language + "\n" + term.Block(text) + "\n" + mark)
 }
 
-// message writes one message as JSON where it is JSON.
+// message writes one message, indented if it is JSON.
 func (m *issueWriter) message(name string, f wire.Frame) {
 	note := fmt.Sprintf("%s, %d bytes", name, f.Bytes())
 	if f.Hidden > 0 {
@@ -111,7 +110,7 @@ func (m *issueWriter) message(name string, f wire.Frame) {
 	m.fence(language, text)
 }
 
-// A limitedBuffer keeps somewhat more than a report has of a message, and then no more.
+// A limitedBuffer keeps the first 2*maxReported bytes or more of a text; then it returns an error.
 type limitedBuffer []byte
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
@@ -122,7 +121,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// between writes what came on the way, a line for each.
+// between writes the messages between request and response, one on each line.
 func (m *issueWriter) between(frames []wire.Frame) {
 	if len(frames) == 0 {
 		return
@@ -139,10 +138,10 @@ func (m *issueWriter) between(frames []wire.Frame) {
 	m.fence("", strings.Join(lines, "\n"))
 }
 
-// reportStyle is the style of what is drawn as text: for a reader, in no colour.
+// reportStyle is the style of texts in a report: for a reader, without colour.
 var reportStyle = term.Style{Terminal: true, Width: 80}
 
-// drawn writes what `show` draws, as text.
+// drawing writes what draw draws as a code block, or nothing if draw draws nothing.
 func (m *issueWriter) drawing(name string, draw func(v *exchangeWriter)) {
 	var b strings.Builder
 	v := &exchangeWriter{st: reportStyle, b: bufio.NewWriter(&b)}

@@ -12,25 +12,23 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// What was recorded becomes shell commands again here. All that is recorded is
-// untrusted: it is put between quotes or, in comments, on one line, and nothing in it
-// is interpreted by the shell.
+// Recorded text is untrusted. A script has it between quotes or, in comments, on one line, so that the
+// shell interprets nothing in it.
 
-// A secret is what a recording has in the place of a secret, and the variable that
-// stands for it in a script.
+// A secret has the text that replaces it in a recording, and its variable in a script.
 type secret struct{ shown, variable, where string }
 
-// A Script is a text for a POSIX shell in which variables stand for the secrets
-// that were not recorded. Its zero value is an empty one.
+// A Script is a text for a POSIX shell. Variables replace the secrets that were not recorded. The
+// zero value is an empty script.
 type Script struct {
-	// Options are flags for each curl, and their values, which may be "".
+	// Options are flags for each curl with their values, which may be "".
 	Options [][2]string
 
 	secrets []secret
 	b       strings.Builder
 }
 
-// String is the script: first the variables that must be set, then its commands.
+// String returns the script: first the variables that must be set, then its commands.
 func (s *Script) String() string {
 	var b strings.Builder
 	for _, v := range s.secrets {
@@ -42,17 +40,17 @@ func (s *Script) String() string {
 	return b.String() + s.b.String()
 }
 
-// Comment adds a line that the shell passes over.
+// Comment adds a comment.
 func (s *Script) Comment(text string) { s.b.WriteString("# " + term.Line(text) + "\n") }
 
-// Command adds words that Word and its like have made, on one line.
+// Command adds words, quoted by Word and similar methods, on one line.
 func (s *Script) Command(words ...string) { s.b.WriteString(strings.Join(words, " ") + "\n") }
 
-// Space ends the last command with an empty line.
+// Space adds an empty line.
 func (s *Script) Space() { s.b.WriteByte('\n') }
 
-// Word returns text as one word. The place of a hidden secret in it becomes a variable,
-// which a comment at the beginning of the script describes by what.
+// Word returns text as one word. It replaces a hidden secret by a variable; what is the kind of its
+// place, see Variable.
 func (s *Script) Word(text, what string) string {
 	var b strings.Builder
 	s.eachPart(text, what, func(part string) { b.WriteString(quotedLines(part)) },
@@ -63,7 +61,7 @@ func (s *Script) Word(text, what string) string {
 	return b.String()
 }
 
-// quotedLines is shellwords.Quote that leaves line ends as they are.
+// quotedLines quotes text as shellwords.Quote does, but keeps line ends.
 func quotedLines(text string) string {
 	if strings.Contains(text, "\n") && term.Block(text) == text {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -71,7 +69,8 @@ func quotedLines(text string) string {
 	return shellwords.Quote(text)
 }
 
-// parts goes through a text that may have secrets in it.
+// eachPart calls plain for each part of text without secrets, and hidden with the variable of each
+// secret.
 func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
 	at := 0
 	for _, place := range redact.HiddenIn(text) {
@@ -86,37 +85,37 @@ func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
 	}
 }
 
-// variable returns the name of a secret's variable; what says where it was found.
+// variable returns the name of a secret's variable; what is the kind of its place.
 func (s *Script) variable(shown, what string) string {
 	name, where := Variable(what)
-	taken := 1
-	twin := ""
+	number := 1
+	same := ""
 	for _, v := range s.secrets {
 		if v.shown == shown {
 			return v.variable
 		}
 		if IsSameSecret(v.shown, shown) {
-			twin = v.variable
+			same = v.variable
 		}
 		if v.variable == name || strings.HasPrefix(v.variable, name+"_") {
-			taken++
+			number++
 		}
 	}
-	if taken > 1 {
-		name = fmt.Sprintf("%s_%d", name, taken)
+	if number > 1 {
+		name = fmt.Sprintf("%s_%d", name, number)
 	}
-	s.secrets = append(s.secrets, secret{shown, name, InOtherForm(where, twin)})
+	s.secrets = append(s.secrets, secret{shown, name, InOtherForm(where, same)})
 	return name
 }
 
-// IsSameSecret reports whether what is shown of two hidden values is of one secret: a URL has other signs in place of
-// it than a message.
+// IsSameSecret reports whether two hidden values hide the same secret. In a URL the hidden value
+// has other signs than in a message.
 func IsSameSecret(a, b string) bool {
 	hashes := redact.HashesIn(a)
 	return len(hashes) > 0 && slices.Equal(hashes, redact.HashesIn(b)) && letters(a) == letters(b)
 }
 
-// lettersOf returns the ASCII letters and digits of a text.
+// letters returns the ASCII letters and digits of a text.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -126,16 +125,17 @@ func letters(text string) string {
 	}, text)
 }
 
-// InOtherForm adds to the place of a secret that another variable, which may be "", has the same secret.
-func InOtherForm(where, twin string) string {
-	if twin == "" {
+// InOtherForm adds to the place of a secret the variable that has the same secret in another form;
+// "" adds nothing.
+func InOtherForm(where, variable string) string {
+	if variable == "" {
 		return where
 	}
-	return where + " (it is the one of " + twin + ")"
+	return where + " (it is the one of " + variable + ")"
 }
 
-// Variable returns the name of a secret's variable, and the words for its place. what
-// is the name of a header field, or one of InURL and its like.
+// Variable returns the name of a secret's variable, and its place in words. what is the name of a
+// header field, or InURL, InBody or InArgv.
 func Variable(what string) (name, where string) {
 	name = "MCPC_" + strings.Map(func(r rune) rune {
 		r = unicode.ToUpper(r)
@@ -155,12 +155,12 @@ func Variable(what string) (name, where string) {
 	return name, where
 }
 
-// VariableComment is the comment that says what the value of a variable is.
+// VariableComment returns the comment that says what value a variable needs.
 func VariableComment(variable, where, shown string) string {
 	return fmt.Sprintf("# Set %s to %s, a hidden value: %s\n", variable, where, term.Line(shown))
 }
 
-// The places of secrets beside header fields.
+// The places of secrets other than header fields.
 const (
 	InURL  = "url secret"
 	InBody = "secret"
@@ -169,23 +169,23 @@ const (
 )
 
 var variablePlaces = map[string]string{
-	InURL: "the value in the URL, encoded as there", InBody: "the value in the message, encoded as there",
-	InArgv: "the value in the command", inUser: "the name and the password in the URL, as name:password", "Authorization": "the credentials in the field Authorization",
+	InURL:           "the value in the URL, encoded as there",
+	InBody:          "the value in the message, encoded as there",
+	InArgv:          "the value in the command",
+	inUser:          "the name and the password in the URL, as name:password",
+	"Authorization": "the credentials in the field Authorization",
 }
 
-// maxWord is how long one word of a command may be, in bytes: systems take no
-// more than 128 KiB.
+// maxWord is the longest word of a command, in bytes: systems allow no more than 128 KiB.
 const maxWord = 100_000
 
-// fits reports whether a text can be a word of a command at all, and give the same
-// bytes again.
+// fitsInWord reports whether a text can be a word of a command without a change.
 func fitsInWord(text string) bool {
 	ends := strings.HasSuffix(text, "\n") || strings.Contains(text, "\n•") // $(…) drops line ends at the end
 	return len(text) <= maxWord && utf8.ValidString(text) && !ends && strings.IndexByte(text, 0) < 0
 }
 
-// Print is a command that prints exactly these bytes, and a line end behind them
-// where line is set.
+// Print returns a command that prints exactly these bytes, and a line end if line is true.
 func (s *Script) Print(raw []byte, line bool) string {
 	end := ""
 	if line {
@@ -214,14 +214,12 @@ func (s *Script) Print(raw []byte, line bool) string {
 	return "{ " + strings.Join(append(all, "}"), "; ")
 }
 
-// Run adds a command with an input as one of its words; where that cannot be a word
-// the command reads "-", its standard input.
+// Run adds a command with an input as one of its words. If the input does not fit in a word, the
+// command gets "-" and reads its standard input.
 func (s *Script) Run(words []string, input []byte, more ...string) {
-	switch {
-	case input == nil:
-	case fitsInWord(string(input)):
+	if fitsInWord(string(input)) && input != nil {
 		words = append(words, s.Word(string(input), InBody))
-	default:
+	} else if input != nil {
 		words = append([]string{s.Print(input, false), "|"}, append(words, "-")...)
 	}
 	s.Command(append(words, more...)...)

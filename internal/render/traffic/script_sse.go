@@ -8,15 +8,14 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// The transport of 2024-11-05, HTTP+SSE: a stream of events is opened with GET, whose
-// first event names the endpoint for POST, and answers come on that stream.
+// In the transport of 2024-11-05, HTTP+SSE, a client opens a stream of events with GET. Its first event
+// names the endpoint for POST, and it also carries the responses.
 
-// endpoint is the variable of the POST's address.
+// endpoint is the variable with the URL for POST.
 const endpoint = "endpoint"
 
-// CurlStream adds the commands that open a stream as p does, hear on it where requests
-// go, and listen for as long as the script runs. An endpoint elsewhere ends the script,
-// as it ends mcpc.
+// CurlStream adds the commands that open a stream with p, read the endpoint from it, and keep it
+// open until the script ends. An endpoint of another server ends the script.
 func (s *Script) CurlStream(p HTTPRequest) error {
 	words, err := s.curl(p, "")
 	if err != nil {
@@ -29,7 +28,7 @@ func (s *Script) CurlStream(p HTTPRequest) error {
 		strings.Join(words, " \\\n  ") + ` >"$events" &`,
 		"stream=$!",
 		`trap 'kill $stream 2>/dev/null; rm -f "$events"' EXIT`,
-		// What is heard is the first event of which the data fit a pattern.
+		// heard prints the first event with data that match a pattern.
 		"heard() {",
 		`  until sed -n 's/^data: *//p' "$events" | tr -d '\r' | grep -m 1 "$1"; do`,
 		`    kill -0 $stream 2>/dev/null || { echo "the stream has ended" >&2; return 1; }`,
@@ -48,8 +47,8 @@ func (s *Script) CurlStream(p HTTPRequest) error {
 	return nil
 }
 
-// CurlEndpoint is Curl to the endpoint that CurlStream has heard of, whatever URL p
-// has; what is answered to the POST itself is no answer.
+// CurlEndpoint adds the command that posts the body of p to the endpoint that CurlStream read. It
+// ignores the body of the HTTP response.
 func (s *Script) CurlEndpoint(p HTTPRequest) error {
 	words, err := s.curl(p, "")
 	if err != nil {
@@ -60,8 +59,8 @@ func (s *Script) CurlEndpoint(p HTTPRequest) error {
 	return nil
 }
 
-// AwaitResponse waits for the answer to the request with this id, and prints it where it is
-// asked for.
+// AwaitResponse adds the command that waits for the response to a request's id, and prints it if
+// printed is true.
 func (s *Script) AwaitResponse(id json.RawMessage, printed bool) {
 	var pattern strings.Builder
 	for _, c := range string(id) {

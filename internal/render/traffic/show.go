@@ -1,6 +1,5 @@
-// Package traffic shows recorded messages: while they cross (Verbose), with notes
-// (Explain), one exchange with its timing (Show), as a report for an issue, and as commands
-// of a shell that send them again.
+// Package traffic shows recorded messages: live (Verbose), with notes (Explain), one exchange with
+// its timing (Show), as a report for an issue, and as shell commands that send them again.
 package traffic
 
 import (
@@ -20,27 +19,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// View is a recorded exchange as it is to be shown.
+// View is a recorded exchange to be shown.
 type View struct {
-	// Title is the first line, Facts what is known beside the bytes.
+	// Title is the first line, Facts are the lines below it.
 	Title string
 	Facts [][]string
-	// Exchange is nil where nothing crossed.
+	// Exchange is nil if no message was sent or received.
 	Exchange *wire.Exchange
-	// Findings are shown at the end, but for those that stand beside their message.
+	// Findings are shown at the end, except findings about one message, which are shown with it.
 	Findings []wire.Finding
-	// HeadsOnly leaves out the messages.
+	// HeadsOnly omits the messages.
 	HeadsOnly bool
 }
 
-// Show writes an exchange for a person: facts, heads, messages with what
-// is wrong in them, and where the time went.
+// Show writes an exchange for a person: facts, heads, messages with their problems, and the timing.
 func Show(w io.Writer, st term.Style, t View) error {
 	v := &exchangeWriter{st: st, b: bufio.NewWriterSize(w, 64<<10)}
 	v.b.WriteString(st.Paint(term.Bold, st.Line(t.Title)) + "\n")
 	layout := term.Style{Terminal: true, Color: st.Color, Width: st.Width}
 	if !st.Terminal {
-		layout.Width = math.MaxInt32 // a command is copied in one piece
+		layout.Width = math.MaxInt32 // a command stays on one line, so that it can be copied
 	}
 	if err := term.Facts(v.b, layout, t.Facts); err != nil {
 		return err
@@ -64,7 +62,7 @@ func Show(w io.Writer, st term.Style, t View) error {
 type exchangeWriter struct {
 	st term.Style
 	b  *bufio.Writer
-	// shownFindings are the findings that were shown beside their message.
+	// shownFindings were shown with their message.
 	shownFindings, otherFindings []wire.Finding
 }
 
@@ -117,7 +115,7 @@ func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 	v.timing(x)
 }
 
-// missingResponse names what did not come: an HTTP response may have come without it.
+// missingResponse names the missing response: "JSON-RPC response" if an HTTP response was received.
 func missingResponse(x *wire.Exchange) string {
 	if len(x.Heads) > 1 {
 		return "JSON-RPC response"
@@ -137,8 +135,7 @@ func messageName(s term.Style, f wire.Frame) string {
 	return arrow(s, f.Dir) + " " + word
 }
 
-// head writes a head of HTTP with its fields, and beside the encoded bytes what
-// it means.
+// head writes an HTTP head with its fields, and the plain text of encoded values.
 func (v *exchangeWriter) head(f wire.Frame) {
 	if f.HTTP == nil {
 		return
@@ -157,8 +154,8 @@ func (v *exchangeWriter) head(f wire.Frame) {
 	}
 }
 
-// ownRequestNote says that a message on the way had an HTTP request of its own, and what
-// came of that.
+// ownRequestNote says that a message between request and response had its own HTTP request, and the
+// status of its response; "" if it had none.
 func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	heads := x.HeadsOf(f)
 	if len(heads) == 0 {
@@ -173,7 +170,7 @@ func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	return ", a separate POST: " + failure.HTTPStatus(heads[1].HTTP.Status)
 }
 
-// message writes one message, pretty, and below it what is wrong with it.
+// message writes one message, indented, and its problems below it.
 func (v *exchangeWriter) message(name string, f wire.Frame, more string) {
 	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
 	if f.Hidden > 0 {
@@ -195,54 +192,57 @@ func (v *exchangeWriter) findings(findings []wire.Finding) {
 	}
 }
 
-// excerptLine returns at most n bytes of untrusted text, on one line, and how many more there are.
+// excerptLine returns the first n bytes of untrusted text on one line, and the number of missing
+// bytes.
 func excerptLine(s term.Style, raw []byte, n int) string { return s.Line(s.Excerpt(raw, n)) }
 
-// events writes what a child said meanwhile, and who ended what.
+// events writes the server's stderr, faults, held messages, and how the streams ended.
 func (v *exchangeWriter) events(x *wire.Exchange) {
-	const most = 40
+	const maxEvents = 40
 	frames := x.Beside
 	if x.Response.Raw != nil {
-		frames = slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool { // the end of a stream after its response
+		// A stream that the server closes after its response is not worth a line.
+		frames = slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool {
 			return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
 		})
 	}
 	for i, f := range frames {
-		behind := x.Response.Raw != nil && f.Seq > x.Response.Seq
-		if behind && (i == 0 || frames[i-1].Seq < x.Response.Seq) {
+		afterResponse := x.Response.Raw != nil && f.Seq > x.Response.Seq
+		if afterResponse && (i == 0 || frames[i-1].Seq < x.Response.Seq) {
 			v.section("afterwards")
 		} else if i == 0 {
 			v.section("events")
 		}
-		if i == most {
-			v.line(v.st.Paint(term.Dim, fmt.Sprintf("%s %d more lines (see --raw)", v.st.Ellipsis(), len(frames)-most)))
+		if i == maxEvents {
+			more := fmt.Sprintf("%s %d more lines (see --raw)", v.st.Ellipsis(), len(frames)-maxEvents)
+			v.line(v.st.Paint(term.Dim, more))
 			return
 		}
-		if f.Kind == wire.Closed {
-			v.line("  " + closedText(v.st, f))
-			continue
-		}
-		if f.Kind == wire.Fault {
-			v.line("  " + faultText(v.st, f))
-			continue
-		}
-		if f.Kind == wire.Held {
-			v.line("  " + heldText(v.st, f))
-			continue
-		}
-		text := excerptLine(v.st, f.Raw, 400)
-		if f.SSE != nil && f.SSE.ID != nil {
-			text += "id " + excerptLine(v.st, []byte(*f.SSE.ID), 60)
-		}
-		name := f.Kind.String()
-		if f.Unread != "" {
-			name = f.Dir.String() + " body"
-			text = fmt.Sprintf("not readable: %s (%d bytes)", v.st.Line(f.Unread), f.Size)
-		} else if f.Kind == wire.Noise {
-			name = "stdout, not JSON-RPC"
-		}
-		v.line("  " + name + ": " + text)
+		v.line("  " + eventText(v.st, f))
 	}
+}
+
+// eventText describes a frame that is neither a head nor a message.
+func eventText(s term.Style, f wire.Frame) string {
+	switch f.Kind {
+	case wire.Closed:
+		return closedText(s, f)
+	case wire.Fault:
+		return faultText(s, f)
+	case wire.Held:
+		return heldText(s, f)
+	}
+	if f.Unread != "" {
+		return fmt.Sprintf("%s body: not readable: %s (%d bytes)", f.Dir, s.Line(f.Unread), f.Size)
+	}
+	text := excerptLine(s, f.Raw, 400)
+	if f.SSE != nil && f.SSE.ID != nil {
+		text += "id " + excerptLine(s, []byte(*f.SSE.ID), 60)
+	}
+	if f.Kind == wire.Noise {
+		return "stdout, not JSON-RPC: " + text
+	}
+	return f.Kind.String() + ": " + text
 }
 
 // faultText says what a fault rule did.
@@ -257,7 +257,7 @@ func faultText(s term.Style, f wire.Frame) string {
 	return excerptLine(s, []byte(text), 400)
 }
 
-// heldText says what became of a message that was held.
+// heldText says what was done with a held message.
 func heldText(s term.Style, f wire.Frame) string {
 	if f.Held == nil {
 		return "held"
@@ -265,11 +265,8 @@ func heldText(s term.Style, f wire.Frame) string {
 	text := "held: " + f.Held.Kind + " " + f.Held.Method + " " + f.Held.Name
 	text = strings.TrimRight(text, " ")
 	if f.Held.How != "waiting" {
-		text += fmt.Sprintf(
-			": %s after %s",
-			f.Held.How,
-			time.Duration(min(max(f.Held.Milliseconds, 0), 1e9))*time.Millisecond,
-		)
+		waited := time.Duration(min(max(f.Held.Milliseconds, 0), 1e9)) * time.Millisecond
+		text += fmt.Sprintf(": %s after %s", f.Held.How, waited)
 	}
 	if f.Held.Why != "" {
 		text += " (" + f.Held.Why + ")"
@@ -280,7 +277,7 @@ func heldText(s term.Style, f wire.Frame) string {
 	return excerptLine(s, []byte(text), 400)
 }
 
-// closedText says who ended a stream, and how.
+// closedText says who closed a stream, and how.
 func closedText(s term.Style, f wire.Frame) string {
 	by := "the server"
 	if f.Close == nil {
@@ -310,7 +307,7 @@ func closedText(s term.Style, f wire.Frame) string {
 	return text
 }
 
-// exitText says how the server ended after its stdin was closed.
+// exitText says how the server exited after its stdin was closed.
 func exitText(s term.Style, text string) string {
 	how, exited := strings.CutPrefix(text, "the server exited (")
 	if text == "" {

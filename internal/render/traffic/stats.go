@@ -15,36 +15,35 @@ import (
 
 // StatsRow is one line of statistics.
 type StatsRow struct {
-	// What was asked: "tools/call get-sum".
+	// What names the requests: "tools/call get-sum".
 	What  string
 	Count int
-	// Open are the requests without an answer, Cancelled those that were cancelled before their answer, Timed those
-	// that have a duration. The first two did not fail.
+	// Open counts requests without a response, Cancelled requests that were cancelled before their
+	// response, and Timed requests with a duration. Open and Cancelled requests did not fail.
 	Open          int
 	Cancelled     int
 	Timed         int
 	P50, P95, P99 time.Duration
-	// Bytes and Tokens are those of all messages.
+	// Bytes and Tokens count all messages.
 	Bytes, Tokens int64
 	Failures      []FailureCount
 }
 
-// FailureCount is how many ended in one channel.
+// FailureCount is how many exchanges failed in one channel.
 type FailureCount struct {
 	Channel string
 	Count   int
 }
 
-// HistogramBar is how many took at least From and less than To.
+// HistogramBar is how many exchanges took at least From and less than To.
 type HistogramBar struct {
 	From, To time.Duration
 	Count    int
 }
 
-// Stats writes figures as a table, how the failures came about, and how long all
-// of it took as a histogram. all is the last line of the table, where there is
-// more than one. It is the same into a pipe: programs take --json. Without figures
-// nothing is written.
+// Stats writes figures as a table, the failures, and the durations as a histogram. all is the last
+// line of the table, omitted if there is one other row only. It writes the same into a pipe:
+// programs use --json. It writes nothing if there are no figures.
 func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []HistogramBar) error {
 	if len(figures) == 0 {
 		return nil
@@ -62,8 +61,8 @@ func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []
 	return err
 }
 
-// statsTable are a table whose numbers stand right. A name that is too long for its column
-// has a line of its own.
+// statsTable writes a table with numbers at the right. A name that is too long for its column gets
+// a line of its own.
 func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	shown := []term.Column{{Head: "WHAT", CutTo: 12}}
 	heads := []string{"COUNT", "FAILED", "OPEN", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
@@ -77,29 +76,22 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	var rows [][]string
 	for _, f := range figures {
 		failed := 0
-		for _, one := range f.Failures {
-			failed += one.Count
+		for _, failure := range f.Failures {
+			failed += failure.Count
 		}
-		row := []string{
-			f.What,
-			strconv.Itoa(f.Count),
-			strconv.Itoa(failed),
-			"-",
-			"-",
-			"-",
-			term.Bytes(f.Bytes),
-			"~" + term.Scale(f.Tokens, "k", "M", "G"),
-		}
-		if f.Timed > 0 {
-			row[3], row[4], row[5] = term.FineDuration(s, f.P50), term.FineDuration(s, f.P95), term.FineDuration(s, f.P99)
+		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed)}
+		if open {
+			row = append(row, strconv.Itoa(f.Open))
 		}
 		if cancelled {
-			row = slices.Insert(row, 3, strconv.Itoa(f.Cancelled))
+			row = append(row, strconv.Itoa(f.Cancelled))
 		}
-		if open {
-			row = slices.Insert(row, 3, strconv.Itoa(f.Open))
+		if f.Timed > 0 {
+			row = append(row, term.FineDuration(s, f.P50), term.FineDuration(s, f.P95), term.FineDuration(s, f.P99))
+		} else {
+			row = append(row, "-", "-", "-")
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, term.Bytes(f.Bytes), "~"+term.Scale(f.Tokens, "k", "M", "G")))
 	}
 	g := term.NewGrid(b, s, shown, rows)
 	_ = g.Head()
@@ -112,7 +104,7 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	}
 }
 
-// statsFailures lists what went wrong most often first.
+// statsFailures lists the failures, the most frequent first.
 func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	type failure struct {
 		FailureCount
@@ -120,8 +112,8 @@ func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	}
 	var all []failure
 	for _, f := range figures {
-		for _, one := range f.Failures {
-			all = append(all, failure{one, f.What})
+		for _, count := range f.Failures {
+			all = append(all, failure{count, f.What})
 		}
 	}
 	if len(all) == 0 {
@@ -130,14 +122,13 @@ func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	sliceutil.Sort(all, func(x, y failure) int { return y.Count - x.Count })
 	b.WriteString("\n" + s.Paint(term.Bold, "Failures") + "\n")
 	var rows [][]string
-	for _, one := range all {
-		rows = append(rows, []string{"", strconv.Itoa(one.Count), one.Channel, one.what})
+	for _, f := range all {
+		rows = append(rows, []string{"", strconv.Itoa(f.Count), f.Channel, f.what})
 	}
 	_ = term.NewGrid(b, s, []term.Column{{}, {Right: true}, {}, {CutTo: 12, Cut: s.CutCell}}, rows).Rows(rows)
 }
 
-// histogram draws a bar for each step, the longest as wide as there is room. A
-// step that something fell into has at least the smallest bar.
+// histogram draws a bar for each range of durations. A range with any exchange has a visible bar.
 func histogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	if len(bars) == 0 {
 		return
@@ -146,10 +137,8 @@ func histogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	var rows [][]string
 	for _, bar := range bars {
 		most = max(most, bar.Count)
-		rows = append(
-			rows,
-			[]string{"", fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To)), strconv.Itoa(bar.Count), ""},
-		)
+		durations := fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To))
+		rows = append(rows, []string{"", durations, strconv.Itoa(bar.Count), ""})
 	}
 	g := term.NewGrid(b, s, []term.Column{{}, {}, {Right: true}, {}}, rows)
 	room := max(min(s.Columns(), term.MaxProse)-g.Width(1)-g.Width(2)-3*len(term.Gap), 4)
@@ -160,7 +149,7 @@ func histogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	_ = g.Rows(rows)
 }
 
-// drawBar is a bar of n eighths of a column, in ASCII of whole ones.
+// drawBar draws a bar in eighths of a column, or in ASCII in whole columns.
 func drawBar(s term.Style, count, most, room int) string {
 	if count == 0 {
 		return ""
@@ -176,7 +165,7 @@ func drawBar(s term.Style, count, most, room int) string {
 	return bar
 }
 
-// stepEnd is the end of a bar, which is a round number.
+// stepEnd formats the end of a range, "more" for the last.
 func stepEnd(s term.Style, d time.Duration) string {
 	if d >= time.Hour*24*365 {
 		return "more"

@@ -10,13 +10,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A phase is a stretch of time within an exchange.
+// A phase is an interval within an exchange; from and to count from its start. A moment has no
+// length.
 type phase struct {
 	name     string
 	from, to time.Duration
 }
 
-// timing draws where the time went.
+// timing draws the phases of an exchange.
 func (v *exchangeWriter) timing(x *wire.Exchange) {
 	phases := phasesOf(x)
 	var total time.Duration
@@ -39,7 +40,7 @@ func (v *exchangeWriter) timing(x *wire.Exchange) {
 	}
 }
 
-// span is a bar between two times.
+// drawSpan draws a bar for a phase, or a line for a moment.
 func drawSpan(s term.Style, p phase, total time.Duration, room int) string {
 	if total <= 0 {
 		return ""
@@ -52,11 +53,11 @@ func drawSpan(s term.Style, p phase, total time.Duration, room int) string {
 	return strings.Repeat(" ", from) + strings.Repeat(s.Ornament("#", "█"), to-from)
 }
 
-// maxTicks is how many messages on the way have a line of their own.
+// maxTicks is how many messages between request and response have a line of their own.
 const maxTicks = 12
 
-// phasesOf are, for each HTTP request, the phases that its response names and the
-// reading of it; and the moments at which bytes came on the way.
+// phasesOf returns the phases of each HTTP request up to its response, the reading of the response,
+// and the moments at which other messages were received.
 func phasesOf(x *wire.Exchange) (phases []phase) {
 	start := x.Request.Time
 	for _, h := range x.Heads {
@@ -65,7 +66,7 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 		}
 	}
 	if start.IsZero() {
-		return nil // nothing was sent: the messages match no request
+		return nil // the messages match no request
 	}
 	since := func(f wire.Frame) time.Duration { return max(f.Time.Sub(start), 0) }
 	sent := map[int]time.Duration{}
@@ -97,8 +98,7 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	return phases
 }
 
-// httpPhases are those between a request's head and the first byte of its
-// response.
+// httpPhases returns the phases from a request's head to the first byte of its response.
 func httpPhases(from, to time.Duration, h *wire.HTTPHead) (phases []phase) {
 	if h == nil {
 		return nil

@@ -19,17 +19,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Verbose gives a tap that writes what crosses while it crosses: with level 1 a
-// line for each frame, with 2 the bodies too, indented and cut, with 3 the
-// header fields and every byte, quoted as Go quotes it. With 0 it writes
-// nothing. Frames are redacted before they come here.
+// Verbose returns a tap that writes frames live: with level 1 a line for each frame, with 2 also
+// the bodies, indented and cut, with 3 also the header fields and every byte, quoted as in Go. With
+// level 0 it writes nothing. Its frames must be redacted already.
 //
 // The tap may be called from several goroutines.
 func Verbose(w io.Writer, st term.Style, level int) wire.Tap {
 	if level <= 0 {
 		return func(wire.Frame) {}
 	}
-	v := &verbose{w: w, st: st, level: level,
+	v := &verbose{
+		w: w, st: st, level: level,
 		heads: map[int]wire.Frame{}, sentAt: map[int]time.Time{}, pending: map[string]pendingRequest{}, unrequested: map[int]bool{}}
 	return v.frame
 }
@@ -40,28 +40,26 @@ type verbose struct {
 	level int
 
 	mu sync.Mutex
-	// waiting are heads of requests, by stream, whose body comes next: they
-	// share its line.
+	// heads are the heads of requests, by stream, until their body, which shares their line.
 	heads map[int]wire.Frame
-	// began is when the request of a stream was sent, for the time on the line
-	// of its response.
+	// sentAt is when the request of a stream was sent, for the time on the line of its response.
 	sentAt map[int]time.Time
-	// asked are the requests that are not answered yet, by direction and id.
+	// pending are the requests without a response, by direction and id.
 	pending map[string]pendingRequest
-	// unasked are the streams on which no request was sent, but an answer or a
-	// notification: what comes on them answers nothing.
+	// unrequested are the streams on which mcpc sent a response or a notification and no request:
+	// their messages respond to no request.
 	unrequested map[int]bool
 	b           bytes.Buffer
 }
 
-// asked is what the line of an answer repeats of its request.
+// pendingRequest is what the line of a response repeats about its request.
 type pendingRequest struct {
 	method string
 	at     time.Time
 }
 
-// maxPending bounds the remembered requests without an answer, and the remembered streams
-// on which no request was sent.
+// maxPending limits the remembered requests without a response, and the remembered streams without
+// a request.
 const maxPending = 1000
 
 func (v *verbose) frame(f wire.Frame) {
@@ -82,17 +80,17 @@ func (v *verbose) frameLocked(f wire.Frame) {
 			return
 		}
 	}
-	head, held := v.heads[f.Stream]
+	head, hasHead := v.heads[f.Stream]
 	delete(v.heads, f.Stream)
-	if held && (f.Kind != wire.Body || f.Dir != wire.Sent) {
+	if hasHead && (f.Kind != wire.Body || f.Dir != wire.Sent) {
 		v.headLocked(head)
-		held = false
+		hasHead = false
 	}
 	switch f.Kind {
 	case wire.Head:
 		v.headLocked(f)
 	case wire.Body, wire.Event:
-		v.messageLocked(f, head, held)
+		v.messageLocked(f, head, hasHead)
 	case wire.Stderr:
 		v.line(v.st.Paint(term.Dim, "server:"), v.st.Line(v.st.Excerpt(f.Raw, term.MaxExcerpt)))
 	case wire.Noise:
@@ -125,7 +123,7 @@ func (v *verbose) noiseLocked(f wire.Frame) {
 
 func (v *verbose) line(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }
 
-// mark stands before what did not cross: it happened.
+// mark returns the mark of lines about events that are not messages.
 func (v *verbose) mark() string { return v.st.Ornament("*", "·") }
 
 func (v *verbose) arrow(d wire.Direction) string { return v.st.Paint(term.Bold, arrow(v.st, d)) }
@@ -142,7 +140,7 @@ func (v *verbose) headLocked(f wire.Frame) {
 	v.fields(f)
 }
 
-// statusLine is `200 application/json  12 ms (dns 0 connect 1 tls 0 first byte 10)`.
+// statusLine returns `200 application/json 12 ms (dns 0 connect 1 tls 0 first byte 10)`.
 func (v *verbose) statusLine(f wire.Frame) string {
 	text := strconv.Itoa(f.HTTP.Status)
 	if f.HTTP.Status != http.StatusOK {
@@ -158,16 +156,9 @@ func (v *verbose) statusLine(f wire.Frame) string {
 	}
 	delete(v.sentAt, f.Stream)
 	if t := f.HTTP.Timing; t != nil {
-		text += fmt.Sprintf(
-			" (dns %s connect %s tls %s first byte %s)",
-			term.Tenths(t.DNS, time.Millisecond),
-			term.Tenths(
-				t.Connect,
-				time.Millisecond,
-			),
-			term.Tenths(t.TLS, time.Millisecond),
-			term.Tenths(t.FirstByte, time.Millisecond),
-		)
+		ms := func(d time.Duration) string { return term.Tenths(d, time.Millisecond) }
+		text += fmt.Sprintf(" (dns %s connect %s tls %s first byte %s)",
+			ms(t.DNS), ms(t.Connect), ms(t.TLS), ms(t.FirstByte))
 	}
 	return text
 }
@@ -181,8 +172,8 @@ func (v *verbose) fields(f wire.Frame) {
 	}
 }
 
-// messageLocked writes the line of a body or an event; head is the head of the
-// request that shares the line, if there is one.
+// messageLocked writes the line of a body or an event. If shared is true, head is the head of the
+// request on the same line.
 func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	var parts []string
 	if shared {
@@ -191,14 +182,14 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	if f.Kind == wire.Event {
 		parts = append(parts, v.event(f.SSE))
 	}
-	switch {
-	case len(f.Raw) == 0 && f.SSE != nil && !f.SSE.Comment:
-		parts = append(parts, "(no data: event id only)")
-	case len(f.Raw) == 0:
-	case f.SSE != nil && f.SSE.Event != "" && f.SSE.Event != "message":
+	if len(f.Raw) > 0 {
+		otherEvent := f.SSE != nil && f.SSE.Event != "" && f.SSE.Event != "message"
+		if !otherEvent {
+			parts = append(parts, v.messageText(f))
+		}
 		parts = append(parts, "("+term.Size(len(f.Raw))+")")
-	default:
-		parts = append(parts, v.messageText(f), "("+term.Size(len(f.Raw))+")")
+	} else if f.SSE != nil && !f.SSE.Comment {
+		parts = append(parts, "(no data: event id only)")
 	}
 	v.line(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
 	if shared {
@@ -207,7 +198,7 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	v.body(f)
 }
 
-// event is `event id 7`, with what else is special about the event.
+// event returns `event id 7`, with the other fields of the event.
 func (v *verbose) event(s *sse.Facts) string {
 	if s == nil {
 		return "event"
@@ -228,8 +219,8 @@ func (v *verbose) event(s *sse.Facts) string {
 	return text
 }
 
-// messageText names what a message is: `tools/call id 3`, or `result id 3 of
-// tools/call, 12 ms` for an answer.
+// messageText names a message: `tools/call id 3`, or for a response `result id 3 of tools/call, 12
+// ms`.
 func (v *verbose) messageText(f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if f.Dir == wire.Sent && f.Stream > 0 && m.Kind != wire.Request && m.Kind != wire.Batch {
@@ -269,11 +260,11 @@ func (v *verbose) messageText(f wire.Frame) string {
 }
 
 func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
-	k := requestKey(1-f.Dir, m)
-	a, ok := v.pending[k]
+	key := requestKey(1-f.Dir, m)
+	request, ok := v.pending[key]
 	ok = ok && (f.Dir == wire.Sent || !v.unrequested[f.Stream])
 	if ok {
-		delete(v.pending, k)
+		delete(v.pending, key)
 	}
 	if m.ID == nil || string(m.ID) == "null" {
 		return ""
@@ -281,13 +272,14 @@ func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
 	if !ok {
 		return ", matches no request"
 	}
-	if a.at.IsZero() || f.Time.IsZero() {
-		return " of " + v.st.Excerpt([]byte(a.method), 100)
+	text := " of " + v.st.Excerpt([]byte(request.method), 100)
+	if request.at.IsZero() || f.Time.IsZero() {
+		return text
 	}
-	return " of " + v.st.Excerpt([]byte(a.method), 100) + ", " + term.Duration(f.Time.Sub(a.at))
+	return text + ", " + term.Duration(f.Time.Sub(request.at))
 }
 
-// key tells the requests of the two sides apart, which count their ids alone.
+// requestKey returns a key for a request's id; client and server number their requests separately.
 func requestKey(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
 
 func (v *verbose) closedLocked(f wire.Frame) {
@@ -310,18 +302,19 @@ func (v *verbose) closedLocked(f wire.Frame) {
 	v.line(v.mark(), v.st.Line(text))
 }
 
-// body writes what -vv and -vvv show under the line.
+// body writes the bytes of a frame under its line, for -vv and -vvv.
 func (v *verbose) body(f wire.Frame) {
-	switch {
-	case len(f.Raw) == 0 || v.level < 2:
-	case v.level == 2:
+	if len(f.Raw) == 0 || v.level < 2 {
+		return
+	}
+	if v.level == 2 {
 		v.pretty(f.Raw)
-	default:
+	} else {
 		v.b.WriteString("    " + quoteBytes(f.Raw) + "\n")
 	}
 }
 
-// maxPretty is how much of an indented body -vv shows.
+// maxPretty is how many bytes of an indented body -vv shows.
 const maxPretty = 4 << 10
 
 func (v *verbose) pretty(raw []byte) {
@@ -349,8 +342,8 @@ func (v *verbose) pretty(raw []byte) {
 	}
 }
 
-// quoted writes bytes so that every one of them can be told: between backquotes
-// where that is enough, else with the escapes of a Go string.
+// quoteBytes quotes bytes so that every one of them is visible: between backquotes if possible,
+// else with the escapes of a Go string.
 func quoteBytes(raw []byte) string {
 	s := string(raw)
 	if sanitize.IsPlain(s) && strconv.CanBackquote(s) {
