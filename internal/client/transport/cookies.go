@@ -41,14 +41,14 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 		one := cookie{name: set.Name, value: set.Value, origin: origin(u), path: set.Path}
 		// It replaces one of the name, whatever their paths, which SetCookieField does not know.
 		c.kept = slices.DeleteFunc(c.kept, func(old cookie) bool { return old.name == one.name && old.origin == one.origin })
-		switch {
-		case set.MaxAge > 0:
+		if set.MaxAge > 0 {
 			one.until = now().Add(time.Duration(set.MaxAge) * time.Second)
-		case set.MaxAge == 0 && !set.Expires.IsZero():
+		} else if set.MaxAge == 0 && !set.Expires.IsZero() {
 			one.until = set.Expires
 		}
 		isOver := set.MaxAge < 0 || !one.until.IsZero() && !one.until.After(now())
-		if isOver || set.Secure && u.Scheme != "https" || len(one.name)+len(one.value) > longestCookie || len(c.kept) == mostCookies {
+		if isOver || set.Secure && u.Scheme != "https" || len(one.name)+len(one.value) > longestCookie ||
+			len(c.kept) == mostCookies {
 			continue
 		}
 		c.kept = append(c.kept, one)

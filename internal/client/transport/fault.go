@@ -43,14 +43,21 @@ func (f *Fault) EndBy(cause error) {
 	case cause == ErrClosed:
 		f.Kind, f.Text = wire.Transport, ErrClosed.Error()
 	default:
-		f.Kind, f.Text = wire.Signal, "interrupted"
+		f.Kind = wire.Signal
+		f.Text = "interrupted"
 	}
 }
 
 // ApplyTo writes what a fault knows into an outcome.
 func (f *Fault) ApplyTo(o wire.Outcome) wire.Outcome {
-	o.Kind, o.Text, o.Hint, o.Phase = f.Kind, f.Text, wire.Hint(f.Hint), f.Phase
-	o.Reached, o.Retryable, o.Process, o.Err = f.Reached, f.retryable, f.Process, f.Err
+	o.Kind = f.Kind
+	o.Text = f.Text
+	o.Hint = wire.Hint(f.Hint)
+	o.Phase = f.Phase
+	o.Reached = f.Reached
+	o.Retryable = f.retryable
+	o.Process = f.Process
+	o.Err = f.Err
 	if o.Message == nil && f.raw != nil {
 		o.Message = wire.ParseMessage(f.raw)
 	}

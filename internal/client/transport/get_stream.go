@@ -42,7 +42,14 @@ type StreamListeners interface {
 // opened. The stream ends with life, or when Close is called.
 func (t *HTTP) OpenGetStream(life context.Context, fields func() []wire.Field, listeners StreamListeners) *GetStream {
 	life, cancel := context.WithCancel(life)
-	g := &GetStream{line: t, fields: fields, cancel: cancel, opened: make(chan struct{}), over: make(chan struct{}), listeners: listeners}
+	g := &GetStream{
+		line:      t,
+		fields:    fields,
+		cancel:    cancel,
+		opened:    make(chan struct{}),
+		over:      make(chan struct{}),
+		listeners: listeners,
+	}
 	go g.run(life)
 	return g
 }
@@ -85,12 +92,14 @@ func (g *GetStream) run(ctx context.Context) {
 	close(g.opened)
 	for attempt := 1; f == nil; {
 		var alive bool
-		if alive, f = g.deliver(ctx, rt, at); alive {
+		alive, f = g.deliver(ctx, rt, at)
+		if alive {
 			attempt = 1
 		}
 		if f.Kind != wire.BadResponse && ctx.Err() == nil {
 			missed := g.reportBreak(f, at)
-			if rt, attempt, f = g.reopen(ctx, at, attempt); f == nil && missed {
+			rt, attempt, f = g.reopen(ctx, at, attempt)
+			if f == nil && missed {
 				g.listeners.Restored()
 			}
 		}
@@ -144,7 +153,8 @@ func (g *GetStream) refuse(ctx context.Context, f *Fault) {
 		Text: "the server has no GET stream for notifications (" + f.answer() + ")"}
 	switch {
 	case f.Status == http.StatusConflict:
-		finding.Rule, finding.Level = "stream_held", wire.Warning
+		finding.Rule = "stream_held"
+		finding.Level = wire.Warning
 		finding.Text = "another client uses this session's GET stream for notifications (" + f.answer() + ")"
 	case f.Kind == wire.Transport && f.Reached == wire.Unsent:
 		// The server is not reachable: the request next to the stream reports that.
@@ -168,7 +178,8 @@ func (g *GetStream) settleOn(ctx context.Context, f *Fault, finding wire.Finding
 		return
 	}
 	f.Text = finding.Text
-	if g.Refusal = f; !g.listeners.Active() {
+	g.Refusal = f
+	if !g.listeners.Active() {
 		g.line.inbox.Finding(finding)
 	}
 }
@@ -178,7 +189,8 @@ func (g *GetStream) settleOn(ctx context.Context, f *Fault, finding wire.Finding
 // save a connection (2025-11-25 basic/transports); where they number their events
 // nothing is missed then.
 func (g *GetStream) reportBreak(f *Fault, at *streamPosition) (missed bool) {
-	why, level := "the GET stream for notifications "+HowEnded(f), wire.Info
+	why := "the GET stream for notifications " + HowEnded(f)
+	level := wire.Info
 	if f.Err != nil {
 		level = wire.Warning
 	}

@@ -103,7 +103,8 @@ func headless(rt *roundTrip, f *Fault) Reply {
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
 	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now, crossing: out.Crossing}
 	if method == http.MethodPost {
-		rt.body, rt.again = out.Raw, out.Again
+		rt.body = out.Raw
+		rt.again = out.Again
 	}
 	req, err := http.NewRequestWithContext(rt.traced(ctx), method, t.url, bytes.NewReader(rt.body))
 	if err != nil {
@@ -111,7 +112,8 @@ func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*ro
 	}
 	t.setFields(req, out)
 	rt.req = req
-	if rt.resp, err = t.via.roundTrip(req); err != nil {
+	rt.resp, err = t.via.roundTrip(req)
+	if err != nil {
 		rt.recordCut(ctx, err)
 		return nil, connectFault(ctx, rt, withoutURL(err))
 	}

@@ -48,7 +48,10 @@ func (t *HTTP) read(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
 func (t *HTTP) foreignCharset(rt *roundTrip) {
 	if charset := charsetOf(rt.resp); charset != "" {
 		text := "declared as charset " + charset + ", not allowed for JSON; read as UTF-8"
-		t.inbox.Repeated(wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text}, "answers were "+text)
+		t.inbox.Repeated(
+			wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text},
+			"answers were "+text,
+		)
 	}
 }
 
@@ -79,7 +82,12 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	case out.AnyReply:
 		return Reply{Message: m, HTTP: rt.facts(body)}
 	case len(bytes.TrimSpace(body)) == 0:
-		return Failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode), nil))
+		return Failed(
+			badContent(
+				fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode),
+				nil,
+			),
+		)
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
@@ -159,10 +167,10 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 // typeOf returns the media type of a response for an error: kind, or the field itself if it is no media type.
 func typeOf(resp *http.Response, kind string) string {
 	field := resp.Header.Get("Content-Type")
-	switch {
-	case wire.IsToken(strings.Replace(kind, "/", "", 1)):
+	if wire.IsToken(strings.Replace(kind, "/", "", 1)) {
 		return kind
-	case field == "":
+	}
+	if field == "" {
 		return "no Content-Type"
 	}
 	return fmt.Sprintf("a Content-Type that is not one media type: %q", field)

@@ -67,6 +67,10 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, leave bool) {
 	rt.resp.Body.Close()
 	if status := rt.resp.StatusCode; status/100 != 2 && !IsRefusal(status) {
 		t.inbox.Finding(wire.Finding{Rule: "session_end", Level: wire.Info,
-			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s", status, http.StatusText(status))})
+			Text: fmt.Sprintf(
+				"the server may still have the session: it answered DELETE with HTTP %d %s",
+				status,
+				http.StatusText(status),
+			)})
 	}
 }

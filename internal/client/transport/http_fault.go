@@ -28,7 +28,9 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, retryable: true}
 	left := rt.now().wrote
 	if left {
-		f.Phase, f.Reached, f.retryable = "wait", wire.Unknown, false
+		f.Phase = "wait"
+		f.Reached = wire.Unknown
+		f.retryable = false
 	}
 	host := rt.req.URL.Host
 	switch {
@@ -36,7 +38,9 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 		f.Err = context.Cause(ctx)
 		f.Text = f.Err.Error()
 	case isAlert(rt, err):
-		f.Phase, f.Reached, f.retryable = "tls", wire.Unsent, false
+		f.Phase = "tls"
+		f.Reached = wire.Unsent
+		f.retryable = false
 		f.Text = host + " refused the TLS connection: " + err.Error()
 		if rt.via.asked.Load() {
 			f.Hint = "it rejected the certificate of --cert"
@@ -76,16 +80,20 @@ func describeConnect(f *Fault, host string, err error) {
 	var refusal proxyRefusal
 	switch {
 	case errors.As(err, &refusal):
-		f.Text, f.Hint = "the proxy refused the connection: "+refusal.status, "--proxy none uses no proxy"
+		f.Text = "the proxy refused the connection: " + refusal.status
+		f.Hint = "--proxy none uses no proxy"
 		if refusal.code == http.StatusProxyAuthRequired {
 			f.Hint = proxyHint
 		}
 	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
-		f.Text, f.Hint = "the proxy could not be used: "+op.Err.Error(), "use another with --proxy URL, or none with --proxy none"
+		f.Text = "the proxy could not be used: " + op.Err.Error()
+		f.Hint = "use another with --proxy URL, or none with --proxy none"
 	case errors.As(err, &dns) && dns.IsNotFound:
-		f.Text, f.Phase = "no such host: "+dns.Name, "dns"
+		f.Text = "no such host: " + dns.Name
+		f.Phase = "dns"
 	case errors.As(err, &dns):
-		f.Text, f.Phase = "the name "+dns.Name+" could not be resolved", "dns"
+		f.Text = "the name " + dns.Name + " could not be resolved"
+		f.Phase = "dns"
 	case errors.As(err, &op) && op.Net == "unix":
 		f.Text = "the socket " + op.Addr.String() + " could not be used: " + op.Err.Error()
 		f.Hint = "check that the server is running and listens on this socket"
@@ -128,7 +136,8 @@ func describeTLS(f *Fault, host string, err error) bool {
 	default:
 		return false
 	}
-	f.Phase, f.retryable = "tls", false
+	f.Phase = "tls"
+	f.retryable = false
 	return true
 }
 
@@ -167,10 +176,12 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 		Status: resp.StatusCode, Text: "the server answered " + status}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
-		f.Kind, f.Text = wire.Auth, "authentication required ("+status+")"
+		f.Kind = wire.Auth
+		f.Text = "authentication required (" + status + ")"
 		f.Hint = "send a token: -H 'Authorization: Bearer …'"
 	case code == http.StatusForbidden:
-		f.Kind, f.Text = wire.Auth, "access denied by the server ("+status+")"
+		f.Kind = wire.Auth
+		f.Text = "access denied by the server (" + status + ")"
 	case code == http.StatusNotModified:
 		f.Text += ", which has no body"
 		f.Hint = "a 304 answers a conditional request, which mcpc sends only with -H: check for a cache in front of the server"
@@ -202,25 +213,28 @@ func describeRedirect(f *Fault, resp *http.Response) {
 	const fault = "an error of the server or of a proxy in front of it: -vvv shows the whole response"
 	to := redact.RedactURL(resp.Header.Get("Location"))
 	if _, err := resp.Location(); to == "" {
-		f.Text, f.Hint = f.Text+", a redirect without a Location", fault
+		f.Text = f.Text + ", a redirect without a Location"
+		f.Hint = fault
 	} else if err != nil {
-		f.Text, f.Hint = f.Text+", a redirect to "+to+", which is not a URL", fault
+		f.Text = f.Text + ", a redirect to " + to + ", which is not a URL"
+		f.Hint = fault
 	} else {
 		f.Text += ", a redirect to " + to + ", which is not followed"
 		f.Hint = redirectHint(resp)
 	}
 }
 
-// redirectHint returns what to do about a redirect: a page for a login is no endpoint, and a URL does not lead to itself.
+// redirectHint returns what to do about a redirect: a page for a login is no endpoint, and a URL does not
+// lead to itself.
 func redirectHint(resp *http.Response) string {
 	to, _ := resp.Location()
 	path := strings.ToLower(to.Path)
 	isLogin := slices.ContainsFunc([]string{"login", "signin", "sign-in", "sign_in", "/sso", "/auth", "oauth"},
 		func(word string) bool { return strings.Contains(path, word) })
-	switch {
-	case resp.Request != nil && resp.Request.URL != nil && to.String() == resp.Request.URL.String():
+	if resp.Request != nil && resp.Request.URL != nil && to.String() == resp.Request.URL.String() {
 		return "an error of the server or of a proxy in front of it: the URL leads to itself"
-	case isLogin:
+	}
+	if isLogin {
 		return "it seems to be a page for a login, and no MCP endpoint: check the path of the URL; " +
 			"a server whose endpoint needs a login answers 401"
 	}
@@ -271,7 +285,8 @@ func cutFault(ctx context.Context, n int64, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "read", Reached: wire.Unknown, Err: err}
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
-		f.Text, f.Err = cause.Error(), cause
+		f.Text = cause.Error()
+		f.Err = cause
 	case compress.IsUnreadable(err):
 		f.Kind, f.Reached, f.Text = wire.BadResponse, wire.Answered, err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):

@@ -45,7 +45,8 @@ func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
 	s := &httpSSE{router: newRouter(t.inbox), http: t, lasting: lasting, cancel: func() { cancel(nil) }}
 	s.whole = true
 	var f *Fault
-	if s.trip, f = t.roundTrip(lasting, http.MethodGet, &Outgoing{}); f == nil {
+	s.trip, f = t.roundTrip(lasting, http.MethodGet, &Outgoing{})
+	if f == nil {
 		f = s.readEndpoint()
 	}
 	if !unhook() {
@@ -91,7 +92,8 @@ func (t *httpSSE) readEndpoint() *Fault {
 		t.trip.recordEvent(ev)
 		if ev.Event == "endpoint" {
 			var to string
-			if to, f = resolveEndpoint(t.http.url, string(ev.Data)); f == nil {
+			to, f = resolveEndpoint(t.http.url, string(ev.Data))
+			if f == nil {
 				t.http.url = to
 				t.http.shown = redact.RedactURL(to)
 			}
@@ -117,7 +119,12 @@ func (t *httpSSE) readEndpoint() *Fault {
 func resolveEndpoint(sse, endpoint string) (string, *Fault) {
 	base, err := url.Parse(sse)
 	if err != nil {
-		return "", &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + redact.RedactURL(sse), Err: withoutURL(err)}
+		return "", &Fault{
+			Kind:  wire.Usage,
+			Phase: "connect",
+			Text:  "not a URL: " + redact.RedactURL(sse),
+			Err:   withoutURL(err),
+		}
 	}
 	ref, err := base.Parse(endpoint)
 	if err != nil || endpoint == "" {
@@ -127,7 +134,9 @@ func resolveEndpoint(sse, endpoint string) (string, *Fault) {
 	if origin(ref) != origin(base) {
 		there := url.URL{Scheme: ref.Scheme, Host: ref.Host, Path: base.Path}
 		return "", &Fault{Kind: wire.Refused, Phase: "connect",
-			Hint: "if the server is there and you trust it, name it so: -s " + shellwords.Quote(redact.RedactURL(there.String())),
+			Hint: "if the server is there and you trust it, name it so: -s " + shellwords.Quote(
+				redact.RedactURL(there.String()),
+			),
 			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there"}
 	}
 	return ref.String(), nil

@@ -65,7 +65,8 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 	r := t.follow(ctx, rt, out, at)
 	for attempt := 1; r.Message == nil && r.Fault.Kind == wire.Transport && at.seen != nil && at.id != ""; attempt++ {
 		if at.moved {
-			at.moved, attempt = false, 1
+			at.moved = false
+			attempt = 1
 		}
 		if attempt > maxResumes || !at.pause(ctx, attempt) {
 			break
@@ -75,9 +76,14 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 			r = t.follow(ctx, next, out, at)
 			continue
 		}
-		f.Kind, f.Reached, f.retryable, f.Phase, f.Hint = wire.Transport, wire.Unknown, false, "read", ""
+		f.Kind = wire.Transport
+		f.Reached = wire.Unknown
+		f.retryable = false
+		f.Phase = "read"
+		f.Hint = ""
 		f.Text = "the stream ended before the response, and it could not be resumed: " + f.Text
-		if r = Failed(f); f.Status != 0 && f.Status/100 != 5 {
+		r = Failed(f)
+		if f.Status != 0 && f.Status/100 != 5 {
 			break
 		}
 		if attempt == 1 {
@@ -109,7 +115,8 @@ func NewRecentIDs() *RecentIDs { return &RecentIDs{Least: 10_000} }
 
 // begin readies the cursor for the events of one more connection.
 func (p *streamPosition) begin() {
-	switch p.dropped = nil; {
+	p.dropped = nil
+	switch {
 	case p.seen == nil:
 	case p.id == "": // nothing is resumed, so that nothing can come again
 		p.seen = NewRecentIDs()
@@ -143,7 +150,8 @@ func (p *streamPosition) repeated(ev sse.Event) bool {
 	if id != "" && !known {
 		p.seen.Put(event, false)
 	}
-	p.moved, p.id = true, id
+	p.moved = true
+	p.id = id
 	return false
 }
 
@@ -178,7 +186,8 @@ func (t *HTTP) follow(ctx context.Context, rt *roundTrip, out *Outgoing, at *str
 	if out.AnyReply && at.noise != nil && !bytes.Equal(at.noise, r.Message.Raw) {
 		ignoreEvent(t.inbox, wire.ParseMessage(at.noise))
 	}
-	r.HTTP, r.Noise = rt.facts(nil), at.noise
+	r.HTTP = rt.facts(nil)
+	r.Noise = at.noise
 	return r
 }
 
@@ -261,14 +270,15 @@ func (p *streamPosition) explain(f *Fault, unended bool) {
 // broken message, after which resuming brings no better one.
 func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
 	ended := f.Kind == wire.Transport && f.Err == nil
-	switch {
-	case !ended || p.id != "" && !p.numbered:
+	if !ended || p.id != "" && !p.numbered {
 		return f
-	case p.stray != nil:
+	}
+	if p.stray != nil {
 		wrong := noAnswerTo(out, p.stray)
 		p.stray = nil
 		return wrong
-	case p.noise != nil && !isJSON(p.noise):
+	}
+	if p.noise != nil && !isJSON(p.noise) {
 		return noMessageIn(wire.ParseMessage(p.noise))
 	}
 	return f
@@ -386,7 +396,8 @@ func (rt *roundTrip) recordEvent(ev sse.Event) {
 	if !rt.via.rec.on() {
 		return
 	}
-	if rt.record(wire.Noise, ev.Dropped); !ev.IsEvent() {
+	rt.record(wire.Noise, ev.Dropped)
+	if !ev.IsEvent() {
 		return
 	}
 	data := ev.Data

@@ -34,7 +34,8 @@ func SplitLine(line []byte, isAwaited func(*wire.Message) bool) []LinePart {
 		return s.parts
 	}
 	found := s.parts
-	s.parts, s.end = nil, 0
+	s.parts = nil
+	s.end = 0
 	to := 0
 	for _, p := range found {
 		from := to

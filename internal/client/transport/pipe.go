@@ -45,7 +45,15 @@ func (p *Pipe) KeepIn(dir spool.Dir) { p.spool = dir }
 // NewPipe makes a line on a pair of streams. When it ends, why gives the fault; nil is for
 // one that only says so.
 func NewPipe(in io.Reader, out io.WriteCloser, limit MaxSize, rec *Recorder, to Inbox, why func(error) *Fault) *Pipe {
-	p := &Pipe{router: newRouter(to), in: in, out: out, rec: rec, maxSize: limit, writing: make(chan struct{}, 1), why: why}
+	p := &Pipe{
+		router:  newRouter(to),
+		in:      in,
+		out:     out,
+		rec:     rec,
+		maxSize: limit,
+		writing: make(chan struct{}, 1),
+		why:     why,
+	}
 	if why == nil {
 		p.why = func(err error) *Fault {
 			return &Fault{Kind: wire.Transport, Phase: "read", Text: "the server closed the stream", Err: err}
@@ -96,7 +104,8 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 		return p.overFault(wire.Unsent)
 	}
 	p.rec.Sent(0, out.Raw, out.Again)
-	n, wrote := 0, make(chan error, 1)
+	n := 0
+	wrote := make(chan error, 1)
 	go func() {
 		written, err := p.out.Write(append(append(make([]byte, 0, len(out.Raw)+1), out.Raw...), '\n'))
 		n = written
@@ -113,7 +122,8 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 
 func notTaken(ctx context.Context, reached wire.Reached) *Fault {
 	f := cutFault(ctx, 0, ctx.Err())
-	f.Phase, f.Reached = "send", reached
+	f.Phase = "send"
+	f.Reached = reached
 	return f
 }
 
@@ -176,7 +186,8 @@ func (p *Pipe) readAll() {
 				text = "" // the server only did as it was asked
 			}
 			if p.left.Load() {
-				f, by = &Fault{Kind: wire.Transport, Phase: "read", Text: "mcpc released the kept server", Err: err}, wire.Sent
+				f = &Fault{Kind: wire.Transport, Phase: "read", Text: "mcpc released the kept server", Err: err}
+				by = wire.Sent
 				text = f.event()
 			}
 			p.rec.closed(0, by, "end", text)

@@ -24,7 +24,8 @@ type roundTripKey struct{}
 
 func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rt := req.Context().Value(roundTripKey{}).(*roundTrip)
-	if rt.sent++; rt.sent > 1 {
+	rt.sent++
+	if rt.sent > 1 {
 		rt.stream, rt.recorded = t.rec.nextStream(), t.rec.on()
 	}
 	req.Close = rt.via.closesEach.Load()

@@ -36,23 +36,28 @@ func StartFault(command process.Command, err error) *Fault {
 	}
 	name := command.Args[0]
 	if _, gone := os.Stat(command.Dir); command.Dir != "" && gone != nil {
-		return &Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server's working directory cannot be used: " + command.Dir}
+		return &Fault{
+			Kind:  wire.Transport,
+			Phase: "connect",
+			Err:   err,
+			Text:  "the server's working directory cannot be used: " + command.Dir,
+		}
 	}
 	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + err.Error()}
-	switch {
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		f.Text = "no such command: " + name
 		f.Hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
 		program, _, isLine := strings.Cut(name, " ")
 		_, unknown := exec.LookPath(program)
 		if variable, _, assigns := strings.Cut(name, "="); assigns {
-			f.Text, f.Hint = "no such command: "+variable+"=...", "set a variable with env: -- env "+variable+"=... COMMAND"
+			f.Text = "no such command: " + variable + "=..."
+			f.Hint = "set a variable with env: -- env " + variable + "=... COMMAND"
 		} else if isLine && unknown == nil {
 			f.Hint = "all of it was taken for the program's name: the arguments have to be words of their own, in a configuration file in \"args\""
 		} else if _, bad := os.Stat(filepath.Join(command.Dir, name)); bad == nil {
 			f.Hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
 		}
-	case errors.Is(err, fs.ErrPermission):
+	} else if errors.Is(err, fs.ErrPermission) {
 		f.Text = "the command is not executable: " + name
 		f.Hint = "run it with its interpreter, as in -- node server.js, or make it executable"
 	}
@@ -69,7 +74,13 @@ func (s *StdioProcess) whyEnded(err error) *Fault { return EndFault(s.Ending(), 
 
 // EndFault is why nothing can come any more from a process.
 func EndFault(facts *wire.ProcessFacts, err error) *Fault {
-	f := &Fault{Kind: wire.Transport, Phase: "read", Err: err, Text: "the server closed its standard output", Process: facts}
+	f := &Fault{
+		Kind:    wire.Transport,
+		Phase:   "read",
+		Err:     err,
+		Text:    "the server closed its standard output",
+		Process: facts,
+	}
 	if facts.Ended != "" {
 		f.Text = f.event() + " before it answered"
 	}

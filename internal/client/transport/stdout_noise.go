@@ -95,7 +95,8 @@ func (r readBytes) Write(b []byte) (int, error) {
 // handleNonMessage looks at a line that is not a message. Servers print banners to their
 // standard output, which is their fault and no reason to stop.
 func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
-	line, why := m.Raw, strangeness(m)
+	line := m.Raw
+	why := strangeness(m)
 	p.ignore(line)
 	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
@@ -105,10 +106,11 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 			"if that line was the response, no other will follow; -vvv shows its bytes"})
 	}
 	bad := func(text string) *Fault { return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line, Text: text} }
-	switch p.noise.lines++; {
-	case p.noise.lines > maxNoise:
+	p.noise.lines++
+	if p.noise.lines > maxNoise {
 		return bad(fmt.Sprintf("the server wrote more than %d non-JSON-RPC lines", maxNoise))
-	case isUTF16(line) && bytes.ContainsAny(line[:4], "{["):
+	}
+	if isUTF16(line) && bytes.ContainsAny(line[:4], "{[") {
 		return bad("the server writes UTF-16 instead of UTF-8")
 	}
 	if whole := p.noise.gather(line, p.maxSize); whole != nil {
@@ -148,14 +150,15 @@ func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
 	}
 	n.multiline = nil
 	for i, c := range line {
-		if s.add(c); s.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
+		s.add(c)
+		if s.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
 			return nil // as "[info] ready" does, it goes on behind the last bracket
 		}
 	}
-	switch {
-	case s.depth == 0 && s.lines > 0:
+	if s.depth == 0 && s.lines > 0 {
 		return s
-	case s.depth > 0 && !limit.isExceededBy(len(s.raw)):
+	}
+	if s.depth > 0 && !limit.isExceededBy(len(s.raw)) {
 		s.lines++
 		n.multiline = s
 	}
@@ -193,7 +196,8 @@ func (d *bracketDepth) add(c byte) {
 	case d.escaped:
 		d.escaped = false
 	case d.inText:
-		d.escaped, d.inText = c == '\\', c != '"'
+		d.escaped = c == '\\'
+		d.inText = c != '"'
 	case c == '"':
 		d.inText = true
 	case c == '{' || c == '[':
