@@ -30,7 +30,14 @@ func (w *Flow) assertion(c Client, s *Server) (string, error) {
 		return "", keyUnusable(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
 	}
 	now := w.now()
-	claims := jwt.MapClaims{"iss": c.ID, "sub": c.ID, "aud": cmp.Or(c.Audience, s.Issuer), "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(), "jti": rand.Text()}
+	claims := jwt.MapClaims{
+		"iss": c.ID,
+		"sub": c.ID,
+		"aud": cmp.Or(c.Audience, s.Issuer),
+		"iat": now.Unix(),
+		"exp": now.Add(assertionTime).Unix(),
+		"jti": rand.Text(),
+	}
 	token := jwt.NewWithClaims(how, claims)
 	if c.KeyID != "" {
 		token.Header["kid"] = c.KeyID

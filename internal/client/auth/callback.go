@@ -27,10 +27,10 @@ const (
 // CheckRedirect returns an error for a URI that mcpc cannot be sent back to.
 func CheckRedirect(uri string) error {
 	u, err := url.Parse(uri)
-	switch {
-	case err != nil || u.Scheme != "http" || u.Hostname() != callbackHost && u.Hostname() != "localhost":
+	if err != nil || u.Scheme != "http" || u.Hostname() != callbackHost && u.Hostname() != "localhost" {
 		return errors.New("it must begin with http://127.0.0.1 or http://localhost")
-	case u.User != nil || strings.ContainsAny(uri, "?#"):
+	}
+	if u.User != nil || strings.ContainsAny(uri, "?#") {
 		return errors.New("it must have no user, query or fragment")
 	}
 	return nil
@@ -63,8 +63,13 @@ func listenAs(host string, port int, path string) (*callback, error) {
 			Hint: "--callback-port 0 takes a free one"}
 	}
 	c := &callback{listener: listener, answers: make(chan url.Values, 1), host: host, path: path}
-	c.server = &http.Server{Handler: c, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10,
-		ErrorLog: log.New(io.Discard, "", 0)}
+	c.server = &http.Server{
+		Handler:        c,
+		ReadTimeout:    10 * time.Second,
+		WriteTimeout:   10 * time.Second,
+		MaxHeaderBytes: 32 << 10,
+		ErrorLog:       log.New(io.Discard, "", 0),
+	}
 	go func() { _ = c.server.Serve(listener) }()
 	return c, nil
 }
@@ -164,7 +169,11 @@ const mostPastes = 3
 
 // readPasted reads the address that the browser was sent to: all of it, so that it
 // can be checked as if it had come by itself.
-func readPasted(ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error)) (url.Values, error) {
+func readPasted(
+	ctx context.Context,
+	a *authorization,
+	paste func(context.Context, *Error) (string, error),
+) (url.Values, error) {
 	// A redirect URI without a path has one in the browser.
 	isAt := func(u *url.URL) bool {
 		return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") == strings.TrimSuffix(a.redirect, "/")
@@ -172,13 +181,14 @@ func readPasted(ctx context.Context, a *authorization, paste func(context.Contex
 	var wrong *Error
 	for range mostPastes {
 		text, err := paste(ctx, wrong)
-		switch {
-		case errors.Is(err, io.EOF) && wrong != nil:
+		if errors.Is(err, io.EOF) && wrong != nil {
 			return nil, wrong
-		case errors.Is(err, io.EOF):
+		}
+		if errors.Is(err, io.EOF) {
 			return nil, &Error{Rule: NoResponse, Text: "no URL was pasted: end of input", Err: err,
 				Hint: "use a terminal, --grant device, --grant client_credentials, or MCPC_TOKEN"}
-		case err != nil:
+		}
+		if err != nil {
 			return nil, &Error{Rule: NoResponse, Text: "no URL was pasted: " + err.Error(), Err: err}
 		}
 		u, err := url.Parse(strings.TrimSpace(text))

@@ -81,7 +81,8 @@ func Wanted(all []Challenge) (best Challenge, ok bool) {
 		}
 		named = append(named, c.metadata()...)
 		if !ok || best.Params["resource_metadata"] == "" && best.Params["error"] == "" {
-			best, ok = c, true
+			best = c
+			ok = true
 		}
 	}
 	best.MoreMetadata = missing(named, []string{best.Params["resource_metadata"]})

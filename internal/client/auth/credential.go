@@ -39,7 +39,8 @@ func (g *Transport) Held() []wire.Field {
 			return nil
 		}
 		var err error
-		if c, err = g.openLocked(t); err != nil {
+		c, err = g.openLocked(t)
+		if err != nil {
 			return nil
 		}
 	}

@@ -31,20 +31,34 @@ func (l *login) elsewhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, over := deviceTime, usage.Late("fifteen minutes without a response")
+	limit := deviceTime
+	over := usage.Late("fifteen minutes without a response")
 	if lasts := code.Expires.duration(); lasts > 0 && lasts < limit {
-		limit, over = lasts, "it has expired"
+		limit = lasts
+		over = "it has expired"
 	}
 	interval := cmp.Or(code.Interval.duration(), usualInterval)
 	if interval > deviceTime {
-		return &Error{Rule: TokenRefused, Text: fmt.Sprintf("%s requires a longer polling interval than the %v that mcpc waits", hostOf(p.server.Device), deviceTime)}
+		return &Error{
+			Rule: TokenRefused,
+			Text: fmt.Sprintf(
+				"%s requires a longer polling interval than the %v that mcpc waits",
+				hostOf(p.server.Device),
+				deviceTime,
+			),
+		}
 	}
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
 	ctx, stop := context.WithTimeoutCause(ctx, limit, over)
 	defer stop()
 	t, err := l.untilTyped(ctx, &p, code.DeviceCode, interval)
 	if late, ok := errors.AsType[usage.Late](context.Cause(ctx)); ok && err != nil {
-		return &Error{Rule: NoResponse, Text: "the code was not entered: " + late.Error(), Hint: hints["expired_token"], Err: late}
+		return &Error{
+			Rule: NoResponse,
+			Text: "the code was not entered: " + late.Error(),
+			Hint: hints["expired_token"],
+			Err:  late,
+		}
 	}
 	if err != nil {
 		return err

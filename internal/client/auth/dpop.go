@@ -77,7 +77,12 @@ func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 		}
 		err = failed
 	}
-	return nil, &Error{Rule: StoreFailed, Text: "the key that the token is bound to is damaged", Hint: wire.Run("logout") + ", then " + wire.Run("login"), Err: err}
+	return nil, &Error{
+		Rule: StoreFailed,
+		Text: "the key that the token is bound to is damaged",
+		Hint: wire.Run("logout") + ", then " + wire.Run("login"),
+		Err:  err,
+	}
 }
 
 // A prover adds a proof of its key to each request on the way to base, and once
@@ -146,13 +151,15 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 // its challenge (section 9). The body can still be read.
 func (p prover) wantsNonce(resp *http.Response) bool {
 	const wanted = "use_dpop_nonce"
-	switch {
-	case resp.Header.Get("DPoP-Nonce") == "":
+	if resp.Header.Get("DPoP-Nonce") == "" {
 		return false
-	case p.access != "":
-		return resp.StatusCode == http.StatusUnauthorized && slices.ContainsFunc(ParseChallenges(resp.Header.Values("WWW-Authenticate")),
-			func(c Challenge) bool { return c.Scheme == "dpop" && c.Params["error"] == wanted })
-	case resp.StatusCode != http.StatusBadRequest:
+	}
+	if p.access != "" {
+		return resp.StatusCode == http.StatusUnauthorized &&
+			slices.ContainsFunc(ParseChallenges(resp.Header.Values("WWW-Authenticate")),
+				func(c Challenge) bool { return c.Scheme == "dpop" && c.Params["error"] == wanted })
+	}
+	if resp.StatusCode != http.StatusBadRequest {
 		return false
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))

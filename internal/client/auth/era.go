@@ -26,8 +26,14 @@ func (w *Flow) ownServer(ctx context.Context, endpoint *url.URL, n needs) (*Serv
 	if status == http.StatusOK {
 		return readServer(w, raw, base, n)
 	}
-	s := &Server{Issuer: base, Authorization: base + "/authorize", Token: base + "/token", Registration: base + "/register",
-		Methods: []string{"none"}, Assumed: true}
+	s := &Server{
+		Issuer:        base,
+		Authorization: base + "/authorize",
+		Token:         base + "/token",
+		Registration:  base + "/register",
+		Methods:       []string{"none"},
+		Assumed:       true,
+	}
 	if !n.grant.Unattended() {
 		if err := w.hasLoginPage(ctx, s.Authorization); err != nil {
 			return nil, err

@@ -85,13 +85,17 @@ func (w *Flow) document(ctx context.Context, where string, fields http.Header) (
 		s.Document = raw
 	}
 	w.tell(s)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, status, err
-	case status == http.StatusOK:
+	}
+	if status == http.StatusOK {
 		return raw, status, nil
-	case status/100 == 4 && status != http.StatusTooManyRequests:
+	}
+	if status/100 == 4 && status != http.StatusTooManyRequests {
 		return nil, status, nil
 	}
-	return nil, status, &Error{Rule: Unreachable, Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be"}
+	return nil, status, &Error{
+		Rule: Unreachable,
+		Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be",
+	}
 }

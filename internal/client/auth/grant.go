@@ -109,7 +109,13 @@ func (w *Flow) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 // secretIn reads a token from a file.
 func secretIn(w *Flow, name string) (string, error) {
 	if name == "" {
-		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion", Hint: "use " + wire.Run("login TARGET --client-id ID") + " with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
+		return "", &Error{
+			Rule: KeyUnusable,
+			Text: "the client has no stored assertion",
+			Hint: "use " + wire.Run(
+				"login TARGET --client-id ID",
+			) + " with --assertion FILE, or with all --idp-… flags and --id-token FILE",
+		}
 	}
 	raw, err := w.Read(name)
 	if err != nil {

@@ -123,8 +123,22 @@ func NearnessOf(ctx context.Context, endpoint string) Nearness {
 
 var privateNets = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 
-var specialNets = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24",
-	"203.0.113.0/24", "224.0.0.0/3", "::/128", "fe80::/10", "fec0::/10", "ff00::/8", "100::/64", "2001:db8::/32")
+var specialNets = prefixes(
+	"0.0.0.0/8",
+	"169.254.0.0/16",
+	"192.0.0.0/24",
+	"192.0.2.0/24",
+	"198.18.0.0/15",
+	"198.51.100.0/24",
+	"203.0.113.0/24",
+	"224.0.0.0/3",
+	"::/128",
+	"fe80::/10",
+	"fec0::/10",
+	"ff00::/8",
+	"100::/64",
+	"2001:db8::/32",
+)
 
 // embeddingNets hold an IPv4 address in their last or middle bytes, which is where
 // the packets go.
@@ -145,12 +159,13 @@ func nearness(ip netip.Addr) Nearness {
 	within := func(nets []netip.Prefix) bool {
 		return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(ip) })
 	}
-	switch {
-	case ip.IsLoopback():
+	if ip.IsLoopback() {
 		return Loopback
-	case within(specialNets):
+	}
+	if within(specialNets) {
 		return Special
-	case within(privateNets):
+	}
+	if within(privateNets) {
 		return Private
 	}
 	for _, e := range embeddingNets {
@@ -207,7 +222,9 @@ func SafeURL(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, blocked(fmt.Sprintf("a URL with an invalid query: %q", raw))
 	}
-	u.RawQuery, u.Fragment, u.RawFragment = query.Encode(), "", ""
+	u.RawQuery = query.Encode()
+	u.Fragment = ""
+	u.RawFragment = ""
 	return u, nil
 }
 
@@ -256,7 +273,8 @@ func (n *Net) exchange(
 	}
 	defer resp.Body.Close()
 	d := Fetched{URL: resp.Request.URL.String(), Status: resp.StatusCode, Type: resp.Header.Get("Content-Type")}
-	if d.Raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1)); err != nil {
+	d.Raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err != nil {
 		return d, unreachable(where, err)
 	}
 	d.TooLarge = len(d.Raw) > maxDocument

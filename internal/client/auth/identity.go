@@ -67,7 +67,9 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		if err := l.staysAtItsIssuer(c.ID, s.Issuer); err != nil {
 			return Client{}, err
 		}
-		c.Issuer, c.Origin, c.Grant = s.Issuer, Given, l.req.Grant
+		c.Issuer = s.Issuer
+		c.Origin = Given
+		c.Grant = l.req.Grant
 		return l.tellClient(c, "the client id that was given")
 	}
 	if l.req.DocumentURL != "" && s.Documents {
@@ -88,13 +90,17 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		if l.req.Grant.Unattended() {
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
-		return Client{}, l.w.holds("a client can be registered (specification, page authorization, \"Client Registration Approaches\")", false,
+		return Client{}, l.w.holds(
+			"a client can be registered (specification, page authorization, \"Client Registration Approaches\")",
+			false,
 			&Error{Rule: NoRegistration, Text: text,
-				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
+				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"},
+		)
 	}
 	c, err := l.register(ctx, s, redirect)
 	if named := strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1); errors.Is(err, errInvalidRedirect) &&
-		named != redirect && l.req.Redirect == "" { // some servers accept the name of the host in place of its address
+		named != redirect &&
+		l.req.Redirect == "" { // some servers accept the name of the host in place of its address
 		l.w.tell(Step{Text: "the redirect URI " + redirect + " was rejected: registering " + named})
 		c, err = l.register(ctx, s, named)
 	}
@@ -102,7 +108,8 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		return Client{}, err
 	}
 	// Kept at once: logins that fail must not leave one more client there each time.
-	c.Endpoint, c.Untried = l.token.Endpoint, true
+	c.Endpoint = l.token.Endpoint
+	c.Untried = true
 	if err := l.store.Change(ctx, func(b *Records) { b.putClient(c) }); err != nil {
 		return Client{}, err
 	}
@@ -128,14 +135,24 @@ func (l *login) registered() (newest Client, ok bool) {
 // it, unless the user names that one.
 func (l *login) staysAtItsIssuer(id, issuer string) error {
 	moved := slices.IndexFunc(l.known.Clients, func(c Client) bool {
-		return c.Origin == Given && c.ID == id && c.Endpoint == l.token.Endpoint && c.Issuer != issuer && !nearly(c.Issuer, issuer)
+		return c.Origin == Given && c.ID == id && c.Endpoint == l.token.Endpoint && c.Issuer != issuer &&
+			!nearly(c.Issuer, issuer)
 	})
 	if _, here := l.known.client(issuer, Given, l.req.Grant); here || moved < 0 || l.req.Issuer != "" {
 		return nil
 	}
-	return l.w.holds("a client belongs to one issuer (specification, page authorization, \"Client Registration\")", false, &Error{Rule: IssuerMismatch,
-		Text: fmt.Sprintf("the server names another authorization server, %s, but the client %s belongs to %s", issuer, id, l.known.Clients[moved].Issuer),
-		Hint: "if the client is also registered at the new one, pass it with --issuer"})
+	return l.w.holds(
+		"a client belongs to one issuer (specification, page authorization, \"Client Registration\")",
+		false,
+		&Error{Rule: IssuerMismatch,
+			Text: fmt.Sprintf(
+				"the server names another authorization server, %s, but the client %s belongs to %s",
+				issuer,
+				id,
+				l.known.Clients[moved].Issuer,
+			),
+			Hint: "if the client is also registered at the new one, pass it with --issuer"},
+	)
 }
 
 func (l *login) tellClient(c Client, how string) (Client, error) {
@@ -153,7 +170,8 @@ func (l *login) registration(s *Server, redirect string) []byte {
 	}
 	about := map[string]any{"client_name": "mcpc", "token_endpoint_auth_method": method, "application_type": "native"}
 	if l.req.Grant.Browser() {
-		about["redirect_uris"], about["response_types"] = []string{redirect}, []string{"code"}
+		about["redirect_uris"] = []string{redirect}
+		about["response_types"] = []string{"code"}
 		about["grant_types"] = []string{"authorization_code", "refresh_token"}
 	} else {
 		about["grant_types"] = []string{deviceType, "refresh_token"}
@@ -255,18 +273,19 @@ func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, 
 	return failed
 }
 
-// registered are the methods of clients that register themselves, the best one first: what a program on a user's machine
-// can honour best is no secret.
+// registered are the methods of clients that register themselves, the best one first: what a program on a
+// user's machine can honour best is no secret.
 var registered = []string{"none", "client_secret_basic", "client_secret_post"}
 
 // saying is what an OAuth error says.
 func saying(code, description string, status int) string {
-	switch {
-	case code != "" && description != "":
+	if code != "" && description != "" {
 		return fmt.Sprintf(": %s, %s", code, description)
-	case code != "":
+	}
+	if code != "" {
 		return ": " + code
-	case status != 0:
+	}
+	if status != 0 {
 		return " (" + statusText(status) + ")"
 	}
 	return ""

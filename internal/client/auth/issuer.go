@@ -11,12 +11,21 @@ import (
 // A server may name several authorization servers, each of which is independent of
 // the others (RFC 9728, section 7.6): it is the client that selects one.
 
-// issuers returns the issuers to be tried, the best first. last is the one that the user named at the last login, or "".
+// issuers returns the issuers to be tried, the best first. last is the one that the user named at the last
+// login, or "".
 func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records, last string) ([]string, error) {
 	if req.Issuer != "" {
-		return []string{req.Issuer}, w.holds("the issuer is one that the server names (RFC 9728 section 7.6)", offers(r, req.Issuer),
-			&Error{Rule: NotOffered, Hint: "--issuer with one of them",
-				Text: "the server's authorization servers do not include " + req.Issuer + ": " + strings.Join(r.AuthorizationServers, ", ")})
+		return []string{
+				req.Issuer,
+			}, w.holds(
+				"the issuer is one that the server names (RFC 9728 section 7.6)",
+				offers(r, req.Issuer),
+				&Error{Rule: NotOffered, Hint: "--issuer with one of them",
+					Text: "the server's authorization servers do not include " + req.Issuer + ": " + strings.Join(
+						r.AuthorizationServers,
+						", ",
+					)},
+			)
 	}
 	if last != "" && offers(r, last) {
 		return []string{last}, nil
@@ -58,7 +67,10 @@ func preferred(r *Resource, known Records) (all []string, isKnown bool) {
 	}
 	var others []string
 	for _, issuer := range r.AuthorizationServers {
-		byOwnName := slices.IndexFunc(known.Tokens, func(t Token) bool { return t.Resource == r.ID && nearly(t.Issuer, issuer) })
+		byOwnName := slices.IndexFunc(
+			known.Tokens,
+			func(t Token) bool { return t.Resource == r.ID && nearly(t.Issuer, issuer) },
+		)
 		switch {
 		case isOurs(issuer):
 			all = append(all, issuer)

@@ -102,7 +102,8 @@ func (k *Keyring) load(create bool) (cipher.AEAD, error) {
 		if err != nil {
 			return nil, keyringFailed(err)
 		}
-		if k.key, err = base64.StdEncoding.DecodeString(text); err != nil || len(k.key) != 32 {
+		k.key, err = base64.StdEncoding.DecodeString(text)
+		if err != nil || len(k.key) != 32 {
 			k.key = nil
 			return nil, keyringFailed(err)
 		}

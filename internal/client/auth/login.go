@@ -106,10 +106,22 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 					Text: fmt.Sprintf("the server has no resource metadata and requires no token, but answered %q", req.Refused),
 					Hint: operatorToken + "; an API key goes into -H 'NAME: VALUE'"}
 			}
-			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
-			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}
+			w.tell(
+				Step{
+					Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata",
+				},
+			)
+			return Found{}, &Error{
+				Rule: NotAsked,
+				Text: "the server has no resource metadata and requires no token",
+				Hint: "use it without a login",
+			}
 		}
-		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (specification, page authorization, \"Overview\")"})
+		w.tell(
+			Step{
+				Rule: "there is resource metadata, or the server requires a token without it (specification, page authorization, \"Overview\")",
+			},
+		)
 		s, err := w.ownServer(ctx, endpoint, req.needs(known, endpoint))
 		return Found{Server: s}, err
 	}
@@ -187,7 +199,8 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 
 // newToken is the token that the login is for, without its secrets.
 func (l *login) newToken(endpoint *url.URL) Token {
-	s, id := l.found.Server, endpoint.String()
+	s := l.found.Server
+	id := endpoint.String()
 	if l.found.Resource != nil {
 		id = l.found.Resource.ID
 	}
@@ -225,7 +238,8 @@ func (l *login) chooseScopes(endpoint string) {
 	// A refresh token is promised for offline_access. If no scope is requested at all, requesting only that one would
 	// change what the token is for.
 	const offline = "offline_access"
-	if !l.req.Grant.Unattended() && len(l.req.Scopes) == 0 && len(l.scopes) > 0 && slices.Contains(l.found.Server.Scopes, offline) {
+	if !l.req.Grant.Unattended() && len(l.req.Scopes) == 0 && len(l.scopes) > 0 &&
+		slices.Contains(l.found.Server.Scopes, offline) {
 		l.scopes = union(l.scopes, []string{offline})
 	}
 	if len(l.scopes) > 0 {
@@ -274,7 +288,8 @@ func (l *login) redeem(ctx context.Context, p clientAt, form url.Values) error {
 func (l *login) secretOf(c *Client) (secret string, err error) {
 	if l.req.IDPSecret != "" && c.IDP != nil {
 		l.w.learn(l.req.IDPSecret)
-		if c.IDP.Secret, err = l.store.Seal(l.req.IDPSecret); err != nil {
+		c.IDP.Secret, err = l.store.Seal(l.req.IDPSecret)
+		if err != nil {
 			return "", err
 		}
 	}
@@ -320,7 +335,9 @@ func (l *login) throughBrowser(ctx context.Context) error {
 // listen takes the port that was asked for, or the one that mcpc registered here with
 // before, where it is free: servers compare it.
 func (l *login) listen() (*callback, error) {
-	host, path, wanted := callbackHost, callbackPath, 0
+	host := callbackHost
+	path := callbackPath
+	wanted := 0
 	if l.req.Port != nil {
 		wanted = *l.req.Port
 	}
@@ -358,7 +375,12 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
 		redirect: back.redirect(), resource: !l.token.OmitResource, issRequired: bool(s.NamesItself)}
 	l.w.learn(a.verifier) // the state has to be shown, and is worth nothing without
-	ask := oauth2.Config{ClientID: c.ID, RedirectURL: a.redirect, Scopes: l.scopes, Endpoint: oauth2.Endpoint{AuthURL: s.Authorization}}
+	ask := oauth2.Config{
+		ClientID:    c.ID,
+		RedirectURL: a.redirect,
+		Scopes:      l.scopes,
+		Endpoint:    oauth2.Endpoint{AuthURL: s.Authorization},
+	}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier)}
 	for name, values := range l.token.named(url.Values{}) {
 		options = append(options, oauth2.SetAuthURLParam(name, values[0]))
@@ -394,7 +416,8 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 // keep stores what was got.
 func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 	l.token.Client = c.ID
-	if l.token, err = l.store.tokenOf(t, l.token, l.w.now()); err != nil {
+	l.token, err = l.store.tokenOf(t, l.token, l.w.now())
+	if err != nil {
 		return err
 	}
 	return l.put(ctx, c)
@@ -402,7 +425,9 @@ func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 
 // put stores the token and its client, and the challenge is answered.
 func (l *login) put(ctx context.Context, c Client) error {
-	c.Endpoint, c.Untried, c.Unanswered = l.token.Endpoint, false, false
+	c.Endpoint = l.token.Endpoint
+	c.Untried = false
+	c.Unanswered = false
 	return l.store.Change(ctx, func(b *Records) {
 		b.put(l.token)
 		b.putClient(c)

@@ -67,11 +67,11 @@ func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Erro
 	m := metadata{what: what, rule: rule}
 	err := json.Unmarshal(raw, into)
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	switch {
-	case ok && wrong.Field != "":
+	if ok && wrong.Field != "" {
 		return m, &Error{Rule: rule,
 			Text: fmt.Sprintf("the %s has a %q of type %s, not %s", what, wrong.Field, wrong.Value, wrong.Type)}
-	case err != nil:
+	}
+	if err != nil {
 		return m, &Error{Rule: rule, Text: "the " + what + " is not a valid JSON object", Err: errNoObject}
 	}
 	m.members, _ = jsonraw.Object(raw)

@@ -34,10 +34,10 @@ func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool)
 		return Token{}, err
 	}
 	now, ok := book.Token(old.Endpoint, old.Account)
-	switch {
-	case !ok || !now.Renewable() && now.Access == old.Access:
+	if !ok || !now.Renewable() && now.Access == old.Access {
 		return Token{}, nil
-	case now.Access != old.Access:
+	}
+	if now.Access != old.Access {
 		return now, nil
 	}
 	if refused {
@@ -78,7 +78,10 @@ func (w *Flow) moved(ctx context.Context, t Token) (bool, error) {
 	if err != nil || r == nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(r.AuthorizationServers, func(issuer string) bool { return issuer == t.Issuer || nearly(issuer, t.Issuer) }), nil
+	return !slices.ContainsFunc(
+		r.AuthorizationServers,
+		func(issuer string) bool { return issuer == t.Issuer || nearly(issuer, t.Issuer) },
+	), nil
 }
 
 // renew asks the token's own issuer, as the token's own client, and returns how the client proved itself.
@@ -89,7 +92,8 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 	}
 	var form url.Values
 	if t.Refresh == "" {
-		if form, err = w.byItself(ctx, store, p.client, t); err != nil {
+		form, err = w.byItself(ctx, store, p.client, t)
+		if err != nil {
 			return Token{}, "", err
 		}
 	} else {
@@ -116,9 +120,11 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 	}
 	// What is not said stays: the refresh token, and what was granted.
 	granted := t.Scopes
-	into, same := t, *store
+	into := t
+	same := *store
 	same.Seals = t.Access.Sealed() || t.Refresh.Sealed()
-	if t, err = same.tokenOf(fresh, into, w.now()); err == nil && fresh.Scope == nil {
+	t, err = same.tokenOf(fresh, into, w.now())
+	if err == nil && fresh.Scope == nil {
 		t.Scopes = granted
 	}
 	return t, p.client.Method, err

@@ -32,7 +32,9 @@ func Canonical(endpoint string) (*url.URL, error) {
 		return nil, &Error{Rule: ResourceInvalid, Text: "not an http URL: the server's address", Err: err}
 	}
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	u.User = nil
+	u.Fragment = ""
+	u.RawFragment = ""
 	return u, nil
 }
 
@@ -75,7 +77,10 @@ func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge, iss
 	}
 	if first == nil && len(named) > 0 {
 		first = &Error{Rule: ResourceMissing,
-			Text: "the resource metadata that the challenge names cannot be read: " + strings.Join(refused[:min(len(refused), len(named))], ", ")}
+			Text: "the resource metadata that the challenge names cannot be read: " + strings.Join(
+				refused[:min(len(refused), len(named))],
+				", ",
+			)}
 	}
 	return nil, first
 }
@@ -120,10 +125,21 @@ func readResource(w *Flow, raw []byte, endpoint *url.URL, issuer string) (*Resou
 	if strings.TrimSuffix(r.ID, "/") != strings.TrimSuffix(endpoint.String(), "/") {
 		w.tell(Step{Text: "\"resource\" is " + r.ID + ", which contains this server"})
 	}
-	bad := slices.IndexFunc(r.AuthorizationServers, func(issuer string) bool { _, err := SafeURL(issuer); return err != nil })
+	bad := slices.IndexFunc(
+		r.AuthorizationServers,
+		func(issuer string) bool { _, err := SafeURL(issuer); return err != nil },
+	)
 	if bad >= 0 {
-		return nil, w.holds("authorization servers are https, or http on this machine (RFC 8414 section 2)", false,
-			blocked("the resource metadata names an authorization server without https: "+cmp.Or(r.AuthorizationServers[bad], "nothing")))
+		return nil, w.holds(
+			"authorization servers are https, or http on this machine (RFC 8414 section 2)",
+			false,
+			blocked(
+				"the resource metadata names an authorization server without https: "+cmp.Or(
+					r.AuthorizationServers[bad],
+					"nothing",
+				),
+			),
+		)
 	}
 	return &r, nil
 }

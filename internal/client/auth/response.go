@@ -31,7 +31,8 @@ func (w *Flow) code(a *authorization, answer url.Values) (string, error) {
 		Text: "the browser's response does not belong to this login"}); err != nil {
 		return "", err
 	}
-	iss, named := answer.Get("iss"), answer.Has("iss")
+	iss := answer.Get("iss")
+	named := answer.Has("iss")
 	ok := named && iss == a.issuer && len(answer["iss"]) == 1 || !named && !a.issRequired
 	if err := w.holds("\"iss\" names the issuer, where it must be there (RFC 9207 section 2.4)", ok, &Error{Rule: ResponseIssuer,
 		Text: "the browser's response is not from " + a.issuer,

@@ -185,13 +185,22 @@ func checkParts(w *Flow, e endpointOf) error {
 		return err
 	}
 	if err := w.holds("\""+e.name+"\" has no fragment (RFC 6749 sections 3.1 and 3.2)", !strings.Contains(e.url, "#"), &Error{Rule: ServerInvalid,
-		Text: fmt.Sprintf("the authorization server's %s has a fragment: %q", e.name, e.url)}); err != nil || e.name != "authorization_endpoint" {
+		Text: fmt.Sprintf("the authorization server's %s has a fragment: %q", e.name, e.url)}); err != nil ||
+		e.name != "authorization_endpoint" {
 		return err
 	}
 	query := u.Query()
 	own := slices.DeleteFunc(slices.Clone(ownParameters), func(name string) bool {
 		return !query.Has(name) || slices.Contains(replacedParameters, name)
 	})
-	return w.holds("\"authorization_endpoint\" contains no parameter that the client must set (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
-		Text: fmt.Sprintf("the authorization_endpoint sets the client's own parameters (%s): %q", strings.Join(own, ", "), e.url)})
+	return w.holds(
+		"\"authorization_endpoint\" contains no parameter that the client must set (RFC 6749 section 3.1)",
+		len(own) == 0,
+		&Error{Rule: ServerInvalid,
+			Text: fmt.Sprintf(
+				"the authorization_endpoint sets the client's own parameters (%s): %q",
+				strings.Join(own, ", "),
+				e.url,
+			)},
+	)
 }

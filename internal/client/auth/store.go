@@ -112,7 +112,12 @@ func readBook(raw []byte) (b Records, err error) {
 		return Records{}, nil
 	}
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return Records{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: wire.Run("state repair") + " replaces it and keeps the old file", Err: err}
+		return Records{}, &Error{
+			Rule: StoreFailed,
+			Text: "the token file is damaged",
+			Hint: wire.Run("state repair") + " replaces it and keeps the old file",
+			Err:  err,
+		}
 	}
 	if b.Version > recordsVersion {
 		return Records{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
@@ -136,7 +141,11 @@ func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 		b.Version = recordsVersion
 		raw, err := json.MarshalIndent(b, "", "\t")
 		if len(raw) > max(maxRecordsSize, len(old)) {
-			return nil, &Error{Rule: StoreFailed, Text: "the token file would be larger than 4 MiB; it was not changed", Hint: wire.Run("auth") + " lists the tokens, " + wire.Run("logout TARGET") + " deletes one"}
+			return nil, &Error{
+				Rule: StoreFailed,
+				Text: "the token file would be larger than 4 MiB; it was not changed",
+				Hint: wire.Run("auth") + " lists the tokens, " + wire.Run("logout TARGET") + " deletes one",
+			}
 		}
 		return raw, err
 	})
@@ -145,7 +154,9 @@ func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 
 // Reset forgets everything, also what cannot be read.
 func (s *Store) Reset(ctx context.Context) error {
-	return storeFailed(s.File.Update(ctx, func([]byte) ([]byte, error) { return json.Marshal(Records{Version: recordsVersion}) }))
+	return storeFailed(
+		s.File.Update(ctx, func([]byte) ([]byte, error) { return json.Marshal(Records{Version: recordsVersion}) }),
+	)
 }
 
 func storeFailed(err error) error {
@@ -165,7 +176,8 @@ func storeFailed(err error) error {
 func (b *Records) Token(at, account string) (best Token, ok bool) {
 	for _, t := range b.Tokens {
 		if t.Account == account && Covers(t.Resource, at) && (!ok || Covers(best.Resource, t.Resource)) {
-			best, ok = t, true
+			best = t
+			ok = true
 		}
 	}
 	return best, ok
@@ -190,7 +202,8 @@ func (b *Records) Drop(meant func(Token) bool) int {
 func (b *Records) client(issuer string, origin Origin, g Grant) (newest Client, ok bool) {
 	for _, c := range b.Clients {
 		if c.Issuer == issuer && c.Origin == origin && c.Grant == g {
-			newest, ok = c, true
+			newest = c
+			ok = true
 		}
 	}
 	return newest, ok
@@ -222,7 +235,8 @@ func (b *Records) putClient(c Client) {
 		return // it is known everywhere, and by its address
 	}
 	b.Clients = slices.DeleteFunc(b.Clients, func(old Client) bool {
-		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant && (old.ID == c.ID || !slices.ContainsFunc(b.Tokens, old.has))
+		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant &&
+			(old.ID == c.ID || !slices.ContainsFunc(b.Tokens, old.has))
 	})
 	b.Clients = append(b.Clients, c)
 }

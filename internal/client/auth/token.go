@@ -22,12 +22,13 @@ import (
 // method is how a client proves itself at the token endpoint: as it was registered,
 // as it was asked for, or as the server likes it (authorization, "Token Request").
 func method(c Client, secret string, supported []string) string {
-	switch {
-	case c.Method != "":
+	if c.Method != "" {
 		return c.Method
-	case c.KeyFile != "":
+	}
+	if c.KeyFile != "" {
 		return "private_key_jwt"
-	case secret == "":
+	}
+	if secret == "" {
 		return "none"
 	}
 	for _, how := range []string{secretInHeader, secretInBody, "none"} {
@@ -56,7 +57,8 @@ func (w *Flow) redeem(ctx context.Context, p *clientAt, form url.Values, key *ec
 
 // ask asks for a token of any sort. The request proves key if that is not nil.
 func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	where, web := p.server.Token, w.Net.web
+	where := p.server.Token
+	web := w.Net.web
 	if key != nil {
 		proving := *web
 		proving.Transport = prover{base: web.Transport, key: key, now: w.now, nonces: &sync.Map{}}
@@ -69,8 +71,11 @@ func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa
 	if t.Access == "" {
 		return nil, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token response without an access_token"}
 	}
-	return t, w.holds("the tokens contain only allowed characters (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
-		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"})
+	return t, w.holds(
+		"the tokens contain only allowed characters (RFC 6749 appendix A)",
+		isWord(t.Access) && isWord(t.Refresh),
+		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"},
+	)
 }
 
 // request sends a form to an endpoint and reads the answer. If the server does not accept how the client proves
@@ -142,7 +147,13 @@ func (w *Flow) clientOf(store *Store, book Records, t Token) (*clientAt, error) 
 
 // submit sends a form to an endpoint of an authorization server, where the client
 // proves itself (RFC 6749, section 2.3.1), and tells of it.
-func (w *Flow) submit(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (raw []byte, status int, err error) {
+func (w *Flow) submit(
+	ctx context.Context,
+	web *http.Client,
+	where string,
+	p clientAt,
+	form url.Values,
+) (raw []byte, status int, err error) {
 	if err := w.Net.check(where); err != nil {
 		return nil, 0, err
 	}
@@ -194,7 +205,8 @@ type answer struct {
 func readAnswer(where string, raw []byte, status int) (*answer, error) {
 	var a answer
 	bad := json.Unmarshal(raw, &a)
-	if form, err := url.ParseQuery(string(raw)); bad != nil && err == nil && (form.Has("access_token") || form.Has("error")) {
+	if form, err := url.ParseQuery(string(raw)); bad != nil && err == nil &&
+		(form.Has("access_token") || form.Has("error")) {
 		members := map[string]string{}
 		for name := range form {
 			members[name] = form.Get(name)
@@ -202,14 +214,15 @@ func readAnswer(where string, raw []byte, status int) (*answer, error) {
 		again, _ := json.Marshal(members)
 		bad = json.Unmarshal(again, &a)
 	}
-	switch {
-	case isUnavailable(status, a.Error):
+	if isUnavailable(status, a.Error) {
 		return &a, &Error{Rule: Unavailable,
 			Text: "the authorization server could not handle the token request" + saying(a.Error, a.Description, status)}
-	case status/100 != 2 || a.Error != "":
+	}
+	if status/100 != 2 || a.Error != "" {
 		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error],
 			Text: "the authorization server rejected the token request" + saying(a.Error, a.Description, status)}
-	case bad != nil:
+	}
+	if bad != nil {
 		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
 	return &a, nil
@@ -265,15 +278,23 @@ func (s seconds) duration() time.Duration { return time.Duration(s) * time.Secon
 // checkToken: a token that was to be bound to a key is, and no other one.
 func checkToken(w *Flow, t *answer, key *ecdsa.PrivateKey) error {
 	if key != nil {
-		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.Type, "dpop"), &Error{Rule: TokenType,
-			Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})
+		return w.holds(
+			"\"token_type\" is DPoP (RFC 9449 section 5)",
+			strings.EqualFold(t.Type, "dpop"),
+			&Error{Rule: TokenType,
+				Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)},
+		)
 	}
 	if t.Type == "" {
 		return w.tolerates("\"token_type\" is there (RFC 6749 section 5.1)", &Error{Rule: TokenType,
 			Text: "the token response has no token_type; it is used as Bearer"})
 	}
-	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.Type, "bearer"), &Error{Rule: TokenType,
-		Text: fmt.Sprintf("unsupported token type %q", t.Type)})
+	return w.holds(
+		"\"token_type\" is Bearer (RFC 6749 section 7.1)",
+		strings.EqualFold(t.Type, "bearer"),
+		&Error{Rule: TokenType,
+			Text: fmt.Sprintf("unsupported token type %q", t.Type)},
+	)
 }
 
 // The request lacks something; the grant is no longer valid; the server no longer knows the client; the user has
@@ -333,7 +354,8 @@ func (s *Store) tokenOf(t *answer, into Token, now time.Time) (Token, error) {
 		into.Scopes = strings.Fields(granted)
 	}
 	if t.Refresh != "" {
-		if into.Refresh, err = s.Seal(t.Refresh); err != nil {
+		into.Refresh, err = s.Seal(t.Refresh)
+		if err != nil {
 			return Token{}, err
 		}
 	}

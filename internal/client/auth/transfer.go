@@ -43,7 +43,11 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 	var t Transfer
 	damaged := func(text string) error {
 		return &Error{Rule: KeyUnusable, Text: "not a token file: " + text,
-			Hint: wire.Hint(`it is one JSON object: {"access_token":…,"refresh_token":…,"client_id":…}; `) + wire.Run("auth export TARGET -o FILE") + " writes one"}
+			Hint: wire.Hint(
+				`it is one JSON object: {"access_token":…,"refresh_token":…,"client_id":…}; `,
+			) + wire.Run(
+				"auth export TARGET -o FILE",
+			) + " writes one"}
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return t, damaged("it is not a JSON object of texts, with expires_at in the form of RFC 3339")
@@ -79,14 +83,18 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 	if err != nil {
 		return Token{}, err
 	}
-	req.Issuer, req.Grant = cmp.Or(from.Issuer, req.Issuer), from.GrantType
+	req.Issuer = cmp.Or(from.Issuer, req.Issuer)
+	req.Grant = from.GrantType
 	found, err := w.Discover(ctx, req, known)
 	if err != nil {
 		return Token{}, err
 	}
 	if from.Issuer != "" && found.Server.Issuer != from.Issuer {
-		return Token{}, &Error{Rule: NotOffered, Text: "the token is from " + from.Issuer + ", and the server's authorization server is " + found.Server.Issuer,
-			Hint: wire.Run("login") + " gets a token from there"}
+		return Token{}, &Error{
+			Rule: NotOffered,
+			Text: "the token is from " + from.Issuer + ", and the server's authorization server is " + found.Server.Issuer,
+			Hint: wire.Run("login") + " gets a token from there",
+		}
 	}
 	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
 	l := &login{w: w, store: store, req: req, known: known, found: found}
@@ -94,10 +102,12 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 	l.token.OmitResource = l.token.OmitResource || from.OmitResource
 	l.token.Requested = strings.Fields(from.Scope)
 	if from.DPoPKey != "" {
-		if l.token.Key, err = store.Seal(from.DPoPKey); err != nil {
+		l.token.Key, err = store.Seal(from.DPoPKey)
+		if err != nil {
 			return Token{}, err
 		}
-		if l.key, err = store.key(l.token.Key); err != nil {
+		l.key, err = store.key(l.token.Key)
+		if err != nil {
 			return Token{}, err
 		}
 	}
@@ -108,12 +118,14 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 	c := Client{Issuer: found.Server.Issuer, ID: from.ClientID, Origin: Document, Grant: req.Grant}
 	if from.ClientSecret != "" {
 		c.Origin = Given
-		if c.Secret, err = store.Seal(from.ClientSecret); err != nil {
+		c.Secret, err = store.Seal(from.ClientSecret)
+		if err != nil {
 			return Token{}, err
 		}
 	}
 	l.token.Client = c.ID
-	if l.token, err = store.tokenOf(got, l.token, w.now()); err != nil {
+	l.token, err = store.tokenOf(got, l.token, w.now())
+	if err != nil {
 		return Token{}, err
 	}
 	l.token.Expires = from.ExpiresAt.UTC()
@@ -143,12 +155,24 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 	}
 	token, ok := book.Token(endpoint, account)
 	if !ok {
-		return Transfer{}, false, &Error{Rule: KeyUnusable, Text: "no token is stored for this server", Hint: wire.Run("auth") + " lists the tokens"}
+		return Transfer{}, false, &Error{
+			Rule: KeyUnusable,
+			Text: "no token is stored for this server",
+			Hint: wire.Run("auth") + " lists the tokens",
+		}
 	}
 	c := book.of(token)
-	t = Transfer{Server: token.Endpoint, Issuer: token.Issuer, Account: token.Account, GrantType: token.Grant, ClientID: token.Client,
-		TokenType: "Bearer", ExpiresAt: token.Expires, Scope: strings.Join(token.Scopes, " "),
-		OmitResource: token.OmitResource}
+	t = Transfer{
+		Server:       token.Endpoint,
+		Issuer:       token.Issuer,
+		Account:      token.Account,
+		GrantType:    token.Grant,
+		ClientID:     token.Client,
+		TokenType:    "Bearer",
+		ExpiresAt:    token.Expires,
+		Scope:        strings.Join(token.Scopes, " "),
+		OmitResource: token.OmitResource,
+	}
 	if token.Key != "" {
 		t.TokenType = "DPoP"
 	}
@@ -156,7 +180,8 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 		stored Secret
 		into   *string
 	}{{c.Secret, &t.ClientSecret}, {token.Access, &t.AccessToken}, {token.Refresh, &t.RefreshToken}, {token.Key, &t.DPoPKey}} {
-		if *part.into, err = s.Open(part.stored); err != nil {
+		*part.into, err = s.Open(part.stored)
+		if err != nil {
 			return Transfer{}, false, err
 		}
 	}

@@ -169,10 +169,10 @@ func drop(resp *http.Response) {
 // token is the one that may be sent to u, renewed where it is about to end. What
 // cannot be read is not there: perhaps the server asks for none.
 func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credential) {
-	switch {
-	case !g.ours(u) || g.Fixed == "" && g.Store == nil:
+	if !g.ours(u) || g.Fixed == "" && g.Store == nil {
 		return Token{}, credential{}
-	case g.Fixed != "":
+	}
+	if g.Fixed != "" {
 		return Token{}, credential{secret: g.Fixed}
 	}
 	g.mu.Lock()
@@ -296,7 +296,8 @@ func (g *Transport) better(ctx context.Context, r *Refusal, t *Token, c *credent
 	if !g.otherLocked(t) && !g.renewRefusedLocked(ctx, r, t) && !g.loginLocked(ctx, r, t) {
 		return false
 	}
-	if *c, r.Err = g.openLocked(*t); r.Err != nil {
+	*c, r.Err = g.openLocked(*t)
+	if r.Err != nil {
 		return false
 	}
 	g.unsolved = nil
