@@ -90,11 +90,11 @@ func eachText(member string, raw json.RawMessage, at string, look func(member, a
 func eachPart(text string, plain, ref func(string)) error {
 	for {
 		at := strings.Index(text, "${")
-		switch {
-		case at < 0:
+		if at < 0 {
 			plain(text)
 			return nil
-		case at > 0 && text[at-1] == '$':
+		}
+		if at > 0 && text[at-1] == '$' {
 			plain(text[:at-1] + "${")
 			text = text[at+2:]
 			continue

@@ -114,10 +114,34 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 		r.bad("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
 		return f
 	}
-	texts := map[string]*string{"name": &f.Name, "server": &f.Server, "protocol": &f.Protocol, "on-elicit": &f.Answering.OnElicit,
-		"sampling": &f.Answering.Sampling, "on-sampling": &f.Answering.OnSampling}
-	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
-		"decline", "on-elicit", "sampling", "on-sampling", "roots", "extensions", "vars", "steps")
+	texts := map[string]*string{
+		"name":        &f.Name,
+		"server":      &f.Server,
+		"protocol":    &f.Protocol,
+		"on-elicit":   &f.Answering.OnElicit,
+		"sampling":    &f.Answering.Sampling,
+		"on-sampling": &f.Answering.OnSampling,
+	}
+	members := r.object(
+		raw,
+		"",
+		"a file of calls",
+		"name",
+		"server",
+		"command",
+		"protocol",
+		"headers",
+		"answer",
+		"answer-defaults",
+		"decline",
+		"on-elicit",
+		"sampling",
+		"on-sampling",
+		"roots",
+		"extensions",
+		"vars",
+		"steps",
+	)
 	for _, m := range members {
 		at := jsonraw.Pointer("", m.Name)
 		switch m.Name {
@@ -125,7 +149,10 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 			f.Command = r.words(m.Value, at, "a word of the command")
 		case "headers":
 			for _, h := range r.object(m.Value, at, "headers") {
-				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: r.text(h.Value, jsonraw.Pointer(at, h.Name), "a header field")})
+				f.Headers = append(
+					f.Headers,
+					wire.Field{Name: h.Name, Value: r.text(h.Value, jsonraw.Pointer(at, h.Name), "a header field")},
+				)
 			}
 		case "answer":
 			f.Answer = r.answer(m.Value, at)
@@ -210,7 +237,8 @@ func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
 	names := map[string]int{}
 	for i, item := range items {
 		s := r.step(item, at+"/"+strconv.Itoa(i))
-		if names[s.Name]++; names[s.Name] > 1 {
+		names[s.Name]++
+		if names[s.Name] > 1 {
 			s.Name += " #" + strconv.Itoa(names[s.Name])
 		}
 		steps = append(steps, s)
@@ -235,7 +263,8 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 		case "name":
 			s.Name = r.text(m.Value, at, "name")
 		case "args", "params":
-			s.Args, s.ArgsAt = m.Value, at
+			s.Args = m.Value
+			s.ArgsAt = at
 			r.references(m.Value, at)
 		case "validate":
 			r.yes(m.Value, at, "validate")
@@ -258,10 +287,9 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 }
 
 func (r *reader) oneVerb(done []string, at string, members jsonraw.Members) {
-	switch {
-	case len(done) > 1:
+	if len(done) > 1 {
 		r.bad(at, "a step has one action, not %s", strings.Join(done, " and "))
-	case len(done) == 0 && members != nil && (len(r.problems) == 0 || !strings.HasPrefix(r.problems[len(r.problems)-1].At, at+"/")):
+	} else if len(done) == 0 && members != nil && (len(r.problems) == 0 || !strings.HasPrefix(r.problems[len(r.problems)-1].At, at+"/")) {
 		r.bad(at, "the step has no action: call, read, prompt, list or raw")
 	}
 }
@@ -322,10 +350,12 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 		case "jq":
 			e.Queries = r.queries(m.Value, at)
 		case "result":
-			e.Result, e.ResultAt = m.Value, at
+			e.Result = m.Value
+			e.ResultAt = at
 			r.references(m.Value, at)
 		case "within":
-			e.Within, e.WithinAt = r.duration(m.Value, at), at
+			e.Within = r.duration(m.Value, at)
+			e.WithinAt = at
 		}
 	}
 	if _, named := members.Get("kind"); named && len(r.problems) == before && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
@@ -346,10 +376,9 @@ func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 			at += "/" + strconv.Itoa(i)
 		}
 		text, ok := jsonraw.Text(item)
-		switch {
-		case string(item) == "true" || string(item) == "false":
+		if string(item) == "true" || string(item) == "false" {
 			text = string(item)
-		case !ok:
+		} else if !ok {
 			text = anyQuery
 			r.bad(at, "what is expected is a jq expression, got %s", excerpt(item))
 		}
@@ -369,11 +398,14 @@ func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
 			known = append(known, string(e.Kind))
 		}
 	}
-	switch {
-	case word == Good:
+	if word == Good {
 		return wire.OK
-	case !slices.Contains(known, word):
-		r.problems = append(r.problems, Problem{At: at, Got: word, Known: known, Text: fmt.Sprintf("unknown kind %s", excerpt(raw))})
+	}
+	if !slices.Contains(known, word) {
+		r.problems = append(
+			r.problems,
+			Problem{At: at, Got: word, Known: known, Text: fmt.Sprintf("unknown kind %s", excerpt(raw))},
+		)
 	}
 	return wire.Kind(word)
 }

@@ -94,7 +94,8 @@ func (f File) Answers() (all jsonraw.Members) {
 
 // Same reports whether two files answer what a server asks in the same way.
 func (f File) Same(other File) bool {
-	own, theirs := f.Answers(), other.Answers()
+	own := f.Answers()
+	theirs := other.Answers()
 	return slices.EqualFunc(own, theirs, func(a, b jsonraw.Member) bool {
 		return a.Name == b.Name && bytes.Equal(jsonraw.Compact(a.Value), jsonraw.Compact(b.Value))
 	})

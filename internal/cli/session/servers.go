@@ -127,12 +127,17 @@ func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
 	if len(rows) == 0 {
 		f.Note("no server found in any configuration; mcpc init TARGET opens a session")
 	}
-	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(serversJSON(f, rows), func(w io.Writer, st term.Style) error {
-		if name != "" {
-			return writeEntries(f, w, st, rows)
-		}
-		return writeServers(f, w, st, rows)
-	}))
+	return cmdutil.Show(
+		ctx,
+		f,
+		wire.Outcome{},
+		cmdutil.Document(serversJSON(f, rows), func(w io.Writer, st term.Style) error {
+			if name != "" {
+				return writeEntries(f, w, st, rows)
+			}
+			return writeServers(f, w, st, rows)
+		}),
+	)
 }
 
 func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {

@@ -62,12 +62,13 @@ the next call approves them as they are then.`,
 		ValidArgsFunction: f.CompleteKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
-			switch {
-			case o.tools:
+			if o.tools {
 				return trustTools(cmd.Context(), f, o)
-			case len(args) > 0:
+			}
+			if len(args) > 0 {
 				return trustAll(cmd.Context(), f, o)
-			case o.revoke || o.yes:
+			}
+			if o.revoke || o.yes {
 				return usage.New("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
 			}
 			return trusted(cmd.Context(), f)
@@ -174,9 +175,11 @@ func trustable(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 
 // trustOne shows a server, and remembers it after a yes.
 func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
-	w, st := f.Stdout(), f.OutStyle
+	w := f.Stdout()
+	st := f.OutStyle
 	if f.JSON || f.Wire || f.Jq != "" { // what a person reads is not JSON
-		w, st = f.Stderr(), f.ErrStyle
+		w = f.Stderr()
+		st = f.ErrStyle
 	}
 	if err := f.WriteServer(w, st, s); err != nil {
 		return f.StdoutError()
@@ -236,7 +239,10 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 		f.Note("no tool of " + c.Where + " that was approved has to be approved again")
 		return nil
 	}
-	names := strings.Join(sliceutil.Map(changed, func(t *connect.Definition) string { return f.ErrStyle.Line(t.Name) }), ", ")
+	names := strings.Join(
+		sliceutil.Map(changed, func(t *connect.Definition) string { return f.ErrStyle.Line(t.Name) }),
+		", ",
+	)
 	if out := approved(ctx, f, english.Plural(len(changed), "changed tool")+" of "+c.Where, "Approve "+names+" as shown?", o.yes); !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -270,10 +276,9 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	shown := redact.RedactURL(name)
-	switch {
-	case n > 0:
+	if n > 0 {
 		f.Note(shown + " is no longer trusted")
-	case tools == 0:
+	} else if tools == 0 {
 		f.Note(shown + " was not trusted")
 	}
 	if tools > 0 {
