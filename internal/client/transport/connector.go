@@ -13,75 +13,77 @@ import (
 	"mcpc/internal/httpconn"
 )
 
-// maxHeader bounds a response's header. net/http is told a higher number,
-// because what it refuses itself it does not name.
+// maxHeader limits a response's header in bytes. net/http gets a higher limit, because its own error
+// does not name the cause.
 const maxHeader = 256 << 10
 
-// idleTime is how long a connection is kept for the next request: shorter than servers
-// do, Node's for five seconds, so that none is closed while a request is on its way.
+// idleTime is how long an unused connection stays open. It is shorter than the limit of common
+// servers (5 s for Node), so that a server does not close a connection while a request is on its
+// way.
 const idleTime = 4 * time.Second
 
-// A Clock measures a server's silence. Hold stops it until Release is called.
+// A Clock measures how long a server is silent. Hold stops it until Release is called.
 type Clock interface {
 	Hold()
 	Release()
 }
 
-// ConnectorOptions say how a Connector reaches servers.
+// ConnectorOptions configure a Connector.
 type ConnectorOptions struct {
-	// Connect bounds DNS, TCP and TLS together.
+	// Connect limits the time for DNS, TCP and TLS together.
 	Connect time.Duration
-	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
+	// Dial opens connections; nil uses the machine's network. Pins replaces the address of some hosts.
 	Dial network.DialFunc
 	Pins network.Pins
 	// Proxy finds the proxy for a request.
 	Proxy network.ProxyFunc
-	// TLS is that of Certificates; nil believes the system's authorities.
+	// TLS is the configuration that network.Certificates returns; nil uses the system's authorities.
 	TLS *tls.Config
-	// Through may wrap what sends requests; nil does not.
+	// Through, if not nil, wraps the round tripper that sends requests.
 	Through func(http.RoundTripper) http.RoundTripper
-	// Clock is held by Pause.
+	// Clock is stopped by Pause.
 	Clock Clock
 }
 
-// A Connector has the HTTP connections of a session, which all its transports share.
+// A Connector holds the HTTP connections of a session. All transports of the session share it.
 type Connector struct {
-	dial  network.DialFunc
-	proxy network.ProxyFunc
-	wires *http.Transport
-	web   http.RoundTripper
-	rec   *Recorder
-	clock Clock
-	// asked is set when the server asked for a certificate, unshown when there was none.
-	asked, unshown atomic.Bool
-	// closesEach is set when the server closed a connection that was to be reused.
-	closesEach atomic.Bool
-	// answered is set when the server has answered a POST with a 2xx status.
-	answered atomic.Bool
-	cookies  cookies
+	dial   network.DialFunc
+	proxy  network.ProxyFunc
+	base   *http.Transport
+	sender http.RoundTripper
+	rec    *Recorder
+	clock  Clock
+	// certRequested is set when the server requests a client certificate, certMissing when mcpc had none to send.
+	certRequested, certMissing atomic.Bool
+	// closesConnections is set when the server closes a connection that was to be reused. No connection is
+	// reused after that.
+	closesConnections atomic.Bool
+	// answeredPOST is set when the server answers a POST with a 2xx status.
+	answeredPOST atomic.Bool
+	cookies      cookies
 }
 
-// NewConnector makes a Connector that has no connection yet.
+// NewConnector returns a Connector without open connections.
 func NewConnector(opt ConnectorOptions, rec *Recorder) *Connector {
 	dial := opt.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: max(opt.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
 	}
 	c := &Connector{dial: opt.Pins.Over(dial), proxy: opt.Pins.Directly(opt.Proxy), rec: rec, clock: opt.Clock}
-	c.wires = c.newWires(opt)
-	c.web = recordedTransport{c.wires, rec}
+	c.base = c.newBaseTransport(opt)
+	c.sender = recordedTransport{c.base, rec}
 	if opt.Through != nil {
-		c.web = opt.Through(c.web)
+		c.sender = opt.Through(c.sender)
 	}
 	return c
 }
 
-// CloseIdle closes the connections on which no request is under way.
-func (c *Connector) CloseIdle() { c.wires.CloseIdleConnections() }
+// CloseIdle closes the connections that no request uses.
+func (c *Connector) CloseIdle() { c.base.CloseIdleConnections() }
 
-// newWires has no overall timeout, which would cut long streams, and no
-// transparent compression, which would hold events back.
-func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
+// newBaseTransport returns a transport without an overall timeout, which would cut long streams, and without
+// transparent compression, which would delay events.
+func (c *Connector) newBaseTransport(opt ConnectorOptions) *http.Transport {
 	return httpconn.Prepare(&http.Transport{
 		Proxy:       c.proxy,
 		DialContext: c.dial,
@@ -95,8 +97,8 @@ func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
 		DisableCompression:  true,
 		TLSHandshakeTimeout: max(opt.Connect, 0),
 		TLSClientConfig: network.WithCertificateHook(opt.TLS, func(shown bool) {
-			c.asked.Store(true)
-			c.unshown.Store(!shown)
+			c.certRequested.Store(true)
+			c.certMissing.Store(!shown)
 		}),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
@@ -105,12 +107,12 @@ func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
 	})
 }
 
-// roundTrip sends one request and follows no redirect, because a POST may become a GET and
-// header fields with secrets would be sent too; nor does it read where a redirect leads, as
-// an http.Client does. ConnectorOptions.Through wraps the recorder, so that what is
-// recorded is what crosses.
+// roundTrip sends one request and stores the cookies of the response. Unlike http.Client it follows
+// no redirect: a POST could become a GET, and header fields with secrets would go to another server.
+// It sends through ConnectorOptions.Through, which wraps the recorder, so that the recording has the
+// bytes as they are sent.
 func (c *Connector) roundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := c.web.RoundTrip(req)
+	resp, err := c.sender.RoundTrip(req)
 	if err == nil {
 		c.cookies.keep(req.URL, resp, c.rec.Now)
 	}

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// A balancer in front of several servers may lead the requests of a session to one of them by a cookie. So the cookies
-// that a server sets are sent back, to the origin that set them.
-
-// mostCookies and longestCookie bound what a server can make a client keep and send.
+// maxCookies and maxCookieSize bound what a server can make a client keep and send.
 const (
-	mostCookies   = 50
-	longestCookie = 4 << 10
+	// maxCookies and maxCookieSize limit what a server can make a client keep and send.
+	maxCookies    = 50
+	maxCookieSize = 4 << 10
 )
 
-// cookies are the cookies of a Connector.
+// cookies are the cookies of a Connector. A load balancer may use a cookie to send all requests of a
+// session to one server, so cookies are sent back to the origin that set them.
 type cookies struct {
 	mu   sync.Mutex
 	kept []cookie
 }
 
-// A cookie is sent to URLs of its origin and path, until a time if that is not zero.
+// A cookie is sent to URLs of its origin and path, before until if that is not zero.
 type cookie struct {
 	name, value, origin, path string
 	until                     time.Time
 }
 
-// keep takes over what a response to a request for u sets. A cookie for TLS only is kept only if the request used it.
+// keep stores the cookies of a response to a request for u. It stores a cookie for TLS only if the
+// request used TLS.
 func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 	if len(resp.Header["Set-Cookie"]) == 0 {
 		return
@@ -38,42 +38,45 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, set := range resp.Cookies() {
-		one := cookie{name: set.Name, value: set.Value, origin: origin(u), path: set.Path}
-		// It replaces one of the name, whatever their paths, which SetCookieField does not know.
-		c.kept = slices.DeleteFunc(c.kept, func(old cookie) bool { return old.name == one.name && old.origin == one.origin })
+		received := cookie{name: set.Name, value: set.Value, origin: origin(u), path: set.Path}
+		// Paths are not compared, because SetCookieField does not know them.
+		isReplaced := func(old cookie) bool { return old.name == received.name && old.origin == received.origin }
+		c.kept = slices.DeleteFunc(c.kept, isReplaced)
 		if set.MaxAge > 0 {
-			one.until = now().Add(time.Duration(set.MaxAge) * time.Second)
+			received.until = now().Add(time.Duration(set.MaxAge) * time.Second)
 		} else if set.MaxAge == 0 && !set.Expires.IsZero() {
-			one.until = set.Expires
+			received.until = set.Expires
 		}
-		isOver := set.MaxAge < 0 || !one.until.IsZero() && !one.until.After(now())
-		if isOver || set.Secure && u.Scheme != "https" || len(one.name)+len(one.value) > longestCookie ||
-			len(c.kept) == mostCookies {
+		isForTLS := set.Secure && u.Scheme != "https"
+		isTooLarge := len(received.name)+len(received.value) > maxCookieSize || len(c.kept) == maxCookies
+		if set.MaxAge < 0 || received.isExpired(now) || isForTLS || isTooLarge {
 			continue
 		}
-		c.kept = append(c.kept, one)
+		c.kept = append(c.kept, received)
 	}
 }
 
-// field returns the value of the Cookie field for a request for u, "" for none.
+// isExpired reports whether the cookie must not be sent any more.
+func (c cookie) isExpired(now func() time.Time) bool { return !c.until.IsZero() && !c.until.After(now()) }
+
+// field returns the value of the Cookie field for a request for u, or "".
 func (c *cookies) field(u *url.URL, now func() time.Time) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var pairs []string
-	for _, one := range c.kept {
-		isOver := !one.until.IsZero() && !one.until.After(now())
-		// It is sent to its path and those below (RFC 6265, section 5.1.4), or to all if it has none.
-		path := strings.TrimSuffix(one.path, "/")
+	for _, kept := range c.kept {
+		// A cookie is sent to its path and the paths below it (RFC 6265, section 5.1.4).
+		path := strings.TrimSuffix(kept.path, "/")
 		isBelow := path == "" || u.Path == path || strings.HasPrefix(u.Path, path+"/")
-		if !isOver && one.origin == origin(u) && isBelow {
-			pairs = append(pairs, one.name+"="+one.value)
+		if kept.origin == origin(u) && isBelow && !kept.isExpired(now) {
+			pairs = append(pairs, kept.name+"="+kept.value)
 		}
 	}
 	return strings.Join(pairs, "; ")
 }
 
-// CookieField returns the Cookie field of requests for a URL, for SetCookieField in a later run. It is as good as a
-// credential, and "" if there is none.
+// CookieField returns the value of the Cookie field for a URL, or "", for SetCookieField in a later
+// run. Treat it like a credential.
 func (c *Connector) CookieField(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -82,7 +85,7 @@ func (c *Connector) CookieField(address string) string {
 	return c.cookies.field(u, c.rec.Now)
 }
 
-// SetCookieField keeps cookies of an earlier run for the origin of a URL.
+// SetCookieField stores the cookies of an earlier run for the origin of a URL.
 func (c *Connector) SetCookieField(address, field string) {
 	u, err := url.Parse(address)
 	pairs, bad := http.ParseCookie(field)

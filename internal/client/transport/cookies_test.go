@@ -34,7 +34,7 @@ func TestWhichCookiesAreSent(t *testing.T) {
 		{"another port", []string{"a=1"}, "https://x.example:8443/mcp", ""},
 		{"another scheme", []string{"a=1"}, "http://x.example/mcp", ""},
 		{"another host", []string{"a=1; Domain=example"}, "https://y.example/mcp", ""},
-		{"too long", []string{"a=" + strings.Repeat("x", longestCookie), "b=2"}, from, "b=2"},
+		{"too long", []string{"a=" + strings.Repeat("x", maxCookieSize), "b=2"}, from, "b=2"},
 		{"no cookie", []string{"", "=", "a"}, from, ""},
 	} {
 		var got cookies
@@ -58,10 +58,10 @@ func TestCookiesEnd(t *testing.T) {
 			t.Errorf("after %v: got %q", after, got)
 		}
 	}
-	for i := range 2 * mostCookies {
+	for i := range 2 * maxCookies {
 		c.keep(u, setCookies(fmt.Sprintf("c%d=x", i)), time.Now)
 	}
-	if len(c.kept) != mostCookies {
+	if len(c.kept) != maxCookies {
 		t.Errorf("%d are kept", len(c.kept))
 	}
 }

@@ -15,12 +15,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// graceForLook is how long is looked for what the user may have meant.
-const graceForLook = 500 * time.Millisecond
+// probeTimeout limits the time to probe for the server that the user may have meant.
+const probeTimeout = 500 * time.Millisecond
 
-// SuggestLoopback says so where a server listens at the same port of the other
-// loopback address: ::1 for 127.0.0.1, or the other way. Servers that bind
-// "localhost" take one of the two, and not always the same.
+// SuggestLoopback adds a hint if a server listens on the same port of the other loopback address,
+// ::1 or 127.0.0.1. Servers that bind "localhost" choose one of the two, and not always the same.
 func (c *Connector) SuggestLoopback(ctx context.Context, server string, o *wire.Outcome) {
 	if o.Kind != wire.Transport || !isDialing(o.Err) {
 		return
@@ -37,19 +36,20 @@ func (c *Connector) SuggestLoopback(ctx context.Context, server string, o *wire.
 		if other == host {
 			continue
 		}
-		there := *u
-		there.Host = net.JoinHostPort(other, u.Port())
-		if conn := c.look(ctx, &there); conn != nil {
+		suggested := *u
+		suggested.Host = net.JoinHostPort(other, u.Port())
+		if conn := c.probe(ctx, &suggested); conn != nil {
 			conn.Close()
-			o.Hint = wire.Hint("something listens on " + there.Host + ": try -s " + redact.RedactURL(there.String()))
+			shown := redact.RedactURL(suggested.String())
+			o.Hint = wire.Hint("something listens on " + suggested.Host + ": try -s " + shown)
 			return
 		}
 	}
 }
 
-// SuggestTLS says so where http:// was spoken to a port of TLS. Some servers
-// answer that with 400, some with an alert, and some just leave; whether it was
-// that is found out by beginning a handshake, after which nothing is sent.
+// SuggestTLS adds a hint if an http:// URL names a port that speaks TLS. Some servers answer such a
+// request with 400, some with an alert, and some close the connection. SuggestTLS tries a handshake
+// to find out, and sends nothing after it.
 func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outcome) {
 	u := c.direct(server)
 	if u == nil || u.Scheme != "http" || o.Kind != wire.Transport || isDialing(o.Err) {
@@ -58,14 +58,14 @@ func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outco
 	if o.HTTP != nil && o.HTTP.Status != http.StatusBadRequest {
 		return
 	}
-	conn := c.look(ctx, u)
+	conn := c.probe(ctx, u)
 	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	ctx, stop := context.WithTimeout(ctx, graceForLook)
+	ctx, stop := context.WithTimeout(ctx, probeTimeout)
 	defer stop()
-	// Whose certificate it is does not matter: nothing is entrusted to the server.
+	// The certificate need not be valid: no data is sent over this connection.
 	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
 	var alert tls.AlertError
 	if err == nil || errors.As(err, &alert) {
@@ -74,13 +74,13 @@ func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outco
 	}
 }
 
-// isDialing reports that there was no connection at all over the network.
+// isDialing reports whether no network connection could be opened.
 func isDialing(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && op.Net != "unix"
 }
 
-// direct is the server's URL where it is asked directly, else nil.
+// direct returns the server's URL, or nil if the server is reached through a proxy.
 func (c *Connector) direct(server string) *url.URL {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
@@ -92,9 +92,9 @@ func (c *Connector) direct(server string) *url.URL {
 	return u
 }
 
-// look opens a connection to the host of u, if that can be had quickly.
-func (c *Connector) look(ctx context.Context, u *url.URL) net.Conn {
-	ctx, stop := context.WithTimeout(ctx, graceForLook)
+// probe opens a connection to the host of u. It returns nil if that takes longer than probeTimeout.
+func (c *Connector) probe(ctx context.Context, u *url.URL) net.Conn {
+	ctx, stop := context.WithTimeout(ctx, probeTimeout)
 	defer stop()
 	conn, err := c.dial(ctx, "tcp", network.HostPort(u))
 	if err != nil {

@@ -4,8 +4,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Fault says why there is no response. Its fields are those of the wire.Outcome that it
-// leads to.
+// A Fault says why there is no response. ApplyTo copies its fields to the fields of a wire.Outcome.
 type Fault struct {
 	Kind      wire.Kind
 	Phase     string
@@ -13,18 +12,18 @@ type Fault struct {
 	Hint      string
 	Reached   wire.Reached
 	retryable bool
-	// Status is that of the HTTP response, where there was one.
+	// Status is the status of the HTTP response, 0 if there was none.
 	Status  int
 	Process *wire.ProcessFacts
-	// raw are the bytes that were no message.
+	// raw are the received bytes that are no message.
 	raw []byte
 	Err error
 }
 
-// Error is the text.
+// Error returns the text.
 func (f *Fault) Error() string { return f.Text }
 
-// event is what happened on the line, whether a request waited for an answer or not.
+// event returns what happened to the connection, whether a request was open or not.
 func (f *Fault) event() string {
 	if f.Process != nil && f.Process.Ended != "" {
 		return "the server exited (" + f.Process.Ended + ")"
@@ -32,23 +31,26 @@ func (f *Fault) event() string {
 	return f.Text
 }
 
-// EndBy makes the fault the ending of a request that was given up, by a timer
-// or by the caller.
+// EndBy makes f the fault of a request that a timer, the user or the end of the session cancelled
+// with that cause.
 func (f *Fault) EndBy(cause error) {
 	f.Err = cause
 	timeout, ok := cause.(TimeoutError)
 	switch {
 	case ok:
-		f.Kind, f.Text, f.Hint = wire.Timeout, timeout.Error(), timeout.Flag+" TIME waits longer"
+		f.Kind = wire.Timeout
+		f.Text = timeout.Error()
+		f.Hint = timeout.Flag + " TIME waits longer"
 	case cause == ErrClosed:
-		f.Kind, f.Text = wire.Transport, ErrClosed.Error()
+		f.Kind = wire.Transport
+		f.Text = ErrClosed.Error()
 	default:
 		f.Kind = wire.Signal
 		f.Text = "interrupted"
 	}
 }
 
-// ApplyTo writes what a fault knows into an outcome.
+// ApplyTo returns o with the fields of the fault. It sets the message only if o has none.
 func (f *Fault) ApplyTo(o wire.Outcome) wire.Outcome {
 	o.Kind = f.Kind
 	o.Text = f.Text
@@ -64,5 +66,5 @@ func (f *Fault) ApplyTo(o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// Failed is the reply to a message that got none because of f.
+// Failed returns the reply with that fault.
 func Failed(f *Fault) Reply { return Reply{Fault: f} }

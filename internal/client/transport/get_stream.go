@@ -12,59 +12,58 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A GetStream is the stream that a client of Streamable HTTP opens with GET while
-// there are sessions: on it comes what belongs to no request that is under way
-// (2025-11-25 basic/transports, "Listening for Messages from the Server"). No
-// server has to offer it, and none has to keep it open: a stream that ends is
-// opened again behind its last event until the session is closed.
+// A GetStream is the stream that a client of Streamable HTTP opens with GET during a session. The
+// server sends messages on it that belong to no open request (2025-11-25 basic/transports,
+// "Listening for Messages from the Server"). A server need not offer it or keep it open. A stream
+// that ends is resumed after its last event until the session is closed.
 type GetStream struct {
-	line   *HTTP
+	http   *HTTP
 	fields func() []wire.Field
 	cancel context.CancelFunc
-	// opened is closed when the server has opened the stream, over when nothing will
-	// come any more.
-	opened, over chan struct{}
-	// Refusal says why, once over is closed; nil where the client closed the stream.
+	// opened is closed when the server has opened the stream, done when no message can arrive any more.
+	opened, done chan struct{}
+	// Refusal is why no message can arrive, once done is closed. It is nil if the client closed the
+	// stream.
 	Refusal   *Fault
 	listeners StreamListeners
 }
 
-// StreamListeners learn what becomes of a getStream. Lost is called with the reason when
-// the stream ended and before it is opened again, Restored when it is open again and
-// messages may have been missed. Lost and Active report whether any listener is left.
+// StreamListeners are notified of a GetStream's interruptions. Lost is called with the reason when
+// the stream ends, Restored when it is open again and messages may have been missed. Lost and Active
+// report whether any listener is left.
 type StreamListeners interface {
 	Lost(why string) bool
 	Restored()
 	Active() bool
 }
 
-// OpenGetStream opens the stream in the background. fields gives its header fields when it is
-// opened. The stream ends with life, or when Close is called.
+// OpenGetStream opens the stream in the background. fields returns the header fields each time the
+// stream is opened. The stream ends with life, or when Close is called.
 func (t *HTTP) OpenGetStream(life context.Context, fields func() []wire.Field, listeners StreamListeners) *GetStream {
 	life, cancel := context.WithCancel(life)
 	g := &GetStream{
-		line:      t,
+		http:      t,
 		fields:    fields,
 		cancel:    cancel,
 		opened:    make(chan struct{}),
-		over:      make(chan struct{}),
+		done:      make(chan struct{}),
 		listeners: listeners,
 	}
 	go g.run(life)
 	return g
 }
 
-// graceForHead is how long a request waits for the stream that is opened next
-// to it: some servers send no head before there is a first event.
-const graceForHead = time.Second
+// headGrace is how long a request waits for the stream that is opened beside it: some servers
+// send no header before the first event.
+const headGrace = time.Second
 
-// WaitOpen waits a moment for the stream to stand.
+// WaitOpen waits until the stream is open, at most for headGrace.
 func (g *GetStream) WaitOpen(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, graceForHead)
+	ctx, stop := context.WithTimeout(ctx, headGrace)
 	defer stop()
 	select {
 	case <-g.opened:
-	case <-g.over:
+	case <-g.done:
 	case <-ctx.Done():
 	}
 }
@@ -72,47 +71,47 @@ func (g *GetStream) WaitOpen(ctx context.Context) {
 // WasOpen reports whether the server has opened the stream.
 func (g *GetStream) WasOpen() bool { return pause.IsOver(g.opened) }
 
-// Close closes the stream. It is safe on none.
+// Close closes the stream. It does nothing for nil.
 func (g *GetStream) Close() {
 	if g != nil {
 		g.cancel()
-		<-g.over
+		<-g.done
 	}
 }
 
-// run opens the stream and opens it again whenever it ends.
+// run opens the stream and reopens it whenever it ends.
 func (g *GetStream) run(ctx context.Context) {
-	defer close(g.over)
-	at := &streamPosition{seen: NewRecentIDs()}
-	rt, f := g.line.openStream(ctx, g.fields(), "")
+	defer close(g.done)
+	pos := &streamPosition{seen: NewRecentIDs()}
+	rt, f := g.http.openStream(ctx, g.fields(), "")
 	if f != nil {
-		g.refuse(ctx, f)
+		g.reportRefusal(ctx, f)
 		return
 	}
 	close(g.opened)
 	for attempt := 1; f == nil; {
 		var alive bool
-		alive, f = g.deliver(ctx, rt, at)
+		alive, f = g.deliver(ctx, rt, pos)
 		if alive {
 			attempt = 1
 		}
 		if f.Kind != wire.BadResponse && ctx.Err() == nil {
-			missed := g.reportBreak(f, at)
-			rt, attempt, f = g.reopen(ctx, at, attempt)
+			missed := g.reportBreak(f, pos)
+			rt, attempt, f = g.reopen(ctx, pos, attempt)
 			if f == nil && missed {
 				g.listeners.Restored()
 			}
 		}
 	}
-	g.giveUp(ctx, f)
+	g.reportClosed(ctx, f)
 }
 
-// reopen asks for the stream again until the server gives it or a refusal is
-// final. A 409, from a server that has not noticed the break yet, is not, nor is a
-// network error: only the time between two attempts grows.
-func (g *GetStream) reopen(ctx context.Context, at *streamPosition, attempt int) (*roundTrip, int, *Fault) {
-	for ; at.pause(ctx, attempt); attempt++ {
-		rt, f := g.line.openStream(ctx, g.fields(), at.id)
+// reopen requests the stream until the server opens it or refuses it permanently. It retries after
+// network errors, and after a 409 of a server that has not noticed the interruption; only the time
+// between attempts grows. It returns the number of the next attempt.
+func (g *GetStream) reopen(ctx context.Context, pos *streamPosition, attempt int) (*roundTrip, int, *Fault) {
+	for ; pos.pause(ctx, attempt); attempt++ {
+		rt, f := g.http.openStream(ctx, g.fields(), pos.id)
 		if f == nil || IsPermanent(f) {
 			return rt, attempt + 1, f
 		}
@@ -120,35 +119,40 @@ func (g *GetStream) reopen(ctx context.Context, at *streamPosition, attempt int)
 	return nil, attempt, cutFault(ctx, 0, ctx.Err())
 }
 
-// RuleGetNoise is the rule of a finding about an event on a GET stream that is not JSON. No
-// response comes after it that could be rejected.
+// RuleGetNoise is the rule of a finding about an event on a GET stream that is not JSON.
 const RuleGetNoise = "get_stream_noise"
 
-// deliver passes on what comes. No response belongs here. The stream was alive if it
-// brought a message or stood for a while.
-func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, at *streamPosition) (alive bool, f *Fault) {
-	began := g.line.rec.Now()
-	f = g.line.each(ctx, rt, at, func(ev sse.Event) bool {
+// deliver passes the stream's messages to the inbox until the stream ends. It reports whether the
+// stream brought a message or was open for MaxBackoff.
+func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, pos *streamPosition) (alive bool, f *Fault) {
+	began := g.http.rec.Now()
+	f = g.http.eachEvent(ctx, rt, pos, func(ev sse.Event) bool {
 		if ev.IsMessage() {
 			alive = true
-			switch m := wire.ParseMessage(ev.Data); {
-			case isReply(m):
-				strayed(g.line.inbox, m)
-			case m.Kind == wire.Invalid && !isJSON(ev.Data):
-				text := "an event on the GET stream is not JSON" + ignored(m)
-				g.line.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Level: wire.Warning, Text: text},
-					"events on the GET stream are not JSON, ignored")
-			default:
-				g.line.inbox.Receive(m)
-			}
+			g.handle(wire.ParseMessage(ev.Data))
 		}
 		return false
 	})
-	return alive || g.line.rec.Now().Sub(began) >= MaxBackoff, f
+	return alive || g.http.rec.Now().Sub(began) >= MaxBackoff, f
 }
 
-// refuse tells that there is no stream. To offer none is a server's right.
-func (g *GetStream) refuse(ctx context.Context, f *Fault) {
+// handle passes a message to the inbox, or reports it if it is a response or not JSON.
+func (g *GetStream) handle(m *wire.Message) {
+	switch {
+	case isReply(m):
+		reportStray(g.http.inbox, m)
+	case m.Kind == wire.Invalid && !isJSON(m.Raw):
+		text := "an event on the GET stream is not JSON" + ignoredText(m)
+		g.http.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Level: wire.Warning, Text: text},
+			"events on the GET stream are not JSON, ignored")
+	default:
+		g.http.inbox.Receive(m)
+	}
+}
+
+// reportRefusal reports that the server did not open the stream. A server need not offer one, so that is
+// only information.
+func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 	finding := wire.Finding{Rule: "no_stream", Level: wire.Info,
 		Text: "the server has no GET stream for notifications (" + f.answer() + ")"}
 	switch {
@@ -163,45 +167,45 @@ func (g *GetStream) refuse(ctx context.Context, f *Fault) {
 		finding.Level = wire.Warning
 		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	}
-	g.settleOn(ctx, f, finding)
+	g.finish(ctx, f, finding)
 }
 
-// giveUp tells that what was there is gone for good.
-func (g *GetStream) giveUp(ctx context.Context, f *Fault) {
-	g.settleOn(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
+// reportClosed reports that the stream is closed and will not be reopened.
+func (g *GetStream) reportClosed(ctx context.Context, f *Fault) {
+	g.finish(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
 		Text: "the GET stream for notifications is closed: " + f.answer()})
 }
 
-// settleOn keeps why nothing will come any more. Without a Listen it is a finding.
-func (g *GetStream) settleOn(ctx context.Context, f *Fault, finding wire.Finding) {
+// finish sets Refusal to f. It reports the finding unless a listener is active, which reports
+// Refusal itself. It does nothing if ctx is done.
+func (g *GetStream) finish(ctx context.Context, f *Fault, finding wire.Finding) {
 	if ctx.Err() != nil {
 		return
 	}
 	f.Text = finding.Text
 	g.Refusal = f
 	if !g.listeners.Active() {
-		g.line.inbox.Finding(finding)
+		g.http.inbox.Finding(finding)
 	}
 }
 
-// reportBreak reports that the stream ended: to each Listen if something may have been
-// missed, else as a finding. Servers may end it in good order whenever they like, and many do to
-// save a connection (2025-11-25 basic/transports); where they number their events
-// nothing is missed then.
-func (g *GetStream) reportBreak(f *Fault, at *streamPosition) (missed bool) {
+// reportBreak reports that the stream ended: to the listeners if a message may have been missed,
+// else as a finding. Servers may close the stream at any time, and many do to save a connection
+// (2025-11-25 basic/transports); if their events have ids, no message is missed then.
+func (g *GetStream) reportBreak(f *Fault, pos *streamPosition) (missed bool) {
 	why := "the GET stream for notifications " + HowEnded(f)
 	level := wire.Info
 	if f.Err != nil {
 		level = wire.Warning
 	}
-	missed = f.Err != nil || at.id == ""
+	missed = f.Err != nil || pos.id == ""
 	if !missed || !g.listeners.Lost(why) {
-		g.line.inbox.Finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
+		g.http.inbox.Finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
 	}
 	return missed
 }
 
-// HowEnded says how a stream ended that had nothing to end for.
+// HowEnded returns how a stream ended, for a text whose subject is the stream.
 func HowEnded(f *Fault) string {
 	if f.Err == nil {
 		return "was closed by the server"
@@ -209,9 +213,9 @@ func HowEnded(f *Fault) string {
 	return "broke (" + withoutURL(f.Err).Error() + ")"
 }
 
-// answer is what a server answered in place of a stream.
+// answer returns what the server answered instead of a stream.
 func (f *Fault) answer() string {
-	if f.Status/100 == 3 { // it says where that leads
+	if f.Status/100 == 3 { // the text names the redirect's URL
 		return strings.TrimPrefix(f.Text, "the server answered ")
 	}
 	if f.Status != 0 {
@@ -220,7 +224,7 @@ func (f *Fault) answer() string {
 	return f.Text
 }
 
-// IsPermanent reports a refusal that another attempt will not change.
+// IsPermanent reports whether the server's refusal will not change with another attempt.
 func IsPermanent(f *Fault) bool {
 	switch f.Status {
 	case 0, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
@@ -229,19 +233,19 @@ func IsPermanent(f *Fault) bool {
 	return f.Status/100 != 5 || f.Status == http.StatusNotImplemented
 }
 
-// Gone is closed when nothing can come any more, and nil on no stream.
+// Gone returns a channel that is closed when no message can arrive any more, or nil if g is nil.
 func (g *GetStream) Gone() <-chan struct{} {
 	if g == nil {
 		return nil
 	}
-	return g.over
+	return g.done
 }
 
-// openStream asks for a stream with GET: the one that goes on behind the event
-// with that id, or, where it is "", one of its own.
-func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, behind string) (*roundTrip, *Fault) {
-	if behind != "" {
-		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
+// openStream requests a stream with GET: a new stream, or, if lastID is not "", the continuation
+// after the event with that id.
+func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, lastID string) (*roundTrip, *Fault) {
+	if lastID != "" {
+		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: lastID})
 	}
 	rt, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{Fields: fields})
 	if f == nil && (rt.resp.StatusCode != http.StatusOK || mediaType(rt.resp) != "text/event-stream") {

@@ -17,9 +17,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// HTTP is Streamable HTTP: every message is a POST of its own, and its
-// answer is one JSON body or a stream of events, decided response by response
-// (basic/transports, "Streamable HTTP").
+// HTTP is the Streamable HTTP transport. It sends each message as a POST. The response is one JSON
+// body or a stream of events; the server chooses for each response (basic/transports, "Streamable
+// HTTP").
 type HTTP struct {
 	url string
 	// shown is the URL without its secrets.
@@ -29,32 +29,35 @@ type HTTP struct {
 	rec     *Recorder
 	maxSize MaxSize
 	extra   []wire.Field
-	// edits come after all other header fields, in one request.
+	// edits are header fields that setFields applies after all others, in one request.
 	edits []wire.Field
-	// Spool is where large messages are kept until the process ends; "" is in memory.
+	// Spool is the directory for large messages until the process ends; "" keeps them in memory.
 	Spool spool.Dir
 }
 
-// NewHTTP makes a transport that posts to a URL over the connections of via. The
-// extra header fields are the user's, which come last and win.
+// NewHTTP returns a transport that posts to url through the connections of via. The extra header
+// fields are the user's; they replace all other fields of the same name.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
 	return &HTTP{url: url, shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
 }
 
+// Name returns StreamableHTTP.
 func (t *HTTP) Name() Name { return StreamableHTTP }
 
-// Listen: what comes, comes in the answers to requests.
+// Listen does nothing: the server's messages arrive in responses to requests.
 func (t *HTTP) Listen() {}
 
+// Gone returns nil: each request has its own exchange.
 func (t *HTTP) Gone() <-chan struct{} { return nil }
 
-// Close: the connections are the Connector's.
+// Close does nothing: the Connector owns the connections.
 func (t *HTTP) Close() {}
 
+// Call posts a request and reads the response from the body or from the stream of events.
 func (t *HTTP) Call(ctx context.Context, out *Outgoing) Reply {
 	rt, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
-		return headless(rt, f)
+		return faultReply(rt, f)
 	}
 	defer rt.resp.Body.Close()
 	if out.Headed != nil && rt.resp.StatusCode/100 == 2 {
@@ -67,20 +70,20 @@ func (t *HTTP) Call(ctx context.Context, out *Outgoing) Reply {
 	return r
 }
 
-// Send posts a message and takes any 2xx for its acknowledgement: the
-// specification says 202 with no body, servers say 200 and 204 as well. An error
-// in that body answers the message all the same.
+// Send posts a message and accepts each 2xx status as the acknowledgement: the specification
+// requires 202 with no body, servers also send 200 and 204. A JSON-RPC error in the body becomes the
+// reply's message.
 func (t *HTTP) Send(ctx context.Context, out *Outgoing) Reply {
 	rt, f := t.roundTrip(ctx, http.MethodPost, out)
 	if f != nil {
-		return headless(rt, f)
+		return faultReply(rt, f)
 	}
 	defer rt.resp.Body.Close()
 	if rt.resp.StatusCode/100 != 2 {
 		return t.readRefusal(rt, out)
 	}
 	if mediaType(rt.resp) == "text/event-stream" {
-		return Reply{HTTP: rt.facts(nil)} // nothing can be meant for us there
+		return Reply{HTTP: rt.facts(nil)} // no event can answer this message
 	}
 	body, _ := io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
 	rt.record(wire.Body, body)
@@ -91,17 +94,18 @@ func (t *HTTP) Send(ctx context.Context, out *Outgoing) Reply {
 	return r
 }
 
-// headless is the reply where no head came, or one that cannot be used.
-func headless(rt *roundTrip, f *Fault) Reply {
+// faultReply returns the reply for a fault, with the facts of the HTTP response if its header was
+// read.
+func faultReply(rt *roundTrip, f *Fault) Reply {
 	if rt == nil || rt.resp == nil {
 		return Failed(f)
 	}
 	return Reply{Fault: f, HTTP: rt.facts(nil)}
 }
 
-// roundTrip sends one HTTP request and waits for the response's head.
+// roundTrip sends one HTTP request and waits for the response's header.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
-	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now, crossing: out.Crossing}
+	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now, trace: out.Crossing}
 	if method == http.MethodPost {
 		rt.body = out.Raw
 		rt.again = out.Again
@@ -119,12 +123,12 @@ func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*ro
 	}
 	if size := headerSize(rt.resp.Header); size > maxHeader {
 		rt.resp.Body.Close()
-		return rt, badContent(fmt.Sprintf("the response's header is larger than %d KiB", maxHeader>>10), nil)
+		return rt, badResponseFault(fmt.Sprintf("the response's header is larger than %d KiB", maxHeader>>10), nil)
 	}
 	return rt, nil
 }
 
-// withoutURL is an error of net/http without the URL, which may hold secrets.
+// withoutURL returns the cause of a net/http error, without the URL, which may contain secrets.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -132,8 +136,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// setFields writes the header: the transport's own, the cookies, the era's, then the
-// user's, who may replace any of them or remove it with an empty value.
+// setFields writes the header: first the transport's own fields, then cookies, the revision's fields
+// and the user's. The user's fields replace all others; an empty value removes a field.
 func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	h := req.Header
 	h.Set("User-Agent", "mcpc")
@@ -157,15 +161,15 @@ func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	for _, f := range t.edits {
 		setExtra(req, f)
 		canonical := textproto.CanonicalMIMEHeaderKey(f.Name)
-		if f.Value != "" && canonical != f.Name && canonical != "Host" { // the name crosses as it is written
+		if f.Value != "" && canonical != f.Name && canonical != "Host" { // send the name as it is written
 			req.Header.Del(f.Name)
 			req.Header[f.Name] = []string{f.Value}
 		}
 	}
 }
 
-// Draft is the head of the request that would carry the message. Nothing is sent. The
-// error is that of a URL that is none.
+// Draft returns the head of the request that would carry the message, without sending it. It returns
+// an error if the transport's URL is not valid.
 func (t *HTTP) Draft(out *Outgoing) (wire.HTTPHead, error) {
 	req, err := http.NewRequest(http.MethodPost, t.url, nil)
 	if err != nil {
@@ -177,12 +181,13 @@ func (t *HTTP) Draft(out *Outgoing) (wire.HTTPHead, error) {
 	return wire.HTTPHead{Method: req.Method, URL: t.shown, Fields: t.rec.fieldsOf(req.Header)}, nil
 }
 
+// setExtra sets one of the user's header fields; an empty value removes the field.
 func setExtra(req *http.Request, f wire.Field) {
 	switch {
 	case strings.EqualFold(f.Name, "Host"):
 		req.Host = f.Value
 	case f.Value == "" && strings.EqualFold(f.Name, "User-Agent"):
-		// net/http sends its own where the field is missing and none where it is "".
+		// net/http sends its own value if the field is missing, and no field if the value is "".
 		req.Header.Set(f.Name, "")
 	case f.Value == "":
 		req.Header.Del(f.Name)
@@ -191,11 +196,12 @@ func setExtra(req *http.Request, f wire.Field) {
 	}
 }
 
+// mediaType returns the media type of a response, without parameters.
 func mediaType(resp *http.Response) string {
 	return wire.MediaType(resp.Header.Get("Content-Type"))
 }
 
-// recordCut records that no whole answer came, and who ended it.
+// recordCut records that the response is incomplete and which side ended it.
 func (rt *roundTrip) recordCut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		text := ""
@@ -208,22 +214,23 @@ func (rt *roundTrip) recordCut(ctx context.Context, err error) {
 	rt.via.rec.closed(rt.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
-// record records what came: a body, or noise, which is not a message.
+// record records a received body, or noise, which is not a message. It ignores empty input.
 func (rt *roundTrip) record(kind wire.FrameKind, raw []byte) {
 	if len(raw) > 0 {
 		rt.via.rec.Body(wire.Received, kind, rt.stream, raw, nil)
 	}
 }
 
-// factFields are the fields that a person may need, by their canonical names.
-var factFields = [...]string{"Location", "Retry-After", "Www-Authenticate", "Allow"}
+// shownFields are the header fields that help a user to understand a failed response, by their
+// canonical names.
+var shownFields = [...]string{"Location", "Retry-After", "Www-Authenticate", "Allow"}
 
-// facts keeps what a person may need of the response.
+// facts returns the facts of the response for a report, with body as its body.
 func (rt *roundTrip) facts(body []byte) *wire.HTTPFacts {
 	resp := rt.resp
 	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: rt.shown,
 		ContentType: resp.Header.Get("Content-Type"), Body: body}
-	for _, name := range factFields {
+	for _, name := range shownFields {
 		for _, value := range resp.Header[name] {
 			if name == "Location" {
 				value = redact.RedactURL(value)

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/compress"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -22,30 +20,30 @@ import (
 // shortBody is how much is read of a body that should be empty, longRefusal of
 // one that explains a refusal.
 const (
+	// shortBody is how many bytes are read of a body that should be empty, longRefusal of a body that
+	// explains a refusal.
 	shortBody   = 64 << 10
 	longRefusal = 256 << 10
 )
 
-// read looks at a response to a request.
+// read reads the response to a request.
 func (t *HTTP) read(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
 	if rt.resp.StatusCode/100 != 2 {
 		return t.readRefusal(rt, out)
 	}
-	t.via.answered.Store(true)
-	switch kind := mediaType(rt.resp); {
-	case kind == "text/event-stream":
-		// Events are UTF-8, whatever a header says (WHATWG HTML, section 9.2.6).
-		t.foreignCharset(rt)
+	t.via.answeredPOST.Store(true)
+	kind := mediaType(rt.resp)
+	if kind == "text/event-stream" {
+		// Events are UTF-8, whatever the header declares (WHATWG HTML, section 9.2.6).
+		t.reportCharset(rt)
 		return t.readEvents(ctx, rt, out)
-	default:
-		return t.readWhole(ctx, rt, kind, out)
 	}
+	return t.readWhole(ctx, rt, kind, out)
 }
 
-// foreignCharset tells of a charset that is none of UTF-8's, where the bytes are
-// UTF-8 all the same: JSON is, and has no such parameter (RFC 8259, sections 8.1
-// and 11).
-func (t *HTTP) foreignCharset(rt *roundTrip) {
+// reportCharset reports a response that declares a charset other than UTF-8 although its bytes are
+// UTF-8: JSON is always UTF-8 and has no such parameter (RFC 8259, sections 8.1 and 11).
+func (t *HTTP) reportCharset(rt *roundTrip) {
 	if charset := charsetOf(rt.resp); charset != "" {
 		text := "declared as charset " + charset + ", not allowed for JSON; read as UTF-8"
 		t.inbox.Repeated(
@@ -55,11 +53,12 @@ func (t *HTTP) foreignCharset(rt *roundTrip) {
 	}
 }
 
-// isUTF8 reports whether a body is UTF-8. It reads the whole body: ask only if the response declares a charset. A zero
-// byte, which no JSON holds, is how UTF-16 shows.
+// isUTF8 reports whether a body is UTF-8 without zero bytes: JSON has none, and UTF-16 has many. It
+// reads the whole body, so call it only if the response declares a charset.
 func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 }
 
-// charsetOf is the charset of a response, or "" where it is UTF-8.
+// charsetOf returns the charset that a response declares, or "" if it is compatible with UTF-8 or
+// missing.
 func charsetOf(resp *http.Response) string {
 	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch charset := params["charset"]; strings.ToLower(charset) {
@@ -70,7 +69,7 @@ func charsetOf(resp *http.Response) string {
 	}
 }
 
-// readWhole reads a response that is one body.
+// readWhole reads a response that is one body of media type kind.
 func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *Outgoing) Reply {
 	body, f := t.readBody(ctx, rt)
 	if f != nil {
@@ -82,35 +81,31 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	case out.AnyReply:
 		return Reply{Message: m, HTTP: rt.facts(body)}
 	case len(bytes.TrimSpace(body)) == 0:
-		return Failed(
-			badContent(
-				fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode),
-				nil,
-			),
-		)
+		text := fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode)
+		return Failed(badResponseFault(text, nil))
 	case kind != "application/json":
-		f = badContent("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
+		f = badResponseFault("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
 	case charset != "" && !isUTF8(body):
-		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
+		return Reply{Fault: badResponseFault("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
 	}
-	t.foreignCharset(rt)
+	t.reportCharset(rt)
 	if m.Kind != wire.Invalid {
-		if answer, odd := t.pick(m, out); answer != nil {
+		if answer, odd := t.pickResponse(m, out); answer != nil {
 			return Reply{Message: answer, Odd: odd}
 		}
 	}
-	return Reply{Fault: noAnswerTo(out, m), HTTP: rt.facts(body)}
+	return Reply{Fault: mismatchFault(out, m), HTTP: rt.facts(body)}
 }
 
-// pick finds the answer to out in a message or a batch; the rest goes to the
-// inbox, but for a response to something else: what that means depends on what
-// comes after it. An error that names no id answers the only request there is. The finding says
-// what is wrong with the answer, or is nil.
-func (t *HTTP) pick(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *wire.Finding) {
+// pickResponse returns the response to out from a message or a batch, and a finding if the response breaks a
+// rule. An error without an id answers the only open request. Requests and notifications go to the
+// inbox. A response to another request is only delivered if it is in a batch: the caller decides on
+// it otherwise.
+func (t *HTTP) pickResponse(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *wire.Finding) {
 	if m.Kind == wire.Batch && out.Batches {
 		for _, item := range m.Items {
-			if a, o := t.pick(item, out); a != nil {
+			if a, o := t.pickResponse(item, out); a != nil {
 				answer = a
 				odd = o
 			} else if isReply(item) {
@@ -122,7 +117,7 @@ func (t *HTTP) pick(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *
 	if m.Answers(out.ID) || m.Kind == wire.ErrorResponse && NoID(m) {
 		return m, nil
 	}
-	if response, odd := plainResponse(m, out); response != nil {
+	if response, odd := irregularResponse(m, out); response != nil {
 		return response, odd
 	}
 	if m.Kind != wire.Batch && !isReply(m) {
@@ -131,26 +126,28 @@ func (t *HTTP) pick(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *
 	return nil, nil
 }
 
-// readRefusal reads a response that is not 2xx. Its body may be a JSON-RPC
-// error, which then is the answer, with the status as its context.
+// readRefusal reads a response whose status is not 2xx. If the body is a JSON-RPC error, that error
+// is the reply, except for 401 and 403.
 func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	body := t.refusalBody(rt)
 	rt.record(wire.Body, body)
 	facts := rt.facts(body)
 	m := wire.ParseMessage(body)
-	rpc := m.Kind == wire.ErrorResponse && (NoID(m) || m.Answers(out.ID) || hasOtherID(m, out.ID) || out.AnyReply)
-	if rpc && rt.resp.StatusCode != http.StatusUnauthorized && rt.resp.StatusCode != http.StatusForbidden {
+	isOurs := NoID(m) || m.Answers(out.ID) || hasOtherID(m, out.ID) || out.AnyReply
+	isError := m.Kind == wire.ErrorResponse && isOurs
+	isAuth := rt.resp.StatusCode == http.StatusUnauthorized || rt.resp.StatusCode == http.StatusForbidden
+	if isError && !isAuth {
 		return Reply{Message: m, HTTP: facts}
 	}
 	f := rt.refusal(body)
-	if rpc {
+	if isError {
 		f.Text += ": " + m.Error.Message
 	}
 	return Reply{Fault: f, HTTP: facts}
 }
 
-// refusalBody reads what can be had of a refusal's body: a message as a whole,
-// of anything else the start.
+// refusalBody reads the body of a refusal: JSON up to the message limit, other bodies up to
+// longRefusal bytes.
 func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 	limit := int64(longRefusal)
 	if mediaType(rt.resp) == "application/json" {
@@ -164,7 +161,8 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 	return body
 }
 
-// typeOf returns the media type of a response for an error: kind, or the field itself if it is no media type.
+// typeOf returns the media type of a response for an error: kind, or the field itself if kind is not
+// a media type.
 func typeOf(resp *http.Response, kind string) string {
 	field := resp.Header.Get("Content-Type")
 	if wire.IsToken(strings.Replace(kind, "/", "", 1)) {
@@ -176,8 +174,7 @@ func typeOf(resp *http.Response, kind string) string {
 	return fmt.Sprintf("a Content-Type that is not one media type: %q", field)
 }
 
-// readBody reads a whole body within the limit, which holds for what it is
-// after decoding.
+// readBody reads and decodes a whole body. The message limit applies to the decoded size.
 func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if t.maxSize.isExceededBy(int(rt.resp.ContentLength)) {
 		return nil, TooLarge(int64(t.maxSize))
@@ -190,30 +187,22 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if t.maxSize > 0 && (rt.resp.ContentLength < 0 || src != io.Reader(rt.resp.Body)) {
 		src = io.LimitReader(src, int64(t.maxSize)+1)
 	}
-	// The server states the length, so that only so much of it is believed.
+	// The server declares the length, so it is trusted only up to 256 MiB.
 	buffer := t.Spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
-	_, failed := buffer.ReadFrom(src)
+	_, readErr := buffer.ReadFrom(src)
 	body, err := buffer.Bytes()
-	if _, isFile := errors.AsType[*spool.FileError](cmp.Or(failed, err)); isFile {
-		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
-		return nil, notKept(cmp.Or(failed, err))
+	if readErr != nil {
+		err = readErr
 	}
-	if failed != nil {
+	if _, isFile := errors.AsType[*spool.FileError](err); isFile {
+		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
+		return nil, spoolFault(err)
+	}
+	if readErr != nil {
 		rt.record(wire.Noise, body)
-		rt.recordCut(ctx, failed)
-		f := cutFault(ctx, int64(len(body)), failed)
-		if decoder != io.Reader(rt.resp.Body) && !compress.IsUnreadable(failed) && context.Cause(ctx) == nil {
-			f.Text += ", decoded from " + rt.resp.Header.Get("Content-Encoding")
-		}
-		if errors.Is(failed, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil && jsonraw.Valid(body) == nil {
-			f.Text = fmt.Sprintf("the response ended before its Content-Length of %d bytes, although its JSON is complete",
-				rt.resp.ContentLength)
-			if encoding := rt.resp.Header.Get("Content-Encoding"); encoding != "" {
-				f.Text += ": it was compressed (" + encoding + "), and the field has the length before"
-			}
-			f.Hint = "an error of the server or of a proxy in front of it: -vvv shows the header fields"
-		}
-		return nil, f
+		rt.recordCut(ctx, readErr)
+		isDecoded := decoder != io.Reader(rt.resp.Body)
+		return nil, incompleteBody(ctx, rt.resp, body, isDecoded, readErr)
 	}
 	if t.maxSize.isExceededBy(len(body)) {
 		return nil, TooLarge(int64(t.maxSize))
@@ -230,22 +219,45 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	return body, unread
 }
 
-// notKept is the fault of a large message that could not be written to a file.
-func notKept(err error) *Fault {
+// incompleteBody returns the fault for a body whose reading failed after these bytes. If their JSON is
+// complete, the server declared a wrong length.
+func incompleteBody(ctx context.Context, resp *http.Response, body []byte, isDecoded bool, err error) *Fault {
+	f := cutFault(ctx, int64(len(body)), err)
+	if context.Cause(ctx) != nil {
+		return f
+	}
+	encoding := resp.Header.Get("Content-Encoding")
+	if isDecoded && !compress.IsUnreadable(err) {
+		f.Text += ", decoded from " + encoding
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) && isJSON(body) {
+		f.Text = fmt.Sprintf("the response ended before its Content-Length of %d bytes, although its JSON is complete",
+			resp.ContentLength)
+		if encoding != "" {
+			f.Text += ": it was compressed (" + encoding + "), and the field has the length before"
+		}
+		f.Hint = "an error of the server or of a proxy in front of it: -vvv shows the header fields"
+	}
+	return f
+}
+
+// spoolFault returns the fault of a large message that could not be written to a file.
+func spoolFault(err error) *Fault {
 	return &Fault{Kind: wire.LocalIO, Phase: "read", Reached: wire.Answered, Err: err,
 		Text: "keeping the response in a temporary file: " + usage.Bare(err).Error(),
 		Hint: "free space on the disk, or use one that has it with --state DIR"}
 }
 
-// decoded undoes the codings of a response. None is asked for, but there are servers and proxies that compress all the
-// same.
+// decoded returns a reader of the decoded body. mcpc does not ask for compression, but some servers
+// and proxies compress all the same.
 func decoded(resp *http.Response) (io.Reader, *Fault) {
 	if len(resp.Header["Content-Encoding"]) == 0 {
 		return resp.Body, nil
 	}
 	codings := compress.Codings(resp.Header)
 	if err := compress.Check(codings); err != nil {
-		return nil, badContent("the response has the encoding "+strings.Join(codings, ", ")+", which mcpc cannot decode", nil)
+		text := "the response has the encoding " + strings.Join(codings, ", ") + ", which mcpc cannot decode"
+		return nil, badResponseFault(text, nil)
 	}
 	return compress.NewReader(resp.Body, codings), nil
 }

@@ -21,12 +21,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// connectFault names what kept a request from being answered at all. The error
-// is judged by its type; whether the request may have reached the server is
-// told by the trace, not guessed from the error.
+// connectFault returns the fault of a request that got no response. It judges the error by its type.
+// Whether the server may have received the request is known from the trace, not from the error.
 func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, retryable: true}
-	left := rt.now().wrote
+	left := rt.currentState().wrote
 	if left {
 		f.Phase = "wait"
 		f.Reached = wire.Unknown
@@ -42,7 +41,7 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 		f.Reached = wire.Unsent
 		f.retryable = false
 		f.Text = host + " refused the TLS connection: " + err.Error()
-		if rt.via.asked.Load() {
+		if rt.via.certRequested.Load() {
 			f.Hint = "it rejected the certificate of --cert"
 		}
 	case left && isHangUp(err):
@@ -52,27 +51,29 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	default:
 		describeConnect(f, host, err)
 	}
-	if rt.via.unshown.Load() && (f.Phase == "tls" || isHangUp(err)) {
+	if rt.via.certMissing.Load() && (f.Phase == "tls" || isHangUp(err)) {
 		f.Hint = "the server asked for a certificate: --cert FILE --key FILE"
 	}
 	return f
 }
 
-// isAlert reports that the other side refused TLS with us. With 1.3 it judges our
-// certificate only when the request has left already, and then does not look at that.
+// isAlert reports whether the server refused the TLS connection. With TLS 1.3 the server checks the
+// client certificate only after the request was sent, so a written request is possible on a new
+// connection.
 func isAlert(rt *roundTrip, err error) bool {
 	var op *net.OpError
-	got := rt.now()
-	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && rt.via.asked.Load())
+	got := rt.currentState()
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && rt.via.certRequested.Load())
 }
 
-// isHangUp reports that the other side closed the connection without a response.
+// isHangUp reports whether the other side closed the connection without a response.
 func isHangUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || network.IsReset(err)
 }
 
 const proxyHint = "put USER:PASSWORD@ before its host, in --proxy or in the variable that names it"
 
+// describeConnect sets the text, hint and phase for an error before the request was sent.
 func describeConnect(f *Fault, host string, err error) {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -111,7 +112,8 @@ func describeConnect(f *Fault, host string, err error) {
 	}
 }
 
-// describeTLS says which check of the certificate failed.
+// describeTLS describes a TLS error, such as which check of the certificate failed. It reports
+// whether err is a TLS error.
 func describeTLS(f *Fault, host string, err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -141,7 +143,8 @@ func describeTLS(f *Fault, host string, err error) bool {
 	return true
 }
 
-// aboutCertificate says subject, names and validity of a certificate; "" for nil.
+// aboutCertificate returns subject, names and validity of a certificate in parentheses, or "" for
+// nil.
 func aboutCertificate(c *x509.Certificate) string {
 	if c == nil {
 		return ""
@@ -154,12 +157,12 @@ func aboutCertificate(c *x509.Certificate) string {
 		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
-// refusal names an HTTP status that carried no JSON-RPC response. A 404 means that the URL is wrong only if the
-// server has answered no POST at it.
+// refusal returns the fault for a response whose status is not 2xx and whose body is no JSON-RPC
+// response. A 404 means that the URL is wrong only if no POST to it was answered before.
 func (rt *roundTrip) refusal(body []byte) *Fault {
 	f := statusFault(rt.resp, body)
 	if f.Status == http.StatusNotFound {
-		if rt.via.answered.Load() {
+		if rt.via.answeredPOST.Load() {
 			f.Text += ", though it has answered at this URL before"
 			f.Hint = "the URL is right: the server may lack this method, or a proxy may have answered; -vvv shows the request"
 		} else {
@@ -169,7 +172,7 @@ func (rt *roundTrip) refusal(body []byte) *Fault {
 	return f
 }
 
-// statusFault names an HTTP status that carried no JSON-RPC answer.
+// statusFault returns the fault for an HTTP status, with body as the received bytes.
 func statusFault(resp *http.Response, body []byte) *Fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	f := &Fault{Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
@@ -184,7 +187,8 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 		f.Text = "access denied by the server (" + status + ")"
 	case code == http.StatusNotModified:
 		f.Text += ", which has no body"
-		f.Hint = "a 304 answers a conditional request, which mcpc sends only with -H: check for a cache in front of the server"
+		f.Hint = "a 304 answers a conditional request, which mcpc sends only with -H: " +
+			"check for a cache in front of the server"
 	case code/100 == 3:
 		describeRedirect(f, resp)
 	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
@@ -208,15 +212,15 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 	return f
 }
 
-// describeRedirect says where one leads; mcpc follows none.
+// describeRedirect adds the redirect's URL to a fault. mcpc follows no redirect.
 func describeRedirect(f *Fault, resp *http.Response) {
 	const fault = "an error of the server or of a proxy in front of it: -vvv shows the whole response"
 	to := redact.RedactURL(resp.Header.Get("Location"))
 	if _, err := resp.Location(); to == "" {
-		f.Text = f.Text + ", a redirect without a Location"
+		f.Text += ", a redirect without a Location"
 		f.Hint = fault
 	} else if err != nil {
-		f.Text = f.Text + ", a redirect to " + to + ", which is not a URL"
+		f.Text += ", a redirect to " + to + ", which is not a URL"
 		f.Hint = fault
 	} else {
 		f.Text += ", a redirect to " + to + ", which is not followed"
@@ -224,8 +228,8 @@ func describeRedirect(f *Fault, resp *http.Response) {
 	}
 }
 
-// redirectHint returns what to do about a redirect: a page for a login is no endpoint, and a URL does not
-// lead to itself.
+// redirectHint returns a hint for a redirect: a login page is no endpoint, and a redirect may point
+// to the same URL.
 func redirectHint(resp *http.Response) string {
 	to, _ := resp.Location()
 	path := strings.ToLower(to.Path)
@@ -238,7 +242,7 @@ func redirectHint(resp *http.Response) string {
 		return "it seems to be a page for a login, and no MCP endpoint: check the path of the URL; " +
 			"a server whose endpoint needs a login answers 401"
 	}
-	// Users run the command of a hint: it holds nothing of a server's but a plain URL.
+	// Users run the command of a hint, so the URL from the server must need no quotes and contain no secret.
 	whole := to.String()
 	isRelative := !strings.Contains(resp.Header.Get("Location"), "//")
 	if isRelative && shellwords.Quote(whole) == whole && redact.RedactURL(whole) == whole {
@@ -247,14 +251,15 @@ func redirectHint(resp *http.Response) string {
 	return "if you trust it, use that URL with -s"
 }
 
-// IsOverloaded reports a status of a server that did not look at the request.
+// IsOverloaded reports whether a status means that the server did not process the request.
 func IsOverloaded(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// NoteReachable takes back what a status says of the address: a conversation was opened there.
+// NoteReachable replaces the advice of a 404, 405 or 501 to check the URL: an earlier request at the
+// URL succeeded. It does nothing for nil.
 func (f *Fault) NoteReachable() {
-	if f == nil || f.Phase != "wait" { // it was said of something else than this request
+	if f == nil || f.Phase != "wait" { // the fault is not about this request
 		return
 	}
 	const log = "check the log of the server or of a proxy in front of it; -vvv shows the request"
@@ -268,19 +273,19 @@ func (f *Fault) NoteReachable() {
 	}
 }
 
-// badContent is why a response that came cannot be used.
-func badContent(text string, body []byte) *Fault {
+// badResponseFault returns the fault for a response that cannot be used.
+func badResponseFault(text string, body []byte) *Fault {
 	return &Fault{Kind: wire.BadResponse, Phase: "read", Reached: wire.Answered, Text: text, raw: body}
 }
 
-// TooLarge is why a message of more than so many bytes is not read.
+// TooLarge returns the fault for a message of more than limit bytes.
 func TooLarge(limit int64) *Fault {
 	return &Fault{Kind: wire.BadResponse, Phase: "read", Reached: wire.Answered,
 		Text: fmt.Sprintf("a message is larger than %d bytes", limit),
 		Hint: "--max-message-size SIZE raises the limit, 0 removes it"}
 }
 
-// cutFault names the end of a body before its message was whole.
+// cutFault returns the fault for a response that ended after n bytes, before it was complete.
 func cutFault(ctx context.Context, n int64, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "read", Reached: wire.Unknown, Err: err}
 	switch cause := context.Cause(ctx); {
@@ -288,7 +293,9 @@ func cutFault(ctx context.Context, n int64, err error) *Fault {
 		f.Text = cause.Error()
 		f.Err = cause
 	case compress.IsUnreadable(err):
-		f.Kind, f.Reached, f.Text = wire.BadResponse, wire.Answered, err.Error()
+		f.Kind = wire.BadResponse
+		f.Reached = wire.Answered
+		f.Text = err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		f.Text = fmt.Sprintf("the response was cut off after %d bytes", n)
 	default:
@@ -297,7 +304,7 @@ func cutFault(ctx context.Context, n int64, err error) *Fault {
 	return f
 }
 
-// IsRefusal reports any 4xx but those that speak of authorization or load.
+// IsRefusal reports whether a status is a 4xx that is not about authorization or load.
 func IsRefusal(status int) bool {
 	return status/100 == 4 && status != http.StatusUnauthorized && status != http.StatusForbidden &&
 		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&

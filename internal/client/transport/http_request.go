@@ -8,20 +8,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Exchange sends an HTTP request of any method and gives what came back. Edits come after all
-// other header fields: one without a value is removed, and the name crosses as it is written.
-// A POST is read as far as the first message; of any other request the head is read, and a
-// short body that is no event stream.
+// Exchange sends an HTTP request with any method and returns the response. It applies edits after
+// all other header fields: an empty value removes a field, and the name is sent as written. For a
+// POST it reads up to the first message; for other methods it reads the header, and a short body
+// that is not a stream of events.
 func (t *HTTP) Exchange(ctx context.Context, method string, out *Outgoing, edits []wire.Field) Reply {
-	with := *t
-	with.edits = edits
-	rt, f := with.roundTrip(ctx, method, out)
+	edited := *t
+	edited.edits = edits
+	rt, f := edited.roundTrip(ctx, method, out)
 	if f != nil {
-		return headless(rt, f)
+		return faultReply(rt, f)
 	}
 	defer rt.resp.Body.Close()
 	if method == http.MethodPost {
-		r := with.read(ctx, rt, out)
+		r := edited.read(ctx, rt, out)
 		if r.HTTP == nil {
 			r.HTTP = rt.facts(nil)
 		}

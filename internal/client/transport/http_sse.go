@@ -20,32 +20,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// httpSSE is the transport of 2024-11-05: one stream of events on which all
-// messages come, and a second URL, named by the first event, to which all
-// messages are posted (2024-11-05 basic/transports, "HTTP with SSE").
+// httpSSE is the transport of revision 2024-11-05. The server sends all messages on one stream of
+// events. The client posts all messages to a second URL, which the first event names (2024-11-05
+// basic/transports, "HTTP with SSE").
 type httpSSE struct {
 	*router
+	// http posts to the URL of the endpoint event.
 	http *HTTP // posts to the second URL
-	// The stream: lasting ends with cancel, and with it events.
-	lasting context.Context
-	cancel  context.CancelFunc
-	trip    *roundTrip
-	events  *sse.Reader
-	// posts are the messages on their way; none begins once closing is set, under mu.
+	// streamCtx is the context of the stream; cancel ends it.
+	streamCtx context.Context
+	cancel    context.CancelFunc
+	get       *roundTrip
+	events    *sse.Reader
+	// posts counts the POSTs under way. No POST begins after closing is set, which mu guards.
 	posts   sync.WaitGroup
 	closing bool
 }
 
-// OpenHTTPSSE opens the stream of t's URL and waits for its endpoint event. From
-// then on t posts to the URL that the event names.
+// OpenHTTPSSE opens the stream at t's URL and waits for the endpoint event. After that t posts to
+// the URL of the event. The stream outlives ctx; Close ends it.
 func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
-	// The stream outlives the request that opens it: only close ends it.
-	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	s := &httpSSE{router: newRouter(t.inbox), http: t, lasting: lasting, cancel: func() { cancel(nil) }}
-	s.whole = true
+	s := &httpSSE{router: newRouter(t.inbox), http: t, streamCtx: streamCtx, cancel: func() { cancel(nil) }}
+	s.wholeMessages = true
 	var f *Fault
-	s.trip, f = t.roundTrip(lasting, http.MethodGet, &Outgoing{})
+	s.get, f = t.roundTrip(streamCtx, http.MethodGet, &Outgoing{})
 	if f == nil {
 		f = s.readEndpoint()
 	}
@@ -57,25 +57,26 @@ func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
 	}
 	if f != nil {
 		s.cancel()
-		if s.trip != nil && s.trip.resp != nil {
-			s.trip.resp.Body.Close()
+		if s.get != nil && s.get.resp != nil {
+			s.get.resp.Body.Close()
 		}
 		return nil, f
 	}
 	return s, nil
 }
 
-// Listen begins to deliver what comes.
+// Listen starts delivering received messages.
 func (t *httpSSE) Listen() { go t.readAll() }
 
-// readEndpoint reads the event that must come first and takes its URL.
+// readEndpoint reads events up to the endpoint event, which must be the first message, and makes its
+// URL the URL for POSTs.
 func (t *httpSSE) readEndpoint() *Fault {
-	resp := t.trip.resp
+	resp := t.get.resp
 	if resp.StatusCode/100 != 2 {
-		return t.trip.refusal(nil)
+		return t.get.refusal(nil)
 	}
 	if kind := mediaType(resp); kind != "text/event-stream" {
-		return badContent("expected text/event-stream, got "+typeOf(resp, kind), nil)
+		return badResponseFault("expected text/event-stream, got "+typeOf(resp, kind), nil)
 	}
 	src, f := decoded(resp)
 	if f != nil {
@@ -86,10 +87,10 @@ func (t *httpSSE) readEndpoint() *Fault {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.trip.record(wire.Noise, ev.Dropped)
-			return t.trip.streamEnd(t.lasting, err)
+			t.get.record(wire.Noise, ev.Dropped)
+			return t.get.streamEnd(t.streamCtx, err)
 		}
-		t.trip.recordEvent(ev)
+		t.get.recordEvent(ev)
 		if ev.Event == "endpoint" {
 			var to string
 			to, f = resolveEndpoint(t.http.url, string(ev.Data))
@@ -100,22 +101,23 @@ func (t *httpSSE) readEndpoint() *Fault {
 			return f
 		}
 		m := wire.ParseMessage(ev.Data)
-		switch {
-		case !ev.HasData:
-		case !ev.MayCarry():
-			foreignEvent(t.inbox, ev)
-		case m.Kind == wire.Invalid && !isJSON(ev.Data):
-			t.ignore(ev.Data)
-			ignoreEvent(t.inbox, m)
-		default:
-			return badContent("the stream does not begin with an endpoint event", ev.Data)
+		if !ev.HasData {
+			continue
 		}
+		if !ev.MayCarry() {
+			reportEventType(t.inbox, ev)
+			continue
+		}
+		if m.Kind != wire.Invalid || isJSON(ev.Data) {
+			return badResponseFault("the stream does not begin with an endpoint event", ev.Data)
+		}
+		t.noteNoise(ev.Data)
+		reportNonJSONEvent(t.inbox, m)
 	}
 }
 
-// resolveEndpoint: only the stream's own origin may be named. Elsewhere the
-// session's messages, and the header fields that go with them, would be sent to
-// a stranger.
+// resolveEndpoint returns the absolute URL of an endpoint event. It refuses another origin than the
+// stream's: messages and header fields with secrets would go to another server.
 func resolveEndpoint(sse, endpoint string) (string, *Fault) {
 	base, err := url.Parse(sse)
 	if err != nil {
@@ -132,62 +134,65 @@ func resolveEndpoint(sse, endpoint string) (string, *Fault) {
 			Text: "the endpoint event has no URL", raw: []byte(endpoint), Err: err}
 	}
 	if origin(ref) != origin(base) {
-		there := url.URL{Scheme: ref.Scheme, Host: ref.Host, Path: base.Path}
+		other := url.URL{Scheme: ref.Scheme, Host: ref.Host, Path: base.Path}
+		quoted := shellwords.Quote(redact.RedactURL(other.String()))
 		return "", &Fault{Kind: wire.Refused, Phase: "connect",
-			Hint: "if the server is there and you trust it, name it so: -s " + shellwords.Quote(
-				redact.RedactURL(there.String()),
-			),
+			Hint: "if the server is there and you trust it, name it so: -s " + quoted,
 			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there"}
 	}
 	return ref.String(), nil
 }
 
-// origin is RFC 6454, section 4: scheme, host and port.
+// origin returns the origin of u (RFC 6454, section 4): scheme, host and port.
 func origin(u *url.URL) string {
 	return u.Scheme + "://" + network.HostPort(u)
 }
 
+// Name returns HTTPSSE.
 func (t *httpSSE) Name() Name { return HTTPSSE }
 
-// graceForPost is how long a POST whose answer came on the stream may go on.
-const graceForPost = 10 * time.Second
+// postGrace is how long a POST may continue after its response arrived on the stream.
+const postGrace = 10 * time.Second
 
-// Call posts a request and waits for its response on the stream. Some servers
-// hold the answer to the POST back until they have replied there, so a reply does
-// not wait for it. The POST is not cut off then either: net/http would close a
-// connection that the next request may be using already.
+// Call posts a request and waits for its response on the stream. Some servers answer the POST only
+// after they sent the response on the stream, so Call does not wait for the POST. It does not cancel
+// the POST at once either: net/http would close a connection that the next request may already use.
 func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
-	w := t.expect(out)
-	defer t.forget(w)
-	posting, letGo := context.WithCancelCause(t.lasting)
-	unhook := context.AfterFunc(ctx, func() { letGo(context.Cause(ctx)) })
+	w := t.register(out)
+	defer t.unregister(w)
+	postCtx, cancelPost := context.WithCancelCause(t.streamCtx)
+	unhook := context.AfterFunc(ctx, func() { cancelPost(context.Cause(ctx)) })
 	posted := make(chan Reply, 1)
-	if !t.posting(func() { posted <- t.Send(posting, out); letGo(nil) }) {
-		letGo(nil)
+	post := func() {
+		posted <- t.Send(postCtx, out)
+		cancelPost(nil)
+	}
+	if !t.startPost(post) {
+		cancelPost(nil)
 		<-t.done
-		return t.overFault(wire.Unsent)
+		return t.endedReply(wire.Unsent)
 	}
 	select {
 	case r := <-posted:
 		if r.Fault != nil || r.Message != nil {
 			return r
 		}
-		// There are servers that give the response on the stream as well, so that one in the body ends nothing.
+		// Some servers send the response on the stream as well, so a response in the body does not end the call.
 		if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).Answers(out.ID) {
 			t.inbox.Diagnose(Diagnostic{"the response came in the body of the POST and not on the event stream",
 				"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both"})
 		}
 	case r := <-w.answer:
 		unhook()
-		time.AfterFunc(graceForPost, func() { letGo(nil) })
+		time.AfterFunc(postGrace, func() { cancelPost(nil) })
 		return r
 	case <-t.done:
 	}
 	return t.wait(ctx, w)
 }
 
-// posting begins a post beside its caller, unless the transport is being closed.
-func (t *httpSSE) posting(post func()) bool {
+// startPost runs post in a goroutine. It reports false if the transport is closing.
+func (t *httpSSE) startPost(post func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closing {
@@ -196,11 +201,10 @@ func (t *httpSSE) posting(post func()) bool {
 	return !t.closing
 }
 
-// Send posts a message. The body of a good answer means nothing; a refusal may
-// be a JSON-RPC error.
+// Send posts a message. It ignores the body of a 2xx response; a refusal may be a JSON-RPC error.
 func (t *httpSSE) Send(ctx context.Context, out *Outgoing) Reply {
 	if pause.IsOver(t.done) {
-		return t.overFault(wire.Unsent)
+		return t.endedReply(wire.Unsent)
 	}
 	r := t.http.Send(ctx, out)
 	if r.HTTP != nil && r.HTTP.Status/100 == 2 {
@@ -212,7 +216,8 @@ func (t *httpSSE) Send(ctx context.Context, out *Outgoing) Reply {
 	return r
 }
 
-// nameEndpoint names the URL that refused a POST: it is that of the endpoint event, and not the one that the user gave.
+// nameEndpoint adds to the fault of a refused POST the URL of the endpoint event, which is not the
+// URL that the user gave.
 func (t *httpSSE) nameEndpoint(f *Fault) {
 	if f.Status == 0 {
 		return
@@ -223,7 +228,7 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 		f.Text = fmt.Sprintf("the server answered HTTP %d %s to a POST to the URL that its endpoint event names, %s",
 			f.Status, http.StatusText(f.Status), t.http.shown)
 		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
-		if prefix := lostPrefix(t.trip.shown, t.http.shown); prefix != "" {
+		if prefix := lostPrefix(t.get.shown, t.http.shown); prefix != "" {
 			f.Hint = "a proxy may strip " + prefix + ", which the server must put before the path in its endpoint event"
 		}
 	default:
@@ -231,7 +236,8 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 	}
 }
 
-// lostPrefix returns the directory of the stream's path if it is not that of the endpoint's path, and "" otherwise.
+// lostPrefix returns the directory of the stream's path if the endpoint's path is outside of it,
+// else "".
 func lostPrefix(stream, endpoint string) string {
 	from, err := url.Parse(stream)
 	if err != nil {
@@ -248,59 +254,59 @@ func lostPrefix(stream, endpoint string) string {
 	return directory
 }
 
-// Close cuts what is still on its way. Nothing is recorded afterwards.
+// Close cancels all requests under way and waits for them. Nothing is recorded after it returns.
 func (t *httpSSE) Close() {
 	t.mu.Lock()
 	t.closing = true
 	t.mu.Unlock()
 	t.cancel()
-	t.trip.resp.Body.Close()
+	t.get.resp.Body.Close()
 	<-t.done
 	t.posts.Wait()
 }
 
-// readAll delivers the stream's messages until it ends, and with it the session:
-// this transport has no resumption.
+// readAll delivers the stream's messages until the stream ends. The session ends with it: this
+// transport cannot resume a stream.
 func (t *httpSSE) readAll() {
-	defer t.trip.resp.Body.Close()
+	defer t.get.resp.Body.Close()
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.trip.record(wire.Noise, ev.Dropped)
-			f := t.trip.streamEnd(t.lasting, err)
-			if errors.Is(err, io.EOF) && t.lasting.Err() == nil {
+			t.get.record(wire.Noise, ev.Dropped)
+			f := t.get.streamEnd(t.streamCtx, err)
+			if errors.Is(err, io.EOF) && t.streamCtx.Err() == nil {
 				f.Text = "the server closed the event stream, which ends the session"
 			}
-			t.over(f)
+			t.end(f)
 			return
 		}
-		t.trip.recordEvent(ev)
+		t.get.recordEvent(ev)
 		if ev.IsMessage() {
-			t.take(wire.ParseMessage(ev.Data))
+			t.handleEvent(wire.ParseMessage(ev.Data))
 		} else {
-			foreignEvent(t.inbox, ev)
+			reportEventType(t.inbox, ev)
 		}
 	}
 }
 
-// take takes a message event.
-func (t *httpSSE) take(m *wire.Message) {
+// handleEvent delivers a message event, or reports it if it is not a message.
+func (t *httpSSE) handleEvent(m *wire.Message) {
 	isAnswer := func(out *Outgoing) bool {
-		return claims(m, out.ID, true) || out.AnyReply && isJSON(m.Raw)
+		return isBrokenResponse(m, out.ID, true) || out.AnyReply && isJSON(m.Raw)
 	}
-	if m.Kind != wire.Invalid || t.isWaiting(isAnswer) {
+	if m.Kind != wire.Invalid || t.hasWaiter(isAnswer) {
 		if HasByteOrderMark(m.Raw) {
-			t.ignore(m.Raw)
+			t.noteNoise(m.Raw)
 		}
 		t.deliver(m)
 		return
 	}
 	if string(m.Raw) != "{}" {
-		t.ignore(m.Raw)
+		t.noteNoise(m.Raw)
 	}
 	if isJSON(m.Raw) {
 		t.inbox.Receive(m)
 	} else {
-		ignoreEvent(t.inbox, m)
+		reportNonJSONEvent(t.inbox, m)
 	}
 }

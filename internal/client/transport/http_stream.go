@@ -18,27 +18,27 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A streamPosition is where one stream stands: event ids are cursors of their stream,
-// never of the session (2025-11-25 basic/transports, "Resumability").
+// A streamPosition is the state of reading one stream of events, over all connections that resume
+// it. Event ids are cursors within their stream, never within the session (2025-11-25
+// basic/transports, "Resumability").
 type streamPosition struct {
+	// id is the id of the latest event, "" if no event had an id.
 	id string
-	// seen are the latest events that came, each marked once the connection is over on
-	// which it did; it is nil where the stream cannot be resumed, so that nothing can
-	// come twice.
+	// seen has the latest events. An event is marked once the connection that brought it is over. It is
+	// nil if the stream cannot be resumed, because no event can be repeated then.
 	seen  *RecentIDs
 	retry *time.Duration
-	// moved is set when an event with a new id came since the last attempt.
-	moved bool
-	// stray is the latest response to something else.
+	// advanced is set when an event with a new id arrives, and cleared by each attempt to resume.
+	advanced bool
+	// stray is the latest response with another request's id.
 	stray *wire.Message
-	// noise is the first event that was not JSON-RPC. Servers number messages and not what keeps
-	// a connection alive: numbered is set if an event that is not JSON was numbered.
-	noise    []byte
-	numbered bool
-	// dropped is the beginning of what came in this attempt and was no event.
+	// noise is the first event that is not JSON-RPC, noiseHasID whether a non-JSON event had an id.
+	// Servers give ids to messages and not to keep-alive events.
+	noise      []byte
+	noiseHasID bool
+	// dropped is the beginning of the bytes of this connection that belong to no event.
 	dropped []byte
-	// spare is a message whose memory is used again; nil if there is none. free is set if the data of the latest event
-	// are not used any more.
+	// spare is a message for reuse, or nil. free is set if the data of the latest event can be reused.
 	spare *wire.Message
 	free  bool
 }
@@ -53,27 +53,29 @@ const (
 // MaxBackoff is the longest time between two attempts.
 const MaxBackoff = 30 * time.Second
 
-// readEvents follows the stream of one request to its response. A stream that
-// ends without it is picked up again where the era allows and an event id was
-// seen: a clean end then means "ask again", not "failed". Attempts are counted
-// from the last event that was new.
+// readEvents reads the stream of one request up to its response. If the stream ends before the
+// response, it resumes the stream, provided that the revision allows this and an event had an id. It
+// counts attempts from the latest new event.
 func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
-	at := &streamPosition{}
+	pos := &streamPosition{}
 	if out.Resumable {
-		at.seen = NewRecentIDs()
+		pos.seen = NewRecentIDs()
 	}
-	r := t.follow(ctx, rt, out, at)
-	for attempt := 1; r.Message == nil && r.Fault.Kind == wire.Transport && at.seen != nil && at.id != ""; attempt++ {
-		if at.moved {
-			at.moved = false
+	r := t.readReply(ctx, rt, out, pos)
+	canResume := func() bool {
+		return r.Message == nil && r.Fault.Kind == wire.Transport && pos.seen != nil && pos.id != ""
+	}
+	for attempt := 1; canResume(); attempt++ {
+		if pos.advanced {
+			pos.advanced = false
 			attempt = 1
 		}
-		if attempt > maxResumes || !at.pause(ctx, attempt) {
+		if attempt > maxResumes || !pos.pause(ctx, attempt) {
 			break
 		}
-		next, f := t.openStream(ctx, out.Fields, at.id) // with GET, whatever the method of the first was
+		next, f := t.openStream(ctx, out.Fields, pos.id)
 		if f == nil {
-			r = t.follow(ctx, next, out, at)
+			r = t.readReply(ctx, next, out, pos)
 			continue
 		}
 		f.Kind = wire.Transport
@@ -91,119 +93,122 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 				Text: fmt.Sprintf("the stream was interrupted (%s): reconnecting, up to %d times", f.Text, maxResumes)})
 		}
 	}
-	if at.stray != nil {
-		t.inbox.Receive(at.stray)
+	if pos.stray != nil {
+		t.inbox.Receive(pos.stray)
 	}
 	return r
 }
 
-// pause waits as long as the server asked for, within reason, or longer with
-// each attempt; false where ctx ended first.
-func (p *streamPosition) pause(ctx context.Context, attempt int) bool {
+// pause waits before an attempt to resume: as long as the server asked for, within limits, else
+// longer with each attempt. It reports false if ctx ended first.
+func (pos *streamPosition) pause(ctx context.Context, attempt int) bool {
 	wait := Backoff(attempt)
-	if p.retry != nil {
-		wait = min(max(*p.retry, shortRetry), MaxBackoff)
+	if pos.retry != nil {
+		wait = min(max(*pos.retry, shortRetry), MaxBackoff)
 	}
 	return Sleep(ctx, wait)
 }
 
-// A RecentIDs remembers the latest of many ids, each with a mark: only what was late can come twice.
+// RecentIDs remembers the latest ids, each with a mark. Older ids are forgotten, since only recent
+// events can be repeated.
 type RecentIDs = recent.Map[string, bool]
 
-// NewRecentIDs remembers nothing yet.
+// NewRecentIDs returns an empty RecentIDs.
 func NewRecentIDs() *RecentIDs { return &RecentIDs{Least: 10_000} }
 
-// begin readies the cursor for the events of one more connection.
-func (p *streamPosition) begin() {
-	p.dropped = nil
-	switch {
-	case p.seen == nil:
-	case p.id == "": // nothing is resumed, so that nothing can come again
-		p.seen = NewRecentIDs()
-	default:
-		earlier := NewRecentIDs()
-		for event := range p.seen.All() {
+// begin prepares the position for the events of another connection: it marks the events of earlier
+// connections.
+func (pos *streamPosition) begin() {
+	pos.dropped = nil
+	if pos.seen == nil {
+		return
+	}
+	earlier := NewRecentIDs()
+	if pos.id != "" { // else the new stream resumes nothing, so that no event can be repeated
+		for event := range pos.seen.All() {
 			earlier.Put(event, true)
 		}
-		p.seen = earlier
 	}
+	pos.seen = earlier
 }
 
-// repeated moves the cursor along and reports an event that a resumed stream
-// brought a second time. The id alone does not tell: some servers give all events
-// the same one, and others count them anew on each connection. A copy of what an
-// earlier connection brought has its data as well, and is no answer that is still
-// waited for.
-func (p *streamPosition) repeated(ev sse.Event) bool {
+// advance advances the position by one event. It reports whether a resumed stream repeats the
+// event. The id alone does not show that: some servers give the same id to all events, others
+// restart the count on each connection. So a repeated event has the id and the data of an event of
+// an earlier connection.
+func (pos *streamPosition) advance(ev sse.Event) bool {
 	if ev.Retry != nil {
-		p.retry = ev.Retry
+		pos.retry = ev.Retry
 	}
-	if ev.ID == nil || p.seen == nil {
+	if ev.ID == nil || pos.seen == nil {
 		return false
 	}
 	id := *ev.ID
 	event := fmt.Sprintf("%x %s", maphash.Bytes(eventSeed, ev.Data), id)
-	earlier, known := p.seen.Lookup(event)
+	earlier, known := pos.seen.Lookup(event)
 	if earlier {
 		return true
 	}
 	if id != "" && !known {
-		p.seen.Put(event, false)
+		pos.seen.Put(event, false)
 	}
-	p.moved = true
-	p.id = id
+	pos.advanced = true
+	pos.id = id
 	return false
 }
 
 var eventSeed = maphash.MakeSeed()
 
-// Backoff is how long to wait before an attempt, longer with each.
+// Backoff returns how long to wait before an attempt; the time doubles with each attempt, up to
+// MaxBackoff.
 func Backoff(attempt int) time.Duration {
 	return min(firstRetry<<(min(attempt, 10)-1), MaxBackoff)
 }
 
-// follow reads one HTTP response's events until the answer to out, or the end.
-func (t *HTTP) follow(ctx context.Context, rt *roundTrip, out *Outgoing, at *streamPosition) (r Reply) {
-	f := t.each(ctx, rt, at, func(ev sse.Event) (answered bool) {
+// readReply reads the events of one HTTP response up to the response to out, or up to the end of the
+// stream.
+func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos *streamPosition) (r Reply) {
+	f := t.eachEvent(ctx, rt, pos, func(ev sse.Event) (answered bool) {
 		if ev.IsMessage() {
-			r, answered = t.answerIn(ev, out, at)
+			r, answered = t.handleEvent(ev, out, pos)
 		}
 		return answered
 	})
 	if f != nil {
-		f = at.unanswered(f, out)
-		if out.AnyReply && f.raw != nil { // bytes that are not a message are a reply, too
+		f = pos.faultWithoutResponse(f, out)
+		if out.AnyReply && f.raw != nil {
 			return Reply{Message: wire.ParseMessage(f.raw), HTTP: rt.facts(nil)}
 		}
-		return Reply{Fault: f, HTTP: rt.facts(at.dropped)}
+		return Reply{Fault: f, HTTP: rt.facts(pos.dropped)}
 	}
-	// What little follows the response is read, so that the connection can be used again. A server that keeps the stream
-	// open is not waited for.
-	late := time.AfterFunc(drainWithin, func() { rt.resp.Body.Close() })
-	defer late.Stop()
+	// The few bytes after the response are read, so that the connection can be reused. A server that keeps
+	// the stream open is not waited for.
+	drainTimer := time.AfterFunc(drainWithin, func() { rt.resp.Body.Close() })
+	defer drainTimer.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	rt.resp.Body.Close()
-	if out.AnyReply && at.noise != nil && !bytes.Equal(at.noise, r.Message.Raw) {
-		ignoreEvent(t.inbox, wire.ParseMessage(at.noise))
+	if out.AnyReply && pos.noise != nil && !bytes.Equal(pos.noise, r.Message.Raw) {
+		reportNonJSONEvent(t.inbox, wire.ParseMessage(pos.noise))
 	}
 	r.HTTP = rt.facts(nil)
-	r.Noise = at.noise
+	r.Noise = pos.noise
 	return r
 }
 
-// each gives one HTTP response's events, without those that came before, to take
-// until that says that it is enough. Else it gives how the stream ended.
-func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take func(sse.Event) bool) *Fault {
+// eachEvent passes the events of one HTTP response to handle until handle returns true, and skips
+// repeated events. It returns nil if handle returned true, else the fault that says how the stream
+// ended.
+func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition, handle func(sse.Event) bool) *Fault {
 	src, f := decoded(rt.resp)
 	if f != nil {
-		start := make([]byte, mostDropped)
+		start := make([]byte, maxDropped)
 		n, _ := rt.resp.Body.Read(start)
 		rt.resp.Body.Close()
 		rt.record(wire.Noise, start[:n])
 		f.raw = start[:n]
 		return f
 	}
-	at.begin()
+	pos.begin()
 	events := sse.NewReader(src, int64(t.maxSize))
 	events.Spool = t.Spool
 	for {
@@ -212,45 +217,46 @@ func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take
 			rt.resp.Body.Close()
 			rt.record(wire.Noise, ev.Dropped)
 			f := rt.streamEnd(ctx, err)
-			at.drop(ev)
-			at.explain(f, len(ev.Dropped) > 0)
+			pos.drop(ev)
+			pos.explainDropped(f, len(ev.Dropped) > 0)
 			return f
 		}
 		rt.recordEvent(ev)
-		if at.dropped == nil {
-			at.drop(ev)
+		if pos.dropped == nil {
+			pos.drop(ev)
 		}
-		if at.repeated(ev) {
+		if pos.advance(ev) {
 			m := wire.ParseMessage(ev.Data)
 			t.inbox.Finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
 				Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
 					jsonraw.Excerpt([]byte(*ev.ID), 40), cmp.Or(m.Method, m.Kind.String()))})
 			continue
 		}
-		foreignEvent(t.inbox, ev)
-		if take(ev) {
+		reportEventType(t.inbox, ev)
+		if handle(ev) {
 			return nil
 		}
-		if at.free {
-			at.free = false
+		if pos.free {
+			pos.free = false
 			events.Release()
 		}
 	}
 }
 
-// mostDropped is how much is kept of what was no event.
-const mostDropped = 4 << 10
+// maxDropped is how many bytes outside of events are kept.
+const maxDropped = 4 << 10
 
-func (p *streamPosition) drop(ev sse.Event) {
+// drop keeps the beginning of the bytes before ev that belong to no event.
+func (pos *streamPosition) drop(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
-		p.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), mostDropped)])
+		pos.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), maxDropped)])
 	}
 }
 
-// explain says of a stream that ended without the answer what came in place of it.
-// Comments are no answer, whatever follows them.
-func (p *streamPosition) explain(f *Fault, unended bool) {
-	text := bytes.TrimSpace(p.dropped)
+// explainDropped adds to the fault of a stream that ended without a response what the stream contained
+// instead. unended says that the last event is incomplete. Comments are not mentioned.
+func (pos *streamPosition) explainDropped(f *Fault, unended bool) {
+	text := bytes.TrimSpace(pos.dropped)
 	if len(text) == 0 || f.Err != nil || f.Kind != wire.Transport {
 		return
 	}
@@ -265,58 +271,57 @@ func (p *streamPosition) explain(f *Fault, unended bool) {
 	}
 }
 
-// unanswered returns why a stream brought no response. If it cannot be resumed, a response to
-// something else was meant for one, or else an event that is not JSON. A numbered one is a
-// broken message, after which resuming brings no better one.
-func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
+// faultWithoutResponse returns the fault of a stream that ended without a response. If the stream cannot be
+// resumed, or a non-JSON event had an id, a stray response or a non-JSON event explains the failure
+// better than f; otherwise it returns f.
+func (pos *streamPosition) faultWithoutResponse(f *Fault, out *Outgoing) *Fault {
 	ended := f.Kind == wire.Transport && f.Err == nil
-	if !ended || p.id != "" && !p.numbered {
+	if !ended || pos.id != "" && !pos.noiseHasID {
 		return f
 	}
-	if p.stray != nil {
-		wrong := noAnswerTo(out, p.stray)
-		p.stray = nil
+	if pos.stray != nil {
+		wrong := mismatchFault(out, pos.stray)
+		pos.stray = nil
 		return wrong
 	}
-	if p.noise != nil && !isJSON(p.noise) {
-		return noMessageIn(wire.ParseMessage(p.noise))
+	if pos.noise != nil && !isJSON(pos.noise) {
+		return invalidEventFault(wire.ParseMessage(pos.noise))
 	}
 	return f
 }
 
-// noMessageIn is the fault of an event in place of a response.
-func noMessageIn(m *wire.Message) *Fault {
-	return badContent("an event contains no JSON-RPC message: "+m.Problem(), m.Raw)
+// invalidEventFault returns the fault for an event that contains no message.
+func invalidEventFault(m *wire.Message) *Fault {
+	return badResponseFault("an event contains no JSON-RPC message: "+m.Problem(), m.Raw)
 }
 
-// ignoreEvent reports an event that is not JSON, as some servers send to keep a connection
-// alive. That is their fault and no reason to stop.
-func ignoreEvent(in Inbox, m *wire.Message) {
-	text := "an event on the stream is not JSON" + ignored(m)
+// reportNonJSONEvent reports an event that is not JSON. Some servers send such events to keep a connection
+// open, so it is no reason to stop.
+func reportNonJSONEvent(in Inbox, m *wire.Message) {
+	text := "an event on the stream is not JSON" + ignoredText(m)
 	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: text},
 		"events on the stream are not JSON, ignored")
-	if isMeant(m.Raw) {
-		in.Diagnose(Diagnostic{"in the meantime an event was received that is not JSON" + strangeness(m),
+	if looksLikeMessage(m.Raw) {
+		in.Diagnose(Diagnostic{"in the meantime an event was received that is not JSON" + describeNonMessage(m),
 			"if that event was the response, no other will follow; -vvv shows its bytes"})
 	}
 }
 
-// ignored says what was ignored, and what it looks like.
-func ignored(m *wire.Message) string {
-	return fmt.Sprintf("%s, ignored: %q", strangeness(m), jsonraw.Excerpt(m.Raw, maxShown))
+// ignoredText returns the end of a finding about m: what m looks like, and its beginning.
+func ignoredText(m *wire.Message) string {
+	return fmt.Sprintf("%s, ignored: %q", describeNonMessage(m), jsonraw.Excerpt(m.Raw, maxShown))
 }
 
-// strayed tells of a response to something else on a stream that can be picked up
-// again: there are servers that then bring back those to all other requests.
-func strayed(in Inbox, m *wire.Message) {
+// reportStray reports a response that no open request waits for. Some servers repeat the responses of
+// all requests on a resumed stream.
+func reportStray(in Inbox, m *wire.Message) {
 	in.Finding(wire.Finding{Rule: "orphan", Level: wire.Info,
 		Text: "received a response to no open request, with id " + IDText(m.ID)})
 }
 
-// foreignEvent tells of an event that has another name than a message. One
-// without data is no event at all (WHATWG HTML, section 9.2.6), and is how servers
-// set a stream's id.
-func foreignEvent(in Inbox, ev sse.Event) {
+// reportEventType reports an event whose type is not "message". An event without data only sets the
+// stream's id (WHATWG HTML, section 9.2.6), so it is not reported.
+func reportEventType(in Inbox, ev sse.Event) {
 	if ev.Event == "" || ev.Event == "message" || len(ev.Data) == 0 {
 		return
 	}
@@ -326,31 +331,31 @@ func foreignEvent(in Inbox, ev sse.Event) {
 		fmt.Sprintf("events of type %q are not messages; they were skipped", name))
 }
 
-// parse parses the message of an event. Of a server that reports progress, most are alike and used once.
-func (at *streamPosition) parse(raw []byte) *wire.Message {
-	m := at.spare
+// parse parses the data of an event. It reuses the memory of the spare message, if there is one.
+func (pos *streamPosition) parse(raw []byte) *wire.Message {
+	m := pos.spare
 	if m == nil {
 		m = &wire.Message{}
 	}
-	at.spare = nil
+	pos.spare = nil
 	m.Parse(raw)
 	return m
 }
 
-// answerIn takes one event; ok where it ends the request.
-func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
-	m := at.parse(ev.Data)
+// handleEvent handles one event. It reports true, with the reply, if the event ends the request.
+func (t *HTTP) handleEvent(ev sse.Event, out *Outgoing, pos *streamPosition) (r Reply, ok bool) {
+	m := pos.parse(ev.Data)
 	if m.Kind == wire.Invalid {
-		if !out.AnyReply && claims(m, out.ID, true) {
-			return Failed(noMessageIn(m)), true
+		if !out.AnyReply && isBrokenResponse(m, out.ID, true) {
+			return Failed(invalidEventFault(m)), true
 		}
-		if at.noise == nil && string(m.Raw) != "{}" { // as some servers bring priming events back
-			at.noise = m.Raw
+		if pos.noise == nil && string(m.Raw) != "{}" { // some servers repeat priming events as {}
+			pos.noise = m.Raw
 		}
-		at.numbered = at.numbered || ev.ID != nil && !isJSON(ev.Data)
+		pos.noiseHasID = pos.noiseHasID || ev.ID != nil && !isJSON(ev.Data)
 		if !isJSON(ev.Data) {
-			if !out.AnyReply { // which may have no other reply
-				ignoreEvent(t.inbox, m)
+			if !out.AnyReply { // else this event may be the only reply
+				reportNonJSONEvent(t.inbox, m)
 			}
 			return Reply{}, false
 		}
@@ -360,38 +365,37 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 		return Reply{Message: m}, ok
 	}
 	if m.Kind == wire.Batch && !out.Batches {
-		if response, odd := plainResponse(m, out); response != nil {
+		if response, odd := irregularResponse(m, out); response != nil {
 			return Reply{Message: response, Odd: odd}, true
 		}
-		if holds(m, out.ID) {
-			return Failed(noAnswerTo(out, m)), true
+		if containsResponse(m, out.ID) {
+			return Failed(mismatchFault(out, m)), true
 		}
 		t.inbox.Receive(m)
 		return Reply{}, false
 	}
 	if m.Kind == wire.Notification {
-		at.free = t.inbox.Receive(m)
-		if at.free {
-			at.spare = m
+		pos.free = t.inbox.Receive(m)
+		if pos.free {
+			pos.spare = m
 		}
 		return Reply{}, false
 	}
-	if answer, odd := t.pick(m, out); answer != nil {
+	if answer, odd := t.pickResponse(m, out); answer != nil {
 		return Reply{Message: answer, Odd: odd}, true
 	}
-	switch {
-	case !isReply(m):
-	case at.id != "":
-		strayed(t.inbox, m)
-	default:
-		if at.stray != nil {
-			t.inbox.Receive(at.stray)
+	if isReply(m) && pos.id != "" {
+		reportStray(t.inbox, m)
+	} else if isReply(m) {
+		if pos.stray != nil {
+			t.inbox.Receive(pos.stray)
 		}
-		at.stray = m
+		pos.stray = m
 	}
 	return Reply{}, false
 }
 
+// recordEvent records an event and the bytes before it that belong to no event.
 func (rt *roundTrip) recordEvent(ev sse.Event) {
 	if !rt.via.rec.on() {
 		return
@@ -402,7 +406,7 @@ func (rt *roundTrip) recordEvent(ev sse.Event) {
 	}
 	data := ev.Data
 	if ev.Event == "endpoint" {
-		data = []byte(redact.RedactURL(string(data))) // it holds the session's id
+		data = []byte(redact.RedactURL(string(data))) // the URL contains the session's id
 	}
 	facts := &noFacts
 	if ev.Facts != noFacts {
@@ -412,9 +416,10 @@ func (rt *roundTrip) recordEvent(ev sse.Event) {
 	rt.via.rec.Body(wire.Received, wire.Event, rt.stream, data, facts)
 }
 
-// noFacts are those of an event that is nothing but data, as most are.
+// noFacts are the facts of an event that has only data. Most events share them.
 var noFacts sse.Facts
 
+// streamEnd records how the stream ended and returns the fault for it.
 func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
 		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "over the limit")
@@ -422,7 +427,7 @@ func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 	}
 	if _, isFile := errors.AsType[*spool.FileError](err); isFile {
 		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
-		return notKept(err)
+		return spoolFault(err)
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
 		rt.via.rec.closed(rt.stream, wire.Received, "end", "")

@@ -15,14 +15,15 @@ type LinePart struct {
 	Message *wire.Message
 }
 
-// maxNotJSON is how many braces of a line may begin no JSON. The rest of the line is text then.
+// maxNotJSON is how many braces of a line may begin no JSON. After them the rest of the line is
+// text.
 const maxNotJSON = 32
 
-// SplitLine splits a line that is not one message but has messages: the server printed text
-// without a line end before one, or no line end between two. A line of nothing but messages is
-// split into them. Beside text only a response that isAwaited accepts is a message, also a
-// broken one: servers log what they send and receive, too. Returns nil if the line has no
-// message that can be used.
+// SplitLine splits a line that contains messages and is not one message: the server printed text
+// without a line end before a message, or no line end between two. A line of only messages is split
+// into them. Beside text, only a response that isAwaited accepts is a message, also a broken one:
+// servers log the messages that they send and receive. It returns nil if the line has no such
+// message.
 func SplitLine(line []byte, isAwaited func(*wire.Message) bool) []LinePart {
 	if !bytes.Contains(line, []byte(`"jsonrpc"`)) {
 		return nil
@@ -51,16 +52,16 @@ func SplitLine(line []byte, isAwaited func(*wire.Message) bool) []LinePart {
 	return s.parts
 }
 
-// A lineSplitter finds the messages in a line.
+// A lineSplitter splits a line into messages and text.
 type lineSplitter struct {
 	line  []byte
 	parts []LinePart
-	// end is where the parts end.
+	// end is the offset after the last part.
 	end int
 }
 
-// split finds the messages. It looks into no object, whether that is JSON, looks like it, or
-// does not end: a message nested there may be data.
+// split adds all parts of the line. It searches no object for nested messages, because they may be
+// data, even if the object is not valid JSON or does not end.
 func (s *lineSplitter) split(isAwaited func(*wire.Message) bool) {
 	notJSON := 0
 	for at := 0; notJSON < maxNotJSON; {
@@ -92,7 +93,7 @@ func (s *lineSplitter) split(isAwaited func(*wire.Message) bool) {
 	s.text(len(s.line))
 }
 
-// message adds the message that begins at from and ends at to, with the blanks around it.
+// message adds the message between two offsets, with the blanks around it.
 func (s *lineSplitter) message(from, to int) {
 	if isBlank(s.line[s.end:from]) {
 		from = s.end
@@ -114,8 +115,8 @@ func (s *lineSplitter) text(to int) {
 	}
 }
 
-// objectSize returns the size of what begins with a brace and is not JSON, up to the brace
-// that closes it. Returns 0 if none does.
+// objectSize returns the number of bytes from an opening brace to the brace that closes it, for text
+// that is not JSON. It returns 0 if no brace closes it.
 func objectSize(text []byte) int {
 	var open bracketDepth
 	for i, c := range text {
@@ -127,4 +128,5 @@ func objectSize(text []byte) int {
 	return 0
 }
 
+// isBlank reports whether text is only white space.
 func isBlank(text []byte) bool { return len(bytes.Trim(text, jsonraw.WhiteSpace)) == 0 }

@@ -9,9 +9,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// noAnswerTo says why a message does not answer a request that gets no other one.
-func noAnswerTo(out *Outgoing, m *wire.Message) *Fault {
-	f := badContent(Mismatch(m, out.ID), m.Raw)
+// mismatchFault returns the fault for a message that arrived instead of the response to out.
+func mismatchFault(out *Outgoing, m *wire.Message) *Fault {
+	f := badResponseFault(Mismatch(m, out.ID), m.Raw)
 	if isReply(m) {
 		f.Hint = SameIDHint
 	}
@@ -21,10 +21,10 @@ func noAnswerTo(out *Outgoing, m *wire.Message) *Fault {
 // SameIDHint is the hint for a response with another id than its request.
 const SameIDHint = "a server must return the request's id unchanged, in value and type"
 
-// plainResponse returns the response to a request that a message has although it breaks a rule: its id has another
-// type, or it is the only message of an array where arrays are not allowed. The finding says so. Returns nil if there
-// is none.
-func plainResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Finding) {
+// irregularResponse returns the response to out if m contains it in a form that breaks a rule: its id
+// has another JSON type, or it is the only element of an array although arrays are not allowed. The
+// finding names the rule. It returns nil if m contains no such response.
+func irregularResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Finding) {
 	if out.AnyReply {
 		return nil, nil
 	}
@@ -43,18 +43,18 @@ func plainResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Finding
 	return nil, nil
 }
 
-// hasOtherID reports a message whose id differs from id in nothing but its JSON type.
+// hasOtherID reports whether the id of m differs from id only in its JSON type.
 func hasOtherID(m *wire.Message, id json.RawMessage) bool {
 	other := wire.OtherID(m.ID)
 	return other != nil && bytes.Equal(other, id)
 }
 
-// isReply reports a response, good or not.
+// isReply reports whether m is a result or an error response.
 func isReply(m *wire.Message) bool {
 	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse
 }
 
-// Mismatch says why a message does not answer the request with that id.
+// Mismatch returns why m does not answer the request with that id.
 func Mismatch(m *wire.Message, id json.RawMessage) string {
 	if problem := m.Problem(); problem != "" {
 		return problem
@@ -65,7 +65,7 @@ func Mismatch(m *wire.Message, id json.RawMessage) string {
 	return "a " + m.Kind.String() + " was received instead of the response"
 }
 
-// IDText is an id as it is shown, or "none".
+// IDText returns an id for display, or "none" for nil.
 func IDText(id json.RawMessage) string {
 	if id == nil {
 		return "none"
@@ -73,15 +73,14 @@ func IDText(id json.RawMessage) string {
 	return jsonraw.Excerpt(id, 40)
 }
 
-// NoID reports a message whose id is absent or null.
+// NoID reports whether the id of m is absent or null.
 func NoID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 
-// claims reports a broken answer to the request: nothing better will come. One
-// that has neither a result nor an error must at least look like JSON-RPC, as a
-// line of some logger does not. One that is not JSON must have its id before the
-// place where it breaks; if it only ends too early and is not whole, the rest may be in
-// the next line.
-func claims(m *wire.Message, id json.RawMessage, whole bool) bool {
+// isBrokenResponse reports whether m is a broken response to the request with that id, after which no better
+// response will arrive. A message with neither result nor error must look like JSON-RPC, unlike a
+// logger's line. If m is not JSON, its id must be before the position of the error; if m only ends
+// too early, it counts only if whole is set, because the next line may continue it.
+func isBrokenResponse(m *wire.Message, id json.RawMessage, whole bool) bool {
 	if m.Kind != wire.Invalid || len(id) == 0 {
 		return false
 	}
@@ -93,16 +92,17 @@ func claims(m *wire.Message, id json.RawMessage, whole bool) bool {
 	if !bytes.Equal(given, id) || members.Text("jsonrpc") == "" {
 		return false
 	}
-	if err != nil { // a request's method may stand behind that place
+	if err != nil { // the error may be before the method of a request
 		return (whole || int(err.Offset) < len(m.Raw)) && !bytes.Contains(m.Raw, []byte(`"method"`))
 	}
 	_, called := members.Get("method")
 	return !called
 }
 
-// holds reports an array with the response to the request.
-func holds(m *wire.Message, id json.RawMessage) bool {
+// containsResponse reports whether m is an array with the response to the request.
+func containsResponse(m *wire.Message, id json.RawMessage) bool {
 	return slices.ContainsFunc(m.Items, func(item *wire.Message) bool { return item.Answers(id) })
 }
 
+// isJSON reports whether raw is valid JSON.
 func isJSON(raw []byte) bool { return jsonraw.Valid(raw) == nil }

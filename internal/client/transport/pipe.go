@@ -15,57 +15,59 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Pipe is the framing of stdio on any pair of streams: one message a line, in
-// UTF-8, ended by LF (basic/transports, "stdio").
+// A Pipe is the stdio transport over any pair of streams: one message per line, in UTF-8, ended by
+// LF (basic/transports, "stdio").
 type Pipe struct {
 	*router
 	in      io.Reader
 	out     io.WriteCloser
 	rec     *Recorder
 	maxSize MaxSize
-	// why names the fault when the line ends; a process knows more than EOF.
-	why func(error) *Fault
-	// left is set where this side hung up, and the other end goes on.
-	left atomic.Bool
-	// hungUp is set where this side closed the other one's input before that ended.
+	// endFault returns the fault for the end of the stream; a process knows more than EOF.
+	endFault func(error) *Fault
+	// isLeaving is set by Leave: this side disconnects and the server continues to run.
+	isLeaving atomic.Bool
+	// hungUp is set by Close if this side closes the server's input before the server ended.
 	hungUp atomic.Bool
-	// noise are the lines that were no messages. It belongs to readAll.
+	// noise has the lines that are not messages. Only readAll uses it.
 	noise stdoutNoise
-	// tail is what came behind the last line end.
+	// tail has the output after the last line end.
 	tail partialLine
 	// writing is a semaphore of one: its holder may write a line.
 	writing chan struct{}
 	spool   spool.Dir
 }
 
-// KeepIn has large messages kept in files in that folder until the process ends. It is called
-// before Listen.
+// KeepIn sets the directory for large messages until the process ends. Call it before Listen.
 func (p *Pipe) KeepIn(dir spool.Dir) { p.spool = dir }
 
-// NewPipe makes a line on a pair of streams. When it ends, why gives the fault; nil is for
-// one that only says so.
-func NewPipe(in io.Reader, out io.WriteCloser, limit MaxSize, rec *Recorder, to Inbox, why func(error) *Fault) *Pipe {
+// NewPipe returns a transport over a pair of streams. endFault returns the fault for the end of the
+// stream; nil uses a plain text.
+func NewPipe(
+	in io.Reader, out io.WriteCloser, limit MaxSize, rec *Recorder, to Inbox, endFault func(error) *Fault,
+) *Pipe {
 	p := &Pipe{
-		router:  newRouter(to),
-		in:      in,
-		out:     out,
-		rec:     rec,
-		maxSize: limit,
-		writing: make(chan struct{}, 1),
-		why:     why,
+		router:   newRouter(to),
+		in:       in,
+		out:      out,
+		rec:      rec,
+		maxSize:  limit,
+		writing:  make(chan struct{}, 1),
+		endFault: endFault,
 	}
-	if why == nil {
-		p.why = func(err error) *Fault {
+	if endFault == nil {
+		p.endFault = func(err error) *Fault {
 			return &Fault{Kind: wire.Transport, Phase: "read", Text: "the server closed the stream", Err: err}
 		}
 	}
 	return p
 }
 
+// Name returns Stdio.
 func (p *Pipe) Name() Name { return Stdio }
 
-// Close ends a server without a process: it is asked by the end of its input,
-// and after a while no longer listened to.
+// Close ends the connection to a server that mcpc did not start: it closes the server's input, and
+// stops reading after process.GraceAfterEOF.
 func (p *Pipe) Close() {
 	select {
 	case <-p.done:
@@ -79,29 +81,30 @@ func (p *Pipe) Close() {
 	}
 }
 
+// Call writes a request and waits for its response.
 func (p *Pipe) Call(ctx context.Context, out *Outgoing) Reply {
-	w := p.expect(out)
-	defer p.forget(w)
+	w := p.register(out)
+	defer p.unregister(w)
 	if r := p.Send(ctx, out); r.Fault != nil {
 		return r
 	}
 	return p.wait(ctx, w)
 }
 
-// Send writes one line. A server that has stopped reading must not hold the
-// caller for ever, so the write is left behind when ctx is done; what waits for
-// its turn then is not written at all.
+// Send writes one line. If ctx is done, Send returns while the write continues in the background, so
+// that a server that does not read cannot block the caller. A line that waits for an earlier write
+// is not written then.
 func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 	select {
 	case p.writing <- struct{}{}:
 	case <-p.done:
-		return p.overFault(wire.Unsent)
+		return p.endedReply(wire.Unsent)
 	case <-ctx.Done():
-		return Failed(notTaken(ctx, wire.Unsent))
+		return Failed(unsentFault(ctx, wire.Unsent))
 	}
 	if pause.IsOver(p.done) {
 		<-p.writing
-		return p.overFault(wire.Unsent)
+		return p.endedReply(wire.Unsent)
 	}
 	p.rec.Sent(0, out.Raw, out.Again)
 	n := 0
@@ -116,19 +119,20 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 	case err := <-wrote:
 		return p.afterWrite(n, err)
 	case <-ctx.Done():
-		return Failed(notTaken(ctx, wire.Unknown))
+		return Failed(unsentFault(ctx, wire.Unknown))
 	}
 }
 
-func notTaken(ctx context.Context, reached wire.Reached) *Fault {
+// unsentFault returns the fault for a message that was not written completely before ctx was done.
+func unsentFault(ctx context.Context, reached wire.Reached) *Fault {
 	f := cutFault(ctx, 0, ctx.Err())
 	f.Phase = "send"
 	f.Reached = reached
 	return f
 }
 
-// afterWrite gives a server that closed its input a moment to say why. A line
-// of which a part was written may have been read.
+// afterWrite returns the reply after writing n bytes. After a failed write it waits a moment for the
+// server to end, which explains more. A server may have read a line that was written in part.
 func (p *Pipe) afterWrite(n int, err error) Reply {
 	if err == nil {
 		return Reply{}
@@ -138,19 +142,19 @@ func (p *Pipe) afterWrite(n int, err error) Reply {
 		reached = wire.Unknown
 	}
 	if pause.Within(p.done, time.Second) {
-		return p.overFault(reached)
+		return p.endedReply(reached)
 	}
 	return Failed(&Fault{Kind: wire.Transport, Phase: "send", Reached: reached,
 		Text: "the server does not read its stdin", Err: err})
 }
 
-// Listen begins to deliver what comes.
+// Listen starts delivering received messages.
 func (p *Pipe) Listen() { go p.readAll() }
 
-// Leave notes that this side is about to hang up, and that the server lives on.
-func (p *Pipe) Leave() { p.left.Store(true) }
+// Leave notes that this side is about to disconnect while the server continues to run.
+func (p *Pipe) Leave() { p.isLeaving.Store(true) }
 
-// readAll takes lines until the stream ends. It owns p.in.
+// readAll handles lines until the stream ends. It owns p.in.
 func (p *Pipe) readAll() {
 	lines := bufio.NewReaderSize(io.TeeReader(p.in, readBytes{p}), 64<<10)
 	for {
@@ -165,7 +169,7 @@ func (p *Pipe) readAll() {
 		line = bytes.TrimRight(line, "\r\n")
 		p.noise.frame.add(line)
 		if len(bytes.TrimSpace(line)) > 0 {
-			if f := p.take(line); f != nil {
+			if f := p.handleLine(line); f != nil {
 				p.giveUp(f)
 				return
 			}
@@ -180,41 +184,40 @@ func (p *Pipe) readAll() {
 			if p.hungUp.Load() {
 				by = wire.Sent
 			}
-			f := p.why(err)
+			f := p.endFault(err)
 			text := f.event()
 			if by == wire.Sent && f.Process == nil {
-				text = "" // the server only did as it was asked
+				text = "" // the server ended as it was asked to
 			}
-			if p.left.Load() {
+			if p.isLeaving.Load() {
 				f = &Fault{Kind: wire.Transport, Phase: "read", Text: "mcpc released the kept server", Err: err}
 				by = wire.Sent
 				text = f.event()
 			}
 			p.rec.closed(0, by, "end", text)
-			p.over(f)
+			p.end(f)
 			return
 		}
 	}
 }
 
-// giveUp stops listening to a server that does not speak MCP, and lets it know:
-// it would wait for ever to get rid of its words.
+// giveUp stops reading from a server that does not speak MCP. It closes the stream, so that the
+// server does not block while writing.
 func (p *Pipe) giveUp(f *Fault) {
 	p.rec.closed(0, wire.Sent, "cancelled", f.Text)
-	p.over(f)
+	p.end(f)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
 	}
 }
 
-// readLine reads a line of any length within the limit; its bytes are owned by
-// the caller.
+// readLine reads a line of any length within the limit. The caller owns the bytes.
 func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	line := p.spool.New(0)
 	for {
 		part, err := lines.ReadSlice('\n')
 		if _, err := line.Write(part); err != nil {
-			return nil, notKept(err)
+			return nil, spoolFault(err)
 		}
 		if p.maxSize.isExceededBy(int(line.Len()) - 1) {
 			return nil, TooLarge(int64(p.maxSize))
@@ -224,34 +227,34 @@ func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 		}
 		whole, failed := line.Bytes()
 		if failed != nil {
-			return nil, notKept(failed)
+			return nil, spoolFault(failed)
 		}
 		return whole, err
 	}
 }
 
-// take looks at one line.
-func (p *Pipe) take(line []byte) *Fault {
+// handleLine handles one line.
+func (p *Pipe) handleLine(line []byte) *Fault {
 	m := wire.ParseMessage(line)
-	// As from cat or from a terminal in between. A request with AnyReply takes its echo as its answer.
+	// cat echoes, and a terminal in between. A request with AnyReply accepts its echo as the response.
 	isEcho := func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AnyReply }
-	if m.Kind == wire.Request && p.isWaiting(isEcho) {
+	if m.Kind == wire.Request && p.hasWaiter(isEcho) {
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
 		return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line,
 			Text: "the command echoes its input",
 			Hint: "check that it is an MCP server; a terminal in between also echoes: use docker run -i and ssh without -t"}
 	}
 	if m.Kind == wire.Invalid && p.noise.multiline == nil {
-		if parts := SplitLine(line, p.isAnswer); parts != nil {
-			p.takeParts(line, parts)
+		if parts := SplitLine(line, p.isResponse); parts != nil {
+			p.handleParts(line, parts)
 			return nil
 		}
 	}
-	if m.Kind != wire.Invalid && !m.OtherVersion || p.isAwaited(m) {
+	if m.Kind != wire.Invalid && !m.OtherVersion || p.isIrregularResponse(m) {
 		p.noise.multiline = nil
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
 		if HasByteOrderMark(line) {
-			p.ignore(line)
+			p.noteNoise(line)
 			p.inbox.Repeated(wire.Finding{Rule: "bom", Level: wire.Warning, Text: byteOrderMarkText}, byteOrderMarkSummary)
 		}
 		p.deliver(m)
@@ -261,10 +264,10 @@ func (p *Pipe) take(line []byte) *Fault {
 	return p.handleNonMessage(m)
 }
 
-// takeParts takes a line with messages that a line end should separate from each other or
-// from text. It records the line as its parts, so that the messages can be found.
-func (p *Pipe) takeParts(line []byte, parts []LinePart) {
-	p.ignore(line)
+// handleParts delivers the messages of a line with several parts. It records each part, so that the
+// messages can be found in the recording.
+func (p *Pipe) handleParts(line []byte, parts []LinePart) {
+	p.noteNoise(line)
 	p.reportParts(parts)
 	for _, part := range parts {
 		kind := wire.Body
@@ -280,14 +283,14 @@ func (p *Pipe) takeParts(line []byte, parts []LinePart) {
 	}
 }
 
-// isAnswer reports a response to an open request, also a broken one.
-func (p *Pipe) isAnswer(m *wire.Message) bool {
-	return p.isWaiting(func(out *Outgoing) bool { return m.Answers(out.ID) || claims(m, out.ID, false) })
+// isResponse reports whether m is a response to an open request, also a broken one.
+func (p *Pipe) isResponse(m *wire.Message) bool {
+	return p.hasWaiter(func(out *Outgoing) bool { return m.Answers(out.ID) || isBrokenResponse(m, out.ID, false) })
 }
 
-// isAwaited reports JSON that is not a message of JSON-RPC 2.0 and still answers an open request.
-func (p *Pipe) isAwaited(m *wire.Message) bool {
-	return p.isWaiting(func(out *Outgoing) bool {
-		return claims(m, out.ID, false) || m.OtherVersion && m.Answers(out.ID) || out.AnyReply && isJSON(m.Raw)
+// isIrregularResponse reports whether m answers an open request although it is not a message of JSON-RPC 2.0.
+func (p *Pipe) isIrregularResponse(m *wire.Message) bool {
+	return p.hasWaiter(func(out *Outgoing) bool {
+		return isBrokenResponse(m, out.ID, false) || m.OtherVersion && m.Answers(out.ID) || out.AnyReply && isJSON(m.Raw)
 	})
 }

@@ -14,30 +14,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Recorder turns what a transport sees into frames: numbered, dated and
-// redacted before the tap sees them.
+// A Recorder makes frames of what a transport sends and receives. It numbers, dates and redacts each
+// before the tap gets it.
 type Recorder struct {
 	mu  sync.Mutex
 	seq uint64
-	// Now dates the frames, which tap takes; where tap is nil, nothing is recorded.
+	// Now dates the frames. Tap receives them; if it is nil, nothing is recorded.
 	Now func() time.Time
 	Tap wire.Tap
-	// Full reports that the tap wants no more; it may be nil.
+	// Full, if not nil, reports whether the tap wants no more frames.
 	Full func() bool
-	// Secrets learns what is hidden, so that it is hidden elsewhere too.
+	// Secrets learns the redacted values, so that they are redacted elsewhere too.
 	Secrets *redact.Secrets
-	// streams counts the HTTP requests of all transports of a conversation.
+	// streams counts the HTTP requests of all transports of a session.
 	streams atomic.Int64
 }
 
-// nextStream numbers an HTTP request and what comes back for it.
+// nextStream returns the number of the next HTTP request and its response.
 func (r *Recorder) nextStream() int { return int(r.streams.Add(1)) }
 
-// on reports whether the tap takes frames, so that they are made only then.
+// on reports whether the tap accepts frames. Callers skip the work for a frame if it does not.
 func (r *Recorder) on() bool {
 	return r != nil && r.Tap != nil && (r.Full == nil || !r.Full())
 }
 
+// frame numbers and dates a frame, and gives it to the tap.
 func (r *Recorder) frame(f wire.Frame) {
 	if !r.on() {
 		return
@@ -45,30 +46,33 @@ func (r *Recorder) frame(f wire.Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seq++
-	f.Seq, f.Time = r.seq, r.Now()
+	f.Seq = r.seq
+	f.Time = r.Now()
 	r.Tap(f)
 }
 
-// Body records bytes that must not change any more.
-func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, sse *sse.Facts) {
+// Body records bytes that the caller does not change afterwards.
+func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, facts *sse.Facts) {
 	if raw == nil {
-		raw = []byte{} // a body without bytes is one all the same
+		raw = []byte{} // an empty body is recorded too
 	}
-	r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: sse})
+	r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: facts})
 }
 
-// Sent records a message of the client; again is the id of the request that it sends again, nil if it sends none.
+// Sent records a message of the client. again is the id of the request that it repeats, or nil.
 func (r *Recorder) Sent(stream int, raw []byte, again json.RawMessage) {
 	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
 		Again: string(again)})
 }
 
+// request records the head of an HTTP request.
 func (r *Recorder) request(stream int, req *http.Request) {
 	head := &wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(req.URL.String()),
 		Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header)}
 	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
 }
 
+// response records the head of an HTTP response.
 func (r *Recorder) response(stream int, resp *http.Response, timing *wire.Timing) {
 	if r.on() {
 		head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto,
@@ -77,12 +81,13 @@ func (r *Recorder) response(stream int, resp *http.Response, timing *wire.Timing
 	}
 }
 
+// closed records the end of a stream: by which side, how, and a text for people.
 func (r *Recorder) closed(stream int, by wire.Direction, how, text string) {
 	r.frame(wire.Frame{Dir: by, Kind: wire.Closed, Stream: stream,
 		Close: &wire.CloseFacts{By: by, How: how, Text: text}})
 }
 
-// fieldsOf lists header fields by name; net/http does not keep their order.
+// fieldsOf returns header fields sorted by name, redacted; net/http does not keep their order.
 func (r *Recorder) fieldsOf(h http.Header) []wire.Field {
 	var fields []wire.Field
 	for _, name := range slices.Sorted(maps.Keys(h)) {

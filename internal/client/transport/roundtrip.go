@@ -13,53 +13,56 @@ import (
 	"mcpc/internal/wire"
 )
 
-// recordedTransport records each request as it leaves, and the head of what comes back. One
-// that is sent again is a request of its own.
+// A recordedTransport records each request when it is sent, and the header of its response. A
+// request that is sent again gets a number of its own.
 type recordedTransport struct {
-	wires *http.Transport
-	rec   *Recorder
+	base *http.Transport
+	rec  *Recorder
 }
 
 type roundTripKey struct{}
 
+// RoundTrip sends and records a request. It sends the request again if a reused connection was
+// closed before anything was written.
 func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rt := req.Context().Value(roundTripKey{}).(*roundTrip)
 	rt.sent++
 	if rt.sent > 1 {
-		rt.stream, rt.recorded = t.rec.nextStream(), t.rec.on()
+		rt.stream = t.rec.nextStream()
+		rt.recorded = t.rec.on()
 	}
-	req.Close = rt.via.closesEach.Load()
+	req.Close = rt.via.closesConnections.Load()
 	if rt.recorded {
 		t.rec.request(rt.stream, req)
 	}
 	if rt.body != nil {
 		t.rec.Sent(rt.stream, rt.body, rt.again)
 	}
-	if rt.crossing != nil {
-		req = req.WithContext(httptrace.WithClientTrace(req.Context(), rt.crossing))
+	if rt.trace != nil {
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), rt.trace))
 	}
 	rt.started = rt.clock()
-	resp, err := t.wires.RoundTrip(req)
+	resp, err := t.base.RoundTrip(req)
 	for err != nil && rt.isUnsent() && req.Context().Err() == nil {
 		req = req.Clone(req.Context())
 		req.Close = true
 		if req.GetBody != nil {
 			req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
 		}
-		resp, err = t.wires.RoundTrip(req)
+		resp, err = t.base.RoundTrip(req)
 	}
 	if err != nil && isHangUp(err) {
 		rt.noteLost()
 	}
 	if err == nil {
-		t.rec.response(rt.stream, resp, new(rt.now().timing))
+		t.rec.response(rt.stream, resp, new(rt.currentState().timing))
 	}
 	return resp, err
 }
 
-// Pause stops the clocks that measure a server's silence until release is called.
-// It is for an Options.Through that asks the user before a request can be answered;
-// ctx is that request's.
+// Pause stops the clocks that measure a server's silence until release is called. It is for
+// ConnectorOptions.Through, which may ask the user before a request can be answered; ctx is the
+// context of that request.
 func Pause(ctx context.Context) (release func()) {
 	rt, ok := ctx.Value(roundTripKey{}).(*roundTrip)
 	if !ok {
@@ -69,60 +72,65 @@ func Pause(ctx context.Context) (release func()) {
 	return rt.via.clock.Release
 }
 
-// roundTrip is one HTTP request and what is known of how far it got.
+// A roundTrip is one HTTP request and how far it got.
 type roundTrip struct {
 	via *Connector
 	// shown is the URL without its secrets.
 	shown string
-	// body is what a POST carries.
+	// body is the body of a POST.
 	body []byte
-	// again is the id of the request that this one sends again, or nil.
+	// again is the id of the request that this one repeats, or nil.
 	again json.RawMessage
-	// sent counts how often it left.
+	// sent counts how often the request was sent.
 	sent int
-	// recorded is set where the recorder takes its head.
+	// recorded is set if the recorder records the heads.
 	recorded bool
 	stream   int
 	req      *http.Request
 	resp     *http.Response
 	clock    func() time.Time
-	// crossing traces the request besides; nil does not.
-	crossing *httptrace.ClientTrace
-	started  time.Time
+	// trace, if not nil, traces the request as well.
+	trace   *httptrace.ClientTrace
+	started time.Time
 
-	// net/http traces from goroutines of its own, also after the response came.
+	// mu guards the fields below. net/http calls traces from its own goroutines, also after the
+	// response arrived.
 	mu     sync.Mutex
-	is     roundTripState
+	state  roundTripState
 	phases map[string]time.Time
 }
 
-// now is how far the request got.
-func (rt *roundTrip) now() roundTripState {
+// currentState returns how far the request got.
+func (rt *roundTrip) currentState() roundTripState {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	return rt.is
+	return rt.state
 }
 
+// update changes the state under the lock.
 func (rt *roundTrip) update(change func(*roundTripState)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	change(&rt.is)
+	change(&rt.state)
 }
 
 // A roundTripState is how far a request got.
 type roundTripState struct {
-	wrote  bool          // the header is written, or about to be, and no server can act on less
-	got    httpconn.Mark // of the connection, when the request got it
-	reused bool          // another request used the connection before
+	// wrote is set when the header is written, or about to be. No server can act on less.
+	wrote bool
+	// got marks the bytes written to the connection when the request got it.
+	got httpconn.Mark
+	// reused is set if another request used the connection before.
+	reused bool
 	timing wire.Timing
 }
 
-// traced returns ctx for a request. It notes whether the request left the machine, and if it is recorded how long each
-// phase took.
+// traced returns ctx with a trace that notes whether the request left the machine and, if the
+// request is recorded, how long each phase took.
 func (rt *roundTrip) traced(ctx context.Context) context.Context {
 	rt.recorded = rt.via.rec.on()
 	trace := &httptrace.ClientTrace{
-		// It is called again only if a second connection is tried, because nothing was written to the first.
+		// GetConn is called again only if a second connection is tried, because nothing was written to the first.
 		GetConn: func(string) {
 			rt.noteLost()
 			rt.update(func(p *roundTripState) { *p = roundTripState{timing: p.timing} })
@@ -136,18 +144,19 @@ func (rt *roundTrip) traced(ctx context.Context) context.Context {
 		WroteHeaders: func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
 	}
 	if rt.recorded {
-		trace.GotFirstResponseByte = func() { rt.done("", &rt.is.timing.FirstByte) }
-		trace.DNSStart = func(httptrace.DNSStartInfo) { rt.begin("dns") }
-		trace.DNSDone = func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) }
-		trace.ConnectStart = func(string, string) { rt.begin("connect") }
-		trace.ConnectDone = func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) }
-		trace.TLSHandshakeStart = func() { rt.begin("tls") }
-		trace.TLSHandshakeDone = func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) }
+		trace.GotFirstResponseByte = func() { rt.endPhase("", &rt.state.timing.FirstByte) }
+		trace.DNSStart = func(httptrace.DNSStartInfo) { rt.beginPhase("dns") }
+		trace.DNSDone = func(httptrace.DNSDoneInfo) { rt.endPhase("dns", &rt.state.timing.DNS) }
+		trace.ConnectStart = func(string, string) { rt.beginPhase("connect") }
+		trace.ConnectDone = func(string, string, error) { rt.endPhase("connect", &rt.state.timing.Connect) }
+		trace.TLSHandshakeStart = func() { rt.beginPhase("tls") }
+		trace.TLSHandshakeDone = func(tls.ConnectionState, error) { rt.endPhase("tls", &rt.state.timing.TLS) }
 	}
 	return httptrace.WithClientTrace(context.WithValue(ctx, roundTripKey{}, rt), trace)
 }
 
-func (rt *roundTrip) begin(phase string) {
+// beginPhase notes the start of a phase.
+func (rt *roundTrip) beginPhase(phase string) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.phases == nil {
@@ -156,8 +165,8 @@ func (rt *roundTrip) begin(phase string) {
 	rt.phases[phase] = rt.clock()
 }
 
-// done ends a phase; "" is the one that began with the request.
-func (rt *roundTrip) done(phase string, took *time.Duration) {
+// endPhase sets took to the duration of a phase; the phase "" began with the request.
+func (rt *roundTrip) endPhase(phase string, took *time.Duration) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	from, ok := rt.phases[phase]
@@ -167,22 +176,24 @@ func (rt *roundTrip) done(phase string, took *time.Duration) {
 	*took = rt.clock().Sub(from)
 }
 
-// noteLost notes that the server closed the connection before its response. If it was a
-// reused one, the server may close each after a response, and none is reused any more.
+// noteLost notes that the server closed the connection before its response. If the connection was a
+// reused one, the server may close each connection after a response, so no connection is reused any
+// more.
 func (rt *roundTrip) noteLost() {
-	if rt.now().reused {
-		rt.via.closesEach.Store(true)
+	if rt.currentState().reused {
+		rt.via.closesConnections.Store(true)
 	}
 }
 
-// isUnsent reports that nothing of the request was written, because the server closed the
-// reused connection that it was to go out on. net/http then resends it only if its method
-// is idempotent, which a POST is not.
+// isUnsent reports whether nothing of the request was written because the server closed the reused
+// connection. net/http sends such a request again only if its method is idempotent, which POST is
+// not.
 func (rt *roundTrip) isUnsent() bool {
-	now := rt.now()
+	now := rt.currentState()
 	return now.reused && (!now.wrote || !now.got.IsPassed())
 }
 
+// headerSize returns the size of a header in bytes, as HTTP/1.1 writes it.
 func headerSize(h http.Header) int {
 	size := 0
 	for name, values := range h {
@@ -193,10 +204,11 @@ func headerSize(h http.Header) int {
 	return size
 }
 
-// A proxyRefusal is a proxy's answer to CONNECT that opens no tunnel.
+// A proxyRefusal is a proxy's refusal to open a tunnel with CONNECT.
 type proxyRefusal struct {
 	code   int
 	status string
 }
 
+// Error returns the text.
 func (e proxyRefusal) Error() string { return "the proxy answered " + e.status }

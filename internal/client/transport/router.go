@@ -9,37 +9,39 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A router gives the messages of one shared line to the requests that wait for them.
-// Over stdio and over HTTP+SSE all answers come on one line, in any order.
+// A router gives each message of a shared connection to the request that waits for it. Over stdio
+// and HTTP+SSE all responses arrive on one connection, in any order.
 type router struct {
 	inbox Inbox
-	// whole is set if a message that ends too early is not continued.
-	whole bool
-	// done is closed when nothing can come any more; ended says why.
+	// wholeMessages is set if a message that ends too early is never continued by the next one.
+	wholeMessages bool
+	// done is closed when no message can arrive any more. ended is the reason, which may be read after
+	// that.
 	done  chan struct{}
 	ended *Fault
 
-	// noiseLine is the first line since the last answer that was no message; nil where there
-	// is none. Only the delivering goroutine uses it.
+	// noiseLine is the first line since the last response that is not a message, or nil. Only the
+	// delivering goroutine uses it.
 	noiseLine []byte
 
 	mu      sync.Mutex
 	waiting map[string]*waiter
 }
 
-// A waiter waits for one response. Only the goroutine that takes it out of the
-// router's map may fill answer.
+// A waiter waits for one response. Only the goroutine that removes it from the router's map may send
+// to answer.
 type waiter struct {
 	out    *Outgoing
 	answer chan Reply
 }
 
+// newRouter returns a router that gives all other messages to in.
 func newRouter(in Inbox) *router {
 	return &router{waiting: map[string]*waiter{}, inbox: in, done: make(chan struct{})}
 }
 
-// expect announces a request before it is sent, so that no answer is too quick.
-func (r *router) expect(out *Outgoing) *waiter {
+// register registers a request before it is sent, so that no response arrives too early.
+func (r *router) register(out *Outgoing) *waiter {
 	w := &waiter{out: out, answer: make(chan Reply, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,19 +49,21 @@ func (r *router) expect(out *Outgoing) *waiter {
 	return w
 }
 
-func (r *router) forget(w *waiter) {
+// unregister removes a waiter. It does nothing if the waiter was removed before.
+func (r *router) unregister(w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.dropLocked(w)
+	r.removeLocked(w)
 }
 
-func (r *router) dropLocked(w *waiter) {
+// removeLocked removes a waiter. The caller holds mu.
+func (r *router) removeLocked(w *waiter) {
 	if r.waiting[string(w.out.ID)] == w {
 		delete(r.waiting, string(w.out.ID))
 	}
 }
 
-// wait blocks until the answer is there, the line has ended, or ctx is done.
+// wait waits for the response, the end of the connection, or ctx.
 func (r *router) wait(ctx context.Context, w *waiter) Reply {
 	select {
 	case answer := <-w.answer:
@@ -68,41 +72,43 @@ func (r *router) wait(ctx context.Context, w *waiter) Reply {
 		return Failed(cutFault(ctx, 0, ctx.Err()))
 	case <-r.done:
 	}
-	// The answer may have come just before the end.
+	// The response may have arrived just before the end.
 	select {
 	case answer := <-w.answer:
 		return answer
 	default:
-		return r.overFault(wire.Unknown)
+		return r.endedReply(wire.Unknown)
 	}
 }
 
-// deliver hands a message to its waiter, or to the inbox.
+// deliver gives a message to its waiter, or to the inbox.
 func (r *router) deliver(m *wire.Message) {
-	switch w := r.waiterFor(m); {
-	case w != nil:
+	if w := r.waiterFor(m); w != nil {
 		w.answer <- r.replyTo(w, m)
-	case m.Kind == wire.Batch:
-		r.deliverItems(m)
-	case r.takesOtherID(m):
-	case m.Kind == wire.ErrorResponse && NoID(m) && r.ambiguous(m):
-	default:
-		r.inbox.Receive(m)
+		return
 	}
+	if m.Kind == wire.Batch {
+		r.deliverItems(m)
+		return
+	}
+	if r.deliverOtherID(m) || m.Kind == wire.ErrorResponse && NoID(m) && r.failAmbiguous(m) {
+		return
+	}
+	r.inbox.Receive(m)
 }
 
-// ignore keeps the first line or event since the last answer that is not a message.
-func (r *router) ignore(noise []byte) {
+// noteNoise keeps the first line or event since the last response that is not a message.
+func (r *router) noteNoise(noise []byte) {
 	if r.noiseLine == nil {
 		r.noiseLine = noise
 	}
 }
 
-// replyTo returns the reply with m and the noise before it. The responses that open a
-// conversation leave the noise to the next one, since an opening may fail and be tried again.
+// replyTo returns the reply with m and the noise before it. Responses that open a session leave the
+// noise for the next response, since an opening may fail and be tried again.
 func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
 	answer := Reply{Message: m, Noise: r.noiseLine}
-	if response, odd := plainResponse(m, w.out); response != nil {
+	if response, odd := irregularResponse(m, w.out); response != nil {
 		answer.Message = response
 		answer.Odd = odd
 	}
@@ -112,7 +118,8 @@ func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
 	return answer
 }
 
-// deliverItems takes an array apart. One that answers no request is left whole.
+// deliverItems delivers the elements of an array one by one. An array that answers no request is
+// delivered as a whole.
 func (r *router) deliverItems(m *wire.Message) {
 	var rest []*wire.Message
 	for _, item := range m.Items {
@@ -130,19 +137,20 @@ func (r *router) deliverItems(m *wire.Message) {
 	}
 }
 
-// waiterFor finds and takes the waiter for m: by its id, or because m can belong
-// to no other; nil where there is none. An array that holds an answer which may not stand in
-// one is the answer as a whole: if it has more messages, a wrong one.
+// waiterFor removes and returns the waiter for m: the waiter with its id, or the only waiter that m
+// can belong to. It returns nil if there is none. An array with a response belongs to the request as
+// a whole if the request does not allow arrays.
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if w := r.waiting[string(m.ID)]; w != nil && m.Answers(w.out.ID) {
-		r.dropLocked(w)
+		r.removeLocked(w)
 		return w
 	}
 	for _, fits := range []func(*Outgoing) bool{
 		func(out *Outgoing) bool {
-			return m.Answers(out.ID) || claims(m, out.ID, r.whole) || !out.Batches && holds(m, out.ID)
+			isInArray := !out.Batches && containsResponse(m, out.ID)
+			return isInArray || m.Answers(out.ID) || isBrokenResponse(m, out.ID, r.wholeMessages)
 		},
 		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && NoID(m) },
 		func(out *Outgoing) bool {
@@ -151,7 +159,7 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 	} {
 		for _, w := range r.waiting {
 			if fits(w.out) {
-				r.dropLocked(w)
+				r.removeLocked(w)
 				return w
 			}
 		}
@@ -159,17 +167,17 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 	return nil
 }
 
-// takesOtherID gives a response to the request that has its id in another type, "7" for 7: no better response will
-// come. It reports whether there is such a request.
-func (r *router) takesOtherID(m *wire.Message) bool {
+// deliverOtherID gives a response to the request whose id has another JSON type, "7" for 7, because no
+// better response will arrive. It reports whether there is such a request.
+func (r *router) deliverOtherID(m *wire.Message) bool {
 	if !isReply(m) {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.waiting {
-		if response, _ := plainResponse(m, w.out); response != nil {
-			r.dropLocked(w)
+		if response, _ := irregularResponse(m, w.out); response != nil {
+			r.removeLocked(w)
 			w.answer <- r.replyTo(w, m)
 			return true
 		}
@@ -177,21 +185,22 @@ func (r *router) takesOtherID(m *wire.Message) bool {
 	return false
 }
 
-// ambiguous ends all open requests on an error that names none of them: which one
-// it is for is unknown, and that one will not be answered.
-func (r *router) ambiguous(m *wire.Message) bool {
+// failAmbiguous fails all open requests because of an error without an id: the request that it answers
+// is unknown and gets no other response. It reports whether there was an open request.
+func (r *router) failAmbiguous(m *wire.Message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.waiting)
+	text := fmt.Sprintf("received an error that matches none of %d open requests: %s", n, m.Error.Message)
 	for _, w := range r.waiting {
-		r.dropLocked(w)
-		w.answer <- Failed(badContent(fmt.Sprintf("received an error that matches none of %d open requests: %s", n, m.Error.Message), m.Raw))
+		r.removeLocked(w)
+		w.answer <- Failed(badResponseFault(text, m.Raw))
 	}
 	return n > 0
 }
 
-// isWaiting reports whether a request is under way that fits.
-func (r *router) isWaiting(fits func(*Outgoing) bool) bool {
+// hasWaiter reports whether fits accepts an open request.
+func (r *router) hasWaiter(fits func(*Outgoing) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.waiting {
@@ -202,8 +211,8 @@ func (r *router) isWaiting(fits func(*Outgoing) bool) bool {
 	return false
 }
 
-// over says that nothing can come any more, and why. The first reason stays.
-func (r *router) over(f *Fault) {
+// end ends the connection with a reason. The first reason stays.
+func (r *router) end(f *Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == nil {
@@ -212,15 +221,16 @@ func (r *router) over(f *Fault) {
 	}
 }
 
-// Gone is closed when nothing can come any more.
+// Gone returns a channel that is closed when no message can arrive any more.
 func (r *router) Gone() <-chan struct{} { return r.done }
 
-// overFault is why the line ended, for one request. It is good after done.
-func (r *router) overFault(reached wire.Reached) Reply {
+// endedReply returns the reply to a request after the connection ended. Call it only after done is
+// closed.
+func (r *router) endedReply(reached wire.Reached) Reply {
 	f := *r.ended
 	f.Reached = reached
 	if reached == wire.Unsent {
-		f.Phase = "send" // no answer to it was awaited
+		f.Phase = "send"
 	}
 	return Failed(&f)
 }

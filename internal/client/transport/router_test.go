@@ -11,9 +11,9 @@ import (
 // What a line that has ended did not take fails in the phase send: no answer was awaited.
 func TestNothingIsReadWhereNothingWasSent(t *testing.T) {
 	r := newRouter(nil)
-	r.over(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
+	r.end(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
 	for reached, want := range map[wire.Reached]string{wire.Unsent: "send", wire.Unknown: "read"} {
-		if got := r.overFault(reached).Fault; got.Phase != want || got.Reached != reached {
+		if got := r.endedReply(reached).Fault; got.Phase != want || got.Reached != reached {
 			t.Errorf("%v: phase %q and reached %v, want %q", reached, got.Phase, got.Reached, want)
 		}
 	}
@@ -25,9 +25,9 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	answer := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 	for range 200 {
 		r := newRouter(nil)
-		w := r.expect(&Outgoing{ID: json.RawMessage("1")})
+		w := r.register(&Outgoing{ID: json.RawMessage("1")})
 		r.deliver(answer)
-		r.over(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
+		r.end(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
 		if got := r.wait(context.Background(), w); got.Message != answer || got.Fault != nil {
 			t.Fatalf("got %+v", got)
 		}
@@ -37,9 +37,9 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 // A request without an answer ends with the line, for the first reason that there is.
 func TestNoAnswerBeforeTheEnd(t *testing.T) {
 	r := newRouter(nil)
-	w := r.expect(&Outgoing{ID: json.RawMessage("1")})
+	w := r.register(&Outgoing{ID: json.RawMessage("1")})
 	for _, text := range []string{"the server ended", "a later reason"} {
-		r.over(&Fault{Kind: wire.Transport, Phase: "read", Text: text})
+		r.end(&Fault{Kind: wire.Transport, Phase: "read", Text: text})
 	}
 	if got := r.wait(context.Background(), w); got.Message != nil || got.Fault == nil || got.Fault.Text != "the server ended" {
 		t.Errorf("got %+v", got)

@@ -12,30 +12,30 @@ import (
 	"mcpc/internal/wire"
 )
 
-// StdioProcess is a line to a server that runs as a child.
+// A StdioProcess is a connection to a server that runs as a child process.
 type StdioProcess struct {
 	*Pipe
 	*process.Process
 }
 
-// StartStdio starts the command; nothing is read from it before Listen.
+// StartStdio starts the command. It reads nothing before Listen is called.
 func StartStdio(command process.Command, limit MaxSize, rec *Recorder, to Inbox) (Transport, *Fault) {
 	p, err := process.Start(command)
 	if err != nil {
 		return nil, StartFault(command, err)
 	}
 	s := &StdioProcess{Process: p}
-	s.Pipe = NewPipe(p.Stdout, p.Stdin, limit, rec, to, s.whyEnded)
+	s.Pipe = NewPipe(p.Stdout, p.Stdin, limit, rec, to, s.endFault)
 	return s, nil
 }
 
-// StartFault is why a server could not be started.
+// StartFault returns the fault for a server that could not be started.
 func StartFault(command process.Command, err error) *Fault {
 	if errors.Is(err, process.ErrPipe) {
 		return &Fault{Kind: wire.LocalIO, Phase: "connect", Text: err.Error(), Err: err}
 	}
 	name := command.Args[0]
-	if _, gone := os.Stat(command.Dir); command.Dir != "" && gone != nil {
+	if _, statErr := os.Stat(command.Dir); command.Dir != "" && statErr != nil {
 		return &Fault{
 			Kind:  wire.Transport,
 			Phase: "connect",
@@ -47,14 +47,15 @@ func StartFault(command process.Command, err error) *Fault {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		f.Text = "no such command: " + name
 		f.Hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
-		program, _, isLine := strings.Cut(name, " ")
-		_, unknown := exec.LookPath(program)
+		program, _, hasSpace := strings.Cut(name, " ")
+		_, lookErr := exec.LookPath(program)
 		if variable, _, assigns := strings.Cut(name, "="); assigns {
 			f.Text = "no such command: " + variable + "=..."
 			f.Hint = "set a variable with env: -- env " + variable + "=... COMMAND"
-		} else if isLine && unknown == nil {
-			f.Hint = "all of it was taken for the program's name: the arguments have to be words of their own, in a configuration file in \"args\""
-		} else if _, bad := os.Stat(filepath.Join(command.Dir, name)); bad == nil {
+		} else if hasSpace && lookErr == nil {
+			f.Hint = "all of it was taken for the program's name: the arguments have to be words of their own, " +
+				"in a configuration file in \"args\""
+		} else if _, statErr := os.Stat(filepath.Join(command.Dir, name)); statErr == nil {
 			f.Hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
 		}
 	} else if errors.Is(err, fs.ErrPermission) {
@@ -64,15 +65,16 @@ func StartFault(command process.Command, err error) *Fault {
 	return f
 }
 
-// Listen begins to deliver what comes.
+// Listen starts delivering received messages and recording standard error.
 func (s *StdioProcess) Listen() {
 	s.Pipe.Listen()
 	s.Watch(func(line []byte) { s.rec.Body(wire.Received, wire.Stderr, 0, line, nil) }, s.done)
 }
 
-func (s *StdioProcess) whyEnded(err error) *Fault { return EndFault(s.Ending(), err) }
+// endFault returns the fault for the end of the server's output.
+func (s *StdioProcess) endFault(err error) *Fault { return EndFault(s.Ending(), err) }
 
-// EndFault is why nothing can come any more from a process.
+// EndFault returns the fault for a process that sends no more messages.
 func EndFault(facts *wire.ProcessFacts, err error) *Fault {
 	f := &Fault{
 		Kind:    wire.Transport,
@@ -87,6 +89,7 @@ func EndFault(facts *wire.ProcessFacts, err error) *Fault {
 	return f
 }
 
+// Close ends the process.
 func (s *StdioProcess) Close() {
 	select {
 	case <-s.Exited:
@@ -96,6 +99,6 @@ func (s *StdioProcess) Close() {
 	s.Process.End()
 }
 
-// StderrTail are what a server that still runs wrote to standard error: it may
-// say what it is waiting for. A server that wrote nothing says nothing.
+// StderrTail returns the end of the server's standard error. A running server may say there what it
+// waits for.
 func (s *StdioProcess) StderrTail() *wire.ProcessFacts { return s.Stderr.Facts() }

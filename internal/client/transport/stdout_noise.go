@@ -14,8 +14,8 @@ import (
 // RuleStdoutNoise is the rule of a finding about text on a server's stdout that is not a message.
 const RuleStdoutNoise = "stdout_noise"
 
-// maxNoise is how many lines that are no messages a server may write before
-// mcpc stops believing that it speaks MCP at all.
+// maxNoise is how many lines that are not messages a server may write before mcpc decides that it
+// does not speak MCP.
 const maxNoise = 1000
 
 // The summaries of several lines that are not one message each.
@@ -30,16 +30,16 @@ const (
 	byteOrderMarkSummary = "lines on the server's stdout begin with a byte order mark"
 )
 
-// stdoutNoise is what stands on a server's standard output and is not a message: a
-// banner, a log, or a message in several lines.
+// stdoutNoise is the state of the lines on a server's stdout that are not messages: a banner, a log,
+// or a message in several lines.
 type stdoutNoise struct {
 	lines     int
 	multiline *multilineJSON
 	frame     lengthFrame
 }
 
-// A lengthFrame is the header of a message as language servers write it: fields, one of them Content-Length, then an
-// empty line. The message follows, without a line end.
+// A lengthFrame is the header of a message as language servers write it: fields such as
+// Content-Length, then an empty line. The message follows without a line end.
 type lengthFrame struct {
 	// length is the number of bytes of the message, 0 outside a header.
 	length int
@@ -47,9 +47,10 @@ type lengthFrame struct {
 	isComplete bool
 }
 
-// add adds a line without its end.
+// add adds a line without its line end.
 func (h *lengthFrame) add(line []byte) {
-	switch field, value, _ := bytes.Cut(line, []byte(":")); {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	switch {
 	case isLengthHeader(line):
 		length, err := strconv.Atoi(string(bytes.TrimSpace(value)))
 		if err != nil {
@@ -63,23 +64,24 @@ func (h *lengthFrame) add(line []byte) {
 	}
 }
 
-// framedMessage returns the fault of a server that frames its messages with Content-Length: exactly the bytes of one
-// have been read after the header, and no line end. Returns nil for any other server. after is the number of bytes
-// after the header. Only readAll may call it.
+// framedMessage returns the fault for a server that frames its messages with Content-Length: the
+// bytes after the header are exactly one message without a line end. It returns nil for other
+// servers. after is the number of bytes after the header. Only readAll may call it.
 func (p *Pipe) framedMessage(after int) *Fault {
 	size, begin := p.tail.pending()
-	if !p.noise.frame.isComplete || size != after || size != p.noise.frame.length || !isMeant(begin) {
+	if !p.noise.frame.isComplete || size != after || size != p.noise.frame.length || !looksLikeMessage(begin) {
 		return nil
 	}
 	return &Fault{Kind: wire.BadResponse, Phase: "read", raw: begin,
-		Text: "the server frames its messages with Content-Length, as language servers do, and MCP has one message per line",
+		Text: "the server frames its messages with Content-Length, as language servers do, " +
+			"and MCP has one message per line",
 		Hint: "check that it is an MCP server and no language server; some have an option for the framing"}
 }
 
-// readBytes sees the bytes of a pipe as they are read, before its lines.
+// readBytes is a writer that sees the bytes of a pipe before they are split into lines.
 type readBytes struct{ p *Pipe }
 
-// Write fails with a *Fault if the server does not speak MCP.
+// Write returns a *Fault if the server does not speak MCP.
 func (r readBytes) Write(b []byte) (int, error) {
 	n, _ := r.p.tail.Write(b) // never fails
 	if !r.p.noise.frame.isComplete || bytes.IndexByte(b, '\n') >= 0 {
@@ -92,16 +94,17 @@ func (r readBytes) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// handleNonMessage looks at a line that is not a message. Servers print banners to their
-// standard output, which is their fault and no reason to stop.
+// handleNonMessage reports a line that is not a message. Servers print banners to their standard
+// output, which is no reason to stop. It returns a fault if the server does not seem to speak MCP at
+// all.
 func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	line := m.Raw
-	why := strangeness(m)
-	p.ignore(line)
+	why := describeNonMessage(m)
+	p.noteNoise(line)
 	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
-	if isMeant(line) || isLengthHeader(line) {
+	if looksLikeMessage(line) || isLengthHeader(line) {
 		p.inbox.Diagnose(Diagnostic{"in the meantime a non-JSON-RPC line was received" + why,
 			"if that line was the response, no other will follow; -vvv shows its bytes"})
 	}
@@ -119,7 +122,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	return nil
 }
 
-// reportParts reports a line that has messages and something else.
+// reportParts reports a line that has several messages, or text beside a message.
 func (p *Pipe) reportParts(parts []LinePart) {
 	i := slices.IndexFunc(parts, func(part LinePart) bool { return part.Message == nil })
 	if i < 0 {
@@ -136,8 +139,8 @@ func (p *Pipe) reportParts(parts []LinePart) {
 	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: text}, TextSummary)
 }
 
-// gather puts together what looks like one value over many lines, and gives it
-// when its last line came.
+// gather adds a line to a JSON value that may extend over several lines. It returns the value with
+// its last line, else nil.
 func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
 	s := n.multiline
 	if s == nil {
@@ -152,7 +155,7 @@ func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
 	for i, c := range line {
 		s.add(c)
 		if s.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
-			return nil // as "[info] ready" does, it goes on behind the last bracket
+			return nil // text follows the last bracket, as in "[info] ready"
 		}
 	}
 	if s.depth == 0 && s.lines > 0 {
@@ -165,16 +168,17 @@ func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
 	return nil
 }
 
-// A multilineJSON is a JSON value, or what looks like one, of which each line came for
-// itself. Line ends that stand in a text are no JSON.
+// A multilineJSON is a JSON value over several lines, or what looks like one. A line end within a
+// string is not valid JSON.
 type multilineJSON struct {
 	raw []byte
-	// mended is raw with those line ends escaped.
+	// mended is raw with the line ends in strings escaped.
 	mended []byte
 	lines  int
 	bracketDepth
 }
 
+// add adds a byte.
 func (s *multilineJSON) add(c byte) {
 	s.raw = append(s.raw, c)
 	if s.inText && c == '\n' {
@@ -191,6 +195,7 @@ type bracketDepth struct {
 	inText, escaped bool
 }
 
+// add counts a byte; brackets in strings do not count.
 func (d *bracketDepth) add(c byte) {
 	switch {
 	case d.escaped:
@@ -207,23 +212,24 @@ func (d *bracketDepth) add(c byte) {
 	}
 }
 
-// failMultiline ends the request whose answer came in several lines: the specification
-// has one message per line, and no better answer will come.
+// failMultiline fails the request whose response has several lines: the specification requires one
+// message per line, and no better response will arrive.
 func (p *Pipe) failMultiline(s *multilineJSON) {
 	m := wire.ParseMessage(s.mended)
-	if m.Kind == wire.Invalid && !p.isAwaited(m) {
+	if m.Kind == wire.Invalid && !p.isIrregularResponse(m) {
 		return
 	}
 	if w := p.waiterFor(m); w != nil {
-		w.answer <- Failed(badContent(fmt.Sprintf("the response has %d lines, but a server must write one message per line", s.lines+1), s.raw))
+		text := fmt.Sprintf("the response has %d lines, but a server must write one message per line", s.lines+1)
+		w.answer <- Failed(badResponseFault(text, s.raw))
 	}
 }
 
-// HasByteOrderMark reports whether a line begins with a byte order mark.
+// HasByteOrderMark reports whether a line begins with a UTF-8 byte order mark.
 func HasByteOrderMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
 
-// isUTF16 reports a byte order mark of UTF-16, or text in which every second
-// byte is NUL.
+// isUTF16 reports whether a line looks like UTF-16: it has a byte order mark, or every second byte
+// is NUL.
 func isUTF16(line []byte) bool {
 	if len(line) < 4 {
 		return false
@@ -239,7 +245,8 @@ func isUTF16(line []byte) bool {
 	return (line[0] == 0) != (line[1] == 0)
 }
 
-// isLengthHeader reports a line that begins a message of the Language Server Protocol.
+// isLengthHeader reports whether a line is the Content-Length field that begins a message of the
+// Language Server Protocol.
 func isLengthHeader(line []byte) bool {
 	name, length, found := bytes.Cut(line, []byte(":"))
 	length = bytes.TrimSpace(length)
@@ -247,15 +254,15 @@ func isLengthHeader(line []byte) bool {
 		len(length) > 0 && len(bytes.Trim(length, "0123456789")) == 0
 }
 
-// isMeant reports a line that is not a message and may have been meant for one.
-func isMeant(line []byte) bool {
+// looksLikeMessage reports whether a line that is not a message may have been meant as one.
+func looksLikeMessage(line []byte) bool {
 	text := bytes.TrimSpace(line)
 	begins := bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[{"))
 	return bytes.Contains(line, []byte("jsonrpc")) || begins && !isJSON(line)
 }
 
-// strangeness says what a line looks like that is not a message.
-func strangeness(m *wire.Message) string {
+// describeNonMessage returns in parentheses what a line that is not a message looks like, or "".
+func describeNonMessage(m *wire.Message) string {
 	switch line := m.Raw; {
 	case isUTF16(line):
 		return " (it looks like UTF-16 instead of UTF-8)"
@@ -266,44 +273,47 @@ func strangeness(m *wire.Message) string {
 			"and MCP has one message per line)"
 	case isJSON(line):
 		return " (it is JSON, but not JSON-RPC)"
-	case isMeant(line):
+	case looksLikeMessage(line):
 		return " (" + m.Problem() + ")"
 	}
 	return ""
 }
 
-// maxShown is how much of what is not a message is shown.
+// maxShown is how many bytes of a line that is not a message are shown.
 const maxShown = 80
 
-// partialLine is what came behind the last line end: it is not a message until a line end
-// comes, or the stream ends.
+// A partialLine is the output after the last line end. It is not a message until a line end arrives
+// or the stream ends.
 type partialLine struct {
 	mu    sync.Mutex
 	n     int
 	begin []byte
 }
 
-// Write takes what was read.
+// Write adds bytes. It never fails.
 func (u *partialLine) Write(b []byte) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	rest := b
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
-		rest, u.n, u.begin = b[i+1:], 0, u.begin[:0]
+		rest = b[i+1:]
+		u.n = 0
+		u.begin = u.begin[:0]
 	}
 	u.n += len(rest)
 	u.begin = append(u.begin, rest[:min(len(rest), maxShown-len(u.begin))]...)
 	return len(b), nil
 }
 
-// pending returns the number of bytes after the last line end, and the first of them.
+// pending returns the number of bytes after the last line end, and the first maxShown of them.
 func (u *partialLine) pending() (n int, begin []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.n, bytes.Clone(u.begin)
 }
 
-// Pending says of a request without an answer what still waits for its line end.
+// Pending describes the output that still lacks its line end, for a request without a response. It
+// returns the zero value if there is none.
 func (p *Pipe) Pending() (m Diagnostic) {
 	u := &p.tail
 	u.mu.Lock()
@@ -315,7 +325,7 @@ func (p *Pipe) Pending() (m Diagnostic) {
 	if u.n > len(u.begin) {
 		m.Text = fmt.Sprintf("%d bytes without a line end, beginning with %q", u.n, u.begin)
 	}
-	if isMeant(u.begin) {
+	if looksLikeMessage(u.begin) {
 		m.Hint = "over stdio the server must end each message with a newline"
 	}
 	return m

@@ -75,7 +75,7 @@ func TestClaimsWhatBreaks(t *testing.T) {
 		`{"jsonrpc":"2.0","id":3,"params":{"n":NaN},"method":"x"}`:   false,
 		`{'jsonrpc': '2.0', 'id': 3, 'result': {}}`:                  false,
 	} {
-		if got := claims(wire.ParseMessage([]byte(line)), []byte("3"), false); got != want {
+		if got := isBrokenResponse(wire.ParseMessage([]byte(line)), []byte("3"), false); got != want {
 			t.Errorf("%q: %t, want %t", line, got, want)
 		}
 	}

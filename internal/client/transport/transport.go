@@ -10,31 +10,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Transport carries messages to one server and back. It is independent of
-// the revision: what an era wants on a request is in the outgoing message.
+// A Transport sends messages to one server and receives its messages. It does not depend on the
+// protocol revision: what a revision requires of a request is in the Outgoing message.
 type Transport interface {
-	// Listen begins to deliver what comes.
+	// Listen starts delivering received messages.
 	Listen()
-	// Call sends a request and waits for its response. Whatever else arrives
-	// meanwhile goes to the inbox. It returns early, with a fault, only when no
-	// response can come any more or ctx is done.
+	// Call sends a request and waits for its response. Every other message goes to the inbox. It
+	// returns a fault if no response can arrive any more or if ctx is done.
 	Call(ctx context.Context, out *Outgoing) Reply
-	// Send sends a message to which no response belongs.
+	// Send sends a message that has no response.
 	Send(ctx context.Context, out *Outgoing) Reply
-	// Close lets go of everything, within the limits of a shutdown.
+	// Close releases all resources, within the time limits of a shutdown.
 	Close()
-	// Name is that of state files and tables.
+	// Name returns the name for state files and tables.
 	Name() Name
-	// Gone is closed when nothing can cross any more, and nil where no line has to last.
+	// Gone returns a channel that is closed when no message can arrive any more. It returns nil if the
+	// transport has no connection that lasts.
 	Gone() <-chan struct{}
 }
 
-// A StderrSource is a transport that hears a server's standard error.
+// A StderrSource is a transport that reads the server's standard error.
 type StderrSource interface {
 	StderrTail() *wire.ProcessFacts
 }
 
-// A Name is how a transport is called in state files and tables.
+// A Name identifies a transport in state files and tables.
 type Name string
 
 // The three transports of MCP. Stdio is the framing, with a process or without.
@@ -44,69 +44,69 @@ const (
 	Stdio          Name = "stdio"
 )
 
-// An Outgoing message: the bytes, and what the transport must know of them.
+// An Outgoing is a message to send, and what the transport has to know about it.
 type Outgoing struct {
 	Raw []byte
-	// ID is nil for a message to which no response belongs.
+	// ID is nil for a message that has no response.
 	ID     json.RawMessage
 	Method string
-	// Again is the id of the request that this one sends again; nil if it sends none. The recording has it.
+	// Again is the id of the request that this request repeats, for the recording. It is nil for other
+	// messages.
 	Again json.RawMessage
-	// Fields are the era's HTTP header fields; stdio has no place for them.
+	// Fields are the HTTP header fields that the revision requires. Stdio ignores them.
 	Fields []wire.Field
-	// Resumable allows a cut stream to be picked up with Last-Event-ID.
+	// Resumable allows the transport to resume an interrupted stream with Last-Event-ID.
 	Resumable bool
-	// Batches allows the answer to stand in an array (2025-03-26 and before).
+	// Batches allows the response to be an element of an array (2025-03-26 and before).
 	Batches bool
-	// Headed is called with the header of a 2xx HTTP response before its body is
-	// read; it may change fields for what follows. It may be nil.
+	// Headed, if not nil, is called with the header of a 2xx HTTP response before its body is read. It
+	// may change the fields of later requests.
 	Headed func(http.Header)
-	// Crossing traces the HTTP request itself, without those that an Options.Through sends for
-	// it. It may be nil.
+	// Crossing, if not nil, traces the HTTP request itself, without the requests that
+	// ConnectorOptions.Through adds.
 	Crossing *httptrace.ClientTrace
-	// AnyReply takes the first thing that comes back for the answer, message
-	// or not: raw bytes have no id to match.
+	// AnyReply accepts the first received bytes as the response, also if they are no message: raw bytes
+	// have no id to match.
 	AnyReply bool
 }
 
-// A Reply is what a transport has to say about a message it sent: a message, or
-// the fault that takes its place.
+// A Reply is the response to a message, or the fault that explains why there is none.
 type Reply struct {
 	Message *wire.Message
-	// HTTP is what is known of the HTTP response, where there was one.
+	// HTTP has the facts of the HTTP response. It is nil if there was no HTTP response.
 	HTTP  *wire.HTTPFacts
 	Fault *Fault
-	// Noise is a line before the message that was none; nil where there was none.
+	// Noise is a line before the message that is not a message, or nil.
 	Noise []byte
-	// Odd says what is wrong with the message if it is the response although it breaks a rule; nil otherwise.
+	// Odd says which rule the response breaks. It is nil if the response breaks none.
 	Odd *wire.Finding
 }
 
-// An Inbox is what a transport reports to. No method may block.
+// An Inbox receives what a transport reports. No method may block.
 type Inbox interface {
-	// Receive takes every message that is not the response to an open request:
-	// notifications, the server's own requests, other responses. free reports that nothing of
-	// m is kept, so that it can be used again.
+	// Receive handles each message that is not the response to an open request: notifications, the
+	// server's requests, other responses. It reports whether it keeps no reference to m, so that m can
+	// be reused.
 	Receive(m *wire.Message) (free bool)
-	// Finding takes what is wrong and can be lived with.
+	// Finding handles a problem that does not stop the transport.
 	Finding(f wire.Finding)
-	// Repeated takes a finding that may come again and again: the first is told, and
-	// at the end how many there were. what are several of them.
-	Repeated(f wire.Finding, what string)
-	// Diagnose takes what may have been meant for an answer that is waited for.
+	// Repeated handles a finding that may occur many times. It reports the first at once and the number
+	// of all of them at the end; plural is the text for several of them.
+	Repeated(f wire.Finding, plural string)
+	// Diagnose handles input that may have been meant as a response to an open request.
 	Diagnose(m Diagnostic)
 }
 
-// Diagnostic is what came while an answer was waited for and may have been meant for
-// it. The hint may be empty.
+// A Diagnostic describes input that was received while a request was open and that may have been
+// meant as its response. Hint may be empty.
 type Diagnostic struct{ Text, Hint string }
 
-// MaxSize bounds one message in bytes: an HTTP body, a server-sent event, a line of
-// stdio. One that is not positive is no limit.
+// MaxSize limits one message in bytes: an HTTP body, a server-sent event, or a line of stdio. A
+// value of 0 or less sets no limit.
 type MaxSize int64
 
-// isExceededBy reports that n bytes are too many.
+// isExceededBy reports whether n bytes are over the limit.
 func (m MaxSize) isExceededBy(n int) bool { return m > 0 && int64(n) > int64(m) }
 
-// SessionEndGrace is the time a server gets to end a session.
+// SessionEndGrace is how long a server may take to end a session.
 const SessionEndGrace = 2 * time.Second
