@@ -57,7 +57,9 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 }
 
 // isExpired reports whether the cookie must not be sent any more.
-func (c cookie) isExpired(now func() time.Time) bool { return !c.until.IsZero() && !c.until.After(now()) }
+func (c cookie) isExpired(now func() time.Time) bool {
+	return !c.until.IsZero() && !c.until.After(now())
+}
 
 // field returns the value of the Cookie field for a request for u, or "".
 func (c *cookies) field(u *url.URL, now func() time.Time) string {

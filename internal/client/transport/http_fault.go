@@ -157,8 +157,8 @@ func aboutCertificate(c *x509.Certificate) string {
 		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
-// refusal returns the fault for a response whose status is not 2xx and whose body is no JSON-RPC
-// response. A 404 means that the URL is wrong only if no POST to it was answered before.
+// refusal returns the fault for a response whose status is not 2xx and that contains no
+// JSON-RPC response. A 404 means that the URL is wrong only if no POST to it was answered before.
 func (rt *roundTrip) refusal(body []byte) *Fault {
 	f := statusFault(rt.resp, body)
 	if f.Status == http.StatusNotFound {
