@@ -13,23 +13,23 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// assertionTime is how long an assertion is good: at most five minutes (oauth-client-
-// credentials, "JWT Assertions").
+// assertionTime is how long an assertion is valid: at most five minutes (oauth-client-credentials,
+// "JWT Assertions").
 const assertionTime = 4 * time.Minute
 
-// assertion is a JWT with which a client proves itself (RFC 7523). It is meant for
-// the issuer, by the newer text; older servers want the address of their endpoint.
-func (w *Flow) assertion(c Client, s *Server) (string, error) {
-	key, err := readKey(w, c.KeyFile)
+// assertion returns a JWT that authenticates a client (RFC 7523). Its audience is the issuer; older
+// servers require the URL of their token endpoint, which Client.Audience can name.
+func (flow *Flow) assertion(c Client, s *Server) (string, error) {
+	key, err := readKey(flow, c.KeyFile)
 	if err != nil {
 		return "", err
 	}
 	algorithm := cmp.Or(c.Algorithm, usualAlgorithm(key))
-	how := jwt.GetSigningMethod(algorithm)
-	if how == nil || how == jwt.SigningMethodNone {
-		return "", keyUnusable(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
+	signing := jwt.GetSigningMethod(algorithm)
+	if signing == nil || signing == jwt.SigningMethodNone {
+		return "", keyError(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
 	}
-	now := w.now()
+	now := flow.now()
 	claims := jwt.MapClaims{
 		"iss": c.ID,
 		"sub": c.ID,
@@ -38,23 +38,23 @@ func (w *Flow) assertion(c Client, s *Server) (string, error) {
 		"exp": now.Add(assertionTime).Unix(),
 		"jti": rand.Text(),
 	}
-	token := jwt.NewWithClaims(how, claims)
+	token := jwt.NewWithClaims(signing, claims)
 	if c.KeyID != "" {
 		token.Header["kid"] = c.KeyID
 	}
 	signed, err := token.SignedString(key)
 	if err != nil {
-		return "", keyUnusable("the key of "+c.KeyFile+" does not sign with "+algorithm, err)
+		return "", keyError("the key of "+c.KeyFile+" does not sign with "+algorithm, err)
 	}
-	w.learn(signed)
+	flow.addSecrets(signed)
 	return signed, nil
 }
 
 // readKey reads a private key in PEM: PKCS #8, or the older forms of RSA and EC.
-func readKey(w *Flow, path string) (crypto.Signer, error) {
-	raw, err := w.Read(path)
+func readKey(flow *Flow, path string) (crypto.Signer, error) {
+	raw, err := flow.Read(path)
 	if err != nil {
-		return nil, keyUnusable("the key cannot be read: "+err.Error(), err)
+		return nil, keyError("the key cannot be read: "+err.Error(), err)
 	}
 	if key, err := jwt.ParseRSAPrivateKeyFromPEM(raw); err == nil {
 		return key, nil
@@ -65,9 +65,10 @@ func readKey(w *Flow, path string) (crypto.Signer, error) {
 	if key, err := jwt.ParseEdPrivateKeyFromPEM(raw); err == nil {
 		return key.(crypto.Signer), nil
 	}
-	return nil, keyUnusable(path+" contains no supported private key in PEM, or it is encrypted", nil)
+	return nil, keyError(path+" contains no supported private key in PEM, or it is encrypted", nil)
 }
 
+// usualAlgorithm returns the default signature algorithm for a type of key, or "".
 func usualAlgorithm(key crypto.Signer) string {
 	switch key := key.(type) {
 	case *ecdsa.PrivateKey:
@@ -80,6 +81,7 @@ func usualAlgorithm(key crypto.Signer) string {
 	return ""
 }
 
-func keyUnusable(text string, err error) *Error {
+// keyError returns an error about a key or an assertion.
+func keyError(text string, err error) *Error {
 	return &Error{Rule: KeyUnusable, Text: text, Err: err}
 }

@@ -18,13 +18,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The usual URI that the browser is sent back to.
+// callbackHost and callbackPath are the default redirect URI.
 const (
 	callbackHost = "127.0.0.1"
 	callbackPath = "/callback"
 )
 
-// CheckRedirect returns an error for a URI that mcpc cannot be sent back to.
+// CheckRedirect returns an error for a redirect URI that does not lead to this machine.
 func CheckRedirect(uri string) error {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "http" || u.Hostname() != callbackHost && u.Hostname() != "localhost" {
@@ -36,27 +36,29 @@ func CheckRedirect(uri string) error {
 	return nil
 }
 
-// What the browser shows. It contains nothing of the request.
+// pageDone and pageNot are the pages that the browser shows. They contain nothing of the request.
 const (
-	pageDone = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>Login received by mcpc. You can close this window.\n"
-	pageNot  = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>This does not belong to the current mcpc login.\n"
+	pageHead = "<!doctype html><meta charset=utf-8><title>mcpc</title><p>"
+	pageDone = pageHead + "Login received by mcpc. You can close this window.\n"
+	pageNot  = pageHead + "This does not belong to the current mcpc login.\n"
 )
 
-// A callback waits on loopback for the browser to come back (RFC 8252, section
-// 7.3). It takes one answer, and only the one that belongs to its login.
+// A callback is a web server on loopback that receives the browser's redirect (RFC 8252, section
+// 7.3). It accepts one response, which has to belong to its login.
 type callback struct {
 	listener net.Listener
 	server   *http.Server
 	answers  chan url.Values
-	// host and path are those of the redirect URI.
+	// host and path are from the redirect URI.
 	host, path string
 
 	mu      sync.Mutex
 	waiting *authorization
 }
 
-// listenAs opens a port of 127.0.0.1 for a redirect URI of that host and path; port 0 takes a free one.
-func listenAs(host string, port int, path string) (*callback, error) {
+// listenOn opens a port of 127.0.0.1 for a redirect URI with that host and path. Port 0 selects a
+// free port.
+func listenOn(host string, port int, path string) (*callback, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, &Error{Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
@@ -74,12 +76,13 @@ func listenAs(host string, port int, path string) (*callback, error) {
 	return c, nil
 }
 
+// redirect returns the redirect URI.
 func (c *callback) redirect() string {
 	_, port, _ := net.SplitHostPort(c.listener.Addr().String())
 	return "http://" + net.JoinHostPort(c.host, port) + c.path
 }
 
-// close answers what is being answered, and listens no more.
+// close completes the response under way and closes the port.
 func (c *callback) close() {
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
 	defer stop()
@@ -88,14 +91,15 @@ func (c *callback) close() {
 	}
 }
 
-// expect makes a the login that is waited for.
+// expect sets the login whose response is accepted.
 func (c *callback) expect(a *authorization) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = a
 }
 
-// ServeHTTP deals with one request at a time.
+// ServeHTTP accepts the response of the awaited login, and rejects all other requests. It handles
+// one request at a time.
 func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,8 +110,9 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	query := req.URL.Query()
-	if req.Method != http.MethodGet || strings.Trim(req.URL.EscapedPath(), "/") != strings.Trim(c.path, "/") ||
-		!c.isOurHost(req.Host) || c.waiting == nil || !c.waiting.isOurs(query) {
+	isOurURL := strings.Trim(req.URL.EscapedPath(), "/") == strings.Trim(c.path, "/") && c.isOurHost(req.Host)
+	isAwaited := c.waiting != nil && c.waiting.matches(query)
+	if req.Method != http.MethodGet || !isOurURL || !isAwaited {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, pageNot)
 		return
@@ -117,7 +122,8 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c.answers <- query
 }
 
-// isOurHost refuses names that an attacker made resolve to us.
+// isOurHost reports whether the Host field names this machine. An attacker can make other names
+// resolve to it.
 func (c *callback) isOurHost(host string) bool {
 	_, port, _ := net.SplitHostPort(c.listener.Addr().String())
 	return host == "127.0.0.1:"+port || host == "localhost:"+port
@@ -126,12 +132,12 @@ func (c *callback) isOurHost(host string) bool {
 // loginTime is how long the user may take in the browser.
 const loginTime = 5 * time.Minute
 
-// deviceTime is how long at another machine, where a code has to be typed.
+// deviceTime is how long the user may take at another machine, where a code has to be entered.
 const deviceTime = 15 * time.Minute
 
-// wait waits for the browser, or for the user to paste its last URL.
-func (c *callback) wait(whole context.Context, a *authorization, req Request) (url.Values, error) {
-	ctx, stop := context.WithTimeoutCause(whole, loginTime, usage.Late("the time of a login is over"))
+// wait waits for the browser's redirect, or for the user to paste its URL.
+func (c *callback) wait(parent context.Context, a *authorization, req Request) (url.Values, error) {
+	ctx, stop := context.WithTimeoutCause(parent, loginTime, usage.Late("the time of a login is over"))
 	defer stop()
 	type pasted struct {
 		answer url.Values
@@ -157,29 +163,27 @@ func (c *callback) wait(whole context.Context, a *authorization, req Request) (u
 			Hint: "--grant device shows a code to enter in any browser; --no-browser reads the redirect URL from stdin"}
 	case <-ctx.Done():
 		text := fmt.Sprintf("no response from the browser within %.0f minutes", loginTime.Minutes())
-		if whole.Err() != nil {
-			text = fmt.Sprintf("no response from the browser: %v", context.Cause(whole))
+		if parent.Err() != nil {
+			text = fmt.Sprintf("no response from the browser: %v", context.Cause(parent))
 		}
 		return nil, &Error{Rule: NoResponse, Text: text, Err: context.Cause(ctx)}
 	}
 }
 
-// mostPastes is how often an address may be pasted.
-const mostPastes = 3
+// maxPastes is how often the user may paste a URL.
+const maxPastes = 3
 
-// readPasted reads the address that the browser was sent to: all of it, so that it
-// can be checked as if it had come by itself.
+// readPasted reads the URL of the browser's redirect from the user. The URL is checked as if the
+// browser had sent it.
 func readPasted(
-	ctx context.Context,
-	a *authorization,
-	paste func(context.Context, *Error) (string, error),
+	ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error),
 ) (url.Values, error) {
-	// A redirect URI without a path has one in the browser.
-	isAt := func(u *url.URL) bool {
+	// The browser adds the path / to a redirect URI without a path.
+	isRedirectURI := func(u *url.URL) bool {
 		return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") == strings.TrimSuffix(a.redirect, "/")
 	}
 	var wrong *Error
-	for range mostPastes {
+	for range maxPastes {
 		text, err := paste(ctx, wrong)
 		if errors.Is(err, io.EOF) && wrong != nil {
 			return nil, wrong
@@ -193,10 +197,10 @@ func readPasted(
 		}
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
-		case err != nil || !isAt(u):
+		case err != nil || !isRedirectURI(u):
 			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
 				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code")}
-		case !a.isOurs(u.Query()):
+		case !a.matches(u.Query()):
 			wrong = &Error{Rule: ResponseInvalid, Text: "this URL belongs to another login",
 				Hint: "paste the URL to which the browser is redirected after opening the URL above"}
 		default:

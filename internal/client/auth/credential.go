@@ -8,13 +8,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A credential authorizes a request: a token, and the key that it is bound to, else nil.
-// The zero one is none.
+// A credential authorizes a request: a token, and the key that the token is bound to, or nil. The
+// zero value authorizes nothing.
 type credential struct {
 	secret string
 	key    *ecdsa.PrivateKey
 }
 
+// authorization returns the value of the Authorization field.
 func (c credential) authorization() string {
 	if c.key != nil {
 		return "DPoP " + c.secret
@@ -22,24 +23,24 @@ func (c credential) authorization() string {
 	return "Bearer " + c.secret
 }
 
-// prover proves what the credential's key is for, on the way to base.
+// prover returns a round tripper that proves possession of the credential's key and sends to Base.
 func (g *Transport) prover(c credential) prover {
 	return prover{base: g.Base, key: c.key, now: g.Now, nonces: &g.nonces, access: c.secret}
 }
 
-// Held returns the header fields that authorize a POST to the endpoint now; nil without a
-// token. It neither prompts the user nor renews.
+// Held returns the header fields that authorize a POST to the endpoint, or nil without a token. It
+// neither prompts the user nor renews the token.
 func (g *Transport) Held() []wire.Field {
 	c := credential{secret: g.Fixed}
 	if g.Fixed == "" && g.Store != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		t, ok := g.storedLocked()
+		t, ok := g.storedTokenLocked()
 		if !ok {
 			return nil
 		}
 		var err error
-		c, err = g.openLocked(t)
+		c, err = g.credentialLocked(t)
 		if err != nil {
 			return nil
 		}

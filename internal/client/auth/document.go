@@ -9,19 +9,19 @@ import (
 	"mcpc/internal/client/network"
 )
 
-// A Fetched is the document that a URL answered with.
+// A Fetched is a document from a URL.
 type Fetched struct {
-	// URL is where it was, after redirects.
+	// URL is the document's URL, after redirects.
 	URL    string
 	Status int
 	// Type is the Content-Type.
 	Type string
 	Raw  []byte
-	// TooLarge is set where it has more than 1 MiB; Raw is then empty.
+	// TooLarge is set if the document has more than 1 MiB. Raw is empty then.
 	TooLarge bool
 }
 
-// Fetch gets a document by the rules for what strangers name. The error is an [*Error].
+// Fetch fetches a document from a URL that a server named. The error is an [*Error].
 func (n *Net) Fetch(ctx context.Context, where, accept string) (Fetched, error) {
 	u, err := SafeURL(where)
 	if err != nil {
@@ -34,10 +34,10 @@ func (n *Net) Fetch(ctx context.Context, where, accept string) (Fetched, error) 
 	return d, err
 }
 
-// Permit holds an address that a document names against the rules, with each address of its
-// host. A host that cannot be looked up, as behind a proxy, is permitted.
+// Permit returns an error if the host of a URL that a document names has an address in a network
+// that the server may not name. It permits a host that cannot be resolved, as behind a proxy.
 func (n *Net) Permit(ctx context.Context, u *url.URL) error {
-	if n.way.Pinned(network.HostPort(u)) {
+	if n.route.Pinned(network.HostPort(u)) {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, fetchTime)

@@ -21,46 +21,47 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A token may be bound to a key, so that a thief cannot use the token alone: each request
-// that carries it proves that the sender has the key (RFC 9449). A key is made for each
-// login and kept as long as its token.
-
-// proofAlgorithm is how proofs are signed.
+// proofAlgorithm is the signature algorithm of DPoP proofs.
 const proofAlgorithm = "ES256"
 
-// bind makes the key that the token is to be bound to: because that is wanted, or
-// because the server asks for it and its authorization server can do it.
-func (l *login) bind() (err error) {
-	listed := slices.Contains(l.found.Server.Proofs, proofAlgorithm)
-	if !l.req.Bind && (l.req.Challenge.Scheme != "dpop" || !listed) {
+// bindToKey creates the key that the token is bound to, if the user or the last login wants that, or
+// if the server asks for DPoP and its authorization server supports it. A thief cannot use such a
+// token without the key: each request proves that its sender has the key (RFC 9449). The key is kept
+// as long as its token.
+func (l *login) bindToKey() (err error) {
+	isDeclared := slices.Contains(l.found.Server.Proofs, proofAlgorithm)
+	isRequested := l.req.Challenge.Scheme == "dpop" && isDeclared
+	if !l.req.Bind && !isRequested {
 		return nil
 	}
-	if err := l.w.holds("\"dpop_signing_alg_values_supported\" has "+proofAlgorithm+" (RFC 9449 section 5.1)", listed, &Error{Rule: NoProof,
+	rule := `"dpop_signing_alg_values_supported" has ` + proofAlgorithm + " (RFC 9449 section 5.1)"
+	err = l.flow.check(rule, isDeclared, &Error{Rule: NoProof,
 		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
-		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token"}); err != nil {
+		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token"})
+	if err != nil {
 		return err
 	}
-	l.key, l.token.Key, err = newKey(l.w, l.store)
+	l.key, l.token.Key, err = newKey(l.flow, l.store)
 	return err
 }
 
-// newKey makes a key, and its stored form.
-func newKey(w *Flow, store *Store) (*ecdsa.PrivateKey, Secret, error) {
+// newKey creates a key. It returns the key and its stored form.
+func newKey(flow *Flow, store *Store) (*ecdsa.PrivateKey, Secret, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, "", keyUnusable("generating a key failed", err)
+		return nil, "", keyError("generating a key failed", err)
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, "", keyUnusable("generating a key failed", err)
+		return nil, "", keyError("generating a key failed", err)
 	}
 	text := base64.StdEncoding.EncodeToString(raw)
-	w.learn(text)
+	flow.addSecrets(text)
 	stored, err := store.Seal(text)
 	return key, stored, err
 }
 
-// key opens the key that a token is bound to; nil where it is bound to none.
+// key returns the key that a token is bound to, or nil for "".
 func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 	if stored == "" {
 		return nil, nil
@@ -71,11 +72,11 @@ func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {
-		parsed, failed := x509.ParsePKCS8PrivateKey(raw)
+		var parsed any
+		parsed, err = x509.ParsePKCS8PrivateKey(raw)
 		if key, ok := parsed.(*ecdsa.PrivateKey); ok {
 			return key, nil
 		}
-		err = failed
 	}
 	return nil, &Error{
 		Rule: StoreFailed,
@@ -85,30 +86,32 @@ func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 	}
 }
 
-// A prover adds a proof of its key to each request on the way to base, and once
-// more where the server wants its nonce in it.
+// A prover is a round tripper that adds a proof of its key to each request. It repeats a request if
+// the server requires a nonce.
 type prover struct {
 	base http.RoundTripper
 	key  *ecdsa.PrivateKey
 	now  func() time.Time
-	// nonces are those that servers gave last, by origin. They are to be in the next
-	// proof for that origin.
+	// nonces are the latest nonces of servers, by origin. The next proof for an origin contains its
+	// nonce.
 	nonces *sync.Map
-	// access is the token that is sent; "" where one is asked for.
+	// access is the token that is sent, or "" for a request to a token endpoint.
 	access string
 }
 
+// RoundTrip sends a request with a proof, and once more if the server requires its nonce.
 func (p prover) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := p.send(req)
 	if err != nil || !p.wantsNonce(resp) {
 		return resp, err
 	}
-	drop(resp)
+	drain(resp)
 	return p.send(req)
 }
 
+// send sends a request with a proof and keeps the nonce of the response.
 func (p prover) send(req *http.Request) (*http.Response, error) {
-	again, err := fromStart(req)
+	proven, err := rewind(req)
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +119,15 @@ func (p prover) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	again.Header.Set("DPoP", proof)
-	resp, err := p.base.RoundTrip(again)
+	proven.Header.Set("DPoP", proof)
+	resp, err := p.base.RoundTrip(proven)
 	if err == nil && resp.Header.Get("DPoP-Nonce") != "" {
 		p.nonces.Store(originOf(req.URL), resp.Header.Get("DPoP-Nonce"))
 	}
 	return resp, err
 }
 
-// proof is good for one request (RFC 9449, section 4.2).
+// proof returns the proof for one request (RFC 9449, section 4.2).
 func (p prover) proof(method string, u *url.URL) (string, error) {
 	claims := jwt.MapClaims{"jti": rand.Text(), "htm": method, "htu": originOf(u) + u.EscapedPath(), "iat": p.now().Unix()}
 	if p.access != "" {
@@ -134,9 +137,9 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 	if nonce, ok := p.nonces.Load(originOf(u)); ok {
 		claims["nonce"] = nonce
 	}
-	point, err := p.key.PublicKey.Bytes() // 4, x, y
+	point, err := p.key.PublicKey.Bytes() // the byte 4, then x and y
 	if err != nil {
-		return "", keyUnusable("the DPoP proof failed", err)
+		return "", keyError("the DPoP proof failed", err)
 	}
 	half := (len(point) + 1) / 2
 	token := jwt.NewWithClaims(jwt.GetSigningMethod(proofAlgorithm), claims)
@@ -146,9 +149,9 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 	return token.SignedString(p.key)
 }
 
-// wantsNonce reports whether a response asks for the nonce that it brings: an
-// authorization server says so in the body (RFC 9449, section 8), an MCP server in
-// its challenge (section 9). The body can still be read.
+// wantsNonce reports whether a response requires the nonce that it contains. An authorization server
+// says so in the body (RFC 9449, section 8), an MCP server in its challenge (section 9). The body
+// can still be read afterwards.
 func (p prover) wantsNonce(resp *http.Response) bool {
 	const wanted = "use_dpop_nonce"
 	if resp.Header.Get("DPoP-Nonce") == "" {
@@ -167,10 +170,11 @@ func (p prover) wantsNonce(resp *http.Response) bool {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(raw), resp.Body), resp.Body}
-	var said struct {
+	var body struct {
 		Error string `json:"error"`
 	}
-	return err == nil && json.Unmarshal(raw, &said) == nil && said.Error == wanted
+	return err == nil && json.Unmarshal(raw, &body) == nil && body.Error == wanted
 }
 
+// originOf returns scheme, host and port of u.
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }

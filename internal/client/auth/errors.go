@@ -8,10 +8,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Rule names what went wrong, for those who branch on it.
+// A Rule identifies what went wrong, for programs.
 type Rule string
 
-// What may go wrong, in the order of the walk.
+// The rules, in the order of a login.
 const (
 	NotAsked           Rule = "no_authorization"
 	ResourceMissing    Rule = "resource_metadata_missing"
@@ -39,22 +39,24 @@ const (
 	StoreFailed        Rule = "store_failed"
 )
 
-// An Error says why there is no token. Text is in lower case and may hold what a
-// server wrote; Hint leads on and may be empty.
+// An Error says why there is no token. Text is in lower case and may contain text from a server.
+// Hint may be empty.
 type Error struct {
 	Rule Rule
 	Text string
 	Hint wire.Hint
 	Err  error
-	// Other is the resource of ResourceMismatch that was found for At, else both are "".
+	// Other and At are the resource of the metadata and the endpoint for ResourceMismatch, else "".
 	Other, At string
 }
 
+// Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Kind is the ending that the error makes of a command.
+// Kind returns the kind of outcome for a command.
 func (e *Error) Kind() wire.Kind {
 	if _, late := errors.AsType[usage.Late](e.Err); late {
 		return wire.Timeout
@@ -64,11 +66,11 @@ func (e *Error) Kind() wire.Kind {
 	return cmp.Or(kinds[e.Rule], wire.Auth)
 }
 
-// IsTransient reports whether err says nothing of the request: the authorization server could not be reached,
-// or could not handle it, and may do so later.
+// IsTransient reports whether the authorization server could not be reached or could not handle the
+// request, so that a later attempt may succeed.
 func IsTransient(err error) bool { return Is(err, Unreachable) || Is(err, Unavailable) }
 
-// Is reports whether err is, or wraps, an [Error] of that rule.
+// Is reports whether err is, or wraps, an [Error] with that rule.
 func Is(err error, rule Rule) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Rule == rule

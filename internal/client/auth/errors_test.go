@@ -26,10 +26,10 @@ var errorCodes = []string{
 func TestErrorCodesAreShown(t *testing.T) {
 	w, secrets := newWorld(t), &redact.Secrets{}
 	for _, code := range errorCodes {
-		_, fromToken := readAnswer(w.url, []byte(`{"error":"`+code+`","error_description":"no"}`), 400)
-		_, fromForm := readAnswer(w.url, []byte("error="+code), 200)
+		_, fromToken := readTokenResponse(w.url, []byte(`{"error":"`+code+`","error_description":"no"}`), 400)
+		_, fromForm := readTokenResponse(w.url, []byte("error="+code), 200)
 		a := &authorization{state: "s"}
-		_, fromBrowser := w.walk().code(a, url.Values{"state": {"s"}, "error": {code}})
+		_, fromBrowser := w.walk().checkResponse(a, url.Values{"state": {"s"}, "error": {code}})
 		w.registration = func(map[string]any) (int, string) { return 400, `{"error":"` + code + `"}` }
 		_, fromRegistration := w.login(newStore(), nil)
 		for _, err := range []error{fromToken, fromForm, fromBrowser, fromRegistration} {

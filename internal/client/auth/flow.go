@@ -6,85 +6,92 @@ import (
 	"time"
 )
 
-// A Step is one thing that a walk did or held against a rule.
+// A Step is a request that a login made, or a rule that it checked.
 type Step struct {
-	// URL and Status are those of a request; Status is 0 where no answer came.
+	// URL and Status are of a request. Status is 0 if there was no response.
 	URL    string
 	Status int
-	// Document is the metadata that was fetched, else nil. It holds no secret.
+	// Document is the fetched metadata, or nil. It contains no secret.
 	Document []byte
-	// Rule says what the specification asks for, and where; "" is a request or a
-	// remark. Broken is set where it is not so, Text then says what is.
+	// Rule says what the specification requires, and where. It is "" for a request or a remark. Broken
+	// is set if the rule is broken; Text says how.
 	Rule   string
 	Broken bool
-	// Tolerated is set where a rule is broken and the login goes on.
+	// Tolerated is set if a rule is broken and the login continues.
 	Tolerated bool
 	Text      string
 }
 
-// A Flow is how a server's authorization is found out and gone through. Its
-// members may be nil but for Net.
+// A Flow discovers how a server authorizes clients, and obtains tokens. All fields except Net may be
+// nil.
 type Flow struct {
 	Net *Net
 	// OnStep is called with each step.
 	OnStep func(Step)
 	Now    func() time.Time
-	// AddSecret is called with each secret as soon as there is one.
+	// AddSecret is called with each secret as soon as it is known.
 	AddSecret func(secrets ...string)
-	// Strict makes an error of each broken rule.
+	// Strict makes each broken rule an error.
 	Strict bool
-	// Read reads a file of the user's that holds a key or an assertion.
+	// Read reads a file with the user's key or assertion.
 	Read func(name string) ([]byte, error)
 }
 
-func (w *Flow) tell(s Step) {
-	if w.OnStep != nil {
-		w.OnStep(s)
+// report calls OnStep.
+func (flow *Flow) report(s Step) {
+	if flow.OnStep != nil {
+		flow.OnStep(s)
 	}
 }
 
-func (w *Flow) learn(secrets ...string) {
-	if w.AddSecret != nil {
-		w.AddSecret(secrets...)
+// addSecrets calls AddSecret.
+func (flow *Flow) addSecrets(secrets ...string) {
+	if flow.AddSecret != nil {
+		flow.AddSecret(secrets...)
 	}
 }
 
-func (w *Flow) now() time.Time {
-	if w.Now == nil {
+// now returns the time, or the zero time without a clock.
+func (flow *Flow) now() time.Time {
+	if flow.Now == nil {
 		return time.Time{}
 	}
-	return w.Now()
+	return flow.Now()
 }
 
-// holds tells of a rule. Where it is broken broken says how, and comes back.
-func (w *Flow) holds(rule string, ok bool, broken *Error) error {
+// check reports a checked rule. It returns nil if ok is set, else broken, which says how the rule is
+// broken.
+func (flow *Flow) check(rule string, ok bool, broken *Error) error {
 	if ok {
-		w.tell(Step{Rule: rule})
+		flow.report(Step{Rule: rule})
 		return nil
 	}
-	w.tell(Step{Rule: rule, Broken: true, Text: broken.Text})
+	flow.report(Step{Rule: rule, Broken: true, Text: broken.Text})
 	return broken
 }
 
-// tolerates tells of a broken rule without which a login can go on. It returns the error if the flow is strict.
-func (w *Flow) tolerates(rule string, broken *Error) error {
-	if w.Strict {
-		return w.holds(rule, false, broken)
+// tolerate reports a broken rule that does not stop a login. It returns broken if the flow is
+// strict, else nil.
+func (flow *Flow) tolerate(rule string, broken *Error) error {
+	if flow.Strict {
+		return flow.check(rule, false, broken)
 	}
-	w.tell(Step{Rule: rule, Broken: true, Tolerated: true, Text: broken.Text})
+	flow.report(Step{Rule: rule, Broken: true, Tolerated: true, Text: broken.Text})
 	return nil
 }
 
-// document fetches a JSON document, which is there if the status is 200. A refusal (4xx) is no error.
-func (w *Flow) document(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
-	raw, status, err = w.Net.send(ctx, w.Net.reader, http.MethodGet, where, fields, nil)
+// fetchDocument fetches a JSON document. It returns the document if the status is 200, and nil
+// without an error for another 4xx except 429.
+func (flow *Flow) fetchDocument(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+	raw, status, err = flow.Net.send(ctx, flow.Net.reader, http.MethodGet, where, fields, nil)
 	s := Step{URL: where, Status: status}
 	if err != nil {
-		s.Broken, s.Text = true, err.Error()
+		s.Broken = true
+		s.Text = err.Error()
 	} else if status == http.StatusOK {
 		s.Document = raw
 	}
-	w.tell(s)
+	flow.report(s)
 	if err != nil {
 		return nil, status, err
 	}

@@ -5,41 +5,43 @@ import (
 	"strings"
 )
 
-// A Forgotten is what a logout dropped.
+// A Forgotten is what a logout deleted.
 type Forgotten struct {
 	Tokens []Token
-	// Clients registered themselves, or proved themselves with something that is kept no longer. Needed are those
-	// that are kept, as tokens for other servers, or of other accounts, are theirs.
+	// Clients are the deleted clients: they registered themselves, or authenticated with something that
+	// was deleted. Needed are clients that were kept because they own tokens for other servers or
+	// accounts.
 	Clients, Needed []Client
 }
 
-// Forget drops an account's tokens for a server and what else could get one without asking
-// the user: the secrets of the clients there, the names of their keys and assertions. A
-// client that registered itself goes too where there was no token, or its last login did not
-// succeed: the server may not know it any more. Another one that proves itself with nothing
-// stays. The settings of the last login are dropped. The challenge is kept where there was no
-// token. The old lists of b stay as they are.
+// Forget deletes an account's tokens for a server and everything that could get new ones without the
+// user: client secrets and the names of key and assertion files. It also deletes a client that
+// registered itself if there was no token or if its last login did not succeed, because the server
+// may not know it any more. It keeps other clients without a proof. It deletes the settings of the
+// last login, and the pending challenge if there was a token. It does not change the elements of b's
+// old lists.
 func (b *Records) Forget(endpoint, account string) (f Forgotten) {
 	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
-		gone := t.Account == account && Covers(t.Resource, endpoint)
-		if gone {
+		isDeleted := t.Account == account && Covers(t.Resource, endpoint)
+		if isDeleted {
 			f.Tokens = append(f.Tokens, t)
 		}
-		return gone
+		return isDeleted
 	})
 	b.Clients = slices.DeleteFunc(slices.Clone(b.Clients), func(c Client) bool {
-		here := c.Endpoint == endpoint || slices.ContainsFunc(f.Tokens, func(t Token) bool { return t.Issuer == c.Issuer })
-		doubtful := c.Origin == Registered && (c.Untried || len(f.Tokens) == 0)
-		if !here || c.Proof() == "" && !doubtful {
+		isIssuer := func(t Token) bool { return t.Issuer == c.Issuer }
+		isForServer := c.Endpoint == endpoint || slices.ContainsFunc(f.Tokens, isIssuer)
+		mayBeUnknown := c.Origin == Registered && (c.Untried || len(f.Tokens) == 0)
+		if !isForServer || c.Proof() == "" && !mayBeUnknown {
 			return false
 		}
-		needed := slices.ContainsFunc(b.Tokens, c.has)
-		if !needed {
+		isNeeded := slices.ContainsFunc(b.Tokens, c.owns)
+		if !isNeeded {
 			f.Clients = append(f.Clients, c)
 		} else if c.Proof() != "" {
 			f.Needed = append(f.Needed, c)
 		}
-		return !needed
+		return !isNeeded
 	})
 	b.dropSettings(endpoint, account)
 	if b.Pending != nil && b.Pending.Endpoint == endpoint && len(f.Tokens) > 0 {
@@ -48,16 +50,16 @@ func (b *Records) Forget(endpoint, account string) (f Forgotten) {
 	return f
 }
 
-// has reports whether a token was issued to the client.
-func (c Client) has(t Token) bool {
+// owns reports whether a token was issued to the client.
+func (c Client) owns(t Token) bool {
 	return t.Issuer == c.Issuer && t.Client == c.ID && t.Grant == c.Grant
 }
 
-// Proof names what the client proves itself with, as in "secret"; "" is nothing.
+// Proof returns what the client authenticates with, such as "secret", or "".
 func (c Client) Proof() string {
 	var kinds []string
-	add := func(kind string, there bool) {
-		if there {
+	add := func(kind string, isPresent bool) {
+		if isPresent {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -20,33 +20,33 @@ import (
 	"mcpc/internal/loopback"
 )
 
-// What one document or answer may cost.
+// Limits of one request.
 const (
 	maxDocument  = 1 << 20
 	maxRedirects = 3
 	maxURL       = 8 << 10
 	fetchTime    = 5 * time.Second
 	tokenTime    = 20 * time.Second
-	// A kept connection is used sooner than its server closes it, Node's after five
-	// seconds: the request for tokens comes when a person is done, and only once.
+	// idleTime is shorter than the limit of common servers (5 s for Node): the token request follows a
+	// user's login, and must not fail because the server closes the connection.
 	idleTime = 4 * time.Second
 )
 
-// A Net fetches what strangers name: the addresses of metadata and endpoints come
-// from servers, so that each is held against the rules before anything is sent, and
-// once more when the name has become an address (docs, "Security Best Practices").
+// A Net sends requests to URLs that servers name, such as metadata and endpoints. It checks each URL
+// before it sends anything, and each address after the name was resolved (docs, "Security Best
+// Practices").
 type Net struct {
-	near Nearness
-	way  Network
-	// web follows no redirect; reader does, for documents.
+	near  Nearness
+	route Network
+	// web follows no redirect. reader, for documents, follows redirects.
 	web, reader *http.Client
 }
 
-// A Nearness says in what sort of network something is; a greater one is nearer.
+// A Nearness is the kind of network of an address. A larger value is nearer.
 type Nearness int
 
-// Public is everywhere, Private a network of one's own, Loopback this machine. Special
-// addresses, such as link-local ones, belong to no server that needs a token.
+// Public is the internet, Private a private network, Loopback this machine. Special addresses, such
+// as link-local ones, belong to no server that needs a token.
 const (
 	Public Nearness = iota
 	Private
@@ -54,15 +54,15 @@ const (
 	Special
 )
 
-// NewNet makes a Net for a server that is itself as near as that. What the user says
-// of the way there does not bring it nearer.
+// NewNet returns a Net for a server with that nearness. Settings of the user, such as a proxy, do
+// not change the nearness.
 func NewNet(near Nearness, way Network) *Net {
-	n := &Net{near: near, way: way.withDefaults()}
+	n := &Net{near: near, route: way.withDefaults()}
 	var proxies sync.Map // host:port of the proxies in use
 	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
-		// This is the address that a name became, right before the connection.
-		at, err := netip.ParseAddrPort(address)
-		if err != nil || !n.allows(at.Addr()) {
+		// address is the resolved address, right before the connection.
+		resolved, err := netip.ParseAddrPort(address)
+		if err != nil || !n.allows(resolved.Addr()) {
 			return blocked(fmt.Sprintf("a public server named a private network address: %s", address))
 		}
 		return nil
@@ -71,21 +71,21 @@ func NewNet(near Nearness, way Network) *Net {
 		ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: idleTime,
 		MaxResponseHeaderBytes: 256 << 10, TLSClientConfig: way.TLS,
 		Proxy: func(req *http.Request) (*url.URL, error) {
-			u, err := n.way.Proxy(req)
+			u, err := n.route.Proxy(req)
 			if u != nil {
 				proxies.Store(network.HostPort(u), true)
 			}
 			return u, err
 		},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if _, isProxy := proxies.Load(strings.ToLower(address)); isProxy || n.way.Pinned(address) {
-				return n.way.Dial(ctx, network, address)
+			if _, isProxy := proxies.Load(strings.ToLower(address)); isProxy || n.route.Pinned(address) {
+				return n.route.Dial(ctx, network, address)
 			}
 			return guarded.DialContext(ctx, network, address)
 		},
 	}
-	through := byServer{server: way.Server, theServers: transport.Clone(), others: transport}
-	through.theServers.TLSClientConfig = way.ServerTLS
+	through := byServer{server: way.Server, serverOnly: transport.Clone(), others: transport}
+	through.serverOnly.TLSClientConfig = way.ServerTLS
 	n.web = &http.Client{Transport: through, Timeout: way.within(tokenTime),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	n.reader = &http.Client{Transport: through, Timeout: way.within(fetchTime),
@@ -93,12 +93,12 @@ func NewNet(near Nearness, way Network) *Net {
 			if len(via) > maxRedirects {
 				return blocked("more than three metadata redirects")
 			}
-			return n.check(req.URL.String())
+			return n.checkURL(req.URL.String())
 		}}
 	return n
 }
 
-// NearnessOf looks up in what network a server is. One that cannot be looked up, as
+// NearnessOf resolves the host of a URL and returns its nearness. A host that cannot be resolved, as
 // behind a proxy, counts as public.
 func NearnessOf(ctx context.Context, endpoint string) Nearness {
 	u, err := url.Parse(endpoint)
@@ -114,39 +114,33 @@ func NearnessOf(ctx context.Context, endpoint string) Nearness {
 	if err != nil || len(ips) == 0 {
 		return Public
 	}
-	least := Special
+	farthest := Special
 	for _, ip := range ips {
-		least = min(least, nearness(ip))
+		farthest = min(farthest, nearness(ip))
 	}
-	return least
+	return farthest
 }
 
 var privateNets = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 
-var specialNets = prefixes(
-	"0.0.0.0/8",
-	"169.254.0.0/16",
-	"192.0.0.0/24",
-	"192.0.2.0/24",
-	"198.18.0.0/15",
-	"198.51.100.0/24",
-	"203.0.113.0/24",
-	"224.0.0.0/3",
-	"::/128",
-	"fe80::/10",
-	"fec0::/10",
-	"ff00::/8",
-	"100::/64",
-	"2001:db8::/32",
-)
+var specialNets = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3", "::/128", "fe80::/10", "fec0::/10", "ff00::/8", "100::/64",
+	"2001:db8::/32")
 
-// embeddingNets hold an IPv4 address in their last or middle bytes, which is where
-// the packets go.
+// embeddingNets contain an IPv4 address in their last or middle bytes, to which packets are
+// forwarded.
 var embeddingNets = []struct {
 	prefix netip.Prefix
-	at     int
-}{{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("64:ff9b:1::/48"), 12}, {netip.MustParsePrefix("2002::/16"), 2}, {netip.MustParsePrefix("::/96"), 12}}
+	// offset is the index of the first byte of the IPv4 address.
+	offset int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+	{netip.MustParsePrefix("::/96"), 12},
+}
 
+// prefixes parses prefixes of addresses.
 func prefixes(texts ...string) (all []netip.Prefix) {
 	for _, text := range texts {
 		all = append(all, netip.MustParsePrefix(text))
@@ -154,6 +148,7 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 	return all
 }
 
+// nearness returns the nearness of an address.
 func nearness(ip netip.Addr) Nearness {
 	ip = ip.Unmap().WithZone("")
 	within := func(nets []netip.Prefix) bool {
@@ -171,21 +166,23 @@ func nearness(ip netip.Addr) Nearness {
 	for _, e := range embeddingNets {
 		if e.prefix.Contains(ip) {
 			raw := ip.As16()
-			return nearness(netip.AddrFrom4([4]byte(raw[e.at : e.at+4])))
+			return nearness(netip.AddrFrom4([4]byte(raw[e.offset : e.offset+4])))
 		}
 	}
 	return Public
 }
 
-// allows lets a server name what is as near, or farther.
+// allows reports whether the server may name an address: the address may not be nearer than the
+// server.
 func (n *Net) allows(ip netip.Addr) bool { return nearness(ip) <= n.near }
 
+// blocked returns the error for a URL that must not be used.
 func blocked(text string) *Error {
 	return &Error{Rule: URLBlocked, Text: text}
 }
 
-// check holds an address against the rules that need no look-up.
-func (n *Net) check(raw string) error {
+// checkURL checks a URL without resolving its host.
+func (n *Net) checkURL(raw string) error {
 	u, err := SafeURL(raw)
 	if err != nil {
 		return err
@@ -196,11 +193,12 @@ func (n *Net) check(raw string) error {
 	return nil
 }
 
-// SafeURL takes https, and http on this machine, with a host and nothing in it that the
-// program which opens it could misread. It comes back encoded anew.
+// SafeURL parses and checks a URL that a server names. It accepts https, and http on this machine,
+// and nothing that a program could misread when it opens the URL. It returns the URL with an encoded
+// query and without a fragment.
 func SafeURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
-	isOdd := func(r rune) bool { // net/url takes more for a host, quotes among it
+	isOdd := func(r rune) bool { // net/url accepts more characters in a host, such as quotes
 		isAlphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !isAlphanumeric && !strings.ContainsRune(".-_:[]", r)
 	}
@@ -228,13 +226,13 @@ func SafeURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// IsLocal reports a URL of this machine.
+// IsLocal reports whether a URL names this machine.
 func IsLocal(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	return err == nil && loopback.IsHere(u.Hostname())
 }
 
-// send sends a request to an address that a server named, and reads the response: a document of at most 1 MiB.
+// send sends a request to a URL that a server named and reads the response, at most 1 MiB.
 func (n *Net) send(
 	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
 ) (raw []byte, status int, err error) {
@@ -248,12 +246,12 @@ func (n *Net) send(
 	return bytes.TrimPrefix(d.Raw, []byte("\ufeff")), d.Status, nil
 }
 
-// exchange sends a request to an address that a server named, once the rules were checked for it, and reads the
-// response. The body of one that is too large is cut. No error has any of it.
+// exchange checks a URL, sends a request to it and reads the response. It cuts a body that is too
+// large. Errors contain nothing of the body.
 func (n *Net) exchange(
 	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
 ) (Fetched, error) {
-	if err := n.check(where); err != nil {
+	if err := n.checkURL(where); err != nil {
 		return Fetched{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
@@ -281,10 +279,11 @@ func (n *Net) exchange(
 	return d, nil
 }
 
-// Close lets go of the connections.
+// Close closes the idle connections.
 func (n *Net) Close() { n.web.CloseIdleConnections() }
 
-// unreachable keeps what the rules said, and leaves the URL out of the rest.
+// unreachable returns the error of a failed request, without its URL. It keeps the errors of
+// checkURL.
 func unreachable(where string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -298,6 +297,7 @@ func unreachable(where string, err error) error {
 	return &Error{Rule: Unreachable, Text: hostOf(where) + " could not be reached: " + err.Error(), Err: err}
 }
 
+// hostOf returns the host and port of a URL, or "the server".
 func hostOf(raw string) string {
 	if u, err := url.Parse(raw); err == nil && u.Host != "" {
 		return u.Host
@@ -305,6 +305,7 @@ func hostOf(raw string) string {
 	return "the server"
 }
 
+// statusText returns a status for display, as "HTTP 404 Not Found".
 func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
 }

@@ -20,7 +20,7 @@ func TestIssuersWithoutEnd(t *testing.T) {
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":[` + strings.Join(all, ",") + `]}`
 	_, err := w.login(newStore(), nil)
 	wantRule(t, err, ServerUnreachable)
-	if n := len(w.seen()); n > 3*mostIssuers+2 {
+	if n := len(w.seen()); n > 3*maxIssuers+2 {
 		t.Errorf("%d requests", n)
 	}
 }
@@ -144,7 +144,7 @@ func TestHowOftenIsRenewed(t *testing.T) {
 	if r := g.Unsolved(); len(w.forms) != 2 || r == nil || r.Err == nil {
 		t.Errorf("%d requests for a token, %+v", len(w.forms), r)
 	}
-	at = at.Add(2 * renewAgain)
+	at = at.Add(2 * renewRetryDelay)
 	if send(t, g, "POST", p.URL+"/mcp"); len(w.forms) < 3 {
 		t.Error("it is never tried again")
 	}

@@ -11,118 +11,117 @@ import (
 	"time"
 )
 
-// A Client is who mcpc is at one authorization server.
+// A Client is mcpc's identity at one authorization server.
 type Client struct {
-	// Issuer is the server that knows the client; "" is any, only for a client with a
-	// document of its own.
+	// Issuer is the authorization server that knows the client. It is "" for a client with a metadata
+	// document, which any server can read.
 	Issuer string `json:"issuer,omitempty"`
 	ID     string `json:"id"`
-	// Origin says how it came to be.
+	// Origin says how the server came to know the client.
 	Origin Origin `json:"origin"`
-	// Endpoint is the server that was last logged in to with it.
+	// Endpoint is the MCP server of the last login with the client.
 	Endpoint string `json:"endpoint,omitempty"`
 	// Grant is what the client is for.
 	Grant  Grant  `json:"grant"`
 	Secret Secret `json:"secret,omitempty"`
-	// Method is how it proves itself at the token endpoint; "" is to be chosen.
+	// Method is how the client authenticates at the token endpoint. If it is "", mcpc chooses.
 	Method string `json:"method,omitempty"`
-	// KeyFile and Algorithm sign assertions, Audience replaces the issuer in them.
+	// KeyFile and Algorithm sign assertions. Audience replaces the issuer in them.
 	KeyFile   string   `json:"key_file,omitempty"`
 	KeyID     string   `json:"key_id,omitempty"`
 	Algorithm string   `json:"algorithm,omitempty"`
 	Audience  string   `json:"audience,omitempty"`
 	Redirects []string `json:"redirects,omitempty"`
-	// Scopes are those that a client registered for: some servers grant no others to it.
+	// Scopes are the scopes of the registration. Some servers grant no others to the client.
 	Scopes []string `json:"scopes,omitempty"`
-	// AssertionFile is what a platform says of the program, IDP where a person signs on.
+	// AssertionFile has the platform's assertion about the program. IDP is where a person signs on.
 	AssertionFile string `json:"assertion_file,omitempty"`
 	IDP           *IDP   `json:"idp,omitempty"`
-	// SecretExpires is zero where it never does.
+	// SecretExpires is zero if the secret does not expire.
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
-	// Untried is set from the registration, and from a login that timed out, until a login
-	// has succeeded.
+	// Untried is set by the registration, and by a login that timed out, until a login succeeds.
 	Untried bool `json:"untried,omitempty"`
-	// Unanswered is set by a login to which the browser did not come back: its page may have reported an unknown
-	// client.
+	// Unanswered is set by a login to which the browser did not return: the server's page may have
+	// reported an unknown client.
 	Unanswered bool `json:"unanswered,omitempty"`
 }
 
-// An Origin says how a client came to be known to a server.
+// An Origin says how a server came to know a client.
 type Origin string
 
-// Given is one that an operator registered, Document one that is described at its
-// own address, Registered one that registered itself.
+// An operator registered a Given client. A Document client is described by its own metadata
+// document. A Registered client registered itself.
 const (
 	Given      Origin = "given"
 	Document   Origin = "document"
 	Registered Origin = "registered"
 )
 
-// identity is who mcpc is at a server, in the order of authorization, "Client
-// Registration Approaches": known before, described by a document, registered now. A document that the user names, now
-// or at the last login, counts more than a client of an earlier one.
-func (l *login) identity(ctx context.Context, s *Server, redirect string) (Client, error) {
+// chooseClient returns mcpc's client at a server, in the order of authorization, "Client
+// Registration Approaches": given by the user, described by a document, known from before,
+// registered now. A document that the user names, now or at the last login, takes precedence over a
+// client of an earlier login.
+func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (Client, error) {
 	if l.req.Client.ID != "" {
 		c := l.req.Client
-		if err := l.staysAtItsIssuer(c.ID, s.Issuer); err != nil {
+		if err := l.checkClientIssuer(c.ID, s.Issuer); err != nil {
 			return Client{}, err
 		}
 		c.Issuer = s.Issuer
 		c.Origin = Given
 		c.Grant = l.req.Grant
-		return l.tellClient(c, "the client id that was given")
+		return l.reportClient(c, "the client id that was given")
 	}
 	if l.req.DocumentURL != "" && s.Documents {
-		return l.tellClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
+		return l.reportClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
 	}
 	if l.req.DocumentURL != "" {
-		l.w.tell(Step{Text: "the authorization server declares no support for client metadata documents: " +
+		l.flow.report(Step{Text: "the authorization server declares no support for client metadata documents: " +
 			"--client-metadata-url is not used", Tolerated: true})
 	}
-	if c, ok := l.known.client(s.Issuer, Given, l.req.Grant); ok {
-		return l.tellClient(c, "the client id from the last login")
+	if c, ok := l.known.newestClient(s.Issuer, Given, l.req.Grant); ok {
+		return l.reportClient(c, "the client id from the last login")
 	}
-	if c, ok := l.registered(); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) {
-		return l.tellClient(c, "registered here before")
+	if c, ok := l.knownRegistration(); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) {
+		return l.reportClient(c, "registered here before")
 	}
 	if s.Registration == "" || l.req.Grant.Unattended() {
 		text := "the authorization server " + s.Issuer + " has no dynamic client registration"
 		if l.req.Grant.Unattended() {
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
-		return Client{}, l.w.holds(
-			"a client can be registered (specification, page authorization, \"Client Registration Approaches\")",
-			false,
-			&Error{Rule: NoRegistration, Text: text,
-				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"},
-		)
+		rule := `a client can be registered (specification, page authorization, "Client Registration Approaches")`
+		return Client{}, l.flow.check(rule, false, &Error{Rule: NoRegistration, Text: text,
+			Hint: "register a client at the authorization server, then use --client-id ID " +
+				"(and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
 	c, err := l.register(ctx, s, redirect)
-	if named := strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1); errors.Is(err, errInvalidRedirect) &&
-		named != redirect &&
-		l.req.Redirect == "" { // some servers accept the name of the host in place of its address
-		l.w.tell(Step{Text: "the redirect URI " + redirect + " was rejected: registering " + named})
-		c, err = l.register(ctx, s, named)
+	// Some servers accept the name of the host and not its address.
+	byName := strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1)
+	if errors.Is(err, errInvalidRedirect) && byName != redirect && l.req.Redirect == "" {
+		l.flow.report(Step{Text: "the redirect URI " + redirect + " was rejected: registering " + byName})
+		c, err = l.register(ctx, s, byName)
 	}
 	if err != nil {
 		return Client{}, err
 	}
-	// Kept at once: logins that fail must not leave one more client there each time.
+	// The client is stored at once, so that a login that fails does not register another client each time.
 	c.Endpoint = l.token.Endpoint
 	c.Untried = true
 	if err := l.store.Change(ctx, func(b *Records) { b.putClient(c) }); err != nil {
 		return Client{}, err
 	}
-	return l.tellClient(c, "registered just now")
+	return l.reportClient(c, "registered just now")
 }
 
-// registered returns the newest client that registered itself at the server, for all scopes of the login, and which
-// the server seems to know.
-func (l *login) registered() (newest Client, ok bool) {
+// knownRegistration returns the newest client that registered itself for all scopes of the login and
+// that the server seems to know.
+func (l *login) knownRegistration() (newest Client, ok bool) {
 	for _, c := range l.known.Clients {
-		here := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
-		isExpired := !c.SecretExpires.IsZero() && !l.w.now().Before(c.SecretExpires)
-		if here && !c.Unanswered && !isExpired && len(missing(l.scopes, l.known.scopesOf(c))) == 0 {
+		isSame := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
+		isExpired := !c.SecretExpires.IsZero() && !l.flow.now().Before(c.SecretExpires)
+		hasScopes := len(missing(l.scopes, l.known.scopesOf(c))) == 0
+		if isSame && hasScopes && !isExpired && !c.Unanswered {
 			newest = c
 			ok = true
 		}
@@ -130,43 +129,38 @@ func (l *login) registered() (newest Client, ok bool) {
 	return newest, ok
 }
 
-// staysAtItsIssuer: a client that was given for this MCP server belongs to the issuer that
-// the server named then (authorization, "Client Registration"). Another one gets nothing of
-// it, unless the user names that one.
-func (l *login) staysAtItsIssuer(id, issuer string) error {
-	moved := slices.IndexFunc(l.known.Clients, func(c Client) bool {
-		return c.Origin == Given && c.ID == id && c.Endpoint == l.token.Endpoint && c.Issuer != issuer &&
-			!nearly(c.Issuer, issuer)
+// checkClientIssuer returns an error if the client was given for this MCP server when the server
+// named another issuer: a client belongs to one issuer (authorization, "Client Registration"). The
+// new issuer gets nothing of the client unless the user names that issuer.
+func (l *login) checkClientIssuer(id, issuer string) error {
+	earlier := slices.IndexFunc(l.known.Clients, func(c Client) bool {
+		isSameClient := c.Origin == Given && c.ID == id && c.Endpoint == l.token.Endpoint
+		return isSameClient && c.Issuer != issuer && !differBySlash(c.Issuer, issuer)
 	})
-	if _, here := l.known.client(issuer, Given, l.req.Grant); here || moved < 0 || l.req.Issuer != "" {
+	_, isKnownHere := l.known.newestClient(issuer, Given, l.req.Grant)
+	if earlier < 0 || isKnownHere || l.req.Issuer != "" {
 		return nil
 	}
-	return l.w.holds(
-		"a client belongs to one issuer (specification, page authorization, \"Client Registration\")",
-		false,
-		&Error{Rule: IssuerMismatch,
-			Text: fmt.Sprintf(
-				"the server names another authorization server, %s, but the client %s belongs to %s",
-				issuer,
-				id,
-				l.known.Clients[moved].Issuer,
-			),
-			Hint: "if the client is also registered at the new one, pass it with --issuer"},
-	)
+	rule := `a client belongs to one issuer (specification, page authorization, "Client Registration")`
+	return l.flow.check(rule, false, &Error{Rule: IssuerMismatch,
+		Text: fmt.Sprintf("the server names another authorization server, %s, but the client %s belongs to %s",
+			issuer, id, l.known.Clients[earlier].Issuer),
+		Hint: "if the client is also registered at the new one, pass it with --issuer"})
 }
 
-func (l *login) tellClient(c Client, how string) (Client, error) {
-	l.w.tell(Step{Text: "client " + c.ID + ": " + how})
+// reportClient reports the client that the login uses, and returns it.
+func (l *login) reportClient(c Client, how string) (Client, error) {
+	l.flow.report(Step{Text: "client " + c.ID + ": " + how})
 	return c, nil
 }
 
-// registration is what mcpc says of itself (RFC 7591). application_type is there
-// because without it a client counts as a web site, which may not redirect to
-// loopback.
-func (l *login) registration(s *Server, redirect string) []byte {
+// registrationRequest returns the body of a client registration (RFC 7591). It has application_type,
+// because servers treat a client without it as a web site, which may not redirect to loopback.
+func (l *login) registrationRequest(s *Server, redirect string) []byte {
 	method := "none"
-	if at := slices.IndexFunc(registered, func(one string) bool { return slices.Contains(s.Methods, one) }); at >= 0 {
-		method = registered[at]
+	isSupported := func(method string) bool { return slices.Contains(s.Methods, method) }
+	if i := slices.IndexFunc(registrableMethods, isSupported); i >= 0 {
+		method = registrableMethods[i]
 	}
 	about := map[string]any{"client_name": "mcpc", "token_endpoint_auth_method": method, "application_type": "native"}
 	if l.req.Grant.Browser() {
@@ -183,25 +177,25 @@ func (l *login) registration(s *Server, redirect string) []byte {
 	return body
 }
 
-// errInvalidRedirect is the cause of a registration that was rejected for its redirect URI.
+// errInvalidRedirect is the cause of an error for a registration whose redirect URI was rejected.
 var errInvalidRedirect = errors.New("invalid_redirect_uri")
 
-// register asks for a client id.
+// register registers a client.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
 	fields := http.Header{"Content-Type": {"application/json"}}
 	if l.req.RegistrationToken != "" {
-		l.w.learn(l.req.RegistrationToken)
+		l.flow.addSecrets(l.req.RegistrationToken)
 		fields.Set("Authorization", "Bearer "+l.req.RegistrationToken)
 	}
-	about := l.registration(s, redirect)
-	raw, status, err := l.w.Net.send(ctx, l.w.Net.web, http.MethodPost, s.Registration, fields, about)
-	l.w.tell(Step{URL: s.Registration, Status: status})
+	about := l.registrationRequest(s, redirect)
+	raw, status, err := l.flow.Net.send(ctx, l.flow.Net.web, http.MethodPost, s.Registration, fields, about)
+	l.flow.report(Step{URL: s.Registration, Status: status})
 	if err != nil {
 		return Client{}, err
 	}
-	var answer registrationAnswer
+	var answer registrationResponse
 	m, bad := readMetadata(raw, &answer, "registration response", RegistrationFailed)
-	l.w.learn(string(answer.Secret))
+	l.flow.addSecrets(string(answer.Secret))
 	if err := l.checkRegistration(answer, m, bad, status); err != nil {
 		if failed, ok := err.(*Error); ok && s.Assumed && failed.Rule == RegistrationFailed && answer.Error == "" {
 			failed.Text += "; the server has no metadata, so that it may have no authorization server"
@@ -221,23 +215,24 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	return c, err
 }
 
-// A registrationAnswer is a response to a registration (RFC 7591, section 3.2).
-type registrationAnswer struct {
-	ID          label   `json:"client_id"`
-	Secret      label   `json:"client_secret"`
-	Method      string  `json:"token_endpoint_auth_method"`
-	Redirects   words   `json:"redirect_uris"`
-	Expires     seconds `json:"client_secret_expires_at"`
-	Error       string  `json:"error"`
-	Description string  `json:"error_description"`
+// A registrationResponse is the response to a registration (RFC 7591, section 3.2).
+type registrationResponse struct {
+	ID          looseText  `json:"client_id"`
+	Secret      looseText  `json:"client_secret"`
+	Method      string     `json:"token_endpoint_auth_method"`
+	Redirects   stringList `json:"redirect_uris"`
+	Expires     seconds    `json:"client_secret_expires_at"`
+	Error       string     `json:"error"`
+	Description string     `json:"error_description"`
 }
 
-// checkRegistration returns the error of a registration that brought no usable client. bad is why the answer could
-// not be read as a whole; nil if it could.
-func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, status int) error {
+// checkRegistration returns an error if a registration response contains no usable client. bad is
+// the error of parsing the response, or nil.
+func (l *login) checkRegistration(a registrationResponse, m metadata, bad *Error, status int) error {
 	failed := &Error{Rule: RegistrationFailed, Hint: "use a registered client: --client-id ID"}
-	said := saying(a.Error, a.Description, status)
-	switch kind := m.kind("client_id"); {
+	said := errorDetails(a.Error, a.Description, status)
+	kind := m.kind("client_id")
+	switch {
 	case isUnavailable(status, a.Error):
 		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + said}
 	case status/100 != 2 || a.Error != "":
@@ -262,23 +257,24 @@ func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, 
 		failed.Text = "the registration response has a client_id of type " + kind + ", which is none"
 	case len(a.ID) > maxURL/4:
 		failed.Text = fmt.Sprintf("the registration response has a client_id of %d bytes", len(a.ID))
-	case a.Method != "" && !slices.Contains(registered, a.Method):
+	case a.Method != "" && !slices.Contains(registrableMethods, a.Method):
 		failed.Text = fmt.Sprintf("unsupported client authentication method %q", a.Method)
 	case kind == "number":
 		failed.Text = "the registration response has a client_id of type number, not string"
-		return l.w.tolerates("\"client_id\" is a string (RFC 7591 section 3.2.1)", failed)
+		return l.flow.tolerate("\"client_id\" is a string (RFC 7591 section 3.2.1)", failed)
 	default:
 		return nil
 	}
 	return failed
 }
 
-// registered are the methods of clients that register themselves, the best one first: what a program on a
-// user's machine can honour best is no secret.
-var registered = []string{"none", "client_secret_basic", "client_secret_post"}
+// registrableMethods are the authentication methods for a client that registers itself, the best
+// first: a program on a user's machine cannot protect a secret well.
+var registrableMethods = []string{"none", "client_secret_basic", "client_secret_post"}
 
-// saying is what an OAuth error says.
-func saying(code, description string, status int) string {
+// errorDetails returns the code and description of an OAuth error, or the HTTP status, for the end
+// of a text.
+func errorDetails(code, description string, status int) string {
 	if code != "" && description != "" {
 		return fmt.Sprintf(": %s, %s", code, description)
 	}

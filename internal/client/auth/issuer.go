@@ -8,34 +8,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A server may name several authorization servers, each of which is independent of
-// the others (RFC 9728, section 7.6): it is the client that selects one.
-
-// issuers returns the issuers to be tried, the best first. last is the one that the user named at the last
-// login, or "".
-func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records, last string) ([]string, error) {
+// chooseIssuers returns the issuers to try, the best first. A server may name several independent
+// authorization servers, and the client selects one (RFC 9728, section 7.6). last is the issuer that
+// the user named at the last login, or "".
+func (flow *Flow) chooseIssuers(ctx context.Context, req Request, r *Resource, known Records, last string) ([]string, error) {
 	if req.Issuer != "" {
-		return []string{
-				req.Issuer,
-			}, w.holds(
-				"the issuer is one that the server names (RFC 9728 section 7.6)",
-				offers(r, req.Issuer),
-				&Error{Rule: NotOffered, Hint: "--issuer with one of them",
-					Text: "the server's authorization servers do not include " + req.Issuer + ": " + strings.Join(
-						r.AuthorizationServers,
-						", ",
-					)},
-			)
+		all := strings.Join(r.AuthorizationServers, ", ")
+		err := flow.check("the issuer is one that the server names (RFC 9728 section 7.6)", offersIssuer(r, req.Issuer),
+			&Error{Rule: NotOffered, Hint: "--issuer with one of them",
+				Text: "the server's authorization servers do not include " + req.Issuer + ": " + all})
+		return []string{req.Issuer}, err
 	}
-	if last != "" && offers(r, last) {
+	if last != "" && offersIssuer(r, last) {
 		return []string{last}, nil
 	}
-	all, isKnown := preferred(r, known)
+	all, isKnown := orderIssuers(r, known)
 	if len(all) == 1 || isKnown {
 		return all, nil
 	}
 	if req.Choose == nil {
-		w.tell(Step{Text: "authorization servers, using the first: " + strings.Join(all, " ")})
+		flow.report(Step{Text: "authorization servers, using the first: " + strings.Join(all, " ")})
 		return all, nil
 	}
 	chosen, err := req.Choose(ctx, all)
@@ -46,36 +38,36 @@ func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Reco
 	return []string{chosen}, nil
 }
 
-// offers reports whether a server names an issuer, but for a slash at its end.
-func offers(r *Resource, issuer string) bool {
-	return slices.ContainsFunc(r.AuthorizationServers, func(one string) bool {
-		return one == issuer || nearly(one, issuer)
+// offersIssuer reports whether a server names an issuer, ignoring a trailing slash.
+func offersIssuer(r *Resource, issuer string) bool {
+	return slices.ContainsFunc(r.AuthorizationServers, func(offered string) bool {
+		return offered == issuer || differBySlash(offered, issuer)
 	})
 }
 
-// nearly reports whether two issuers differ in a slash at the end, and nothing else.
-func nearly(a, b string) bool {
+// differBySlash reports whether a and b differ only in a trailing slash.
+func differBySlash(a, b string) bool {
 	return a != b && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// preferred puts the issuers first that know mcpc, each by the name that it has for this
-// resource, and reports whether there is one.
-func preferred(r *Resource, known Records) (all []string, isKnown bool) {
-	isOurs := func(issuer string) bool {
+// orderIssuers returns the server's issuers, first the issuers for which mcpc has a client or a
+// token. It reports whether there is such an issuer. An issuer that only differs in a trailing slash
+// from a stored one is returned as stored.
+func orderIssuers(r *Resource, known Records) (all []string, isKnown bool) {
+	isKnownIssuer := func(issuer string) bool {
 		return slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer && !c.Untried }) ||
 			slices.ContainsFunc(known.Tokens, func(t Token) bool { return t.Issuer == issuer })
 	}
 	var others []string
 	for _, issuer := range r.AuthorizationServers {
-		byOwnName := slices.IndexFunc(
-			known.Tokens,
-			func(t Token) bool { return t.Resource == r.ID && nearly(t.Issuer, issuer) },
-		)
+		stored := slices.IndexFunc(known.Tokens, func(t Token) bool {
+			return t.Resource == r.ID && differBySlash(t.Issuer, issuer)
+		})
 		switch {
-		case isOurs(issuer):
+		case isKnownIssuer(issuer):
 			all = append(all, issuer)
-		case byOwnName >= 0:
-			all = append(all, known.Tokens[byOwnName].Issuer)
+		case stored >= 0:
+			all = append(all, known.Tokens[stored].Issuer)
 		default:
 			others = append(others, issuer)
 		}

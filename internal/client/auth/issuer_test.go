@@ -90,7 +90,7 @@ func TestAnIssuerByItsOwnName(t *testing.T) {
 			t.Fatalf("%q: got %+v, %v", named, token, err)
 		}
 	}
-	if moved, err := w.walk().moved(t.Context(), book(t, store).Tokens[0]); moved || err != nil {
+	if moved, err := w.walk().issuerChanged(t.Context(), book(t, store).Tokens[0]); moved || err != nil {
 		t.Errorf("got %v, %v", moved, err)
 	}
 	// It is that server's word, and no other one's.

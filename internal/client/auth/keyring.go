@@ -16,9 +16,8 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// A Keyring is the system's store of secrets. It keeps one key, with which the
-// tokens in the file are sealed: some keyrings take no more than 2,560 bytes, and
-// tokens are larger.
+// A Keyring is the system's store of secrets. It keeps only the key that encrypts the tokens in the
+// file: tokens are too large for some keyrings, which accept at most 2,560 bytes.
 type Keyring struct {
 	Getenv func(string) string
 	key    []byte
@@ -27,21 +26,22 @@ type Keyring struct {
 const (
 	keyringService = "mcpc"
 	keyringUser    = "token-file"
-	// keyringTime bounds each question: a locked keyring may prompt an absent user.
+	// keyringTime limits each query: a locked keyring may prompt a user who is not there.
 	keyringTime = 2 * time.Second
 )
 
-// Answers reports whether there is a keyring that answers. Where the desktop's bus
-// is not running nothing is asked: the question would start one.
+// Answers reports whether the keyring answers. It does not query the keyring if the desktop's
+// message bus is not running, because the query would start it.
 func (k *Keyring) Answers() bool {
-	if !k.reachable() {
+	if !k.isReachable() {
 		return false
 	}
-	_, err := ask(func() (string, error) { return keyring.Get(keyringService, keyringUser) })
+	_, err := query(func() (string, error) { return keyring.Get(keyringService, keyringUser) })
 	return err == nil || errors.Is(err, keyring.ErrNotFound)
 }
 
-func (k *Keyring) reachable() bool {
+// isReachable reports whether the system has a keyring, or a message bus that may have one.
+func (k *Keyring) isReachable() bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return true
 	}
@@ -54,21 +54,22 @@ func (k *Keyring) reachable() bool {
 	return dir != "" && exists(filepath.Join(dir, "bus"))
 }
 
+// exists reports whether a file exists.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// ask waits at most keyringTime for an answer, then returns the context's error: the
-// library has no limit.
-func ask(question func() (string, error)) (string, error) {
+// query runs fn and waits at most keyringTime for its result; the keyring library has no timeout. It
+// returns the context's error after that.
+func query(fn func() (string, error)) (string, error) {
 	type answer struct {
 		text string
 		err  error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		text, err := question()
+		text, err := fn()
 		answered <- answer{text, err}
 	}()
 	ctx, stop := context.WithTimeout(context.Background(), keyringTime)
@@ -81,50 +82,54 @@ func ask(question func() (string, error)) (string, error) {
 	}
 }
 
-func keyringFailed(err error) error {
+// keyringError returns the error for a keyring that does not return the key.
+func keyringError(err error) error {
 	return &Error{Rule: StoreFailed, Text: "the keyring does not return the key of the token store", Err: err,
 		Hint: "unlock it, or log in again with --token-store file"}
 }
 
-// load gets the key, or makes one where none is there yet.
-func (k *Keyring) load(create bool) (cipher.AEAD, error) {
+// cipher returns the cipher with the keyring's key. If create is set and the keyring has no key, it
+// creates one.
+func (k *Keyring) cipher(create bool) (cipher.AEAD, error) {
 	if k.key == nil {
-		if !k.reachable() {
-			return nil, keyringFailed(nil)
+		if !k.isReachable() {
+			return nil, keyringError(nil)
 		}
-		text, err := ask(func() (string, error) { return keyring.Get(keyringService, keyringUser) })
+		text, err := query(func() (string, error) { return keyring.Get(keyringService, keyringUser) })
 		if create && errors.Is(err, keyring.ErrNotFound) {
 			key := make([]byte, 32)
 			_, _ = rand.Read(key) // it never fails
 			text = base64.StdEncoding.EncodeToString(key)
-			_, err = ask(func() (string, error) { return "", keyring.Set(keyringService, keyringUser, text) })
+			_, err = query(func() (string, error) { return "", keyring.Set(keyringService, keyringUser, text) })
 		}
 		if err != nil {
-			return nil, keyringFailed(err)
+			return nil, keyringError(err)
 		}
 		k.key, err = base64.StdEncoding.DecodeString(text)
 		if err != nil || len(k.key) != 32 {
 			k.key = nil
-			return nil, keyringFailed(err)
+			return nil, keyringError(err)
 		}
 	}
 	block, err := aes.NewCipher(k.key)
 	if err != nil {
-		return nil, keyringFailed(err)
+		return nil, keyringError(err)
 	}
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
+// seal encrypts a text with the keyring's key, creating the key if there is none.
 func (k *Keyring) seal(text string) (string, error) {
-	box, err := k.load(true)
+	box, err := k.cipher(true)
 	if err != nil {
 		return "", err
 	}
 	return base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, []byte(text), nil)), nil
 }
 
+// open decrypts what seal returned.
 func (k *Keyring) open(sealed string) (string, error) {
-	box, err := k.load(false)
+	box, err := k.cipher(false)
 	if err != nil {
 		return "", err
 	}
@@ -133,7 +138,7 @@ func (k *Keyring) open(sealed string) (string, error) {
 		raw, err = box.Open(nil, nil, raw, nil)
 	}
 	if err != nil {
-		return "", keyringFailed(err)
+		return "", keyringError(err)
 	}
 	return string(raw), nil
 }

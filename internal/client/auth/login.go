@@ -17,146 +17,147 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Request says for what a token is wanted, and how.
+// A Request says for which server a token is wanted, and how to get it.
 type Request struct {
 	// Endpoint is the MCP server's URL.
 	Endpoint string
-	// Challenge is the server's; Challenged is set where it asked for a token at all,
-	// in whatever words.
+	// Challenge is the server's challenge. Challenged is set if the server required a token in any
+	// form.
 	Challenge  Challenge
 	Challenged bool
-	// Grant is how the token is come by; "" is as for the stored token, else in the browser.
+	// Grant is how to obtain the token. If it is "", the grant of the stored token is used, else
+	// AuthorizationCode.
 	Grant Grant
-	// Client is one that the user has; its ID is "" where he has none. ClientSecret
-	// goes with it, IDPSecret with its IDP.
+	// Client is the user's client. Its ID is "" if the user has none. ClientSecret is its secret,
+	// IDPSecret the secret of its IDP.
 	Client       Client
 	ClientSecret string
 	IDPSecret    string
-	// RegistrationToken is the initial access token for the registration of a client (RFC 7591, section 3); "" is none.
-	// It is not stored.
+	// RegistrationToken is the initial access token for registering a client (RFC 7591, section 3), or
+	// "". It is not stored.
 	RegistrationToken string
 	// Settings are in place of those of the last login.
 	Settings
-	// Bind asks for a token that is bound to a key. Where it is not set that is so if
-	// the last one was, or the challenge asks for it.
+	// Bind requests a token that is bound to a key. If it is not set, the token is bound if the last
+	// one was or if the challenge requires it.
 	Bind bool
-	// Scopes replace those that would be chosen.
+	// Scopes, if not empty, replace the scopes that mcpc would choose.
 	Scopes  []string
 	Account string
-	// Refused is the error of JSON-RPC that a request without a token got, "" if it was accepted or challenged.
+	// Refused is the JSON-RPC error of a request without a token, or "" if it was accepted or
+	// challenged.
 	Refused string
-	// Issuer is the authorization server that is wanted; "" leaves it to Choose, which
-	// is asked where there are several and none is known, and may be nil: the first.
+	// Issuer is the authorization server to use. If it is "", Choose selects one of several unknown
+	// issuers; if Choose is nil, the first is used.
 	Issuer string
 	Choose func(ctx context.Context, issuers []string) (string, error)
-	// Visit shows the user the address to go to, ShowCode also what to type there.
+	// Visit shows the user the URL to open, ShowCode also the code to enter there.
 	Visit    func(ctx context.Context, address string)
 	ShowCode func(ctx context.Context, address, code string)
-	// NoBrowser gives why no browser could be started, where there is no user to open
-	// the address by hand; it may be nil.
+	// NoBrowser, if not nil, receives why no browser could be started when there is no user to open the
+	// URL by hand.
 	NoBrowser <-chan error
-	// Paste reads the address that the browser ended at; nil where there is no user to
-	// ask. wrong is what was wrong with the previous try; nil at the first.
+	// Paste reads the URL of the browser's redirect from the user. It is nil if there is no user to
+	// ask. wrong is what was wrong with the previous URL, nil at the first call.
 	Paste func(ctx context.Context, wrong *Error) (string, error)
 }
 
-// A Found is where a server's tokens come from.
+// A Found is the authorization server of an MCP server.
 type Found struct {
-	// Resource is nil for a server without such metadata.
+	// Resource is nil for a server without resource metadata.
 	Resource *Resource
 	Server   *Server
 }
 
-// needs are what a login needs of an authorization server.
+// A needs is what a login requires of an authorization server.
 type needs struct {
 	grant Grant
-	// assumesPKCE reports an issuer that need not declare PKCE.
+	// assumesPKCE reports whether an issuer need not declare PKCE.
 	assumesPKCE func(issuer string) bool
 }
 
+// needs returns what the login requires of an authorization server.
 func (r Request) needs(known Records, endpoint *url.URL) needs {
 	return needs{r.Grant, func(issuer string) bool {
-		return isSet(r.over(known.settings(endpoint.String(), r.Account, issuer)).AssumePKCE)
+		return isSet(r.withDefaults(known.settings(endpoint.String(), r.Account, issuer)).AssumePKCE)
 	}}
 }
 
-// mostIssuers is how many authorization servers of one server are tried.
-const mostIssuers = 10
+// maxIssuers is how many authorization servers of one MCP server are tried.
+const maxIssuers = 10
 
 // Discover finds the authorization server of an MCP server. The error is an [Error].
-func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found, error) {
+func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Found, error) {
 	endpoint, err := Canonical(req.Endpoint)
 	if err != nil {
 		return Found{}, err
 	}
 	last := known.namedIssuer(endpoint.String(), req.Account)
-	r, err := w.resource(ctx, endpoint, req.Challenge, cmp.Or(req.Issuer, last))
+	needs := req.needs(known, endpoint)
+	r, err := flow.findResource(ctx, endpoint, req.Challenge, cmp.Or(req.Issuer, last))
 	if err != nil && (req.Issuer == "" || !isUnreadable(err)) {
 		return Found{}, err
 	}
-	if r == nil {
-		if req.Issuer != "" && (req.Challenged || err != nil) {
-			w.tell(Step{Text: "the server names no authorization server: using the one that you named, " + req.Issuer})
-			s, err := w.server(ctx, req.Issuer, req.needs(known, endpoint))
-			return Found{Server: s}, err
-		}
-		if !req.Challenged {
-			if req.Refused != "" {
-				return Found{}, &Error{Rule: NotAsked,
-					Text: fmt.Sprintf("the server has no resource metadata and requires no token, but answered %q", req.Refused),
-					Hint: operatorToken + "; an API key goes into -H 'NAME: VALUE'"}
-			}
-			w.tell(
-				Step{
-					Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata",
-				},
-			)
-			return Found{}, &Error{
-				Rule: NotAsked,
-				Text: "the server has no resource metadata and requires no token",
-				Hint: "use it without a login",
-			}
-		}
-		w.tell(
-			Step{
-				Rule: "there is resource metadata, or the server requires a token without it (specification, page authorization, \"Overview\")",
-			},
-		)
-		s, err := w.ownServer(ctx, endpoint, req.needs(known, endpoint))
+	if r == nil && req.Issuer != "" && (req.Challenged || err != nil) {
+		flow.report(Step{Text: "the server names no authorization server: using the one that you named, " + req.Issuer})
+		s, err := flow.findServer(ctx, req.Issuer, needs)
 		return Found{Server: s}, err
 	}
-	issuers, err := w.issuers(ctx, req, r, known, last)
+	if r == nil && !req.Challenged {
+		return Found{}, flow.notProtected(req.Refused)
+	}
+	if r == nil {
+		flow.report(Step{Rule: "there is resource metadata, or the server requires a token without it " +
+			`(specification, page authorization, "Overview")`})
+		s, err := flow.findOwnServer(ctx, endpoint, needs)
+		return Found{Server: s}, err
+	}
+	issuers, err := flow.chooseIssuers(ctx, req, r, known, last)
 	if err != nil {
 		return Found{}, err
 	}
-	var first error
-	for _, issuer := range issuers[:min(len(issuers), mostIssuers)] {
-		s, err := w.server(ctx, issuer, req.needs(known, endpoint))
+	var firstErr error
+	for _, issuer := range issuers[:min(len(issuers), maxIssuers)] {
+		s, err := flow.findServer(ctx, issuer, needs)
 		if err == nil {
 			return Found{r, s}, nil
 		}
-		if first == nil {
-			first = err
+		if firstErr == nil {
+			firstErr = err
 		}
 	}
-	return Found{}, first
+	return Found{}, firstErr
 }
 
-// A login is one run through all of it.
+// notProtected returns the error for a server that has no resource metadata and did not require a token.
+// refused is the JSON-RPC error of a request without a token, or "".
+func (flow *Flow) notProtected(refused string) error {
+	if refused != "" {
+		return &Error{Rule: NotAsked,
+			Text: fmt.Sprintf("the server has no resource metadata and requires no token, but answered %q", refused),
+			Hint: operatorToken + "; an API key goes into -H 'NAME: VALUE'"}
+	}
+	flow.report(Step{Text: "the server requires no authorization: it accepted a request without a token " +
+		"and has no resource metadata"})
+	return &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token",
+		Hint: "use it without a login"}
+}
+
+// A login is the state of one login.
 type login struct {
-	w      *Flow
+	flow   *Flow
 	store  *Store
 	req    Request
 	known  Records
 	found  Found
 	scopes []string
 	token  Token
-	key    *ecdsa.PrivateKey // nil where the token is to be bound to none
+	key    *ecdsa.PrivateKey // nil for a bearer token
 }
 
-// Login gets a token and keeps it, in place of the account's earlier one. The
-// error is an [Error].
-func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, error) {
+// Login obtains a token and stores it in place of the account's earlier token. The error is an
+// [Error].
+func (flow *Flow) Login(ctx context.Context, store *Store, req Request) (Token, error) {
 	known, err := store.Load()
 	if err != nil {
 		return Token{}, err
@@ -168,36 +169,36 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 	old, _ := known.Token(endpoint.String(), req.Account)
 	req.Grant = cmp.Or(req.Grant, old.Grant, AuthorizationCode)
 	req.Bind = req.Bind || old.Key != ""
-	found, err := w.Discover(ctx, req, known)
+	found, err := flow.Discover(ctx, req, known)
 	if err != nil {
 		return Token{}, err
 	}
 	req.Named = req.Issuer != ""
-	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
+	req.Settings = req.withDefaults(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
 	if req.Client.ID != "" {
-		req.DocumentURL = "" // the client that was named last counts at the next login
+		req.DocumentURL = "" // the next login uses this client, not an earlier document
 	}
-	l := &login{w: w, store: store, req: req, known: known, found: found}
+	l := &login{flow: flow, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())
 	l.token = l.newToken(endpoint)
-	if err := l.bind(); err != nil {
+	if err := l.bindToKey(); err != nil {
 		return Token{}, err
 	}
 	switch {
 	case req.Grant.Browser():
-		err = l.throughBrowser(ctx)
+		err = l.runBrowser(ctx)
 	case req.Grant == DeviceCode:
-		err = l.elsewhere(ctx)
+		err = l.runDevice(ctx)
 	default:
-		err = l.alone(ctx)
+		err = l.runUnattended(ctx)
 	}
 	if errors.Is(err, errInvalidClient) {
-		return l.token, l.forget(ctx, err)
+		return l.token, l.forgetClient(ctx, err)
 	}
 	return l.token, err
 }
 
-// newToken is the token that the login is for, without its secrets.
+// newToken returns the token of the login without its secrets.
 func (l *login) newToken(endpoint *url.URL) Token {
 	s := l.found.Server
 	id := endpoint.String()
@@ -206,50 +207,50 @@ func (l *login) newToken(endpoint *url.URL) Token {
 	}
 	return Token{
 		Issuer: s.Issuer, Resource: id, OmitResource: isSet(l.req.OmitResource),
-		Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant, Since: l.w.now().UTC(),
+		Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant, Since: l.flow.now().UTC(),
 		Requested: l.scopes, TokenEndpoint: s.Token, Methods: s.Methods, Revocation: s.Revocation,
 	}
 }
 
-// forget drops the registration that the server does not know any more, so that the
-// next login registers anew.
-func (l *login) forget(ctx context.Context, why error) error {
-	if err := l.store.Change(ctx, func(b *Records) {
-		b.Clients = slices.DeleteFunc(b.Clients, func(c Client) bool {
-			return c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
-		})
-	}); err != nil {
+// forgetClient deletes the registered client that the server does not know any more, so that the
+// next login registers again. It returns why, with a hint.
+func (l *login) forgetClient(ctx context.Context, why error) error {
+	isRegistration := func(c Client) bool {
+		return c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
+	}
+	err := l.store.Change(ctx, func(b *Records) { b.Clients = slices.DeleteFunc(b.Clients, isRegistration) })
+	if err != nil {
 		return err
 	}
-	_, given := l.known.client(l.found.Server.Issuer, Given, l.req.Grant)
-	if e, ok := errors.AsType[*Error](why); ok && l.req.Client.ID == "" && !given {
+	_, isGiven := l.known.newestClient(l.found.Server.Issuer, Given, l.req.Grant)
+	if e, ok := errors.AsType[*Error](why); ok && l.req.Client.ID == "" && !isGiven {
 		e.Hint = "the registered client is no longer known there and was deleted here: run " + wire.Run("login") + " again"
 	}
 	return why
 }
 
-// chooseScopes keeps what was asked for before, unless the user says what he wants.
+// chooseScopes sets the scopes to request. It keeps the scopes that were requested before, unless
+// the user names scopes.
 func (l *login) chooseScopes(endpoint string) {
 	var before []string
 	if old, ok := l.known.Token(endpoint, l.req.Account); ok && len(l.req.Scopes) == 0 {
 		before = old.Requested
 	}
-	l.scopes = scopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
-	// A refresh token is promised for offline_access. If no scope is requested at all, requesting only that one would
-	// change what the token is for.
+	l.scopes = selectScopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
+	// offline_access requests a refresh token. Without other scopes it would change what the token allows.
 	const offline = "offline_access"
-	if !l.req.Grant.Unattended() && len(l.req.Scopes) == 0 && len(l.scopes) > 0 &&
-		slices.Contains(l.found.Server.Scopes, offline) {
+	isOffered := !l.req.Grant.Unattended() && slices.Contains(l.found.Server.Scopes, offline)
+	if isOffered && len(l.req.Scopes) == 0 && len(l.scopes) > 0 {
 		l.scopes = union(l.scopes, []string{offline})
 	}
 	if len(l.scopes) > 0 {
-		l.w.tell(Step{Text: "scope " + strings.Join(l.scopes, " ")})
+		l.flow.report(Step{Text: "scope " + strings.Join(l.scopes, " ")})
 	}
 }
 
-// alone gets a token for a program that acts without a user.
-func (l *login) alone(ctx context.Context) error {
-	p, err := l.client(ctx, "")
+// runUnattended gets a token for a program that acts without a user.
+func (l *login) runUnattended(ctx context.Context) error {
+	p, err := l.clientWithSecret(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -257,16 +258,16 @@ func (l *login) alone(ctx context.Context) error {
 		return &Error{Rule: NoRegistration, Text: "client_credentials needs a secret or a key",
 			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id"}
 	}
-	form, err := l.w.byItself(ctx, l.store, p.client, l.token)
+	form, err := l.flow.unattendedForm(ctx, l.store, p.client, l.token)
 	if err != nil {
 		return err
 	}
-	return l.redeem(ctx, p, form)
+	return l.requestToken(ctx, p, form)
 }
 
-// client is who mcpc is at the server that was found, with what it proves itself by.
-func (l *login) client(ctx context.Context, redirect string) (clientAt, error) {
-	c, err := l.identity(ctx, l.found.Server, redirect)
+// clientWithSecret chooses the client for the login and returns it with its secret.
+func (l *login) clientWithSecret(ctx context.Context, redirect string) (clientAt, error) {
+	c, err := l.chooseClient(ctx, l.found.Server, redirect)
 	if err != nil {
 		return clientAt{}, err
 	}
@@ -274,53 +275,53 @@ func (l *login) client(ctx context.Context, redirect string) (clientAt, error) {
 	return clientAt{c, secret, l.found.Server}, err
 }
 
-// redeem gets the token and keeps it.
-func (l *login) redeem(ctx context.Context, p clientAt, form url.Values) error {
-	t, err := l.w.redeem(ctx, &p, form, l.key)
+// requestToken requests the token and stores it.
+func (l *login) requestToken(ctx context.Context, p clientAt, form url.Values) error {
+	t, err := l.flow.requestToken(ctx, &p, form, l.key)
 	if err != nil {
 		return err
 	}
-	return l.keep(ctx, p.client, t)
+	return l.storeToken(ctx, p.client, t)
 }
 
-// secretOf is the secret of a client; one that was given is from then on kept with
-// it.
+// secretOf returns the secret of a client. It stores a secret that the user provides in the client.
 func (l *login) secretOf(c *Client) (secret string, err error) {
 	if l.req.IDPSecret != "" && c.IDP != nil {
-		l.w.learn(l.req.IDPSecret)
+		l.flow.addSecrets(l.req.IDPSecret)
 		c.IDP.Secret, err = l.store.Seal(l.req.IDPSecret)
 		if err != nil {
 			return "", err
 		}
 	}
 	if l.req.ClientSecret != "" && c.Origin == Given && c.ID == l.req.Client.ID {
-		l.w.learn(l.req.ClientSecret)
+		l.flow.addSecrets(l.req.ClientSecret)
 		c.Secret, err = l.store.Seal(l.req.ClientSecret)
 		return l.req.ClientSecret, err
 	}
 	secret, err = l.store.Open(c.Secret)
-	l.w.learn(secret)
+	l.flow.addSecrets(secret)
 	return secret, err
 }
 
-// throughBrowser sends the user to the authorization server and waits for what comes back.
-// The port is open before the browser is.
-func (l *login) throughBrowser(ctx context.Context) error {
+// runBrowser sends the user to the authorization server with a browser and waits for its redirect.
+// It opens the port of the redirect URI first.
+func (l *login) runBrowser(ctx context.Context) error {
 	back, err := l.listen()
 	if err != nil {
 		return err
 	}
 	defer back.close()
-	p, err := l.client(ctx, back.redirect())
+	p, err := l.clientWithSecret(ctx, back.redirect())
 	if err != nil {
 		return err
 	}
 	if p.client.Origin == Registered && !slices.Contains(p.client.Redirects, back.redirect()) {
-		back.host = "localhost" // see register
+		back.host = "localhost" // chooseClient registered this name
 	}
 	code, a, err := l.authorize(ctx, p.client, back)
-	late, ok := errors.AsType[*Error](err)
-	if ok && (late.Kind() == wire.Timeout || ctx.Err() != nil) && p.client.Origin == Registered {
+	authErr, ok := errors.AsType[*Error](err)
+	isUnanswered := ok && (authErr.Kind() == wire.Timeout || ctx.Err() != nil)
+	if isUnanswered && p.client.Origin == Registered {
 		p.client.Untried = true
 		p.client.Unanswered = true
 		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Records) { b.putClient(p.client) })
@@ -328,12 +329,12 @@ func (l *login) throughBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.redeem(ctx, p, l.token.named(url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
+	return l.requestToken(ctx, p, l.token.withResource(url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
 		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}}))
 }
 
-// listen takes the port that was asked for, or the one that mcpc registered here with
-// before, where it is free: servers compare it.
+// listen opens the port that the user wants, else the port of the registered redirect URI if it is
+// free, because servers compare the port, else a free port.
 func (l *login) listen() (*callback, error) {
 	host := callbackHost
 	path := callbackPath
@@ -349,9 +350,9 @@ func (l *login) listen() (*callback, error) {
 		}
 	}
 	if wanted != 0 {
-		return listenAs(host, wanted, path)
+		return listenOn(host, wanted, path)
 	}
-	if c, ok := l.registered(); ok {
+	if c, ok := l.knownRegistration(); ok {
 		for _, redirect := range c.Redirects {
 			u, err := url.Parse(redirect)
 			if err != nil || CheckRedirect(redirect) != nil || u.EscapedPath() != path {
@@ -361,41 +362,42 @@ func (l *login) listen() (*callback, error) {
 				continue
 			}
 			port, _ := strconv.Atoi(u.Port())
-			if back, err := listenAs(u.Hostname(), port, path); err == nil {
+			if back, err := listenOn(u.Hostname(), port, path); err == nil {
 				return back, nil
 			}
 		}
 	}
-	return listenAs(host, 0, path)
+	return listenOn(host, 0, path)
 }
 
-// authorize asks for a code (authorization, "Authorization Request").
+// authorize requests a code (authorization, "Authorization Request"). It returns the code and the
+// request.
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
 	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
 		redirect: back.redirect(), resource: !l.token.OmitResource, issRequired: bool(s.NamesItself)}
-	l.w.learn(a.verifier) // the state has to be shown, and is worth nothing without
-	ask := oauth2.Config{
+	l.flow.addSecrets(a.verifier) // the state is shown in the URL, and is worthless without the verifier
+	config := oauth2.Config{
 		ClientID:    c.ID,
 		RedirectURL: a.redirect,
 		Scopes:      l.scopes,
 		Endpoint:    oauth2.Endpoint{AuthURL: s.Authorization},
 	}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier)}
-	for name, values := range l.token.named(url.Values{}) {
+	for name, values := range l.token.withResource(url.Values{}) {
 		options = append(options, oauth2.SetAuthURLParam(name, values[0]))
 	}
 	if slices.Contains(l.scopes, "offline_access") {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect, section 11
 	}
-	for name, value := range l.req.Parameters { // prompt among them, in place of the one above
+	for name, value := range l.req.Parameters { // they may replace prompt
 		options = append(options, oauth2.SetAuthURLParam(name, value))
 	}
-	address, err := SafeURL(ask.AuthCodeURL(a.state, options...))
+	address, err := SafeURL(config.AuthCodeURL(a.state, options...))
 	if err != nil {
 		return "", nil, err
 	}
-	// Of a parameter that the endpoint's own URL has too, the request's value is the last one.
+	// If the endpoint's own URL has the same parameter, the request's value is the last one.
 	query := address.Query()
 	for _, name := range slices.Concat(replacedParameters, slices.Collect(maps.Keys(l.req.Parameters))) {
 		if values := query[name]; len(values) > 1 {
@@ -409,27 +411,28 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	if err != nil {
 		return "", nil, err
 	}
-	code, err := l.w.code(a, answer)
+	code, err := l.flow.checkResponse(a, answer)
 	return code, a, err
 }
 
-// keep stores what was got.
-func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
+// storeToken stores the token of a response.
+func (l *login) storeToken(ctx context.Context, c Client, t *tokenResponse) (err error) {
 	l.token.Client = c.ID
-	l.token, err = l.store.tokenOf(t, l.token, l.w.now())
+	l.token, err = l.store.tokenOf(t, l.token, l.flow.now())
 	if err != nil {
 		return err
 	}
-	return l.put(ctx, c)
+	return l.save(ctx, c)
 }
 
-// put stores the token and its client, and the challenge is answered.
-func (l *login) put(ctx context.Context, c Client) error {
+// save stores the token, its client and the settings, and deletes the challenge that the token
+// answers.
+func (l *login) save(ctx context.Context, c Client) error {
 	c.Endpoint = l.token.Endpoint
 	c.Untried = false
 	c.Unanswered = false
 	return l.store.Change(ctx, func(b *Records) {
-		b.put(l.token)
+		b.putToken(l.token)
 		b.putClient(c)
 		b.putSettings(Remembered{l.token.Endpoint, l.token.Account, l.token.Issuer, l.req.Settings})
 		if b.Pending != nil && Covers(l.token.Resource, b.Pending.Endpoint) {

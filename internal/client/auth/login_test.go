@@ -204,7 +204,7 @@ func TestWhichScopes(t *testing.T) {
 			w.documents[serverAt] = strings.TrimSuffix(usualServer, "}") + member(c.server)
 			if c.before != nil {
 				_ = store.Change(t.Context(), func(b *Records) {
-					b.put(Token{Issuer: w.url, Resource: w.url + "/mcp", Endpoint: w.url + "/mcp", Requested: c.before, Access: "plain:old"})
+					b.putToken(Token{Issuer: w.url, Resource: w.url + "/mcp", Endpoint: w.url + "/mcp", Requested: c.before, Access: "plain:old"})
 				})
 			}
 			_, err := w.login(store, func(r *Request) {
@@ -620,7 +620,7 @@ func TestTokenAnswers(t *testing.T) {
 // rules 215
 // authorization 43, 47
 func TestCallback(t *testing.T) {
-	back, err := listenAs(callbackHost, 0, callbackPath)
+	back, err := listenOn(callbackHost, 0, callbackPath)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Servers write metadata by hand, with a text for a list of one. What is readable is used; a rule is told as
-// broken, and stops a login only with Flow.Strict.
+// A stringList is a list of texts. If a server sends a text instead, its words are the list.
+// Elements that are not texts are ignored. Servers write metadata by hand, often with a text for a
+// list of one: readable values are used, and a broken rule is reported, which stops a login only
+// with Flow.Strict.
+type stringList []string
 
-// words are a list of texts. A text stands for the words in it, and texts of a list count that are there.
-type words []string
-
-// UnmarshalJSON never fails. What is neither a text nor a list is no words.
-func (l *words) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON reads a list or a text. It never fails; other values are an empty list.
+func (l *stringList) UnmarshalJSON(raw []byte) error {
 	*l = nil
 	if one, ok := jsonraw.Text(raw); ok {
 		*l = strings.Fields(one)
@@ -31,38 +31,38 @@ func (l *words) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// A flag is true or false, or the text of one of them.
-type flag bool
+// A looseBool is true or false, or a text "true" or "false".
+type looseBool bool
 
-// UnmarshalJSON never fails. What is neither is false.
-func (f *flag) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON never fails; other values are false.
+func (f *looseBool) UnmarshalJSON(raw []byte) error {
 	*f = strings.Trim(string(raw), `"`) == "true"
 	return nil
 }
 
-// A label is a text, or a number as it was written.
-type label string
+// A looseText is a text, or a number as it was written.
+type looseText string
 
-// UnmarshalJSON never fails. What is neither is "".
-func (l *label) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON never fails; other values are "".
+func (l *looseText) UnmarshalJSON(raw []byte) error {
 	*l = ""
 	if one, ok := jsonraw.Text(raw); ok {
-		*l = label(one)
+		*l = looseText(one)
 	} else if jsonraw.IsNumber(raw) {
-		*l = label(raw)
+		*l = looseText(raw)
 	}
 	return nil
 }
 
-// A metadata document has its members as they were sent.
+// A metadata is a metadata document with its members as they were sent.
 type metadata struct {
 	what    string
 	rule    Rule
 	members jsonraw.Members
 }
 
-// readMetadata reads a document into a struct. The error is nil, or says which member has a type that it may not
-// have; it wraps errNoObject if the document is not a JSON object.
+// readMetadata parses a document into a struct. The error is nil, or says which member has a wrong
+// type. It wraps errNoObject if the document is not a JSON object.
 func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Error) {
 	m := metadata{what: what, rule: rule}
 	err := json.Unmarshal(raw, into)
@@ -78,28 +78,30 @@ func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Erro
 	return m, nil
 }
 
-// checkLists tells of the members that should be lists and are none. section says where that is written.
-func (m metadata) checkLists(w *Flow, section string, names ...string) error {
+// checkLists reports the members that should be lists and are not. section names the requirement. It
+// returns an error if the flow is strict.
+func (m metadata) checkLists(flow *Flow, section string, names ...string) error {
 	for _, name := range names {
 		if kind := m.kind(name); kind == "" || kind == "array" {
 			continue
 		}
-		if err := w.tolerates(fmt.Sprintf("%q is an array (%s)", name, section), &Error{Rule: m.rule,
-			Text: "the " + m.what + " has " + m.typed(name)}); err != nil {
+		if err := flow.tolerate(fmt.Sprintf("%q is an array (%s)", name, section), &Error{Rule: m.rule,
+			Text: "the " + m.what + " has " + m.describeType(name)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m metadata) typed(name string) string {
+// describeType describes a member that should be a list of texts.
+func (m metadata) describeType(name string) string {
 	if m.kind(name) == "array" {
 		return fmt.Sprintf("a %q without a text in it", name)
 	}
 	return fmt.Sprintf("a %q of type %s, not array", name, m.kind(name))
 }
 
-// kind returns the JSON type of a member; "" if it is not there, or null.
+// kind returns the JSON type of a member, or "" if it is missing or null.
 func (m metadata) kind(name string) string {
 	raw := m.members.Value(name)
 	switch {

@@ -11,26 +11,25 @@ import (
 	"mcpc/internal/client/network"
 )
 
-// A Network is how the user wants hosts to be reached. The zero one is the network as it
-// is, and no proxy.
+// A Network is how hosts are reached. The zero value uses the system's network without a proxy.
 type Network struct {
-	// Server is the "host:port" of the MCP server, to which alone ServerTLS belongs:
-	// hosts that it names get no certificate of the user's, and have to prove who they
-	// are. TLS is for all others. Either may be nil.
+	// Server is the "host:port" of the MCP server. ServerTLS is for that host only, so that other hosts
+	// do not get the user's certificate and have to prove their identity. TLS is for all other hosts.
+	// Both may be nil.
 	Server         string
 	ServerTLS, TLS *tls.Config
-	// Proxy finds the proxy for a request. The proxy's own address is the user's choice;
-	// the names of others are looked up by the proxy.
+	// Proxy returns the proxy for a request. The proxy's address is the user's choice; the proxy
+	// resolves the names of other hosts.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Pinned reports a "host:port" to which the user himself gave an address; Dial
-	// goes there, and to proxies. What is pinned may be in any network.
+	// Pinned reports whether the user set the address of a "host:port". Dial connects to pinned hosts
+	// and to proxies. A pinned host may be in any network.
 	Pinned func(address string) bool
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	// Limit is how long one request may take, where that is shorter than usual.
+	// Limit, if positive, limits the time of a request.
 	Limit time.Duration
 }
 
-// within is the usual time, or the user's where he has less.
+// within returns the shorter of usual and the user's limit.
 func (w Network) within(usual time.Duration) time.Duration {
 	if w.Limit > 0 {
 		return min(w.Limit, usual)
@@ -38,6 +37,7 @@ func (w Network) within(usual time.Duration) time.Duration {
 	return usual
 }
 
+// withDefaults returns w with a default for each function that is nil.
 func (w Network) withDefaults() Network {
 	if w.Proxy == nil {
 		w.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
@@ -51,20 +51,23 @@ func (w Network) withDefaults() Network {
 	return w
 }
 
-// byServer keeps what is for the MCP server from all other hosts.
+// A byServer is a round tripper that sends to the MCP server with serverOnly, and to other hosts
+// with others.
 type byServer struct {
 	server             string
-	theServers, others *http.Transport
+	serverOnly, others *http.Transport
 }
 
+// RoundTrip sends a request with the transport for its host.
 func (b byServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if network.HostPort(req.URL) == b.server {
-		return b.theServers.RoundTrip(req)
+		return b.serverOnly.RoundTrip(req)
 	}
 	return b.others.RoundTrip(req)
 }
 
+// CloseIdleConnections closes the idle connections of both transports.
 func (b byServer) CloseIdleConnections() {
-	b.theServers.CloseIdleConnections()
+	b.serverOnly.CloseIdleConnections()
 	b.others.CloseIdleConnections()
 }

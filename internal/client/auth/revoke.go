@@ -5,14 +5,14 @@ import (
 	"net/url"
 )
 
-// Revoke tells a token's issuer that it is no longer needed (RFC 7009): the refresh token
-// first, with which new ones could be had. told is false where the issuer names no
-// revocation endpoint. It does not touch the store.
-func (w *Flow) Revoke(ctx context.Context, store *Store, book Records, t Token) (told bool, err error) {
+// Revoke revokes a token at its issuer (RFC 7009): first the refresh token, with which new tokens
+// could be requested. It reports false if the issuer has no revocation endpoint. It does not change
+// the store.
+func (flow *Flow) Revoke(ctx context.Context, store *Store, records Records, t Token) (revoked bool, err error) {
 	if t.Revocation == "" {
 		return false, nil
 	}
-	p, err := w.clientOf(store, book, t)
+	p, err := flow.clientOf(store, records, t)
 	if err != nil {
 		return false, err
 	}
@@ -27,10 +27,10 @@ func (w *Flow) Revoke(ctx context.Context, store *Store, book Records, t Token) 
 		if err != nil {
 			return false, err
 		}
-		w.learn(text)
-		// The client proves itself as at the token endpoint (RFC 7009, section 2.1). A token
-		// that the server does not know is no error.
-		_, status, err := w.submit(ctx, w.Net.web, t.Revocation, *p,
+		flow.addSecrets(text)
+		// The client authenticates as at the token endpoint (RFC 7009, section 2.1). The server accepts a
+		// token that it does not know.
+		_, status, err := flow.submit(ctx, flow.Net.web, t.Revocation, *p,
 			url.Values{"token": {text}, "token_type_hint": {kind.hint}})
 		if err == nil && status/100 != 2 {
 			err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " answered " + statusText(status)}

@@ -2,11 +2,11 @@ package auth
 
 import "slices"
 
-// scopes chooses what is asked for (authorization, "Scope Selection Strategy"):
-// what the user says, else what the challenge names, else all that the resource
-// knows of, else nothing, which leaves the parameter out. What was asked for before
-// is kept (sep 2350): a token must not lose what it could do.
-func scopes(asked []string, c Challenge, r *Resource, before []string) (chosen []string) {
+// selectScopes returns the scopes to request (authorization, "Scope Selection Strategy"): the
+// user's, else the challenge's, else all scopes of the resource, else none, so that the parameter is
+// omitted. It keeps the scopes that were requested before (SEP-2350), so that a token does not lose
+// access.
+func selectScopes(asked []string, c Challenge, r *Resource, before []string) (chosen []string) {
 	switch {
 	case len(asked) > 0:
 		chosen = asked
@@ -18,6 +18,7 @@ func scopes(asked []string, c Challenge, r *Resource, before []string) (chosen [
 	return union(before, chosen)
 }
 
+// union returns the elements of a and then of b, each once.
 func union(a, b []string) (all []string) {
 	for _, scope := range slices.Concat(a, b) {
 		if !slices.Contains(all, scope) {
@@ -27,7 +28,7 @@ func union(a, b []string) (all []string) {
 	return all
 }
 
-// missing are those of wanted that had does not hold.
+// missing returns the elements of wanted that had does not contain.
 func missing(wanted, had []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(scope string) bool { return slices.Contains(had, scope) })
 }

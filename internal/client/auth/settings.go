@@ -5,30 +5,31 @@ import (
 	"slices"
 )
 
-// Settings are what the user chooses for the logins at a server, and need not repeat.
+// Settings are the user's choices for logins at a server. They are stored, so that the user need not
+// repeat them.
 type Settings struct {
-	// Named is set where the user named the issuer.
+	// Named is set if the user named the issuer.
 	Named bool `json:"issuer_named,omitempty"`
-	// DocumentURL is where a client metadata document is.
+	// DocumentURL is the URL of a client metadata document.
 	DocumentURL string `json:"client_metadata_url,omitempty"`
-	// Port is where the browser comes back to; 0 is any.
+	// Port is the port of the redirect URI; 0 is any.
 	Port *int `json:"callback_port,omitempty"`
-	// Redirect is the URI on this machine that the browser is sent back to; "" is the usual one. Without a port in it
-	// Port counts.
+	// Redirect is the redirect URI on this machine, or "" for the default. If it has no port, Port
+	// counts.
 	Redirect string `json:"redirect_uri,omitempty"`
-	// AssumePKCE is set where a server is trusted to check PKCE although it does not declare it.
+	// AssumePKCE is set if the user trusts the server to check PKCE although it does not declare that.
 	AssumePKCE *bool `json:"assume_pkce,omitempty"`
-	// OmitResource leaves the parameter "resource" out (RFC 8707), which some servers reject.
+	// OmitResource omits the parameter "resource" (RFC 8707), which some servers reject.
 	OmitResource *bool `json:"omit_resource,omitempty"`
 	// Parameters are added to the URL that the browser opens.
 	Parameters map[string]string `json:"authorize_parameters,omitempty"`
 }
 
-// over returns the settings, and for what they do not say those of the last login.
-func (s Settings) over(last Settings) Settings {
+// withDefaults returns s with the values of last for the settings that are not set.
+func (s Settings) withDefaults(last Settings) Settings {
 	s.Named = s.Named || last.Named
 	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
-	if s.Redirect == "" && s.Port == nil { // one of them says where the browser comes back to
+	if s.Redirect == "" && s.Port == nil { // either of them sets the redirect URI
 		s.Redirect = last.Redirect
 		s.Port = last.Port
 	}
@@ -40,20 +41,19 @@ func (s Settings) over(last Settings) Settings {
 	return s
 }
 
-// isSet reports a choice that was made, and not against.
+// isSet reports whether a choice was made and is true.
 func isSet(choice *bool) bool { return choice != nil && *choice }
 
-// sayNothing reports settings that need not be stored.
-func (s Settings) sayNothing() bool {
+// isEmpty reports whether no setting has to be stored.
+func (s Settings) isEmpty() bool {
 	return !s.Named && s.DocumentURL == "" && s.Port == nil && s.Redirect == "" &&
 		s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
 }
 
-// IsOwnParameter reports a parameter of an authorization request that only mcpc may set.
+// IsOwnParameter reports whether only mcpc may set a parameter of an authorization request.
 func IsOwnParameter(name string) bool { return slices.Contains(ownParameters, name) }
 
-// A Remembered is what an account's logins at a server have in common while the server keeps its authorization
-// server.
+// A Remembered has the settings of an account's logins at a server with one issuer.
 type Remembered struct {
 	Endpoint string `json:"endpoint"`
 	Account  string `json:"account,omitempty"`
@@ -61,7 +61,7 @@ type Remembered struct {
 	Settings
 }
 
-// settings returns the settings of the last login; the zero Settings if there were none.
+// settings returns the settings of the last login, or the zero Settings.
 func (b *Records) settings(endpoint, account, issuer string) Settings {
 	for _, r := range b.Settings {
 		if r.Endpoint == endpoint && r.Account == account && r.Issuer == issuer {
@@ -81,14 +81,15 @@ func (b *Records) namedIssuer(endpoint, account string) string {
 	return ""
 }
 
-// putSettings stores the settings of a login in place of the last one's.
+// putSettings stores the settings of a login. It replaces the settings of the last login.
 func (b *Records) putSettings(r Remembered) {
 	b.dropSettings(r.Endpoint, r.Account)
-	if !r.sayNothing() {
+	if !r.isEmpty() {
 		b.Settings = append(b.Settings, r)
 	}
 }
 
+// dropSettings deletes the settings of the last login.
 func (b *Records) dropSettings(endpoint, account string) {
 	b.Settings = slices.DeleteFunc(slices.Clone(b.Settings), func(r Remembered) bool {
 		return r.Endpoint == endpoint && r.Account == account

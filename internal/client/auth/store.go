@@ -11,78 +11,77 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A File keeps bytes that no other user may read: mode 0600, replaced as a whole.
+// A File stores bytes that no other user may read, with mode 0600. It is replaced as a whole.
 type File interface {
-	// Read gives what was last written; nil where nothing was.
+	// Read returns the bytes of the last Update, or nil if there was none.
 	Read() ([]byte, error)
-	// Update replaces it under a lock.
+	// Update replaces the bytes under a lock.
 	Update(ctx context.Context, change func(old []byte) ([]byte, error)) error
-	// Lock takes another lock, under which the file may be read and updated: for what
-	// takes longer, and must be done by one process only.
+	// Lock acquires another lock, which does not block Read and Update. It is for work that takes
+	// longer and that only one process may do.
 	Lock(ctx context.Context) (release func(), err error)
 }
 
-// A Store keeps tokens and clients in a file, their secrets as they are or sealed
-// with a key that the system's keyring has.
+// A Store keeps tokens and clients in a file. Their secrets are in plain text or encrypted with the
+// keyring's key.
 type Store struct {
 	File File
-	// Keyring seals what is kept from now on; nil keeps it as it is. What is sealed
-	// already is opened with the keyring in any case.
+	// Keyring encrypts and decrypts secrets. It may be nil if no secret is encrypted.
 	Keyring *Keyring
-	// Seals is set where new secrets are to be sealed.
+	// Seals is set if new secrets are encrypted.
 	Seals bool
 }
 
-// Records are one reading of the store. Their secrets are in their stored form.
+// Records are the contents of the store. Their secrets are in their stored form.
 type Records struct {
 	Version int      `json:"version"`
 	Tokens  []Token  `json:"tokens,omitempty"`
 	Clients []Client `json:"clients,omitempty"`
-	// Settings are those of the last logins.
+	// Settings are the settings of the last logins.
 	Settings []Remembered `json:"settings,omitempty"`
-	// Pending is the challenge that no login has answered yet.
+	// Pending is the challenge that no login has answered yet, or nil.
 	Pending *Pending `json:"pending,omitempty"`
 }
 
 const recordsVersion = 1
 
-// maxRecordsSize bounds the file, which each command reads: servers write what is in it.
+// maxRecordsSize limits the file, which each command reads: servers choose some of its contents.
 const maxRecordsSize = 4 << 20
 
-// A Token is an access token and all that is needed to use and renew it. It is
-// good for its resource, at the word of its issuer, for its client, and belongs to
-// one account of the user's.
+// A Token is an access token and what is needed to use and renew it. It belongs to one account of
+// the user, and is valid for one resource, issuer and client.
 type Token struct {
 	Issuer   string `json:"issuer"`
 	Resource string `json:"resource"`
-	// OmitResource is set where requests do not name the resource.
+	// OmitResource is set if requests do not name the resource.
 	OmitResource bool   `json:"omit_resource,omitempty"`
 	Client       string `json:"client"`
 	Account      string `json:"account,omitempty"`
-	// Endpoint is the server that the token was got for.
+	// Endpoint is the MCP server's URL at the login.
 	Endpoint string `json:"endpoint"`
 	Grant    Grant  `json:"grant"`
-	// Since is when the user logged in; renewals keep it. Two logins may be two users.
+	// Since is when the user logged in; a renewal keeps it. Two logins may be of two users.
 	Since   time.Time `json:"since,omitzero"`
 	Access  Secret    `json:"access"`
 	Refresh Secret    `json:"refresh,omitempty"`
-	// Key is the one that the token is bound to; "" is a bearer token.
+	// Key is the key that the token is bound to, or "" for a bearer token.
 	Key Secret `json:"dpop_key,omitempty"`
-	// Expires is zero where the server did not say. OddExpiry is what it said if that is no time, such as 0.
+	// Expires is zero if the server named no time. OddExpiry is the server's value if it is not a time,
+	// such as 0.
 	Expires   time.Time `json:"expires,omitzero"`
 	OddExpiry string    `json:"odd_expiry,omitempty"`
-	// Scopes were granted, Requested asked for.
+	// Scopes were granted, Requested were requested.
 	Scopes    []string `json:"scopes,omitempty"`
 	Requested []string `json:"requested,omitempty"`
-	// TokenEndpoint and Methods are those of the issuer's metadata, as is Revocation.
+	// TokenEndpoint, Methods and Revocation are from the issuer's metadata.
 	TokenEndpoint string   `json:"token_endpoint"`
 	Methods       []string `json:"methods,omitempty"`
-	// Revocation is where the issuer is told that the token is over; "" is nowhere.
+	// Revocation is the issuer's revocation endpoint, or "".
 	Revocation string `json:"revocation_endpoint,omitempty"`
 }
 
-// named adds the resource to a request for the token.
-func (t Token) named(form url.Values) url.Values {
+// withResource adds the resource to a request for the token, unless it is omitted, and returns form.
+func (t Token) withResource(form url.Values) url.Values {
 	if !t.OmitResource {
 		form.Set("resource", t.Resource)
 	}
@@ -98,16 +97,17 @@ type Pending struct {
 	At       time.Time `json:"at,omitzero"`
 }
 
-// Load reads the store. Nothing there is an empty book.
+// Load reads the store. It returns empty Records if the file does not exist.
 func (s *Store) Load() (Records, error) {
 	raw, err := s.File.Read()
 	if err != nil {
-		return Records{}, storeFailed(err)
+		return Records{}, storeError(err)
 	}
-	return readBook(raw)
+	return readRecords(raw)
 }
 
-func readBook(raw []byte) (b Records, err error) {
+// readRecords parses the file's contents.
+func readRecords(raw []byte) (b Records, err error) {
 	if len(raw) == 0 {
 		return Records{}, nil
 	}
@@ -125,15 +125,15 @@ func readBook(raw []byte) (b Records, err error) {
 	return b, nil
 }
 
-// Damaged reports whether raw is no store that any mcpc has written.
+// Damaged reports whether raw is not the contents of a store of any version.
 func Damaged(raw []byte) bool {
 	return len(raw) > 0 && json.Unmarshal(raw, &Records{}) != nil
 }
 
-// Change reads, changes and writes the book under the file's lock.
+// Change reads, changes and writes the records under the file's lock.
 func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 	err := s.File.Update(ctx, func(old []byte) ([]byte, error) {
-		b, err := readBook(old)
+		b, err := readRecords(old)
 		if err != nil {
 			return nil, err
 		}
@@ -149,30 +149,30 @@ func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 		}
 		return raw, err
 	})
-	return storeFailed(err)
+	return storeError(err)
 }
 
-// Reset forgets everything, also what cannot be read.
+// Reset deletes all records, also of a damaged file.
 func (s *Store) Reset(ctx context.Context) error {
-	return storeFailed(
-		s.File.Update(ctx, func([]byte) ([]byte, error) { return json.Marshal(Records{Version: recordsVersion}) }),
-	)
+	empty := func([]byte) ([]byte, error) { return json.Marshal(Records{Version: recordsVersion}) }
+	return storeError(s.File.Update(ctx, empty))
 }
 
-func storeFailed(err error) error {
+// storeError returns err as an [Error] with the hint of the file, if it has one. It returns nil for
+// nil.
+func storeError(err error) error {
 	if _, own := err.(*Error); err == nil || own {
 		return err
 	}
 	failed := &Error{Rule: StoreFailed, Text: err.Error(), Err: err}
-	if hinted, ok := err.(interface{ Hint() wire.Hint }); ok { // the file knows where else it could be
+	if hinted, ok := err.(interface{ Hint() wire.Hint }); ok { // such as another directory for the file
 		failed.Hint = hinted.Hint()
 	}
 	return failed
 }
 
-// Token is the one to send to a URL: the account's token whose resource the URL is
-// part of, the narrowest where there are several. Of two for the same resource, the
-// newer one.
+// Token returns the token to send to a URL: of the account's tokens whose resource covers the URL
+// the one with the narrowest resource, and of several for the same resource the newest.
 func (b *Records) Token(at, account string) (best Token, ok bool) {
 	for _, t := range b.Tokens {
 		if t.Account == account && Covers(t.Resource, at) && (!ok || Covers(best.Resource, t.Resource)) {
@@ -183,23 +183,22 @@ func (b *Records) Token(at, account string) (best Token, ok bool) {
 	return best, ok
 }
 
-// put keeps a token in place of the account's other ones for that resource: one of
-// another issuer, or of another client, is no longer wanted.
-func (b *Records) put(t Token) {
+// putToken stores a token. It replaces the account's token for the same resource, also of another
+// issuer or client.
+func (b *Records) putToken(t Token) {
 	b.Drop(func(old Token) bool { return old.Account == t.Account && old.Resource == t.Resource })
 	b.Tokens = append(b.Tokens, t)
 }
 
-// Drop forgets the tokens that are meant, and tells how many those were.
-func (b *Records) Drop(meant func(Token) bool) int {
+// Drop deletes the matching tokens and returns their number.
+func (b *Records) Drop(matches func(Token) bool) int {
 	before := len(b.Tokens)
-	b.Tokens = slices.DeleteFunc(b.Tokens, meant)
+	b.Tokens = slices.DeleteFunc(b.Tokens, matches)
 	return before - len(b.Tokens)
 }
 
-// client is the client that is known to an issuer, and to no other, for a grant: of
-// several the newest.
-func (b *Records) client(issuer string, origin Origin, g Grant) (newest Client, ok bool) {
+// newestClient returns the newest client for an issuer, origin and grant.
+func (b *Records) newestClient(issuer string, origin Origin, g Grant) (newest Client, ok bool) {
 	for _, c := range b.Clients {
 		if c.Issuer == issuer && c.Origin == origin && c.Grant == g {
 			newest = c
@@ -209,39 +208,41 @@ func (b *Records) client(issuer string, origin Origin, g Grant) (newest Client, 
 	return newest, ok
 }
 
-// scopesOf returns the scopes that a client may request: those that it registered for, and has requested before.
+// scopesOf returns the scopes that a client may request: the scopes of its registration and of
+// earlier tokens.
 func (b *Records) scopesOf(c Client) []string {
 	all := c.Scopes
 	for _, t := range b.Tokens {
-		if c.has(t) {
+		if c.owns(t) {
 			all = union(all, t.Requested)
 		}
 	}
 	return all
 }
 
-// of is the client that a token was issued to.
-func (b *Records) of(t Token) Client {
-	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.has(t) })
-	if at < 0 {
+// clientOf returns the client that a token was issued to.
+func (b *Records) clientOf(t Token) Client {
+	i := slices.IndexFunc(b.Clients, func(c Client) bool { return c.owns(t) })
+	if i < 0 {
 		return Client{Issuer: t.Issuer, ID: t.Client}
 	}
-	return b.Clients[at]
+	return b.Clients[i]
 }
 
-// putClient keeps a client in place of those that no token is of any more.
+// putClient stores a client. It replaces the clients of the same issuer, origin and grant that have
+// no token. It does not store a client with a metadata document, which its URL identifies.
 func (b *Records) putClient(c Client) {
 	if c.Origin == Document {
-		return // it is known everywhere, and by its address
+		return
 	}
 	b.Clients = slices.DeleteFunc(b.Clients, func(old Client) bool {
 		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant &&
-			(old.ID == c.ID || !slices.ContainsFunc(b.Tokens, old.has))
+			(old.ID == c.ID || !slices.ContainsFunc(b.Tokens, old.owns))
 	})
 	b.Clients = append(b.Clients, c)
 }
 
-// A Secret is a secret as it is stored: as it is, or sealed.
+// A Secret is a secret in its stored form: plain text or encrypted.
 type Secret string
 
 const (
@@ -249,10 +250,10 @@ const (
 	sealedMark = "sealed:"
 )
 
-// Sealed reports whether the secret can be read with the keyring's key only.
+// Sealed reports whether the secret is encrypted with the keyring's key.
 func (s Secret) Sealed() bool { return strings.HasPrefix(string(s), sealedMark) }
 
-// Seal gives the stored form of a secret; that of none is none.
+// Seal returns the stored form of a secret, or "" for "".
 func (s *Store) Seal(text string) (Secret, error) {
 	if text == "" {
 		return "", nil
@@ -264,11 +265,11 @@ func (s *Store) Seal(text string) (Secret, error) {
 	return Secret(sealedMark + sealed), err
 }
 
-// Open gives the secret itself.
+// Open returns the secret of a stored form.
 func (s *Store) Open(stored Secret) (string, error) {
 	if text, ok := strings.CutPrefix(string(stored), sealedMark); ok {
 		if s.Keyring == nil {
-			return "", keyringFailed(nil)
+			return "", keyringError(nil)
 		}
 		return s.Keyring.open(text)
 	}

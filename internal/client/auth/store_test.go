@@ -22,8 +22,8 @@ func TestNarrowestTokenIsSent(t *testing.T) {
 	} {
 		var b Records
 		for _, resource := range c.resources {
-			b.put(Token{Resource: resource, Account: "work"})
-			b.put(Token{Resource: c.at + "/", Account: "private"})
+			b.putToken(Token{Resource: resource, Account: "work"})
+			b.putToken(Token{Resource: c.at + "/", Account: "private"})
 		}
 		for range 2 {
 			if got, ok := b.Token(c.at, "work"); got.Resource != c.want || ok != (c.want != "") {
@@ -39,7 +39,7 @@ func TestNewerTokenOfAResourceIsSent(t *testing.T) {
 	for _, resources := range [][]string{{"https://h.example/a", "https://h.example/a/"}, {"https://h.example/a/", "https://h.example/a"}} {
 		var b Records
 		for _, resource := range resources {
-			b.put(Token{Resource: resource})
+			b.putToken(Token{Resource: resource})
 		}
 		if got, _ := b.Token("https://h.example/a", ""); got.Resource != resources[1] {
 			t.Errorf("%q: got the token for %q", resources, got.Resource)
@@ -52,7 +52,7 @@ func TestPutKeepsOtherAccounts(t *testing.T) {
 	var b Records
 	for _, token := range []Token{{Resource: "r", Account: "work", Issuer: "old"}, {Resource: "r", Account: "private"},
 		{Resource: "s", Account: "work"}, {Resource: "r", Account: "work", Issuer: "new"}} {
-		b.put(token)
+		b.putToken(token)
 	}
 	var kept []string
 	for _, token := range b.Tokens {
@@ -75,11 +75,11 @@ func TestClientIsForOneGrant(t *testing.T) {
 		}
 	}
 	for i, c := range clients {
-		if got, ok := b.client(c.Issuer, c.Origin, c.Grant); !ok || got.ID != fmt.Sprint("new", i) {
+		if got, ok := b.newestClient(c.Issuer, c.Origin, c.Grant); !ok || got.ID != fmt.Sprint("new", i) {
 			t.Errorf("%v: got %q, want new%d", c, got.ID, i)
 		}
 	}
-	if _, ok := b.client("i", Registered, ClientCredentials); ok || len(b.Clients) != len(clients) {
+	if _, ok := b.newestClient("i", Registered, ClientCredentials); ok || len(b.Clients) != len(clients) {
 		t.Errorf("got a client for a grant that none has, or kept old ones: %v", b.Clients)
 	}
 }

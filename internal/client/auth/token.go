@@ -19,9 +19,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// method is how a client proves itself at the token endpoint: as it was registered,
-// as it was asked for, or as the server likes it (authorization, "Token Request").
-func method(c Client, secret string, supported []string) string {
+// authMethod returns how a client authenticates at the token endpoint: the method that it registered
+// with, else the first method that the client can use and the server supports (authorization, "Token
+// Request").
+func authMethod(c Client, secret string, supported []string) string {
 	if c.Method != "" {
 		return c.Method
 	}
@@ -45,71 +46,72 @@ const (
 	secretInBody   = "client_secret_post"
 )
 
-// redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
-// is bound to key, where that is not nil.
-func (w *Flow) redeem(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
-	t, err := w.ask(ctx, p, form, key)
+// requestToken requests a token and checks its type. The token is bound to key, unless key is nil.
+func (flow *Flow) requestToken(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*tokenResponse, error) {
+	t, err := flow.requestAnyToken(ctx, p, form, key)
 	if err != nil {
 		return nil, err
 	}
-	return t, checkToken(w, t, key)
+	return t, checkToken(flow, t, key)
 }
 
-// ask asks for a token of any sort. The request proves key if that is not nil.
-func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+// requestAnyToken requests a token of any type. If key is not nil, the request proves possession of
+// it.
+func (flow *Flow) requestAnyToken(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*tokenResponse, error) {
 	where := p.server.Token
-	web := w.Net.web
+	web := flow.Net.web
 	if key != nil {
 		proving := *web
-		proving.Transport = prover{base: web.Transport, key: key, now: w.now, nonces: &sync.Map{}}
+		proving.Transport = prover{base: web.Transport, key: key, now: flow.now, nonces: &sync.Map{}}
 		web = &proving
 	}
-	t, err := w.request(ctx, web, where, p, form)
+	t, err := flow.post(ctx, web, where, p, form)
 	if err != nil {
 		return nil, err
 	}
 	if t.Access == "" {
 		return nil, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token response without an access_token"}
 	}
-	return t, w.holds(
-		"the tokens contain only allowed characters (RFC 6749 appendix A)",
-		isWord(t.Access) && isWord(t.Refresh),
-		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"},
-	)
+	isValid := isTokenText(t.Access) && isTokenText(t.Refresh)
+	return t, flow.check("the tokens contain only allowed characters (RFC 6749 appendix A)", isValid,
+		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"})
 }
 
-// request sends a form to an endpoint and reads the answer. If the server does not accept how the client proves
-// itself, and the method was chosen by mcpc, the other one is tried once, and is p's from then on if it works.
-func (w *Flow) request(
+// post sends a form to an endpoint and reads the response. If the server rejects a client secret in
+// the header, and mcpc chose that method, post tries once to send the secret in the body. It keeps
+// that method in p if the server accepts it.
+func (flow *Flow) post(
 	ctx context.Context, web *http.Client, where string, p *clientAt, form url.Values,
-) (*answer, error) {
-	a, err := w.requestOnce(ctx, web, where, *p, form)
-	if !errors.Is(err, errInvalidClient) && !errors.Is(err, errInvalidRequest) || !p.maySendSecret() {
+) (*tokenResponse, error) {
+	isRejected := func(err error) bool { return errors.Is(err, errInvalidClient) || errors.Is(err, errInvalidRequest) }
+	a, err := flow.postOnce(ctx, web, where, *p, form)
+	if !isRejected(err) || !p.canSendSecretInBody() {
 		return a, err
 	}
-	w.tell(Step{Text: "the client's secret in the header was not accepted: sending it in the body"})
+	flow.report(Step{Text: "the client's secret in the header was not accepted: sending it in the body"})
 	other := *p
 	other.client.Method = secretInBody
-	again, failed := w.requestOnce(ctx, web, where, other, form)
-	if errors.Is(failed, errInvalidClient) || errors.Is(failed, errInvalidRequest) {
+	second, secondErr := flow.postOnce(ctx, web, where, other, form)
+	if isRejected(secondErr) {
 		return a, err
 	}
 	*p = other
-	return again, failed
+	return second, secondErr
 }
 
-func (w *Flow) requestOnce(
+// postOnce sends a form to an endpoint and reads the response. It adds a hint to an error.
+func (flow *Flow) postOnce(
 	ctx context.Context, web *http.Client, where string, p clientAt, form url.Values,
-) (*answer, error) {
-	raw, status, err := w.submit(ctx, web, where, p, form)
+) (*tokenResponse, error) {
+	raw, status, err := flow.submit(ctx, web, where, p, form)
 	if err != nil {
 		return nil, err
 	}
-	a, err := readAnswer(where, raw, status)
-	w.learn(a.Access, a.Refresh, a.DeviceCode)
+	a, err := readTokenResponse(where, raw, status)
+	flow.addSecrets(a.Access, a.Refresh, a.DeviceCode)
 	if failed, ok := errors.AsType[*Error](err); ok {
 		failed.Hint = hintFor(a.Error, a.Description, form.Has("resource"))
-		if a.Error == "invalid_client" && method(p.client, p.secret, p.server.Methods) == "private_key_jwt" {
+		if a.Error == "invalid_client" && authMethod(p.client, p.secret, p.server.Methods) == "private_key_jwt" {
 			failed.Hint = "check --private-key and --key-id; some servers want their token endpoint's URL as --audience"
 		}
 	}
@@ -119,18 +121,20 @@ func (w *Flow) requestOnce(
 	return a, nil
 }
 
-// maySendSecret reports a client whose secret was sent in the header by choice, and may be sent in the body.
-func (p clientAt) maySendSecret() bool {
-	return p.client.Method == "" && method(p.client, p.secret, p.server.Methods) == secretInHeader &&
+// canSendSecretInBody reports whether mcpc chose to send the client's secret in the header and the
+// server may accept it in the body.
+func (p clientAt) canSendSecretInBody() bool {
+	return p.client.Method == "" && authMethod(p.client, p.secret, p.server.Methods) == secretInHeader &&
 		(len(p.server.Methods) == 0 || slices.Contains(p.server.Methods, secretInBody))
 }
 
-// isWord reports a text without blanks and without what could end a header field.
-func isWord(text string) bool {
+// isTokenText reports whether a text consists of visible ASCII characters, so that a header field
+// can contain it.
+func isTokenText(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// A clientAt is a client with what it proves itself by at the endpoints of a server.
+// A clientAt is a client with its secret and the authorization server that knows it.
 type clientAt struct {
 	client Client
 	secret string
@@ -138,28 +142,24 @@ type clientAt struct {
 }
 
 // clientOf returns the client that a token was issued to, with its secret.
-func (w *Flow) clientOf(store *Store, book Records, t Token) (*clientAt, error) {
-	c := book.of(t)
+func (flow *Flow) clientOf(store *Store, records Records, t Token) (*clientAt, error) {
+	c := records.clientOf(t)
 	secret, err := store.Open(c.Secret)
-	w.learn(secret)
+	flow.addSecrets(secret)
 	return &clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}, err
 }
 
-// submit sends a form to an endpoint of an authorization server, where the client
-// proves itself (RFC 6749, section 2.3.1), and tells of it.
-func (w *Flow) submit(
-	ctx context.Context,
-	web *http.Client,
-	where string,
-	p clientAt,
-	form url.Values,
+// submit sends a form to an endpoint of an authorization server, with the client's authentication
+// (RFC 6749, section 2.3.1), and reports it.
+func (flow *Flow) submit(
+	ctx context.Context, web *http.Client, where string, p clientAt, form url.Values,
 ) (raw []byte, status int, err error) {
-	if err := w.Net.check(where); err != nil {
+	if err := flow.Net.checkURL(where); err != nil {
 		return nil, 0, err
 	}
 	form = maps.Clone(form)
 	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	switch how := method(p.client, p.secret, p.server.Methods); how {
+	switch how := authMethod(p.client, p.secret, p.server.Methods); how {
 	case secretInHeader:
 		basic := http.Request{Header: fields}
 		basic.SetBasicAuth(url.QueryEscape(p.client.ID), url.QueryEscape(p.secret))
@@ -167,7 +167,7 @@ func (w *Flow) submit(
 		form.Set("client_id", p.client.ID)
 		form.Set("client_secret", p.secret)
 	case "private_key_jwt":
-		assertion, err := w.assertion(p.client, p.server)
+		assertion, err := flow.assertion(p.client, p.server)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -178,14 +178,14 @@ func (w *Flow) submit(
 	default:
 		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("unsupported client authentication method %q", how)}
 	}
-	raw, status, err = w.Net.send(ctx, web, http.MethodPost, where, fields, []byte(form.Encode()))
-	w.tell(Step{URL: where, Status: status})
+	raw, status, err = flow.Net.send(ctx, web, http.MethodPost, where, fields, []byte(form.Encode()))
+	flow.report(Step{URL: where, Status: status})
 	return raw, status, err
 }
 
-// An answer is what a token endpoint says (RFC 6749, sections 5.1 and 5.2), or a device
-// authorization endpoint (RFC 8628, section 3.2).
-type answer struct {
+// A tokenResponse is the response of a token endpoint (RFC 6749, sections 5.1 and 5.2) or of a
+// device authorization endpoint (RFC 8628, section 3.2).
+type tokenResponse struct {
 	Access      string   `json:"access_token"`
 	Type        string   `json:"token_type"`
 	Refresh     string   `json:"refresh_token"`
@@ -197,39 +197,40 @@ type answer struct {
 	DeviceCode string  `json:"device_code"`
 	UserCode   string  `json:"user_code"`
 	Verify     string  `json:"verification_uri"`
-	VerifyToo  string  `json:"verification_url"` // as some servers call it
+	VerifyToo  string  `json:"verification_url"` // some servers use this name
 	Interval   seconds `json:"interval"`
 }
 
-// readAnswer reads an answer. Some servers answer with a form.
-func readAnswer(where string, raw []byte, status int) (*answer, error) {
-	var a answer
-	bad := json.Unmarshal(raw, &a)
-	if form, err := url.ParseQuery(string(raw)); bad != nil && err == nil &&
-		(form.Has("access_token") || form.Has("error")) {
+// readTokenResponse parses a response. Some servers respond with a form. If the error is not nil,
+// the returned response has the server's error code, if any.
+func readTokenResponse(where string, raw []byte, status int) (*tokenResponse, error) {
+	var a tokenResponse
+	jsonErr := json.Unmarshal(raw, &a)
+	form, formErr := url.ParseQuery(string(raw))
+	if jsonErr != nil && formErr == nil && (form.Has("access_token") || form.Has("error")) {
 		members := map[string]string{}
 		for name := range form {
 			members[name] = form.Get(name)
 		}
-		again, _ := json.Marshal(members)
-		bad = json.Unmarshal(again, &a)
+		asJSON, _ := json.Marshal(members)
+		jsonErr = json.Unmarshal(asJSON, &a)
 	}
 	if isUnavailable(status, a.Error) {
 		return &a, &Error{Rule: Unavailable,
-			Text: "the authorization server could not handle the token request" + saying(a.Error, a.Description, status)}
+			Text: "the authorization server could not handle the token request" + errorDetails(a.Error, a.Description, status)}
 	}
 	if status/100 != 2 || a.Error != "" {
 		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error],
-			Text: "the authorization server rejected the token request" + saying(a.Error, a.Description, status)}
+			Text: "the authorization server rejected the token request" + errorDetails(a.Error, a.Description, status)}
 	}
-	if bad != nil {
+	if jsonErr != nil {
 		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
 	return &a, nil
 }
 
-// isUnavailable reports a response of an authorization server that is overloaded or broken. A code on which
-// something depends counts more than the status.
+// isUnavailable reports whether an authorization server is overloaded or broken. An error code in
+// causes counts more than the status.
 func isUnavailable(status int, code string) bool {
 	if causes[code] != nil {
 		return false
@@ -238,67 +239,62 @@ func isUnavailable(status int, code string) bool {
 		code == "temporarily_unavailable" || code == "server_error"
 }
 
-// seconds are a time that a server names, as a number or, with some, as text. It is 0
-// where there is none, or none that makes sense.
+// seconds are a time that a server names, as a number or, from some servers, as text. It is 0 if the
+// server names no usable time.
 type seconds int64
 
-// mostSeconds are 285 years: as a time from now on, or since 1970, Go and JSON have it.
-const mostSeconds = 9e9
+// maxSeconds are 285 years. Go and JSON can represent a time so many seconds from now or from 1970.
+const maxSeconds = 9e9
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON reads a number or a text with a number. It never fails.
 func (s *seconds) UnmarshalJSON(raw []byte) error {
 	if n, _ := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64); n > 0 { // beyond its range n is infinite
-		*s = seconds(min(n, mostSeconds))
+		*s = seconds(min(n, maxSeconds))
 	}
 	return nil
 }
 
-// A lifetime is the time for which a token is good, and what the server said of it if that is no time.
+// A lifetime is the time for which a token is valid. odd is the server's value if it is no such
+// time.
 type lifetime struct {
 	seconds
 	odd string
 }
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON reads a time. It never fails.
 func (l *lifetime) UnmarshalJSON(raw []byte) error {
 	*l = lifetime{}
 	_ = l.seconds.UnmarshalJSON(raw)
-	switch text := strings.Trim(string(raw), `"`); {
-	case l.seconds > 0 || text == "null":
-	case jsonraw.IsNumber([]byte(text)) && len(text) < 20:
+	text := strings.Trim(string(raw), `"`)
+	if l.seconds > 0 || text == "null" {
+		return nil
+	}
+	l.odd = "not a number"
+	if jsonraw.IsNumber([]byte(text)) && len(text) < 20 {
 		l.odd = text
-	default:
-		l.odd = "not a number"
 	}
 	return nil
 }
 
+// duration returns the time as a duration.
 func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
 
-// checkToken: a token that was to be bound to a key is, and no other one.
-func checkToken(w *Flow, t *answer, key *ecdsa.PrivateKey) error {
+// checkToken checks the type of a token: DPoP if key is not nil, else Bearer.
+func checkToken(flow *Flow, t *tokenResponse, key *ecdsa.PrivateKey) error {
 	if key != nil {
-		return w.holds(
-			"\"token_type\" is DPoP (RFC 9449 section 5)",
-			strings.EqualFold(t.Type, "dpop"),
-			&Error{Rule: TokenType,
-				Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)},
-		)
+		return flow.check(`"token_type" is DPoP (RFC 9449 section 5)`, strings.EqualFold(t.Type, "dpop"),
+			&Error{Rule: TokenType, Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})
 	}
 	if t.Type == "" {
-		return w.tolerates("\"token_type\" is there (RFC 6749 section 5.1)", &Error{Rule: TokenType,
+		return flow.tolerate("\"token_type\" is there (RFC 6749 section 5.1)", &Error{Rule: TokenType,
 			Text: "the token response has no token_type; it is used as Bearer"})
 	}
-	return w.holds(
-		"\"token_type\" is Bearer (RFC 6749 section 7.1)",
-		strings.EqualFold(t.Type, "bearer"),
-		&Error{Rule: TokenType,
-			Text: fmt.Sprintf("unsupported token type %q", t.Type)},
-	)
+	return flow.check(`"token_type" is Bearer (RFC 6749 section 7.1)`, strings.EqualFold(t.Type, "bearer"),
+		&Error{Rule: TokenType, Text: fmt.Sprintf("unsupported token type %q", t.Type)})
 }
 
-// The request lacks something; the grant is no longer valid; the server no longer knows the client; the user has
-// not entered the code yet; and the client polls too often.
+// Causes of token errors: the request lacks a parameter, the grant is no longer valid, the server does
+// not know the client, the user has not entered the code yet, the client polls too often.
 var (
 	errInvalidRequest = errors.New("invalid_request")
 	errInvalidGrant   = errors.New("invalid_grant")
@@ -307,14 +303,14 @@ var (
 	errSlowDown       = errors.New("slow_down")
 )
 
-// causes are the codes on which something depends (RFC 6749, section 5.2; RFC 8628,
-// section 3.5), and the codes that GitHub and Slack have in their place.
+// causes maps the error codes that mcpc handles to errors (RFC 6749, section 5.2; RFC 8628, section
+// 3.5), including the codes that GitHub and Slack send instead.
 var causes = map[string]error{"invalid_request": errInvalidRequest, "invalid_grant": errInvalidGrant,
 	"invalid_client": errInvalidClient, "authorization_pending": errPending, "slow_down": errSlowDown,
 	"bad_refresh_token": errInvalidGrant, "bad_verification_code": errInvalidGrant,
 	"invalid_refresh_token": errInvalidGrant, "incorrect_client_credentials": errInvalidClient}
 
-// hints are for those of these codes that the user can do something about.
+// hints maps error codes to what the user can do.
 var hints = map[string]wire.Hint{
 	"invalid_client":      wrongClient,
 	"unauthorized_client": "the client may not use this grant: use another --grant, or contact the server's operator",
@@ -327,8 +323,8 @@ var hints = map[string]wire.Hint{
 
 const wrongClient = "the client ID or secret is wrong: --client-id ID --client-secret-file FILE"
 
-// hintFor returns what the user can do about an error code; "" is nothing. resource is set where the request named
-// the resource, which Entra ID rejects unless it is an Application ID URI of the server's.
+// hintFor returns what the user can do about an error code, or "". resource says that the request
+// named the resource, which Entra ID rejects unless it is an Application ID URI of the server.
 func hintFor(code, description string, resource bool) wire.Hint {
 	about := strings.ToLower(code + " " + description)
 	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {
@@ -338,15 +334,17 @@ func hintFor(code, description string, resource bool) wire.Hint {
 	return hints[code]
 }
 
-// tokenOf is what is kept of a token that was got now. Where the server names no scope
-// it granted what was asked for (RFC 6749, section 5.1).
-func (s *Store) tokenOf(t *answer, into Token, now time.Time) (Token, error) {
+// tokenOf returns into with the secrets, expiry and scopes of a token response that arrived at now.
+// If the response names no scope, the server granted the requested scopes (RFC 6749, section 5.1).
+func (s *Store) tokenOf(t *tokenResponse, into Token, now time.Time) (Token, error) {
 	access, err := s.Seal(t.Access)
 	if err != nil {
 		return Token{}, err
 	}
-	into.Access, into.Expires, into.Scopes = access, time.Time{}, into.Requested
+	into.Access = access
+	into.Expires = time.Time{}
 	into.OddExpiry = t.Expires.odd
+	into.Scopes = into.Requested
 	if t.Expires.seconds > 0 {
 		into.Expires = now.Add(t.Expires.duration()).UTC().Truncate(time.Second)
 	}

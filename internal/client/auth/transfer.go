@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Transfer is a stored token with its client, as a file carries it to another machine: a JSON
+// A Transfer is a stored token with its client, in the format of a file for another machine: a JSON
 // object whose members are named as in a token response and a client registration (RFC 6749, section
-// 5.1; RFC 7591), with all secrets in plain text. Such a file may also come from another program.
+// 5.1; RFC 7591), with all secrets in plain text. Other programs may write such a file.
 type Transfer struct {
-	// Server is the URL of the MCP server, Issuer the authorization server's.
+	// Server is the URL of the MCP server, Issuer of the authorization server.
 	Server       string `json:"server,omitempty"`
 	Issuer       string `json:"issuer,omitempty"`
 	Account      string `json:"account,omitempty"`
@@ -25,29 +25,27 @@ type Transfer struct {
 	AccessToken  string `json:"access_token,omitempty"`
 	TokenType    string `json:"token_type,omitempty"`
 	RefreshToken string `json:"refresh_token,omitempty"`
-	// ExpiresAt is when the access token expires; zero is unknown. An expires_in is not read: a file
-	// does not say from when on it counts.
+	// ExpiresAt is when the access token expires, or zero if that is unknown. expires_in is not read,
+	// because a file does not say when it was written.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	Scope     string    `json:"scope,omitempty"`
-	// OmitResource is set where requests do not name the resource (RFC 8707).
+	// OmitResource is set if requests do not name the resource (RFC 8707).
 	OmitResource bool `json:"omit_resource,omitempty"`
 	// DPoPKey is the private key that the token is bound to: PKCS #8 in base64.
 	DPoPKey string `json:"dpop_key,omitempty"`
 }
 
-// transferable are the grants whose tokens are renewed without a file of the machine they were got on.
+// transferable are the grants whose tokens can be renewed without a file of the machine that
+// obtained them.
 var transferable = []Grant{AuthorizationCode, DeviceCode, ClientCredentials}
 
-// ReadTransfer reads a file for [Import].
+// ReadTransfer parses and checks a file for [Import].
 func ReadTransfer(raw []byte) (Transfer, error) {
 	var t Transfer
 	damaged := func(text string) error {
 		return &Error{Rule: KeyUnusable, Text: "not a token file: " + text,
-			Hint: wire.Hint(
-				`it is one JSON object: {"access_token":…,"refresh_token":…,"client_id":…}; `,
-			) + wire.Run(
-				"auth export TARGET -o FILE",
-			) + " writes one"}
+			Hint: `it is one JSON object: {"access_token":…,"refresh_token":…,"client_id":…}; ` +
+				wire.Run("auth export TARGET -o FILE") + " writes one"}
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return t, damaged("it is not a JSON object of texts, with expires_at in the form of RFC 3339")
@@ -58,7 +56,7 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 		return t, damaged("it has no client_id")
 	case t.AccessToken == "" && t.RefreshToken == "":
 		return t, damaged("it has neither access_token nor refresh_token")
-	case strings.ContainsFunc(t.AccessToken+t.RefreshToken, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case !isTokenText(t.AccessToken + t.RefreshToken):
 		return t, damaged("a token has a character that none can have")
 	case !slices.Contains(transferable, t.GrantType):
 		return t, damaged("a token of this grant_type cannot be imported: log in with " + wire.Run("login --grant").String())
@@ -66,15 +64,15 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 	return t, nil
 }
 
-// Secrets are the values that are never shown.
+// Secrets returns the values that must not be shown. Some may be "".
 func (t Transfer) Secrets() []string {
 	return []string{t.ClientSecret, t.AccessToken, t.RefreshToken, t.DPoPKey}
 }
 
-// Import stores the token of a transfer for req.Endpoint, whose authorization server is discovered
-// as for a login and has to be the transfer's. It replaces the account's token for that server,
-// under the lock of [Flow.Renew]. A transfer with a refresh token only is stored as expired.
-func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transfer) (Token, error) {
+// Import stores the token of a transfer for req.Endpoint. It discovers the authorization server as a
+// login does; it has to be the transfer's issuer. It replaces the account's token for that server,
+// under the lock of [Flow.Renew]. A transfer without an access token is stored as expired.
+func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Transfer) (Token, error) {
 	known, err := store.Load()
 	if err != nil {
 		return Token{}, err
@@ -85,7 +83,7 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 	}
 	req.Issuer = cmp.Or(from.Issuer, req.Issuer)
 	req.Grant = from.GrantType
-	found, err := w.Discover(ctx, req, known)
+	found, err := flow.Discover(ctx, req, known)
 	if err != nil {
 		return Token{}, err
 	}
@@ -96,8 +94,8 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 			Hint: wire.Run("login") + " gets a token from there",
 		}
 	}
-	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
-	l := &login{w: w, store: store, req: req, known: known, found: found}
+	req.Settings = req.withDefaults(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
+	l := &login{flow: flow, store: store, req: req, known: known, found: found}
 	l.token = l.newToken(endpoint)
 	l.token.OmitResource = l.token.OmitResource || from.OmitResource
 	l.token.Requested = strings.Fields(from.Scope)
@@ -111,8 +109,8 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 			return Token{}, err
 		}
 	}
-	got := &answer{Access: from.AccessToken, Refresh: from.RefreshToken, Type: cmp.Or(from.TokenType, "Bearer")}
-	if err := checkToken(w, got, l.key); err != nil {
+	got := &tokenResponse{Access: from.AccessToken, Refresh: from.RefreshToken, Type: cmp.Or(from.TokenType, "Bearer")}
+	if err := checkToken(flow, got, l.key); err != nil {
 		return Token{}, err
 	}
 	c := Client{Issuer: found.Server.Issuer, ID: from.ClientID, Origin: Document, Grant: req.Grant}
@@ -124,36 +122,36 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 		}
 	}
 	l.token.Client = c.ID
-	l.token, err = store.tokenOf(got, l.token, w.now())
+	l.token, err = store.tokenOf(got, l.token, flow.now())
 	if err != nil {
 		return Token{}, err
 	}
 	l.token.Expires = from.ExpiresAt.UTC()
 	if from.AccessToken == "" {
-		l.token.Expires = w.now().UTC()
+		l.token.Expires = flow.now().UTC()
 	}
 	release, err := store.File.Lock(ctx)
 	if err != nil {
-		return Token{}, storeFailed(err)
+		return Token{}, storeError(err)
 	}
 	defer release()
-	return l.token, l.put(ctx, c)
+	return l.token, l.save(ctx, c)
 }
 
-// Export reads a stored token and its client for another machine, under the lock of [Flow.Renew].
-// The files of a client, its key and its assertion, stay on this machine; final is set where the
-// token cannot be renewed without them, or at all.
+// Export returns a stored token and its client for another machine, under the lock of [Flow.Renew].
+// The files with a client's key and assertion stay on this machine. final says that the token cannot
+// be renewed there.
 func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfer, final bool, err error) {
 	release, err := s.File.Lock(ctx)
 	if err != nil {
-		return Transfer{}, false, storeFailed(err)
+		return Transfer{}, false, storeError(err)
 	}
 	defer release()
-	book, err := s.Load()
+	records, err := s.Load()
 	if err != nil {
 		return Transfer{}, false, err
 	}
-	token, ok := book.Token(endpoint, account)
+	token, ok := records.Token(endpoint, account)
 	if !ok {
 		return Transfer{}, false, &Error{
 			Rule: KeyUnusable,
@@ -161,7 +159,7 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 			Hint: wire.Run("auth") + " lists the tokens",
 		}
 	}
-	c := book.of(token)
+	c := records.clientOf(token)
 	t = Transfer{
 		Server:       token.Endpoint,
 		Issuer:       token.Issuer,
@@ -176,11 +174,16 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 	if token.Key != "" {
 		t.TokenType = "DPoP"
 	}
-	for _, part := range []struct {
+	for _, secret := range []struct {
 		stored Secret
 		into   *string
-	}{{c.Secret, &t.ClientSecret}, {token.Access, &t.AccessToken}, {token.Refresh, &t.RefreshToken}, {token.Key, &t.DPoPKey}} {
-		*part.into, err = s.Open(part.stored)
+	}{
+		{c.Secret, &t.ClientSecret},
+		{token.Access, &t.AccessToken},
+		{token.Refresh, &t.RefreshToken},
+		{token.Key, &t.DPoPKey},
+	} {
+		*secret.into, err = s.Open(secret.stored)
 		if err != nil {
 			return Transfer{}, false, err
 		}
@@ -188,5 +191,6 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 	if !slices.Contains(transferable, t.GrantType) {
 		t.GrantType = AuthorizationCode
 	}
-	return t, t.RefreshToken == "" && (token.Grant != ClientCredentials || c.Secret == "") || c.KeyFile != "", nil
+	isRenewable := t.RefreshToken != "" || token.Grant == ClientCredentials && c.Secret != ""
+	return t, !isRenewable || c.KeyFile != "", nil
 }

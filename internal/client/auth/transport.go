@@ -11,61 +11,61 @@ import (
 	"time"
 )
 
-// A Refusal is what a server said to a request that had no token, or not the right one. A
-// renewal or login may yet solve it.
+// A Refusal is a server's response to a request without a valid token. A renewal or login may still
+// solve it.
 type Refusal struct {
 	Status int
-	// URL is where the request went. Fields are the values of WWW-Authenticate.
+	// URL is the request's URL. Fields are the values of WWW-Authenticate.
 	URL    string
 	Fields []string
 	Challenge
-	// Sent is set where a stored token was sent; OwnField where the user had set the
-	// field himself, or the token is one that mcpc did not get.
+	// Sent is set if a stored token was sent. OwnField is set if the user had set the field, or if mcpc
+	// did not obtain the token.
 	Sent, OwnField bool
-	// Grant is how the token that was sent was obtained.
+	// Grant is how the sent token was obtained.
 	Grant Grant
-	// Scopes are those that the challenge asks for and the token was not asked for;
-	// Again is set where it was asked for all of them, and nothing is left to try.
+	// Scopes are the scopes that the challenge requires and that were not requested for the token.
+	// Again is set if all of them were requested, so that another login does not help.
 	Scopes []string
 	Again  bool
-	// Err is why the token could not be renewed, or the login failed; else nil.
+	// Err is why the token could not be renewed, or why the login failed. It is nil otherwise.
 	Err error
 }
 
-// A Transport is the http.RoundTripper of one conversation, see the package. A token is sent
-// where it was issued for the conversation's endpoint, and to its origin only: in the
-// oldest transport the endpoint names another path there to post to.
+// A Transport is the http.RoundTripper of one session. It sends a token only if the token was issued
+// for the session's endpoint, and only to the endpoint's origin: HTTP+SSE posts to another path
+// there.
 type Transport struct {
-	// Base leads to the network; see Over.
+	// Base sends the requests; see Over.
 	Base     http.RoundTripper
 	Endpoint string
-	// Fixed is a token that the user brings himself.
+	// Fixed is a token that the user provides, or "".
 	Fixed string
-	// Store has the others; it may be nil.
+	// Store has the other tokens; it may be nil.
 	Store   *Store
 	Account string
 	NewFlow func(ctx context.Context) *Flow
 	Now     func() time.Time
 	// AddSecret is called with each stored token before it is sent.
 	AddSecret func(secrets ...string)
-	// Pause is called before a token is renewed, and what it gives back afterwards: that
-	// takes its own time, and none of the request's. It may be nil.
+	// Pause, if not nil, is called before a token is renewed, and its result afterwards: the renewal
+	// does not count as time of the request.
 	Pause func(ctx context.Context) (resume func())
-	// Login asks the user to log in, and reports whether that is done. It is nil where
-	// there is no user to ask.
+	// Login asks the user to log in, and reports whether the user did. It is nil if there is no user to
+	// ask.
 	Login func(ctx context.Context, r Refusal) (bool, error)
 
-	mu   sync.Mutex
-	book *Records
-	// renewed is set where a refusal was answered with a renewal, until a token is taken.
+	mu      sync.Mutex
+	records *Records
+	// renewed is set when a refusal leads to a renewal, and cleared when the server accepts a token.
 	renewed atomic.Bool
-	// renewAt is when a renewal that failed may be tried once more.
-	renewAt  time.Time
-	logins   int
-	unsolved *Refusal
-	// failed is why a token that may be there was not used.
-	failed error
-	nonces sync.Map
+	// renewAfter is when a renewal may be tried again after it failed.
+	renewAfter time.Time
+	logins     int
+	unsolved   *Refusal
+	// tokenErr is why a stored token could not be used.
+	tokenErr error
+	nonces   sync.Map
 }
 
 // Over sets Base and returns the transport.
@@ -74,27 +74,27 @@ func (g *Transport) Over(base http.RoundTripper) http.RoundTripper {
 	return g
 }
 
-// maxLogins bounds how often one command may ask the user to log in: once because there is
-// no token, and twice for more scopes.
+// maxLogins limits how often one command may ask the user to log in: once because there is no token,
+// and twice for more scopes.
 const maxLogins = 3
 
-// Unsolved is the last refusal that stayed one, or nil.
+// Unsolved returns the last refusal that no renewal or login solved, or nil.
 func (g *Transport) Unsolved() *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.unsolved
 }
 
-// OtherAccounts returns the accounts that have a token for the endpoint, without the transport's own.
+// OtherAccounts returns the other accounts that have a token for the endpoint, sorted.
 func (g *Transport) OtherAccounts() (names []string) {
 	if g.Store == nil {
 		return nil
 	}
-	book, err := g.Store.Load()
+	records, err := g.Store.Load()
 	if err != nil {
 		return nil
 	}
-	for _, t := range book.Tokens {
+	for _, t := range records.Tokens {
 		if t.Account != g.Account && t.Account != "" && Covers(t.Resource, g.Endpoint) {
 			names = append(names, t.Account)
 		}
@@ -103,73 +103,72 @@ func (g *Transport) OtherAccounts() (names []string) {
 	return slices.Compact(names)
 }
 
-// RoundTrip sends a request with the token for it, where there is one. What the
-// server refuses is sent again if a better token can be had: it was not acted upon
-// (authorization, "Error Handling").
+// RoundTrip sends a request with its token, if there is one. It sends a refused request again if it
+// can get a better token, because the server did not act on the request (authorization, "Error
+// Handling").
 func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Authorization") != "" {
 		resp, err := g.Base.RoundTrip(req)
 		if err == nil {
-			g.judge(resp, Token{}, true)
+			g.refusalOf(resp, Token{}, true)
 		}
 		return resp, err
 	}
-	t, c := g.token(req.Context(), req.URL)
-	for again := false; ; again = true {
-		resp, err := g.send(req, c, again)
+	t, c := g.tokenFor(req.Context(), req.URL)
+	for isRetry := false; ; isRetry = true {
+		resp, err := g.send(req, c, isRetry)
 		if err != nil {
 			return nil, err
 		}
-		refusal := g.judge(resp, t, g.Fixed != "" && c.secret != "")
-		if refusal == nil || !g.ours(req.URL) || !g.better(req.Context(), refusal, &t, &c) {
+		refusal := g.refusalOf(resp, t, g.Fixed != "" && c.secret != "")
+		if refusal == nil || !g.isOwnOrigin(req.URL) || !g.replaceToken(req.Context(), refusal, &t, &c) {
 			return resp, nil
 		}
-		drop(resp)
+		drain(resp)
 	}
 }
 
-// send sends a request with a credential, and where it was sent before with its body
-// from the start.
-func (g *Transport) send(req *http.Request, c credential, before bool) (*http.Response, error) {
-	if !before && c.secret == "" && c.key == nil {
+// send sends a request with a credential. isRetry says that the request's body was read before.
+func (g *Transport) send(req *http.Request, c credential, isRetry bool) (*http.Response, error) {
+	if !isRetry && c.secret == "" && c.key == nil {
 		return g.Base.RoundTrip(req)
 	}
-	again, err := fromStart(req)
+	authorized, err := rewind(req)
 	if err != nil {
 		return nil, err
 	}
 	if c.secret != "" {
-		again.Header.Set("Authorization", c.authorization())
+		authorized.Header.Set("Authorization", c.authorization())
 	}
 	if c.key != nil {
-		return g.prover(c).RoundTrip(again)
+		return g.prover(c).RoundTrip(authorized)
 	}
-	return g.Base.RoundTrip(again)
+	return g.Base.RoundTrip(authorized)
 }
 
-// fromStart is a request that may be sent once more.
-func fromStart(req *http.Request) (*http.Request, error) {
-	again := req.Clone(req.Context())
+// rewind returns a copy of a request with its body from the start.
+func rewind(req *http.Request) (*http.Request, error) {
+	clone := req.Clone(req.Context())
 	if req.GetBody != nil {
 		body, err := req.GetBody()
 		if err != nil {
 			return nil, err
 		}
-		again.Body = body
+		clone.Body = body
 	}
-	return again, nil
+	return clone, nil
 }
 
-// drop lets go of a response, so that its connection can be used again.
-func drop(resp *http.Response) {
+// drain reads the rest of a response and closes it, so that its connection can be reused.
+func drain(resp *http.Response) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	resp.Body.Close()
 }
 
-// token is the one that may be sent to u, renewed where it is about to end. What
-// cannot be read is not there: perhaps the server asks for none.
-func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credential) {
-	if !g.ours(u) || g.Fixed == "" && g.Store == nil {
+// tokenFor returns the token for u and its credential, renewed if it expires soon. It returns zero
+// values if there is none or it cannot be read: perhaps the server requires none.
+func (g *Transport) tokenFor(ctx context.Context, u *url.URL) (t Token, c credential) {
+	if !g.isOwnOrigin(u) || g.Fixed == "" && g.Store == nil {
 		return Token{}, credential{}
 	}
 	if g.Fixed != "" {
@@ -177,55 +176,57 @@ func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credentia
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t, ok := g.storedLocked()
+	t, ok := g.storedTokenLocked()
 	if !ok {
 		return Token{}, credential{}
 	}
 	isStale := !t.Expires.IsZero() && !g.Now().Add(renewBefore).Before(t.Expires)
-	if isStale && t.Renewable() && !g.Now().Before(g.renewAt) {
+	if isStale && t.Renewable() && !g.Now().Before(g.renewAfter) {
 		if fresh, err := g.renewLocked(ctx, t, false); err == nil {
 			t = fresh
 		}
 	}
-	c, err := g.openLocked(t)
+	c, err := g.credentialLocked(t)
 	if err != nil {
-		g.failed = err
+		g.tokenErr = err
 		return Token{}, credential{}
 	}
 	return t, c
 }
 
-// ours reports whether a URL is of the conversation's own origin.
-func (g *Transport) ours(u *url.URL) bool {
-	at, err := url.Parse(g.Endpoint)
-	return err == nil && sameOrigin(at, u)
+// isOwnOrigin reports whether a URL has the origin of the session's endpoint.
+func (g *Transport) isOwnOrigin(u *url.URL) bool {
+	endpoint, err := url.Parse(g.Endpoint)
+	return err == nil && sameOrigin(endpoint, u)
 }
 
-// Extensions are the ids of the extensions of the grant of the token that would be
-// sent now.
+// Extensions returns the extensions of the grant of the stored token, for the client's capabilities.
 func (g *Transport) Extensions() []string {
 	if g.Fixed != "" || g.Store == nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t, _ := g.storedLocked()
+	t, _ := g.storedTokenLocked()
 	return extensions[t.Grant]
 }
 
-func (g *Transport) storedLocked() (Token, bool) {
-	if g.book == nil {
-		book, err := g.Store.Load()
+// storedTokenLocked returns the account's token for the endpoint. It reads the store if that was not
+// read before. The caller holds mu.
+func (g *Transport) storedTokenLocked() (Token, bool) {
+	if g.records == nil {
+		records, err := g.Store.Load()
 		if err != nil {
-			g.failed = err
+			g.tokenErr = err
 			return Token{}, false
 		}
-		g.book = &book
+		g.records = &records
 	}
-	return g.book.Token(g.Endpoint, g.Account)
+	return g.records.Token(g.Endpoint, g.Account)
 }
 
-func (g *Transport) openLocked(t Token) (credential, error) {
+// credentialLocked returns the credential of a stored token. The caller holds mu.
+func (g *Transport) credentialLocked(t Token) (credential, error) {
 	secret, err := g.Store.Open(t.Access)
 	if g.AddSecret != nil {
 		g.AddSecret(secret)
@@ -237,29 +238,31 @@ func (g *Transport) openLocked(t Token) (credential, error) {
 	return credential{secret, key}, err
 }
 
-// renewAgain is how long a renewal that failed is not tried again: each request would
+// renewRetryDelay is how long no renewal is tried after one failed. Otherwise each request would
 // wait for a token endpoint that does not answer.
-const renewAgain = time.Minute
+const renewRetryDelay = time.Minute
 
-// renewLocked renews and reads the store anew.
+// renewLocked renews a token. The store is read again at the next use. The caller holds mu.
 func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Token, error) {
-	w := g.NewFlow(ctx)
-	defer w.Net.Close()
+	flow := g.NewFlow(ctx)
+	defer flow.Net.Close()
 	if g.Pause != nil {
 		defer g.Pause(ctx)()
 	}
-	fresh, err := w.Renew(ctx, g.Store, t, refused)
+	fresh, err := flow.Renew(ctx, g.Store, t, refused)
 	if err != nil {
-		g.failed, g.renewAt = err, g.Now().Add(renewAgain)
+		g.tokenErr = err
+		g.renewAfter = g.Now().Add(renewRetryDelay)
 		return Token{}, err
 	}
-	g.book = nil
+	g.records = nil
 	return fresh, nil
 }
 
-// judge says whether a response is a refusal that a token could change, and keeps
-// it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
-func (g *Transport) judge(resp *http.Response, t Token, own bool) *Refusal {
+// refusalOf returns and keeps the refusal of a response, or nil if a token would not change the
+// response. A 403 without insufficient_scope is the server's policy, not a challenge (authorization,
+// "Error Handling"). own says that the user provided the token.
+func (g *Transport) refusalOf(resp *http.Response, t Token, own bool) *Refusal {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		if resp.StatusCode/100 == 2 && t.Access != "" {
 			g.renewed.Store(false)
@@ -269,8 +272,8 @@ func (g *Transport) judge(resp *http.Response, t Token, own bool) *Refusal {
 	fields := resp.Header["Www-Authenticate"]
 	c, challenged := Wanted(ParseChallenges(fields))
 	isForbidden := resp.StatusCode == http.StatusForbidden
-	short := isForbidden && challenged && c.Params["error"] == "insufficient_scope"
-	if isForbidden && !short {
+	needsScope := isForbidden && challenged && c.Params["error"] == "insufficient_scope"
+	if isForbidden && !needsScope {
 		return nil
 	}
 	g.mu.Lock()
@@ -278,25 +281,26 @@ func (g *Transport) judge(resp *http.Response, t Token, own bool) *Refusal {
 	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
 		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested)}
 	if t.Access == "" && !own {
-		r.Err = g.failed
+		r.Err = g.tokenErr
 	}
-	r.Again = short && t.Access != "" && len(r.Scopes) == 0 && len(c.Scopes()) > 0
+	hasAllScopes := len(c.Scopes()) > 0 && len(r.Scopes) == 0
+	r.Again = needsScope && hasAllScopes && t.Access != ""
 	g.unsolved = r
 	return r
 }
 
-// better gets another token than the one that was refused: renewed, got by another request
-// meanwhile, or by a login of the user.
-func (g *Transport) better(ctx context.Context, r *Refusal, t *Token, c *credential) bool {
+// replaceToken replaces a refused token: with a token that another request stored meanwhile, with a
+// renewed token, or by a login. It reports whether it did, and sets r.Err if it failed.
+func (g *Transport) replaceToken(ctx context.Context, r *Refusal, t *Token, c *credential) bool {
 	if r.OwnField || r.Again || g.Store == nil {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.otherLocked(t) && !g.renewRefusedLocked(ctx, r, t) && !g.loginLocked(ctx, r, t) {
+	if !g.reloadLocked(t) && !g.renewRefusedLocked(ctx, r, t) && !g.loginLocked(ctx, r, t) {
 		return false
 	}
-	*c, r.Err = g.openLocked(*t)
+	*c, r.Err = g.credentialLocked(*t)
 	if r.Err != nil {
 		return false
 	}
@@ -304,14 +308,15 @@ func (g *Transport) better(ctx context.Context, r *Refusal, t *Token, c *credent
 	return true
 }
 
-// otherLocked takes the token that another request, or another process, has got.
-func (g *Transport) otherLocked(t *Token) bool {
-	book, err := g.Store.Load()
+// reloadLocked replaces t with the stored token, if another request or process has stored a
+// different one. The caller holds mu.
+func (g *Transport) reloadLocked(t *Token) bool {
+	records, err := g.Store.Load()
 	if err != nil {
 		return false
 	}
-	g.book = &book
-	now, ok := book.Token(g.Endpoint, g.Account)
+	g.records = &records
+	now, ok := records.Token(g.Endpoint, g.Account)
 	if !ok || now.Access == t.Access {
 		return false
 	}
@@ -319,14 +324,14 @@ func (g *Transport) otherLocked(t *Token) bool {
 	return true
 }
 
-// renewRefusedLocked renews once: a token that is refused when it is new will be
-// refused again.
+// renewRefusedLocked renews a refused token. It does so only once: a server that refuses a new token
+// will refuse the next one too. The caller holds mu.
 func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
 	if r.Status != http.StatusUnauthorized || g.renewed.Load() || !t.Renewable() {
 		return false
 	}
-	if g.Now().Before(g.renewAt) {
-		r.Err = g.failed
+	if g.Now().Before(g.renewAfter) {
+		r.Err = g.tokenErr
 		return false
 	}
 	g.renewed.Store(true)
@@ -342,7 +347,7 @@ func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token
 	return true
 }
 
-// loginLocked lets the user log in, unless the token can be renewed later.
+// loginLocked lets the user log in, unless the token can be renewed later. The caller holds mu.
 func (g *Transport) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
 	if g.Login == nil || g.logins >= maxLogins || IsTransient(r.Err) {
 		return false
@@ -350,5 +355,5 @@ func (g *Transport) loginLocked(ctx context.Context, r *Refusal, t *Token) bool 
 	g.logins++
 	var done bool
 	done, r.Err = g.Login(ctx, *r)
-	return r.Err == nil && done && g.otherLocked(t)
+	return r.Err == nil && done && g.reloadLocked(t)
 }

@@ -57,7 +57,7 @@ func stored(t *testing.T, w *world, endpoint string, change func(*Token)) *Store
 	if change != nil {
 		change(&token)
 	}
-	if err := store.Change(t.Context(), func(b *Records) { b.put(token) }); err != nil {
+	if err := store.Change(t.Context(), func(b *Records) { b.putToken(token) }); err != nil {
 		t.Fatal(err)
 	}
 	return store
@@ -176,7 +176,7 @@ func TestLoginInTheMiddle(t *testing.T) {
 		g := guardFor(w, p.URL+"/mcp", store)
 		g.Login = func(ctx context.Context, r Refusal) (bool, error) {
 			return true, store.Change(ctx, func(b *Records) {
-				b.put(Token{Resource: p.URL + "/mcp", Endpoint: p.URL + "/mcp", Access: "plain:new"})
+				b.putToken(Token{Resource: p.URL + "/mcp", Endpoint: p.URL + "/mcp", Access: "plain:new"})
 			})
 		}
 		if status := send(t, g, method, p.URL+"/mcp"); status != 200 || g.Unsolved() != nil {

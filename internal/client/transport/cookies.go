@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// maxCookies and maxCookieSize bound what a server can make a client keep and send.
+// maxCookies and maxCookieSize limit what a server can make a client keep and send.
 const (
-	// maxCookies and maxCookieSize limit what a server can make a client keep and send.
 	maxCookies    = 50
 	maxCookieSize = 4 << 10
 )

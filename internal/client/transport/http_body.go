@@ -17,11 +17,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// shortBody is how much is read of a body that should be empty, longRefusal of
-// one that explains a refusal.
+// shortBody is how many bytes are read of a body that should be empty, longRefusal of a body that
+// explains a refusal.
 const (
-	// shortBody is how many bytes are read of a body that should be empty, longRefusal of a body that
-	// explains a refusal.
 	shortBody   = 64 << 10
 	longRefusal = 256 << 10
 )
