@@ -81,7 +81,9 @@ func (l *login) deviceCode(ctx context.Context, p *clientAt) (*tokenResponse, er
 }
 
 // pollToken requests the token until the user has entered the code (RFC 8628, section 3.4).
-func (l *login) pollToken(ctx context.Context, p *clientAt, code string, interval time.Duration) (*tokenResponse, error) {
+func (l *login) pollToken(
+	ctx context.Context, p *clientAt, code string, interval time.Duration,
+) (*tokenResponse, error) {
 	for {
 		select {
 		case <-ctx.Done():

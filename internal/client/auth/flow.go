@@ -82,7 +82,9 @@ func (flow *Flow) tolerate(rule string, broken *Error) error {
 
 // fetchDocument fetches a JSON document. It returns the document if the status is 200, and nil
 // without an error for another 4xx except 429.
-func (flow *Flow) fetchDocument(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+func (flow *Flow) fetchDocument(
+	ctx context.Context, where string, fields http.Header,
+) (raw []byte, status int, err error) {
 	raw, status, err = flow.Net.send(ctx, flow.Net.reader, http.MethodGet, where, fields, nil)
 	s := Step{URL: where, Status: status}
 	if err != nil {

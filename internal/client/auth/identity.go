@@ -73,7 +73,8 @@ func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (C
 		return l.reportClient(c, "the client id that was given")
 	}
 	if l.req.DocumentURL != "" && s.Documents {
-		return l.reportClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
+		c := Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}
+		return l.reportClient(c, "the client's metadata document")
 	}
 	if l.req.DocumentURL != "" {
 		l.flow.report(Step{Text: "the authorization server declares no support for client metadata documents: " +

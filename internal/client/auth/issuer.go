@@ -11,7 +11,9 @@ import (
 // chooseIssuers returns the issuers to try, the best first. A server may name several independent
 // authorization servers, and the client selects one (RFC 9728, section 7.6). last is the issuer that
 // the user named at the last login, or "".
-func (flow *Flow) chooseIssuers(ctx context.Context, req Request, r *Resource, known Records, last string) ([]string, error) {
+func (flow *Flow) chooseIssuers(
+	ctx context.Context, req Request, r *Resource, known Records, last string,
+) ([]string, error) {
 	if req.Issuer != "" {
 		all := strings.Join(r.AuthorizationServers, ", ")
 		err := flow.check("the issuer is one that the server names (RFC 9728 section 7.6)", offersIssuer(r, req.Issuer),

@@ -335,7 +335,7 @@ func TestRegistrationOutlivesAFailedLogin(t *testing.T) {
 	if len(b.Clients) != 1 || len(b.Tokens) != 0 {
 		t.Fatalf("kept %+v", b)
 	}
-	if _, known := preferred(&Resource{ID: w.url, AuthorizationServers: []string{w.url, "https://other.example"}}, b); known {
+	if _, known := orderIssuers(&Resource{ID: w.url, AuthorizationServers: []string{w.url, "https://other.example"}}, b); known {
 		t.Error("an issuer counts as chosen")
 	}
 	w.redirect = nil

@@ -85,7 +85,9 @@ func (flow *Flow) issuerChanged(ctx context.Context, t Token) (bool, error) {
 
 // requestRenewal requests a new token from the token's issuer. It returns the token and the
 // authentication method that worked.
-func (flow *Flow) requestRenewal(ctx context.Context, store *Store, records Records, t Token) (_ Token, method string, err error) {
+func (flow *Flow) requestRenewal(
+	ctx context.Context, store *Store, records Records, t Token,
+) (_ Token, method string, err error) {
 	p, err := flow.clientOf(store, records, t)
 	if err != nil {
 		return Token{}, "", err

@@ -299,7 +299,7 @@ func TestSettingsOverTheLast(t *testing.T) {
 		given *int
 		want  int
 	}{{nil, some}, {&none, none}, {&some, some}} {
-		if got := (Settings{Port: c.given}).over(last); *got.Port != c.want {
+		if got := (Settings{Port: c.given}).withDefaults(last); *got.Port != c.want {
 			t.Errorf("got %d, want %d", *got.Port, c.want)
 		}
 	}

@@ -47,7 +47,9 @@ const (
 )
 
 // requestToken requests a token and checks its type. The token is bound to key, unless key is nil.
-func (flow *Flow) requestToken(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*tokenResponse, error) {
+func (flow *Flow) requestToken(
+	ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey,
+) (*tokenResponse, error) {
 	t, err := flow.requestAnyToken(ctx, p, form, key)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,9 @@ func (flow *Flow) requestToken(ctx context.Context, p *clientAt, form url.Values
 
 // requestAnyToken requests a token of any type. If key is not nil, the request proves possession of
 // it.
-func (flow *Flow) requestAnyToken(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*tokenResponse, error) {
+func (flow *Flow) requestAnyToken(
+	ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey,
+) (*tokenResponse, error) {
 	where := p.server.Token
 	web := flow.Net.web
 	if key != nil {
