@@ -13,8 +13,8 @@ import (
 // The heads of refusals come before it is known which revision the server speaks: they
 // are noted, and judged at the end.
 var auth = []Check{
-	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(right401)},
-	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: func(e *conv.Event) {
+	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(checkStatus401)},
+	{ID: "L194", Kind: conv.OnError, When: hasStatus200, Do: func(e *conv.Event) {
 		text := strings.ToLower(e.Message.Error.Message)
 		if e.Stream.Request.Field("Authorization") == "" &&
 			slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
@@ -22,25 +22,25 @@ var auth = []Check{
 			e.FindMessage("HTTP 200", "HTTP 200 with: "+e.Message.Error.Message, "HTTP 401")
 		}
 	}},
-	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
+	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(func(e *conv.Event, r refusal) {
 		if r.status == 401 && r.challenge["resource_metadata"] == "" {
-			refused(e, r, "WWW-Authenticate: "+r.field, "resource_metadata")
+			findRefusal(e, r, "WWW-Authenticate: "+r.field, "resource_metadata")
 		}
 	})},
-	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
+	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(func(e *conv.Event, r refusal) {
 		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" &&
 			r.challenge["scope"] == "" {
-			refused(e, r, "WWW-Authenticate: "+r.field, "scope")
+			findRefusal(e, r, "WWW-Authenticate: "+r.field, "scope")
 		}
 	})},
-	{ID: "L206", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(stepUp)},
-	{ID: "L205", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(loginOf(e).redirects) > 0 }, Do: issuer},
+	{ID: "L206", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(checkStepUp)},
+	{ID: "L205", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(authTrafficOf(e).redirects) > 0 }, Do: checkIssuer},
 	{
 		ID:   "L209",
 		Kind: conv.OnEnd,
-		When: func(e *conv.Event) bool { return len(loginOf(e).tokens) > 0 },
+		When: func(e *conv.Event) bool { return len(authTrafficOf(e).tokens) > 0 },
 		Do: func(e *conv.Event) {
-			for _, t := range loginOf(e).tokens {
+			for _, t := range authTrafficOf(e).tokens {
 				if t.want == "" {
 					continue
 				}
@@ -56,10 +56,10 @@ var auth = []Check{
 	{
 		ID:   "L210",
 		Kind: conv.OnEnd,
-		When: func(e *conv.Event) bool { return loginOf(e).registered.Seq > 0 },
+		When: func(e *conv.Event) bool { return authTrafficOf(e).registered.Seq > 0 },
 		Do: func(e *conv.Event) {
 			e.Hit(conv.Hit{
-				Root: true, Subject: "registration", Spot: loginOf(e).registered,
+				Root: true, Subject: "registration", Spot: authTrafficOf(e).registered,
 				Got: "dynamic client registration", Want: "a client id metadata document",
 			})
 		},
@@ -68,7 +68,7 @@ var auth = []Check{
 		ID:      "L210",
 		Kind:    conv.OnQuestion,
 		Methods: []string{"roots/list", "sampling/createMessage"},
-		When:    embedded,
+		When:    isEmbedded,
 		Do: func(e *conv.Event) {
 			e.Find("", e.Method, "tool parameters, resource URIs or a model of the server's own")
 		},
@@ -85,7 +85,7 @@ type refusal struct {
 }
 
 // A login is the traffic between the client and the authorization server.
-type login struct {
+type authTraffic struct {
 	refusals  []refusal
 	issuers   []string
 	advertise bool
@@ -97,42 +97,44 @@ type login struct {
 	registered conv.Spot
 }
 
-const mostRefusals = 200
+const maxRefusals = 200
 
-func loginOf(e *conv.Event) *login { return conv.State[login](e.Conversation, "login") }
+func authTrafficOf(e *conv.Event) *authTraffic {
+	return conv.State[authTraffic](e.Conversation, "login")
+}
 
-func hasRefusals(e *conv.Event) bool { return len(loginOf(e).refusals) > 0 }
+func hasRefusals(e *conv.Event) bool { return len(authTrafficOf(e).refusals) > 0 }
 
-func eachRefusal(do func(*conv.Event, refusal)) func(*conv.Event) {
+func forEachRefusal(do func(*conv.Event, refusal)) func(*conv.Event) {
 	return func(e *conv.Event) {
-		for _, r := range loginOf(e).refusals {
+		for _, r := range authTrafficOf(e).refusals {
 			do(e, r)
 		}
 	}
 }
 
-func refused(e *conv.Event, r refusal, got, want string) {
+func findRefusal(e *conv.Event, r refusal, got, want string) {
 	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Spot: r.spot, Got: got, Want: want})
 }
 
 // notesHeads collects refusals and redirects with a code.
-func notesHeads(e *conv.Event) {
+func noteRefusals(e *conv.Event) {
 	h := e.Stream.Response
-	l := loginOf(e)
+	l := authTrafficOf(e)
 	where := h.Field("Location")
-	if u, err := url.Parse(where); err == nil && u.Query().Get("code") != "" && len(l.redirects) < mostRefusals {
+	if u, err := url.Parse(where); err == nil && u.Query().Get("code") != "" && len(l.redirects) < maxRefusals {
 		l.redirects = append(l.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
 	}
-	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < mostRefusals &&
+	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < maxRefusals &&
 		(field != "" || isOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
 		l.refusals = append(l.refusals, refusal{spot: e.Spot(), status: h.Status, field: field, where: where,
-			token: e.Stream.Request.Field("Authorization") != "", challenge: challenge(field)})
+			token: e.Stream.Request.Field("Authorization") != "", challenge: parseChallenge(field)})
 	}
 }
 
 // challenge reads the parameters of WWW-Authenticate (RFC 9110, section 11.6.1), of all
 // schemes together.
-func challenge(field string) map[string]string {
+func parseChallenge(field string) map[string]string {
 	params := map[string]string{}
 	for len(field) > 0 {
 		name, rest, ok := strings.Cut(field, "=")
@@ -151,18 +153,18 @@ func challenge(field string) map[string]string {
 	return params
 }
 
-func right401(e *conv.Event, r refusal) {
+func checkStatus401(e *conv.Event, r refusal) {
 	switch {
 	case r.status == 401:
-	case r.status/100 == 3 && loginPage(r.where):
-		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
+	case r.status/100 == 3 && isLoginPage(r.where):
+		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
 	case r.field != "" && r.status >= 400 && (r.status != 403 || !r.token):
 		// A success may also name a scheme (RFC 9110, 11.6.1).
-		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
+		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
 	}
 }
 
-func loginPage(where string) bool {
+func isLoginPage(where string) bool {
 	u, err := url.Parse(where)
 	if err != nil {
 		return false
@@ -172,13 +174,13 @@ func loginPage(where string) bool {
 		func(w string) bool { return strings.Contains(path, w) })
 }
 
-func stepUp(e *conv.Event, r refusal) {
+func checkStepUp(e *conv.Event, r refusal) {
 	if r.status != 403 || r.challenge["error"] != "insufficient_scope" {
 		return
 	}
 	for _, name := range []string{"scope", "resource_metadata"} {
 		if r.challenge[name] == "" {
-			refused(e, r, "WWW-Authenticate: "+r.field, name)
+			findRefusal(e, r, "WWW-Authenticate: "+r.field, name)
 			return
 		}
 	}
@@ -186,20 +188,20 @@ func stepUp(e *conv.Event, r refusal) {
 
 // notesBodies collects what the authorization server said: its metadata, and how it
 // answers for tokens.
-func notesBodies(e *conv.Event) {
-	l := loginOf(e)
+func noteAuthServer(e *conv.Event) {
+	l := authTrafficOf(e)
 	if e.Frame.Dir == 0 && e.Raw("redirect_uris") != nil {
 		l.registered = e.Spot()
 	}
 	if e.Frame.Dir == 0 || !conv.IsObject(e.Value) || e.Stream.Response == nil {
 		return
 	}
-	if name := e.Text("issuer"); name != "" && e.Raw("authorization_endpoint") != nil && len(l.issuers) < mostRefusals {
+	if name := e.Text("issuer"); name != "" && e.Raw("authorization_endpoint") != nil && len(l.issuers) < maxRefusals {
 		l.issuers = append(l.issuers, name)
 		l.advertise = l.advertise || string(e.Raw("authorization_response_iss_parameter_supported")) == "true"
 	}
 	note := func(text, want string) {
-		if len(l.tokens) < mostRefusals {
+		if len(l.tokens) < maxRefusals {
 			l.tokens = append(l.tokens, struct {
 				spot       conv.Spot
 				text, want string
@@ -218,8 +220,8 @@ func notesBodies(e *conv.Event) {
 }
 
 // issuer compares the redirects of the login with the metadata (RFC 9207).
-func issuer(e *conv.Event) {
-	l := loginOf(e)
+func checkIssuer(e *conv.Event) {
+	l := authTrafficOf(e)
 	for _, r := range l.redirects {
 		if r.where == "" && l.advertise {
 			e.Hit(
@@ -235,9 +237,9 @@ func issuer(e *conv.Event) {
 }
 
 // embedded: as a request of its own it would break a graver rule.
-func embedded(e *conv.Event) bool { return e.Message.Kind == wire.Response }
+func isEmbedded(e *conv.Event) bool { return e.Message.Kind == wire.Response }
 
 // unauthorized: the refusal is a JSON-RPC error in a response that says all is well.
-func unauthorized(e *conv.Event) bool {
+func hasStatus200(e *conv.Event) bool {
 	return onStream(e) && e.Stream.Status() == 200 && e.Stream.Request != nil
 }

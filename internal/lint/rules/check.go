@@ -63,13 +63,13 @@ type listPage struct {
 	items  map[string]uint64 // sums of them
 	cursor string
 	// Number counts from 1, Bytes is what a caller adds up over the pages.
-	Number, Bytes int
+	number, bytes int
 	// Scope is the cacheScope.
-	Scope string
+	scope string
 }
 
 // Before finds an item in the pages before this one, and whether it was the same there.
-func (p *listPage) Before(key string, item []byte) (found, same bool) {
+func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
 	for q := p.before; q != nil; q = q.before {
 		if sum, ok := q.items[key]; ok {
 			return true, sum == conv.Sum("", item)
@@ -79,10 +79,10 @@ func (p *listPage) Before(key string, item []byte) (found, same bool) {
 }
 
 // Previous is the page before this one; nil for the first.
-func (p *listPage) Previous() *listPage { return p.before }
+func (p *listPage) previous() *listPage { return p.before }
 
 // Repeats reports a cursor that this page or one before it has led to.
-func (p *listPage) Repeats() bool {
+func (p *listPage) repeatsCursor() bool {
 	for q := p.before; q != nil && p.cursor != ""; q = q.before {
 		if q.cursor == p.cursor {
 			return true
@@ -92,7 +92,7 @@ func (p *listPage) Repeats() bool {
 }
 
 // mostPages bounds the pages of a list that are compared.
-const mostPages = 500
+const maxPages = 500
 
 // pageOf is the page that a result is, the same for all checks of it. The key of an item
 // is the member by which it is known: a name, a URI.
@@ -106,21 +106,21 @@ func pageOf(e *conv.Event) *listPage {
 	if b.now != nil && b.spot == e.Spot() {
 		return b.now
 	}
-	page := &listPage{Number: 1, items: map[string]uint64{}, Scope: e.Text("cacheScope")}
+	page := &listPage{number: 1, items: map[string]uint64{}, scope: e.Text("cacheScope")}
 	if asked := conv.Inside(e.Call.Params, "cursor"); asked != nil {
 		page.before = b.after[e.Method+string(asked)]
 		if page.before != nil {
-			page.Number, page.Bytes = page.before.Number+1, page.before.Bytes
+			page.number, page.bytes = page.before.number+1, page.before.bytes
 		}
 	}
 	member, name := conv.ListOf(e.Method)
 	items, _ := e.Message.ResultItems(member)
-	for _, item := range items[:min(len(items), mostNames)] {
+	for _, item := range items[:min(len(items), maxNames)] {
 		page.items[conv.TextInside(item, name)] = conv.Sum("", item)
 	}
-	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.Number < mostPages {
+	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.number < maxPages {
 		page.cursor = string(cursor)
-		if b.after == nil || len(b.after) >= mostPages {
+		if b.after == nil || len(b.after) >= maxPages {
 			b.after = map[string]*listPage{}
 		}
 		b.after[e.Method+page.cursor] = page
@@ -131,4 +131,4 @@ func pageOf(e *conv.Event) *listPage {
 }
 
 // mostNames bounds the names of a list that are compared.
-const mostNames = 10_000
+const maxNames = 10_000

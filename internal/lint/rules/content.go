@@ -28,19 +28,19 @@ var content = []Check{
 			}
 		},
 	},
-	{ID: "L121", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: structured, Do: func(e *conv.Event) {
+	{ID: "L121", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: hasStructured, Do: func(e *conv.Event) {
 		if !conv.IsObject(e.Raw("structuredContent")) {
 			e.Find("/structuredContent", e.Got("structuredContent"), "an object")
 		}
 	}},
-	{ID: "L122", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: structured, Do: mirrored},
-	{ID: "L131", Kind: conv.OnContent, Do: contentType},
+	{ID: "L122", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: hasStructured, Do: checkMirror},
+	{ID: "L131", Kind: conv.OnContent, Do: checkContentType},
 	{
 		ID:   "L132",
 		Kind: conv.OnContent,
 		When: func(e *conv.Event) bool { return isOneOf(e.Text("type"), "image", "audio") },
 		Do: func(e *conv.Event) {
-			base64Data(e, "data", true)
+			checkBase64(e, "data", true)
 		},
 	},
 	{
@@ -48,7 +48,7 @@ var content = []Check{
 		Kind: conv.OnContents,
 		When: func(e *conv.Event) bool { return e.Raw("blob") != nil },
 		Do: func(e *conv.Event) {
-			base64Data(e, "blob", false)
+			checkBase64(e, "blob", false)
 		},
 	},
 	{ID: "L133", Kind: conv.OnContents, Do: func(e *conv.Event) {
@@ -59,9 +59,9 @@ var content = []Check{
 			e.Find("", e.Show(e.Value), "either text or blob")
 		}
 	}},
-	{ID: "L134", Kind: conv.OnContent, When: annotated, Do: annotations},
-	{ID: "L134", Kind: conv.OnResource, When: annotated, Do: annotations},
-	{ID: "L134", Kind: conv.OnTemplate, When: annotated, Do: annotations},
+	{ID: "L134", Kind: conv.OnContent, When: hasAnnotations, Do: checkAnnotations},
+	{ID: "L134", Kind: conv.OnResource, When: hasAnnotations, Do: checkAnnotations},
+	{ID: "L134", Kind: conv.OnTemplate, When: hasAnnotations, Do: checkAnnotations},
 	{ID: "L138", Kind: conv.OnResource, Do: func(e *conv.Event) {
 		if !isURI(e.Text("uri")) {
 			e.Find("/uri", e.Got("uri"), "an absolute URI (RFC 3986)")
@@ -72,13 +72,13 @@ var content = []Check{
 			e.Find("/uriTemplate", e.Got("uriTemplate"), "a URI template (RFC 6570)")
 		}
 	}},
-	{ID: "L139", Kind: conv.OnResult, Methods: []string{"resources/list"}, Do: uniqueURIs},
+	{ID: "L139", Kind: conv.OnResult, Methods: []string{"resources/list"}, Do: checkUniqueURIs},
 	{ID: "L139", Kind: conv.OnResource, Do: func(e *conv.Event) {
 		if e.Text("name") == "" {
 			e.Find("/name", e.Got("name"), "a name")
 		}
 	}},
-	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: isFinal, Do: promptMessages},
+	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: isFinal, Do: checkPromptMessages},
 	{ID: "L143", Kind: conv.OnResult, Methods: []string{"completion/complete"}, Do: func(e *conv.Event) {
 		values, err := jsonraw.Array(e.Raw("completion", "values"))
 		if err != nil || slices.ContainsFunc(values, func(v json.RawMessage) bool { return conv.TypeOf(v) != "string" }) {
@@ -87,7 +87,7 @@ var content = []Check{
 			e.Find("/completion/values", strconv.Itoa(len(values))+" values", "at most 100")
 		}
 	}},
-	{ID: "L144", Kind: conv.OnIcon, Do: icon},
+	{ID: "L144", Kind: conv.OnIcon, Do: checkIcon},
 }
 
 // isURI reports a URI with a scheme, of the characters of RFC 3986. net/url is not used:
@@ -118,14 +118,14 @@ func isURI(text string) bool {
 	return true
 }
 
-func structured(e *conv.Event) bool { return isFinal(e) && e.Raw("structuredContent") != nil }
+func hasStructured(e *conv.Event) bool { return isFinal(e) && e.Raw("structuredContent") != nil }
 
-const longestMirror = 1 << 20
+const maxMirror = 1 << 20
 
 // mirrored: the text that clients read which do not know structuredContent.
-func mirrored(e *conv.Event) {
+func checkMirror(e *conv.Event) {
 	want := e.Raw("structuredContent")
-	if len(want) > longestMirror {
+	if len(want) > maxMirror {
 		return
 	}
 	var same any
@@ -136,7 +136,7 @@ func mirrored(e *conv.Event) {
 	for _, block := range blocks {
 		var value any
 		text := conv.TextInside(block, "text")
-		if text != "" && len(text) <= longestMirror && json.Unmarshal([]byte(text), &value) == nil &&
+		if text != "" && len(text) <= maxMirror && json.Unmarshal([]byte(text), &value) == nil &&
 			reflect.DeepEqual(value, same) {
 			return
 		}
@@ -157,7 +157,7 @@ var sinceRev = map[string]conv.Rev{
 	"resource_link": conv.R25a,
 }
 
-func contentType(e *conv.Event) {
+func checkContentType(e *conv.Event) {
 	since, ok := sinceRev[e.Text("type")]
 	if !ok {
 		e.Find("/type", e.Got("type"), "text, image, audio, resource_link or resource")
@@ -169,7 +169,7 @@ func contentType(e *conv.Event) {
 // judgedMedia are the types by which declared types are judged: their signatures are long enough to be sure.
 var judgedMedia = []string{"image/png", "image/jpeg", "image/gif", "audio/ogg", "audio/flac"}
 
-func base64Data(e *conv.Event, member string, typed bool) {
+func checkBase64(e *conv.Event, member string, typed bool) {
 	text, ok := jsonraw.Text(e.Raw(member))
 	if e.Frame.Hidden > 0 {
 		return // a secret was taken out
@@ -191,9 +191,9 @@ func base64Data(e *conv.Event, member string, typed bool) {
 	}
 }
 
-func annotated(e *conv.Event) bool { return e.Raw("annotations") != nil }
+func hasAnnotations(e *conv.Event) bool { return e.Raw("annotations") != nil }
 
-func annotations(e *conv.Event) {
+func checkAnnotations(e *conv.Event) {
 	if raw := e.Raw("annotations", "priority"); raw != nil {
 		if p, err := strconv.ParseFloat(string(raw), 64); err != nil || p < 0 || p > 1 {
 			e.Find("/annotations/priority", e.Show(raw), "a number from 0 to 1")
@@ -208,13 +208,13 @@ func annotations(e *conv.Event) {
 		}
 	}
 	if raw := e.Raw("annotations", "lastModified"); raw != nil {
-		if text, _ := jsonraw.Text(raw); !iso8601(text) {
+		if text, _ := jsonraw.Text(raw); !isISO8601(text) {
 			e.Find("/annotations/lastModified", e.Show(raw), "an ISO 8601 time")
 		}
 	}
 }
 
-func iso8601(text string) bool {
+func isISO8601(text string) bool {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02"} {
 		if _, err := time.Parse(layout, text); err == nil {
 			return true
@@ -223,7 +223,7 @@ func iso8601(text string) bool {
 	return false
 }
 
-func uniqueURIs(e *conv.Event) {
+func checkUniqueURIs(e *conv.Event) {
 	items, _ := e.Message.ResultItems("resources")
 	page := map[string]bool{}
 	for i, item := range items {
@@ -238,7 +238,7 @@ func uniqueURIs(e *conv.Event) {
 	}
 }
 
-func promptMessages(e *conv.Event) {
+func checkPromptMessages(e *conv.Event) {
 	messages, _ := e.Message.ResultItems("messages")
 	for i, m := range messages {
 		at := "/messages/" + strconv.Itoa(i)
@@ -252,7 +252,7 @@ func promptMessages(e *conv.Event) {
 }
 
 // icon: data of another origin is fetched from there by each client that shows it.
-func icon(e *conv.Event) {
+func checkIcon(e *conv.Event) {
 	src := e.Text("src")
 	mime := e.Text("mimeType")
 	u, err := url.Parse(src)
@@ -261,20 +261,20 @@ func icon(e *conv.Event) {
 		e.Find("/src", e.Got("src"), "an https or data URL")
 	case mime != "" && !strings.HasPrefix(mime, "image/"):
 		e.Find("/mimeType", e.Got("mimeType"), "an image type")
-	case e.Raw("sizes") != nil && !plausibleSizes(e.Raw("sizes")):
+	case e.Raw("sizes") != nil && !areIconSizes(e.Raw("sizes")):
 		e.Find("/sizes", e.Got("sizes"), `"48x48" or "any"`)
-	case u.Scheme == "https" && e.Stream != nil && e.Stream.Request != nil && otherHost(u, e.Stream.Request.URL):
+	case u.Scheme == "https" && e.Stream != nil && e.Stream.Request != nil && isOtherHost(u, e.Stream.Request.URL):
 		e.FindAs(conv.Info, "/src", u.Scheme+"://"+u.Host, "an icon of the server's own origin")
 	}
 }
 
 // otherHost reports a URL of another host than the server's. A server on this machine has no public host of its own.
-func otherHost(u *url.URL, server string) bool {
+func isOtherHost(u *url.URL, server string) bool {
 	s, err := url.Parse(server)
 	return err == nil && s.Host != "" && !loopback.IsHere(s.Hostname()) && !strings.EqualFold(s.Hostname(), u.Hostname())
 }
 
-func plausibleSizes(raw json.RawMessage) bool {
+func areIconSizes(raw json.RawMessage) bool {
 	sizes, err := jsonraw.Array(raw)
 	return err == nil && !slices.ContainsFunc(sizes, func(s json.RawMessage) bool {
 		text, _ := jsonraw.Text(s)

@@ -13,42 +13,42 @@ import (
 
 var framing = []Check{
 	{ID: "L001", Kind: conv.OnMessage, Do: func(e *conv.Event) {
-		p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth",
+		p := firstProblem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth",
 			"shape", "method", "params")
 		switch {
-		case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
+		case p == nil, p.Rule == "shape" && !hasMethod(e), hasNaN(e.Message.Raw):
 		default:
 			e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
 		}
 	}},
 	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: func(e *conv.Event) {
-		if problem(e, "shape") != nil {
+		if firstProblem(e, "shape") != nil {
 			e.FindMessage("response", e.Show(e.Message.Raw), `"result" or "error"`)
 		}
 	}},
-	{ID: "L003", Kind: conv.OnReply, When: named, Do: knownID},
-	{ID: "L004", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Message.ID != nil }, Do: idType},
+	{ID: "L003", Kind: conv.OnReply, When: identifiesRequest, Do: checkResponseID},
+	{ID: "L004", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Message.ID != nil }, Do: checkIDType},
 	{ID: "L005", Kind: conv.OnMessage, When: isReply, Do: func(e *conv.Event) {
-		if p := problem(e, "error", "error_code", "error_message"); p != nil {
+		if p := firstProblem(e, "error", "error_code", "error_message"); p != nil {
 			e.FindMessage("error", p.Text, "an integer code and a string message")
 		}
 	}},
 	{ID: "L006", Kind: conv.OnReply, Do: func(e *conv.Event) {
-		if toNotification(e) {
+		if repliesToNotification(e) {
 			e.FindMessage("notification", e.Show(e.Message.Raw), "no response")
 		}
 	}},
 	{ID: "L007", Kind: conv.OnBatch, Do: func(e *conv.Event) { e.Find("", e.Show(e.Message.Raw), "single messages") }},
-	{ID: "L009", Kind: conv.OnMessage, Do: strictJSON},
+	{ID: "L009", Kind: conv.OnMessage, Do: checkStrictJSON},
 	{
 		ID:   "L009",
 		Kind: conv.OnNoise,
-		When: brokenMessage,
+		When: isBrokenMessage,
 		Do:   func(e *conv.Event) { e.Find("", e.Show(e.Value), "JSON in UTF-8") },
 	},
-	{ID: "L017", Kind: conv.OnMessage, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
-	{ID: "L017", Kind: conv.OnTool, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
-	{ID: "L017", Kind: conv.OnContent, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
+	{ID: "L017", Kind: conv.OnMessage, Do: func(e *conv.Event) { checkMetaKeys(e, "/_meta", e.Raw("_meta")) }},
+	{ID: "L017", Kind: conv.OnTool, Do: func(e *conv.Event) { checkMetaKeys(e, "/_meta", e.Raw("_meta")) }},
+	{ID: "L017", Kind: conv.OnContent, Do: func(e *conv.Event) { checkMetaKeys(e, "/_meta", e.Raw("_meta")) }},
 	{
 		ID:   "L018",
 		Kind: conv.OnMessage,
@@ -56,7 +56,7 @@ var framing = []Check{
 		Do: func(e *conv.Event) {
 			// These are the three unprefixed keys of SEP-414.
 			for name, isValid := range map[string]func(string) bool{
-				"traceparent": traceparent, "tracestate": pairs, "baggage": pairs,
+				"traceparent": isTraceparent, "tracestate": isKeyValueList, "baggage": isKeyValueList,
 			} {
 				raw := e.Raw("_meta", name)
 				if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !isValid(text)) {
@@ -68,7 +68,7 @@ var framing = []Check{
 }
 
 // problem is the first problem of a message with one of some rules, or nil.
-func problem(e *conv.Event, rules ...string) *wire.Finding {
+func firstProblem(e *conv.Event, rules ...string) *wire.Finding {
 	for i := range e.Message.Problems {
 		if p := &e.Message.Problems[i]; slices.Contains(rules, p.Rule) {
 			return p
@@ -82,15 +82,15 @@ func hasMethod(e *conv.Event) bool { return jsonraw.First(e.Message.Raw, "method
 func isReply(e *conv.Event) bool {
 	return !hasMethod(e) &&
 		(e.Message.Result != nil || e.Message.Error != nil ||
-			problem(e, "shape", "error", "error_code", "error_message") != nil)
+			firstProblem(e, "shape", "error", "error_code", "error_message") != nil)
 }
 
 // named: what has no id is judged by other rules.
-func named(e *conv.Event) bool {
-	return e.Message.ID != nil && string(e.Message.ID) != "null" && !toNotification(e)
+func identifiesRequest(e *conv.Event) bool {
+	return e.Message.ID != nil && string(e.Message.ID) != "null" && !repliesToNotification(e)
 }
 
-func knownID(e *conv.Event) {
+func checkResponseID(e *conv.Event) {
 	id := e.Show(e.Message.ID)
 	switch call := e.Call; {
 	case call == nil && e.NearMiss(e.Message.ID) != nil:
@@ -112,8 +112,8 @@ func knownID(e *conv.Event) {
 	}
 }
 
-func idType(e *conv.Event) {
-	p := problem(e, "id")
+func checkIDType(e *conv.Event) {
+	p := firstProblem(e, "id")
 	if p == nil {
 		return
 	}
@@ -128,7 +128,7 @@ func idType(e *conv.Event) {
 }
 
 // toNotification reports a reply to a message that needs none.
-func toNotification(e *conv.Event) bool {
+func repliesToNotification(e *conv.Event) bool {
 	if e.Call != nil {
 		return false
 	}
@@ -139,27 +139,27 @@ func toNotification(e *conv.Event) bool {
 		e.Conversation.Call(conv.Key(e.Message.ID)) == nil
 }
 
-func notANumber(raw []byte) bool {
+func hasNaN(raw []byte) bool {
 	return (bytes.Contains(raw, []byte("NaN")) || bytes.Contains(raw, []byte("Infinity"))) && jsonraw.Valid(raw) != nil
 }
 
 // brokenMessage tells a line that is nearly a message from text.
-func brokenMessage(e *conv.Event) bool {
+func isBrokenMessage(e *conv.Event) bool {
 	return !e.Flag && bytes.Contains(e.Value, []byte(`"jsonrpc"`)) &&
-		(notANumber(e.Value) || jsonraw.Valid(e.Value) != nil && jsonraw.Valid(e.Value).Rule == "utf8")
+		(hasNaN(e.Value) || jsonraw.Valid(e.Value) != nil && jsonraw.Valid(e.Value).Rule == "utf8")
 }
 
-func strictJSON(e *conv.Event) {
+func checkStrictJSON(e *conv.Event) {
 	m := e.Message
-	if p := problem(e, "bom", "utf8", "surrogate"); p != nil {
+	if p := firstProblem(e, "bom", "utf8", "surrogate"); p != nil {
 		e.FindMessage("message", p.Text, "JSON in UTF-8 without a byte order mark")
 		return
 	}
-	if notANumber(m.Raw) {
+	if hasNaN(m.Raw) {
 		e.FindMessage("message", e.Show(m.Raw), "a number, or null")
 		return
 	}
-	if p := problem(e, "duplicate_member"); p != nil {
+	if p := firstProblem(e, "duplicate_member"); p != nil {
 		e.Hit(conv.Hit{Root: true, Severity: conv.Warn, Subject: "message", Got: p.Text, Want: "each member once"})
 		return
 	}
@@ -174,7 +174,7 @@ var protocolKeys = []string{
 	"related-task", "model-immediate-response", "ui", "tasks",
 }
 
-func keysOf(e *conv.Event, at string, meta []byte) {
+func checkMetaKeys(e *conv.Event, at string, meta []byte) {
 	if !conv.IsObject(meta) {
 		return
 	}
@@ -185,9 +185,9 @@ func keysOf(e *conv.Event, at string, meta []byte) {
 			prefix = ""
 			name = m.Name
 		}
-		if prefixed && !labels(prefix) || !keyName(name, prefixed) {
+		if prefixed && !isKeyPrefix(prefix) || !isKeyName(name, prefixed) {
 			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "prefix/name, of letters, digits and hyphens")
-		} else if prefixed && reserved(prefix, e.Rev) &&
+		} else if prefixed && isReservedPrefix(prefix, e.Rev) &&
 			!(prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)) {
 			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "a prefix that is not reserved for MCP")
 		}
@@ -196,7 +196,7 @@ func keysOf(e *conv.Event, at string, meta []byte) {
 
 // labels reports a prefix of dot-separated labels: each begins with a letter, ends with
 // a letter or a digit, and has hyphens inside.
-func labels(prefix string) bool {
+func isKeyPrefix(prefix string) bool {
 	for label := range strings.SplitSeq(prefix, ".") {
 		if label == "" || !isAlnum(label[0]) || label[0] <= '9' || !isAlnum(label[len(label)-1]) {
 			return false
@@ -210,7 +210,7 @@ func labels(prefix string) bool {
 	return true
 }
 
-func keyName(name string, prefixed bool) bool {
+func isKeyName(name string, prefixed bool) bool {
 	if name == "" {
 		return prefixed
 	}
@@ -226,7 +226,7 @@ func keyName(name string, prefixed bool) bool {
 }
 
 // reserved: the second label since 2025-11-25, the last but one before.
-func reserved(prefix string, rev conv.Rev) bool {
+func isReservedPrefix(prefix string, rev conv.Rev) bool {
 	all := strings.Split(prefix, ".")
 	at := 1
 	if rev < conv.R25b {
@@ -235,7 +235,7 @@ func reserved(prefix string, rev conv.Rev) bool {
 	return at >= 0 && at < len(all) && (all[at] == "modelcontextprotocol" || all[at] == "mcp")
 }
 
-func traceparent(text string) bool {
+func isTraceparent(text string) bool {
 	parts := strings.Split(text, "-")
 	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" {
 		return false
@@ -249,7 +249,7 @@ func traceparent(text string) bool {
 }
 
 // pairs reports a list of key=value.
-func pairs(text string) bool {
+func isKeyValueList(text string) bool {
 	for item := range strings.SplitSeq(text, ",") {
 		key, _, ok := strings.Cut(strings.TrimSpace(item), "=")
 		if strings.TrimSpace(item) != "" && (!ok || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t")) {

@@ -12,8 +12,8 @@ import (
 )
 
 var httpChecks = []Check{
-	{ID: "L058", Kind: conv.OnError, When: bare(-32601), Do: status(404)},
-	{ID: "L059", Kind: conv.OnError, When: bare(ownCodes...), Do: status(400)},
+	{ID: "L058", Kind: conv.OnError, When: errorInBody(-32601), Do: wantStatus(404)},
+	{ID: "L059", Kind: conv.OnError, When: errorInBody(mcpCodes...), Do: wantStatus(400)},
 	{ID: "L060", Kind: conv.OnError, When: func(e *conv.Event) bool { return e.Call != nil }, Do: func(e *conv.Event) {
 		if e.Message.ID == nil || string(e.Message.ID) == "null" {
 			e.Hit(conv.Hit{
@@ -24,23 +24,23 @@ var httpChecks = []Check{
 	}},
 	{ID: "L072", Kind: conv.OnReply, When: onStream, Do: func(e *conv.Event) {
 		if id := e.Stream.Response.Field("Mcp-Session-Id"); id != "" {
-			header(e, "Mcp-Session-Id: "+id, "no Mcp-Session-Id")
+			findHeader(e, "Mcp-Session-Id: "+id, "no Mcp-Session-Id")
 		}
 	}},
-	{ID: "L074", Kind: conv.OnMessage, Do: noRequest},
+	{ID: "L074", Kind: conv.OnMessage, Do: checkNoRequest},
 	{
 		ID:   "L075",
 		Kind: conv.OnNotice,
 		When: func(e *conv.Event) bool { return e.Stream != nil && e.Stream.Call != nil },
-		Do:   related,
+		Do:   checkRelated,
 	},
-	{ID: "L076", Kind: conv.OnEvent, When: answered, Do: func(e *conv.Event) {
+	{ID: "L076", Kind: conv.OnEvent, When: isAnswered, Do: func(e *conv.Event) {
 		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarry() {
 			e.FindMessage(e.Stream.Call.Method, "after the response: "+e.Show(e.Frame.Raw), "the end of the stream")
 		}
 	}},
-	{ID: "L076", Kind: conv.OnClose, When: answered, Do: func(e *conv.Event) {
-		if late := e.Frame.Time.Sub(e.Stream.Answered); late > closesWithin {
+	{ID: "L076", Kind: conv.OnClose, When: isAnswered, Do: func(e *conv.Event) {
+		if late := e.Frame.Time.Sub(e.Stream.Answered); late > maxCloseDelay {
 			e.FindMessage(e.Stream.Call.Method, "closed "+late.String()+" after the response", "closed at once")
 		}
 	}},
@@ -55,19 +55,19 @@ var httpChecks = []Check{
 		When: func(e *conv.Event) bool { return e.Stream.EventStream() },
 		Do: func(e *conv.Event) {
 			if got := e.Stream.Response.Field("X-Accel-Buffering"); !strings.EqualFold(got, "no") {
-				header(e, "X-Accel-Buffering: "+got, "X-Accel-Buffering: no")
+				findHeader(e, "X-Accel-Buffering: "+got, "X-Accel-Buffering: no")
 			}
 		},
 	},
-	{ID: "L079", Kind: conv.OnEvent, When: listens, Do: idle},
-	{ID: "L079", Kind: conv.OnClose, When: listens, Do: idle},
+	{ID: "L079", Kind: conv.OnEvent, When: isListenStream, Do: checkIdle},
+	{ID: "L079", Kind: conv.OnClose, When: isListenStream, Do: checkIdle},
 	{ID: "L081", Kind: conv.OnHead, When: func(e *conv.Event) bool {
 		// The head of a response to a request that went well.
 		return e.Stream.Sent == wire.Request && e.Stream.Status()/100 == 2 && e.Stream.Status() != 202 && !e.SSE
 	}, Do: func(e *conv.Event) {
 		media := wire.MediaType(e.Stream.Response.Field("Content-Type"))
 		if media != "application/json" && media != "text/event-stream" {
-			header(e, "Content-Type: "+media, "application/json or text/event-stream")
+			findHeader(e, "Content-Type: "+media, "application/json or text/event-stream")
 		}
 	}},
 	{
@@ -83,14 +83,14 @@ var httpChecks = []Check{
 			}
 			if h.Field("Access-Control-Allow-Origin") == "*" &&
 				(h.Field("Access-Control-Allow-Credentials") == "true" || isLocal) {
-				header(e, "Access-Control-Allow-Origin: *", "the origins that may call")
+				findHeader(e, "Access-Control-Allow-Origin: *", "the origins that may call")
 			}
 		},
 	},
 }
 
 // header reports a field of the response's head.
-func header(e *conv.Event, got, want string) {
+func findHeader(e *conv.Event, got, want string) {
 	name, _, _ := strings.Cut(got, ":")
 	e.Hit(conv.Hit{Root: true, Spot: e.Stream.Head, Subject: "header " + name, Got: got, Want: want})
 }
@@ -99,10 +99,10 @@ func onStream(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response 
 
 // bare is for an error of some code that is the body of the response: in an event stream
 // the status was sent before.
-func bare(codes ...int64) func(*conv.Event) bool {
+func errorInBody(codes ...int64) func(*conv.Event) bool {
 	return func(e *conv.Event) bool {
 		for _, code := range codes {
-			if codeOf(e) == code && onStream(e) && !e.Stream.EventStream() {
+			if errorCode(e) == code && onStream(e) && !e.Stream.EventStream() {
 				return true
 			}
 		}
@@ -110,16 +110,16 @@ func bare(codes ...int64) func(*conv.Event) bool {
 	}
 }
 
-func status(want int) func(*conv.Event) {
+func wantStatus(want int) func(*conv.Event) {
 	return func(e *conv.Event) {
 		if got := e.Stream.Status(); got != want {
-			e.FindMessage("error "+strconv.FormatInt(codeOf(e), 10), "HTTP "+strconv.Itoa(got), "HTTP "+strconv.Itoa(want))
+			e.FindMessage("error "+strconv.FormatInt(errorCode(e), 10), "HTTP "+strconv.Itoa(got), "HTTP "+strconv.Itoa(want))
 		}
 	}
 }
 
 // listenKinds are what a subscription carries.
-var listenKinds = map[string]bool{"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
+var subscriptionMethods = map[string]bool{"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
 	"notifications/resources/list_changed": true, "notifications/resources/updated": true, "notifications/tasks": true,
 	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true}
 
@@ -130,7 +130,7 @@ var judgedElsewhere = map[string]bool{
 	"notifications/cancelled":            true,
 }
 
-func related(e *conv.Event) {
+func checkRelated(e *conv.Event) {
 	if judgedElsewhere[e.Method] {
 		return
 	}
@@ -148,32 +148,32 @@ func related(e *conv.Event) {
 			return
 		}
 		want = "progress of this request"
-	case !listenKinds[e.Method]: // of an extension
+	case !subscriptionMethods[e.Method]: // of an extension
 		return
 	}
 	e.FindMessage(e.Method, e.Method+" on the stream of "+call.Method, want)
 }
 
-func answered(e *conv.Event) bool {
+func isAnswered(e *conv.Event) bool {
 	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Open == 0 && !e.Stream.Answered.IsZero() &&
 		e.Stream.EventStream()
 }
 
 const (
-	closesWithin = 5 * time.Second
-	longestIdle  = 60 * time.Second
+	maxCloseDelay = 5 * time.Second
+	maxIdle       = 60 * time.Second
 )
 
-func listens(e *conv.Event) bool {
+func isListenStream(e *conv.Event) bool {
 	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == "subscriptions/listen"
 }
 
-func idle(e *conv.Event) {
+func checkIdle(e *conv.Event) {
 	since := e.Stream.Last
 	if since.IsZero() {
 		since = e.Stream.Call.Sent
 	}
-	if gap := e.Frame.Time.Sub(since); gap > longestIdle {
+	if gap := e.Frame.Time.Sub(since); gap > maxIdle {
 		e.FindMessage("subscriptions/listen", "nothing for "+gap.String(), "a comment at least every 60 s")
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var lifecycle = []Check{
-	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: initializeResult},
+	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: checkInitializeResult},
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: func(e *conv.Event) {
 		// A version that the server answered once is one that it supports. An answer to an offer that it does not
 		// support should be the latest of them.
@@ -30,7 +30,7 @@ var lifecycle = []Check{
 	}},
 	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: func(e *conv.Event) {
 		if name, ok := capabilityOf[e.Method]; ok {
-			if want := undeclared(&e.Client, name, e.Text("mode")); want != "" {
+			if want := missingCapability(&e.Client, name, e.Text("mode")); want != "" {
 				e.Hit(
 					conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want},
 				)
@@ -56,7 +56,7 @@ var lifecycle = []Check{
 	},
 }
 
-func initializeResult(e *conv.Event) {
+func checkInitializeResult(e *conv.Event) {
 	for path, want := range map[string]string{
 		"protocolVersion": "a string", "capabilities": "an object", "serverInfo": "an object",
 	} {
@@ -82,7 +82,7 @@ var capabilityOf = map[string]string{
 
 // undeclared is the capability that a request needs and the client does not declare, or
 // "". elicitation without members is that of forms.
-func undeclared(client *conv.Peer, name, mode string) string {
+func missingCapability(client *conv.Peer, name, mode string) string {
 	switch {
 	case !client.Has(name):
 		return name
@@ -101,14 +101,14 @@ var capabilities = []Check{
 		Kind: conv.OnNotice,
 		Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
 			"notifications/resources/list_changed", "notifications/resources/updated"},
-		When: serverDeclared,
-		Do:   declaredChanges,
+		When: hasServerCapabilities,
+		Do:   checkDeclaredChanges,
 	},
 	{
 		ID:      "L038",
 		Kind:    conv.OnNotice,
 		Methods: []string{"notifications/message"},
-		When:    serverDeclared,
+		When:    hasServerCapabilities,
 		Do: func(e *conv.Event) {
 			if !e.Server.Has("logging") {
 				e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability logging"})
@@ -116,14 +116,14 @@ var capabilities = []Check{
 		},
 	},
 	{ID: "L040", Kind: conv.OnResult, Methods: mcp.OpeningMethods, Do: func(e *conv.Event) {
-		for _, m := range capsOf(e) {
+		for _, m := range capabilitiesIn(e) {
 			if !conv.IsObject(m.Value) {
 				e.Find(jsonraw.Pointer("/capabilities", m.Name), e.Show(m.Value), "an object")
 			}
 		}
 	}},
 	{ID: "L041", Kind: conv.OnResult, Methods: mcp.OpeningMethods, Do: func(e *conv.Event) {
-		for _, m := range capsOf(e) {
+		for _, m := range capabilitiesIn(e) {
 			if !slices.Contains(capabilityNames, m.Name) {
 				e.Find(jsonraw.Pointer("/capabilities", m.Name), m.Name,
 					"a capability of 2026, or one below extensions or experimental")
@@ -132,14 +132,14 @@ var capabilities = []Check{
 	}},
 	{ID: "L042", Kind: conv.OnResult, Methods: mcp.OpeningMethods, When: func(e *conv.Event) bool {
 		return e.Raw("capabilities", "extensions") != nil
-	}, Do: extensionIDs},
+	}, Do: checkExtensionIDs},
 }
 
 var capabilityNames = []string{"experimental", "logging", "completions", "prompts", "resources", "tools", "extensions"}
 
-func serverDeclared(e *conv.Event) bool { return e.Server.Declared }
+func hasServerCapabilities(e *conv.Event) bool { return e.Server.Declared }
 
-func declaredChanges(e *conv.Event) {
+func checkDeclaredChanges(e *conv.Event) {
 	need := map[string][]string{
 		"notifications/tools/list_changed":     {"tools", "listChanged"},
 		"notifications/prompts/list_changed":   {"prompts", "listChanged"},
@@ -151,17 +151,17 @@ func declaredChanges(e *conv.Event) {
 	}
 }
 
-func capsOf(e *conv.Event) jsonraw.Members {
+func capabilitiesIn(e *conv.Event) jsonraw.Members {
 	members, _ := jsonraw.Object(e.Raw("capabilities"))
 	return members
 }
 
-func extensionIDs(e *conv.Event) {
+func checkExtensionIDs(e *conv.Event) {
 	members, _ := jsonraw.Object(e.Raw("capabilities", "extensions"))
 	for _, m := range members {
 		prefix, name, ok := strings.Cut(m.Name, "/")
 		switch at := jsonraw.Pointer("/capabilities/extensions", m.Name); {
-		case !ok || !labels(prefix) || !keyName(name, true) || name == "":
+		case !ok || !isKeyPrefix(prefix) || !isKeyName(name, true) || name == "":
 			e.Find(at, e.Show([]byte(m.Name)), "prefix/name")
 		case !conv.IsObject(m.Value):
 			e.Find(at, e.Show(m.Value), "an object")

@@ -15,7 +15,7 @@ import (
 var listMethods = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"}
 
 var lists = []Check{
-	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: pages},
+	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: checkPages},
 	{ID: "L147", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) {
 		if string(e.Raw("nextCursor")) == "null" {
 			e.Find("/nextCursor", "null", "no nextCursor on the last page")
@@ -36,8 +36,8 @@ var lists = []Check{
 		When:    func(e *conv.Event) bool { return e.Raw("cacheScope") != nil },
 		Do: func(e *conv.Event) {
 			page := pageOf(e)
-			if before := page.Previous(); before != nil && before.Scope != page.Scope {
-				e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
+			if before := page.previous(); before != nil && before.scope != page.scope {
+				e.Find("/cacheScope", page.scope+" after "+before.scope, before.scope)
 			}
 		},
 	},
@@ -45,25 +45,25 @@ var lists = []Check{
 		ID:   "L151",
 		Kind: conv.OnResult,
 		When: func(e *conv.Event) bool { return e.Raw("ttlMs") != nil || e.Raw("cacheScope") != nil },
-		Do:   plausibleHints,
+		Do:   checkCacheHints,
 	},
-	{ID: "L152", Kind: conv.OnResult, Methods: listMethods, Do: changedInside},
+	{ID: "L152", Kind: conv.OnResult, Methods: listMethods, Do: checkChangedWithinTTL},
 	{
 		ID:   "L152",
 		Kind: conv.OnNotice,
-		When: func(e *conv.Event) bool { return listOf[e.Method] != "" },
+		When: func(e *conv.Event) bool { return changedList[e.Method] != "" },
 		Do: func(e *conv.Event) {
-			conv.State[fetched](e.Conversation, "fetched "+listOf[e.Method]).told = true
+			conv.State[fetchedList](e.Conversation, "fetched "+changedList[e.Method]).announced = true
 		},
 	},
-	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: cursorGiven},
+	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: noteCursor},
 	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		if cursor := conv.Inside(e.Value, "cursor"); cursor != nil {
-			delete(*conv.State[cursorsLeft](e.Conversation, "cursors"), e.Method+string(cursor))
+			delete(*conv.State[unusedCursors](e.Conversation, "cursors"), e.Method+string(cursor))
 		}
 	}},
 	{ID: "client-cursor", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
-		left := *conv.State[cursorsLeft](e.Conversation, "cursors")
+		left := *conv.State[unusedCursors](e.Conversation, "cursors")
 		for _, key := range slices.Sorted(maps.Keys(left)) {
 			c := left[key]
 			e.Hit(conv.Hit{
@@ -75,11 +75,11 @@ var lists = []Check{
 	}},
 	{ID: "client-list-changed", Kind: conv.OnNotice, When: func(e *conv.Event) bool {
 		// A change of a list whose changes the server declares.
-		list := listOf[e.Method]
+		list := changedList[e.Method]
 		capability, _, _ := strings.Cut(list, "/")
 		return list != "" && (!e.Server.Declared || e.Server.Has(capability, "listChanged"))
 	}, Do: func(e *conv.Event) {
-		*conv.State[conv.Spot](e.Conversation, "changed "+listOf[e.Method]) = e.Spot()
+		*conv.State[conv.Spot](e.Conversation, "changed "+changedList[e.Method]) = e.Spot()
 	}},
 	{ID: "client-list-changed", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
@@ -100,40 +100,40 @@ var lists = []Check{
 }
 
 // listOf is the list that a notification says has changed.
-var listOf = map[string]string{
+var changedList = map[string]string{
 	"notifications/tools/list_changed":     "tools/list",
 	"notifications/prompts/list_changed":   "prompts/list",
 	"notifications/resources/list_changed": "resources/list",
 }
 
-func pages(e *conv.Event) {
+func checkPages(e *conv.Event) {
 	page := pageOf(e)
 	member, name := conv.ListOf(e.Method)
 	items, _ := e.Message.ResultItems(member)
 	for i, item := range items {
 		key := conv.TextInside(item, name)
-		if _, same := page.Before(key, item); same {
+		if _, same := page.findEarlier(key, item); same {
 			e.Hit(conv.Hit{
 				Subject: e.Method + " " + key, Item: "/" + member + "/" + strconv.Itoa(i),
 				Got: key + " on two pages", Want: "each item once",
 			})
 		}
 	}
-	if page.Repeats() {
+	if page.repeatsCursor() {
 		e.Find("/nextCursor", e.Got("nextCursor")+" again", "a cursor that was not given before, or none")
 	}
 }
 
-const longestTTL = 366 * 24 * time.Hour
+const maxTTL = 366 * 24 * time.Hour
 
-func plausibleHints(e *conv.Event) {
-	if asksMore(e) {
+func checkCacheHints(e *conv.Event) {
+	if requiresInput(e) {
 		e.Find("/ttlMs", "caching hints on input_required", "none")
 		return
 	}
 	if ttl, ok := new(big.Int).SetString(string(e.Raw("ttlMs")), 10); ok {
 		capability, _, _ := strings.Cut(e.Method, "/")
-		if ttl.Cmp(big.NewInt(longestTTL.Milliseconds())) > 0 {
+		if ttl.Cmp(big.NewInt(maxTTL.Milliseconds())) > 0 {
 			e.Find("/ttlMs", ttl.String(), "at most a year")
 		} else if ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && e.Server.Declared &&
 			!e.Server.Has(capability, "listChanged") {
@@ -143,53 +143,53 @@ func plausibleHints(e *conv.Event) {
 }
 
 // fetched is the first page of a list as it came last.
-type fetched struct {
-	sum   uint64
-	until time.Time
-	told  bool
+type fetchedList struct {
+	sum       uint64
+	until     time.Time
+	announced bool
 }
 
 // changedInside compares lists while a subscription is open that would have told.
-func changedInside(e *conv.Event) {
+func checkChangedWithinTTL(e *conv.Event) {
 	user := ""
 	if e.Stream != nil {
 		user = e.Stream.Request.Field("Authorization") // lists may differ by user
 	}
-	last := conv.State[fetched](e.Conversation, "fetched "+e.Method+user)
+	last := conv.State[fetchedList](e.Conversation, "fetched "+e.Method+user)
 	member, _ := conv.ListOf(e.Method)
 	if conv.Inside(e.Call.Params, "cursor") != nil || member == "" {
 		return
 	}
 	now := conv.Sum("", e.Raw(member))
 	if last.sum != 0 && last.sum != now && e.Frame.Time.Before(last.until) &&
-		!conv.State[fetched](e.Conversation, "fetched "+e.Method).told &&
-		subscribed(e, e.Method) {
+		!conv.State[fetchedList](e.Conversation, "fetched "+e.Method).announced &&
+		hasSubscription(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
-	conv.State[fetched](e.Conversation, "fetched "+e.Method).told = false
-	*last = fetched{
+	conv.State[fetchedList](e.Conversation, "fetched "+e.Method).announced = false
+	*last = fetchedList{
 		sum:   now,
-		until: e.Frame.Time.Add(time.Duration(min(ttl, longestTTL.Milliseconds())) * time.Millisecond),
+		until: e.Frame.Time.Add(time.Duration(min(ttl, maxTTL.Milliseconds())) * time.Millisecond),
 	}
 }
 
 // cursorsLeft are the cursors that no client has asked for yet, by method and cursor.
-type cursorsLeft map[string]cursorSeen
+type unusedCursors map[string]unusedCursor
 
-type cursorSeen struct {
+type unusedCursor struct {
 	method, cursor string
 	spot           conv.Spot
 }
 
-const mostCursors = 1000
+const maxCursors = 1000
 
-func cursorGiven(e *conv.Event) {
-	left := conv.State[cursorsLeft](e.Conversation, "cursors")
+func noteCursor(e *conv.Event) {
+	left := conv.State[unusedCursors](e.Conversation, "cursors")
 	if *left == nil {
-		*left = cursorsLeft{}
+		*left = unusedCursors{}
 	}
-	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*left) < mostCursors {
-		(*left)[e.Method+string(cursor)] = cursorSeen{e.Method, e.Show(cursor), e.Spot()}
+	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*left) < maxCursors {
+		(*left)[e.Method+string(cursor)] = unusedCursor{e.Method, e.Show(cursor), e.Spot()}
 	}
 }

@@ -21,21 +21,21 @@ var (
 )
 
 var notices = []Check{
-	{ID: "L169", Kind: conv.OnNotice, Methods: progress, Do: activeToken},
-	{ID: "L170", Kind: conv.OnNotice, Methods: progress, Do: increases},
-	{ID: "L171", Kind: conv.OnNotice, Methods: progress, Do: withinTotal},
+	{ID: "L169", Kind: conv.OnNotice, Methods: progress, Do: checkProgressToken},
+	{ID: "L170", Kind: conv.OnNotice, Methods: progress, Do: checkProgressIncreases},
+	{ID: "L171", Kind: conv.OnNotice, Methods: progress, Do: checkProgressTotal},
 	{ID: "L172", Kind: conv.OnNotice, Methods: progress, Do: func(e *conv.Event) {
 		if e.Raw("message") != nil {
 			e.Find("/message", e.Got("message"), "no message")
 		}
 	}},
-	{ID: "L173", Kind: conv.OnNotice, Methods: logMessage, Do: logWanted},
+	{ID: "L173", Kind: conv.OnNotice, Methods: logMessage, Do: checkLogWanted},
 	{ID: "L174", Kind: conv.OnSent, Methods: []string{"logging/setLevel"}, Do: func(e *conv.Event) {
 		*conv.State[string](e.Conversation, "level") = conv.TextInside(e.Value, "level")
 	}},
 	{ID: "L174", Kind: conv.OnNotice, Methods: logMessage, Do: func(e *conv.Event) {
 		least := *conv.State[string](e.Conversation, "level")
-		if below(e.Text("level"), least) {
+		if isLevelBelow(e.Text("level"), least) {
 			e.Find("/level", e.Text("level"), least+" or above")
 		}
 	}},
@@ -50,15 +50,15 @@ var notices = []Check{
 				Got: "a secret, or a session id, hidden in the recording", Want: "no credentials"})
 		}
 	}},
-	{ID: "L178", Kind: conv.OnNotice, When: onListen, Do: tagged},
-	{ID: "L178", Kind: conv.OnResult, Methods: listen, Do: tagged},
-	{ID: "L179", Kind: conv.OnNotice, When: onListen, Do: withinFilter},
-	{ID: "L180", Kind: conv.OnNotice, Methods: []string{acknowledged}, When: onListen, Do: acknowledges},
-	{ID: "L181", Kind: conv.OnClose, When: listens, Do: func(e *conv.Event) {
+	{ID: "L178", Kind: conv.OnNotice, When: isOfSubscription, Do: checkSubscriptionTag},
+	{ID: "L178", Kind: conv.OnResult, Methods: listen, Do: checkSubscriptionTag},
+	{ID: "L179", Kind: conv.OnNotice, When: isOfSubscription, Do: checkFilter},
+	{ID: "L180", Kind: conv.OnNotice, Methods: []string{acknowledged}, When: isOfSubscription, Do: checkAcknowledged},
+	{ID: "L181", Kind: conv.OnClose, When: isListenStream, Do: func(e *conv.Event) {
 		// The server ended the subscription. Without a result the client cannot tell it from a lost connection.
 		f := e.Frame.Close
 		if f == nil || f.By == 0 || f.How != "end" || e.Stream.Call.Answers > 0 || e.Stream.Call.CancelledAt > 0 ||
-			has(e, "ended", string(e.Stream.Call.ID)) {
+			hasKey(e, "ended", string(e.Stream.Call.ID)) {
 			return
 		}
 		e.Hit(conv.Hit{
@@ -76,27 +76,27 @@ var notices = []Check{
 const acknowledged = "notifications/subscriptions/acknowledged"
 
 // activeToken: after a cancellation L024 speaks.
-func activeToken(e *conv.Event) {
+func checkProgressToken(e *conv.Event) {
 	raw := e.Raw("progressToken")
-	call := progressOf(e)
+	call := progressCall(e)
 	switch {
 	case call == nil && !e.Opened:
 	case call == nil:
 		e.Find("/progressToken", "token "+e.Show(raw)+" of no request", "the token of a request")
-	case call.Answers > 0 && !has(e, "tasks", call.Token):
+	case call.Answers > 0 && !hasKey(e, "tasks", call.Token):
 		e.Find("/progressToken", "progress after the response", "progress before it")
 	}
 }
 
 // has reports a key that was put under a name.
-func has(e *conv.Event, name, key string) bool {
+func hasKey(e *conv.Event, name, key string) bool {
 	_, ok := conv.State[recent.Map[string, bool]](e.Conversation, name).Lookup(key)
 	return ok
 }
 
 // progressOf is the request whose progress is told: that of the stream first, since
 // several clients may use the same tokens.
-func progressOf(e *conv.Event) *conv.Call {
+func progressCall(e *conv.Event) *conv.Call {
 	token := conv.Key(e.Raw("progressToken"))
 	if s := e.Stream; s != nil && s.Call != nil && s.Call.Token == token {
 		return s.Call
@@ -104,7 +104,7 @@ func progressOf(e *conv.Event) *conv.Call {
 	return e.CallOf(token)
 }
 
-func number(raw []byte) *big.Float {
+func parseNumber(raw []byte) *big.Float {
 	if !jsonraw.IsNumber(raw) {
 		return nil
 	}
@@ -116,58 +116,58 @@ func number(raw []byte) *big.Float {
 }
 
 // A pace is how far the progress of a token has come, and how fast.
-type pace struct {
-	last   *big.Float
-	begins time.Time
-	many   int
+type progressPace struct {
+	last  *big.Float
+	start time.Time
+	count int
 }
 
-func increases(e *conv.Event) {
-	paces := conv.State[recent.Map[*conv.Call, pace]](e.Conversation, "progress")
-	key := progressOf(e)
+func checkProgressIncreases(e *conv.Event) {
+	paces := conv.State[recent.Map[*conv.Call, progressPace]](e.Conversation, "progress")
+	key := progressCall(e)
 	before, _ := paces.Lookup(key)
-	now := number(e.Raw("progress"))
+	now := parseNumber(e.Raw("progress"))
 	if now != nil && before.last != nil && now.Cmp(before.last) <= 0 {
 		e.Find("/progress", e.Got("progress")+" after "+before.last.String(), "more than "+before.last.String())
 	}
-	paces.Put(key, pace{last: now})
+	paces.Put(key, progressPace{last: now})
 }
 
 // mostASecond is how many progress notifications a second are enough for any bar.
-const mostASecond = 20
+const maxPerSecond = 20
 
-func withinTotal(e *conv.Event) {
-	now := number(e.Raw("progress"))
-	total := number(e.Raw("total"))
+func checkProgressTotal(e *conv.Event) {
+	now := parseNumber(e.Raw("progress"))
+	total := parseNumber(e.Raw("total"))
 	if now != nil && total != nil && now.Cmp(total) > 0 {
 		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
 	}
-	paces := conv.State[recent.Map[*conv.Call, pace]](e.Conversation, "pace")
-	key := progressOf(e)
+	paces := conv.State[recent.Map[*conv.Call, progressPace]](e.Conversation, "pace")
+	key := progressCall(e)
 	p, _ := paces.Lookup(key)
-	if e.Frame.Time.Sub(p.begins) >= time.Second {
-		p = pace{begins: e.Frame.Time}
+	if e.Frame.Time.Sub(p.start) >= time.Second {
+		p = progressPace{start: e.Frame.Time}
 	}
-	p.many++
-	if p.many == mostASecond+1 {
-		e.Find("", "more than "+strconv.Itoa(mostASecond)+" in a second", "at most "+strconv.Itoa(mostASecond)+" a second")
+	p.count++
+	if p.count == maxPerSecond+1 {
+		e.Find("", "more than "+strconv.Itoa(maxPerSecond)+" in a second", "at most "+strconv.Itoa(maxPerSecond)+" a second")
 	}
 	paces.Put(key, p)
 }
 
-func below(level, least string) bool {
+func isLevelBelow(level, least string) bool {
 	at := slices.Index(mcp.LogLevels, level)
 	from := slices.Index(mcp.LogLevels, least)
 	return at >= 0 && from >= 0 && at < from
 }
 
 // logWanted: over stdio a log message names no request; it belongs to any that waits.
-func logWanted(e *conv.Event) {
+func checkLogWanted(e *conv.Event) {
 	if e.Stream == nil {
 		loudest := *conv.State[string](e.Conversation, "log levels wanted")
 		if loudest == "" {
 			e.Find("", "a log message, and no request with logLevel", "no log message")
-		} else if below(e.Text("level"), loudest) {
+		} else if isLevelBelow(e.Text("level"), loudest) {
 			e.Find("/level", e.Text("level"), loudest+" or above")
 		}
 		return
@@ -182,21 +182,21 @@ func logWanted(e *conv.Event) {
 		e.Find("", "a log message, and no logLevel in the request", "no log message")
 	case call.Answers > 0:
 		e.Find("", "a log message after the response", "log messages before it")
-	case below(e.Text("level"), least):
+	case isLevelBelow(e.Text("level"), least):
 		e.Find("/level", e.Text("level"), least+" or above")
 	}
 }
 
 // notesLevels remembers the lowest level that a request over stdio has asked for.
-var notesLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
+var noteLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
 	want, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
 	least := conv.State[string](e.Conversation, "log levels wanted")
-	if want != "" && (*least == "" || below(want, *least)) {
+	if want != "" && (*least == "" || isLevelBelow(want, *least)) {
 		*least = want
 	}
 }}
 
-func subscription(e *conv.Event) *conv.Call {
+func subscriptionCall(e *conv.Event) *conv.Call {
 	if e.Call != nil && e.Call.Method == listen[0] {
 		return e.Call
 	}
@@ -208,13 +208,13 @@ func subscription(e *conv.Event) *conv.Call {
 
 // onListen reports a message of a subscription: on its stream, or over stdio with its id
 // or of a kind that only subscriptions have.
-func onListen(e *conv.Event) bool {
-	return subscription(e) != nil || e.Stream == nil && listenKinds[e.Method] && e.Method != "notifications/cancelled"
+func isOfSubscription(e *conv.Event) bool {
+	return subscriptionCall(e) != nil || e.Stream == nil && subscriptionMethods[e.Method] && e.Method != "notifications/cancelled"
 }
 
-func tagged(e *conv.Event) {
+func checkSubscriptionTag(e *conv.Event) {
 	id := e.Raw("_meta", conv.MetaPrefix+"subscriptionId")
-	call := subscription(e)
+	call := subscriptionCall(e)
 	want := "the id of the listen request"
 	if call != nil {
 		want = string(call.ID)
@@ -233,8 +233,8 @@ var filterKinds = map[string]string{
 	"notifications/tasks":                  "taskIds",
 }
 
-func withinFilter(e *conv.Event) {
-	call := subscription(e)
+func checkFilter(e *conv.Event) {
+	call := subscriptionCall(e)
 	if call == nil {
 		return
 	}
@@ -242,27 +242,27 @@ func withinFilter(e *conv.Event) {
 	if e.Method == acknowledged {
 		honoured, _ := jsonraw.Object(e.Raw("notifications"))
 		for _, m := range honoured {
-			if string(m.Value) != "false" && !asksFor(filter, m.Name) || !subset(m.Value, filter.Value(m.Name)) {
+			if string(m.Value) != "false" && !isRequested(filter, m.Name) || !isSubset(m.Value, filter.Value(m.Name)) {
 				e.Find(jsonraw.Pointer("/notifications", m.Name), e.Show(m.Value),
 					"what was asked for: "+e.Show(filter.Value(m.Name)))
 			}
 		}
 		return
 	}
-	if kind := filterKinds[e.Method]; kind != "" && !asksFor(filter, kind) {
+	if kind := filterKinds[e.Method]; kind != "" && !isRequested(filter, kind) {
 		e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "a filter with " + kind})
-	} else if uri := e.Text("uri"); kind == "resourceSubscriptions" && !covers(filter.Words(kind), uri) {
+	} else if uri := e.Text("uri"); kind == "resourceSubscriptions" && !coversURI(filter.Words(kind), uri) {
 		e.Find("/uri", uri, "a URI of the filter, or below one")
 	}
 }
 
-func asksFor(filter jsonraw.Members, kind string) bool {
+func isRequested(filter jsonraw.Members, kind string) bool {
 	value := filter.Value(kind)
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
 // subset compares lists of a filter; anything but two lists is a subset.
-func subset(part, whole []byte) bool {
+func isSubset(part, whole []byte) bool {
 	if !conv.IsArray(part) || !conv.IsArray(whole) {
 		return true
 	}
@@ -277,7 +277,7 @@ func subset(part, whole []byte) bool {
 }
 
 // covers: an update may name a part of the resource that was subscribed to.
-func covers(uris map[string]bool, uri string) bool {
+func coversURI(uris map[string]bool, uri string) bool {
 	for u := range uris {
 		if strings.HasPrefix(uri, u) {
 			return true
@@ -286,8 +286,8 @@ func covers(uris map[string]bool, uri string) bool {
 	return false
 }
 
-func acknowledges(e *conv.Event) {
-	filter, _ := jsonraw.Object(conv.Inside(subscription(e).Params, "notifications"))
+func checkAcknowledged(e *conv.Event) {
+	filter, _ := jsonraw.Object(conv.Inside(subscriptionCall(e).Params, "notifications"))
 	honoured, _ := jsonraw.Object(e.Raw("notifications"))
 	for kind, path := range map[string][]string{
 		"toolsListChanged":      {"tools", "listChanged"},
@@ -295,15 +295,15 @@ func acknowledges(e *conv.Event) {
 		"resourcesListChanged":  {"resources", "listChanged"},
 		"resourceSubscriptions": {"resources", "subscribe"},
 	} {
-		if asksFor(filter, kind) && !asksFor(honoured, kind) && e.Server.Declared && e.Server.Has(path...) {
+		if isRequested(filter, kind) && !isRequested(honoured, kind) && e.Server.Declared && e.Server.Has(path...) {
 			e.Find("/notifications/"+kind, e.Got("notifications", kind), "what the server declares: "+strings.Join(path, "."))
 		}
 	}
 }
 
 // subscribed reports an open subscription to the changes of a list.
-func subscribed(e *conv.Event, method string) bool {
-	for notification, list := range listOf {
+func hasSubscription(e *conv.Event, method string) bool {
+	for notification, list := range changedList {
 		if list == method {
 			return conv.State[subscriptions](e.Conversation, "subscriptions").open[filterKinds[notification]]
 		}
@@ -314,7 +314,7 @@ func subscribed(e *conv.Event, method string) bool {
 // subscriptions are the kinds that some open subscription has acknowledged.
 type subscriptions struct{ open map[string]bool }
 
-var notesSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
+var noteSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
 	s := conv.State[subscriptions](e.Conversation, "subscriptions")
 	if s.open == nil {
 		s.open = map[string]bool{}
@@ -325,12 +325,12 @@ var notesSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledg
 	}
 }}
 
-var notesEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
+var noteEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
 	conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
 }}
 
 // notesTasks: the token of a task stays active after its first response.
-var notesTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
+var noteTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
 		conv.State[recent.Map[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)
 	}

@@ -12,7 +12,7 @@ var pipe = []Check{
 	{
 		ID:   "L019",
 		Kind: conv.OnNoise,
-		When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) },
+		When: func(e *conv.Event) bool { return !e.Flag && !isBrokenMessage(e) },
 		Do: func(e *conv.Event) {
 			e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value), Want: "a JSON-RPC message"})
 		},
@@ -23,7 +23,7 @@ var pipe = []Check{
 			conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"},
 		)
 	}},
-	{ID: "L021", Kind: conv.OnMessage, Do: noRequest},
+	{ID: "L021", Kind: conv.OnMessage, Do: checkNoRequest},
 	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) {
 		// The process that ended before the first message is reported now.
 		*conv.State[bool](e.Conversation, "answered first") = true
@@ -32,18 +32,18 @@ var pipe = []Check{
 			*died = nil
 		}
 	}},
-	{ID: "L023", Kind: conv.OnClose, Do: diesAtFirst},
-	{ID: "L024", Kind: conv.OnReply, When: cancelled, Do: afterCancel},
-	{ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: cancelled, Do: afterCancel},
+	{ID: "L023", Kind: conv.OnClose, Do: noteEarlyExit},
+	{ID: "L024", Kind: conv.OnReply, When: isCancelled, Do: checkAfterCancel},
+	{ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: isCancelled, Do: checkAfterCancel},
 	{ID: "L025", Kind: conv.OnClose, Do: func(e *conv.Event) {
 		if e.Frame.Close != nil && e.Frame.Close.By == wire.Sent {
 			*conv.State[time.Time](e.Conversation, "stdin closed") = e.Frame.Time
 		}
 	}},
-	{ID: "L025", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Call != nil }, Do: buffered},
+	{ID: "L025", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Call != nil }, Do: checkBuffered},
 }
 
-func noRequest(e *conv.Event) {
+func checkNoRequest(e *conv.Event) {
 	if e.Message.Kind == wire.Request {
 		e.FindMessage(e.Message.Method, e.Show(e.Message.Raw), "a response or a notification")
 	}
@@ -51,7 +51,7 @@ func noRequest(e *conv.Event) {
 
 // diesAtFirst notes that the process ended while the first request was open, and had sent nothing. It is a finding if
 // another process of the server answers: one that never answers was not started rightly.
-func diesAtFirst(e *conv.Event) {
+func noteEarlyExit(e *conv.Event) {
 	f := e.Frame.Close
 	if f == nil || f.By != wire.Received || *conv.State[bool](e.Conversation, "answered first") || e.OpenCalls() == 0 {
 		return
@@ -62,14 +62,14 @@ func diesAtFirst(e *conv.Event) {
 }
 
 // inFlight is how long a message may have been on its way when the client cancelled.
-const inFlight = 250 * time.Millisecond
+const maxInFlight = 250 * time.Millisecond
 
-func cancelled(e *conv.Event) bool {
+func isCancelled(e *conv.Event) bool {
 	return e.Call != nil && e.Call.CancelledAt > 0 && e.Call.Method != "subscriptions/listen" && e.Call.Answers == 0
 }
 
-func afterCancel(e *conv.Event) {
-	if e.Frame.Time.Sub(e.Call.Cancelled) < inFlight {
+func checkAfterCancel(e *conv.Event) {
+	if e.Frame.Time.Sub(e.Call.Cancelled) < maxInFlight {
 		return
 	}
 	severity := conv.Error
@@ -81,12 +81,12 @@ func afterCancel(e *conv.Event) {
 }
 
 // patience is how long a response may take that is not held back by a buffer.
-const patience = 2 * time.Second
+const maxUnbuffered = 2 * time.Second
 
 // buffered: two requests had waited for long, and were answered as soon as stdin ended.
-func buffered(e *conv.Event) {
+func checkBuffered(e *conv.Event) {
 	closed := *conv.State[time.Time](e.Conversation, "stdin closed")
-	if closed.IsZero() || closed.Sub(e.Call.Sent) < patience || e.Frame.Time.Sub(closed) > patience {
+	if closed.IsZero() || closed.Sub(e.Call.Sent) < maxUnbuffered || e.Frame.Time.Sub(closed) > maxUnbuffered {
 		return
 	}
 	late := conv.State[int](e.Conversation, "late")

@@ -16,16 +16,16 @@ var (
 )
 
 // longName leaves room for the prefix with which hosts tell servers apart.
-const longName = 40
+const maxPortableName = 40
 
 var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
 	name := e.Text("name")
 	if !coreName().MatchString(name) {
 		e.Find("/name", e.Got("name"),
 			"a letter or _, then at most 63 letters, digits, _ and -: others are refused by OpenAI or Anthropic")
-	} else if len(name) > longName {
+	} else if len(name) > maxPortableName {
 		e.FindAs(conv.Info, "/name", strconv.Itoa(len(name))+" characters",
-			"at most "+strconv.Itoa(longName)+": hosts put a prefix before the name, and have 64")
+			"at most "+strconv.Itoa(maxPortableName)+": hosts put a prefix before the name, and have 64")
 	}
 	for _, w := range schemasOf(e) {
 		if w.at == "/inputSchema" {
@@ -34,7 +34,7 @@ var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Ev
 	}
 }}}
 
-func portableSchema(e *conv.Event, w walked) {
+func portableSchema(e *conv.Event, w walkedSchema) {
 	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
 		if w.tree.Nodes[0].Members.Value(k) != nil {
 			e.Find(w.at+"/"+k, k+" at the root", "properties only: OpenAI refuses the tool")

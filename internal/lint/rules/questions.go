@@ -19,18 +19,18 @@ import (
 )
 
 var (
-	elicit  = []string{"elicitation/create"}
-	sample  = []string{"sampling/createMessage"}
-	askable = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+	elicit              = []string{"elicitation/create"}
+	sample              = []string{"sampling/createMessage"}
+	inputRequestMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 )
 
 var questions = []Check{
-	{ID: "L153", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
+	{ID: "L153", Kind: conv.OnResult, When: requiresInput, Do: func(e *conv.Event) {
 		if !mcp.MayRequireInput(e.Method) {
 			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(mcp.InputMethods, ", ")+" only")
 		}
 	}},
-	{ID: "L154", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
+	{ID: "L154", Kind: conv.OnResult, When: requiresInput, Do: func(e *conv.Event) {
 		asks := e.Raw("inputRequests")
 		switch {
 		case e.Raw("requestState") != nil:
@@ -40,25 +40,25 @@ var questions = []Check{
 			e.FindAs(conv.Warn, "/inputRequests", "{} and no requestState", "a request, or requestState")
 		}
 	}},
-	{ID: "L155", Kind: conv.OnResult, When: asksMore, Do: eachAsk(wanted)},
-	{ID: "L156", Kind: conv.OnResult, When: asksMore, Do: eachAsk(bareRequest)},
+	{ID: "L155", Kind: conv.OnResult, When: requiresInput, Do: forEachInputRequest(checkDeclared)},
+	{ID: "L156", Kind: conv.OnResult, When: requiresInput, Do: forEachInputRequest(checkBareRequest)},
 	{
 		ID:   "L159",
 		Kind: conv.OnResult,
 		When: func(e *conv.Event) bool { return e.Raw("requestState") != nil },
-		Do:   stateText,
+		Do:   checkState,
 	},
-	{ID: "L160", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: flatForm},
-	{ID: "L161", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: secretFields},
-	{ID: "L162", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: linksInForm},
-	{ID: "L163", Kind: conv.OnQuestion, Methods: elicit, When: isURL, Do: pageURL},
-	{ID: "L164", Kind: conv.OnQuestion, Methods: elicit, When: isURL, Do: personalURL},
-	{ID: "L165", Kind: conv.OnQuestion, Methods: elicit, When: isURL, Do: func(e *conv.Event) {
+	{ID: "L160", Kind: conv.OnQuestion, Methods: elicit, When: isFormMode, Do: checkFlatForm},
+	{ID: "L161", Kind: conv.OnQuestion, Methods: elicit, When: isFormMode, Do: checkSecretFields},
+	{ID: "L162", Kind: conv.OnQuestion, Methods: elicit, When: isFormMode, Do: checkLinks},
+	{ID: "L163", Kind: conv.OnQuestion, Methods: elicit, When: isURLMode, Do: checkPageURL},
+	{ID: "L164", Kind: conv.OnQuestion, Methods: elicit, When: isURLMode, Do: checkPersonalURL},
+	{ID: "L165", Kind: conv.OnQuestion, Methods: elicit, When: isURLMode, Do: func(e *conv.Event) {
 		if e.Text("elicitationId") == "" {
 			e.Find("/elicitationId", e.Got("elicitationId"), "a string")
 		}
 	}},
-	{ID: "L165", Kind: conv.OnError, When: func(e *conv.Event) bool { return codeOf(e) == -32042 }, Do: urlsRequired},
+	{ID: "L165", Kind: conv.OnError, When: func(e *conv.Event) bool { return errorCode(e) == -32042 }, Do: checkRequiredURLs},
 	{ID: "L166", Kind: conv.OnQuestion, Methods: elicit, Do: func(e *conv.Event) {
 		if e.Raw("elicitationId") != nil {
 			e.Find("/elicitationId", e.Got("elicitationId"), "no elicitationId")
@@ -67,7 +67,7 @@ var questions = []Check{
 	{ID: "L166", Kind: conv.OnNotice, Methods: []string{"notifications/elicitation/complete"}, Do: func(e *conv.Event) {
 		e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "no such notification"})
 	}},
-	{ID: "L167", Kind: conv.OnQuestion, Methods: sample, Do: sampling},
+	{ID: "L167", Kind: conv.OnQuestion, Methods: sample, Do: checkSampling},
 	{ID: "L168", Kind: conv.OnQuestion, Methods: sample, Do: func(e *conv.Event) {
 		if v := e.Text("includeContext"); v == "thisServer" || v == "allServers" {
 			e.Find("/includeContext", v, `none`)
@@ -75,9 +75,9 @@ var questions = []Check{
 	}},
 }
 
-func asksMore(e *conv.Event) bool { return wire.AsksForInput(e.Value) }
+func requiresInput(e *conv.Event) bool { return wire.AsksForInput(e.Value) }
 
-func eachAsk(do func(e *conv.Event, at string, ask json.RawMessage)) func(*conv.Event) {
+func forEachInputRequest(do func(e *conv.Event, at string, ask json.RawMessage)) func(*conv.Event) {
 	return func(e *conv.Event) {
 		asks, _ := jsonraw.Object(e.Raw("inputRequests"))
 		for _, m := range asks {
@@ -87,34 +87,34 @@ func eachAsk(do func(e *conv.Event, at string, ask json.RawMessage)) func(*conv.
 }
 
 // wanted compares with what the request itself declares.
-func wanted(e *conv.Event, at string, ask json.RawMessage) {
+func checkDeclared(e *conv.Event, at string, ask json.RawMessage) {
 	method := conv.TextInside(ask, "method")
 	caps, _ := jsonraw.Object(e.Call.Meta(conv.MetaPrefix + "clientCapabilities"))
 	client := conv.Peer{Caps: caps}
 	if name := capabilityOf[method]; name != "" {
-		if want := undeclared(&client, name, conv.TextInside(ask, "params", "mode")); want != "" {
+		if want := missingCapability(&client, name, conv.TextInside(ask, "params", "mode")); want != "" {
 			e.Hit(conv.Hit{Subject: e.Method, Pointer: at + "/method", Got: method, Want: "a client that declares " + want})
 		}
 	}
 }
 
-func bareRequest(e *conv.Event, at string, ask json.RawMessage) {
+func checkBareRequest(e *conv.Event, at string, ask json.RawMessage) {
 	method := conv.TextInside(ask, "method")
-	if !slices.Contains(askable, method) {
-		e.Find(at+"/method", e.Show(conv.Inside(ask, "method")), strings.Join(askable, ", "))
+	if !slices.Contains(inputRequestMethods, method) {
+		e.Find(at+"/method", e.Show(conv.Inside(ask, "method")), strings.Join(inputRequestMethods, ", "))
 	} else if conv.Inside(ask, "jsonrpc") != nil || conv.Inside(ask, "id") != nil {
 		e.FindAs(conv.Warn, at, e.Show(ask), "method and params only")
 	}
 }
 
-const longestState = 4096
+const maxState = 4096
 
 // stateText: the state goes through the client, which could change it. A value that is
 // plain JSON has no room for a signature.
-func stateText(e *conv.Event) {
+func checkState(e *conv.Event) {
 	text := e.Text("requestState")
-	if len(text) > longestState {
-		e.Find("/requestState", strconv.Itoa(len(text))+" characters", "at most "+strconv.Itoa(longestState))
+	if len(text) > maxState {
+		e.Find("/requestState", strconv.Itoa(len(text))+" characters", "at most "+strconv.Itoa(maxState))
 		return
 	}
 	plain := []byte(text)
@@ -137,9 +137,9 @@ func stateText(e *conv.Event) {
 	e.Find("/requestState", e.Show(plain), "a signed or encrypted text")
 }
 
-func isURL(e *conv.Event) bool { return e.Text("mode") == "url" }
+func isURLMode(e *conv.Event) bool { return e.Text("mode") == "url" }
 
-func isForm(e *conv.Event) bool { return !isURL(e) }
+func isFormMode(e *conv.Event) bool { return !isURLMode(e) }
 
 // formTypes are the members that a field of each type may have.
 var formTypes = map[string][]string{
@@ -150,7 +150,7 @@ var formTypes = map[string][]string{
 	"array":   {"items", "minItems", "maxItems", "default"},
 }
 
-func flatForm(e *conv.Event) {
+func checkFlatForm(e *conv.Event) {
 	form := e.Raw("requestedSchema")
 	if conv.TextInside(form, "type") != "object" {
 		e.Find("/requestedSchema", e.Show(form), `"type":"object"`)
@@ -177,11 +177,11 @@ func flatForm(e *conv.Event) {
 	}
 }
 
-func secretFields(e *conv.Event) {
+func checkSecretFields(e *conv.Event) {
 	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
 	for _, f := range fields {
 		for _, text := range []string{f.Name, conv.TextInside(f.Value, "title"), conv.TextInside(f.Value, "description")} {
-			if words := secretIn(text); words != "" {
+			if words := findSecret(text); words != "" {
 				e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), "asks for "+strconv.Quote(words),
 					"no secret in a form")
 				break
@@ -190,22 +190,22 @@ func secretFields(e *conv.Event) {
 	}
 }
 
-var links = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bhttps?://[^\s"<>]+`) })
+var linkPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bhttps?://[^\s"<>]+`) })
 
-func linksInForm(e *conv.Event) {
-	if link := links().FindString(e.Text("message")); link != "" {
+func checkLinks(e *conv.Event) {
+	if link := linkPattern().FindString(e.Text("message")); link != "" {
 		e.Find("/message", link, "a text without URLs")
 	}
 	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
 	for _, f := range fields {
 		texts := conv.TextInside(f.Value, "title") + " " + conv.TextInside(f.Value, "description")
-		if link := links().FindString(texts); link != "" {
+		if link := linkPattern().FindString(texts); link != "" {
 			e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), link, "a text without URLs")
 		}
 	}
 }
 
-func pageURL(e *conv.Event) {
+func checkPageURL(e *conv.Event) {
 	u, err := url.Parse(e.Text("url"))
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		e.Find("/url", e.Got("url"), "an https URL")
@@ -228,7 +228,7 @@ var harmlessParams = []string{
 	"request", "login_hint_token",
 }
 
-func personalURL(e *conv.Event) {
+func checkPersonalURL(e *conv.Event) {
 	u, err := url.Parse(e.Text("url"))
 	if err != nil {
 		return
@@ -250,7 +250,7 @@ func personalURL(e *conv.Event) {
 	}
 }
 
-func urlsRequired(e *conv.Event) {
+func checkRequiredURLs(e *conv.Event) {
 	all, err := jsonraw.Array(e.Raw("data", "elicitations"))
 	if err != nil || len(all) == 0 {
 		e.Find("/data/elicitations", e.Got("data", "elicitations"), "at least one elicitation")
@@ -262,7 +262,7 @@ func urlsRequired(e *conv.Event) {
 	}
 }
 
-func sampling(e *conv.Event) {
+func checkSampling(e *conv.Event) {
 	if conv.TypeOf(e.Raw("maxTokens")) != "integer" {
 		e.Find("/maxTokens", e.Got("maxTokens"), "an integer")
 	}
@@ -277,19 +277,19 @@ func sampling(e *conv.Event) {
 			return
 		}
 	}
-	toolResults(e)
+	checkToolResults(e)
 }
 
 // toolResults: 2025-11-25 client/sampling, "Tool Result Messages": each use is answered in
 // the next message, which has nothing else in it.
-func toolResults(e *conv.Event) {
+func checkToolResults(e *conv.Event) {
 	messages, _ := jsonraw.Array(e.Raw("messages"))
 	var open []string
 	for i, m := range messages {
 		at := "/messages/" + strconv.Itoa(i) + "/content"
 		var uses, answers []string
 		others := 0
-		for _, block := range blocks(conv.Inside(m, "content")) {
+		for _, block := range contentBlocks(conv.Inside(m, "content")) {
 			switch conv.TextInside(block, "type") {
 			case "tool_use":
 				uses = append(uses, conv.TextInside(block, "id"))
@@ -314,7 +314,7 @@ func toolResults(e *conv.Event) {
 }
 
 // blocks are one content block, or an array of them.
-func blocks(content json.RawMessage) []json.RawMessage {
+func contentBlocks(content json.RawMessage) []json.RawMessage {
 	if conv.IsArray(content) {
 		items, _ := jsonraw.Array(content)
 		return items

@@ -12,7 +12,7 @@ import (
 )
 
 // typesMeant are the types of JSON Schema for the words that programming languages have.
-var typesMeant = map[string]string{
+var typeByWord = map[string]string{
 	"bool": "boolean", "str": "string", "text": "string", "char": "string", "date": "string", "datetime": "string",
 	"uuid": "string", "url": "string", "uri": "string", "file": "string", "bytes": "string", "enum": "string",
 	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "uint": "integer", "bigint": "integer",
@@ -22,14 +22,14 @@ var typesMeant = map[string]string{
 }
 
 // numeric are the keywords that are numbers.
-var numeric = []string{
+var numericKeywords = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
 	"minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
 }
 
 // remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if that is
 // unknown.
-func remedy(root json.RawMessage, at string) string {
+func suggestFix(root json.RawMessage, at string) string {
 	cut := strings.LastIndex(at, "/")
 	value, ok := jsonraw.At(root, at)
 	if cut < 0 || !ok {
@@ -45,7 +45,7 @@ func remedy(root json.RawMessage, at string) string {
 	case inMap:
 		return ""
 	case keyword == "type" && isText:
-		return typeFor(text)
+		return suggestType(text)
 	case keyword == "required" && isText:
 		return `"required":[` + string(jsonraw.Quote(text)) + "]"
 	case keyword == "required" && schema.TypeOf(value) == schema.Boolean:
@@ -59,7 +59,7 @@ func remedy(root json.RawMessage, at string) string {
 		if jsonraw.IsNumber(limit) {
 			return `"` + keyword + `":` + string(limit) + " instead of " + plain
 		}
-	case slices.Contains(numeric, keyword) && isText:
+	case slices.Contains(numericKeywords, keyword) && isText:
 		if _, err := strconv.ParseFloat(text, 64); err == nil && jsonraw.IsNumber(json.RawMessage(text)) {
 			return `"` + keyword + `":` + text
 		}
@@ -74,12 +74,12 @@ func remedy(root json.RawMessage, at string) string {
 }
 
 // typeFor returns what to write for a word that is no type.
-func typeFor(word string) string {
+func suggestType(word string) string {
 	plain := strings.ToLower(word)
 	if plain == "any" || plain == "unknown" || plain == "mixed" || plain == "*" || plain == "" {
 		return "no type: then any value is allowed"
 	}
-	meant := typesMeant[plain]
+	meant := typeByWord[plain]
 	if meant == "" {
 		meant = suggest.Nearest(plain, append(schema.AllTypes.Names(), "integer"))
 	}

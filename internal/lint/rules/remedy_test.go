@@ -27,7 +27,7 @@ func TestRemedy(t *testing.T) {
 		{`{}`, "/type", ""},
 		{`null`, "", ""},
 	} {
-		if got := remedy([]byte(c.schema), c.at); got != c.want {
+		if got := suggestFix([]byte(c.schema), c.at); got != c.want {
 			t.Errorf("%s at %s: got %q, want %q", c.schema, c.at, got, c.want)
 		}
 	}

@@ -20,9 +20,9 @@ func All(t Tools) []Check {
 
 // notes are checks without a rule: they remember what others compare.
 var notes = []Check{
-	{Kind: conv.OnHead, Do: notesHeads},
-	{Kind: conv.OnOther, Do: notesBodies},
-	notesLevels, notesSubscriptions, notesEnds, notesTasks,
+	{Kind: conv.OnHead, Do: noteRefusals},
+	{Kind: conv.OnOther, Do: noteAuthServer},
+	noteLevels, noteSubscriptions, noteEnds, noteTasks,
 }
 
 // shapeCheck is L010: what no other rule has reported.

@@ -28,8 +28,8 @@ var notSecret = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // secretIn returns the words with which a name or a sentence asks for a secret, or "".
-func secretIn(text string) string {
-	words := notSecret().ReplaceAllString(apart(text), " ")
+func findSecret(text string) string {
+	words := notSecret().ReplaceAllString(splitWords(text), " ")
 	at := secretWords().FindStringIndex(words)
 	if at == nil || negation().MatchString(words[:at[0]]) {
 		return ""
@@ -43,7 +43,7 @@ var negation = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // apart writes apiKey, api_key and api-key as "api Key" and "api key".
-func apart(text string) string {
+func splitWords(text string) string {
 	var b strings.Builder
 	lower := false
 	for _, r := range text {

@@ -10,7 +10,7 @@ func TestSecret(t *testing.T) {
 		"Do not give us your phone number, pin, or other data": "", "Not empty. Your pin": "pin",
 		"password_policy": "", "name": "",
 	} {
-		if got := secretIn(text); got != want {
+		if got := findSecret(text); got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}

@@ -20,14 +20,14 @@ var sessions = []Check{
 	{ID: "L088", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: func(e *conv.Event) {
 		id := e.Stream.Response.Field("Mcp-Session-Id")
 		if strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
-			header(e, sessionField(e, id), "characters from ! to ~")
+			findHeader(e, sessionField(e, id), "characters from ! to ~")
 		}
 	}},
-	{ID: "L089", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: predictable},
+	{ID: "L089", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: checkPredictable},
 	{
 		ID:   "L096",
 		Kind: conv.OnReply,
-		When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) },
+		When: func(e *conv.Event) bool { return e.Stream.IsGet() && !isResumed(e.Stream) },
 		Do: func(e *conv.Event) {
 			e.FindMessage("GET stream", "a response: "+e.Show(e.Message.Raw), "requests and notifications only")
 		},
@@ -35,12 +35,12 @@ var sessions = []Check{
 	{
 		ID:   "L097",
 		Kind: conv.OnMessage,
-		When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) },
-		Do:   twice,
+		When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !isResumed(e.Stream) },
+		Do:   checkDuplicate,
 	},
 	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
 		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && e.Stream.Session() != "" &&
-			!resumes(e.Stream)
+			!isResumed(e.Stream)
 	}, Do: func(e *conv.Event) {
 		seen := conv.State[recent.Map[string, int]](e.Conversation, "event ids")
 		key := e.Stream.Session() + " " + *e.Frame.SSE.ID
@@ -56,29 +56,29 @@ var sessions = []Check{
 			e.FindMessage("event stream", "an event with data first", "an event with an id and no data first")
 		}
 	}},
-	{ID: "L100", Kind: conv.OnClose, When: serverCloses, Do: func(e *conv.Event) {
+	{ID: "L100", Kind: conv.OnClose, When: isServerClose, Do: func(e *conv.Event) {
 		if e.Stream.Open > 0 && !e.Stream.Retry {
 			e.FindMessage("event stream", "closed without the response and without retry", "an event with retry before the end")
 		}
 	}},
-	{ID: "L102", Kind: conv.OnClose, When: serverCloses, Do: func(e *conv.Event) {
+	{ID: "L102", Kind: conv.OnClose, When: isServerClose, Do: func(e *conv.Event) {
 		if e.Stream.Open > 0 {
 			e.FindMessage("event stream", "closed without the response", "the response")
 		}
 	}},
-	{ID: "L103", Kind: conv.OnEvent, When: endpoint, Do: func(e *conv.Event) {
+	{ID: "L103", Kind: conv.OnEvent, When: isEndpointEvent, Do: func(e *conv.Event) {
 		if e.Stream.Events > 1 {
 			e.FindMessage("event stream", "endpoint as event "+strconv.Itoa(e.Stream.Events), "endpoint first")
 		}
 	}},
-	{ID: "L104", Kind: conv.OnEvent, When: endpoint, Do: endpointURL},
-	{ID: "L105", Kind: conv.OnEvent, When: endpoint, Do: func(e *conv.Event) {
+	{ID: "L104", Kind: conv.OnEvent, When: isEndpointEvent, Do: checkEndpointURL},
+	{ID: "L105", Kind: conv.OnEvent, When: isEndpointEvent, Do: func(e *conv.Event) {
 		e.FindMessage("transport", "HTTP+SSE", "Streamable HTTP")
 	}},
 }
 
 // resumes reports the continuation of another stream.
-func resumes(s *conv.Stream) bool { return s != nil && s.Request.Field("Last-Event-ID") != "" }
+func isResumed(s *conv.Stream) bool { return s != nil && s.Request.Field("Last-Event-ID") != "" }
 
 // hasSession: a session id that was hidden in the recording cannot be judged.
 func hasSession(e *conv.Event) bool {
@@ -90,8 +90,8 @@ func hasSession(e *conv.Event) bool {
 }
 
 const (
-	shortestSession = 16
-	sessionName     = "Mcp-Session-Id: "
+	minSessionID  = 16
+	sessionPrefix = "Mcp-Session-Id: "
 )
 
 // sessionField returns the header field of a session id as a finding quotes it: the id is a secret.
@@ -99,26 +99,26 @@ func sessionField(e *conv.Event, id string) string {
 	if e.Hide != nil {
 		id = redact.Redacted(id)
 	}
-	return sessionName + id
+	return sessionPrefix + id
 }
 
-func predictable(e *conv.Event) {
+func checkPredictable(e *conv.Event) {
 	id := e.Stream.Response.Field("Mcp-Session-Id")
 	before := conv.State[string](e.Conversation, "session id")
 	switch {
-	case len(id) < shortestSession:
-		header(e, sessionField(e, id), "at least "+strconv.Itoa(shortestSession)+" characters")
+	case len(id) < minSessionID:
+		findHeader(e, sessionField(e, id), "at least "+strconv.Itoa(minSessionID)+" characters")
 	case strings.Trim(id, "0123456789") == "":
-		header(e, sessionField(e, id), "more than digits")
-	case consecutive(*before, id):
-		header(e, sessionField(e, id)+" after "+strings.TrimPrefix(sessionField(e, *before), sessionName),
+		findHeader(e, sessionField(e, id), "more than digits")
+	case areConsecutive(*before, id):
+		findHeader(e, sessionField(e, id)+" after "+strings.TrimPrefix(sessionField(e, *before), sessionPrefix),
 			"ids that cannot be guessed")
 	}
 	*before = id
 }
 
 // consecutive reports two ids that differ only at their end, by a small number.
-func consecutive(a, b string) bool {
+func areConsecutive(a, b string) bool {
 	if len(a) != len(b) || a == b {
 		return false
 	}
@@ -135,39 +135,41 @@ func consecutive(a, b string) bool {
 }
 
 // sentTwice is within which time the same message on another stream is the same message.
-const sentTwice = 2 * time.Second
+const maxDuplicateDelay = 2 * time.Second
 
-type place struct {
+type sighting struct {
 	stream int
 	at     time.Time
 }
 
 // twice compares messages that cannot be equal by chance: requests, responses, changes.
-func twice(e *conv.Event) {
+func checkDuplicate(e *conv.Event) {
 	m := e.Message
 	if m.Kind == wire.Invalid ||
 		m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
 		return
 	}
-	seen := conv.State[recent.Map[uint64, place]](e.Conversation, "messages of streams")
+	seen := conv.State[recent.Map[uint64, sighting]](e.Conversation, "messages of streams")
 	key := conv.Sum(e.Stream.Session(), m.Raw)
-	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice &&
+	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < maxDuplicateDelay &&
 		(e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
 		e.FindMessage("message", "on two streams: "+e.Show(m.Raw), "on one stream")
 	}
-	seen.Put(key, place{e.Stream.Number, e.Frame.Time})
+	seen.Put(key, sighting{e.Stream.Number, e.Frame.Time})
 }
 
 // serverCloses: the server ended the event stream of a request, and the connection was
 // not merely lost.
-func serverCloses(e *conv.Event) bool {
+func isServerClose(e *conv.Event) bool {
 	f := e.Frame.Close
 	return f != nil && f.By == wire.Received && f.How == "end" && e.Stream.EventStream() && e.Stream.Sent == wire.Request
 }
 
-func endpoint(e *conv.Event) bool { return e.Frame.SSE != nil && e.Frame.SSE.Event == "endpoint" }
+func isEndpointEvent(e *conv.Event) bool {
+	return e.Frame.SSE != nil && e.Frame.SSE.Event == "endpoint"
+}
 
-func endpointURL(e *conv.Event) {
+func checkEndpointURL(e *conv.Event) {
 	if e.Stream.Request == nil {
 		return
 	}

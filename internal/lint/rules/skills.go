@@ -24,33 +24,33 @@ const skillsExtension = "io.modelcontextprotocol/skills"
 var skills = []Check{
 	{ID: "skills-declared", Kind: conv.OnResult, Methods: mcp.OpeningMethods, When: func(e *conv.Event) bool {
 		return e.Raw("capabilities", "extensions", skillsExtension) != nil
-	}, Do: declaresSkills},
+	}, Do: checkSkillsDeclared},
 	{
 		ID:      "skills-entry",
 		Kind:    conv.OnResult,
 		Methods: []string{"skills/list", "skills/get"},
-		Do:      func(e *conv.Event) { eachSkill(e, skillEntry) },
+		Do:      func(e *conv.Event) { forEachSkill(e, checkSkillEntry) },
 	},
 	{
 		ID:      "skills-limits",
 		Kind:    conv.OnResult,
 		Methods: []string{"skills/list", "skills/get"},
-		Do:      func(e *conv.Event) { eachSkill(e, skillSize) },
+		Do:      func(e *conv.Event) { forEachSkill(e, checkSkillSize) },
 	},
 	{
 		Kind:    conv.OnResult,
 		Methods: []string{"skills/list", "skills/get"},
-		Do:      func(e *conv.Event) { eachSkill(e, notesFiles) },
+		Do:      func(e *conv.Event) { forEachSkill(e, noteFiles) },
 	},
 	{
 		ID:   "skills-content",
 		Kind: conv.OnContents,
-		When: func(e *conv.Event) bool { return e.Method == "resources/read" && fileOf(e) != nil },
-		Do:   fileContent,
+		When: func(e *conv.Event) bool { return e.Method == "resources/read" && knownFile(e) != nil },
+		Do:   checkFileContent,
 	},
 }
 
-func declaresSkills(e *conv.Event) {
+func checkSkillsDeclared(e *conv.Event) {
 	settings, _ := jsonraw.Object(e.Raw("capabilities", "extensions", skillsExtension))
 	at := jsonraw.Pointer("/capabilities/extensions", skillsExtension)
 	for _, m := range settings {
@@ -71,14 +71,14 @@ type listedSkill struct {
 }
 
 // eachSkill hands on entries with the subject by which findings name them.
-func eachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
+func forEachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 	items := []json.RawMessage{e.Raw("skill")}
 	at := "/skill"
 	if e.Method == "skills/list" {
 		items, _ = e.Message.ResultItems("skills")
 		at = ""
 	}
-	for i, item := range items[:min(len(items), mostNames)] {
+	for i, item := range items[:min(len(items), maxNames)] {
 		s := listedSkill{at: at}
 		if at == "" {
 			s.at = "/skills/" + strconv.Itoa(i)
@@ -101,7 +101,7 @@ var skillName = sync.OnceValue(
 
 var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 
-func skillEntry(e *conv.Event, s listedSkill) {
+func checkSkillEntry(e *conv.Event, s listedSkill) {
 	root, isFile := strings.CutSuffix(s.uri, "/SKILL.md")
 	last := root[strings.LastIndexByte(root, '/')+1:]
 	switch front := s.Value("frontmatter"); {
@@ -116,11 +116,11 @@ func skillEntry(e *conv.Event, s listedSkill) {
 	case !conv.IsArray(s.Value("resources")) && s.Text("resources") != "dynamic":
 		s.find(e, "/resources", e.Show(s.Value("resources")), `an array, or "dynamic"`)
 	case conv.IsArray(s.Value("resources")):
-		skillFiles(e, s, root)
+		checkSkillFiles(e, s, root)
 	}
 }
 
-func skillFiles(e *conv.Event, s listedSkill, root string) {
+func checkSkillFiles(e *conv.Event, s listedSkill, root string) {
 	seen := map[string]bool{}
 	for i, f := range s.files {
 		uri := conv.TextInside(f, "uri")
@@ -143,31 +143,31 @@ func skillFiles(e *conv.Event, s listedSkill, root string) {
 	}
 }
 
-const mostFiles, mostSkillBytes = 512, 16 << 20
+const maxFiles, maxSkillBytes = 512, 16 << 20
 
-func skillSize(e *conv.Event, s listedSkill) {
+func checkSkillSize(e *conv.Event, s listedSkill) {
 	total := int64(0)
 	for _, f := range s.files {
 		n, _ := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64)
-		total += min(max(n, 0), mostSkillBytes)
+		total += min(max(n, 0), maxSkillBytes)
 	}
-	if len(s.files) > mostFiles || total > mostSkillBytes {
+	if len(s.files) > maxFiles || total > maxSkillBytes {
 		s.find(e, "/resources", strconv.Itoa(len(s.files))+" files of "+strconv.FormatInt(total, 10)+" bytes",
 			"at most 512 files and 16 MiB")
 	}
 }
 
 // A file is what an entry says of a file; front is set for SKILL.md.
-type file struct {
+type skillFile struct {
 	digest string
 	size   int64
 	front  json.RawMessage
 }
 
-func notesFiles(e *conv.Event, s listedSkill) {
-	all := conv.State[recent.Map[string, file]](e.Conversation, "files of skills")
+func noteFiles(e *conv.Event, s listedSkill) {
+	all := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
 	for _, f := range s.files {
-		known := file{digest: conv.TextInside(f, "digest"), size: -1}
+		known := skillFile{digest: conv.TextInside(f, "digest"), size: -1}
 		if n, err := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64); err == nil {
 			known.size = n
 		}
@@ -179,8 +179,8 @@ func notesFiles(e *conv.Event, s listedSkill) {
 	}
 }
 
-func fileOf(e *conv.Event) *file {
-	all := conv.State[recent.Map[string, file]](e.Conversation, "files of skills")
+func knownFile(e *conv.Event) *skillFile {
+	all := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
 	if f, ok := all.Lookup(e.Text("uri")); ok {
 		return &f
 	}
@@ -189,8 +189,8 @@ func fileOf(e *conv.Event) *file {
 
 // fileContent compares what was read with the entry. Where a secret was taken out of
 // the recording there is nothing to compare.
-func fileContent(e *conv.Event) {
-	f := fileOf(e)
+func checkFileContent(e *conv.Event) {
+	f := knownFile(e)
 	data := []byte(e.Text("text"))
 	if e.Raw("blob") != nil {
 		data, _ = base64.StdEncoding.DecodeString(e.Text("blob"))

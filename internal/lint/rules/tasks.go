@@ -17,7 +17,7 @@ var tasks = []Check{
 		Kind:    conv.OnResult,
 		Methods: []string{"tools/call"},
 		When:    func(e *conv.Event) bool { return e.Text("resultType") == "task" },
-		Do:      createdTask,
+		Do:      checkCreatedTask,
 	},
 	{ID: "L185", Kind: conv.OnResult, Methods: taskMethods, Do: func(e *conv.Event) {
 		if kind := e.Raw("resultType"); kind != nil && e.Text("resultType") != "complete" {
@@ -37,20 +37,20 @@ var tasks = []Check{
 		Kind:    conv.OnResult,
 		Methods: []string{"tasks/get"},
 		When:    func(e *conv.Event) bool { return e.Raw("inputRequests") != nil },
-		Do:      newKeys,
+		Do:      checkNewKeys,
 	},
 	{ID: "L187", Kind: conv.OnSent, Methods: []string{"tasks/update"}, Do: func(e *conv.Event) {
 		answers, _ := jsonraw.Object(conv.Inside(e.Value, "inputResponses"))
-		keys := answeredBy(e, conv.TextInside(e.Value, "taskId"))
+		keys := answeredKeys(e, conv.TextInside(e.Value, "taskId"))
 		for _, m := range answers[:min(len(answers), 1000)] {
 			keys[m.Name] = false
 		}
 	}},
-	{ID: "L190", Kind: conv.OnResult, When: func(e *conv.Event) bool { return newTask(e) != "" }, Do: guessable},
+	{ID: "L190", Kind: conv.OnResult, When: func(e *conv.Event) bool { return createdTaskID(e) != "" }, Do: checkTaskID},
 	{ID: "L191", Kind: conv.OnResult, When: func(e *conv.Event) bool {
 		return isOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
-	}, Do: transitions},
-	{ID: "L191", Kind: conv.OnNotice, Methods: []string{"notifications/tasks/status"}, Do: transitions},
+	}, Do: checkTaskStatus},
+	{ID: "L191", Kind: conv.OnNotice, Methods: []string{"notifications/tasks/status"}, Do: checkTaskStatus},
 	{ID: "L192", Kind: conv.OnResult, Methods: []string{"tasks/result"}, Do: func(e *conv.Event) {
 		if conv.TextInside(e.Raw("_meta"), conv.MetaPrefix+"related-task", "taskId") != e.Call.Name {
 			e.Find("/_meta/io.modelcontextprotocol~1related-task",
@@ -59,7 +59,7 @@ var tasks = []Check{
 	}},
 }
 
-func createdTask(e *conv.Event) {
+func checkCreatedTask(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) {
 		e.Find("", e.Show(e.Value), "the members of the task in the result itself")
 		return
@@ -75,7 +75,7 @@ func createdTask(e *conv.Event) {
 }
 
 // answeredBy are the keys of a task's requests that the client has answered.
-func answeredBy(e *conv.Event, task string) map[string]bool {
+func answeredKeys(e *conv.Event, task string) map[string]bool {
 	all := conv.State[recent.Map[string, map[string]bool]](e.Conversation, "answered keys")
 	keys, ok := all.Lookup(task)
 	if !ok {
@@ -87,8 +87,8 @@ func answeredBy(e *conv.Event, task string) map[string]bool {
 
 // newKeys: an answer takes effect some time after it was sent. A key that was gone and
 // comes again is used a second time.
-func newKeys(e *conv.Event) {
-	keys := answeredBy(e, e.Call.Name)
+func checkNewKeys(e *conv.Event) {
+	keys := answeredKeys(e, e.Call.Name)
 	asks, _ := jsonraw.Object(e.Raw("inputRequests"))
 	for name := range keys {
 		if asks.Value(name) == nil {
@@ -103,7 +103,7 @@ func newKeys(e *conv.Event) {
 }
 
 // newTask is the id of a task that a result creates, or "".
-func newTask(e *conv.Event) string {
+func createdTaskID(e *conv.Event) string {
 	if e.Text("resultType") == "task" {
 		return e.Text("taskId")
 	}
@@ -113,27 +113,27 @@ func newTask(e *conv.Event) string {
 	return ""
 }
 
-const shortestTask = 16
+const minTaskID = 16
 
-func guessable(e *conv.Event) {
-	id := newTask(e)
+func checkTaskID(e *conv.Event) {
+	id := createdTaskID(e)
 	before := conv.State[string](e.Conversation, "task id")
 	at := "/taskId"
 	if e.Raw("taskId") == nil {
 		at = "/task/taskId"
 	}
-	if len(id) < shortestTask || strings.Trim(id, "0123456789") == "" {
+	if len(id) < minTaskID || strings.Trim(id, "0123456789") == "" {
 		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id, Want: "at least 16 random characters"})
-	} else if consecutive(*before, id) {
+	} else if areConsecutive(*before, id) {
 		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id + " after " + *before, Want: "ids that cannot be guessed"})
 	}
 	*before = id
 }
 
-var ended = []string{"completed", "failed", "cancelled"}
+var finalStatuses = []string{"completed", "failed", "cancelled"}
 
 // transitions: 2025-11-25 basic/utilities/tasks, "Task Status Lifecycle".
-func transitions(e *conv.Event) {
+func checkTaskStatus(e *conv.Event) {
 	at := ""
 	task := e.Value
 	if created := e.Raw("task"); conv.IsObject(created) {
@@ -149,7 +149,7 @@ func transitions(e *conv.Event) {
 		e.Find(at+"/status", e.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")
 	case at != "" && status != "working":
 		e.Find(at+"/status", status, "working at first")
-	case known && isOneOf(before, ended...) && status != before:
+	case known && isOneOf(before, finalStatuses...) && status != before:
 		e.Find(at+"/status", status+" after "+before, before)
 	case conv.TextInside(task, "createdAt") == "":
 		e.Find(at+"/createdAt", e.Show(conv.Inside(task, "createdAt")), "a time")

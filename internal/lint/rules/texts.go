@@ -11,23 +11,23 @@ import (
 )
 
 // ruleOf are the rules of what poison finds.
-var ruleOf = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
+var ruleByKind = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
 	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
 
 var poisoned = []Check{
-	{ID: "L129", Kind: conv.OnTool, Do: marks("L129")},
-	{ID: "L129", Kind: conv.OnPrompt, Do: marks("L129")},
-	{ID: "poison-names", Kind: conv.OnTool, Do: marks("poison-names")},
-	{ID: "poison-secrets", Kind: conv.OnTool, Do: marks("poison-secrets")},
-	{ID: "poison-secrets", Kind: conv.OnPrompt, Do: marks("poison-secrets")},
-	{ID: "poison-size", Kind: conv.OnTool, Do: marks("poison-size")},
-	{ID: "poison-size", Kind: conv.OnPrompt, Do: marks("poison-size")},
+	{ID: "L129", Kind: conv.OnTool, Do: findMarks("L129")},
+	{ID: "L129", Kind: conv.OnPrompt, Do: findMarks("L129")},
+	{ID: "poison-names", Kind: conv.OnTool, Do: findMarks("poison-names")},
+	{ID: "poison-secrets", Kind: conv.OnTool, Do: findMarks("poison-secrets")},
+	{ID: "poison-secrets", Kind: conv.OnPrompt, Do: findMarks("poison-secrets")},
+	{ID: "poison-size", Kind: conv.OnTool, Do: findMarks("poison-size")},
+	{ID: "poison-size", Kind: conv.OnPrompt, Do: findMarks("poison-size")},
 }
 
-func marks(rule string) func(*conv.Event) {
+func findMarks(rule string) func(*conv.Event) {
 	return func(e *conv.Event) {
-		for _, m := range scanned(e) {
-			if ruleOf[m.Kind] == rule {
+		for _, m := range poisonMarks(e) {
+			if ruleByKind[m.Kind] == rule {
 				e.Find(m.At, string(m.Kind)+": "+m.Words, "text about what the tool does")
 			}
 		}
@@ -35,7 +35,7 @@ func marks(rule string) func(*conv.Event) {
 }
 
 // scanned looks at a definition once for all rules.
-func scanned(e *conv.Event) []poison.Mark {
+func poisonMarks(e *conv.Event) []poison.Mark {
 	type cache struct {
 		spot  conv.Spot
 		at    string
@@ -76,27 +76,27 @@ func toolNames(e *conv.Event) poison.Names {
 
 // What a model reads of tools, in bytes, without a finding.
 const (
-	dearTool = 8 << 10
-	dearList = 100 << 10
+	maxToolBytes = 8 << 10
+	maxListBytes = 100 << 10
 )
 
 // cost: every conversation of a host begins with the definitions of all tools.
 var cost = []Check{
 	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
-		if n := modelBytes(e.Value); n > dearTool {
-			e.Find("", priced(n), "at most "+strconv.Itoa(dearTool)+" bytes")
+		if n := modelBytes(e.Value); n > maxToolBytes {
+			e.Find("", describeCost(n), "at most "+strconv.Itoa(maxToolBytes)+" bytes")
 		}
 	}},
 	{ID: "cost-list", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: func(e *conv.Event) {
 		page := pageOf(e)
 		items, _ := e.Message.ResultItems("tools")
 		for _, item := range items {
-			page.Bytes += modelBytes(item)
+			page.bytes += modelBytes(item)
 		}
-		if page.Bytes > dearList {
+		if page.bytes > maxListBytes {
 			e.Hit(conv.Hit{
-				Subject: "tools", Pointer: "/tools", Got: priced(page.Bytes),
-				Want: "at most " + strconv.Itoa(dearList) + " bytes",
+				Subject: "tools", Pointer: "/tools", Got: describeCost(page.bytes),
+				Want: "at most " + strconv.Itoa(maxListBytes) + " bytes",
 			})
 		}
 	}},
@@ -113,6 +113,6 @@ func modelBytes(tool json.RawMessage) (n int) {
 }
 
 // priced says how many tokens so many bytes of JSON are to a model, as an estimate.
-func priced(bytes int) string {
+func describeCost(bytes int) string {
 	return strconv.Itoa(bytes) + " bytes, about " + strconv.Itoa((bytes+3)/4) + " tokens"
 }

@@ -24,7 +24,7 @@ var tools = []Check{
 			e.Find("/inputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
-	{ID: "L108", Kind: conv.OnTool, Do: eachSchema(dialect)},
+	{ID: "L108", Kind: conv.OnTool, Do: forEachSchema(checkDialect)},
 	{ID: "L109", Kind: conv.OnTool, When: hasOutput, Do: func(e *conv.Event) {
 		switch s := e.Raw("outputSchema"); {
 		case !conv.IsObject(s):
@@ -33,60 +33,60 @@ var tools = []Check{
 			e.Find("/outputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
-	{ID: "L110", Kind: conv.OnTool, Do: eachSchema(refs(true, "a definition in the same schema"))},
-	{ID: "L111", Kind: conv.OnTool, Do: eachSchema(refs(false, "a definition that is there"))},
-	{ID: "L112", Kind: conv.OnTool, Do: eachSchema(size)},
+	{ID: "L110", Kind: conv.OnTool, Do: forEachSchema(checkRefs(true, "a definition in the same schema"))},
+	{ID: "L111", Kind: conv.OnTool, Do: forEachSchema(checkRefs(false, "a definition that is there"))},
+	{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(checkSize)},
 	{ID: "L113", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if !mcp.IsToolName(e.Text("name")) {
 			e.Find("/name", e.Got("name"), "1 to 128 characters of A-Z a-z 0-9 _ . -")
 		}
 	}},
-	{ID: "L114", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: uniqueNames},
-	{ID: "L116", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: headerParams},
-	{ID: "L117", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: func(e *conv.Event) {
-		for _, n := range marked(e) {
-			if word := secretIn(n.Property); word != "" {
+	{ID: "L114", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: checkUniqueNames},
+	{ID: "L116", Kind: conv.OnTool, When: mentionsText("x-mcp-header"), Do: checkHeaderParams},
+	{ID: "L117", Kind: conv.OnTool, When: mentionsText("x-mcp-header"), Do: func(e *conv.Event) {
+		for _, n := range headerSchemas(e) {
+			if word := findSecret(n.Property); word != "" {
 				e.Find("/inputSchema"+n.At, "a header for "+n.Property, "a parameter that is not a secret")
 			}
 		}
 	}},
-	{ID: "L118", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: func(e *conv.Event) {
-		for _, n := range marked(e) {
+	{ID: "L118", Kind: conv.OnTool, When: mentionsText("x-mcp-header"), Do: func(e *conv.Event) {
+		for _, n := range headerSchemas(e) {
 			name := n.Members.Text("x-mcp-header")
-			if len(name) > longestHeader || slices.Contains(knownHeaders, strings.ToLower(name)) {
+			if len(name) > maxHeaderName || slices.Contains(knownHeaders, strings.ToLower(name)) {
 				e.Find("/inputSchema"+n.At+"/x-mcp-header", "Mcp-Param-"+name, "a short name that no other header has")
 			}
 		}
 	}},
-	{ID: "L127", Kind: conv.OnTool, Do: plausible},
-	{ID: "L127", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: noneAnnotated},
-	{ID: "L128", Kind: conv.OnTool, Do: described},
+	{ID: "L127", Kind: conv.OnTool, Do: checkReadOnlyHint},
+	{ID: "L127", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: checkAnyAnnotated},
+	{ID: "L128", Kind: conv.OnTool, Do: checkDescriptions},
 	{
 		ID:   "L130",
 		Kind: conv.OnTool,
 		When: func(e *conv.Event) bool { return e.Raw("execution", "taskSupport") != nil },
-		Do:   taskSupport,
+		Do:   checkTaskSupport,
 	},
 }
 
 func hasOutput(e *conv.Event) bool { return e.Raw("outputSchema") != nil }
 
-func mentions(text string) func(*conv.Event) bool {
+func mentionsText(text string) func(*conv.Event) bool {
 	return func(e *conv.Event) bool { return strings.Contains(string(e.Value), text) }
 }
 
 // A walked schema is that of a tool's input or output.
-type walked struct {
+type walkedSchema struct {
 	at   string
 	tree *schema.Tree
 }
 
 // schemasOf walks the schemas of a tool, once for all its checks.
-func schemasOf(e *conv.Event) (all []walked) {
+func schemasOf(e *conv.Event) (all []walkedSchema) {
 	type cache struct {
 		spot conv.Spot
 		at   string
-		all  []walked
+		all  []walkedSchema
 	}
 	c := conv.State[cache](e.Conversation, "schemas")
 	if c.all != nil && c.spot == e.Spot() && c.at == e.At {
@@ -94,14 +94,14 @@ func schemasOf(e *conv.Event) (all []walked) {
 	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
 		if s := e.Raw(name); conv.IsObject(s) {
-			all = append(all, walked{"/" + name, schema.Walk(s)})
+			all = append(all, walkedSchema{"/" + name, schema.Walk(s)})
 		}
 	}
 	*c = cache{e.Spot(), e.At, all}
 	return all
 }
 
-func eachSchema(do func(*conv.Event, walked)) func(*conv.Event) {
+func forEachSchema(do func(*conv.Event, walkedSchema)) func(*conv.Event) {
 	return func(e *conv.Event) {
 		for _, w := range schemasOf(e) {
 			do(e, w)
@@ -112,15 +112,15 @@ func eachSchema(do func(*conv.Event, walked)) func(*conv.Event) {
 // dialects are those that clients commonly support.
 var dialects = []string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema"}
 
-func dialect(e *conv.Event, w walked) {
+func checkDialect(e *conv.Event, w walkedSchema) {
 	raw := w.tree.Nodes[0].Members.Value("$schema")
 	if text, _ := jsonraw.Text(raw); raw != nil && !slices.Contains(dialects, strings.TrimSuffix(text, "#")) {
 		e.Find(w.at+"/$schema", e.Show(raw), dialects[0])
 	}
 }
 
-func refs(external bool, want string) func(*conv.Event, walked) {
-	return func(e *conv.Event, w walked) {
+func checkRefs(external bool, want string) func(*conv.Event, walkedSchema) {
+	return func(e *conv.Event, w walkedSchema) {
 		for _, r := range w.tree.BadRefs() {
 			if r.External == external {
 				e.Find(w.at+r.At, r.Target, want)
@@ -129,30 +129,30 @@ func refs(external bool, want string) func(*conv.Event, walked) {
 	}
 }
 
-const deepest, mostSubschemas = 32, 2000
+const maxDepth, maxSubschemas = 32, 2000
 
-func size(e *conv.Event, w walked) {
+func checkSize(e *conv.Event, w walkedSchema) {
 	switch depth, n := w.tree.Depth(), len(w.tree.Nodes); {
-	case depth > deepest:
-		e.Find(w.at, strconv.Itoa(depth)+" levels", "at most "+strconv.Itoa(deepest))
-	case n > mostSubschemas || w.tree.Cut:
-		e.Find(w.at, strconv.Itoa(n)+" subschemas or more", "at most "+strconv.Itoa(mostSubschemas))
+	case depth > maxDepth:
+		e.Find(w.at, strconv.Itoa(depth)+" levels", "at most "+strconv.Itoa(maxDepth))
+	case n > maxSubschemas || w.tree.Cut:
+		e.Find(w.at, strconv.Itoa(n)+" subschemas or more", "at most "+strconv.Itoa(maxSubschemas))
 	}
 }
 
 // uniqueNames compares the tools of all pages of a list. One that comes again exactly as
 // it was is a fault of the pages (L146).
-func uniqueNames(e *conv.Event) {
+func checkUniqueNames(e *conv.Event) {
 	items, _ := e.Message.ResultItems("tools")
 	before := pageOf(e)
 	exact := map[string]bool{}
 	folded := map[string]string{}
-	for i, item := range items[:min(len(items), mostNames)] {
+	for i, item := range items[:min(len(items), maxNames)] {
 		name := conv.TextInside(item, "name")
 		at := "/tools/" + strconv.Itoa(i)
 		lower := strings.ToLower(name)
 		other, similar := folded[lower]
-		if paged, same := before.Before(name, item); exact[name] || paged && !same {
+		if paged, same := before.findEarlier(name, item); exact[name] || paged && !same {
 			e.Hit(conv.Hit{
 				Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name,
 				Want: "a name of its own",
@@ -168,7 +168,7 @@ func uniqueNames(e *conv.Event) {
 	}
 }
 
-const longestHeader = 64
+const maxHeaderName = 64
 
 // knownHeaders have a meaning of their own for proxies and servers.
 var knownHeaders = []string{
@@ -178,7 +178,7 @@ var knownHeaders = []string{
 }
 
 // marked are the subschemas of a tool's input with x-mcp-header.
-func marked(e *conv.Event) (nodes []schema.Node) {
+func headerSchemas(e *conv.Event) (nodes []schema.Node) {
 	for _, w := range schemasOf(e) {
 		if w.at != "/inputSchema" {
 			continue
@@ -194,13 +194,13 @@ func marked(e *conv.Event) (nodes []schema.Node) {
 
 // headerParams: 2026-07-28 basic/transports/streamable-http, "Custom Headers". Over stdio
 // the mark has no effect.
-func headerParams(e *conv.Event) {
+func checkHeaderParams(e *conv.Event) {
 	severity := conv.Error
 	if !e.HTTP {
 		severity = conv.Warn
 	}
 	used := map[string]bool{}
-	for _, n := range marked(e) {
+	for _, n := range headerSchemas(e) {
 		raw := n.Members.Value("x-mcp-header")
 		name, ok := jsonraw.Text(raw)
 		want := ""
@@ -222,12 +222,12 @@ func headerParams(e *conv.Event) {
 }
 
 // changers are verbs with which a tool says that it changes something.
-var changers = []string{
+var changingVerbs = []string{
 	"delete", "remove", "write", "send", "create", "update", "drop", "destroy", "purge", "insert", "publish",
 	"upload",
 }
 
-func plausible(e *conv.Event) {
+func checkReadOnlyHint(e *conv.Event) {
 	if string(e.Raw("annotations", "readOnlyHint")) != "true" {
 		return
 	}
@@ -236,12 +236,12 @@ func plausible(e *conv.Event) {
 		return
 	}
 	verb, _, _ := strings.Cut(strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(e.Text("name"))), "_")
-	if slices.Contains(changers, verb) {
+	if slices.Contains(changingVerbs, verb) {
 		e.Find("/annotations/readOnlyHint", "readOnlyHint for "+e.Text("name"), "readOnlyHint false")
 	}
 }
 
-func noneAnnotated(e *conv.Event) {
+func checkAnyAnnotated(e *conv.Event) {
 	items, _ := e.Message.ResultItems("tools")
 	for _, item := range items {
 		if conv.Inside(item, "annotations") != nil {
@@ -256,7 +256,7 @@ func noneAnnotated(e *conv.Event) {
 	}
 }
 
-func described(e *conv.Event) {
+func checkDescriptions(e *conv.Event) {
 	var lack []string
 	if strings.TrimSpace(e.Text("description")) == "" {
 		lack = append(lack, "description")
@@ -279,7 +279,7 @@ func described(e *conv.Event) {
 	}
 }
 
-func taskSupport(e *conv.Event) {
+func checkTaskSupport(e *conv.Event) {
 	raw := e.Raw("execution", "taskSupport")
 	switch text, _ := jsonraw.Text(raw); {
 	case text != "forbidden" && text != "optional" && text != "required":
@@ -291,14 +291,14 @@ func taskSupport(e *conv.Event) {
 
 // badTypes finds the types that no dialect of JSON Schema has, and returns where they are. The type of the schema
 // itself belongs to L106 and L109.
-func badTypes(e *conv.Event, w walked) (bad []string) {
+func findBadTypes(e *conv.Event, w walkedSchema) (bad []string) {
 	raw := w.tree.Nodes[0].Raw
 	for _, n := range w.tree.Nodes[1:] {
 		value := n.Members.Value("type")
 		if word, ok := jsonraw.Text(value); ok && schema.TypeNamed(word) == 0 {
 			at := n.At + "/type"
 			bad = append(bad, at)
-			e.Find(w.at+at, e.Show(value), cmp.Or(remedy(raw, at), "a type of JSON Schema"))
+			e.Find(w.at+at, e.Show(value), cmp.Or(suggestFix(raw, at), "a type of JSON Schema"))
 		}
 	}
 	return bad
@@ -311,16 +311,16 @@ func schemaChecks(t Tools) []Check {
 		lacks = "needs a JSON Schema validator"
 	}
 	return []Check{
-		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: eachSchema(func(e *conv.Event, w walked) {
-			bad := badTypes(e, w)
+		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
+			bad := findBadTypes(e, w)
 			raw := w.tree.Nodes[0].Raw
 			_, _, fault := t.Compile(raw)
 			invalid := fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json")
 			if invalid && !slices.Contains(bad, fault.Where) && e.Rev >= conv.R25b { // older revisions name no dialect
-				e.Find(w.at+fault.Where, fault.Text, cmp.Or(remedy(raw, fault.Where), "a valid JSON Schema"))
+				e.Find(w.at+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
 			}
 		})},
-		{ID: "L112", Kind: conv.OnTool, Do: eachSchema(func(e *conv.Event, w walked) {
+		{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
 			if t.Compile == nil {
 				return
 			}
@@ -335,8 +335,8 @@ func schemaChecks(t Tools) []Check {
 			}
 		})},
 		{ID: "L120", Kind: conv.OnTool, Lacks: lacks, When: hasOutput, Do: func(e *conv.Event) {
-			outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
-			outputs.Put(e.Text("name"), output{raw: slices.Clone(e.Raw("outputSchema"))})
+			outputs := conv.State[recent.Map[string, outputSchema]](e.Conversation, "output schemas")
+			outputs.Put(e.Text("name"), outputSchema{raw: slices.Clone(e.Raw("outputSchema"))})
 		}},
 		{
 			ID:      "L120",
@@ -345,21 +345,21 @@ func schemaChecks(t Tools) []Check {
 			Methods: []string{"tools/call"},
 			When:    isFinal,
 			Do: func(e *conv.Event) {
-				conforms(t, e)
+				checkOutput(t, e)
 			},
 		},
 	}
 }
 
 // An output is a tool's outputSchema, compiled when it is first needed.
-type output struct {
+type outputSchema struct {
 	raw    json.RawMessage
 	schema Schema
 	bad    bool
 }
 
-func conforms(t Tools, e *conv.Event) {
-	outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
+func checkOutput(t Tools, e *conv.Event) {
+	outputs := conv.State[recent.Map[string, outputSchema]](e.Conversation, "output schemas")
 	o, ok := outputs.Lookup(e.Call.Name)
 	if !ok || o.bad || string(e.Raw("isError")) == "true" {
 		return

@@ -6,11 +6,11 @@ import (
 )
 
 var versions = []Check{
-	{ID: "L045", Kind: conv.OnResult, Do: serverInfo},
-	{ID: "L054", Kind: conv.OnResult, Do: resultType},
+	{ID: "L045", Kind: conv.OnResult, Do: checkServerInfo},
+	{ID: "L054", Kind: conv.OnResult, Do: checkResultType},
 	{ID: "L055", Kind: conv.OnResult, When: func(e *conv.Event) bool {
 		return e.Text("resultType") == "task" && !isOneOf(e.Method, taskMethods...)
-	}, Do: taskWanted},
+	}, Do: checkTaskAllowed},
 	{ID: "L056", Kind: conv.OnResult, Do: func(e *conv.Event) {
 		for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
 			if e.Raw(name) != nil {
@@ -20,7 +20,7 @@ var versions = []Check{
 	}},
 }
 
-func serverInfo(e *conv.Event) {
+func checkServerInfo(e *conv.Event) {
 	switch {
 	case e.Raw("_meta", conv.MetaPrefix+"serverInfo") != nil:
 	case e.Method == "server/discover" && e.Raw("serverInfo") != nil:
@@ -33,7 +33,7 @@ func serverInfo(e *conv.Event) {
 	}
 }
 
-func resultType(e *conv.Event) {
+func checkResultType(e *conv.Event) {
 	switch kind := e.Text("resultType"); {
 	case kind == "complete", kind == "input_required", kind == "task":
 	case e.Raw("resultType") == nil:
@@ -52,7 +52,7 @@ func declaresExtensions(e *conv.Event) bool {
 	return conv.IsObject(extensions) && len(extensions) > 2
 }
 
-func taskWanted(e *conv.Event) {
+func checkTaskAllowed(e *conv.Event) {
 	caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities")
 	if e.Method != "tools/call" {
 		e.Find("/resultType", `"task" for `+e.Method, `"task" for tools/call only`)
