@@ -1,7 +1,7 @@
-// Package hosts knows what the model interfaces of hosts accept of a tool's definition:
-// names, keywords, references, formats, sizes. What it knows is data (hosts.txt), each
-// datum with its source and how sure it is. MCP itself allows more: what a host does not
-// accept is no fault of a server, and a reason why its tool is missing there.
+// Package hosts says which definitions of tools the model interfaces of hosts accept: names,
+// keywords, references, formats, sizes. The knowledge is data (hosts.txt); each datum has its source
+// and how sure it is. MCP itself allows more: a definition that a host refuses is no fault of the
+// server, but the reason why the tool is missing in the host.
 package hosts
 
 import (
@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/schema"
 )
 
-// A Mark says how a datum is known.
+// A Mark says how sure a datum is.
 type Mark string
 
 // The marks: read in the host's own code or reference, reported by others, contradictory.
@@ -28,7 +28,7 @@ const (
 	Unsure Mark = "unsure"
 )
 
-// A Datum is one thing that a host asks for.
+// A Datum is one requirement of a host.
 type Datum struct {
 	Kind  string
 	Words []string
@@ -39,7 +39,7 @@ type Datum struct {
 // A Host is a model interface.
 type Host struct {
 	ID, Title string
-	// Date is when the data were true, Source where they were found.
+	// Date is when the data were true; Source is where they were found.
 	Date, Source string
 	Data         []Datum
 }
@@ -47,7 +47,7 @@ type Host struct {
 //go:embed hosts.txt
 var table string
 
-// All are the hosts of the table, in its order.
+// All returns the hosts in the order of the table.
 var All = sync.OnceValue(func() []Host {
 	hosts, err := parse(table)
 	if err != nil {
@@ -58,6 +58,7 @@ var All = sync.OnceValue(func() []Host {
 
 var kinds = []string{"name", "property", "refuse", "change", "format", "need", "limit"}
 
+// parse parses the table of hosts.
 func parse(text string) (hosts []Host, err error) {
 	for n, line := range strings.Split(text, "\n") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -78,6 +79,7 @@ func parse(text string) (hosts []Host, err error) {
 	return hosts, nil
 }
 
+// read adds one line of the table to the host.
 func (h *Host) read(word, rest string) (err error) {
 	switch word {
 	case "title":
@@ -111,7 +113,7 @@ const (
 	Refused  Verdict = "refused"
 )
 
-// rank orders verdicts.
+// rank orders verdicts, the best first.
 var rank = map[Verdict]int{Accepted: 0, Changed: 1, Unclear: 2, Refused: 3}
 
 // A Problem is a place in a tool's definition that a host refuses or changes.
@@ -135,7 +137,7 @@ type Row struct {
 	Cells []Cell `json:"cells"`
 }
 
-// Matrix tells of each tool what each host does with it.
+// Matrix returns a row for each tool: what each host does with it.
 func Matrix(tools []json.RawMessage) (rows []Row) {
 	for _, raw := range tools {
 		name, _ := jsonraw.Text(jsonraw.First(raw, "name"))
@@ -155,51 +157,51 @@ func Matrix(tools []json.RawMessage) (rows []Row) {
 	return rows
 }
 
-// mostProblems bounds the problems of one tool with one host.
-const mostProblems = 20
+// maxProblems bounds the problems of one tool with one host.
+const maxProblems = 20
 
 func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {
 	for _, d := range h.Data {
-		tell := func(verdict Verdict, at, format string, args ...any) {
+		report := func(verdict Verdict, at, format string, args ...any) {
 			if d.Mark == Unsure && verdict == Refused {
 				verdict = Unclear
 			}
-			if len(problems) < mostProblems {
+			if len(problems) < maxProblems {
 				problems = append(problems, Problem{verdict, at, fmt.Sprintf(format, args...), d.Mark})
 			}
 		}
 		switch d.Kind {
 		case "name":
 			if !d.re.MatchString(name) {
-				tell(Refused, "/name", "a name that does not match %s", d.Words[0])
+				report(Refused, "/name", "a name that does not match %s", d.Words[0])
 			}
 		case "limit":
-			limit(d, tree, tell)
+			checkLimit(d, tree, report)
 		default:
 			for i := range tree.Nodes {
-				d.look(&tree.Nodes[i], tell)
+				d.checkNode(&tree.Nodes[i], report)
 			}
-			d.lookWhole(tree, tell)
+			d.checkWhole(tree, report)
 		}
 	}
 	return problems
 }
 
-// IsOwnProperty reports whether a subschema is that of a property of the whole schema. The interfaces look at the names
-// of these only: a name such as "$and" is accepted deeper in a schema.
+// IsOwnProperty reports whether a subschema is a direct property of the tool's input. Hosts check
+// only the names of direct properties: a name such as "$and" is accepted deeper in a schema.
 func IsOwnProperty(n *schema.Node) bool {
 	return n.Property != "" && strings.Count(n.At, "/") == 2
 }
 
-type teller func(verdict Verdict, at, format string, args ...any)
+type reporter func(verdict Verdict, at, format string, args ...any)
 
-// look compares one subschema with a datum.
-func (d *Datum) look(n *schema.Node, tell teller) {
+// checkNode compares one subschema with a datum.
+func (d *Datum) checkNode(n *schema.Node, report reporter) {
 	at := "/inputSchema" + n.At
 	switch d.Kind {
 	case "property":
 		if IsOwnProperty(n) && !d.re.MatchString(n.Property) {
-			tell(Refused, at, "a property name that does not match %s", d.Words[0])
+			report(Refused, at, "a property name that does not match %s", d.Words[0])
 		}
 	case "refuse", "change":
 		verdict := Refused
@@ -208,12 +210,12 @@ func (d *Datum) look(n *schema.Node, tell teller) {
 		}
 		for _, m := range n.Members {
 			if slices.Contains(d.Words, m.Name) {
-				tell(verdict, at+"/"+m.Name, "%s", m.Name)
+				report(verdict, at+"/"+m.Name, "%s", m.Name)
 			}
 		}
 	case "format":
 		if f := n.Members.Text("format"); f != "" && !slices.Contains(d.Words, f) {
-			tell(Changed, at+"/format", "format %s", jsonraw.Excerpt([]byte(f), 40))
+			report(Changed, at+"/format", "format %s", jsonraw.Excerpt([]byte(f), 40))
 		}
 	case "need":
 		if n.Members.Value("properties") == nil && n.Members.Text("type") != "object" {
@@ -222,19 +224,19 @@ func (d *Datum) look(n *schema.Node, tell teller) {
 		properties, _ := jsonraw.Object(n.Members.Value("properties"))
 		required := n.Members.Words("required")
 		if slices.Contains(d.Words, "closed") && string(n.Members.Value("additionalProperties")) != "false" {
-			tell(Refused, at, "additionalProperties is not false")
+			report(Refused, at, "additionalProperties is not false")
 		}
 		for _, p := range properties {
 			if slices.Contains(d.Words, "all-required") && !required[p.Name] {
-				tell(Refused, at+"/required", "%s is optional", jsonraw.Excerpt([]byte(p.Name), 40))
+				report(Refused, at+"/required", "%s is optional", jsonraw.Excerpt([]byte(p.Name), 40))
 				break
 			}
 		}
 	}
 }
 
-// lookWhole compares what only the whole schema shows.
-func (d *Datum) lookWhole(tree *schema.Tree, tell teller) {
+// checkWhole compares the whole schema with a datum.
+func (d *Datum) checkWhole(tree *schema.Tree, report reporter) {
 	if d.Kind != "need" || len(tree.Nodes) == 0 {
 		return
 	}
@@ -243,60 +245,63 @@ func (d *Datum) lookWhole(tree *schema.Tree, tell teller) {
 		case "no-root-union":
 			for _, k := range []string{"anyOf", "oneOf", "allOf"} {
 				if tree.Nodes[0].Members.Value(k) != nil {
-					tell(Refused, "/inputSchema/"+k, "%s at the root", k)
+					report(Refused, "/inputSchema/"+k, "%s at the root", k)
 				}
 			}
 		case "no-boolean":
 			for _, n := range Booleans(tree) {
-				tell(Refused, "/inputSchema"+n.At, "a schema that is %s", n.Raw)
+				report(Refused, "/inputSchema"+n.At, "a schema that is %s", n.Raw)
 			}
 		case "local-ref":
 			for _, r := range tree.BadRefs() {
 				if r.External {
-					tell(Refused, "/inputSchema"+r.At, "a reference to %s", jsonraw.Excerpt([]byte(r.Target), 60))
+					report(Refused, "/inputSchema"+r.At, "a reference to %s", jsonraw.Excerpt([]byte(r.Target), 60))
 				}
 			}
 		case "no-recursion":
 			for _, n := range tree.Nodes {
-				if target := n.Members.Text("$ref"); target != "" &&
-					(target == "#" || strings.HasPrefix(n.At+"/", strings.TrimPrefix(target, "#")+"/")) {
-					tell(Refused, "/inputSchema"+n.At+"/$ref", "a reference to itself")
+				target := n.Members.Text("$ref")
+				isInside := strings.HasPrefix(n.At+"/", strings.TrimPrefix(target, "#")+"/")
+				if target != "" && (target == "#" || isInside) {
+					report(Refused, "/inputSchema"+n.At+"/$ref", "a reference to itself")
 				}
 			}
 		}
 	}
 }
 
-// Booleans are the properties and items whose schema is true or false.
+// Booleans returns the properties and items whose schema is true or false.
 func Booleans(tree *schema.Tree) (nodes []schema.Node) {
 	for _, n := range tree.Nodes {
-		if n.Members == nil && (n.Property != "" || strings.HasSuffix(n.At, "/items")) && len(n.Raw) > 0 &&
-			(n.Raw[0] == 't' || n.Raw[0] == 'f') {
+		isBoolean := n.Members == nil && len(n.Raw) > 0 && (n.Raw[0] == 't' || n.Raw[0] == 'f')
+		if isBoolean && (n.Property != "" || strings.HasSuffix(n.At, "/items")) {
 			nodes = append(nodes, n)
 		}
 	}
 	return nodes
 }
 
-func limit(d Datum, tree *schema.Tree, tell teller) {
+// checkLimit compares the schema with a limit: of levels, properties, or optional properties.
+func checkLimit(d Datum, tree *schema.Tree, report reporter) {
 	if len(d.Words) < 2 {
 		return
 	}
-	most, _ := strconv.Atoi(d.Words[1])
+	unit := d.Words[0]
+	limit, _ := strconv.Atoi(d.Words[1])
 	n := 0
-	switch d.Words[0] {
+	switch unit {
 	case "levels":
 		n = tree.Depth()
 	case "properties", "optional":
 		for _, node := range tree.Nodes {
-			if properties, _ := jsonraw.Object(node.Members.Value("properties")); d.Words[0] == "properties" {
-				n += len(properties)
-			} else {
-				n += len(properties) - min(len(properties), len(node.Members.Words("required")))
+			properties, _ := jsonraw.Object(node.Members.Value("properties"))
+			n += len(properties)
+			if unit == "optional" {
+				n -= min(len(properties), len(node.Members.Words("required")))
 			}
 		}
 	}
-	if n > most {
-		tell(Refused, "/inputSchema", "%d %s, more than %d", n, d.Words[0], most)
+	if n > limit {
+		report(Refused, "/inputSchema", "%d %s, more than %d", n, unit, limit)
 	}
 }

@@ -10,15 +10,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The heads of refusals come before it is known which revision the server speaks: they
-// are noted, and judged at the end.
+// auth are the checks of authorization. Refusals arrive before the revision of the server is
+// known: noteRefusals records them, and the checks judge them at the end of the conversation.
 var auth = []Check{
 	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(checkStatus401)},
 	{ID: "L194", Kind: conv.OnError, When: hasStatus200, Do: func(e *conv.Event) {
-		text := strings.ToLower(e.Message.Error.Message)
-		if e.Stream.Request.Field("Authorization") == "" &&
-			slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
-				func(w string) bool { return strings.Contains(text, w) }) {
+		if e.Stream.Request.Field("Authorization") == "" && saysUnauthorized(e.Message.Error.Message) {
 			e.FindMessage("HTTP 200", "HTTP 200 with: "+e.Message.Error.Message, "HTTP 401")
 		}
 	}},
@@ -28,8 +25,8 @@ var auth = []Check{
 		}
 	})},
 	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(func(e *conv.Event, r refusal) {
-		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" &&
-			r.challenge["scope"] == "" {
+		isRefusal := r.field != "" && (r.status == 401 || r.status == 403)
+		if isRefusal && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
 			findRefusal(e, r, "WWW-Authenticate: "+r.field, "scope")
 		}
 	})},
@@ -75,28 +72,35 @@ var auth = []Check{
 	},
 }
 
-// A refusal is the head of a response that asks for authorization, or should.
+// A refusal is the head of a response that asks for authorization, or should ask for it.
+// noteRefusals also uses it for a redirect with a code: where then is its iss parameter.
 type refusal struct {
-	spot         conv.Spot
-	status       int
-	token        bool
+	spot   conv.Spot
+	status int
+	// token is set if the request had a token.
+	token bool
+	// field is the WWW-Authenticate field, where the Location field.
 	field, where string
-	challenge    map[string]string
+	// challenge are the parameters of field.
+	challenge map[string]string
 }
 
-// A login is the traffic between the client and the authorization server.
+// authTraffic is the traffic between the client and the authorization server.
 type authTraffic struct {
-	refusals  []refusal
-	issuers   []string
-	advertise bool
-	redirects []refusal
-	tokens    []struct {
+	refusals []refusal
+	issuers  []string
+	// announcesIssuer is set if the metadata says that redirects have the parameter iss.
+	announcesIssuer bool
+	redirects       []refusal
+	// tokens are responses of the token endpoint; want is "" if nothing is wrong.
+	tokens []struct {
 		spot       conv.Spot
 		text, want string
 	}
 	registered conv.Spot
 }
 
+// maxRefusals bounds each list of authTraffic.
 const maxRefusals = 200
 
 func authTrafficOf(e *conv.Event) *authTraffic {
@@ -117,23 +121,27 @@ func findRefusal(e *conv.Event, r refusal, got, want string) {
 	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Spot: r.spot, Got: got, Want: want})
 }
 
-// notesHeads collects refusals and redirects with a code.
+// noteRefusals records refusals, and redirects that have a code.
 func noteRefusals(e *conv.Event) {
-	h := e.Stream.Response
-	l := authTrafficOf(e)
-	where := h.Field("Location")
-	if u, err := url.Parse(where); err == nil && u.Query().Get("code") != "" && len(l.redirects) < maxRefusals {
-		l.redirects = append(l.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
+	head := e.Stream.Response
+	traffic := authTrafficOf(e)
+	where := head.Field("Location")
+	u, err := url.Parse(where)
+	if err == nil && u.Query().Get("code") != "" && len(traffic.redirects) < maxRefusals {
+		traffic.redirects = append(traffic.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
 	}
-	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < maxRefusals &&
-		(field != "" || isOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
-		l.refusals = append(l.refusals, refusal{spot: e.Spot(), status: h.Status, field: field, where: where,
-			token: e.Stream.Request.Field("Authorization") != "", challenge: parseChallenge(field)})
+	field := head.Field("WWW-Authenticate")
+	isRefusal := field != "" || slices.Contains([]int{401, 403, 302, 303, 307}, head.Status)
+	if isRefusal && e.Stream.MCP && len(traffic.refusals) < maxRefusals {
+		traffic.refusals = append(traffic.refusals, refusal{
+			spot: e.Spot(), status: head.Status, field: field, where: where,
+			token: e.Stream.Request.Field("Authorization") != "", challenge: parseChallenge(field),
+		})
 	}
 }
 
-// challenge reads the parameters of WWW-Authenticate (RFC 9110, section 11.6.1), of all
-// schemes together.
+// parseChallenge parses the parameters of a WWW-Authenticate field (RFC 9110, section 11.6.1). It
+// merges the parameters of all schemes; their names are in lower case.
 func parseChallenge(field string) map[string]string {
 	params := map[string]string{}
 	for len(field) > 0 {
@@ -153,15 +161,24 @@ func parseChallenge(field string) map[string]string {
 	return params
 }
 
+// checkStatus401 reports a refusal with another status than 401. A success may name a scheme (RFC
+// 9110, section 11.6.1), and 403 may refuse a token.
 func checkStatus401(e *conv.Event, r refusal) {
-	switch {
-	case r.status == 401:
-	case r.status/100 == 3 && isLoginPage(r.where):
+	if r.status == 401 || r.status == 403 && r.token {
+		return
+	}
+	if r.status/100 == 3 && isLoginPage(r.where) {
 		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
-	case r.field != "" && r.status >= 400 && (r.status != 403 || !r.token):
-		// A success may also name a scheme (RFC 9110, 11.6.1).
+	} else if r.status >= 400 && r.field != "" {
 		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
 	}
+}
+
+// saysUnauthorized reports whether an error message says that a token is missing.
+func saysUnauthorized(message string) bool {
+	message = strings.ToLower(message)
+	return slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
+		func(words string) bool { return strings.Contains(message, words) })
 }
 
 func isLoginPage(where string) bool {
@@ -186,23 +203,27 @@ func checkStepUp(e *conv.Event, r refusal) {
 	}
 }
 
-// notesBodies collects what the authorization server said: its metadata, and how it
-// answers for tokens.
+// noteAuthServer records the traffic with the authorization server: registrations, metadata, and
+// responses of the token endpoint.
 func noteAuthServer(e *conv.Event) {
-	l := authTrafficOf(e)
-	if e.Frame.Dir == 0 && e.Raw("redirect_uris") != nil {
-		l.registered = e.Spot()
+	traffic := authTrafficOf(e)
+	isRequest := e.Frame.Dir == wire.Sent
+	if isRequest && e.Raw("redirect_uris") != nil {
+		traffic.registered = e.Spot()
 	}
-	if e.Frame.Dir == 0 || !conv.IsObject(e.Value) || e.Stream.Response == nil {
+	if isRequest || !conv.IsObject(e.Value) || e.Stream.Response == nil {
 		return
 	}
-	if name := e.Text("issuer"); name != "" && e.Raw("authorization_endpoint") != nil && len(l.issuers) < maxRefusals {
-		l.issuers = append(l.issuers, name)
-		l.advertise = l.advertise || string(e.Raw("authorization_response_iss_parameter_supported")) == "true"
+	issuer := e.Text("issuer")
+	if issuer != "" && e.Raw("authorization_endpoint") != nil && len(traffic.issuers) < maxRefusals {
+		traffic.issuers = append(traffic.issuers, issuer)
+		if string(e.Raw("authorization_response_iss_parameter_supported")) == "true" {
+			traffic.announcesIssuer = true
+		}
 	}
 	note := func(text, want string) {
-		if len(l.tokens) < maxRefusals {
-			l.tokens = append(l.tokens, struct {
+		if len(traffic.tokens) < maxRefusals {
+			traffic.tokens = append(traffic.tokens, struct {
 				spot       conv.Spot
 				text, want string
 			}{e.Spot(), text, want})
@@ -219,27 +240,33 @@ func noteAuthServer(e *conv.Event) {
 	}
 }
 
-// issuer compares the redirects of the login with the metadata (RFC 9207).
+// checkIssuer compares the parameter iss of redirects with the metadata (RFC 9207).
 func checkIssuer(e *conv.Event) {
-	l := authTrafficOf(e)
-	for _, r := range l.redirects {
-		if r.where == "" && l.advertise {
-			e.Hit(
-				conv.Hit{Root: true, Subject: "redirect", Spot: r.spot, Got: "no iss", Want: "iss, which the metadata announces"},
-			)
-		} else if r.where != "" && len(l.issuers) > 0 && !slices.Contains(l.issuers, r.where) {
-			e.Hit(conv.Hit{
-				Root: true, Subject: "redirect", Spot: r.spot,
-				Got: "iss " + r.where, Want: strings.Join(l.issuers, " or "),
-			})
+	traffic := authTrafficOf(e)
+	for _, redirect := range traffic.redirects {
+		issuer := redirect.where
+		hit := conv.Hit{Root: true, Subject: "redirect", Spot: redirect.spot}
+		if issuer == "" {
+			if traffic.announcesIssuer {
+				hit.Got = "no iss"
+				hit.Want = "iss, which the metadata announces"
+				e.Hit(hit)
+			}
+			continue
+		}
+		if len(traffic.issuers) > 0 && !slices.Contains(traffic.issuers, issuer) {
+			hit.Got = "iss " + issuer
+			hit.Want = strings.Join(traffic.issuers, " or ")
+			e.Hit(hit)
 		}
 	}
 }
 
-// embedded: as a request of its own it would break a graver rule.
+// isEmbedded reports whether the request is part of an input_required result. Sent on its own, it
+// breaks a graver rule.
 func isEmbedded(e *conv.Event) bool { return e.Message.Kind == wire.Response }
 
-// unauthorized: the refusal is a JSON-RPC error in a response that says all is well.
+// hasStatus200 reports whether the error came in a response with HTTP 200.
 func hasStatus200(e *conv.Event) bool {
 	return onStream(e) && e.Stream.Status() == 200 && e.Stream.Request != nil
 }

@@ -9,66 +9,67 @@ import (
 
 // A Check applies a rule to events of one kind.
 type Check struct {
-	// ID is that of the rule; "" for what only remembers, for any revision.
+	// ID is the id of the rule; "" for a check that only records state, in every revision.
 	ID   string
 	Kind conv.Kind
-	// Methods are those of the events; nil means all.
+	// Methods are the methods of the events; nil for all.
 	Methods []string
-	// When is false for events that the rule says nothing about; it may be nil.
+	// When reports whether the rule applies to the event. It may be nil.
 	When func(*conv.Event) bool
 	Do   func(*conv.Event)
-	// Lacks says what the caller would have to provide, "" for most checks.
+	// Lacks says what the caller would have to provide; "" for most checks.
 	Lacks string
-	// Yields is set on a general check, which leaves alone what others reported.
+	// Yields is set on a general check: it does not repeat what other checks reported.
 	Yields bool
-	// Whole is set on a check of what did not come, which needs the end of the conversation.
+	// Whole is set on a check of missing messages: it needs the end of the conversation.
 	Whole bool
 }
 
-// Tools are what checks need of other packages.
+// Tools are functions of other packages that checks need. Each may be nil.
 type Tools struct {
-	// Shape says where a message is not as a revision has it, but for entries of lists
-	// that it is told to skip (package shape, CheckBut).
+	// Shape compares a message with the schema of a revision. It skips the entries of lists for
+	// which skip reports true (package shape, CheckBut).
 	Shape func(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding
-	// Compile makes a checker of a JSON Schema. Warnings tell what it will not check.
+	// Compile compiles a JSON Schema. The findings are warnings about what it does not check.
 	Compile func(schema []byte) (Schema, []wire.Finding, *SchemaFault)
 }
 
-// A Schema says where a value does not keep to it; an error means that it cannot tell.
+// A Schema checks values. An error means that it cannot decide.
 type Schema interface {
 	Check(value []byte) ([]wire.Finding, error)
 }
 
-// A SchemaFault is why a schema cannot be used: a short stable reason ("not_a_schema",
+// A SchemaFault says why a schema cannot be used: a stable reason ("not_a_schema",
 // "external_ref"), a JSON pointer into the schema, and a sentence.
 type SchemaFault struct{ Reason, Where, Text string }
 
-// isOneOf reports a text that is one of several.
+// isOneOf reports whether text is one of all.
 func isOneOf(text string, all ...string) bool { return slices.Contains(all, text) }
 
-// isAlnum reports a letter or a digit of ASCII.
+// isAlnum reports whether c is an ASCII letter or digit.
 func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isFinal reports a result that is neither a question nor a task.
+// isFinal reports whether a result is neither a request for input nor a task.
 func isFinal(e *conv.Event) bool {
 	return !isOneOf(e.Text("resultType"), "input_required", "task") && !conv.IsObject(e.Raw("task"))
 }
 
-// A listPage is a page of a list as it came, with the pages before it. Several clients may
-// read the same list at the same time: what tells their pages apart is the cursor.
+// A listPage is a recorded page of a list, with the pages before it. Several clients may read the
+// same list at the same time: the cursor tells their pages apart.
 type listPage struct {
 	before *listPage
-	items  map[string]uint64 // sums of them
+	items  map[string]uint64 // checksums, by the name or URI of the item
 	cursor string
-	// Number counts from 1, Bytes is what a caller adds up over the pages.
-	number, bytes int
-	// Scope is the cacheScope.
-	scope string
+	number int // counts from 1
+	// bytes is a sum over this page and the pages before it; the check cost-list adds to it.
+	bytes int
+	scope string // the cacheScope
 }
 
-// Before finds an item in the pages before this one, and whether it was the same there.
+// findEarlier looks for an item in the pages before this one. same reports whether it has not
+// changed.
 func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
 	for q := p.before; q != nil; q = q.before {
 		if sum, ok := q.items[key]; ok {
@@ -78,10 +79,7 @@ func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
 	return false, false
 }
 
-// Previous is the page before this one; nil for the first.
-func (p *listPage) previous() *listPage { return p.before }
-
-// Repeats reports a cursor that this page or one before it has led to.
+// repeatsCursor reports whether a page before this one had the same nextCursor.
 func (p *listPage) repeatsCursor() bool {
 	for q := p.before; q != nil && p.cursor != ""; q = q.before {
 		if q.cursor == p.cursor {
@@ -91,26 +89,27 @@ func (p *listPage) repeatsCursor() bool {
 	return false
 }
 
-// mostPages bounds the pages of a list that are compared.
+// maxPages bounds the pages of a list that are compared.
 const maxPages = 500
 
-// pageOf is the page that a result is, the same for all checks of it. The key of an item
-// is the member by which it is known: a name, a URI.
+// pageOf returns the page that a result is. All checks of the result share it.
 func pageOf(e *conv.Event) *listPage {
-	type book struct {
-		spot  conv.Spot
-		now   *listPage
-		after map[string]*listPage
+	type pageState struct {
+		spot    conv.Spot
+		current *listPage
+		// byCursor has the page that ended with a cursor, by method and cursor.
+		byCursor map[string]*listPage
 	}
-	b := conv.State[book](e.Conversation, "pages")
-	if b.now != nil && b.spot == e.Spot() {
-		return b.now
+	state := conv.State[pageState](e.Conversation, "pages")
+	if state.current != nil && state.spot == e.Spot() {
+		return state.current
 	}
 	page := &listPage{number: 1, items: map[string]uint64{}, scope: e.Text("cacheScope")}
-	if asked := conv.Inside(e.Call.Params, "cursor"); asked != nil {
-		page.before = b.after[e.Method+string(asked)]
+	if cursor := conv.Inside(e.Call.Params, "cursor"); cursor != nil {
+		page.before = state.byCursor[e.Method+string(cursor)]
 		if page.before != nil {
-			page.number, page.bytes = page.before.number+1, page.before.bytes
+			page.number = page.before.number + 1
+			page.bytes = page.before.bytes
 		}
 	}
 	member, name := conv.ListOf(e.Method)
@@ -120,15 +119,15 @@ func pageOf(e *conv.Event) *listPage {
 	}
 	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.number < maxPages {
 		page.cursor = string(cursor)
-		if b.after == nil || len(b.after) >= maxPages {
-			b.after = map[string]*listPage{}
+		if state.byCursor == nil || len(state.byCursor) >= maxPages {
+			state.byCursor = map[string]*listPage{}
 		}
-		b.after[e.Method+page.cursor] = page
+		state.byCursor[e.Method+page.cursor] = page
 	}
-	b.spot = e.Spot()
-	b.now = page
+	state.spot = e.Spot()
+	state.current = page
 	return page
 }
 
-// mostNames bounds the names of a list that are compared.
+// maxNames bounds the names of a list that are compared.
 const maxNames = 10_000

@@ -25,8 +25,8 @@ var codes = []Check{
 	{ID: "L015", Kind: conv.OnError, Do: func(e *conv.Event) {
 		if code := errorCode(e); code >= -32019 && code <= -32000 && code != -32002 {
 			want := "a code outside -32768..-32000"
-			if now, ok := numberedBefore[code]; ok {
-				want = strconv.FormatInt(now, 10) + ", which had this number before the release"
+			if released, ok := preRelease[code]; ok {
+				want = strconv.FormatInt(released, 10) + ", which had this number before the release"
 			}
 			findCode(e, want)
 		}
@@ -41,8 +41,8 @@ var codes = []Check{
 var (
 	mcpCodes     = []int64{-32020, -32021, -32022}
 	jsonRPCCodes = []int64{-32700, -32600, -32601, -32602, -32603}
-	// numberedBefore are the codes of pre-release servers (WIRE 15).
-	numberedBefore = map[int64]int64{-32001: -32020, -32003: -32021, -32004: -32022}
+	// preRelease maps codes of pre-release servers to the released codes (WIRE 15).
+	preRelease = map[int64]int64{-32001: -32020, -32003: -32021, -32004: -32022}
 )
 
 func errorCode(e *conv.Event) int64 {

@@ -90,8 +90,8 @@ var content = []Check{
 	{ID: "L144", Kind: conv.OnIcon, Do: checkIcon},
 }
 
-// isURI reports a URI with a scheme, of the characters of RFC 3986. net/url is not used:
-// it knows what hosts of the internet look like, and resources have others.
+// isURI reports whether text is a URI with a scheme, of the characters of RFC 3986. net/url is too
+// strict: it expects hosts of the internet, and URIs of resources have others.
 func isURI(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
 	if !ok || scheme == "" || !isAlnum(scheme[0]) || scheme[0] <= '9' {
@@ -120,24 +120,28 @@ func isURI(text string) bool {
 
 func hasStructured(e *conv.Event) bool { return isFinal(e) && e.Raw("structuredContent") != nil }
 
+// maxMirror is the number of bytes up to which texts are compared with structuredContent.
 const maxMirror = 1 << 20
 
-// mirrored: the text that clients read which do not know structuredContent.
+// checkMirror looks for a text block with the JSON of structuredContent, for clients that do not
+// know structuredContent.
 func checkMirror(e *conv.Event) {
 	want := e.Raw("structuredContent")
 	if len(want) > maxMirror {
 		return
 	}
-	var same any
-	if json.Unmarshal(want, &same) != nil {
+	var structured any
+	if json.Unmarshal(want, &structured) != nil {
 		return
 	}
 	blocks, _ := e.Message.ResultItems("content")
 	for _, block := range blocks {
-		var value any
 		text := conv.TextInside(block, "text")
-		if text != "" && len(text) <= maxMirror && json.Unmarshal([]byte(text), &value) == nil &&
-			reflect.DeepEqual(value, same) {
+		if text == "" || len(text) > maxMirror {
+			continue
+		}
+		var value any
+		if json.Unmarshal([]byte(text), &value) == nil && reflect.DeepEqual(value, structured) {
 			return
 		}
 	}
@@ -148,7 +152,8 @@ func checkMirror(e *conv.Event) {
 	e.FindAs(severity, "/content", e.Got("content"), "a text block with the JSON of structuredContent")
 }
 
-// sinceRev says since when a content block has been allowed; those of sampling are not.
+// sinceRev maps the types of content blocks to the revision that added them. It lacks the types of
+// sampling.
 var sinceRev = map[string]conv.Rev{
 	"text":          conv.Unknown,
 	"image":         conv.Unknown,
@@ -166,28 +171,30 @@ func checkContentType(e *conv.Event) {
 	}
 }
 
-// judgedMedia are the types by which declared types are judged: their signatures are long enough to be sure.
+// judgedMedia are the media types that signatures of bytes prove: theirs are long enough.
 var judgedMedia = []string{"image/png", "image/jpeg", "image/gif", "audio/ogg", "audio/flac"}
 
-func checkBase64(e *conv.Event, member string, typed bool) {
-	text, ok := jsonraw.Text(e.Raw(member))
+// checkBase64 checks that a member is base64, and that its mimeType fits the data. needsType is
+// set if the mimeType is required.
+func checkBase64(e *conv.Event, member string, needsType bool) {
 	if e.Frame.Hidden > 0 {
-		return // a secret was taken out
+		return // the recording lacks a secret
 	}
+	text, ok := jsonraw.Text(e.Raw(member))
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	if !ok || err != nil || strings.ContainsAny(text, "\r\n") {
 		e.Find("/"+member, e.Got(member), "standard base64 with padding")
 		return
 	}
 	mime := strings.ToLower(e.Text("mimeType"))
-	if typed && !strings.Contains(mime, "/") {
+	if needsType && !strings.Contains(mime, "/") {
 		e.Find("/mimeType", e.Got("mimeType"), "a media type")
 		return
 	}
-	is := mcp.SniffMedia(data)
-	kind, _, _ := strings.Cut(is, "/")
-	if slices.Contains(judgedMedia, is) && strings.HasPrefix(mime, kind+"/") && mime != is {
-		e.FindAs(conv.Info, "/mimeType", mime+" for data of type "+is, is)
+	actual := mcp.SniffMedia(data)
+	kind, _, _ := strings.Cut(actual, "/")
+	if slices.Contains(judgedMedia, actual) && strings.HasPrefix(mime, kind+"/") && mime != actual {
+		e.FindAs(conv.Info, "/mimeType", mime+" for data of type "+actual, actual)
 	}
 }
 
@@ -201,9 +208,8 @@ func checkAnnotations(e *conv.Event) {
 	}
 	if raw := e.Raw("annotations", "audience"); raw != nil {
 		roles, err := jsonraw.Array(raw)
-		if err != nil ||
-			slices.ContainsFunc(roles,
-				func(r json.RawMessage) bool { return string(r) != `"user"` && string(r) != `"assistant"` }) {
+		isOther := func(role json.RawMessage) bool { return string(role) != `"user"` && string(role) != `"assistant"` }
+		if err != nil || slices.ContainsFunc(roles, isOther) {
 			e.Find("/annotations/audience", e.Show(raw), `an array of "user" and "assistant"`)
 		}
 	}
@@ -225,16 +231,16 @@ func isISO8601(text string) bool {
 
 func checkUniqueURIs(e *conv.Event) {
 	items, _ := e.Message.ResultItems("resources")
-	page := map[string]bool{}
+	seen := map[string]bool{}
 	for i, item := range items {
 		uri := conv.TextInside(item, "uri")
-		if page[uri] && uri != "" {
+		if seen[uri] && uri != "" {
 			e.Hit(conv.Hit{
 				Subject: "resource " + uri, Item: "/resources/" + strconv.Itoa(i), Pointer: "/uri",
 				Got: uri + " again", Want: "each URI once",
 			})
 		}
-		page[uri] = true
+		seen[uri] = true
 	}
 }
 
@@ -251,7 +257,7 @@ func checkPromptMessages(e *conv.Event) {
 	}
 }
 
-// icon: data of another origin is fetched from there by each client that shows it.
+// checkIcon checks an icon. Each client that shows an icon of another origin fetches it from there.
 func checkIcon(e *conv.Event) {
 	src := e.Text("src")
 	mime := e.Text("mimeType")
@@ -268,19 +274,29 @@ func checkIcon(e *conv.Event) {
 	}
 }
 
-// otherHost reports a URL of another host than the server's. A server on this machine has no public host of its own.
+// isOtherHost reports whether u has another host than the server. It is false for a server on this
+// machine, which has no public host.
 func isOtherHost(u *url.URL, server string) bool {
 	s, err := url.Parse(server)
-	return err == nil && s.Host != "" && !loopback.IsHere(s.Hostname()) && !strings.EqualFold(s.Hostname(), u.Hostname())
+	if err != nil || s.Host == "" || loopback.IsHere(s.Hostname()) {
+		return false
+	}
+	return !strings.EqualFold(s.Hostname(), u.Hostname())
 }
 
 func areIconSizes(raw json.RawMessage) bool {
 	sizes, err := jsonraw.Array(raw)
-	return err == nil && !slices.ContainsFunc(sizes, func(s json.RawMessage) bool {
-		text, _ := jsonraw.Text(s)
-		w, h, _ := strings.Cut(text, "x")
-		_, bad := strconv.ParseUint(w, 10, 16)
-		_, wrong := strconv.ParseUint(h, 10, 16)
-		return text != "any" && (bad != nil || wrong != nil)
-	})
+	if err != nil {
+		return false
+	}
+	for _, size := range sizes {
+		text, _ := jsonraw.Text(size)
+		width, height, _ := strings.Cut(text, "x")
+		_, widthErr := strconv.ParseUint(width, 10, 16)
+		_, heightErr := strconv.ParseUint(height, 10, 16)
+		if text != "any" && (widthErr != nil || heightErr != nil) {
+			return false
+		}
+	}
+	return true
 }

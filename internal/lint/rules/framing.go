@@ -15,11 +15,13 @@ var framing = []Check{
 	{ID: "L001", Kind: conv.OnMessage, Do: func(e *conv.Event) {
 		p := firstProblem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth",
 			"shape", "method", "params")
-		switch {
-		case p == nil, p.Rule == "shape" && !hasMethod(e), hasNaN(e.Message.Raw):
-		default:
-			e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
+		if p == nil || hasNaN(e.Message.Raw) {
+			return // L009 judges NaN
 		}
+		if p.Rule == "shape" && !hasMethod(e) {
+			return // L002 judges responses
+		}
+		e.FindMessage("message", p.Text+": "+e.Show(e.Message.Raw), `an object with "jsonrpc":"2.0"`)
 	}},
 	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: func(e *conv.Event) {
 		if firstProblem(e, "shape") != nil {
@@ -67,7 +69,7 @@ var framing = []Check{
 	},
 }
 
-// problem is the first problem of a message with one of some rules, or nil.
+// firstProblem returns the first problem of a message with one of the rules, or nil.
 func firstProblem(e *conv.Event, rules ...string) *wire.Finding {
 	for i := range e.Message.Problems {
 		if p := &e.Message.Problems[i]; slices.Contains(rules, p.Rule) {
@@ -85,29 +87,41 @@ func isReply(e *conv.Event) bool {
 			firstProblem(e, "shape", "error", "error_code", "error_message") != nil)
 }
 
-// named: what has no id is judged by other rules.
+// identifiesRequest reports whether a reply has an id that should be the id of a request. Other
+// rules judge replies without an id.
 func identifiesRequest(e *conv.Event) bool {
 	return e.Message.ID != nil && string(e.Message.ID) != "null" && !repliesToNotification(e)
 }
 
 func checkResponseID(e *conv.Event) {
 	id := e.Show(e.Message.ID)
-	switch call := e.Call; {
-	case call == nil && e.NearMiss(e.Message.ID) != nil:
-		want := string(e.NearMiss(e.Message.ID).ID)
+	if e.Call == nil {
+		checkUnknownID(e, id)
+		return
+	}
+	if e.Call.Answers > 0 && e.Call.Method != "subscriptions/listen" {
+		e.Hit(conv.Hit{
+			Root: true, Subject: e.Method, Pointer: "/id",
+			Got: "response number " + strconv.Itoa(e.Call.Answers+1) + " with id " + id, Want: "one response",
+		})
+	}
+}
+
+// checkUnknownID reports a response whose id is the id of no request. Without the beginning of the
+// conversation, it reports only an id that differs from a request's id in its JSON type.
+func checkUnknownID(e *conv.Event, id string) {
+	if call := e.NearMiss(e.Message.ID); call != nil {
 		e.Hit(conv.Hit{
 			Root: true, Subject: "response", Pointer: "/id", Got: "id " + id,
-			Want: "id " + want + ", in this JSON type",
+			Want: "id " + string(call.ID) + ", in this JSON type",
 		})
-	case call == nil && (e.Opened || e.Stream != nil && e.Stream.Call != nil):
+		return
+	}
+	answersRequest := e.Stream != nil && e.Stream.Call != nil
+	if e.Opened || answersRequest {
 		e.Hit(conv.Hit{
 			Root: true, Subject: "response", Pointer: "/id", Got: "id " + id + " of no request",
 			Want: "the id of a request",
-		})
-	case call != nil && call.Answers > 0 && call.Method != "subscriptions/listen":
-		e.Hit(conv.Hit{
-			Root: true, Subject: e.Method, Pointer: "/id",
-			Got: "response number " + strconv.Itoa(call.Answers+1) + " with id " + id, Want: "one response",
 		})
 	}
 }
@@ -127,7 +141,8 @@ func checkIDType(e *conv.Event) {
 	})
 }
 
-// toNotification reports a reply to a message that needs none.
+// repliesToNotification reports whether a reply answers a message that needs no answer. Over stdio
+// it assumes so if the last message sent was a notification and no request is open.
 func repliesToNotification(e *conv.Event) bool {
 	if e.Call != nil {
 		return false
@@ -143,10 +158,17 @@ func hasNaN(raw []byte) bool {
 	return (bytes.Contains(raw, []byte("NaN")) || bytes.Contains(raw, []byte("Infinity"))) && jsonraw.Valid(raw) != nil
 }
 
-// brokenMessage tells a line that is nearly a message from text.
+// isBrokenMessage reports whether a line of stdout is a JSON-RPC message with NaN, Infinity or
+// invalid UTF-8.
 func isBrokenMessage(e *conv.Event) bool {
-	return !e.Flag && bytes.Contains(e.Value, []byte(`"jsonrpc"`)) &&
-		(hasNaN(e.Value) || jsonraw.Valid(e.Value) != nil && jsonraw.Valid(e.Value).Rule == "utf8")
+	if e.Flag || !bytes.Contains(e.Value, []byte(`"jsonrpc"`)) {
+		return false
+	}
+	if hasNaN(e.Value) {
+		return true
+	}
+	fault := jsonraw.Valid(e.Value)
+	return fault != nil && fault.Rule == "utf8"
 }
 
 func checkStrictJSON(e *conv.Event) {
@@ -168,34 +190,47 @@ func checkStrictJSON(e *conv.Event) {
 	}
 }
 
-// protocolKeys are the names that the protocol itself has below its prefix.
+// protocolKeys are the names that the protocol itself uses with its prefix.
 var protocolKeys = []string{
 	"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "serverInfo", "subscriptionId",
 	"related-task", "model-immediate-response", "ui", "tasks",
 }
 
+// checkMetaKeys checks the keys of a _meta object; at is its JSON pointer.
 func checkMetaKeys(e *conv.Event, at string, meta []byte) {
 	if !conv.IsObject(meta) {
 		return
 	}
 	members, _ := jsonraw.Object(meta)
 	for _, m := range members {
-		prefix, name, prefixed := strings.Cut(m.Name, "/")
-		if !prefixed {
-			prefix = ""
-			name = m.Name
-		}
-		if prefixed && !isKeyPrefix(prefix) || !isKeyName(name, prefixed) {
-			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "prefix/name, of letters, digits and hyphens")
-		} else if prefixed && isReservedPrefix(prefix, e.Rev) &&
-			!(prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)) {
-			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "a prefix that is not reserved for MCP")
+		if want := metaKeyFault(m.Name, e.Rev); want != "" {
+			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), want)
 		}
 	}
 }
 
-// labels reports a prefix of dot-separated labels: each begins with a letter, ends with
-// a letter or a digit, and has hyphens inside.
+// metaKeyFault returns what is expected in place of a key of _meta, "" if the key is valid.
+func metaKeyFault(key string, rev conv.Rev) string {
+	const format = "prefix/name, of letters, digits and hyphens"
+	prefix, name, hasPrefix := strings.Cut(key, "/")
+	if !hasPrefix {
+		if !isKeyName(key, false) {
+			return format
+		}
+		return ""
+	}
+	if !isKeyPrefix(prefix) || !isKeyName(name, true) {
+		return format
+	}
+	isOfProtocol := prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)
+	if isReservedPrefix(prefix, rev) && !isOfProtocol {
+		return "a prefix that is not reserved for MCP"
+	}
+	return ""
+}
+
+// isKeyPrefix reports whether prefix consists of labels with dots between them: each begins with a
+// letter, ends with a letter or a digit, and may have hyphens inside.
 func isKeyPrefix(prefix string) bool {
 	for label := range strings.SplitSeq(prefix, ".") {
 		if label == "" || !isAlnum(label[0]) || label[0] <= '9' || !isAlnum(label[len(label)-1]) {
@@ -210,9 +245,10 @@ func isKeyPrefix(prefix string) bool {
 	return true
 }
 
-func isKeyName(name string, prefixed bool) bool {
+// isKeyName reports whether name is a valid name of a key. It may be empty after a prefix.
+func isKeyName(name string, hasPrefix bool) bool {
 	if name == "" {
-		return prefixed
+		return hasPrefix
 	}
 	if !isAlnum(name[0]) || !isAlnum(name[len(name)-1]) {
 		return false
@@ -225,16 +261,18 @@ func isKeyName(name string, prefixed bool) bool {
 	return true
 }
 
-// reserved: the second label since 2025-11-25, the last but one before.
+// isReservedPrefix reports whether the prefix is reserved for MCP: by its second label since
+// 2025-11-25, by its last label but one before.
 func isReservedPrefix(prefix string, rev conv.Rev) bool {
-	all := strings.Split(prefix, ".")
+	labels := strings.Split(prefix, ".")
 	at := 1
 	if rev < conv.R25b {
-		at = len(all) - 2
+		at = len(labels) - 2
 	}
-	return at >= 0 && at < len(all) && (all[at] == "modelcontextprotocol" || all[at] == "mcp")
+	return at >= 0 && at < len(labels) && isOneOf(labels[at], "modelcontextprotocol", "mcp")
 }
 
+// isTraceparent reports whether text is a W3C traceparent: version, trace id, parent id and flags.
 func isTraceparent(text string) bool {
 	parts := strings.Split(text, "-")
 	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" {
@@ -248,11 +286,15 @@ func isTraceparent(text string) bool {
 	return parts[0] != "ff" && strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
 }
 
-// pairs reports a list of key=value.
+// isKeyValueList reports whether text is a comma-separated list of key=value.
 func isKeyValueList(text string) bool {
 	for item := range strings.SplitSeq(text, ",") {
-		key, _, ok := strings.Cut(strings.TrimSpace(item), "=")
-		if strings.TrimSpace(item) != "" && (!ok || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t")) {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		key, _, ok := strings.Cut(item, "=")
+		if !ok || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t") {
 			return false
 		}
 	}

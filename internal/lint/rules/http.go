@@ -62,7 +62,7 @@ var httpChecks = []Check{
 	{ID: "L079", Kind: conv.OnEvent, When: isListenStream, Do: checkIdle},
 	{ID: "L079", Kind: conv.OnClose, When: isListenStream, Do: checkIdle},
 	{ID: "L081", Kind: conv.OnHead, When: func(e *conv.Event) bool {
-		// The head of a response to a request that went well.
+		// 202 answers notifications.
 		return e.Stream.Sent == wire.Request && e.Stream.Status()/100 == 2 && e.Stream.Status() != 202 && !e.SSE
 	}, Do: func(e *conv.Event) {
 		media := wire.MediaType(e.Stream.Response.Field("Content-Type"))
@@ -89,7 +89,7 @@ var httpChecks = []Check{
 	},
 }
 
-// header reports a field of the response's head.
+// findHeader reports a header field of the response.
 func findHeader(e *conv.Event, got, want string) {
 	name, _, _ := strings.Cut(got, ":")
 	e.Hit(conv.Hit{Root: true, Spot: e.Stream.Head, Subject: "header " + name, Got: got, Want: want})
@@ -97,8 +97,8 @@ func findHeader(e *conv.Event, got, want string) {
 
 func onStream(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }
 
-// bare is for an error of some code that is the body of the response: in an event stream
-// the status was sent before.
+// errorInBody returns a condition: the event is an error with one of the codes that is the whole
+// body of a response. In an event stream the status is sent before the error.
 func errorInBody(codes ...int64) func(*conv.Event) bool {
 	return func(e *conv.Event) bool {
 		for _, code := range codes {
@@ -110,6 +110,7 @@ func errorInBody(codes ...int64) func(*conv.Event) bool {
 	}
 }
 
+// wantStatus returns a check that the response of an error has the status want.
 func wantStatus(want int) func(*conv.Event) {
 	return func(e *conv.Event) {
 		if got := e.Stream.Status(); got != want {
@@ -118,18 +119,19 @@ func wantStatus(want int) func(*conv.Event) {
 	}
 }
 
-// listenKinds are what a subscription carries.
+// subscriptionMethods are the notifications that a subscription carries.
 var subscriptionMethods = map[string]bool{"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
 	"notifications/resources/list_changed": true, "notifications/resources/updated": true, "notifications/tasks": true,
 	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true}
 
-// judgedElsewhere are kinds that have rules of their own wherever they come.
+// judgedElsewhere are notifications that other rules judge, on any stream.
 var judgedElsewhere = map[string]bool{
 	"notifications/message":              true,
 	"notifications/elicitation/complete": true,
 	"notifications/cancelled":            true,
 }
 
+// checkRelated reports a notification on the stream of a request that it does not belong to.
 func checkRelated(e *conv.Event) {
 	if judgedElsewhere[e.Method] {
 		return
@@ -144,21 +146,27 @@ func checkRelated(e *conv.Event) {
 		want = "what the subscription asked for"
 	case e.Method == "notifications/progress":
 		token := conv.Key(e.Raw("progressToken"))
-		if other := e.CallOf(token); other == nil || token == call.Token || other.Stream == e.Stream {
+		if token == call.Token {
+			return
+		}
+		if other := e.CallOf(token); other == nil || other.Stream == e.Stream {
 			return
 		}
 		want = "progress of this request"
-	case !subscriptionMethods[e.Method]: // of an extension
+	case !subscriptionMethods[e.Method]: // a notification of an extension
 		return
 	}
 	e.FindMessage(e.Method, e.Method+" on the stream of "+call.Method, want)
 }
 
+// isAnswered reports whether the event is on an event stream whose requests are all answered.
 func isAnswered(e *conv.Event) bool {
-	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Open == 0 && !e.Stream.Answered.IsZero() &&
-		e.Stream.EventStream()
+	s := e.Stream
+	return s != nil && s.Call != nil && s.Open == 0 && !s.Answered.IsZero() && s.EventStream()
 }
 
+// maxCloseDelay is the time from the response to the end of its stream, maxIdle the time between
+// two events of a subscription.
 const (
 	maxCloseDelay = 5 * time.Second
 	maxIdle       = 60 * time.Second

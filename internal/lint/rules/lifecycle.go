@@ -13,8 +13,8 @@ import (
 var lifecycle = []Check{
 	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: checkInitializeResult},
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: func(e *conv.Event) {
-		// A version that the server answered once is one that it supports. An answer to an offer that it does not
-		// support should be the latest of them.
+		// The server supports each version that it answered. Its answer to an unsupported offer should be
+		// the latest version that it supports.
 		offered := e.Client.Version
 		answered := e.Text("protocolVersion")
 		latest := conv.State[string](e.Conversation, "latest version")
@@ -31,9 +31,10 @@ var lifecycle = []Check{
 	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: func(e *conv.Event) {
 		if name, ok := capabilityOf[e.Method]; ok {
 			if want := missingCapability(&e.Client, name, e.Text("mode")); want != "" {
-				e.Hit(
-					conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want},
-				)
+				e.Hit(conv.Hit{
+					Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method,
+					Want: "a client that declares " + want,
+				})
 			}
 		}
 	}},
@@ -73,23 +74,29 @@ func checkInitializeResult(e *conv.Event) {
 	}
 }
 
-// capabilityOf is what a client declares to be asked by a method.
+// capabilityOf maps requests of servers to the client capability that they need.
 var capabilityOf = map[string]string{
 	"sampling/createMessage": "sampling",
 	"elicitation/create":     "elicitation",
 	"roots/list":             "roots",
 }
 
-// undeclared is the capability that a request needs and the client does not declare, or
-// "". elicitation without members is that of forms.
+// missingCapability returns the capability that a request needs and the client does not declare, or
+// "". mode is the mode of an elicitation; a client that declares elicitation without members
+// supports forms.
 func missingCapability(client *conv.Peer, name, mode string) string {
-	switch {
-	case !client.Has(name):
+	if !client.Has(name) {
 		return name
-	case name != "elicitation":
-	case mode == "url" && !client.Has(name, "url"):
+	}
+	if name != "elicitation" {
+		return ""
+	}
+	hasURL := client.Has(name, "url")
+	hasForm := client.Has(name, "form") || !hasURL
+	if mode == "url" && !hasURL {
 		return "elicitation.url"
-	case mode != "url" && client.Has(name, "url") && !client.Has(name, "form"):
+	}
+	if mode != "url" && !hasForm {
 		return "elicitation.form"
 	}
 	return ""
@@ -160,11 +167,12 @@ func checkExtensionIDs(e *conv.Event) {
 	members, _ := jsonraw.Object(e.Raw("capabilities", "extensions"))
 	for _, m := range members {
 		prefix, name, ok := strings.Cut(m.Name, "/")
-		switch at := jsonraw.Pointer("/capabilities/extensions", m.Name); {
-		case !ok || !isKeyPrefix(prefix) || !isKeyName(name, true) || name == "":
-			e.Find(at, e.Show([]byte(m.Name)), "prefix/name")
-		case !conv.IsObject(m.Value):
-			e.Find(at, e.Show(m.Value), "an object")
+		pointer := jsonraw.Pointer("/capabilities/extensions", m.Name)
+		isID := ok && isKeyPrefix(prefix) && isKeyName(name, false)
+		if !isID {
+			e.Find(pointer, e.Show([]byte(m.Name)), "prefix/name")
+		} else if !conv.IsObject(m.Value) {
+			e.Find(pointer, e.Show(m.Value), "an object")
 		}
 	}
 }

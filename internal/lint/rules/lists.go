@@ -36,7 +36,7 @@ var lists = []Check{
 		When:    func(e *conv.Event) bool { return e.Raw("cacheScope") != nil },
 		Do: func(e *conv.Event) {
 			page := pageOf(e)
-			if before := page.previous(); before != nil && before.scope != page.scope {
+			if before := page.before; before != nil && before.scope != page.scope {
 				e.Find("/cacheScope", page.scope+" after "+before.scope, before.scope)
 			}
 		},
@@ -63,18 +63,18 @@ var lists = []Check{
 		}
 	}},
 	{ID: "client-cursor", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
-		left := *conv.State[unusedCursors](e.Conversation, "cursors")
-		for _, key := range slices.Sorted(maps.Keys(left)) {
-			c := left[key]
+		unused := *conv.State[unusedCursors](e.Conversation, "cursors")
+		for _, key := range slices.Sorted(maps.Keys(unused)) {
+			c := unused[key]
 			e.Hit(conv.Hit{
 				Root: true, Subject: c.method, Pointer: "/result/nextCursor", Spot: c.spot,
 				Got: "no request for the page at " + c.cursor, Want: c.method + " with this cursor",
 			})
 		}
-		clear(left)
+		clear(unused)
 	}},
 	{ID: "client-list-changed", Kind: conv.OnNotice, When: func(e *conv.Event) bool {
-		// A change of a list whose changes the server declares.
+		// A list_changed that the server declares.
 		list := changedList[e.Method]
 		capability, _, _ := strings.Cut(list, "/")
 		return list != "" && (!e.Server.Declared || e.Server.Has(capability, "listChanged"))
@@ -84,7 +84,7 @@ var lists = []Check{
 	{ID: "client-list-changed", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
-	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // it was on its way
+	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // the request was sent before the change
 		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
 	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
@@ -99,7 +99,7 @@ var lists = []Check{
 	}},
 }
 
-// listOf is the list that a notification says has changed.
+// changedList maps a list_changed notification to the method of the list.
 var changedList = map[string]string{
 	"notifications/tools/list_changed":     "tools/list",
 	"notifications/prompts/list_changed":   "prompts/list",
@@ -124,32 +124,40 @@ func checkPages(e *conv.Event) {
 	}
 }
 
+// maxTTL is the longest ttlMs that is plausible.
 const maxTTL = 366 * 24 * time.Hour
 
+// checkCacheHints reports caching hints that are not plausible.
 func checkCacheHints(e *conv.Event) {
 	if requiresInput(e) {
 		e.Find("/ttlMs", "caching hints on input_required", "none")
 		return
 	}
-	if ttl, ok := new(big.Int).SetString(string(e.Raw("ttlMs")), 10); ok {
-		capability, _, _ := strings.Cut(e.Method, "/")
-		if ttl.Cmp(big.NewInt(maxTTL.Milliseconds())) > 0 {
-			e.Find("/ttlMs", ttl.String(), "at most a year")
-		} else if ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && e.Server.Declared &&
-			!e.Server.Has(capability, "listChanged") {
-			e.Find("/ttlMs", "0, and no listChanged", "a time for which the list holds")
-		}
+	ttl, ok := new(big.Int).SetString(string(e.Raw("ttlMs")), 10)
+	if !ok {
+		return
+	}
+	if ttl.Cmp(big.NewInt(maxTTL.Milliseconds())) > 0 {
+		e.Find("/ttlMs", ttl.String(), "at most a year")
+		return
+	}
+	capability, _, _ := strings.Cut(e.Method, "/")
+	announcesChanges := !e.Server.Declared || e.Server.Has(capability, "listChanged")
+	if ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && !announcesChanges {
+		e.Find("/ttlMs", "0, and no listChanged", "a time for which the list holds")
 	}
 }
 
-// fetched is the first page of a list as it came last.
+// fetchedList is the state of the first page of a list: its checksum at the last fetch, the end of
+// its ttlMs, and whether a list_changed followed.
 type fetchedList struct {
 	sum       uint64
 	until     time.Time
 	announced bool
 }
 
-// changedInside compares lists while a subscription is open that would have told.
+// checkChangedWithinTTL reports a list that changed within its ttlMs although an open subscription
+// got no list_changed.
 func checkChangedWithinTTL(e *conv.Event) {
 	user := ""
 	if e.Stream != nil {
@@ -160,21 +168,22 @@ func checkChangedWithinTTL(e *conv.Event) {
 	if conv.Inside(e.Call.Params, "cursor") != nil || member == "" {
 		return
 	}
-	now := conv.Sum("", e.Raw(member))
-	if last.sum != 0 && last.sum != now && e.Frame.Time.Before(last.until) &&
-		!conv.State[fetchedList](e.Conversation, "fetched "+e.Method).announced &&
-		hasSubscription(e, e.Method) {
+	sum := conv.Sum("", e.Raw(member))
+	hasChanged := last.sum != 0 && last.sum != sum && e.Frame.Time.Before(last.until)
+	ofAllUsers := conv.State[fetchedList](e.Conversation, "fetched "+e.Method)
+	if hasChanged && !ofAllUsers.announced && hasSubscription(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
-	conv.State[fetchedList](e.Conversation, "fetched "+e.Method).announced = false
+	ofAllUsers.announced = false
 	*last = fetchedList{
-		sum:   now,
+		sum:   sum,
 		until: e.Frame.Time.Add(time.Duration(min(ttl, maxTTL.Milliseconds())) * time.Millisecond),
 	}
 }
 
-// cursorsLeft are the cursors that no client has asked for yet, by method and cursor.
+// unusedCursors are the cursors for which no client has requested the page yet, by method and
+// cursor.
 type unusedCursors map[string]unusedCursor
 
 type unusedCursor struct {
@@ -185,11 +194,11 @@ type unusedCursor struct {
 const maxCursors = 1000
 
 func noteCursor(e *conv.Event) {
-	left := conv.State[unusedCursors](e.Conversation, "cursors")
-	if *left == nil {
-		*left = unusedCursors{}
+	unused := conv.State[unusedCursors](e.Conversation, "cursors")
+	if *unused == nil {
+		*unused = unusedCursors{}
 	}
-	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*left) < maxCursors {
-		(*left)[e.Method+string(cursor)] = unusedCursor{e.Method, e.Show(cursor), e.Spot()}
+	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*unused) < maxCursors {
+		(*unused)[e.Method+string(cursor)] = unusedCursor{e.Method, e.Show(cursor), e.Spot()}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/redact"
+	"mcpc/internal/wire"
 )
 
 var (
@@ -34,9 +35,9 @@ var notices = []Check{
 		*conv.State[string](e.Conversation, "level") = conv.TextInside(e.Value, "level")
 	}},
 	{ID: "L174", Kind: conv.OnNotice, Methods: logMessage, Do: func(e *conv.Event) {
-		least := *conv.State[string](e.Conversation, "level")
-		if isLevelBelow(e.Text("level"), least) {
-			e.Find("/level", e.Text("level"), least+" or above")
+		lowest := *conv.State[string](e.Conversation, "level")
+		if isLevelBelow(e.Text("level"), lowest) {
+			e.Find("/level", e.Text("level"), lowest+" or above")
 		}
 	}},
 	{ID: "L176", Kind: conv.OnNotice, Methods: logMessage, Do: func(e *conv.Event) {
@@ -55,10 +56,11 @@ var notices = []Check{
 	{ID: "L179", Kind: conv.OnNotice, When: isOfSubscription, Do: checkFilter},
 	{ID: "L180", Kind: conv.OnNotice, Methods: []string{acknowledged}, When: isOfSubscription, Do: checkAcknowledged},
 	{ID: "L181", Kind: conv.OnClose, When: isListenStream, Do: func(e *conv.Event) {
-		// The server ended the subscription. Without a result the client cannot tell it from a lost connection.
-		f := e.Frame.Close
-		if f == nil || f.By == 0 || f.How != "end" || e.Stream.Call.Answers > 0 || e.Stream.Call.CancelledAt > 0 ||
-			hasKey(e, "ended", string(e.Stream.Call.ID)) {
+		// Without a result the client cannot tell the end of a subscription from a lost connection.
+		end := e.Frame.Close
+		call := e.Stream.Call
+		isServerEnd := end != nil && end.By == wire.Received && end.How == "end"
+		if !isServerEnd || call.Answers > 0 || call.CancelledAt > 0 || hasKey(e, "ended", string(call.ID)) {
 			return
 		}
 		e.Hit(conv.Hit{
@@ -75,27 +77,30 @@ var notices = []Check{
 
 const acknowledged = "notifications/subscriptions/acknowledged"
 
-// activeToken: after a cancellation L024 speaks.
+// checkProgressToken reports progress of no open request. L024 judges progress after a
+// cancellation.
 func checkProgressToken(e *conv.Event) {
 	raw := e.Raw("progressToken")
 	call := progressCall(e)
-	switch {
-	case call == nil && !e.Opened:
-	case call == nil:
-		e.Find("/progressToken", "token "+e.Show(raw)+" of no request", "the token of a request")
-	case call.Answers > 0 && !hasKey(e, "tasks", call.Token):
+	if call == nil {
+		if e.Opened {
+			e.Find("/progressToken", "token "+e.Show(raw)+" of no request", "the token of a request")
+		}
+		return
+	}
+	if call.Answers > 0 && !hasKey(e, "tasks", call.Token) {
 		e.Find("/progressToken", "progress after the response", "progress before it")
 	}
 }
 
-// has reports a key that was put under a name.
+// hasKey reports whether the state of this name has a key.
 func hasKey(e *conv.Event, name, key string) bool {
 	_, ok := conv.State[recent.Map[string, bool]](e.Conversation, name).Lookup(key)
 	return ok
 }
 
-// progressOf is the request whose progress is told: that of the stream first, since
-// several clients may use the same tokens.
+// progressCall returns the request that a progress notification belongs to, or nil. It prefers the
+// request of the stream, because several clients may use the same tokens.
 func progressCall(e *conv.Event) *conv.Call {
 	token := conv.Key(e.Raw("progressToken"))
 	if s := e.Stream; s != nil && s.Call != nil && s.Call.Token == token {
@@ -104,6 +109,7 @@ func progressCall(e *conv.Event) *conv.Call {
 	return e.CallOf(token)
 }
 
+// parseNumber returns the value of a JSON number, or nil.
 func parseNumber(raw []byte) *big.Float {
 	if !jsonraw.IsNumber(raw) {
 		return nil
@@ -115,7 +121,7 @@ func parseNumber(raw []byte) *big.Float {
 	return f
 }
 
-// A pace is how far the progress of a token has come, and how fast.
+// A progressPace is the last progress of a token, or the number of notifications since start.
 type progressPace struct {
 	last  *big.Float
 	start time.Time
@@ -126,20 +132,22 @@ func checkProgressIncreases(e *conv.Event) {
 	paces := conv.State[recent.Map[*conv.Call, progressPace]](e.Conversation, "progress")
 	key := progressCall(e)
 	before, _ := paces.Lookup(key)
-	now := parseNumber(e.Raw("progress"))
-	if now != nil && before.last != nil && now.Cmp(before.last) <= 0 {
+	progress := parseNumber(e.Raw("progress"))
+	if progress != nil && before.last != nil && progress.Cmp(before.last) <= 0 {
 		e.Find("/progress", e.Got("progress")+" after "+before.last.String(), "more than "+before.last.String())
 	}
-	paces.Put(key, progressPace{last: now})
+	paces.Put(key, progressPace{last: progress})
 }
 
-// mostASecond is how many progress notifications a second are enough for any bar.
+// maxPerSecond is the number of progress notifications a second that is enough for any progress
+// bar.
 const maxPerSecond = 20
 
+// checkProgressTotal reports progress beyond its total, and too many notifications in a second.
 func checkProgressTotal(e *conv.Event) {
-	now := parseNumber(e.Raw("progress"))
+	progress := parseNumber(e.Raw("progress"))
 	total := parseNumber(e.Raw("total"))
-	if now != nil && total != nil && now.Cmp(total) > 0 {
+	if progress != nil && total != nil && progress.Cmp(total) > 0 {
 		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
 	}
 	paces := conv.State[recent.Map[*conv.Call, progressPace]](e.Conversation, "pace")
@@ -155,47 +163,52 @@ func checkProgressTotal(e *conv.Event) {
 	paces.Put(key, p)
 }
 
-func isLevelBelow(level, least string) bool {
+// isLevelBelow reports whether a log level is below lowest. It is false for unknown levels.
+func isLevelBelow(level, lowest string) bool {
 	at := slices.Index(mcp.LogLevels, level)
-	from := slices.Index(mcp.LogLevels, least)
+	from := slices.Index(mcp.LogLevels, lowest)
 	return at >= 0 && from >= 0 && at < from
 }
 
-// logWanted: over stdio a log message names no request; it belongs to any that waits.
+// checkLogWanted reports a log message that no request asked for. Over stdio a log message names no
+// request: it may belong to any request so far.
 func checkLogWanted(e *conv.Event) {
 	if e.Stream == nil {
-		loudest := *conv.State[string](e.Conversation, "log levels wanted")
-		if loudest == "" {
+		lowest := *conv.State[string](e.Conversation, "log levels wanted")
+		if lowest == "" {
 			e.Find("", "a log message, and no request with logLevel", "no log message")
-		} else if isLevelBelow(e.Text("level"), loudest) {
-			e.Find("/level", e.Text("level"), loudest+" or above")
+		} else if isLevelBelow(e.Text("level"), lowest) {
+			e.Find("/level", e.Text("level"), lowest+" or above")
 		}
 		return
 	}
 	call := e.Stream.Call
-	least, _ := jsonraw.Text(call.Meta(conv.MetaPrefix + "logLevel"))
+	if call == nil {
+		return
+	}
+	lowest, _ := jsonraw.Text(call.Meta(conv.MetaPrefix + "logLevel"))
 	switch {
-	case call == nil:
 	case call.Method == listen[0]:
 		e.Find("", "a log message on a listen stream", "no log message")
-	case least == "":
+	case lowest == "":
 		e.Find("", "a log message, and no logLevel in the request", "no log message")
 	case call.Answers > 0:
 		e.Find("", "a log message after the response", "log messages before it")
-	case isLevelBelow(e.Text("level"), least):
-		e.Find("/level", e.Text("level"), least+" or above")
+	case isLevelBelow(e.Text("level"), lowest):
+		e.Find("/level", e.Text("level"), lowest+" or above")
 	}
 }
 
-// notesLevels remembers the lowest level that a request over stdio has asked for.
+// noteLevels records the lowest log level that a request over stdio has asked for.
 var noteLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
-	want, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
-	least := conv.State[string](e.Conversation, "log levels wanted")
-	if want != "" && (*least == "" || isLevelBelow(want, *least)) {
-		*least = want
+	level, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
+	lowest := conv.State[string](e.Conversation, "log levels wanted")
+	if level != "" && (*lowest == "" || isLevelBelow(level, *lowest)) {
+		*lowest = level
 	}
 }}
 
+// subscriptionCall returns the listen request that an event belongs to, or nil.
 func subscriptionCall(e *conv.Event) *conv.Call {
 	if e.Call != nil && e.Call.Method == listen[0] {
 		return e.Call
@@ -206,10 +219,13 @@ func subscriptionCall(e *conv.Event) *conv.Call {
 	return nil
 }
 
-// onListen reports a message of a subscription: on its stream, or over stdio with its id
-// or of a kind that only subscriptions have.
+// isOfSubscription reports whether a message belongs to a subscription: on its stream, or over
+// stdio by its id or by a method that only subscriptions carry.
 func isOfSubscription(e *conv.Event) bool {
-	return subscriptionCall(e) != nil || e.Stream == nil && subscriptionMethods[e.Method] && e.Method != "notifications/cancelled"
+	if subscriptionCall(e) != nil {
+		return true
+	}
+	return e.Stream == nil && subscriptionMethods[e.Method] && e.Method != "notifications/cancelled"
 }
 
 func checkSubscriptionTag(e *conv.Event) {
@@ -224,7 +240,7 @@ func checkSubscriptionTag(e *conv.Event) {
 	}
 }
 
-// filterKinds are the members of a filter for what a server may send.
+// filterKinds maps notifications to the member of a filter that asks for them.
 var filterKinds = map[string]string{
 	"notifications/tools/list_changed":     "toolsListChanged",
 	"notifications/prompts/list_changed":   "promptsListChanged",
@@ -233,6 +249,7 @@ var filterKinds = map[string]string{
 	"notifications/tasks":                  "taskIds",
 }
 
+// checkFilter reports a message of a subscription that its filter did not ask for.
 func checkFilter(e *conv.Event) {
 	call := subscriptionCall(e)
 	if call == nil {
@@ -240,28 +257,39 @@ func checkFilter(e *conv.Event) {
 	}
 	filter, _ := jsonraw.Object(conv.Inside(call.Params, "notifications"))
 	if e.Method == acknowledged {
-		honoured, _ := jsonraw.Object(e.Raw("notifications"))
-		for _, m := range honoured {
-			if string(m.Value) != "false" && !isRequested(filter, m.Name) || !isSubset(m.Value, filter.Value(m.Name)) {
-				e.Find(jsonraw.Pointer("/notifications", m.Name), e.Show(m.Value),
-					"what was asked for: "+e.Show(filter.Value(m.Name)))
-			}
-		}
+		checkGranted(e, filter)
 		return
 	}
-	if kind := filterKinds[e.Method]; kind != "" && !isRequested(filter, kind) {
+	kind := filterKinds[e.Method]
+	if kind != "" && !isRequested(filter, kind) {
 		e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "a filter with " + kind})
-	} else if uri := e.Text("uri"); kind == "resourceSubscriptions" && !coversURI(filter.Words(kind), uri) {
+		return
+	}
+	if uri := e.Text("uri"); kind == "resourceSubscriptions" && !coversURI(filter.Words(kind), uri) {
 		e.Find("/uri", uri, "a URI of the filter, or below one")
 	}
 }
 
+// checkGranted reports an acknowledgement that grants more than the filter asked for.
+func checkGranted(e *conv.Event, filter jsonraw.Members) {
+	granted, _ := jsonraw.Object(e.Raw("notifications"))
+	for _, m := range granted {
+		requested := filter.Value(m.Name)
+		isUnrequested := string(m.Value) != "false" && !isRequested(filter, m.Name)
+		if isUnrequested || !isSubset(m.Value, requested) {
+			e.Find(jsonraw.Pointer("/notifications", m.Name), e.Show(m.Value), "what was asked for: "+e.Show(requested))
+		}
+	}
+}
+
+// isRequested reports whether a filter asks for a kind of notification.
 func isRequested(filter jsonraw.Members, kind string) bool {
 	value := filter.Value(kind)
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-// subset compares lists of a filter; anything but two lists is a subset.
+// isSubset reports whether the strings of part are all in whole. It is true if either is not a
+// list.
 func isSubset(part, whole []byte) bool {
 	if !conv.IsArray(part) || !conv.IsArray(whole) {
 		return true
@@ -276,32 +304,35 @@ func isSubset(part, whole []byte) bool {
 	return true
 }
 
-// covers: an update may name a part of the resource that was subscribed to.
+// coversURI reports whether uri is one of uris or a part of one: an update may name a part of the
+// resource.
 func coversURI(uris map[string]bool, uri string) bool {
-	for u := range uris {
-		if strings.HasPrefix(uri, u) {
+	for prefix := range uris {
+		if strings.HasPrefix(uri, prefix) {
 			return true
 		}
 	}
 	return false
 }
 
+// checkAcknowledged reports kinds of the filter that the server declares but did not grant.
 func checkAcknowledged(e *conv.Event) {
 	filter, _ := jsonraw.Object(conv.Inside(subscriptionCall(e).Params, "notifications"))
-	honoured, _ := jsonraw.Object(e.Raw("notifications"))
+	granted, _ := jsonraw.Object(e.Raw("notifications"))
 	for kind, path := range map[string][]string{
 		"toolsListChanged":      {"tools", "listChanged"},
 		"promptsListChanged":    {"prompts", "listChanged"},
 		"resourcesListChanged":  {"resources", "listChanged"},
 		"resourceSubscriptions": {"resources", "subscribe"},
 	} {
-		if isRequested(filter, kind) && !isRequested(honoured, kind) && e.Server.Declared && e.Server.Has(path...) {
+		isDenied := isRequested(filter, kind) && !isRequested(granted, kind)
+		if isDenied && e.Server.Declared && e.Server.Has(path...) {
 			e.Find("/notifications/"+kind, e.Got("notifications", kind), "what the server declares: "+strings.Join(path, "."))
 		}
 	}
 }
 
-// subscribed reports an open subscription to the changes of a list.
+// hasSubscription reports whether a subscription to the changes of a list is open.
 func hasSubscription(e *conv.Event, method string) bool {
 	for notification, list := range changedList {
 		if list == method {
@@ -311,7 +342,7 @@ func hasSubscription(e *conv.Event, method string) bool {
 	return false
 }
 
-// subscriptions are the kinds that some open subscription has acknowledged.
+// subscriptions are the filter kinds that the server acknowledged for any subscription.
 type subscriptions struct{ open map[string]bool }
 
 var noteSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
@@ -319,8 +350,8 @@ var noteSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledge
 	if s.open == nil {
 		s.open = map[string]bool{}
 	}
-	honoured, _ := jsonraw.Object(e.Raw("notifications"))
-	for _, m := range honoured {
+	granted, _ := jsonraw.Object(e.Raw("notifications"))
+	for _, m := range granted {
 		s.open[m.Name] = string(m.Value) != "false"
 	}
 }}
@@ -329,7 +360,7 @@ var noteEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cance
 	conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
 }}
 
-// notesTasks: the token of a task stays active after its first response.
+// noteTasks records the progress tokens of tasks, which stay active after the first response.
 var noteTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
 		conv.State[recent.Map[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)

@@ -19,13 +19,14 @@ var pipe = []Check{
 	},
 	{ID: "L020", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{ID: "L020", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return e.Flag }, Do: func(e *conv.Event) {
-		e.Hit(
-			conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"},
-		)
+		e.Hit(conv.Hit{
+			Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines",
+			Want: "a message on one line",
+		})
 	}},
 	{ID: "L021", Kind: conv.OnMessage, Do: checkNoRequest},
 	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) {
-		// The process that ended before the first message is reported now.
+		// The server works: a process that ended before the first message is a finding.
 		*conv.State[bool](e.Conversation, "answered first") = true
 		if died := conv.State[*conv.Hit](e.Conversation, "died at first"); *died != nil {
 			e.Hit(**died)
@@ -49,23 +50,27 @@ func checkNoRequest(e *conv.Event) {
 	}
 }
 
-// diesAtFirst notes that the process ended while the first request was open, and had sent nothing. It is a finding if
-// another process of the server answers: one that never answers was not started rightly.
+// noteEarlyExit records that the process ended while the first request was open, before it sent a
+// message. It becomes a finding when another process of the server answers: a server that never
+// answers was probably started the wrong way.
 func noteEarlyExit(e *conv.Event) {
-	f := e.Frame.Close
-	if f == nil || f.By != wire.Received || *conv.State[bool](e.Conversation, "answered first") || e.OpenCalls() == 0 {
+	end := e.Frame.Close
+	hasAnswered := *conv.State[bool](e.Conversation, "answered first")
+	if end == nil || end.By != wire.Received || hasAnswered || e.OpenCalls() == 0 {
 		return
 	}
-	*conv.State[*conv.Hit](e.Conversation, "died at first") = &conv.Hit{Root: true, Subject: "process",
-		Got: "ended (" + f.How + ") before it answered the first request", Want: "an error response",
-		Spot: conv.Spot{Conn: e.Frame.Conn, Seq: e.Frame.Seq}}
+	*conv.State[*conv.Hit](e.Conversation, "died at first") = &conv.Hit{
+		Root: true, Subject: "process", Spot: conv.Spot{Conn: e.Frame.Conn, Seq: e.Frame.Seq},
+		Got: "ended (" + end.How + ") before it answered the first request", Want: "an error response",
+	}
 }
 
-// inFlight is how long a message may have been on its way when the client cancelled.
+// maxInFlight is the time after a cancellation in which messages sent before it may arrive.
 const maxInFlight = 250 * time.Millisecond
 
 func isCancelled(e *conv.Event) bool {
-	return e.Call != nil && e.Call.CancelledAt > 0 && e.Call.Method != "subscriptions/listen" && e.Call.Answers == 0
+	call := e.Call
+	return call != nil && call.CancelledAt > 0 && call.Method != "subscriptions/listen" && call.Answers == 0
 }
 
 func checkAfterCancel(e *conv.Event) {
@@ -80,10 +85,10 @@ func checkAfterCancel(e *conv.Event) {
 		Want: "nothing more for the request with id " + string(e.Call.ID)})
 }
 
-// patience is how long a response may take that is not held back by a buffer.
+// maxUnbuffered is the time from which an open request shows that the server buffers its output.
 const maxUnbuffered = 2 * time.Second
 
-// buffered: two requests had waited for long, and were answered as soon as stdin ended.
+// checkBuffered reports a server that answered two old requests only when its stdin was closed.
 func checkBuffered(e *conv.Event) {
 	closed := *conv.State[time.Time](e.Conversation, "stdin closed")
 	if closed.IsZero() || closed.Sub(e.Call.Sent) < maxUnbuffered || e.Frame.Time.Sub(closed) > maxUnbuffered {

@@ -27,16 +27,18 @@ var (
 var questions = []Check{
 	{ID: "L153", Kind: conv.OnResult, When: requiresInput, Do: func(e *conv.Event) {
 		if !mcp.MayRequireInput(e.Method) {
-			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(mcp.InputMethods, ", ")+" only")
+			e.Find("/resultType", `"input_required" for `+e.Method,
+				"input_required for "+strings.Join(mcp.InputMethods, ", ")+" only")
 		}
 	}},
 	{ID: "L154", Kind: conv.OnResult, When: requiresInput, Do: func(e *conv.Event) {
-		asks := e.Raw("inputRequests")
-		switch {
-		case e.Raw("requestState") != nil:
-		case asks == nil:
+		if e.Raw("requestState") != nil {
+			return
+		}
+		requests := e.Raw("inputRequests")
+		if requests == nil {
 			e.Find("", "neither inputRequests nor requestState", "one of them")
-		case string(jsonraw.Compact(asks)) == "{}":
+		} else if string(jsonraw.Compact(requests)) == "{}" {
 			e.FindAs(conv.Warn, "/inputRequests", "{} and no requestState", "a request, or requestState")
 		}
 	}},
@@ -77,40 +79,45 @@ var questions = []Check{
 
 func requiresInput(e *conv.Event) bool { return wire.AsksForInput(e.Value) }
 
-func forEachInputRequest(do func(e *conv.Event, at string, ask json.RawMessage)) func(*conv.Event) {
+// forEachInputRequest returns a check that calls do for each input request of a result; at is its
+// JSON pointer.
+func forEachInputRequest(do func(e *conv.Event, at string, request json.RawMessage)) func(*conv.Event) {
 	return func(e *conv.Event) {
-		asks, _ := jsonraw.Object(e.Raw("inputRequests"))
-		for _, m := range asks {
+		requests, _ := jsonraw.Object(e.Raw("inputRequests"))
+		for _, m := range requests {
 			do(e, jsonraw.Pointer("/inputRequests", m.Name), m.Value)
 		}
 	}
 }
 
-// wanted compares with what the request itself declares.
-func checkDeclared(e *conv.Event, at string, ask json.RawMessage) {
-	method := conv.TextInside(ask, "method")
+// checkDeclared reports an input request for which the client's request declares no capability.
+func checkDeclared(e *conv.Event, at string, request json.RawMessage) {
+	method := conv.TextInside(request, "method")
+	name := capabilityOf[method]
+	if name == "" {
+		return
+	}
 	caps, _ := jsonraw.Object(e.Call.Meta(conv.MetaPrefix + "clientCapabilities"))
 	client := conv.Peer{Caps: caps}
-	if name := capabilityOf[method]; name != "" {
-		if want := missingCapability(&client, name, conv.TextInside(ask, "params", "mode")); want != "" {
-			e.Hit(conv.Hit{Subject: e.Method, Pointer: at + "/method", Got: method, Want: "a client that declares " + want})
-		}
+	if want := missingCapability(&client, name, conv.TextInside(request, "params", "mode")); want != "" {
+		e.Hit(conv.Hit{Subject: e.Method, Pointer: at + "/method", Got: method, Want: "a client that declares " + want})
 	}
 }
 
-func checkBareRequest(e *conv.Event, at string, ask json.RawMessage) {
-	method := conv.TextInside(ask, "method")
+// checkBareRequest reports an input request of an unknown method, or with members of JSON-RPC.
+func checkBareRequest(e *conv.Event, at string, request json.RawMessage) {
+	method := conv.TextInside(request, "method")
 	if !slices.Contains(inputRequestMethods, method) {
-		e.Find(at+"/method", e.Show(conv.Inside(ask, "method")), strings.Join(inputRequestMethods, ", "))
-	} else if conv.Inside(ask, "jsonrpc") != nil || conv.Inside(ask, "id") != nil {
-		e.FindAs(conv.Warn, at, e.Show(ask), "method and params only")
+		e.Find(at+"/method", e.Show(conv.Inside(request, "method")), strings.Join(inputRequestMethods, ", "))
+	} else if conv.Inside(request, "jsonrpc") != nil || conv.Inside(request, "id") != nil {
+		e.FindAs(conv.Warn, at, e.Show(request), "method and params only")
 	}
 }
 
 const maxState = 4096
 
-// stateText: the state goes through the client, which could change it. A value that is
-// plain JSON has no room for a signature.
+// checkState reports a requestState that is too long, or that the client could change unnoticed:
+// plain JSON without a member for a signature.
 func checkState(e *conv.Event) {
 	text := e.Text("requestState")
 	if len(text) > maxState {
@@ -150,6 +157,7 @@ var formTypes = map[string][]string{
 	"array":   {"items", "minItems", "maxItems", "default"},
 }
 
+// checkFlatForm reports fields of a form that are not simple values.
 func checkFlatForm(e *conv.Event) {
 	form := e.Raw("requestedSchema")
 	if conv.TextInside(form, "type") != "object" {
@@ -158,21 +166,28 @@ func checkFlatForm(e *conv.Event) {
 	}
 	fields, _ := jsonraw.Object(conv.Inside(form, "properties"))
 	for _, f := range fields {
-		at := jsonraw.Pointer("/requestedSchema/properties", f.Name)
-		kind := conv.TextInside(f.Value, "type")
-		allowed, ok := formTypes[kind]
-		items := conv.Inside(f.Value, "items") // since 2025-11-25 each may be one of a list
-		isChoice := e.Rev >= conv.R25b && (conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil)
-		if !ok || kind == "array" && !isChoice {
-			e.Find(at, e.Show(f.Value), "a string, number, boolean or enum")
-			continue
-		}
-		members, _ := jsonraw.Object(f.Value)
-		for _, m := range members {
-			if !slices.Contains(allowed, m.Name) && !isOneOf(m.Name, "type", "title", "description", "$schema") ||
-				m.Name == "pattern" {
-				e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
-			}
+		checkField(e, jsonraw.Pointer("/requestedSchema/properties", f.Name), f.Value)
+	}
+}
+
+// checkField checks the schema of a form's field; at is its JSON pointer.
+func checkField(e *conv.Event, at string, field json.RawMessage) {
+	kind := conv.TextInside(field, "type")
+	allowed, isKnown := formTypes[kind]
+	items := conv.Inside(field, "items")
+	isChoice := conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil
+	if kind == "array" && (!isChoice || e.Rev < conv.R25b) { // choices of several exist since 2025-11-25
+		isKnown = false
+	}
+	if !isKnown {
+		e.Find(at, e.Show(field), "a string, number, boolean or enum")
+		return
+	}
+	members, _ := jsonraw.Object(field)
+	for _, m := range members {
+		isAllowed := slices.Contains(allowed, m.Name) || isOneOf(m.Name, "type", "title", "description", "$schema")
+		if !isAllowed || m.Name == "pattern" {
+			e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
 		}
 	}
 }
@@ -214,20 +229,22 @@ func checkPageURL(e *conv.Event) {
 	}
 }
 
-const longToken = 40
+// maxPlainValue is the length of a parameter from which it may be a token.
+const maxPlainValue = 40
 
-// loginParams are parameters with which a URL is a login of its own.
+// loginParams are query parameters that log a user in, or name the user.
 var loginParams = []string{
 	"token", "access_token", "auth", "session", "sessionid", "jwt", "key", "api_key", "password", "email",
 	"user", "username",
 }
 
-// harmlessParams are those of an authorization request, which are as long as tokens.
+// harmlessParams are query parameters of an authorization request, which may be as long as tokens.
 var harmlessParams = []string{
 	"state", "code_challenge", "redirect_uri", "client_id", "scope", "resource", "nonce", "request_uri",
 	"request", "login_hint_token",
 }
 
+// checkPersonalURL reports a URL with a parameter that may identify the user or log the user in.
 func checkPersonalURL(e *conv.Event) {
 	u, err := url.Parse(e.Text("url"))
 	if err != nil {
@@ -237,12 +254,11 @@ func checkPersonalURL(e *conv.Event) {
 	for _, key := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[key] {
 			name := strings.ToLower(key)
-			email := strings.Contains(value, "@") && strings.Contains(value, ".")
-			if slices.Contains(harmlessParams, name) && !email {
-				continue
-			}
-			if email || slices.Contains(loginParams, name) && value != "" ||
-				len(value) > longToken && !strings.ContainsAny(value, " /") {
+			isEmail := strings.Contains(value, "@") && strings.Contains(value, ".")
+			isLogin := slices.Contains(loginParams, name) && value != ""
+			isToken := len(value) > maxPlainValue && !strings.ContainsAny(value, " /")
+			isHarmless := slices.Contains(harmlessParams, name)
+			if isEmail || !isHarmless && (isLogin || isToken) {
 				e.Find("/url", "parameter "+name+"="+e.Show([]byte(value)), "a URL that says nothing of the user")
 				return
 			}
@@ -251,17 +267,18 @@ func checkPersonalURL(e *conv.Event) {
 }
 
 func checkRequiredURLs(e *conv.Event) {
-	all, err := jsonraw.Array(e.Raw("data", "elicitations"))
-	if err != nil || len(all) == 0 {
+	elicitations, err := jsonraw.Array(e.Raw("data", "elicitations"))
+	if err != nil || len(elicitations) == 0 {
 		e.Find("/data/elicitations", e.Got("data", "elicitations"), "at least one elicitation")
 	}
-	for i, one := range all {
-		if conv.TextInside(one, "mode") != "url" || conv.TextInside(one, "elicitationId") == "" {
-			e.Find("/data/elicitations/"+strconv.Itoa(i), e.Show(one), "mode url, with an elicitationId")
+	for i, elicitation := range elicitations {
+		if conv.TextInside(elicitation, "mode") != "url" || conv.TextInside(elicitation, "elicitationId") == "" {
+			e.Find("/data/elicitations/"+strconv.Itoa(i), e.Show(elicitation), "mode url, with an elicitationId")
 		}
 	}
 }
 
+// checkSampling checks maxTokens, the capability for tools, and the tool results.
 func checkSampling(e *conv.Event) {
 	if conv.TypeOf(e.Raw("maxTokens")) != "integer" {
 		e.Find("/maxTokens", e.Got("maxTokens"), "an integer")
@@ -280,11 +297,11 @@ func checkSampling(e *conv.Event) {
 	checkToolResults(e)
 }
 
-// toolResults: 2025-11-25 client/sampling, "Tool Result Messages": each use is answered in
-// the next message, which has nothing else in it.
+// checkToolResults checks that each tool_use is answered in the next message, which has nothing
+// else in it (2025-11-25 client/sampling, "Tool Result Messages").
 func checkToolResults(e *conv.Event) {
 	messages, _ := jsonraw.Array(e.Raw("messages"))
-	var open []string
+	var open []string // ids of the tool uses in the message before
 	for i, m := range messages {
 		at := "/messages/" + strconv.Itoa(i) + "/content"
 		var uses, answers []string
@@ -313,7 +330,7 @@ func checkToolResults(e *conv.Event) {
 	}
 }
 
-// blocks are one content block, or an array of them.
+// contentBlocks returns the blocks of content, which is one block or an array.
 func contentBlocks(content json.RawMessage) []json.RawMessage {
 	if conv.IsArray(content) {
 		items, _ := jsonraw.Array(content)

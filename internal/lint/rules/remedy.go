@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// typesMeant are the types of JSON Schema for the words that programming languages have.
+// typeByWord maps words for types in programming languages to the types of JSON Schema.
 var typeByWord = map[string]string{
 	"bool": "boolean", "str": "string", "text": "string", "char": "string", "date": "string", "datetime": "string",
 	"uuid": "string", "url": "string", "uri": "string", "file": "string", "bytes": "string", "enum": "string",
@@ -21,14 +21,14 @@ var typeByWord = map[string]string{
 	"list": "array", "tuple": "array", "set": "array", "none": "null", "nil": "null", "undefined": "null", "void": "null",
 }
 
-// numeric are the keywords that are numbers.
+// numericKeywords are the keywords whose value is a number.
 var numericKeywords = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
 	"minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
 }
 
-// remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if that is
-// unknown.
+// suggestFix returns what to write for the invalid value at a JSON pointer of a schema, "" if that
+// is unknown.
 func suggestFix(root json.RawMessage, at string) string {
 	cut := strings.LastIndex(at, "/")
 	value, ok := jsonraw.At(root, at)
@@ -36,14 +36,16 @@ func suggestFix(root json.RawMessage, at string) string {
 		return ""
 	}
 	keyword := at[cut+1:]
-	around, _ := jsonraw.At(root, at[:cut])
-	inMap := slices.Contains(schema.HoldMap, at[strings.LastIndex(at[:cut], "/")+1:cut])
+	parent, _ := jsonraw.At(root, at[:cut])
+	isNameInMap := slices.Contains(schema.HoldMap, at[strings.LastIndex(at[:cut], "/")+1:cut])
+	if isNameInMap { // such as a name below properties
+		if string(value) == "null" {
+			return "{} for any value, or no member " + keyword
+		}
+		return ""
+	}
 	text, isText := jsonraw.Text(value)
 	switch {
-	case string(value) == "null" && inMap:
-		return "{} for any value, or no member " + keyword
-	case inMap:
-		return ""
 	case keyword == "type" && isText:
 		return suggestType(text)
 	case keyword == "required" && isText:
@@ -52,7 +54,7 @@ func suggestFix(root json.RawMessage, at string) string {
 		return `"required", an array of names, beside the "properties" that has this one`
 	case (keyword == "exclusiveMinimum" || keyword == "exclusiveMaximum") && schema.TypeOf(value) == schema.Boolean:
 		plain := strings.ToLower(strings.TrimPrefix(keyword, "exclusive"))
-		limit := jsonraw.First(around, plain)
+		limit := jsonraw.First(parent, plain)
 		if string(value) == "false" {
 			return "no " + keyword
 		}
@@ -73,18 +75,19 @@ func suggestFix(root json.RawMessage, at string) string {
 	return ""
 }
 
-// typeFor returns what to write for a word that is no type.
+// suggestType returns what to write for a word that is no type of JSON Schema, "" if that is
+// unknown.
 func suggestType(word string) string {
 	plain := strings.ToLower(word)
 	if plain == "any" || plain == "unknown" || plain == "mixed" || plain == "*" || plain == "" {
 		return "no type: then any value is allowed"
 	}
-	meant := typeByWord[plain]
-	if meant == "" {
-		meant = suggest.Nearest(plain, append(schema.AllTypes.Names(), "integer"))
+	name := typeByWord[plain]
+	if name == "" {
+		name = suggest.Nearest(plain, append(schema.AllTypes.Names(), "integer"))
 	}
-	if meant == "" {
+	if name == "" {
 		return ""
 	}
-	return `"type":"` + meant + `"`
+	return `"type":"` + name + `"`
 }

@@ -1,6 +1,6 @@
-// Package rules has the checks of the passive rules: each looks at one kind of event of
-// a conversation. Which revision, transport and capability a rule is for is said in the
-// table of package lint, which calls a check only where its rule holds.
+// Package rules has the checks of the passive rules. Each check reads one kind of event of a
+// conversation. The table of package lint says for which revisions, transports and capabilities a
+// rule applies; lint calls a check only if its rule applies.
 package rules
 
 import (
@@ -11,21 +11,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// All are the checks of all rules. Those whose tools are missing have Lacks set.
+// All returns the checks of all rules. A check whose tools are missing has Lacks set.
 func All(t Tools) []Check {
-	return slices.Concat(notes, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions,
+	return slices.Concat(recorders, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions,
 		tools, schemaChecks(t), content, poisoned, portable, cost, skills, apps, lists, questions, notices,
 		tasks, auth, []Check{shapeCheck(t)})
 }
 
-// notes are checks without a rule: they remember what others compare.
-var notes = []Check{
+// recorders are checks without a rule: they record state for other checks.
+var recorders = []Check{
 	{Kind: conv.OnHead, Do: noteRefusals},
 	{Kind: conv.OnOther, Do: noteAuthServer},
 	noteLevels, noteSubscriptions, noteEnds, noteTasks,
 }
 
-// shapeCheck is L010: what no other rule has reported.
+// shapeCheck returns the check L010: a message differs from the schema of its revision, and no
+// other rule has reported it.
 func shapeCheck(t Tools) Check {
 	if t.Shape == nil {
 		return Check{ID: "L010", Kind: conv.OnDone, Lacks: "needs the shapes of the revisions"}
@@ -36,8 +37,8 @@ func shapeCheck(t Tools) Check {
 		Yields: true,
 		When:   func(e *conv.Event) bool { return e.Rev != conv.Unknown },
 		Do: func(e *conv.Event) {
-			seen := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
-			for _, f := range t.Shape(seen, e.Rev.String(), e.Method, e.Message) {
+			isKnown := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
+			for _, f := range t.Shape(isKnown, e.Rev.String(), e.Method, e.Message) {
 				severity := conv.Severity("")
 				if f.Level != wire.Error {
 					severity = conv.Warn

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// secretWords match what asks for a secret, in names written with hyphens, underscores
-// or capitals. Words that have a harmless meaning ("token" in max_tokens, "key" alone)
-// count with their companions only.
+// secretWords matches names and sentences that ask for a secret, with spaces between words. Words
+// that also have a harmless meaning ("token" in max_tokens, "key" alone) match only with a second
+// word.
 var secretWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`(?i)\b(pass ?words?|pass ?phrase|passwd|secret( key)?|client secret|api ?keys?|access ?key|private ?key|` +
@@ -18,7 +18,7 @@ var secretWords = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// notSecret are names that contain such a word and ask for no secret.
+// notSecret matches names that contain such a word but ask for no secret.
 var notSecret = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`(?i)\b((page|next|cursor|continuation|sync|pagination|progress|max|min|total|count|cancel(l?ation)?|` +
@@ -27,7 +27,7 @@ var notSecret = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// secretIn returns the words with which a name or a sentence asks for a secret, or "".
+// findSecret returns the words with which a name or a sentence asks for a secret, or "".
 func findSecret(text string) string {
 	words := notSecret().ReplaceAllString(splitWords(text), " ")
 	at := secretWords().FindStringIndex(words)
@@ -37,12 +37,12 @@ func findSecret(text string) string {
 	return strings.TrimSpace(words[at[0]:at[1]])
 }
 
-// negation matches the begin of a sentence that asks not to give what it names.
+// negation matches the beginning of a sentence that says not to give something.
 var negation = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(do not|don't|never|must not|without)\b[^.!?]{0,100}$`)
 })
 
-// apart writes apiKey, api_key and api-key as "api Key" and "api key".
+// splitWords splits names into words: apiKey, api_key and api-key become "api Key" and "api key".
 func splitWords(text string) string {
 	var b strings.Builder
 	lower := false

@@ -77,10 +77,11 @@ var sessions = []Check{
 	}},
 }
 
-// resumes reports the continuation of another stream.
+// isResumed reports whether a stream continues another stream.
 func isResumed(s *conv.Stream) bool { return s != nil && s.Request.Field("Last-Event-ID") != "" }
 
-// hasSession: a session id that was hidden in the recording cannot be judged.
+// hasSession reports whether the response has a session id. It is false if the id is hidden in the
+// recording.
 func hasSession(e *conv.Event) bool {
 	if !onStream(e) {
 		return false
@@ -94,7 +95,8 @@ const (
 	sessionPrefix = "Mcp-Session-Id: "
 )
 
-// sessionField returns the header field of a session id as a finding quotes it: the id is a secret.
+// sessionField returns the header field of a session id for a finding. The id is a secret: it is
+// redacted if the event hides secrets.
 func sessionField(e *conv.Event, id string) string {
 	if e.Hide != nil {
 		id = redact.Redacted(id)
@@ -102,6 +104,7 @@ func sessionField(e *conv.Event, id string) string {
 	return sessionPrefix + id
 }
 
+// checkPredictable reports session ids that are short, or can be guessed.
 func checkPredictable(e *conv.Event) {
 	id := e.Stream.Response.Field("Mcp-Session-Id")
 	before := conv.State[string](e.Conversation, "session id")
@@ -117,52 +120,57 @@ func checkPredictable(e *conv.Event) {
 	*before = id
 }
 
-// consecutive reports two ids that differ only at their end, by a small number.
+// areConsecutive reports whether two ids differ only at their end, by a small number.
 func areConsecutive(a, b string) bool {
 	if len(a) != len(b) || a == b {
 		return false
 	}
-	n := 0
-	for n < len(a) && a[n] == b[n] {
-		n++
+	common := 0
+	for common < len(a) && a[common] == b[common] {
+		common++
 	}
-	for n > 0 && a[n-1] >= '0' && a[n-1] <= '9' {
-		n--
+	for common > 0 && a[common-1] >= '0' && a[common-1] <= '9' {
+		common--
 	}
-	x, good := new(big.Int).SetString(a[n:], 16)
-	y, fine := new(big.Int).SetString(b[n:], 16)
-	return good && fine && new(big.Int).Abs(x.Sub(x, y)).Cmp(big.NewInt(16)) < 0
+	x, isHexA := new(big.Int).SetString(a[common:], 16)
+	y, isHexB := new(big.Int).SetString(b[common:], 16)
+	return isHexA && isHexB && new(big.Int).Abs(x.Sub(x, y)).Cmp(big.NewInt(16)) < 0
 }
 
-// sentTwice is within which time the same message on another stream is the same message.
+// maxDuplicateDelay is the time within which equal messages on two streams are one message sent
+// twice.
 const maxDuplicateDelay = 2 * time.Second
 
+// A sighting is the stream and time of a message.
 type sighting struct {
 	stream int
-	at     time.Time
+	time   time.Time
 }
 
-// twice compares messages that cannot be equal by chance: requests, responses, changes.
+// checkDuplicate reports a message that was sent on two streams. It ignores log messages and
+// progress, which may be equal by chance.
 func checkDuplicate(e *conv.Event) {
 	m := e.Message
-	if m.Kind == wire.Invalid ||
-		m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
+	mayRepeat := isOneOf(m.Method, "notifications/message", "notifications/progress")
+	if m.Kind == wire.Invalid || m.Kind == wire.Notification && mayRepeat {
 		return
 	}
 	seen := conv.State[recent.Map[uint64, sighting]](e.Conversation, "messages of streams")
 	key := conv.Sum(e.Stream.Session(), m.Raw)
-	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < maxDuplicateDelay &&
-		(e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
+	before, isSeen := seen.Lookup(key)
+	isDuplicate := isSeen && before.stream != e.Stream.Number && e.Frame.Time.Sub(before.time) < maxDuplicateDelay
+	if isDuplicate && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
 		e.FindMessage("message", "on two streams: "+e.Show(m.Raw), "on one stream")
 	}
 	seen.Put(key, sighting{e.Stream.Number, e.Frame.Time})
 }
 
-// serverCloses: the server ended the event stream of a request, and the connection was
-// not merely lost.
+// isServerClose reports whether the server ended the event stream of a request in order, so that
+// the connection was not merely lost.
 func isServerClose(e *conv.Event) bool {
-	f := e.Frame.Close
-	return f != nil && f.By == wire.Received && f.How == "end" && e.Stream.EventStream() && e.Stream.Sent == wire.Request
+	end := e.Frame.Close
+	isServerEnd := end != nil && end.By == wire.Received && end.How == "end"
+	return isServerEnd && e.Stream.EventStream() && e.Stream.Sent == wire.Request
 }
 
 func isEndpointEvent(e *conv.Event) bool {
@@ -183,8 +191,8 @@ func checkEndpointURL(e *conv.Event) {
 		return
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	nowhere := err == nil && ip.IsUnspecified() // no other machine finds the server by it
-	if nowhere || base.Scheme != u.Scheme || !strings.EqualFold(base.Host, u.Host) {
+	isUnspecified := err == nil && ip.IsUnspecified() // 0.0.0.0 reaches no other machine
+	if isUnspecified || base.Scheme != u.Scheme || !strings.EqualFold(base.Host, u.Host) {
 		e.FindMessage("endpoint", u.String(), "a URL of "+base.Scheme+"://"+base.Host)
 	}
 }

@@ -63,14 +63,14 @@ func checkSkillsDeclared(e *conv.Event) {
 	}
 }
 
-// A listedSkill is an entry of skills/list or the one of skills/get.
+// A listedSkill is an entry of skills/list, or the entry of skills/get; at is its JSON pointer.
 type listedSkill struct {
 	jsonraw.Members
 	at, uri, name string
 	files         []json.RawMessage
 }
 
-// eachSkill hands on entries with the subject by which findings name them.
+// forEachSkill calls do for each entry of the result.
 func forEachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 	items := []json.RawMessage{e.Raw("skill")}
 	at := "/skill"
@@ -84,7 +84,8 @@ func forEachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 			s.at = "/skills/" + strconv.Itoa(i)
 		}
 		s.Members, _ = jsonraw.Object(item)
-		s.uri, s.name = s.Text("uri"), conv.TextInside(s.Value("frontmatter"), "name")
+		s.uri = s.Text("uri")
+		s.name = conv.TextInside(s.Value("frontmatter"), "name")
 		s.files, _ = jsonraw.Array(s.Value("resources"))
 		do(e, s)
 	}
@@ -94,17 +95,20 @@ func (s listedSkill) find(e *conv.Event, pointer, got, want string) {
 	e.Hit(conv.Hit{Subject: "skill " + s.uri, Item: s.at, Pointer: pointer, Got: got, Want: want})
 }
 
-// skillName is the rule for names of Agent Skills; a doubled hyphen is not one.
+// skillName matches names of Agent Skills, and also names with two hyphens in a row, which are
+// invalid.
 var skillName = sync.OnceValue(
 	func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) },
 )
 
 var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 
+// checkSkillEntry reports the first fault of an entry.
 func checkSkillEntry(e *conv.Event, s listedSkill) {
 	root, isFile := strings.CutSuffix(s.uri, "/SKILL.md")
 	last := root[strings.LastIndexByte(root, '/')+1:]
-	switch front := s.Value("frontmatter"); {
+	front := s.Value("frontmatter")
+	switch {
 	case !isFile || !isURI(s.uri):
 		s.find(e, "/uri", e.Show(s.Value("uri")), "the URI of its SKILL.md")
 	case !skillName().MatchString(s.name) || strings.Contains(s.name, "--"):
@@ -120,6 +124,7 @@ func checkSkillEntry(e *conv.Event, s listedSkill) {
 	}
 }
 
+// checkSkillFiles checks the list of files in an entry; root is the URI of the skill's folder.
 func checkSkillFiles(e *conv.Event, s listedSkill, root string) {
 	seen := map[string]bool{}
 	for i, f := range s.files {
@@ -143,13 +148,16 @@ func checkSkillFiles(e *conv.Event, s listedSkill, root string) {
 	}
 }
 
-const maxFiles, maxSkillBytes = 512, 16 << 20
+const (
+	maxFiles      = 512
+	maxSkillBytes = 16 << 20
+)
 
 func checkSkillSize(e *conv.Event, s listedSkill) {
 	total := int64(0)
 	for _, f := range s.files {
-		n, _ := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64)
-		total += min(max(n, 0), maxSkillBytes)
+		size, _ := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64)
+		total += min(max(size, 0), maxSkillBytes)
 	}
 	if len(s.files) > maxFiles || total > maxSkillBytes {
 		s.find(e, "/resources", strconv.Itoa(len(s.files))+" files of "+strconv.FormatInt(total, 10)+" bytes",
@@ -157,15 +165,17 @@ func checkSkillSize(e *conv.Event, s listedSkill) {
 	}
 }
 
-// A file is what an entry says of a file; front is set for SKILL.md.
+// A skillFile is what an entry says of a file: its digest, its size or -1, and for SKILL.md the
+// front matter.
 type skillFile struct {
 	digest string
 	size   int64
 	front  json.RawMessage
 }
 
+// noteFiles records the files of an entry for checkFileContent.
 func noteFiles(e *conv.Event, s listedSkill) {
-	all := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
+	files := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
 	for _, f := range s.files {
 		known := skillFile{digest: conv.TextInside(f, "digest"), size: -1}
 		if n, err := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64); err == nil {
@@ -175,20 +185,21 @@ func noteFiles(e *conv.Event, s listedSkill) {
 		if uri == s.uri {
 			known.front = bytes.Clone(s.Value("frontmatter"))
 		}
-		all.Put(uri, known)
+		files.Put(uri, known)
 	}
 }
 
+// knownFile returns what an entry said of the file that was read, or nil.
 func knownFile(e *conv.Event) *skillFile {
-	all := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
-	if f, ok := all.Lookup(e.Text("uri")); ok {
+	files := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
+	if f, ok := files.Lookup(e.Text("uri")); ok {
 		return &f
 	}
 	return nil
 }
 
-// fileContent compares what was read with the entry. Where a secret was taken out of
-// the recording there is nothing to compare.
+// checkFileContent compares a file that was read with its entry, unless the recording lacks a
+// secret of it.
 func checkFileContent(e *conv.Event) {
 	f := knownFile(e)
 	data := []byte(e.Text("text"))
@@ -202,11 +213,12 @@ func checkFileContent(e *conv.Event) {
 	hit := func(got, want string) {
 		e.Hit(conv.Hit{Subject: "file " + e.Text("uri"), Got: got, Want: want})
 	}
-	switch got := "sha256:" + hex.EncodeToString(sum[:]); {
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	switch {
 	case f.size >= 0 && f.size != int64(len(data)):
 		hit(strconv.Itoa(len(data))+" bytes", strconv.FormatInt(f.size, 10)+" bytes, as the entry says")
-	case f.digest != "" && f.digest != got:
-		hit(got, f.digest+", as the entry says")
+	case f.digest != "" && f.digest != digest:
+		hit(digest, f.digest+", as the entry says")
 	case f.front != nil:
 		if got, want, same := skill.CompareFront(data, f.front); !same {
 			hit("front matter "+got, want)

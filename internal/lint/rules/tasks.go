@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/recent"
 )
 
-// taskMethods are those whose 2026 results are of the extension.
+// taskMethods are the methods whose results in 2026 are of the tasks extension.
 var taskMethods = []string{"tasks/get", "tasks/update", "tasks/cancel"}
 
 var tasks = []Check{
@@ -25,10 +25,12 @@ var tasks = []Check{
 		}
 	}},
 	{ID: "L186", Kind: conv.OnResult, Methods: []string{"tasks/get"}, Do: func(e *conv.Event) {
-		switch failed := e.Text("status") == "failed"; {
-		case failed && !conv.IsObject(e.Raw("error")):
+		if e.Text("status") != "failed" {
+			return
+		}
+		if !conv.IsObject(e.Raw("error")) {
 			e.Find("/status", "failed without error", "completed, or failed with error")
-		case failed && string(e.Raw("result", "isError")) == "true":
+		} else if string(e.Raw("result", "isError")) == "true" {
 			e.Find("/status", "failed with isError", "completed")
 		}
 	}},
@@ -74,35 +76,36 @@ func checkCreatedTask(e *conv.Event) {
 	}
 }
 
-// answeredBy are the keys of a task's requests that the client has answered.
+// answeredKeys returns the keys of a task's input requests that the client has answered. The value
+// of a key is set once the key was missing from a result after the answer.
 func answeredKeys(e *conv.Event, task string) map[string]bool {
-	all := conv.State[recent.Map[string, map[string]bool]](e.Conversation, "answered keys")
-	keys, ok := all.Lookup(task)
+	byTask := conv.State[recent.Map[string, map[string]bool]](e.Conversation, "answered keys")
+	keys, ok := byTask.Lookup(task)
 	if !ok {
 		keys = map[string]bool{}
-		all.Put(task, keys)
+		byTask.Put(task, keys)
 	}
 	return keys
 }
 
-// newKeys: an answer takes effect some time after it was sent. A key that was gone and
-// comes again is used a second time.
+// checkNewKeys reports a key that a task uses a second time. An answer takes effect some time after
+// it was sent: a key is used again only if it was missing in between.
 func checkNewKeys(e *conv.Event) {
 	keys := answeredKeys(e, e.Call.Name)
-	asks, _ := jsonraw.Object(e.Raw("inputRequests"))
+	requests, _ := jsonraw.Object(e.Raw("inputRequests"))
 	for name := range keys {
-		if asks.Value(name) == nil {
+		if requests.Value(name) == nil {
 			keys[name] = true
 		}
 	}
-	for _, m := range asks {
+	for _, m := range requests {
 		if keys[m.Name] {
 			e.Find(jsonraw.Pointer("/inputRequests", m.Name), m.Name+" again, after it was answered", "a new key")
 		}
 	}
 }
 
-// newTask is the id of a task that a result creates, or "".
+// createdTaskID returns the id of the task that a result creates, or "".
 func createdTaskID(e *conv.Event) string {
 	if e.Text("resultType") == "task" {
 		return e.Text("taskId")
@@ -132,7 +135,8 @@ func checkTaskID(e *conv.Event) {
 
 var finalStatuses = []string{"completed", "failed", "cancelled"}
 
-// transitions: 2025-11-25 basic/utilities/tasks, "Task Status Lifecycle".
+// checkTaskStatus checks the status of a task (2025-11-25 basic/utilities/tasks, "Task Status
+// Lifecycle").
 func checkTaskStatus(e *conv.Event) {
 	at := ""
 	task := e.Value

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// ruleOf are the rules of what poison finds.
+// ruleByKind maps the kinds of package poison to rules.
 var ruleByKind = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
 	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
 
@@ -24,6 +24,7 @@ var poisoned = []Check{
 	{ID: "poison-size", Kind: conv.OnPrompt, Do: findMarks("poison-size")},
 }
 
+// findMarks returns a check that reports the marks of one rule.
 func findMarks(rule string) func(*conv.Event) {
 	return func(e *conv.Event) {
 		for _, m := range poisonMarks(e) {
@@ -34,7 +35,7 @@ func findMarks(rule string) func(*conv.Event) {
 	}
 }
 
-// scanned looks at a definition once for all rules.
+// poisonMarks returns the marks of a definition. The rules share them.
 func poisonMarks(e *conv.Event) []poison.Mark {
 	type cache struct {
 		spot  conv.Spot
@@ -74,13 +75,14 @@ func toolNames(e *conv.Event) poison.Names {
 	return c.own
 }
 
-// What a model reads of tools, in bytes, without a finding.
+// The number of bytes of definitions that a model may read without a finding.
 const (
 	maxToolBytes = 8 << 10
 	maxListBytes = 100 << 10
 )
 
-// cost: every conversation of a host begins with the definitions of all tools.
+// cost checks the size of definitions: each conversation of a host begins with the definitions of
+// all tools.
 var cost = []Check{
 	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if n := modelBytes(e.Value); n > maxToolBytes {
@@ -102,8 +104,8 @@ var cost = []Check{
 	}},
 }
 
-// modelBytes is how much of a tool's definition hosts show to a model: name, description
-// and inputSchema.
+// modelBytes returns the number of bytes of a tool's definition that hosts show to a model: name,
+// description and inputSchema.
 func modelBytes(tool json.RawMessage) (n int) {
 	members, _ := jsonraw.Object(tool)
 	for _, name := range []string{"name", "description", "inputSchema"} {
@@ -112,7 +114,7 @@ func modelBytes(tool json.RawMessage) (n int) {
 	return n
 }
 
-// priced says how many tokens so many bytes of JSON are to a model, as an estimate.
+// describeCost returns the size of JSON in bytes and, as an estimate, in tokens.
 func describeCost(bytes int) string {
 	return strconv.Itoa(bytes) + " bytes, about " + strconv.Itoa((bytes+3)/4) + " tokens"
 }

@@ -17,19 +17,19 @@ import (
 
 var tools = []Check{
 	{ID: "L106", Kind: conv.OnTool, Do: func(e *conv.Event) {
-		switch s := e.Raw("inputSchema"); {
-		case !conv.IsObject(s):
+		s := e.Raw("inputSchema")
+		if !conv.IsObject(s) {
 			e.Find("/inputSchema", e.Show(s), "an object")
-		case conv.TextInside(s, "type") != "object":
+		} else if conv.TextInside(s, "type") != "object" {
 			e.Find("/inputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
 	{ID: "L108", Kind: conv.OnTool, Do: forEachSchema(checkDialect)},
 	{ID: "L109", Kind: conv.OnTool, When: hasOutput, Do: func(e *conv.Event) {
-		switch s := e.Raw("outputSchema"); {
-		case !conv.IsObject(s):
+		s := e.Raw("outputSchema")
+		if !conv.IsObject(s) {
 			e.Find("/outputSchema", e.Show(s), "an object, or no outputSchema")
-		case conv.TextInside(s, "type") != "object":
+		} else if conv.TextInside(s, "type") != "object" {
 			e.Find("/outputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
@@ -75,13 +75,13 @@ func mentionsText(text string) func(*conv.Event) bool {
 	return func(e *conv.Event) bool { return strings.Contains(string(e.Value), text) }
 }
 
-// A walked schema is that of a tool's input or output.
+// A walkedSchema is the schema of a tool's input or output; at is its JSON pointer.
 type walkedSchema struct {
 	at   string
 	tree *schema.Tree
 }
 
-// schemasOf walks the schemas of a tool, once for all its checks.
+// schemasOf returns the schemas of a tool. It walks them once for all checks.
 func schemasOf(e *conv.Event) (all []walkedSchema) {
 	type cache struct {
 		spot conv.Spot
@@ -109,7 +109,7 @@ func forEachSchema(do func(*conv.Event, walkedSchema)) func(*conv.Event) {
 	}
 }
 
-// dialects are those that clients commonly support.
+// dialects are the dialects of JSON Schema that clients commonly support.
 var dialects = []string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema"}
 
 func checkDialect(e *conv.Event, w walkedSchema) {
@@ -119,6 +119,8 @@ func checkDialect(e *conv.Event, w walkedSchema) {
 	}
 }
 
+// checkRefs returns a check of the references that do not resolve, either only the external or only
+// the others.
 func checkRefs(external bool, want string) func(*conv.Event, walkedSchema) {
 	return func(e *conv.Event, w walkedSchema) {
 		for _, r := range w.tree.BadRefs() {
@@ -129,55 +131,60 @@ func checkRefs(external bool, want string) func(*conv.Event, walkedSchema) {
 	}
 }
 
-const maxDepth, maxSubschemas = 32, 2000
+const (
+	maxDepth      = 32
+	maxSubschemas = 2000
+)
 
 func checkSize(e *conv.Event, w walkedSchema) {
-	switch depth, n := w.tree.Depth(), len(w.tree.Nodes); {
-	case depth > maxDepth:
+	if depth := w.tree.Depth(); depth > maxDepth {
 		e.Find(w.at, strconv.Itoa(depth)+" levels", "at most "+strconv.Itoa(maxDepth))
-	case n > maxSubschemas || w.tree.Cut:
+		return
+	}
+	if n := len(w.tree.Nodes); n > maxSubschemas || w.tree.Cut {
 		e.Find(w.at, strconv.Itoa(n)+" subschemas or more", "at most "+strconv.Itoa(maxSubschemas))
 	}
 }
 
-// uniqueNames compares the tools of all pages of a list. One that comes again exactly as
-// it was is a fault of the pages (L146).
+// checkUniqueNames compares the names of tools on all pages of a list. A tool that is repeated
+// without a change is a fault of the pages (L146).
 func checkUniqueNames(e *conv.Event) {
 	items, _ := e.Message.ResultItems("tools")
-	before := pageOf(e)
-	exact := map[string]bool{}
-	folded := map[string]string{}
+	page := pageOf(e)
+	isOnPage := map[string]bool{}
+	byLowerCase := map[string]string{}
 	for i, item := range items[:min(len(items), maxNames)] {
 		name := conv.TextInside(item, "name")
 		at := "/tools/" + strconv.Itoa(i)
 		lower := strings.ToLower(name)
-		other, similar := folded[lower]
-		if paged, same := before.findEarlier(name, item); exact[name] || paged && !same {
+		other, isSimilar := byLowerCase[lower]
+		isEarlier, isSame := page.findEarlier(name, item)
+		if isOnPage[name] || isEarlier && !isSame {
 			e.Hit(conv.Hit{
 				Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name,
 				Want: "a name of its own",
 			})
-		} else if similar {
+		} else if isSimilar {
 			e.Hit(conv.Hit{
 				Severity: conv.Warn, Subject: "tool " + name, Item: at, Pointer: "/name",
 				Got: name + " beside " + other, Want: "names that differ in more than case",
 			})
 		}
-		exact[name] = true
-		folded[lower] = name
+		isOnPage[name] = true
+		byLowerCase[lower] = name
 	}
 }
 
 const maxHeaderName = 64
 
-// knownHeaders have a meaning of their own for proxies and servers.
+// knownHeaders are header names that have a meaning for proxies and servers.
 var knownHeaders = []string{
 	"authorization", "cookie", "set-cookie", "host", "content-type", "content-length", "accept", "origin",
 	"referer", "user-agent", "connection", "transfer-encoding", "upgrade", "forwarded", "x-forwarded-for",
 	"proxy-authorization", "cache-control",
 }
 
-// marked are the subschemas of a tool's input with x-mcp-header.
+// headerSchemas returns the subschemas of a tool's input that have x-mcp-header.
 func headerSchemas(e *conv.Event) (nodes []schema.Node) {
 	for _, w := range schemasOf(e) {
 		if w.at != "/inputSchema" {
@@ -192,8 +199,8 @@ func headerSchemas(e *conv.Event) (nodes []schema.Node) {
 	return nodes
 }
 
-// headerParams: 2026-07-28 basic/transports/streamable-http, "Custom Headers". Over stdio
-// the mark has no effect.
+// checkHeaderParams checks the header names of parameters (2026-07-28
+// basic/transports/streamable-http, "Custom Headers"). Over stdio they have no effect.
 func checkHeaderParams(e *conv.Event) {
 	severity := conv.Error
 	if !e.HTTP {
@@ -204,7 +211,8 @@ func checkHeaderParams(e *conv.Event) {
 		raw := n.Members.Value("x-mcp-header")
 		name, ok := jsonraw.Text(raw)
 		want := ""
-		switch kind := n.Members.Text("type"); {
+		kind := n.Members.Text("type")
+		switch {
 		case !ok || !wire.IsToken(name):
 			want = "a token: letters, digits and some signs"
 		case used[strings.ToLower(name)]:
@@ -221,12 +229,13 @@ func checkHeaderParams(e *conv.Event) {
 	}
 }
 
-// changers are verbs with which a tool says that it changes something.
+// changingVerbs begin the names of tools that change something.
 var changingVerbs = []string{
 	"delete", "remove", "write", "send", "create", "update", "drop", "destroy", "purge", "insert", "publish",
 	"upload",
 }
 
+// checkReadOnlyHint reports a readOnlyHint that other hints or the name of the tool contradict.
 func checkReadOnlyHint(e *conv.Event) {
 	if string(e.Raw("annotations", "readOnlyHint")) != "true" {
 		return
@@ -235,7 +244,8 @@ func checkReadOnlyHint(e *conv.Event) {
 		e.Find("/annotations/destructiveHint", "readOnlyHint and destructiveHint", "one of them")
 		return
 	}
-	verb, _, _ := strings.Cut(strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(e.Text("name"))), "_")
+	name := strings.ToLower(e.Text("name"))
+	verb, _, _ := strings.Cut(strings.NewReplacer("-", "_", ".", "_").Replace(name), "_")
 	if slices.Contains(changingVerbs, verb) {
 		e.Find("/annotations/readOnlyHint", "readOnlyHint for "+e.Text("name"), "readOnlyHint false")
 	}
@@ -256,55 +266,62 @@ func checkAnyAnnotated(e *conv.Event) {
 	}
 }
 
+// checkDescriptions reports a tool without description or title, and parameters without description.
 func checkDescriptions(e *conv.Event) {
-	var lack []string
+	var missing []string
 	if strings.TrimSpace(e.Text("description")) == "" {
-		lack = append(lack, "description")
+		missing = append(missing, "description")
 	}
-	if e.Rev >= conv.R25a && e.Text("title") == "" && e.Text("annotations", "title") == "" {
-		lack = append(lack, "title")
+	hasTitle := e.Text("title") != "" || e.Text("annotations", "title") != ""
+	if e.Rev >= conv.R25a && !hasTitle {
+		missing = append(missing, "title")
 	}
 	parameters, _ := jsonraw.Object(e.Raw("inputSchema", "properties"))
-	without := 0
+	undescribed := 0
 	for _, p := range parameters {
-		if conv.IsObject(p.Value) && conv.TextInside(p.Value, "description") == "" && conv.Inside(p.Value, "$ref") == nil {
-			without++
+		isDescribed := conv.TextInside(p.Value, "description") != "" || conv.Inside(p.Value, "$ref") != nil
+		if conv.IsObject(p.Value) && !isDescribed {
+			undescribed++
 		}
 	}
-	if without > 0 {
-		lack = append(lack, "description of "+strconv.Itoa(without)+" of "+strconv.Itoa(len(parameters))+" parameters")
+	if undescribed > 0 {
+		missing = append(missing,
+			"description of "+strconv.Itoa(undescribed)+" of "+strconv.Itoa(len(parameters))+" parameters")
 	}
-	if len(lack) > 0 {
-		e.Find("", "no "+strings.Join(lack, ", no "), "texts by which a person or a model can choose the tool")
+	if len(missing) > 0 {
+		e.Find("", "no "+strings.Join(missing, ", no "), "texts by which a person or a model can choose the tool")
 	}
 }
 
 func checkTaskSupport(e *conv.Event) {
 	raw := e.Raw("execution", "taskSupport")
-	switch text, _ := jsonraw.Text(raw); {
-	case text != "forbidden" && text != "optional" && text != "required":
+	text, _ := jsonraw.Text(raw)
+	if !isOneOf(text, "forbidden", "optional", "required") {
 		e.Find("/execution/taskSupport", e.Show(raw), "forbidden, optional or required")
-	case text != "forbidden" && e.Server.Declared && !e.Server.Has("tasks", "requests", "tools", "call"):
+		return
+	}
+	lacksTasks := e.Server.Declared && !e.Server.Has("tasks", "requests", "tools", "call")
+	if text != "forbidden" && lacksTasks {
 		e.Find("/execution/taskSupport", e.Show(raw), "the capability tasks.requests.tools.call")
 	}
 }
 
-// badTypes finds the types that no dialect of JSON Schema has, and returns where they are. The type of the schema
-// itself belongs to L106 and L109.
-func findBadTypes(e *conv.Event, w walkedSchema) (bad []string) {
+// findBadTypes reports the types below the root that no dialect of JSON Schema has, and returns
+// their JSON pointers. L106 and L109 judge the type of the root.
+func findBadTypes(e *conv.Event, w walkedSchema) (pointers []string) {
 	raw := w.tree.Nodes[0].Raw
 	for _, n := range w.tree.Nodes[1:] {
 		value := n.Members.Value("type")
 		if word, ok := jsonraw.Text(value); ok && schema.TypeNamed(word) == 0 {
 			at := n.At + "/type"
-			bad = append(bad, at)
+			pointers = append(pointers, at)
 			e.Find(w.at+at, e.Show(value), cmp.Or(suggestFix(raw, at), "a type of JSON Schema"))
 		}
 	}
-	return bad
+	return pointers
 }
 
-// schemaChecks need a validator.
+// schemaChecks returns the checks that need a validator.
 func schemaChecks(t Tools) []Check {
 	lacks := ""
 	if t.Compile == nil {
@@ -312,11 +329,12 @@ func schemaChecks(t Tools) []Check {
 	}
 	return []Check{
 		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
-			bad := findBadTypes(e, w)
+			reported := findBadTypes(e, w)
 			raw := w.tree.Nodes[0].Raw
 			_, _, fault := t.Compile(raw)
-			invalid := fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json")
-			if invalid && !slices.Contains(bad, fault.Where) && e.Rev >= conv.R25b { // older revisions name no dialect
+			isInvalid := fault != nil && isOneOf(fault.Reason, "not_a_schema", "not_json")
+			hasDialect := e.Rev >= conv.R25b // older revisions name no dialect
+			if isInvalid && hasDialect && !slices.Contains(reported, fault.Where) {
 				e.Find(w.at+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
 			}
 		})},
@@ -351,13 +369,15 @@ func schemaChecks(t Tools) []Check {
 	}
 }
 
-// An output is a tool's outputSchema, compiled when it is first needed.
+// An outputSchema is the outputSchema of a tool, compiled at its first use. bad is set if it cannot
+// be compiled.
 type outputSchema struct {
 	raw    json.RawMessage
 	schema Schema
 	bad    bool
 }
 
+// checkOutput validates structuredContent against the outputSchema of its tool.
 func checkOutput(t Tools, e *conv.Event) {
 	outputs := conv.State[recent.Map[string, outputSchema]](e.Conversation, "output schemas")
 	o, ok := outputs.Lookup(e.Call.Name)
@@ -379,9 +399,10 @@ func checkOutput(t Tools, e *conv.Event) {
 		return
 	}
 	found, err := o.schema.Check(value)
+	if err != nil {
+		return
+	}
 	for _, f := range found[:min(len(found), 5)] {
-		if err == nil {
-			e.Find("/structuredContent"+f.Where, f.Text, "what the outputSchema of "+e.Call.Name+" describes")
-		}
+		e.Find("/structuredContent"+f.Where, f.Text, "what the outputSchema of "+e.Call.Name+" describes")
 	}
 }

@@ -21,32 +21,33 @@ var versions = []Check{
 }
 
 func checkServerInfo(e *conv.Event) {
-	switch {
-	case e.Raw("_meta", conv.MetaPrefix+"serverInfo") != nil:
-	case e.Method == "server/discover" && e.Raw("serverInfo") != nil:
-		e.FindAs(conv.Info, "/serverInfo", "serverInfo outside of _meta", "io.modelcontextprotocol/serverInfo in _meta")
-	default:
-		e.Hit(conv.Hit{
-			Subject: "results", Pointer: "/_meta", Got: e.Show(e.Raw("_meta")),
-			Want: "io.modelcontextprotocol/serverInfo",
-		})
+	if e.Raw("_meta", conv.MetaPrefix+"serverInfo") != nil {
+		return
 	}
+	if e.Method == "server/discover" && e.Raw("serverInfo") != nil {
+		e.FindAs(conv.Info, "/serverInfo", "serverInfo outside of _meta", "io.modelcontextprotocol/serverInfo in _meta")
+		return
+	}
+	e.Hit(conv.Hit{
+		Subject: "results", Pointer: "/_meta", Got: e.Show(e.Raw("_meta")),
+		Want: "io.modelcontextprotocol/serverInfo",
+	})
 }
 
 func checkResultType(e *conv.Event) {
-	switch kind := e.Text("resultType"); {
-	case kind == "complete", kind == "input_required", kind == "task":
-	case e.Raw("resultType") == nil:
+	if e.Raw("resultType") == nil {
 		e.Hit(conv.Hit{Subject: e.Method, Pointer: "/resultType", Got: "missing", Want: `"complete"`})
-	case declaresExtensions(e):
-	default:
+		return
+	}
+	isOfProtocol := isOneOf(e.Text("resultType"), "complete", "input_required", "task")
+	if !isOfProtocol && !declaresExtensions(e) {
 		e.Find("/resultType", e.Got("resultType"),
 			`"complete", "input_required" or that of an extension which the client declared`)
 	}
 }
 
-// declaresExtensions: a type that is not the protocol's may be that of an extension
-// other than tasks, which the client declared.
+// declaresExtensions reports whether the client declared an extension, which may add types of
+// results.
 func declaresExtensions(e *conv.Event) bool {
 	extensions := conv.Inside(e.Call.Meta(conv.MetaPrefix+"clientCapabilities"), "extensions")
 	return conv.IsObject(extensions) && len(extensions) > 2
