@@ -198,12 +198,13 @@ func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call,
 // sendOneWay sends a message that has no response. It waits at most the idle limit until the server
 // accepts the message.
 func (c *connection) sendOneWay(ctx context.Context, out *transport.Outgoing) reply {
-	ctx, stop := withLimit(
-		ctx,
-		transport.TimeoutError{Flag: "--timeout", What: "the message was not accepted", After: c.s.opt.Limits.Idle},
-		0,
-	)
-	defer stop()
+	limits := c.s.opt.Limits
+	if limits.Idle > 0 {
+		var stop context.CancelFunc
+		timeout := limits.idleTimeout("the message was not accepted", limits.Idle)
+		ctx, stop = context.WithTimeoutCause(ctx, limits.Idle, timeout)
+		defer stop()
+	}
 	r := c.transport().Send(ctx, out)
 	if r.Fault != nil && ctx.Err() != nil {
 		r.Fault.EndBy(context.Cause(ctx))

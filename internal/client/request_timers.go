@@ -129,10 +129,9 @@ func (c *connection) Diagnose(m transport.Diagnostic) {
 
 // pendingRequests are the requests of a session that wait for a response.
 type pendingRequests struct {
-	// lifetime ends when the session is closed, and gives up all requests. hard limits each
-	// request.
+	// lifetime ends when the session is closed, and gives up all requests.
 	lifetime context.Context
-	hard     time.Duration
+	limits   Limits
 
 	mu       sync.Mutex
 	requests map[*pendingRequest]bool
@@ -145,10 +144,10 @@ type pendingRequests struct {
 
 // newPendingRequests returns an empty set of requests. The end of life gives up all requests that
 // are added later.
-func newPendingRequests(life context.Context, hard time.Duration) *pendingRequests {
+func newPendingRequests(life context.Context, limits Limits) *pendingRequests {
 	p := &pendingRequests{
 		lifetime: life,
-		hard:     hard,
+		limits:   limits,
 		requests: map[*pendingRequest]bool{},
 		byToken:  map[string]*pendingRequest{},
 	}
@@ -194,9 +193,9 @@ func (p *pendingRequests) watch(
 	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
 ) *pendingRequest {
 	r := &pendingRequest{all: p, out: out, idle: idle, end: end, progress: math.Inf(-1)}
-	if p.hard > 0 && !out.untimed && out.isAcknowledged == nil {
-		r.hard = time.AfterFunc(p.hard, func() {
-			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: p.hard})
+	if hard := p.limits.Hard; hard > 0 && !out.untimed && out.isAcknowledged == nil {
+		r.hard = time.AfterFunc(hard, func() {
+			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: hard})
 		})
 	}
 	p.mu.Lock()
@@ -231,7 +230,7 @@ func (r *pendingRequest) onIdle() {
 	if r.out.isAcknowledged != nil {
 		what = "no acknowledgement"
 	}
-	r.giveUp(transport.TimeoutError{Flag: "--timeout", What: what, After: r.idle})
+	r.giveUp(r.all.limits.idleTimeout(what, r.idle))
 }
 
 // giveUp calls end, unless the request is over.

@@ -141,6 +141,9 @@ type Limits struct {
 	Connect time.Duration
 	// Idle bounds the silence while a request waits; a progress notification restarts it.
 	Idle time.Duration
+	// Wait is the time of ping --wait, of which Idle is the rest. Timeouts then name --wait and
+	// this time in place of --timeout and Idle. It is 0 for other commands.
+	Wait time.Duration
 	// Hard bounds one request in total, even with progress.
 	Hard time.Duration
 	// Probe bounds the wait for the response to server/discover.
@@ -164,6 +167,18 @@ func (l Limits) WithDefaults() Limits {
 	l.Pages = cmp.Or(l.Pages, 1000)
 	l.Items = cmp.Or(l.Items, 100_000)
 	return l
+}
+
+// idleTimeout returns the error for a request that was silent for the time of after. what says
+// what is missing.
+func (l Limits) idleTimeout(what string, after time.Duration) transport.TimeoutError {
+	if l.Wait <= 0 {
+		return transport.TimeoutError{Flag: "--timeout", What: what, After: after}
+	}
+	if after == l.Idle {
+		after = l.Wait
+	}
+	return transport.TimeoutError{Flag: "--wait", What: what, After: after}
 }
 
 // A Session is a session with one server. It reopens the session if the server loses it. Its
@@ -241,7 +256,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.lifetime = lifetime
 	s.answerTasks.lifetime = lifetime
 	s.answerTasks.stop = stop
-	s.pending = newPendingRequests(s.lifetime, opt.Limits.Hard)
+	s.pending = newPendingRequests(s.lifetime, opt.Limits)
 	s.connector = transport.NewConnector(
 		transport.ConnectorOptions{
 			Connect: opt.Limits.Connect,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +18,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// pingEvery is the interval between the attempts of ping --wait.
-const pingEvery = 250 * time.Millisecond
+// pingInterval is the interval between the attempts of ping --wait.
+const pingInterval = 250 * time.Millisecond
 
+// NewPing returns the command mcpc ping.
 func NewPing(f *cmdutil.Factory) *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
@@ -49,29 +49,25 @@ everything else ends the command at once.`,
 	return cmd
 }
 
-// waitForPing pings until the server answers or wait is over. The outcome is that of the
-// last attempt, which may take the rest of wait, or a second.
+// waitForPing pings until the server answers or wait is over, and prints the last attempt. That
+// attempt may take the rest of wait, and at least a second.
 func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait time.Duration) (err error) {
-	limit := f.Now().Add(wait)
-	bound := false // by wait, and no longer by --timeout
+	deadline := f.Now().Add(wait)
 	for waiting := false; ; waiting = true {
-		if rest := max(limit.Sub(f.Now()), time.Second); wait > 0 && (f.Limits.Idle <= 0 || f.Limits.Idle > rest) {
+		rest := max(deadline.Sub(f.Now()), time.Second)
+		if wait > 0 && (f.Limits.Idle <= 0 || f.Limits.Idle > rest) {
 			f.Limits.Idle = rest
-			bound = true
+			f.Limits.Wait = max(wait, time.Second)
 		}
 		c, method, ready, out := runPing(ctx, f, argv)
-		left := limit.Sub(f.Now())
-		again := isNotReady(out) && left > 0
-		if again && pause.For(ctx, min(pingEvery, left)) != nil {
-			again = false
+		left := deadline.Sub(f.Now())
+		retries := isNotReady(out) && left > 0
+		if retries && pause.For(ctx, min(pingInterval, left)) != nil {
+			retries = false
 			method = ""
 			out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
-		if !again {
-			if bound && strings.HasPrefix(string(out.Hint), "--timeout ") {
-				out.Text = strings.Replace(out.Text, f.Limits.Idle.String(), max(wait, time.Second).String(), 1)
-				out.Hint = "--wait TIME waits longer"
-			}
+		if !retries {
 			return cmdutil.Join(err, showPing(ctx, f, c, method, ready, out))
 		}
 		if !waiting {
@@ -82,13 +78,13 @@ func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait ti
 	}
 }
 
-// isNotReady reports whether a server that is still starting may fail with o.
+// isNotReady reports whether a server that is still starting may cause o.
 func isNotReady(o wire.Outcome) bool {
 	return slices.Contains([]wire.Kind{wire.Transport, wire.Timeout, wire.BadResponse}, o.Kind)
 }
 
-// runPing opens a connection and sends the revision's ping. method is empty if the connection
-// failed; ready is the time until it was open. The caller closes the conversation.
+// runPing connects and sends the revision's ping. method is empty if the connection failed; ready
+// is the time until it was open. The caller closes the connection.
 func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 	c *connect.Conn, method string, ready time.Duration, out wire.Outcome,
 ) {
@@ -96,7 +92,7 @@ func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 	c, out = f.Open(ctx, connect.Options{Argv: argv})
 	ready = f.Now().Sub(began)
 	if !out.Good() {
-		if out.Method == "server/discover" { // which is what ping sends in revisions with it
+		if out.Method == "server/discover" { // the ping itself in stateless revisions
 			out.Part = wire.Operation
 		}
 		return c, "", ready, out
@@ -105,9 +101,10 @@ func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 	return c, method, ready, c.Do(ctx, client.Call{Method: method})
 }
 
-// slowStart is the time until a connection is open from which ping tells it.
+// slowStart is the connection time from which ping prints it.
 const slowStart = time.Second
 
+// showPing prints the result of a ping.
 func showPing(
 	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, method string, ready time.Duration, out wire.Outcome,
 ) error {
@@ -125,16 +122,12 @@ func showPing(
 	return cmdutil.Show(ctx, f, out, ans, method)
 }
 
-// pingLine returns the result of a ping for a person. A slow start is a part of it: clients give a server some seconds.
+// pingLine returns the result of a ping for a person. It contains a slow start, because many
+// clients wait only some seconds for a server.
 func pingLine(server, method string, ready, took time.Duration) string {
 	if ready < slowStart {
 		return fmt.Sprintf("%s answered %s in %s", server, method, term.Duration(took))
 	}
-	return fmt.Sprintf(
-		"%s was ready after %s and answered %s in %s",
-		server,
-		term.Duration(ready),
-		method,
-		term.Duration(took),
-	)
+	return fmt.Sprintf("%s was ready after %s and answered %s in %s",
+		server, term.Duration(ready), method, term.Duration(took))
 }
