@@ -1,5 +1,5 @@
-// Package call has the commands that send a request and print its result: call, prompt, read, complete, ping, raw,
-// and tasks for the calls that go on.
+// Package call has the commands that send a request and print its result: call, prompt, read,
+// complete, ping and raw, and tasks for calls that run as tasks.
 package call
 
 import (
@@ -23,25 +23,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// callOptions are what `mcpc call` was asked.
+// callOptions are the flags and arguments of mcpc call.
 type callOptions struct {
 	toolcall.Request
 	argv []string
-	// dryRun shows the request and sends nothing, curl shows it as a command.
+	// dryRun prints the request instead of sending it; curl prints it as a curl command.
 	dryRun, curl bool
-	// offline keeps them from asking for the definition.
+	// offline forbids dryRun and curl to request the tool's definition.
 	offline bool
-	// save is a file that the call is to be added to, saving what is in it; nil where
-	// there is none.
-	save   string
-	saving *recorded.CallSaver
-	// expectResult makes the result that comes what is expected of the saved call.
+	// saveFile is the file that the call is added to, or "". saver adds it; nil if nothing is
+	// saved.
+	saveFile string
+	saver    *recorded.CallSaver
+	// expectResult saves the result as the expected one.
 	expectResult bool
 	trace        cmdutil.TraceOptions
-	// events reports the call as lines of JSON.
+	// events prints the call as JSON lines.
 	events bool
 }
 
+// NewCall returns the command mcpc call.
 func NewCall(f *cmdutil.Factory) *cobra.Command {
 	var o callOptions
 	var document string
@@ -84,14 +85,14 @@ sent, and structuredContent against the outputSchema.`,
 			if err != nil {
 				return meant.UnnamedArguments(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
-			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
+			if o.saveFile != "" && (o.dryRun || o.curl || o.Task != 0) {
 				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")
 			}
 			if o.dryRun || o.curl {
 				return dryRun(cmd.Context(), f, o)
 			}
-			if o.save != "" || o.expectResult {
-				o.saving, err = recorded.NewSaving(o.save, o.expectResult)
+			if o.saveFile != "" || o.expectResult {
+				o.saver, err = recorded.NewSaving(o.saveFile, o.expectResult)
 				if err != nil {
 					return err
 				}
@@ -115,32 +116,24 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	f.AddIndex(flags)
 	f.AddFresh(flags)
 	f.AddCut(flags)
-	flags.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
-	flags.BoolVar(
-		&o.expectResult,
-		"expect-result",
-		false,
-		"save the result as expectation; if saved twice in a row, only what both have in common",
-	)
+	flags.StringVar(&o.saveFile, "save", "", "add the call to a `file` of saved calls for mcpc run")
+	flags.BoolVar(&o.expectResult, "expect-result", false,
+		"save the result as expectation; if saved twice in a row, only what both have in common")
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
-	flags.BoolVar(
-		&o.events,
-		"events",
-		false,
-		"print progress, logs, questions and the result as JSON lines; answers are read from stdin",
-	)
+	flags.BoolVar(&o.events, "events", false,
+		"print progress, logs, questions and the result as JSON lines; answers are read from stdin")
 	o.trace.AddFlags(flags)
 	f.AddAnswering(flags)
 }
 
-// runCall is the walk of a tool call, from the server that is meant to the ending.
+// runCall connects to the server, calls the tool and prints the result.
 func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if o.offline {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
-	if o.save != "" {
-		if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
+	if o.saveFile != "" {
+		if out := cmdutil.AppendableAs("--save", o.saveFile); !out.Good() {
 			return cmdutil.Exit(out)
 		}
 	}
@@ -152,14 +145,14 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	var stream *events
 	if o.events {
 		var err error
-		stream, err = follow(ctx, f)
+		stream, err = newEvents(ctx, f)
 		if err != nil {
 			return err
 		}
 	}
 	how := connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0}
-	if o.saving != nil {
-		how.Fits = o.saving.Fits
+	if o.saver != nil {
+		how.Fits = o.saver.Fits
 	}
 	c, out := f.Open(ctx, how)
 	if out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
@@ -183,18 +176,18 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 			return err
 		}
 	}
-	shown := cmdutil.Show(ctx, f, out, ans)
-	kept := o.saveCall(f, c, out)
+	showErr := cmdutil.Show(ctx, f, out, ans)
+	saveErr := o.saveCall(f, c, out)
 	if f.Explain {
 		cmdutil.Explained(ctx, f, "tools/call", "tasks/get", "tasks/result", "tasks/update")
 	}
-	return cmdutil.Join(shown, kept)
+	return cmdutil.Join(showErr, saveErr)
 }
 
-// saveCall adds the call to the file that --save names, if it names one.
+// saveCall adds the call to the file of --save, if there is one.
 func (o *callOptions) saveCall(f *cmdutil.Factory, c *connect.Conn, out wire.Outcome) error {
-	if o.saving == nil {
+	if o.saver == nil {
 		return nil
 	}
-	return o.saving.Add(f, c, o.Request, out)
+	return o.saver.Add(f, c, o.Request, out)
 }

@@ -25,19 +25,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// completeOptions are what `mcpc complete` was asked.
+// completeOptions are the arguments of mcpc complete.
 type completeOptions struct {
 	kind connect.Kind
 	name string
-	// ref names the prompt or the template, argument one of its arguments and
+	// ref is the reference to the prompt or template. argument is the argument to complete, and
 	// value what is typed of it.
 	ref             json.RawMessage
 	argument, value string
-	// chosen are the arguments that have their values already.
+	// chosen are the values of other arguments, as an object; nil if there are none.
 	chosen json.RawMessage
 	argv   []string
 }
 
+// NewComplete returns the command mcpc complete.
 func NewComplete(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
@@ -51,7 +52,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 		ValidArgsFunction: f.CompleteComplete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			o, err := completeWhat(f, own)
+			o, err := parseCompleteArgs(f, own)
 			if err != nil {
 				return err
 			}
@@ -63,12 +64,11 @@ print one value per line. Arguments with known values follow VALUE, which may be
 	return cmd
 }
 
-func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err error) {
-	forms := wire.RunOnServer(
-		"complete prompt NAME ARGUMENT",
-	) + ", or " + wire.RunOnServer(
-		"complete template URI ARGUMENT",
-	)
+// parseCompleteArgs reads the arguments of mcpc complete.
+func parseCompleteArgs(f *cmdutil.Factory, words []string) (o completeOptions, err error) {
+	promptForm := wire.RunOnServer("complete prompt NAME ARGUMENT")
+	templateForm := wire.RunOnServer("complete template URI ARGUMENT")
+	forms := promptForm + ", or " + templateForm
 	if len(words) < 3 {
 		return o, usage.New("complete takes a kind, a name and an argument", forms)
 	}
@@ -103,6 +103,7 @@ func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err er
 	return o, nil
 }
 
+// runComplete requests the completion and prints the values.
 func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
 	if !out.Good() {
@@ -119,26 +120,26 @@ func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) err
 	}
 	out = c.ExplainUnsupported(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := cmdutil.AnswerOf(out)
-	values := completions(f, o, out)
+	values := completionValues(f, o, out)
 	rpc := out.RPC()
-	switch refused := rpc != nil && rpc.Code == -32602; {
-	case refused:
-		out.Hint = wire.Hint(argumentsThere(ctx, c, o))
+	if rpc != nil && rpc.Code == -32602 {
+		out.Hint = wire.Hint(describeArguments(ctx, c, o))
 		if known := c.RememberedNames(o.kind); !slices.Contains(known, o.name) {
 			out.Hint = suggest.DidYouMean("%s", o.name, known, out.Hint)
 		}
-	case out.Good() && len(values) == 0:
-		if there := argumentsThere(ctx, c, o); there != "" {
-			f.Note(there)
+	}
+	if out.Good() && len(values) == 0 {
+		if text := describeArguments(ctx, c, o); text != "" {
+			f.Note(text)
 		}
 	}
 	ans.Human = func(w io.Writer, st term.Style) error { return render.Values(w, st, values) }
 	return cmdutil.Show(ctx, f, out, ans, "completion/complete")
 }
 
-// argumentsThere says which arguments there are, where none is called like the one
-// that was asked about; else it is "".
-func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) string {
+// describeArguments returns a text with the names of the arguments if o.argument is none of them;
+// otherwise, and if the arguments are unknown, it returns "".
+func describeArguments(ctx context.Context, c *connect.Conn, o completeOptions) string {
 	var names []string
 	if o.kind == connect.PromptKind {
 		raw, out := c.Entry(ctx, o.kind, o.name)
@@ -159,8 +160,9 @@ func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) str
 	return fmt.Sprintf("%s has no argument %q; it has %s", o.name, o.argument, strings.Join(names, ", "))
 }
 
-// completions takes the values out of a result, and says what they are of.
-func completions(f *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
+// completionValues returns the values in a result. It prints a note if there are none, or more than
+// these.
+func completionValues(f *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
 	if !out.Good() {
 		return nil
 	}

@@ -23,9 +23,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// dryRun shows the request that a call would send. What it depends on is what is
-// remembered; where the tool's definition is not, or forbids the arguments, the server is
-// asked for it as the call would ask, unless that is not wanted. The call is not sent.
+// dryRun prints the request that a call would send, without sending it. It uses what is remembered
+// of the server. If the tool's definition is unknown, outdated or does not accept the arguments,
+// dryRun requests it from the server as the call would, unless --offline is given.
 func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) {
 	if o.Task != 0 {
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
@@ -50,14 +50,14 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 		tool = nil // the call would fetch it
 	}
 	if tool != nil || o.offline {
-		out = checkedOffline(c, tool, &o.Request)
+		out = checkArgumentsOffline(c, tool, &o.Request)
 	}
-	asked := !o.offline && tool == nil && wantsDefinition(opt, o)
+	requestsDefinition := !o.offline && tool == nil && needsDefinition(opt, o)
 	if !o.offline && tool != nil && (!out.Good() || toolcall.Unlisted(tool, &o.Request)) {
-		asked = true
+		requestsDefinition = true
 	}
-	if asked {
-		tool, out, err = definitionFor(ctx, f, o.argv, c, &opt, &o.Request)
+	if requestsDefinition {
+		tool, out, err = requestDefinition(ctx, f, o.argv, c, &opt, &o.Request)
 	} else if tool == nil && !o.offline {
 		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
@@ -67,10 +67,10 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	if tool != nil {
 		arguments.Tell(&f.Env, o.Reading)
 	}
-	if failed := showDraft(ctx, f, c, opt, o, tool); failed != nil {
+	if failed := printDraft(ctx, f, c, opt, o, tool); failed != nil {
 		return cmdutil.Join(err, failed)
 	}
-	if asked {
+	if requestsDefinition {
 		f.Note("requested the definition of " + o.Name + "; the call was not sent")
 	} else {
 		f.Note("nothing was sent")
@@ -78,15 +78,16 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	return err
 }
 
-// wantsDefinition reports that a call would ask for the definition.
-func wantsDefinition(opt client.Options, o callOptions) bool {
+// needsDefinition reports whether a call requires the tool's definition: to validate or type its
+// arguments, or for the header fields of a stateless HTTP request.
+func needsDefinition(opt client.Options, o callOptions) bool {
 	overHTTP := opt.Server.URL != "" && (opt.KnownRevision == "" || client.Stateless(opt.KnownRevision))
 	return !o.NoValidate || len(o.Given.Words) > 0 || overHTTP
 }
 
-// definitionFor gets the definition as the call would, and what the conversation turns out to
-// be.
-func definitionFor(
+// requestDefinition requests the tool's definition as the call would, and checks the arguments
+// against it. It stores the negotiated revision in opt, unless the session is saved.
+func requestDefinition(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	argv []string,
@@ -94,34 +95,36 @@ func definitionFor(
 	opt *client.Options,
 	o *toolcall.Request,
 ) (tool *connect.Definition, out wire.Outcome, err error) {
-	real, out := f.Open(ctx, connect.Options{Argv: argv})
-	defer func() { err = f.Close(ctx, real) }()
+	conn, out := f.Open(ctx, connect.Options{Argv: argv})
+	defer func() { err = f.Close(ctx, conn) }()
 	if !out.Good() {
 		return nil, out, nil
 	}
-	tool, out = real.Define(ctx, o.Name)
+	tool, out = conn.Define(ctx, o.Name)
 	if o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments) {
-		out = toolcall.Unchecked(real, tool, o)
+		out = toolcall.Unchecked(conn, tool, o)
 	} else if out.Good() {
-		out = toolcall.CheckArguments(real, tool, o)
+		out = toolcall.CheckArguments(conn, tool, o)
 	}
 	if c.Saved == nil {
-		opt.KnownRevision = real.Revision()
+		opt.KnownRevision = conn.Revision()
 	}
 	return tool, out, nil
 }
 
-// checkedOffline holds the arguments against a remembered definition. Without one the
-// types of words are not known, and what is shown would not be what is sent.
-func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Request) wire.Outcome {
-	switch untyped := slices.IndexFunc(o.Given.Words, func(w arguments.Word) bool { return w.Raw == nil }); {
-	case tool == nil && untyped >= 0:
-		w := o.Given.Words[untyped]
-		return usage.Outcome(
-			usage.New("no definition of "+o.Name+" is cached, so the type is unknown of "+jsonraw.Excerpt([]byte(w.Typed), 60),
-				wire.Hint("without --offline it is requested from the server; "+w.Key()+":=JSON gives the type")),
-		)
-	case tool == nil && !o.NoValidate:
+// checkArgumentsOffline checks the arguments against the remembered definition. Without one, it
+// returns an error if the type of an argument depends on the definition, since the printed request
+// could differ from the sent one.
+func checkArgumentsOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Request) wire.Outcome {
+	firstUntyped := slices.IndexFunc(o.Given.Words, func(w arguments.Word) bool { return w.Raw == nil })
+	if tool == nil && firstUntyped >= 0 {
+		w := o.Given.Words[firstUntyped]
+		return usage.Outcome(usage.New(
+			"no definition of "+o.Name+" is cached, so the type is unknown of "+jsonraw.Excerpt([]byte(w.Typed), 60),
+			wire.Hint("without --offline it is requested from the server; "+w.Key()+":=JSON gives the type"),
+		))
+	}
+	if tool == nil && !o.NoValidate {
 		c.Env.UI.Warn(
 			"no definition of " + o.Name + " is cached, so the arguments were not validated; a real call requests it",
 		)
@@ -132,7 +135,8 @@ func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Reque
 	return toolcall.CheckArguments(c, tool, o)
 }
 
-func showDraft(
+// printDraft prints the request, or the curl command with --curl.
+func printDraft(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	c *connect.Conn,
@@ -143,7 +147,7 @@ func showDraft(
 	if f.Guard != nil {
 		opt.Fields = append(f.Guard.Held(), opt.Fields...)
 	}
-	d, err := client.Compose(opt, presumed(c, opt), o.ClientCall(tool))
+	d, err := client.Compose(opt, assumedSession(c, opt), o.ClientCall(tool))
 	if err != nil {
 		return fmt.Errorf("composing the request: %w", err)
 	}
@@ -153,7 +157,7 @@ func showDraft(
 		Human:  func(w io.Writer, st term.Style) error { return writeDraft(w, st, d) },
 	}
 	if o.curl {
-		script, err := asCurl(d, f.Route.Options(f.Network.Insecure))
+		script, err := curlScript(d, f.Route.Options(f.Network.Insecure))
 		if err != nil {
 			return err
 		}
@@ -162,9 +166,9 @@ func showDraft(
 	return cmdutil.Print(ctx, f, ans)
 }
 
-// presumed is the conversation in which the request would be sent, as far as it is
-// known without asking.
-func presumed(c *connect.Conn, opt client.Options) client.Memory {
+// assumedSession returns the session in which the request would be sent, as far as it is known
+// without asking the server. It prints what a real call would do in addition.
+func assumedSession(c *connect.Conn, opt client.Options) client.Memory {
 	if opt.Resume != nil {
 		return *opt.Resume
 	}
@@ -176,17 +180,18 @@ func presumed(c *connect.Conn, opt client.Options) client.Memory {
 		}
 		c.Env.UI.Warn("the server's revision is not known yet; this is " + m.Revision + ", --protocol selects another")
 	}
-	switch {
-	case client.Stateless(m.Revision):
-	case opt.Server.URL == "":
+	if client.Stateless(m.Revision) {
+		return m
+	}
+	if opt.Server.URL == "" {
 		c.Env.UI.Note("a real call sends initialize first")
-	default:
+	} else {
 		c.Env.UI.Note("a real call sends initialize first, and then includes the session id")
 	}
 	return m
 }
 
-// draftJSON is the request as one JSON document, the message in it byte for byte.
+// draftJSON returns the request as one JSON document; the message keeps its bytes.
 func draftJSON(d client.Draft) json.RawMessage {
 	var all json.RawMessage
 	if d.URL != "" {
@@ -200,6 +205,7 @@ func draftJSON(d client.Draft) json.RawMessage {
 	return jsonraw.With(all, "message", d.Message)
 }
 
+// writeDraft writes the request as text.
 func writeDraft(w io.Writer, st term.Style, d client.Draft) error {
 	var b bytes.Buffer
 	if d.URL != "" {
@@ -214,7 +220,8 @@ func writeDraft(w io.Writer, st term.Style, d client.Draft) error {
 	return err
 }
 
-func asCurl(d client.Draft, options [][2]string) (string, error) {
+// curlScript returns the request as a curl command.
+func curlScript(d client.Draft, options [][2]string) (string, error) {
 	s := traffic.Script{Options: options}
 	err := s.Curl(traffic.HTTPRequest{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
 	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {

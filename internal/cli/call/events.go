@@ -23,26 +23,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// events writes what happens during a call as lines of JSON on standard output, and reads the
-// answers to what the server asks from standard input, a line each: for an agent that runs mcpc.
-// The last line is a result, or an error where there is none.
+// events prints what happens during a call as JSON lines on standard output, and reads the answers
+// to input requests from standard input, one per line. It is for programs that run mcpc. The last
+// line is a result or an error.
 type events struct {
-	host.UI // the user's, for notes and warnings
-	f       *cmdutil.Factory
-	ctx     context.Context
-	mu      sync.Mutex
-	asked   int
+	host.UI       // prints notes and warnings
+	f             *cmdutil.Factory
+	ctx           context.Context
+	mu            sync.Mutex
+	questionCount int
 }
 
-// follow has the call of this command reported as events.
-func follow(ctx context.Context, f *cmdutil.Factory) (*events, error) {
+// newEvents makes events the UI of the command.
+func newEvents(ctx context.Context, f *cmdutil.Factory) (*events, error) {
 	if f.JSON || f.Wire || f.Output != "" {
 		return nil, usage.New("--events writes JSON lines to standard output", "remove --json, --wire and -o")
 	}
-	f.Progress.Done() // the reader of the events has the progress, and may type the answers
+	f.Progress.Done() // the events contain the progress, and the user may type answers
 	e := &events{UI: f.Env.UI, f: f, ctx: ctx}
 	f.Env.UI, f.OnFailure = e, func(o wire.Outcome) {
-		if o.Kind != wire.ToolError { // the result says that
+		if o.Kind != wire.ToolError { // the result event contains the error
 			e.write("error", jsonraw.Member{Name: "error", Value: failure.JSON(f.OutStyle, o)})
 		}
 	}
@@ -52,7 +52,7 @@ func follow(ctx context.Context, f *cmdutil.Factory) (*events, error) {
 	return e, nil
 }
 
-// write prints one event. What standard output does not take ends the command later.
+// write prints one event. Write errors end the command later.
 func (e *events) write(name string, members ...jsonraw.Member) {
 	line := jsonraw.Append(jsonraw.With(nil, "event", jsonraw.Quote(name)), members...)
 	e.mu.Lock()
@@ -66,11 +66,13 @@ func (e *events) result(o wire.Outcome) {
 		return
 	}
 	e.write("result", jsonraw.Member{Name: "kind", Value: jsonraw.Quote(cmp.Or(string(o.Kind), "ok"))},
-		jsonraw.Member{Name: "exit", Value: number(o.ExitCode())}, jsonraw.Member{Name: "result", Value: o.Result})
+		jsonraw.Member{Name: "exit", Value: jsonNumber(o.ExitCode())}, jsonraw.Member{Name: "result", Value: o.Result})
 }
 
+// ShowsProgress reports true: progress becomes events.
 func (e *events) ShowsProgress() bool { return true }
 
+// ShowProgress prints a progress event.
 func (e *events) ShowProgress(params jsonraw.Members) {
 	var known jsonraw.Members
 	for _, name := range []string{"progress", "total", "message"} {
@@ -81,6 +83,7 @@ func (e *events) ShowProgress(params jsonraw.Members) {
 	e.write("progress", known...)
 }
 
+// ShowLog prints a log event.
 func (e *events) ShowLog(level, logger string, data json.RawMessage) {
 	e.write(
 		"log",
@@ -90,25 +93,25 @@ func (e *events) ShowLog(level, logger string, data json.RawMessage) {
 	)
 }
 
-// CanAsk reports that the reader of the events answers what the server asks.
+// CanAsk reports true: input requests become events.
 func (e *events) CanAsk() bool { return true }
 
-// FillArguments leaves arguments that are missing to the error that says so.
+// FillArguments returns nil: missing arguments are an error.
 func (e *events) FillArguments(context.Context, string, question.Form, host.FormCheck) map[string]json.RawMessage {
 	return nil
 }
 
-// OfferLogin offers none: the command ends with exit code 4.
+// OfferLogin returns false: the command ends with exit code 4.
 func (e *events) OfferLogin(context.Context, auth.Refusal) (bool, error) { return false, nil }
 
-// FillForm has the reader fill in a form.
+// FillForm asks for the values of a form.
 func (e *events) FillForm(ctx context.Context, q client.Asking, _ string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)
 	}
 	return e.ask(ctx, q, func(answer json.RawMessage) (client.Answer, []wire.Finding, error) {
-		a, accepted, err := action(answer)
+		a, accepted, err := parseAction(answer)
 		if !accepted || err != nil {
 			return a, nil, err
 		}
@@ -120,21 +123,21 @@ func (e *events) FillForm(ctx context.Context, q client.Asking, _ string, check 
 	})
 }
 
-// VisitPage has the reader open a page.
+// VisitPage asks to open a page.
 func (e *events) VisitPage(ctx context.Context, q client.Asking, _ string) client.Answer {
 	if _, err := question.ParsePage(q.Params); err != nil {
 		return elicit.Refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
 	}
 	return e.ask(ctx, q, func(answer json.RawMessage) (client.Answer, []wire.Finding, error) {
-		a, _, err := action(answer)
+		a, _, err := parseAction(answer)
 		return a, nil, err
 	})
 }
 
-// WriteMessage has the reader be the model.
+// WriteMessage asks for the message of the model.
 func (e *events) WriteMessage(ctx context.Context, q client.Asking, _ string) client.Answer {
 	return e.ask(ctx, q, func(answer json.RawMessage) (client.Answer, []wire.Finding, error) {
-		if said, _ := jsonraw.Text(jsonraw.First(answer, "action")); said == "decline" {
+		if word, _ := jsonraw.Text(jsonraw.First(answer, "action")); word == "decline" {
 			return client.Answer{
 				Declined: true,
 				Ending:   wire.Outcome{Kind: wire.InputRequired, Text: "the answer on standard input declined " + q.Method},
@@ -145,11 +148,13 @@ func (e *events) WriteMessage(ctx context.Context, q client.Asking, _ string) cl
 	})
 }
 
-func number(n int) json.RawMessage { return strconv.AppendInt(nil, int64(n), 10) }
+// jsonNumber returns n as JSON.
+func jsonNumber(n int) json.RawMessage { return strconv.AppendInt(nil, int64(n), 10) }
 
-// action reads the action of an answer to a form or a page.
-func action(answer json.RawMessage) (a client.Answer, accepted bool, err error) {
-	switch said, _ := jsonraw.Text(jsonraw.First(answer, "action")); said {
+// parseAction reads the action of an answer to a form or a page.
+func parseAction(answer json.RawMessage) (a client.Answer, accepted bool, err error) {
+	word, _ := jsonraw.Text(jsonraw.First(answer, "action"))
+	switch word {
 	case "accept":
 		return client.Answer{Result: question.Accept(nil)}, true, nil
 	case "decline":
@@ -160,15 +165,15 @@ func action(answer json.RawMessage) (a client.Answer, accepted bool, err error) 
 	return a, false, errors.New(`the action is "accept", "decline" or "cancel"`)
 }
 
-// ask prints a question and reads lines until one answers it; one that does not is rejected. At the
-// end of standard input there is no answer.
+// ask prints a question event and reads lines until read accepts one. It prints a rejected event
+// for each other line. At the end of standard input it returns client.Unanswered.
 func (e *events) ask(
 	ctx context.Context,
 	q client.Asking,
 	read func(answer json.RawMessage) (client.Answer, []wire.Finding, error),
 ) client.Answer {
-	e.asked++
-	id := jsonraw.Member{Name: "id", Value: number(e.asked)}
+	e.questionCount++
+	id := jsonraw.Member{Name: "id", Value: jsonNumber(e.questionCount)}
 	e.write(
 		"question",
 		id,
@@ -177,10 +182,12 @@ func (e *events) ask(
 	)
 	for {
 		line, err := e.f.Typist.Line(ctx)
-		if errors.Is(err, io.EOF) && strings.TrimSpace(line) == "" || err != nil && !errors.Is(err, io.EOF) {
+		isBlank := strings.TrimSpace(line) == ""
+		isLastLine := errors.Is(err, io.EOF) && !isBlank
+		if err != nil && !isLastLine {
 			return client.Answer{Ending: client.Unanswered(q.Method)}
 		}
-		if strings.TrimSpace(line) == "" {
+		if isBlank {
 			continue
 		}
 		answer := json.RawMessage(line)
@@ -202,6 +209,7 @@ func (e *events) ask(
 	}
 }
 
+// reject prints a rejected event for an answer.
 func (e *events) reject(id jsonraw.Member, why error, findings []wire.Finding) {
 	list := jsonraw.ListOf(findings, func(f wire.Finding) json.RawMessage {
 		return jsonraw.With(jsonraw.With(nil, "where", jsonraw.Quote(f.Where)), "text", jsonraw.Quote(f.Text))

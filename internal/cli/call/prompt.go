@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewPrompt returns the command mcpc prompt.
 func NewPrompt(f *cmdutil.Factory) *cobra.Command {
 	var o toolcall.PromptOptions
 	cmd := &cobra.Command{
@@ -56,6 +57,7 @@ that.`,
 	return cmd
 }
 
+// runPrompt gets the prompt and prints it.
 func runPrompt(ctx context.Context, f *cmdutil.Factory, o toolcall.PromptOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
 	if !out.Good() {

@@ -24,7 +24,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// rawOptions are what `mcpc raw` was asked.
+// rawOptions are the flags and arguments of mcpc raw.
 type rawOptions struct {
 	method string
 	params json.RawMessage
@@ -35,6 +35,7 @@ type rawOptions struct {
 	argv   []string
 }
 
+// NewRaw returns the command mcpc raw.
 func NewRaw(f *cmdutil.Factory) *cobra.Command {
 	var o rawOptions
 	var file string
@@ -52,7 +53,7 @@ header fields.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := rawInput(f, &o, own, file); err != nil {
+			if err := parseRawArgs(f, &o, own, file); err != nil {
 				return err
 			}
 			return runRaw(cmd.Context(), f, o)
@@ -68,8 +69,8 @@ header fields.`,
 	return cmd
 }
 
-// rawInput reads what is to be sent. The bytes of --bytes are not looked at.
-func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) error {
+// parseRawArgs reads the method and params, or the bytes of --bytes, which are not validated.
+func parseRawArgs(f *cmdutil.Factory, o *rawOptions, args []string, file string) error {
 	if file != "" {
 		if len(args) > 0 {
 			return usage.New("--bytes is the whole message, so there is no method", "")
@@ -111,7 +112,8 @@ func isMessage(params []byte) bool {
 	return hasVersion && hasMethod
 }
 
-// messageWord returns a message as a word of a command line, or the name of a file if it is long or may have a secret.
+// messageWord returns a message as a word of a command line; "@message.json" if it is long or may
+// contain a secret.
 func messageWord(message string) string {
 	const longest = 200
 	words := []string{message}
@@ -121,6 +123,7 @@ func messageWord(message string) string {
 	return shellwords.Quote(message)
 }
 
+// runRaw sends the request, notification or bytes, and prints the response.
 func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, SkipNegotiation: true})
 	if !out.Good() {
@@ -146,7 +149,8 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	return err
 }
 
-// RawID takes a flag's text for JSON where it is JSON, else for a string.
+// RawID returns the value of --id: valid JSON is used unchanged, other text becomes a JSON string,
+// and "" is nil.
 func RawID(text string) json.RawMessage {
 	if text == "" {
 		return nil
@@ -157,15 +161,14 @@ func RawID(text string) json.RawMessage {
 	return jsonraw.Quote(text)
 }
 
-// showRaw prints whatever came back, message or not, good or not. With --json
-// or --jq it is about the result alone, as everywhere.
+// showRaw prints the received bytes, even if they are invalid. With --json or --jq it prints the
+// result, as other commands do.
 func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err error) {
 	if (f.JSON || f.Jq != "" && !f.Wire) && out.Result != nil {
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out))
 	}
-	// A notification's acknowledgement is nothing, and not an empty line.
 	f.Record.About(out)
-	if raw := cameBack(out); raw != nil {
+	if raw := responseBytes(out); raw != nil {
 		err = cmdutil.Print(
 			ctx,
 			f,
@@ -175,7 +178,8 @@ func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err err
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-func cameBack(out wire.Outcome) []byte {
+// responseBytes returns the received message or HTTP body; nil if it is empty.
+func responseBytes(out wire.Outcome) []byte {
 	if out.Message != nil && len(out.Message.Raw) > 0 {
 		return out.Message.Raw
 	}
@@ -185,7 +189,7 @@ func cameBack(out wire.Outcome) []byte {
 	return nil
 }
 
-// completeMethod offers the methods of the protocol for raw.
+// completeMethod completes the method of mcpc raw.
 func completeMethod(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault

@@ -20,14 +20,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// readOptions are what `mcpc read` was asked.
+// readOptions are the arguments of mcpc read.
 type readOptions struct {
 	uri string
-	// left are the variables of a template that nothing was put into.
-	left []string
-	argv []string
+	// unsetVariables are the variables of the template that have no value.
+	unsetVariables []string
+	argv           []string
 }
 
+// NewRead returns the command mcpc read.
 func NewRead(f *cmdutil.Factory) *cobra.Command {
 	var o readOptions
 	var template bool
@@ -54,7 +55,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 			if err := meant.Misplaced(f, "read", args, o.argv); err != nil {
 				return err
 			}
-			if err := aimRead(f, &o, args, template); err != nil {
+			if err := resolveURI(f, &o, args, template); err != nil {
 				return err
 			}
 			return runRead(cmd.Context(), f, o)
@@ -66,8 +67,8 @@ whatever its scheme: mcpc never fetches it itself.`,
 	return cmd
 }
 
-// aimRead settles which URI is meant.
-func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) error {
+// resolveURI sets o.uri. It expands a template with the values in args.
+func resolveURI(f *cmdutil.Factory, o *readOptions, args []string, template bool) error {
 	o.uri = args[0]
 	if len(args) == 1 && !template {
 		return nil
@@ -90,7 +91,7 @@ func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	if err := toolcall.UnknownVariable(t, values); err != nil {
 		return err
 	}
-	o.left = slices.DeleteFunc(t.Variables(), func(name string) bool {
+	o.unsetVariables = slices.DeleteFunc(t.Variables(), func(name string) bool {
 		_, given := values.Get(name)
 		return given
 	})
@@ -98,22 +99,23 @@ func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	return err
 }
 
+// runRead reads the resource and prints its contents.
 func runRead(ctx context.Context, f *cmdutil.Factory, o readOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if len(o.left) > 0 {
-		f.Note("no value for " + strings.Join(o.left, ", ") + "; reading " + o.uri)
+	if len(o.unsetVariables) > 0 {
+		f.Note("no value for " + strings.Join(o.unsetVariables, ", ") + "; reading " + o.uri)
 	}
 	out = toolcall.ReadResource(ctx, c, o.uri)
-	nameContents(f, out)
+	noteContents(f, out)
 	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "resources/read")
 }
 
-// nameContents says what is wrong with a resource's contents, and where there
-// are several and no reader sees their headings, which they are.
-func nameContents(f *cmdutil.Factory, out wire.Outcome) {
+// noteContents warns if the resource has no contents. It names several contents if the output has
+// no headings for them.
+func noteContents(f *cmdutil.Factory, out wire.Outcome) {
 	if !out.Good() {
 		return
 	}

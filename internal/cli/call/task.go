@@ -24,6 +24,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewTasks returns the command mcpc tasks.
 func NewTasks(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks COMMAND",
@@ -45,35 +46,36 @@ there is only one, can be used instead of the id.`,
 		},
 	}
 	cmd.AddCommand(newTasksList(f))
-	for _, v := range taskVerbs(f) {
-		cmd.AddCommand(taskCommand(f, v))
+	for _, v := range taskActions(f) {
+		cmd.AddCommand(newTaskCommand(f, v))
 	}
 	return cmd
 }
 
-// A taskVerb is what can be done about one task.
-type taskVerb struct {
+// A taskAction is a subcommand of mcpc tasks that acts on one task.
+type taskAction struct {
 	cobra.Command
-	// answers is set where the task may ask.
-	answers bool
-	// cuts is set where it prints what a server sent.
-	cuts bool
-	run  func(context.Context, *connect.Conn, state.Task) error
+	// answersQuestions adds the flags that answer input requests.
+	answersQuestions bool
+	// printsContent adds the flags that shorten printed content.
+	printsContent bool
+	run           func(context.Context, *connect.Conn, state.Task) error
 }
 
-func taskVerbs(f *cmdutil.Factory) []taskVerb {
-	return []taskVerb{
+// taskActions returns the subcommands that act on one task.
+func taskActions(f *cmdutil.Factory) []taskAction {
+	return []taskAction{
 		{
-			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskGet(ctx, f, c, kept) },
+			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return runTaskGet(ctx, f, c, kept) },
 			Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
 				Example: `  mcpc tasks get last
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`},
 		},
 		{
-			run:     fetched(f, false),
-			answers: true,
-			cuts:    true,
+			run:              runTaskResult(f, false),
+			answersQuestions: true,
+			printsContent:    true,
 			Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
 				Long: `Poll a task, at the server's interval, until it has finished; then print its
 result and exit as the call would have. Input requests are handled as in a call
@@ -83,8 +85,8 @@ result and exit as the call would have. Input requests are handled as in a call
   mcpc tasks wait last --answer-defaults --max-time 30m`},
 		},
 		{
-			run:  fetched(f, true),
-			cuts: true,
+			run:           runTaskResult(f, true),
+			printsContent: true,
 			Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
 				Long: `Print the result of a finished task, and exit as the call would have. If the
 task has not finished the exit code is 1.`,
@@ -93,8 +95,10 @@ task has not finished the exit code is 1.`,
   mcpc tasks result last -o report.md`},
 		},
 		{
-			run:     func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskUpdate(ctx, f, c, kept) },
-			answers: true,
+			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error {
+				return runTaskUpdate(ctx, f, c, kept)
+			},
+			answersQuestions: true,
 			Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
 				Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
 are not repeated. Up to revision ` + client.AskingRevision + ` a server
@@ -104,7 +108,9 @@ requests input only while a client waits: use mcpc tasks wait with these flags.`
   mcpc tasks update last --decline`},
 		},
 		{
-			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskCancel(ctx, f, c, kept) },
+			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error {
+				return runTaskCancel(ctx, f, c, kept)
+			},
 			Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
 				Example: `  mcpc tasks cancel last
   mcpc tasks cancel last --json
@@ -113,10 +119,11 @@ requests input only while a client waits: use mcpc tasks wait with these flags.`
 	}
 }
 
-// taskCommand finds the task and the server that a verb means.
-func taskCommand(f *cmdutil.Factory, v taskVerb) *cobra.Command {
+// newTaskCommand returns the command of an action. It finds the task, connects to its server and
+// runs the action.
+func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 	v.RunE = func(cmd *cobra.Command, args []string) error {
-		kept, err := meantTask(f, args)
+		kept, err := findTask(f, args)
 		if _, failed := errors.AsType[*state.Error](err); failed {
 			return cmdutil.Exit(connect.StateFailed(err))
 		}
@@ -133,23 +140,24 @@ func taskCommand(f *cmdutil.Factory, v taskVerb) *cobra.Command {
 		}
 		return v.run(ctx, c, kept)
 	}
-	if v.cuts {
+	if v.printsContent {
 		f.AddCut(v.Flags())
 	}
-	if v.answers {
+	if v.answersQuestions {
 		f.AddAnswering(v.Flags())
 	}
 	return &v.Command
 }
 
-func taskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+// runTaskGet prints the status of a task.
+func runTaskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	task, out := c.Task(ctx, kept.ID)
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return term.Facts(w, st, taskFacts(c, task, kept)) }
 	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, kept), ans, "tasks/get")
 }
 
-// taskFacts tells a person how a task is.
+// taskFacts returns the rows that describe a task.
 func taskFacts(c *connect.Conn, task client.Task, kept state.Task) [][]string {
 	rows := [][]string{
 		{"task", task.ID},
@@ -157,7 +165,7 @@ func taskFacts(c *connect.Conn, task client.Task, kept state.Task) [][]string {
 		{"message", task.Message},
 		{"tool", kept.Tool},
 		{"begun", english.Ago(c.Env.Now(), cmp.Or(kept.BegunAt, task.Created))},
-		{"kept for", left(c, task, kept)},
+		{"kept for", timeLeft(c, task, kept)},
 	}
 	if kept.BegunAt.IsZero() && task.Created.IsZero() {
 		rows[4][1] = ""
@@ -165,14 +173,15 @@ func taskFacts(c *connect.Conn, task client.Task, kept state.Task) [][]string {
 	return rows
 }
 
-// left is for how long the server still keeps a task: by the clock of this
-// machine where it was begun here.
-func left(c *connect.Conn, task client.Task, kept state.Task) string {
+// timeLeft returns how long the server still keeps a task, or "" if that is unknown. It uses this
+// machine's clock for tasks that mcpc started.
+func timeLeft(c *connect.Conn, task client.Task, kept state.Task) string {
 	begun := cmp.Or(kept.BegunAt, task.Created)
 	if task.TTL == 0 || begun.IsZero() {
 		return ""
 	}
-	switch d := begun.Add(task.TTL).Sub(c.Env.Now()); {
+	d := begun.Add(task.TTL).Sub(c.Env.Now())
+	switch {
 	case d <= 0:
 		return "over"
 	case d < 2*time.Minute:
@@ -184,8 +193,9 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 	}
 }
 
-// fetched ends as the call would that became the task; once does not wait for it.
-func fetched(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
+// runTaskResult returns the action that prints a task's result and exits as the call would have.
+// once does not wait for the task to end.
+func runTaskResult(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
 	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 		out := toolcall.AwaitTask(ctx, c, client.Task{ID: kept.ID}, kept, once)
 		if tool := c.LastKnown(kept.Tool); out.Good() && tool != nil {
@@ -195,7 +205,8 @@ func fetched(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn,
 	}
 }
 
-func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+// runTaskUpdate answers the input requests of a task.
+func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	if c.TaskOffer("").Asked {
 		return cmdutil.Exit(
 			c.Unsent(
@@ -213,9 +224,9 @@ func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept s
 		toolcall.KeepTask(ctx, c, kept)
 	}})
 	if out.Good() && len(answered) == 0 {
-		out.Kind, out.Text, out.Hint = wire.CheckFailed, "the task has no open input request", wire.Run(
-			"tasks wait "+shellwords.Quote(kept.ID),
-		)
+		out.Kind = wire.CheckFailed
+		out.Text = "the task has no open input request"
+		out.Hint = wire.Run("tasks wait " + shellwords.Quote(kept.ID))
 	}
 	ans := cmdutil.AnswerOf(out)
 	if len(answered) > 0 {
@@ -227,8 +238,9 @@ func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept s
 	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
 }
 
-// taskCancel: a server may agree to give a task up and finish it all the same.
-func taskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+// runTaskCancel asks the server to cancel a task. The server may accept and still complete the
+// task.
+func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
 		return cmdutil.Exit(
@@ -242,11 +254,11 @@ func taskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept s
 	ans := cmdutil.AnswerOf(out)
 	task, known := c.ParseTask(out.Result)
 	ans.Human = func(w io.Writer, st term.Style) error {
-		said := "cancellation requested: mcpc tasks get " + shellwords.Quote(kept.ID) + " shows the status"
+		text := "cancellation requested: mcpc tasks get " + shellwords.Quote(kept.ID) + " shows the status"
 		if known {
-			said = "the task is " + string(task.Status)
+			text = "the task is " + string(task.Status)
 		}
-		_, err := fmt.Fprintln(w, st.Line(said))
+		_, err := fmt.Fprintln(w, st.Line(text))
 		return err
 	}
 	if known && task.Status.Ended() {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +23,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// newTasksList returns the command mcpc tasks list.
 func newTasksList(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -38,58 +38,60 @@ are forgotten. If the server has no tasks the exit code is 3.`,
 			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
-			return taskList(cmd.Context(), f)
+			return runTaskList(cmd.Context(), f)
 		},
 	}
 }
 
-// A taskRow is a task as its server told of it, and as it is remembered, if it is.
+// A taskRow is a task as the server reported it, and as mcpc remembers it; kept is zero for other
+// tasks.
 type taskRow struct {
 	client.Task
 	raw  json.RawMessage
 	kept state.Task
 }
 
-// A taskSurvey is what is known of a server's tasks.
-type taskSurvey struct {
+// serverTasks are the tasks of a server.
+type serverTasks struct {
 	rows     []taskRow
 	messages []*wire.Message
-	// elsewhere counts the remembered tasks of other servers.
-	elsewhere int
+	// otherServers counts the remembered tasks of other servers.
+	otherServers int
 }
 
-func taskList(ctx context.Context, f *cmdutil.Factory) error {
+// runTaskList prints the tasks of a server.
+func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	c, out := f.Open(ctx, connect.Options{RequireServerInfo: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	survey, out := surveyTasks(ctx, c)
+	tasks, out := collectTasks(ctx, c)
 	offer := c.TaskOffer("optional")
-	if out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0 {
+	if out.Good() && offer.Why != "" && !offer.Lists && len(tasks.rows) == 0 {
 		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
 	} else if out.Good() {
-		remarkOn(c, survey)
+		noteTasks(c, tasks)
 	}
-	tasks := sliceutil.Map(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
+	entries := sliceutil.Map(tasks.rows, func(row taskRow) json.RawMessage { return row.raw })
 	ans := cmdutil.Answer{
 		Method:   "tasks/list",
-		Result:   jsonraw.With(nil, "tasks", arguments.AsList(tasks)),
-		Messages: survey.messages,
+		Result:   jsonraw.With(nil, "tasks", arguments.AsList(entries)),
+		Messages: tasks.messages,
 	}
 	ans.Human = func(w io.Writer, st term.Style) error {
-		cells := sliceutil.Map(survey.rows, func(row taskRow) []string {
+		cells := sliceutil.Map(tasks.rows, func(row taskRow) []string {
 			begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
 			return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
-				cmp.Or(left(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
+				cmp.Or(timeLeft(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
 		})
 		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, cells)
 	}
 	return cmdutil.Show(ctx, f, out, ans, "tasks/list", "tasks/get")
 }
 
-// surveyTasks asks the server for its list, and for each remembered task that is
-// not on it.
-func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.Outcome) {
+// collectTasks requests the server's list, and the status of each remembered task that is not in
+// the list. It drops remembered tasks that have ended.
+func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire.Outcome) {
 	var kept []state.Task
 	if c.Store != nil {
 		if st, err := c.Store.Load(); err == nil {
@@ -111,34 +113,39 @@ func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.O
 				continue
 			}
 			listed[task.ID] = true
-			s.rows = append(s.rows, taskRow{task, raw, keptAs(c, task.ID, kept)})
+			s.rows = append(s.rows, taskRow{task, raw, rememberedTask(c, task.ID, kept)})
 		}
 	}
 	for _, one := range kept {
 		switch {
 		case !toolcall.IsOfServer(c, one):
 			if !one.Ended {
-				s.elsewhere++
+				s.otherServers++
 			}
 		case !out.Good() || listed[one.ID]:
 		case one.Ended:
 			toolcall.DropTask(ctx, c, one)
 		default:
-			out = lookAt(ctx, c, one, &s)
+			out = addRemembered(ctx, c, one, &s)
 		}
 	}
 	return s, out
 }
 
-func keptAs(c *connect.Conn, id string, all []state.Task) state.Task {
-	if at := slices.IndexFunc(all, func(kept state.Task) bool { return kept.ID == id && toolcall.IsOfServer(c, kept) }); at >= 0 {
-		return all[at]
+// rememberedTask returns the remembered task with an id at this server; a zero Task if there is
+// none.
+func rememberedTask(c *connect.Conn, id string, all []state.Task) state.Task {
+	for _, kept := range all {
+		if kept.ID == id && toolcall.IsOfServer(c, kept) {
+			return kept
+		}
 	}
 	return state.Task{}
 }
 
-// lookAt asks how a remembered task is.
-func lookAt(ctx context.Context, c *connect.Conn, kept state.Task, s *taskSurvey) wire.Outcome {
+// addRemembered requests the status of a remembered task and adds it to s. It drops a task that the
+// server no longer knows.
+func addRemembered(ctx context.Context, c *connect.Conn, kept state.Task, s *serverTasks) wire.Outcome {
 	task, out := c.Task(ctx, kept.ID)
 	if client.NoSuchTask(out) {
 		toolcall.DropTask(ctx, c, kept)
@@ -148,18 +155,19 @@ func lookAt(ctx context.Context, c *connect.Conn, kept state.Task, s *taskSurvey
 	if !out.Good() {
 		return out
 	}
-	s.rows, s.messages = append(s.rows, taskRow{task, out.Result, kept}), append(s.messages, out.Message)
+	s.rows = append(s.rows, taskRow{task, out.Result, kept})
+	s.messages = append(s.messages, out.Message)
 	return wire.Outcome{}
 }
 
-// remarkOn says what the table does not.
-func remarkOn(c *connect.Conn, s taskSurvey) {
+// noteTasks prints why the table is empty, and the number of tasks of other servers.
+func noteTasks(c *connect.Conn, tasks serverTasks) {
 	if why := c.TaskOffer("optional").Why; why != "" {
 		c.Env.UI.Note(why)
-	} else if len(s.rows) == 0 {
+	} else if len(tasks.rows) == 0 {
 		c.Env.UI.Note("no tasks")
 	}
-	if s.elsewhere > 0 {
-		c.Env.UI.Note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", s.elsewhere))
+	if tasks.otherServers > 0 {
+		c.Env.UI.Note(fmt.Sprintf("%d more belong to other servers or sessions: use -s", tasks.otherServers))
 	}
 }

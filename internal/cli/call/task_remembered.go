@@ -11,10 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meantTask finds the task that a command means: by its id, by "last", or the
-// only one that is remembered. An id that is not remembered is one of the server
-// that -s or the current session names.
-func meantTask(f *cmdutil.Factory, args []string) (state.Task, error) {
+// findTask returns the task that the arguments name: by its id, by "last", or the only remembered
+// one. An id that is not remembered belongs to the server of -s or of the current session.
+func findTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 	if len(args) > 1 {
 		return state.Task{}, usage.New("pass one task", wire.Run("tasks list")+" lists them")
 	}
@@ -26,29 +25,30 @@ func meantTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 		return state.Task{}, err
 	}
 	known := st.Tasks(f.Now())
-	all := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
-	if len(args) == 0 && len(all) > 1 {
+	open := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
+	if len(args) == 0 && len(open) > 1 {
 		return state.Task{}, usage.New(
-			fmt.Sprintf("there are %d tasks: which one?", len(all)),
+			fmt.Sprintf("there are %d tasks: which one?", len(open)),
 			`pass its id or "last"; see `+wire.Run("tasks list"),
 		)
 	}
-	if len(all) == 0 && (len(args) == 0 || args[0] == "last") {
+	if len(open) == 0 && (len(args) == 0 || args[0] == "last") {
 		return state.Task{}, usage.New("there are no tasks", wire.Run("call --task")+" starts one")
 	}
 	if len(args) == 0 || args[0] == "last" {
-		return all[len(all)-1], aimAt(f, all[len(all)-1], st)
+		return open[len(open)-1], selectServer(f, open[len(open)-1], st)
 	}
 	for _, kept := range known {
 		if kept.ID == args[0] {
-			return kept, aimAt(f, kept, st)
+			return kept, selectServer(f, kept, st)
 		}
 	}
 	return state.Task{ID: args[0]}, nil
 }
 
-// aimAt goes to where a task lives, unless -s says where.
-func aimAt(f *cmdutil.Factory, kept state.Task, st state.State) error {
+// selectServer sets the command's server to that of a task, unless -s is given. It returns an error
+// if the task's session has ended.
+func selectServer(f *cmdutil.Factory, kept state.Task, st state.State) error {
 	if f.ServerGiven {
 		return nil
 	}
