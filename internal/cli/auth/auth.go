@@ -27,6 +27,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewAuth returns the command auth with its subcommands.
 func NewAuth(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth [COMMAND]",
@@ -38,7 +39,7 @@ are never shown.`,
   mcpc auth --jq '.tokens[].issuer'`,
 		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return whoAmI(cmd.Context(), f)
+			return listTokens(cmd.Context(), f)
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -54,7 +55,7 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneTarget(f, args); err != nil {
+			if err := setTarget(f, args); err != nil {
 				return err
 			}
 			return explainAuth(cmd.Context(), f)
@@ -63,31 +64,23 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
 	return cmd
 }
 
-func whoAmI(ctx context.Context, f *cmdutil.Factory) error {
+// listTokens lists the stored tokens, and notes a pending challenge.
+func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 	store, err := f.Env.Tokens()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	book, err := store.Load()
+	records, err := store.Load()
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	facts := []tokenJSON{}
 	rows := [][]string{}
-	for _, t := range book.Tokens {
+	for _, t := range records.Tokens {
 		fact := tokenFacts(t)
 		facts = append(facts, fact)
-		rows = append(
-			rows,
-			[]string{
-				fact.Server,
-				cmp.Or(fact.Account, "-"),
-				fact.Issuer,
-				cmp.Or(strings.Join(fact.Scopes, " "), "-"),
-				whenExpires(f, t),
-				fact.Kept,
-			},
-		)
+		rows = append(rows, []string{fact.Server, cmp.Or(fact.Account, "-"), fact.Issuer,
+			cmp.Or(strings.Join(fact.Scopes, " "), "-"), expiryText(f, t), fact.Kept})
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
 	ans := cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
@@ -96,7 +89,7 @@ func whoAmI(ctx context.Context, f *cmdutil.Factory) error {
 	if len(rows) == 0 {
 		f.Note("no tokens are stored: mcpc login TARGET gets one")
 	}
-	if p := book.Pending; p != nil {
+	if p := records.Pending; p != nil {
 		what := "authentication"
 		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
 			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), host.MostSaid))
@@ -106,9 +99,9 @@ func whoAmI(ctx context.Context, f *cmdutil.Factory) error {
 	return cmdutil.Show(ctx, f, wire.Outcome{}, ans)
 }
 
-// openAsNobody opens a conversation without a token, and closes it: the guard has
-// then seen whether the server asks for one.
-func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
+// openWithoutToken opens a session without a token and closes it. The returned transport has the
+// server's challenge, if there was one.
+func openWithoutToken(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
 	g := &auth.Transport{Now: c.Env.Now}
 	opt, out := c.ClientOptions(ctx, connect.Options{NoResume: true, RequireServerInfo: true})
 	if !out.Good() {
@@ -124,7 +117,7 @@ func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.O
 	return g, out
 }
 
-// stepJSON is a step as a script reads it.
+// A stepJSON is a step of a login in JSON output.
 type stepJSON struct {
 	URL      string          `json:"url,omitempty"`
 	Status   int             `json:"status,omitempty"`
@@ -134,14 +127,14 @@ type stepJSON struct {
 	Text     string          `json:"text,omitempty"`
 }
 
-// explainAuth walks through the authorization up to the first prompt, and shows every step.
+// explainAuth runs a login up to the first prompt and shows its steps.
 func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
-	f.Record.Many = true // it judges the walk, and not the request that was refused
+	f.Record.Many = true // the outcome is not that of the refused request
 	if store, err := f.Env.Tokens(); err == nil {
-		book, _ := store.Load() // what is not readable has no challenge
-		meanRefused(f, book)
+		records, _ := store.Load() // an unreadable store has no challenge
+		selectRejecting(f, records)
 	}
-	c, out := namedServer(ctx, f)
+	c, out := findServer(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -149,29 +142,30 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
 		return usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))
 	}
-	g, out := openAsNobody(ctx, c)
+	g, out := openWithoutToken(ctx, c)
 	r := g.Unsolved()
 	if r == nil && !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	var steps []auth.Step
-	w := connect.NewAuthFlow(ctx, &f.Env, endpoint)
-	defer w.Net.Close()
-	w.OnStep = func(s auth.Step) { steps = append(steps, s) }
+	flow := connect.NewAuthFlow(ctx, &f.Env, endpoint)
+	defer flow.Net.Close()
+	flow.OnStep = func(s auth.Step) { steps = append(steps, s) }
 	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
 	steps = append(steps, challengeStep(endpoint, r))
 	if r != nil {
 		req.Challenge = r.Challenge
 		req.Challenged = true
 	}
-	found, err := w.Discover(ctx, req, auth.Records{})
+	found, err := flow.Discover(ctx, req, auth.Records{})
 	if err == nil {
-		steps = append(steps, auth.Step{Text: waysIn(found)})
+		steps = append(steps, auth.Step{Text: registrationText(found)})
 	}
 	return showSteps(ctx, f, steps, err)
 }
 
-// challengeStep is what the server said to a request without a token.
+// challengeStep returns the step for the server's response to a request without a token. r is nil if
+// the server accepted the request.
 func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	if r == nil {
 		return auth.Step{URL: redact.RedactURL(endpoint), Text: "the server accepted a request without a token"}
@@ -183,8 +177,8 @@ func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	}
 }
 
-// waysIn says how mcpc can become known to the server.
-func waysIn(found auth.Found) string {
+// registrationText returns how mcpc can be registered as a client at the server.
+func registrationText(found auth.Found) string {
 	ways := []string{"--client-id with a registered client"}
 	if found.Server.Documents {
 		ways = append(ways, "--client-metadata-url")
@@ -195,12 +189,13 @@ func waysIn(found auth.Found) string {
 	return "supported client registration: " + strings.Join(ways, "; ")
 }
 
-// showSteps prints the walk, as far as it came. A rule that is broken is the answer
-// "no", and what could not be fetched an ending of its own.
+// showSteps prints the steps of a login. A broken rule fails the check; a document that cannot be
+// fetched is an error of its own.
 func showSteps(ctx context.Context, f *cmdutil.Factory, steps []auth.Step, err error) error {
 	all := []stepJSON{}
 	for i, s := range steps {
-		s.URL, s.Text = f.Secrets.Text(s.URL), f.Secrets.Text(s.Text) // the endpoint's own, which servers repeat
+		s.URL = f.Secrets.Text(s.URL) // servers may repeat the endpoint's secrets
+		s.Text = f.Secrets.Text(s.Text)
 		s.Document, _ = f.Secrets.Bytes(s.Document)
 		steps[i] = s
 		doc := json.RawMessage(s.Document)
@@ -211,8 +206,9 @@ func showSteps(ctx context.Context, f *cmdutil.Factory, steps []auth.Step, err e
 	}
 	raw, _ := json.Marshal(map[string]any{"steps": all})
 	out := wire.Outcome{}
-	if at := slices.IndexFunc(steps, func(s auth.Step) bool { return s.Tolerated }); at >= 0 {
-		out = wire.Outcome{Kind: wire.CheckFailed, Phase: "authorization", Text: steps[at].Text + "; mcpc login warns of it"}
+	if i := slices.IndexFunc(steps, func(s auth.Step) bool { return s.Tolerated }); i >= 0 {
+		text := steps[i].Text + "; mcpc login warns of it"
+		out = wire.Outcome{Kind: wire.CheckFailed, Phase: "authorization", Text: text}
 	}
 	if err != nil {
 		out = connect.AuthFailed(err, wire.Outcome{})
@@ -236,6 +232,7 @@ func showSteps(ctx context.Context, f *cmdutil.Factory, steps []auth.Step, err e
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
+// showStep prints a step, with its document if there is one.
 func showStep(w io.Writer, st term.Style, s auth.Step) error {
 	if _, err := fmt.Fprintln(w, st.Line(connect.StepLine(s))); err != nil {
 		return err

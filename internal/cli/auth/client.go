@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -23,17 +22,8 @@ import (
 
 // clientFlags declares the flags that select the grant and the client's credentials.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
-	f.StringVar(
-		&o.grant,
-		"grant",
-		"",
-		"the `grant`: "+strings.Join(
-			grantWords(),
-			", ",
-		)+" (default: that of the stored token; without one, "+string(
-			auth.Grants[0],
-		)+")",
-	)
+	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+
+		" (default: that of the stored token; without one, "+string(auth.Grants[0])+")")
 	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
 	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
 	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")
@@ -54,50 +44,40 @@ func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 // registrationTokenVariable is the environment variable with the initial access token.
 const registrationTokenVariable = "MCPC_REGISTRATION_TOKEN"
 
+// grantWords returns the names of all grants.
 func grantWords() []string {
 	return sliceutil.Map(auth.Grants, func(g auth.Grant) string { return string(g) })
 }
 
-// check refuses what does not go together, and reads the secrets' files.
+// check returns an error for flags that exclude each other or have invalid values. It reads the
+// files with secrets.
 func (o *loginOptions) check(f *cmdutil.Factory) error {
+	hasProof := o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
-		return usage.New(
-			fmt.Sprintf("unknown grant %q", o.grant),
-			suggest.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))),
-		)
+		all := wire.Hint("grants are " + strings.Join(grantWords(), ", "))
+		hint := suggest.DidYouMean("--grant %s", o.grant, grantWords(), all)
+		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), hint)
 	case o.secret != "" && o.secretFile != "":
 		return usage.New("--client-secret and --client-secret-file exclude each other", "")
-	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
+	case o.client.ID == "" && hasProof:
 		return usage.New("a secret, a key or an assertion needs a client", "add --client-id ID")
 	case o.port < 0 || o.port > 65535:
 		return usage.New(fmt.Sprintf("%d is not a port", o.port), "")
 	}
-	if err := cmp.Or(checkTokenStore(o.store), o.checkGrant()); err != nil {
+	if err := checkTokenStore(o.store); err != nil {
 		return err
 	}
-	if o.settings.DocumentURL != "" {
-		u, err := auth.SafeURL(o.settings.DocumentURL)
-		if err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
-			return usage.New("--client-metadata-url must be an https URL with a path", "")
-		}
-		if strings.Contains(o.settings.DocumentURL, "#") || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") {
-			return usage.New("--client-metadata-url must have no fragment, and no . or .. in its path", "")
-		}
+	if err := o.checkGrant(); err != nil {
+		return err
 	}
-	if o.settings.Redirect != "" {
-		if err := auth.CheckRedirect(o.settings.Redirect); err != nil {
-			return usage.New("--redirect-uri "+o.settings.Redirect+": "+err.Error(),
-				"as --redirect-uri http://localhost:8976/callback")
-		}
-		if u, _ := url.Parse(o.settings.Redirect); u.Port() != "" && o.settings.Port != nil {
-			return usage.New("--redirect-uri with a port and --callback-port exclude each other", "")
-		}
+	if err := o.checkURLs(); err != nil {
+		return err
 	}
 	if err := o.checkParameters(); err != nil {
 		return err
 	}
-	// These are read again when the token ends, wherever mcpc is started then.
+	// A later command reads these files again to renew the token, maybe in another directory.
 	for _, name := range []*string{&o.client.KeyFile, &o.client.AssertionFile, &o.idp.IDTokenFile} {
 		if *name != "" {
 			if full, err := filepath.Abs(*name); err == nil {
@@ -107,10 +87,10 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	}
 	var err error
 	if o.secretFile != "" {
-		o.secret, err = secretIn(f, "--client-secret-file", o.secretFile)
+		o.secret, err = readSecretFile(f, "--client-secret-file", o.secretFile)
 	}
 	if o.idpSecretFile != "" && err == nil {
-		o.idpSecret, err = secretIn(f, "--idp-client-secret-file", o.idpSecretFile)
+		o.idpSecret, err = readSecretFile(f, "--idp-client-secret-file", o.idpSecretFile)
 	}
 	if err != nil {
 		return err
@@ -118,17 +98,41 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	return o.readRegistrationToken(f)
 }
 
-// checkParameters reads --authorize-param.
+// checkURLs checks --client-metadata-url and --redirect-uri.
+func (o *loginOptions) checkURLs() error {
+	if o.settings.DocumentURL != "" {
+		u, err := auth.SafeURL(o.settings.DocumentURL)
+		if err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+			return usage.New("--client-metadata-url must be an https URL with a path", "")
+		}
+		if strings.Contains(o.settings.DocumentURL, "#") || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") {
+			return usage.New("--client-metadata-url must have no fragment, and no . or .. in its path", "")
+		}
+	}
+	if o.settings.Redirect == "" {
+		return nil
+	}
+	if err := auth.CheckRedirect(o.settings.Redirect); err != nil {
+		return usage.New("--redirect-uri "+o.settings.Redirect+": "+err.Error(),
+			"as --redirect-uri http://localhost:8976/callback")
+	}
+	if u, _ := url.Parse(o.settings.Redirect); u.Port() != "" && o.settings.Port != nil {
+		return usage.New("--redirect-uri with a port and --callback-port exclude each other", "")
+	}
+	return nil
+}
+
+// checkParameters parses --authorize-param.
 func (o *loginOptions) checkParameters() error {
-	instead := map[string]string{"scope": "--scope", "resource": "--no-resource", "client_id": "--client-id"}
+	flagFor := map[string]string{"scope": "--scope", "resource": "--no-resource", "client_id": "--client-id"}
 	for _, parameter := range o.parameters {
 		name, value, ok := strings.Cut(parameter, "=")
 		if !ok || name == "" {
 			return usage.New(fmt.Sprintf("--authorize-param is NAME=VALUE, not %q", parameter),
 				"as --authorize-param access_type=offline")
 		}
-		if instead[name] != "" {
-			return usage.New("mcpc itself sets the parameter "+name, wire.Hint(instead[name]+" changes it"))
+		if flagFor[name] != "" {
+			return usage.New("mcpc itself sets the parameter "+name, wire.Hint(flagFor[name]+" changes it"))
 		}
 		if auth.IsOwnParameter(name) {
 			return usage.New("mcpc itself sets the parameter "+name, "")
@@ -141,28 +145,24 @@ func (o *loginOptions) checkParameters() error {
 	return nil
 }
 
+// checkTokenStore returns an error for an unknown --token-store.
 func checkTokenStore(where string) error {
 	if where != "" && where != "keyring" && where != "file" {
-		return usage.New(
-			fmt.Sprintf("--token-store is keyring or file, not %q", where),
-			suggest.DidYouMean("--token-store %s", where, []string{"keyring", "file"}, ""),
-		)
+		hint := suggest.DidYouMean("--token-store %s", where, []string{"keyring", "file"}, "")
+		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", where), hint)
 	}
 	return nil
 }
 
 // tokenStoreFlag declares --token-store.
 func tokenStoreFlag(cmd *cobra.Command, where *string) {
-	cmd.Flags().StringVar(
-		where,
-		"token-store",
-		"",
-		"`where` tokens are stored: keyring or file (default: keyring, if available)",
-	)
+	cmd.Flags().StringVar(where, "token-store", "",
+		"`where` tokens are stored: keyring or file (default: keyring, if available)")
 	_ = cmd.RegisterFlagCompletionFunc("token-store", cmdutil.CompleteFixed("keyring", "file"))
 }
 
-// checkGrant: two grants need what the others do not know.
+// checkGrant checks that the flags fit the grant: jwt-bearer and id-jag need flags that other grants
+// do not have.
 func (o *loginOptions) checkGrant() error {
 	enterprise := o.idp != auth.IDP{}
 	switch auth.Grant(o.grant) {
@@ -189,18 +189,16 @@ func (o *loginOptions) checkGrant() error {
 	return nil
 }
 
-// secretIn reads the file of a flag, which has one line.
-func secretIn(f *cmdutil.Factory, flag, name string) (string, error) {
+// readSecretFile reads a secret from a file without its line end. flag names the file in errors.
+func readSecretFile(f *cmdutil.Factory, flag, name string) (string, error) {
 	raw, err := f.Env.ReadFile(name, host.MostSecret)
 	if err != nil {
 		return "", usage.NotRead(flag+" "+name, err, "")
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
 	if secret == "" {
-		return "", usage.New(
-			flag+" "+name+": the file is empty",
-			"the file must contain the secret on one line, and nothing else",
-		)
+		return "", usage.New(flag+" "+name+": the file is empty",
+			"the file must contain the secret on one line, and nothing else")
 	}
 	return secret, nil
 }
@@ -210,7 +208,7 @@ func (o *loginOptions) readRegistrationToken(f *cmdutil.Factory) error {
 	token := f.Getenv(registrationTokenVariable)
 	if o.registrationTokenFile != "" {
 		var err error
-		token, err = secretIn(f, "--registration-token-file", o.registrationTokenFile)
+		token, err = readSecretFile(f, "--registration-token-file", o.registrationTokenFile)
 		if err != nil {
 			return err
 		}

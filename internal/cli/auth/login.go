@@ -26,7 +26,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// loginOptions are what `mcpc login` was asked.
+// loginOptions are the flags of the command login.
 type loginOptions struct {
 	grant      string
 	client     auth.Client
@@ -34,25 +34,27 @@ type loginOptions struct {
 	secret     string
 	secretFile string
 	idpSecret  string
-	// idpSecretFile is where idpSecret stands.
+	// idpSecretFile is the file with idpSecret.
 	idpSecretFile string
-	// registrationToken is the initial access token for a registration; registrationTokenFile has it.
+	// registrationToken is the initial access token for a registration, registrationTokenFile the file
+	// with it.
 	registrationToken     string
 	registrationTokenFile string
 	settings              auth.Settings
 	scope                 string
 	issuer                string
 	dpop                  bool
-	// port, assumePKCE and noResource are those of settings, where they are given.
+	// port, assumePKCE and noResource become settings if the user gives them.
 	port       int
 	assumePKCE bool
 	noResource bool
-	// parameters are those of settings, as NAME=VALUE.
+	// parameters are the values of --authorize-param, as NAME=VALUE.
 	parameters []string
 	noBrowser  bool
 	store      string
 }
 
+// NewLogin returns the command login.
 func NewLogin(f *cmdutil.Factory) *cobra.Command {
 	var o loginOptions
 	cmd := &cobra.Command{
@@ -75,7 +77,7 @@ and parameters again, until mcpc logout.`,
   mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
 		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneTarget(f, args); err != nil {
+			if err := setTarget(f, args); err != nil {
 				return err
 			}
 			o.noteSettings(cmd.Flags())
@@ -103,7 +105,7 @@ and parameters again, until mcpc logout.`,
 	return cmd
 }
 
-// noteSettings notes the flags that were given of those that the next logins use again.
+// noteSettings sets the settings whose flags were given. Later logins use them again.
 func (o *loginOptions) noteSettings(given *pflag.FlagSet) {
 	if given.Changed("callback-port") {
 		o.settings.Port = &o.port
@@ -116,8 +118,8 @@ func (o *loginOptions) noteSettings(given *pflag.FlagSet) {
 	}
 }
 
-// oneTarget takes TARGET for -s.
-func oneTarget(f *cmdutil.Factory, args []string) error {
+// setTarget makes the argument TARGET, if there is one, the server, as -s does.
+func setTarget(f *cmdutil.Factory, args []string) error {
 	if len(args) > 1 {
 		return usage.New("login takes one target", "a token belongs to one server")
 	}
@@ -128,13 +130,14 @@ func oneTarget(f *cmdutil.Factory, args []string) error {
 	return nil
 }
 
+// runLogin logs in at a server and stores the token.
 func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	f.Secrets.Learn(o.secret, o.idpSecret, o.registrationToken)
-	f.Record.Many = true // what is refused on the way is not the ending
+	f.Record.Many = true // a refused request is not the outcome
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
 	if out.Good() {
-		req, out = whatToLogInTo(ctx, f, "login https://…")
+		req, out = loginRequest(ctx, f, "login https://…")
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -151,50 +154,55 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	req.ClientSecret = o.secret
 	req.Settings = o.settings
 	req.RegistrationToken = o.registrationToken
-	req.IDPSecret, req.Scopes, req.Bind = o.idpSecret, strings.Fields(o.scope), o.dpop
-	unopened := make(chan error, 1)
-	req.Visit, req.ShowCode, req.Issuer = console.Visitor(&f.Console, unopened), console.ShowCode(&f.Console), o.issuer
+	req.IDPSecret = o.idpSecret
+	req.Scopes = strings.Fields(o.scope)
+	req.Bind = o.dpop
+	req.Issuer = o.issuer
+	browserErr := make(chan error, 1)
+	req.Visit = console.Visitor(&f.Console, browserErr)
+	req.ShowCode = console.ShowCode(&f.Console)
 	if !f.ErrStyle.Terminal {
-		req.NoBrowser = unopened
+		req.NoBrowser = browserErr
 	}
 	if f.CanAsk() && !f.Auth.NoPrompt {
 		req.Choose = console.ChooseIssuer(&f.Console)
 	}
 	if o.noBrowser {
-		req.Visit, req.Paste = showLogin(f), paste(f)
+		req.Visit = showLogin(f)
+		req.Paste = paste(f)
 	}
-	w := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
-	defer w.Net.Close()
-	warnOfTolerated(f, w)
+	flow := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
+	defer flow.Net.Close()
+	warnOnTolerated(f, flow)
 	f.Talking.Store(true)
-	inTime, stop := bounded(ctx, f)
+	timedCtx, stop := withMaxTime(ctx, f)
 	defer stop()
-	t, err := w.Login(inTime, store, req)
+	t, err := flow.Login(timedCtx, store, req)
 	f.Talking.Store(false)
 	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
 	if err != nil {
-		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
+		return cmdutil.Exit(loginOutcome(err, redact.RedactURL(req.Endpoint)))
 	}
 	if !t.Renewable() && !t.Expires.IsZero() {
-		f.Note("the server issued no refresh token, so a new login is needed when this token expires" + waysToRefresh(t, o))
+		f.Note("the server issued no refresh token, so a new login is needed when this token expires" + refreshHint(t, o))
 	}
 	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
 }
 
-// waysToRefresh returns how a refresh token may be had, as an addition to a text; "" if that was tried.
-func waysToRefresh(t auth.Token, o loginOptions) string {
+// refreshHint returns how to get a refresh token, as the end of a text, or "" if that was tried.
+func refreshHint(t auth.Token, o loginOptions) string {
 	if len(o.parameters) > 0 || slices.Contains(t.Requested, "offline_access") {
 		return ""
 	}
 	return "; Google issues one with --authorize-param access_type=offline, other servers with the scope offline_access"
 }
 
-// warnOfTolerated makes a flow warn of broken rules with which a login goes on.
-func warnOfTolerated(f *cmdutil.Factory, w *auth.Flow) {
-	report := w.OnStep
-	w.OnStep = func(s auth.Step) {
+// warnOnTolerated makes a flow warn of broken rules that do not stop a login.
+func warnOnTolerated(f *cmdutil.Factory, flow *auth.Flow) {
+	report := flow.OnStep
+	flow.OnStep = func(s auth.Step) {
 		if s.Tolerated {
 			f.Warn(f.ErrStyle.Line(s.Text))
 		}
@@ -204,33 +212,33 @@ func warnOfTolerated(f *cmdutil.Factory, w *auth.Flow) {
 	}
 }
 
-// loginFailed is the ending of a login at a server, which is given as it may be shown.
-func loginFailed(err error, server string) wire.Outcome {
+// loginOutcome returns the outcome of a failed login. server is the server's URL without secrets.
+func loginOutcome(err error, server string) wire.Outcome {
 	o := wire.Outcome{Where: server, Hint: wire.Run("auth explain "+shellwords.Quote(server)) + " shows each step"}
 	switch {
 	case auth.Is(err, auth.StoreFailed):
-		o.Reached = wire.Answered // with the token or the client that could not be kept
+		o.Reached = wire.Answered // the token or client arrived and could not be stored
 	case auth.Is(err, auth.ResourceMissing):
 		o.Hint = wire.Run("login "+shellwords.Quote(server)+" --issuer URL") + " names the authorization server; " + o.Hint
 	case auth.IsTransient(err):
 		o.Hint = "try again later; " + o.Hint
 	case auth.Is(err, auth.NoResponse):
-		o.Reached = wire.Answered // with the metadata; the rest is up to the browser
+		o.Reached = wire.Answered // the metadata arrived
 		o.Hint = "without a browser use --grant device; " +
 			wire.Run("login "+shellwords.Quote(server)) + " registers again, if the page reports an unknown client"
 	}
 	return connect.AuthFailed(err, o)
 }
 
-// bounded is the time for a login as a whole, where the user gives one.
-func bounded(ctx context.Context, f *cmdutil.Factory) (context.Context, context.CancelFunc) {
+// withMaxTime returns ctx limited by --max-time, if it is given.
+func withMaxTime(ctx context.Context, f *cmdutil.Factory) (context.Context, context.CancelFunc) {
 	if limit := f.Limits.Hard; limit > 0 {
 		return context.WithTimeoutCause(ctx, limit, usage.Late("--max-time is over"))
 	}
 	return ctx, func() {}
 }
 
-// showLogin shows the URL of a login for a browser on another machine.
+// showLogin returns a function that shows the URL of a login for a browser on another machine.
 func showLogin(f *cmdutil.Factory) func(context.Context, string) {
 	return func(_ context.Context, address string) {
 		f.Note("log in here, in any browser: " + f.ErrStyle.Line(address))
@@ -239,7 +247,8 @@ func showLogin(f *cmdutil.Factory) func(context.Context, string) {
 	}
 }
 
-// paste reads the redirect URL; wrong is what was pasted before.
+// paste returns a function that reads the redirect URL from the user. Its argument says what was
+// wrong with the previous URL, or is nil.
 func paste(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
 	return func(ctx context.Context, wrong *auth.Error) (string, error) {
 		if wrong != nil {
@@ -250,55 +259,58 @@ func paste(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error
 	}
 }
 
-// whatToLogInTo is the target, or without one the server whose challenge is kept.
-// Where none is kept the server is asked for one. command is the one that names a server.
-func whatToLogInTo(ctx context.Context, f *cmdutil.Factory, command string) (auth.Request, wire.Outcome) {
+// loginRequest returns the request for the server that the user names, else for the server that
+// rejected the last command. If no challenge of the server is stored, it connects to get one.
+// command is the command of the hint.
+func loginRequest(ctx context.Context, f *cmdutil.Factory, command string) (auth.Request, wire.Outcome) {
 	tokens, err := f.Env.Tokens()
 	if err != nil {
 		return auth.Request{}, connect.StateFailed(err)
 	}
-	book, err := tokens.Load()
+	records, err := tokens.Load()
 	if err != nil {
 		return auth.Request{}, connect.AuthFailed(err, wire.Outcome{})
 	}
-	kept := book.Pending
-	if meanRefused(f, book) {
-		return answering(f, *kept), wire.Outcome{}
+	pending := records.Pending
+	if selectRejecting(f, records) {
+		return requestFor(f, *pending), wire.Outcome{}
 	}
-	c, out := namedServer(ctx, f)
+	c, out := findServer(ctx, f)
 	if !out.Good() {
 		return auth.Request{}, out
 	}
 	if c.Target.Source == target.FromDefault {
-		return auth.Request{}, usage.Outcome(
-			usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command)),
-		)
+		err := usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command))
+		return auth.Request{}, usage.Outcome(err)
 	}
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
 		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run(command)))
 	}
-	if kept != nil && kept.Endpoint == endpoint {
-		return answering(f, *kept), wire.Outcome{}
+	if pending != nil && pending.Endpoint == endpoint {
+		return requestFor(f, *pending), wire.Outcome{}
 	}
 	return askForChallenge(ctx, f, c, endpoint)
 }
 
-// meanRefused takes the server whose challenge is kept for -s, where none is named.
-func meanRefused(f *cmdutil.Factory, book auth.Records) bool {
-	kept := book.Pending
-	if kept == nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != "" {
+// selectRejecting makes the server that rejected the last command the target, if no server is named.
+// It reports whether it did.
+func selectRejecting(f *cmdutil.Factory, records auth.Records) bool {
+	pending := records.Pending
+	if pending == nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != "" {
 		return false
 	}
-	f.Server = kept.Endpoint
+	f.Server = pending.Endpoint
 	f.ServerGiven = true
-	f.Auth.Account = cmp.Or(f.Auth.Account, kept.Account)
-	f.Note("for " + redact.RedactURL(kept.Endpoint) + ", which rejected the last command")
+	if f.Auth.Account == "" {
+		f.Auth.Account = pending.Account
+	}
+	f.Note("for " + redact.RedactURL(pending.Endpoint) + ", which rejected the last command")
 	return true
 }
 
-// namedServer finds the server that a command means, and opens nothing.
-func namedServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
+// findServer returns the server that the user selected. It does not connect.
+func findServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
 	c := &connect.Conn{Env: &f.Env}
 	out := c.Find(nil)
 	if out.Good() {
@@ -307,28 +319,26 @@ func namedServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.O
 	return c, out
 }
 
-func answering(f *cmdutil.Factory, p auth.Pending) auth.Request {
+// requestFor returns the request that answers a pending challenge.
+func requestFor(f *cmdutil.Factory, p auth.Pending) auth.Request {
 	c, _ := auth.Wanted(auth.ParseChallenges(p.Fields))
 	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: f.Auth.Account}
 }
 
-// askForChallenge connects without any token and returns the server's challenge, if any.
-// A server that accepts this may still challenge a later tool call.
+// askForChallenge connects without a token and returns the server's challenge, if any. A server that
+// accepts the connection may still challenge a later tool call.
 func askForChallenge(
-	ctx context.Context,
-	f *cmdutil.Factory,
-	c *connect.Conn,
-	endpoint string,
+	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, endpoint string,
 ) (auth.Request, wire.Outcome) {
 	req := auth.Request{Endpoint: endpoint, Account: f.Auth.Account}
-	g, out := openAsNobody(ctx, c)
+	g, out := openWithoutToken(ctx, c)
 	if r := g.Unsolved(); r != nil {
 		req.Challenge = r.Challenge
 		req.Challenged = true
 		return req, wire.Outcome{}
 	}
 	switch {
-	case out.Kind == wire.RPCFailed: // some servers refuse a request without a token by an error of JSON-RPC
+	case out.Kind == wire.RPCFailed: // some servers refuse a request without a token with a JSON-RPC error
 		req.Refused = cmp.Or(out.Text, "an error")
 		f.Note("the server required no authentication, but answered " + f.ErrStyle.Line(strconv.Quote(req.Refused)) +
 			"; trying its metadata")
@@ -340,7 +350,7 @@ func askForChallenge(
 	return req, wire.Outcome{}
 }
 
-// loginStore settles where the token is kept.
+// loginStore returns the token store. It encrypts new tokens if the keyring is wanted or available.
 func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
 	store, err := f.Env.Tokens()
 	if err != nil {
@@ -351,16 +361,13 @@ func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
 	}
 	store.Seals = store.Keyring.Answers()
 	if where == "keyring" && !store.Seals {
-		return nil, &auth.Error{
-			Rule: auth.StoreFailed,
-			Text: "no keyring is available",
-			Hint: "--token-store file stores the token in a file with mode 0600",
-		}
+		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available",
+			Hint: "--token-store file stores the token in a file with mode 0600"}
 	}
 	return store, nil
 }
 
-// tokenJSON is a token as a script reads it; no member of it is a secret.
+// A tokenJSON is a token in JSON output. It contains no secret.
 type tokenJSON struct {
 	Server      string   `json:"server"`
 	Resource    string   `json:"resource"`
@@ -375,34 +382,36 @@ type tokenJSON struct {
 	Kept        string   `json:"kept"`
 }
 
+// tokenFacts returns a token for output.
 func tokenFacts(t auth.Token) tokenJSON {
 	expires := ""
 	if !t.Expires.IsZero() {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
 	return tokenJSON{
-		redact.RedactURL(t.Endpoint),
-		redact.RedactURL(t.Resource),
-		t.Account,
-		t.Issuer,
-		t.Client,
-		string(t.Grant),
-		append([]string{}, t.Scopes...),
-		expires,
-		t.Renewable(),
-		t.Key != "",
-		keptIn(t),
+		Server:      redact.RedactURL(t.Endpoint),
+		Resource:    redact.RedactURL(t.Resource),
+		Account:     t.Account,
+		Issuer:      t.Issuer,
+		Client:      t.Client,
+		Grant:       string(t.Grant),
+		Scopes:      append([]string{}, t.Scopes...),
+		Expires:     expires,
+		Refreshable: t.Renewable(),
+		Bound:       t.Key != "",
+		Kept:        storageOf(t),
 	}
 }
 
-// keptIn says where the secret lies, and never what it is.
-func keptIn(t auth.Token) string {
+// storageOf returns where the token's secret is stored.
+func storageOf(t auth.Token) string {
 	if t.Access.Sealed() {
 		return "keyring"
 	}
 	return "file"
 }
 
+// tokenAnswer returns the output for a new token.
 func tokenAnswer(f *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.Answer {
 	facts := tokenFacts(t)
 	raw, _ := json.Marshal(facts)
@@ -410,23 +419,31 @@ func tokenAnswer(f *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.An
 	if file, ok := store.File.(interface{ Path() string }); ok {
 		where += " (" + file.Path() + ")"
 	}
-	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
-	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
-		return term.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
-			{
-				"client",
-				facts.Client,
-			}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(f, t)}, {"bound", bound}, {"token", where}})
-	})
+	bound := ""
+	if facts.Bound {
+		bound = "bound to a key (DPoP)"
+	}
+	rows := [][]string{
+		{"server", facts.Server},
+		{"account", facts.Account},
+		{"issuer", facts.Issuer},
+		{"client", facts.Client},
+		{"scopes", strings.Join(facts.Scopes, " ")},
+		{"expires", expiryText(f, t)},
+		{"bound", bound},
+		{"token", where},
+	}
+	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return term.Facts(w, st, rows) })
 }
 
-// whenExpires is an end as a person plans with it.
-func whenExpires(f *cmdutil.Factory, t auth.Token) string {
+// expiryText returns when a token expires, for people.
+func expiryText(f *cmdutil.Factory, t auth.Token) string {
 	renewed := ""
-	if tokenFacts(t).Refreshable {
+	if t.Renewable() {
 		renewed = ", refreshed automatically"
 	}
-	switch left := t.Expires.Sub(f.Now()); {
+	left := t.Expires.Sub(f.Now())
+	switch {
 	case t.Expires.IsZero() && t.OddExpiry != "":
 		return "unknown (expires_in is " + t.OddExpiry + ")" + renewed
 	case t.Expires.IsZero():

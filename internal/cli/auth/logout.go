@@ -21,12 +21,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// logoutOptions are what `mcpc logout` was asked.
+// logoutOptions are the flags of the command logout.
 type logoutOptions struct{ all, local bool }
 
-// revokeTime bounds what is said to authorization servers of tokens that are over.
+// revokeTime limits the time to revoke all tokens.
 const revokeTime = 10 * time.Second
 
+// NewLogout returns the command logout.
 func NewLogout(f *cmdutil.Factory) *cobra.Command {
 	var o logoutOptions
 	cmd := &cobra.Command{
@@ -48,7 +49,7 @@ login, else that of the session, else the only one with a token.`,
 			if o.all && len(args) > 0 {
 				return usage.New("--all and a target exclude each other", "")
 			}
-			if err := oneTarget(f, args); err != nil {
+			if err := setTarget(f, args); err != nil {
 				return err
 			}
 			return runLogout(cmd.Context(), f, o)
@@ -59,6 +60,7 @@ login, else that of the session, else the only one with a token.`,
 	return cmd
 }
 
+// runLogout deletes tokens and their clients, and revokes the tokens.
 func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 	store, err := f.Env.Tokens()
 	if err != nil {
@@ -72,19 +74,19 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		f.Note("all tokens were deleted locally" + revoke(ctx, f, store, before, before.Tokens, o))
 		return nil
 	}
-	book, err := store.Load()
+	records, err := store.Load()
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	meanRefused(f, book)
-	c, out := namedServer(ctx, f)
+	selectRejecting(f, records)
+	c, out := findServer(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	where := c.Where
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
-	if c.Target.Source == target.FromDefault && f.Auth.Account == "" && len(book.Tokens) == 1 {
-		only := book.Tokens[0]
+	if c.Target.Source == target.FromDefault && f.Auth.Account == "" && len(records.Tokens) == 1 {
+		only := records.Tokens[0]
 		endpoint = only.Endpoint
 		f.Auth.Account = only.Account
 		where = f.ErrStyle.Line(redact.RedactURL(endpoint))
@@ -96,99 +98,98 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		forgotten = b.Forget(endpoint, f.Auth.Account)
 		after = *b
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
-	case len(forgotten.Tokens) == 0 && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
-		f.Note("no token is stored for " + where + "; " + logoutOf(f, after.Tokens[0]) + " deletes the only stored token")
-	case len(forgotten.Tokens) == 0 && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
-		f.Note(
-			"no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all",
-		)
-	case len(forgotten.Tokens) == 0:
+	}
+	isUnknown := len(forgotten.Tokens) == 0
+	switch {
+	case isUnknown && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
+		command := logoutCommand(f, after.Tokens[0])
+		f.Note("no token is stored for " + where + "; " + command + " deletes the only stored token")
+	case isUnknown && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
+		f.Note("no server is given, no session is current, and there are several tokens (mcpc auth): " +
+			"mcpc logout TARGET deletes one, --all deletes all")
+	case isUnknown:
 		f.Note("no token is stored for " + where + " (mcpc auth lists the tokens)")
 	default:
-		f.Note(
-			fmt.Sprintf("the token for %s was deleted locally", where) + revoke(ctx, f, store, before, forgotten.Tokens, o),
-		)
+		result := revoke(ctx, f, store, before, forgotten.Tokens, o)
+		f.Note("the token for " + where + " was deleted locally" + result)
 	}
-	for _, gone := range slices.DeleteFunc(forgotten.Clients, func(c auth.Client) bool { return c.Proof() == "" }) { // the others register again unasked
-		next := "has to name it again"
-		if gone.Origin == auth.Registered {
-			next = "registers again"
-		}
-		f.Note(
-			f.ErrStyle.Line(
-				fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next),
-			),
-		)
-	}
-	for _, c := range forgotten.Needed {
-		f.Note(f.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
-	}
+	noteClients(f, forgotten)
 	return nil
 }
 
-// revoke revokes the tokens at their issuers, and returns the result as text. A failure
-// changes nothing here: the tokens are forgotten already.
+// noteClients reports the deleted clients, and the clients that were kept for other tokens. It omits
+// clients without a secret, which register again by themselves.
+func noteClients(f *cmdutil.Factory, forgotten auth.Forgotten) {
+	for _, c := range forgotten.Clients {
+		if c.Proof() == "" {
+			continue
+		}
+		next := "has to name it again"
+		if c.Origin == auth.Registered {
+			next = "registers again"
+		}
+		text := fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", c.ID, c.Proof(), next)
+		f.Note(f.ErrStyle.Line(text))
+	}
+	for _, c := range forgotten.Needed {
+		text := fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())
+		f.Note(f.ErrStyle.Line(text))
+	}
+}
+
+// revoke revokes the tokens at their issuers and returns the result as text. It only warns about a
+// failure, because the tokens are already deleted locally.
 func revoke(
-	ctx context.Context,
-	f *cmdutil.Factory,
-	store *auth.Store,
-	book auth.Records,
-	tokens []auth.Token,
-	o logoutOptions,
+	ctx context.Context, f *cmdutil.Factory, store *auth.Store, records auth.Records, tokens []auth.Token, o logoutOptions,
 ) string {
 	if len(tokens) == 0 {
-		return "" // there was none
+		return ""
 	}
 	if o.local {
 		return "; none was revoked"
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, revokeTime, errors.New("timeout"))
 	defer stop()
-	var heard, deaf []string
+	var revoked, unsupported []string
 	for _, t := range tokens {
-		told, err := revokeOne(ctx, f, store, book, t)
+		isRevoked, err := revokeOne(ctx, f, store, records, t)
 		switch {
 		case err != nil:
-			f.Warn(
-				f.ErrStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)),
-			)
-		case told:
-			heard = append(heard, t.Issuer)
+			text := fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)
+			f.Warn(f.ErrStyle.Line(text))
+		case isRevoked:
+			revoked = append(revoked, t.Issuer)
 		default:
-			deaf = append(deaf, t.Issuer)
+			unsupported = append(unsupported, t.Issuer)
 		}
 	}
-	said := ""
-	if len(heard) > 0 {
-		said = ", and revoked at " + strings.Join(slices.Compact(heard), ", ")
+	result := ""
+	if len(revoked) > 0 {
+		result = ", and revoked at " + strings.Join(slices.Compact(revoked), ", ")
 	}
-	if len(deaf) > 0 {
-		said += "; " + strings.Join(slices.Compact(deaf), ", ") + " has no revocation endpoint"
+	if len(unsupported) > 0 {
+		result += "; " + strings.Join(slices.Compact(unsupported), ", ") + " has no revocation endpoint"
 	}
-	return f.ErrStyle.Line(said)
+	return f.ErrStyle.Line(result)
 }
 
+// revokeOne revokes a token. It reports false if the issuer has no revocation endpoint.
 func revokeOne(
-	ctx context.Context,
-	f *cmdutil.Factory,
-	store *auth.Store,
-	book auth.Records,
-	t auth.Token,
+	ctx context.Context, f *cmdutil.Factory, store *auth.Store, records auth.Records, t auth.Token,
 ) (bool, error) {
-	f.Route = nil // that of another server's token
+	f.Route = nil // it belongs to the server of another token
 	if err := f.Env.RememberNetwork(t.Endpoint); err != nil {
 		return false, err
 	}
-	w := connect.NewAuthFlow(ctx, &f.Env, t.Endpoint)
-	defer w.Net.Close()
-	return w.Revoke(ctx, store, book, t)
+	flow := connect.NewAuthFlow(ctx, &f.Env, t.Endpoint)
+	defer flow.Net.Close()
+	return flow.Revoke(ctx, store, records, t)
 }
 
-// logoutOf is the command that forgets a token.
-func logoutOf(f *cmdutil.Factory, t auth.Token) string {
+// logoutCommand returns the command that deletes a token.
+func logoutCommand(f *cmdutil.Factory, t auth.Token) string {
 	command := "mcpc logout " + shellwords.Quote(redact.RedactURL(t.Endpoint))
 	if t.Account != "" {
 		command += " --account " + shellwords.Quote(t.Account)

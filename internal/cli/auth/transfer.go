@@ -21,6 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// newImport returns the command auth import.
 func newImport(f *cmdutil.Factory) *cobra.Command {
 	var store string
 	cmd := &cobra.Command{
@@ -48,6 +49,7 @@ discovered as for mcpc login, and must be the file's issuer.`,
 	return cmd
 }
 
+// newExport returns the command auth export.
 func newExport(f *cmdutil.Factory) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
@@ -65,7 +67,7 @@ the token: mcpc logout --local deletes it here.`,
   mcpc auth export -o token.json`,
 		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneTarget(f, args); err != nil {
+			if err := setTarget(f, args); err != nil {
 				return err
 			}
 			return runExport(cmd.Context(), f, yes)
@@ -75,6 +77,7 @@ the token: mcpc logout --local deletes it here.`,
 	return cmd
 }
 
+// runImport stores the token of a file.
 func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) error {
 	if err := checkTokenStore(where); err != nil {
 		return err
@@ -84,7 +87,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 		return err
 	}
 	f.Secrets.Learn(from.Secrets()...)
-	f.Record.Many = true // what is refused on the way is not the ending
+	f.Record.Many = true // a refused request is not the outcome
 	if from.Server != "" && !f.ServerGiven {
 		f.Server = from.Server
 		f.ServerGiven = true
@@ -93,7 +96,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
 	if out.Good() {
-		req, out = whatToLogInTo(ctx, f, "auth import FILE -s https://…")
+		req, out = loginRequest(ctx, f, "auth import FILE -s https://…")
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -105,16 +108,16 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	w := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
-	defer w.Net.Close()
-	inTime, stop := bounded(ctx, f)
+	flow := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
+	defer flow.Net.Close()
+	timedCtx, stop := withMaxTime(ctx, f)
 	defer stop()
-	t, err := auth.Import(inTime, w, store, req, from)
+	t, err := auth.Import(timedCtx, flow, store, req, from)
 	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
 	if err != nil {
-		out := loginFailed(err, redact.RedactURL(req.Endpoint))
+		out := loginOutcome(err, redact.RedactURL(req.Endpoint))
 		if failed, ok := errors.AsType[*auth.Error](err); ok && failed.Rule == auth.NotOffered {
 			out.Hint = "the token is of another authorization server: " + wire.Run("login") + " gets one of this server's"
 		}
@@ -123,7 +126,8 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
 }
 
-// readTransfer reads a file of the user's, or standard input.
+// readTransfer reads a token file, or standard input for "-". It warns if other users can read the
+// file.
 func readTransfer(f *cmdutil.Factory, name string) (auth.Transfer, error) {
 	raw, err := f.Env.InTime(func() ([]byte, error) {
 		if name == "-" {
@@ -156,6 +160,7 @@ func readTransfer(f *cmdutil.Factory, name string) (auth.Transfer, error) {
 	return from, nil
 }
 
+// runExport writes the token for a server to the file in -o.
 func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if f.Output == "" {
 		return usage.New("a token is written to a file: auth export needs -o FILE", wire.Run("auth export -o token.json"))
@@ -167,7 +172,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	c, out := namedServer(ctx, f)
+	c, out := findServer(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

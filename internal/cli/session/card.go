@@ -22,13 +22,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// cardOptions are what `mcpc init --card` was asked.
+// cardOptions are the flags of mcpc init --card.
 type cardOptions struct {
 	source, pick              string
 	inputs                    []string
 	experimental, dryRun, yes bool
 }
 
+// flags declares the flags.
 func (o *cardOptions) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.source, "card", "", "server card, server.json or AI catalog: a `file`, URL or host")
 	flags.BoolVar(&o.experimental, "experimental", false, "allow what is a draft and may change: --card")
@@ -38,7 +39,7 @@ func (o *cardOptions) flags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.yes, "yes", "y", false, "with --card: approve the server without asking")
 }
 
-// check refuses flags that do not go together.
+// check returns an error for flags that exclude each other. named is set if another server is given.
 func (o *cardOptions) check(f *cmdutil.Factory, named bool) error {
 	switch {
 	case o.source == "" && (o.pick != "" || o.inputs != nil || o.dryRun || o.yes):
@@ -53,14 +54,14 @@ func (o *cardOptions) check(f *cmdutil.Factory, named bool) error {
 	return nil
 }
 
-// A described server is that of a card, and the way to use it that was chosen.
+// A described is a server that a card describes, with the selected way to use it.
 type described struct {
 	FoundCard
 	choice card.Choice
 	plan   card.Plan
 }
 
-// initCard opens a session with the server of a card, once the user has approved it.
+// initCard opens a session with the server of a card after the user has approved it.
 func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 	values, err := o.card.values(ctx, f)
 	if err != nil {
@@ -101,13 +102,14 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 		return d.show(ctx, f, server)
 	}
 	_ = term.Facts(f.Stderr(), f.ErrStyle, d.facts(f))
-	if o.card.yes { // else it is shown with the question
+	if o.card.yes { // otherwise the question shows it
 		_ = f.WriteServer(f.Stderr(), f.ErrStyle, asConfigured(server))
 	}
 	return runInit(ctx, f, o, connect.Options{Card: server}, d)
 }
 
-// values are where the inputs get theirs from. A required one is asked for at the terminal.
+// values returns the sources of input values: --input, the environment, and for a required input the
+// terminal.
 func (o *cardOptions) values(ctx context.Context, f *cmdutil.Factory) (card.Values, error) {
 	v := card.Values{Given: map[string][]string{}, Env: func(id string) string { return f.Getenv(host.InputEnv(id)) }}
 	for _, text := range o.inputs {
@@ -123,16 +125,16 @@ func (o *cardOptions) values(ctx context.Context, f *cmdutil.Factory) (card.Valu
 	return v, nil
 }
 
-// list shows what there is to choose from, which is all that --dry-run wants. right is not set
-// where --pick has a number that is not in the list.
-func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found FoundCard, right bool) error {
+// list shows the list to choose from. It is an error unless --dry-run asked for the list. isValid is
+// false if --pick has a number that is not in the list.
+func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found FoundCard, isValid bool) error {
 	rows := make([][]string, len(found.Several))
 	for i, line := range found.Several {
 		number, rest, _ := strings.Cut(line, "\t")
 		rows[i] = []string{number, rest}
 	}
 	table := func(w io.Writer, st term.Style) error { return term.Table(w, st, nil, rows) }
-	if o.dryRun && right {
+	if o.dryRun && isValid {
 		raw := jsonraw.ListOf(rows, func(row []string) []byte {
 			var b jsonraw.Builder
 			b.Text("pick", row[0])
@@ -142,13 +144,13 @@ func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found FoundC
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(jsonraw.With(nil, "choices", raw), table))
 	}
 	_ = table(f.Stderr(), f.ErrStyle)
-	if !right {
+	if !isValid {
 		return usage.New("--pick "+o.pick+" is not in the list", "choose one of its numbers")
 	}
 	return usage.New(found.From+" has several servers, or several ways to use one", "choose one with --pick NUMBER")
 }
 
-// server is the chosen server as a session keeps it.
+// server returns the selected server as a session stores it.
 func (d *described) server(values card.Values, approved bool) (*connect.CardServer, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -169,7 +171,7 @@ func (d *described) server(values card.Values, approved bool) (*connect.CardServ
 	return s, nil
 }
 
-// facts are what the card says of the server, beside what is asked about.
+// facts returns what the card says about the server, in addition to its command or URL.
 func (d *described) facts(f *cmdutil.Factory) [][]string {
 	s := d.Server
 	name := strings.TrimSpace(s.Name + " " + s.Version)
@@ -190,7 +192,7 @@ func (d *described) facts(f *cmdutil.Factory) [][]string {
 	}
 	for _, list := range [][]card.Setting{d.plan.Env, d.plan.Headers} {
 		for _, s := range list {
-			if !d.plan.Refers(s.Value) { // else its name is among the others
+			if !d.plan.Refers(s.Value) { // otherwise it is listed as an input
 				rows = append(rows, []string{"sets", s.Name + "=" + s.Value})
 			}
 		}
@@ -208,12 +210,12 @@ func (d *described) facts(f *cmdutil.Factory) [][]string {
 	return rows
 }
 
-// asConfigured is the server of a card as one of a configuration.
+// asConfigured returns the server of a card as a configured server.
 func asConfigured(s *connect.CardServer) target.Server {
 	return target.Servers(target.CardClient, s.File, s.Folder, s.Entry)[0]
 }
 
-// show prints the plan, and does nothing of it.
+// show prints the plan without running it.
 func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.CardServer) error {
 	server := asConfigured(s)
 	rows := d.facts(f)
@@ -231,10 +233,20 @@ func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.Car
 		Inputs       []card.Input `json:"inputs,omitempty"`
 		Warnings     []string     `json:"warnings,omitempty"`
 		Instructions []string     `json:"instructions,omitempty"`
-	}{d.Server.Name, d.Server.Version, d.Server.Status, d.From, d.plan.Kind, f.Secrets.Command(server.Command), target.Names(server.Env),
-		f.Secrets.Text(
-			redact.RedactURL(server.URL),
-		), target.Names(server.Headers), d.plan.Inputs, d.plan.Warnings, d.plan.Instructions})
+	}{
+		Name:         d.Server.Name,
+		Version:      d.Server.Version,
+		Status:       d.Server.Status,
+		From:         d.From,
+		Kind:         d.plan.Kind,
+		Command:      f.Secrets.Command(server.Command),
+		Env:          target.Names(server.Env),
+		URL:          f.Secrets.Text(redact.RedactURL(server.URL)),
+		Headers:      target.Names(server.Headers),
+		Inputs:       d.plan.Inputs,
+		Warnings:     d.plan.Warnings,
+		Instructions: d.plan.Instructions,
+	})
 	if err != nil {
 		return err
 	}
@@ -246,8 +258,8 @@ func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.Car
 	}))
 }
 
-// compare reports in what the server is another than its card says: the server's own word counts.
-// With --strict it is the ending of the command.
+// compare reports differences between the card and the running server. With --strict the first one
+// fails the command.
 func (d *described) compare(f *cmdutil.Factory, name, version, revision string) error {
 	var out wire.Outcome
 	for _, text := range d.Server.Drift(d.choice, name, version, revision) {

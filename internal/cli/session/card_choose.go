@@ -10,20 +10,16 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// Choose returns the way to use the server that pick names, or else the only one that can be
-// used: a remote one is preferred to packages, of which nothing then is installed. Where there are
-// several, or pick is wrong, it returns the list to choose from.
+// Choose returns the way to use the server that pick selects, or else the only usable one. It
+// prefers remote endpoints, because they install no package. It returns the list to choose from if
+// there are several, or if pick is not in the list.
 func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 	all := f.Server.Choices
 	var usable []card.Choice
 	for i, c := range all {
 		plan, err := card.Resolve(c, card.Values{})
-		line := strings.TrimSpace(
-			plan.Kind + " " + plan.URL + strings.Join(
-				sliceutil.Map(plan.Command, func(word string) string { return host.ShownWord(word) + " " }),
-				"",
-			),
-		)
+		words := sliceutil.Map(plan.Command, host.ShownWord)
+		line := strings.TrimSpace(plan.Kind + " " + plan.URL + strings.Join(words, " "))
 		if err != nil {
 			line += " (" + err.Error() + ")"
 		} else {
@@ -39,10 +35,10 @@ func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 		return all[pick[0]-1], nil
 	case len(pick) > 0:
 		return choice, lines
-	case len(all) == 1: // it says itself why it cannot be used
+	case len(all) == 1: // if it cannot be used, its own error says why
 		return all[0], nil
 	case len(usable) == 1:
 		return usable[0], nil
 	}
-	return choice, lines[:min(len(lines), mostLines)]
+	return choice, lines[:min(len(lines), maxLines)]
 }

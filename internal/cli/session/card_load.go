@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// mostBytes bounds a document, which a URL has as well.
-	mostBytes = 1 << 20
-	// deepest is how many catalogs may be inside one another.
-	deepest = 4
+	// maxBytes limits a document in a file; auth.Net has the same limit for a URL.
+	maxBytes = 1 << 20
+	// maxDepth is how many catalogs may be nested.
+	maxDepth = 4
 )
 
-// wellKnown are the addresses that are tried at a host. All but the first are outdated.
+// wellKnown are the paths that are tried at a host. All except the first are outdated.
 var wellKnown = []string{
 	"/.well-known/ai-catalog.json",
 	"/.well-known/mcp/catalog.json",
@@ -48,48 +48,45 @@ type FoundCard struct {
 	Server card.Server
 	// From is the file or URL of the document, without secrets.
 	From string
-	// Several are the lines of a list to choose from; nil where there was one server.
+	// Several are the lines of a list to choose from. It is nil if there was only one server.
 	Several []string
-	// Prefix precedes the numbers of the ways to use the server: those that were chosen before.
+	// Prefix precedes the numbers of the ways to use the server: the numbers that were chosen before.
 	Prefix string
 
 	net *auth.Net
 }
 
-// A loader follows one source to a server.
+// A loader follows a source to the document of a server.
 type loader struct {
 	env     *host.Env
 	net     *auth.Net
 	picks   []int
 	visited []string
-	// fromFile is set where the user's own file names the URLs.
+	// fromFile is set if a file of the user names the URLs.
 	fromFile bool
 	// path are the numbers that were chosen so far.
 	path []string
 }
 
-// LoadCard reads source: a file, a URL, or a host. pick is the numbers of the entries to follow where
-// a document has several, such as 2.1; "" chooses none. What is left of pick is returned: it is
-// for the ways to use the server.
+// LoadCard reads a document from a file, URL or host, and follows its catalogs to a server. pick has
+// the numbers of the entries to follow if a document has several, such as 2.1, or is "". It returns
+// the rest of pick, which selects a way to use the server.
 func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard, []int, wire.Outcome) {
 	l := &loader{env: e}
 	for _, word := range strings.FieldsFunc(pick, func(r rune) bool { return r == '.' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 {
-			return FoundCard{}, nil, usage.Outcome(
-				usage.New(
-					fmt.Sprintf("--pick %q is not a number of the list", pick),
-					"--pick 1, or --pick 2.1 for an entry of an entry",
-				),
-			)
+			err := usage.New(fmt.Sprintf("--pick %q is not a number of the list", pick),
+				"--pick 1, or --pick 2.1 for an entry of an entry")
+			return FoundCard{}, nil, usage.Outcome(err)
 		}
 		l.picks = append(l.picks, n)
 	}
-	raw, from, out := l.source(ctx, source)
+	raw, from, out := l.read(ctx, source)
 	if !out.Good() {
 		return FoundCard{}, nil, out
 	}
-	f, out := l.follow(ctx, raw, from, 1)
+	f, out := l.resolve(ctx, raw, from, 1)
 	f.net = l.net
 	if len(l.path) > 0 {
 		f.Prefix = strings.Join(l.path, ".") + "."
@@ -97,33 +94,34 @@ func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard,
 	return f, l.picks, out
 }
 
-// Number is the number of line i of a list, as --pick takes it.
+// number returns the number of line i of a list, in the form of --pick.
 func (l *loader) number(i int) string {
 	return strings.Join(append(slices.Clone(l.path), strconv.Itoa(i+1)), ".")
 }
 
-var hostWord = sync.OnceValue(func() *regexp.Regexp {
+var hostPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?$`)
 })
 
-// source reads what the user named.
-func (l *loader) source(ctx context.Context, source string) (raw []byte, from string, out wire.Outcome) {
+// read reads the document that the user names, and returns its file or URL.
+func (l *loader) read(ctx context.Context, source string) (raw []byte, from string, out wire.Outcome) {
 	_, statErr := os.Stat(source)
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
-		got, out := l.get(ctx, source)
+		got, out := l.fetch(ctx, source)
 		if out.Good() && got.Status != http.StatusOK {
-			out = missing(source, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
+			out = missingDocument(source, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
 		}
 		return got.Raw, got.URL, out
 	}
-	if statErr != nil && hostWord().MatchString(source) && filepath.Ext(source) != ".json" {
-		return l.atHost(ctx, source)
+	if statErr != nil && hostPattern().MatchString(source) && filepath.Ext(source) != ".json" {
+		return l.fetchFromHost(ctx, source)
 	}
 	if strings.Contains(source, "://") {
-		return nil, "", usage.Outcome(usage.New("--card takes a file, an https URL or a host", "a file is named by its path"))
+		err := usage.New("--card takes a file, an https URL or a host", "a file is named by its path")
+		return nil, "", usage.Outcome(err)
 	}
 	l.fromFile = true
-	raw, err := l.env.ReadFile(source, mostBytes)
+	raw, err := l.env.ReadFile(source, maxBytes)
 	if err != nil {
 		return nil, "", usage.Outcome(usage.NotRead("--card "+source, err, "it takes a file, an https URL or a host"))
 	}
@@ -133,73 +131,69 @@ func (l *loader) source(ctx context.Context, source string) (raw []byte, from st
 	return raw, source, wire.Outcome{}
 }
 
-// atHost tries the well-known addresses of a host, the current one first.
-func (l *loader) atHost(ctx context.Context, name string) (raw []byte, from string, out wire.Outcome) {
+// fetchFromHost tries the well-known paths at a host, first the current one.
+func (l *loader) fetchFromHost(ctx context.Context, name string) (raw []byte, from string, out wire.Outcome) {
 	scheme := "https://"
 	if auth.IsLocal("http://" + name) {
 		scheme = "http://"
 	}
 	for i, path := range wellKnown {
-		got, out := l.get(ctx, scheme+name+path)
+		got, out := l.fetch(ctx, scheme+name+path)
 		switch {
 		case !out.Good():
 			return nil, "", out
 		case got.Status == http.StatusNotFound, got.Status == http.StatusGone, !strings.Contains(got.Type, "json"):
 			continue // many sites answer every address with a page
 		case got.Status != http.StatusOK:
-			return nil, "", missing(got.URL, fmt.Sprintf("the host answered HTTP %d", got.Status))
+			return nil, "", missingDocument(got.URL, fmt.Sprintf("the host answered HTTP %d", got.Status))
 		case i > 0:
 			l.env.UI.Warn(name + " has its card at " + path + ", which is outdated: the address is " + wellKnown[0])
 		}
 		return got.Raw, got.URL, wire.Outcome{}
 	}
-	return nil, "", missing(name, "the host has no AI catalog and no server card at its well-known addresses")
+	return nil, "", missingDocument(name, "the host has no AI catalog and no server card at its well-known addresses")
 }
 
-// get fetches a URL once.
-func (l *loader) get(ctx context.Context, where string) (auth.Fetched, wire.Outcome) {
+// fetch fetches a URL. It refuses a URL that was fetched before, because the catalog contains itself
+// then.
+func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Outcome) {
 	if l.net == nil {
 		w, err := l.env.NetworkFor(where, nil)
 		if err != nil {
 			return auth.Fetched{}, usage.Outcome(err)
 		}
-		near := auth.Loopback
+		nearness := auth.Loopback
 		if !l.fromFile {
-			near = auth.NearnessOf(ctx, where)
+			nearness = auth.NearnessOf(ctx, where)
 		}
-		way := w.ForAuth()
-		way.Limit = l.env.Limits.Idle
-		l.net = auth.NewNet(near, way)
+		network := w.ForAuth()
+		network.Limit = l.env.Limits.Idle
+		l.net = auth.NewNet(nearness, network)
 	}
 	l.env.Secrets.LearnURL(where)
 	if slices.Contains(l.visited, where) {
-		return auth.Fetched{}, unusable(where, "the catalog leads to itself", wire.Refused)
+		return auth.Fetched{}, unusableDocument(where, "the catalog leads to itself", wire.Refused)
 	}
 	l.visited = append(l.visited, where)
 	got, err := l.net.Fetch(ctx, where, accepted)
-	switch failed, ok := errors.AsType[*auth.Error](err); {
+	failed, ok := errors.AsType[*auth.Error](err)
+	switch {
 	case ctx.Err() != nil:
 		return got, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	case ok:
-		return got, unusable(where, failed.Text, failed.Kind())
+		return got, unusableDocument(where, failed.Text, failed.Kind())
 	case got.TooLarge:
-		return got, unusable(where, "answered with more than 1 MiB", wire.BadResponse)
+		return got, unusableDocument(where, "answered with more than 1 MiB", wire.BadResponse)
 	}
 	if l.env.Verbose > 0 {
-		l.env.UI.Note(
-			fmt.Sprintf(
-				"card: %s answered HTTP %d, %s",
-				redact.RedactURL(got.URL),
-				got.Status,
-				cmp.Or(got.Type, "without a Content-Type"),
-			),
-		)
+		kind := cmp.Or(got.Type, "without a Content-Type")
+		l.env.UI.Note(fmt.Sprintf("card: %s answered HTTP %d, %s", redact.RedactURL(got.URL), got.Status, kind))
 	}
 	return got, wire.Outcome{}
 }
 
-// unusable is the ending where a document leads to no server.
-func unusable(from, text string, kind wire.Kind) wire.Outcome {
+// unusableDocument returns the outcome for a document without a usable server.
+func unusableDocument(from, text string, kind wire.Kind) wire.Outcome {
 	o := wire.Outcome{
 		Kind:  kind,
 		Text:  jsonraw.Excerpt([]byte(text), host.MostSaid),
@@ -215,34 +209,35 @@ func unusable(from, text string, kind wire.Kind) wire.Outcome {
 	return o
 }
 
-// missing is the ending where an answer has no document.
-func missing(from, text string) wire.Outcome {
-	o := unusable(from, text, wire.Transport)
+// missingDocument returns the outcome for a response without a document.
+func missingDocument(from, text string) wire.Outcome {
+	o := unusableDocument(from, text, wire.Transport)
 	o.Reached = wire.Answered
 	o.Hint = "--card takes the URL of a card itself, a host that publishes one, or a file"
 	return o.As(wire.Before)
 }
 
-// CardFailed is the ending for an error of package card about the document at from.
+// CardFailed returns the outcome for an error of package card about the document at from.
 func CardFailed(from string, err error) wire.Outcome {
 	failed, ok := errors.AsType[*card.Error](err)
 	if !ok {
 		return usage.Outcome(err)
 	}
 	if failed.Refused {
-		return unusable(from, failed.Text, wire.Refused)
+		return unusableDocument(from, failed.Text, wire.Refused)
 	}
 	if strings.Contains(from, "://") {
-		return unusable(from, failed.Text, wire.BadResponse)
+		return unusableDocument(from, failed.Text, wire.BadResponse)
 	}
-	return unusable(from, failed.Text, wire.Usage)
+	return unusableDocument(from, failed.Text, wire.Usage)
 }
 
-// follow reads a document, and those that its catalog leads to.
-func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int) (FoundCard, wire.Outcome) {
+// resolve parses a document and follows its catalog's entries to a server. If --pick has no number
+// for a list, it returns the list.
+func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int) (FoundCard, wire.Outcome) {
 	f := FoundCard{From: redact.RedactURL(from)}
-	if depth > deepest {
-		return f, unusable(from, fmt.Sprintf("more than %d catalogs are inside one another", deepest), wire.Refused)
+	if depth > maxDepth {
+		return f, unusableDocument(from, fmt.Sprintf("more than %d catalogs are inside one another", maxDepth), wire.Refused)
 	}
 	doc, err := card.Parse(raw)
 	if err != nil {
@@ -256,19 +251,15 @@ func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int)
 		lines = append(lines, e.String())
 	}
 	if doc.IsCatalog && len(lines) == 0 {
-		return f, CardFailed(
-			from,
-			&card.Error{
-				Text: fmt.Sprintf("the catalog has no MCP server, and %s of other types", english.Plural(doc.Skipped, "item")),
-			},
-		)
+		others := english.Plural(doc.Skipped, "item")
+		return f, CardFailed(from, &card.Error{Text: "the catalog has no MCP server, and " + others + " of other types"})
 	}
 	i := 0
 	if len(lines) > 1 {
 		var out wire.Outcome
-		i, out = l.choose(from, lines)
+		i, out = l.nextPick(from, lines)
 		if i < 0 {
-			for n, line := range lines[:min(len(lines), mostLines)] {
+			for n, line := range lines[:min(len(lines), maxLines)] {
 				f.Several = append(f.Several, l.number(n)+"\t"+line)
 			}
 			return f, out
@@ -280,47 +271,46 @@ func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int)
 	}
 	e := doc.Entries[i]
 	if e.Data != nil {
-		return l.follow(ctx, e.Data, from, depth+1)
+		return l.resolve(ctx, e.Data, from, depth+1)
 	}
-	got, out := l.get(ctx, e.URL)
+	got, out := l.fetch(ctx, e.URL)
 	if out.Good() && got.Status != http.StatusOK {
-		out = missing(e.URL, fmt.Sprintf("the URL of the catalog's entry answered HTTP %d", got.Status))
+		out = missingDocument(e.URL, fmt.Sprintf("the URL of the catalog's entry answered HTTP %d", got.Status))
 	}
 	if !out.Good() {
 		return f, out
 	}
-	return l.follow(ctx, got.Raw, got.URL, depth+1)
+	return l.resolve(ctx, got.Raw, got.URL, depth+1)
 }
 
-// choose takes the next number of --pick; -1 is none, or one that is not in the list.
-func (l *loader) choose(from string, lines []string) (int, wire.Outcome) {
+// nextPick returns the next number of --pick as an index, or -1 if there is none or it is not in the
+// list.
+func (l *loader) nextPick(from string, lines []string) (int, wire.Outcome) {
 	if len(l.picks) == 0 {
 		return -1, wire.Outcome{}
 	}
 	n := l.picks[0]
 	if n > len(lines) {
-		return -1, unusable(
-			from,
-			fmt.Sprintf("--pick %s: there are %d to choose from", l.number(n-1), len(lines)),
-			wire.Usage,
-		)
+		text := fmt.Sprintf("--pick %s: there are %d to choose from", l.number(n-1), len(lines))
+		return -1, unusableDocument(from, text, wire.Usage)
 	}
-	l.picks, l.path = l.picks[1:], append(l.path, strconv.Itoa(n))
+	l.picks = l.picks[1:]
+	l.path = append(l.path, strconv.Itoa(n))
 	return n - 1, wire.Outcome{}
 }
 
-// mostLines bounds a list to choose from.
-const mostLines = 100
+// maxLines limits a list to choose from.
+const maxLines = 100
 
-// Permitted refuses a URL that the document may not name: one in a private network, where the
-// document is from a public host.
+// Permitted returns an outcome that is not OK for a URL that the document may not name: a document
+// of a public host may not name a private network.
 func (f FoundCard) Permitted(ctx context.Context, where string) wire.Outcome {
 	u, err := url.Parse(where)
-	if f.net == nil || err != nil || u.Hostname() == "" { // a command, or a host that an input names
+	if f.net == nil || err != nil || u.Hostname() == "" { // where may be "", or have an input as its host
 		return wire.Outcome{}
 	}
 	if failed, ok := errors.AsType[*auth.Error](f.net.Permit(ctx, u)); ok {
-		return unusable(f.From, failed.Text, failed.Kind())
+		return unusableDocument(f.From, failed.Text, failed.Kind())
 	}
 	return wire.Outcome{}
 }

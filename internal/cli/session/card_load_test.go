@@ -72,11 +72,11 @@ func TestAPublicCardNamesNoPrivateHost(t *testing.T) {
 
 func (l *loader) load(t *testing.T, where string) (FoundCard, wire.Outcome) {
 	t.Helper()
-	raw, from, out := l.source(context.Background(), where)
+	raw, from, out := l.read(context.Background(), where)
 	if !out.Good() {
 		return FoundCard{}, out
 	}
-	return l.follow(context.Background(), raw, from, 1)
+	return l.resolve(context.Background(), raw, from, 1)
 }
 
 // What is public may be named.

@@ -30,13 +30,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// initOptions are what `mcpc init` was asked.
+// initOptions are the flags of the command init.
 type initOptions struct {
 	name string
 	keep connect.Keeping
 	card cardOptions
 }
 
+// NewInit returns the command init.
 func NewInit(f *cmdutil.Factory) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
@@ -76,16 +77,14 @@ drafts, so that it needs --experimental (mcpc help targets).`,
 	}
 	cmd.Flags().StringVar(&o.name, "as", "", "session `name`")
 	cmd.Flags().BoolVar(&o.keep.On, "keep", false, "keep the server after -- running for later commands")
-	cmd.Flags().Var(
-		(*cmdutil.Seconds)(&o.keep.Idle),
-		"idle",
-		"with --keep: stop it after this idle time (default 10m, 0 never)",
-	)
+	cmd.Flags().Var((*cmdutil.Seconds)(&o.keep.Idle), "idle",
+		"with --keep: stop it after this idle time (default 10m, 0 never)")
 	o.card.flags(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 
+// check returns an error for arguments and flags that exclude each other, and sets the target.
 func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	if len(own) > 1 {
 		return usage.New("init takes one target", meant.BehindDashes(f, "init", own))
@@ -104,7 +103,7 @@ func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	return target.ValidName(o.name)
 }
 
-// runInit opens the session. by is the server of a card, or nil.
+// runInit opens the session and stores it. by is the server of a card, or nil.
 func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect.Options, by *described) error {
 	how.RequireServerInfo = true
 	how.NoResume = true
@@ -130,13 +129,13 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 		}
 		return cmdutil.Exit(f.Afterwards(failed))
 	}
-	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
-		f.Warn(
-			"the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored",
-		)
+	isProxySecret := c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy))
+	if isProxySecret || connect.HasSecret(c.Saved.Endpoint) {
+		f.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() +
+			"; -H values are not stored")
 	}
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, st term.Style) error { return introduce(c, w, st) }
+	ans.Human = func(w io.Writer, st term.Style) error { return writeSummary(c, w, st) }
 	err := cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 	showSessionID(f, c)
 	if by == nil {
@@ -146,8 +145,8 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 	return cmdutil.Join(err, by.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
 }
 
-// showSessionID shows the session id with --explain, which hides it as a credential everywhere else: only to
-// a reader at a terminal, only for a server on this machine, and only when the session is opened.
+// showSessionID shows the session id with --explain. The id is a credential, so it is shown only at
+// a terminal, only for a server on this machine, and only when the session is opened.
 func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
 	u, err := url.Parse(c.Saved.Endpoint)
 	id := c.Memory().SessionID
@@ -158,9 +157,8 @@ func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
 	failure.Note(f.Stderr(), f.ErrStyle, text)
 }
 
-// keepSession remembers the conversation as a session and makes it the current one. A
-// session of that name is replaced; one that was opened anew under its own name
-// keeps its request ids counting.
+// keepSession stores the connection as a session and makes it the current one. It replaces a session
+// of the same name. A session that is opened again under its own name continues its request ids.
 func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	if c.Store == nil {
 		_, err := state.Open(c.Env.State)
@@ -169,7 +167,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	place := *cmp.Or(c.Saved, c.OneOff)
 	place.Reach = c.Env.Route.Kept()
 	place.Account = c.Env.Auth.Account
-	if c.Origin != nil { // its file is not copied: it may hold secrets
+	if c.Origin != nil { // the configuration is not copied, because it may contain secrets
 		place.Endpoint = ""
 		place.Command = nil
 		place.Folder = ""
@@ -178,24 +176,29 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		}
 	}
 	if place.Command != nil && place.Folder == "" {
-		place.Folder, _ = os.Getwd() // on an error "", which is that of each run
+		place.Folder, _ = os.Getwd() // "" after an error: each run uses its own directory
 	}
 	place.Held = c.Kept()
 	var old *state.KeptServer
 	memory := c.Memory()
 	memory.Info = connect.SafeInfo(c.Env, memory.Info)
 	err := c.Store.Update(ctx, func(st *state.State) error {
-		place.Name = cmp.Or(name, cmp.Or(place.Name, target.NameFor(c.Target, func(name string) bool {
+		isTaken := func(name string) bool { // a second mcpc init replaces the session of the same server
 			old, ok := st.Session(name)
-			return ok && !samePlace(old, *c.OneOff) // a second mcpc init replaces the session of the same place
-		})))
+			return ok && !samePlace(old, *c.OneOff)
+		}
+		place.Name = cmp.Or(name, place.Name)
+		if place.Name == "" {
+			place.Name = target.NameFor(c.Target, isTaken)
+		}
 		connect.FillSession(&place, memory)
 		place.Pinned = c.Env.Protocol != ""
 		place.Answering = nil
 		if !host.IsZero(c.Answering) {
 			place.Answering = &c.Answering
 		}
-		place.OpenedAt, place.NextID = c.Env.Now(), c.LastID()+1
+		place.OpenedAt = c.Env.Now()
+		place.NextID = c.LastID() + 1
 		before, _ := st.Session(place.Name)
 		old = before.Held
 		kept := st.Put(place)
@@ -206,18 +209,18 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	if err != nil {
 		return err
 	}
-	c.ForgetLists() // another server may run under the name by now
+	c.ForgetLists() // the name may belong to another server now
 	connect.StopKept(ctx, c.Env, old)
 	err = c.Keep()
-	if c.Saved.Held != nil && replaced(c) {
+	if c.Saved.Held != nil && wasReplaced(c) {
 		c.Env.UI.Warn("another mcpc init used the name " + c.Saved.Name + " at the same time; this server was stopped")
 		return nil
 	}
 	return err
 }
 
-// replaced reports that the name belongs to another session than this command's by now.
-func replaced(c *connect.Conn) bool {
+// wasReplaced reports whether another process has stored a session under the name meanwhile.
+func wasReplaced(c *connect.Conn) bool {
 	st, err := c.Store.Load()
 	if err != nil {
 		return false
@@ -226,17 +229,18 @@ func replaced(c *connect.Conn) bool {
 	return ok && (now.Held == nil || now.Held.Socket != c.Saved.Held.Socket)
 }
 
+// samePlace reports whether two sessions have the same server and account.
 func samePlace(a, b state.Session) bool {
 	if a.From != nil && b.From != nil {
-		return a.From.File == b.From.File && a.From.Folder == b.From.Folder && a.From.Client == b.From.Client &&
-			a.From.Name == b.From.Name &&
-			a.Account == b.Account
+		isSameFile := a.From.File == b.From.File && a.From.Folder == b.From.Folder
+		isSameEntry := a.From.Client == b.From.Client && a.From.Name == b.From.Name
+		return isSameFile && isSameEntry && a.Account == b.Account
 	}
 	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
 }
 
-// introduce tells a person what was negotiated.
-func introduce(c *connect.Conn, w io.Writer, st term.Style) error {
+// writeSummary writes what was negotiated.
+func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	info := c.Info()
 	rows := [][]string{
 		{"session", c.Saved.Name},
@@ -253,8 +257,7 @@ func introduce(c *connect.Conn, w io.Writer, st term.Style) error {
 	return term.Facts(w, st, rows)
 }
 
-// firstLines is the start of a text for a model that a person needs not read
-// whole.
+// firstLines returns the first n lines of a text, and how many lines follow.
 func firstLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) <= n {
@@ -263,7 +266,7 @@ func firstLines(text string, n int) string {
 	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n+%d lines (--json shows them)", len(lines)-n)
 }
 
-// capabilities names what a server declares, with the options that are set.
+// capabilities returns the names of declared capabilities, each with its options that are set.
 func capabilities(raw json.RawMessage) []string {
 	members, err := jsonraw.Object(raw)
 	if err != nil {

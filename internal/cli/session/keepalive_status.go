@@ -17,12 +17,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// lookTime limits the look at a holder, which answers at once if it answers at all.
-const lookTime = 2 * time.Second
+// queryTimeout limits the query of keep processes, which answer at once if they answer at all.
+const queryTimeout = 2 * time.Second
 
-// lookAtHeld queries all holders, by session; the map has no entry for one that has gone.
-func lookAtHeld(ctx context.Context, all []state.Session) map[string]*keepalive.Status {
-	ctx, stop := context.WithTimeout(ctx, lookTime)
+// queryKept queries the keep processes of all sessions in parallel. It returns their status by
+// session name, without the processes that do not answer.
+func queryKept(ctx context.Context, all []state.Session) map[string]*keepalive.Status {
+	ctx, stop := context.WithTimeout(ctx, queryTimeout)
 	defer stop()
 	found := map[string]*keepalive.Status{}
 	var mu sync.Mutex
@@ -46,19 +47,20 @@ func lookAtHeld(ctx context.Context, all []state.Session) map[string]*keepalive.
 	return found
 }
 
-// heldCell says in a table what has become of a session's server.
-func heldCell(s state.Session, facts *keepalive.Status) string {
+// keptCell returns the table cell for a session's kept server. facts is nil if the keep process does
+// not answer.
+func keptCell(s state.Session, facts *keepalive.Status) string {
 	if s.Held == nil {
 		return ""
 	}
 	if facts == nil {
 		return "has ended"
 	}
-	return fmt.Sprintf("%s, process %d", leftWord(*facts), facts.PID)
+	return fmt.Sprintf("%s, process %d", remainingText(*facts), facts.PID)
 }
 
-// leftWord says how long a server will be held.
-func leftWord(f keepalive.Status) string {
+// remainingText returns how long a server will be kept.
+func remainingText(f keepalive.Status) string {
 	if f.Idle == 0 {
 		return "until mcpc close"
 	}
@@ -71,8 +73,8 @@ func leftWord(f keepalive.Status) string {
 	return english.Duration(f.Left.Round(time.Minute)) + " left"
 }
 
-// heldRow is what a script learns of a held server; times are in seconds.
-type heldRow struct {
+// A keptRow is a kept server in JSON output. Times are in seconds.
+type keptRow struct {
 	Alive  bool      `json:"alive"`
 	PID    int       `json:"pid"`
 	Server int       `json:"serverPid,omitempty"`
@@ -82,18 +84,20 @@ type heldRow struct {
 	Users  int       `json:"users"`
 }
 
-func heldRowOf(s state.Session, f *keepalive.Status) *heldRow {
+// keptRowOf returns the kept server of a session, or nil. f is nil if the keep process does not
+// answer.
+func keptRowOf(s state.Session, f *keepalive.Status) *keptRow {
 	if s.Held == nil {
 		return nil
 	}
 	if f == nil {
-		return &heldRow{PID: s.Held.PID, Since: s.Held.Since, Idle: s.Held.Idle.Seconds()}
+		return &keptRow{PID: s.Held.PID, Since: s.Held.Since, Idle: s.Held.Idle.Seconds()}
 	}
-	return &heldRow{true, f.PID, f.Server, f.Since, f.Idle.Seconds(), f.Left.Seconds(), f.Users}
+	return &keptRow{true, f.PID, f.Server, f.Since, f.Idle.Seconds(), f.Left.Seconds(), f.Users}
 }
 
-// sweep removes what dead holders left.
-func sweep(store *state.Store) {
+// removeStaleSockets deletes the sockets of keep processes that have exited.
+func removeStaleSockets(store *state.Store) {
 	for _, dir := range store.SocketDirs(state.HeldSockets) {
 		if state.CheckHeld(filepath.Join(dir, "any")) == nil {
 			keepalive.RemoveStaleSockets(dir)
@@ -101,14 +105,14 @@ func sweep(store *state.Store) {
 	}
 }
 
-// closeHeld ends the server of a session that was forgotten.
-func closeHeld(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
+// closeKept stops the kept server of a closed session.
+func closeKept(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := state.CheckHeld(s.Held.Socket)
 	var facts keepalive.Status
 	if err == nil {
 		facts, err = keepalive.Stop(ctx, s.Held.Socket)
 	}
-	sweep(store)
+	removeStaleSockets(store)
 	switch {
 	case errors.Is(err, keepalive.ErrGone):
 		f.Note("closed " + s.Name + ", whose server had exited already")

@@ -25,6 +25,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewServers returns the command servers.
 func NewServers(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "servers [NAME]",
@@ -45,12 +46,12 @@ are shown (mcpc help targets).`,
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
 			}
-			return servers(cmd.Context(), f, strings.Join(args, ""))
+			return runServers(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
 }
 
-// A serverRow is a server as a list shows it.
+// A serverRow is a configured server in the list of servers.
 type serverRow struct {
 	ID       string           `json:"id"`
 	Name     string           `json:"name"`
@@ -72,9 +73,9 @@ type serverRow struct {
 	place    string           `json:"-"`
 }
 
-// serverRows are those of all files in the order of their names, so that duplicates
-// stand side by side.
-func serverRows(f *cmdutil.Factory) []serverRow {
+// listServers returns the servers of all configuration files sorted by name, so that servers of the
+// same name are adjacent.
+func listServers(f *cmdutil.Factory) []serverRow {
 	var trusts []state.Trust
 	if store, err := state.Open(f.State); err == nil {
 		trusts = f.Env.Trusts(store)
@@ -98,8 +99,8 @@ func serverRows(f *cmdutil.Factory) []serverRow {
 	return rows
 }
 
-// remark is what a person should know of a server before using it.
-func (r serverRow) remark() string {
+// note returns what a person should know before using the server, or "".
+func (r serverRow) note() string {
 	switch {
 	case r.Problem != "":
 		return "unusable"
@@ -115,8 +116,9 @@ func (r serverRow) remark() string {
 	return ""
 }
 
-func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
-	rows := serverRows(f)
+// runServers lists the configured servers, or shows the servers with that name.
+func runServers(ctx context.Context, f *cmdutil.Factory, name string) error {
+	rows := listServers(f)
 	if name != "" {
 		all := rows
 		rows = slices.DeleteFunc(slices.Clone(all), func(r serverRow) bool { return r.Name != name && r.ID != name })
@@ -127,31 +129,30 @@ func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
 	if len(rows) == 0 {
 		f.Note("no server found in any configuration; mcpc init TARGET opens a session")
 	}
-	return cmdutil.Show(
-		ctx,
-		f,
-		wire.Outcome{},
-		cmdutil.Document(serversJSON(f, rows), func(w io.Writer, st term.Style) error {
-			if name != "" {
-				return writeEntries(f, w, st, rows)
-			}
-			return writeServers(f, w, st, rows)
-		}),
-	)
-}
-
-func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
-	if hint := meant.Synonym(f, command, name); hint != "" {
-		return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name), hint))
+	write := func(w io.Writer, st term.Style) error {
+		if name != "" {
+			return writeEntries(f, w, st, rows)
+		}
+		return writeServers(f, w, st, rows)
 	}
-	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
-		suggest.DidYouMean(wire.Run(command+" %s"), name, f.Env.ConfiguredNames(), wire.Run("servers")+" lists them")))
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(serversJSON(f, rows), write))
 }
 
+// unknownServer returns the outcome for a name that no configuration has.
+func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
+	hint := meant.Synonym(f, command, name)
+	if hint == "" {
+		listed := wire.Run("servers") + " lists them"
+		hint = suggest.DidYouMean(wire.Run(command+" %s"), name, f.Env.ConfiguredNames(), listed)
+	}
+	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name), hint))
+}
+
+// writeServers writes a table of servers, and at a terminal a table of the files.
 func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	var cells [][]string
 	for _, r := range rows {
-		row := []string{r.Name, string(r.Kind), r.From, r.remark(), cmp.Or(r.place, "("+r.Problem+")")}
+		row := []string{r.Name, string(r.Kind), r.From, r.note(), cmp.Or(r.place, "("+r.Problem+")")}
 		if !st.Terminal {
 			row = append(row, r.File)
 		}
@@ -173,14 +174,14 @@ func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 	return term.Table(w, st, []string{"FROM", "FILE"}, files)
 }
 
-// writeEntries shows servers whole, one below the other.
+// writeEntries writes each server with all its settings.
 func writeEntries(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	for i, r := range rows {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		head := [][]string{{"server", r.ID}, {"program", r.Title}, {"kind", string(r.Kind)}, {"", ""}}
-		if remark := r.remark(); remark != "" {
+		if remark := r.note(); remark != "" {
 			head[3] = []string{"now", remark}
 		}
 		if err := term.Facts(w, st, append(head, host.ServerFacts(&f.Env, *r.server)...)); err != nil {
@@ -190,7 +191,7 @@ func writeEntries(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 	return nil
 }
 
-// serversJSON is what a script reads; no member of it is a secret.
+// serversJSON returns the servers and files for JSON output. It contains no secret.
 func serversJSON(f *cmdutil.Factory, rows []serverRow) json.RawMessage {
 	type file struct {
 		From    string `json:"from"`
@@ -200,11 +201,11 @@ func serversJSON(f *cmdutil.Factory, rows []serverRow) json.RawMessage {
 	}
 	files := []file{}
 	for _, f := range f.Env.ConfigFiles() {
-		one := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
+		row := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
 		if f.Err != nil {
-			one.Error = f.Err.Error()
+			row.Error = f.Err.Error()
 		}
-		files = append(files, one)
+		files = append(files, row)
 	}
 	raw, _ := json.Marshal(map[string]any{"servers": rows, "files": files})
 	return raw

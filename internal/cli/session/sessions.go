@@ -31,6 +31,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewSessions returns the command sessions with its subcommand.
 func NewSessions(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
@@ -50,39 +51,38 @@ shown.`,
 	return cmd
 }
 
+// runSessions lists the sessions.
 func runSessions(ctx context.Context, f *cmdutil.Factory) error {
 	store, st, err := f.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	sweep(store)
+	removeStaleSockets(store)
 	var all []state.Session
 	for _, name := range st.Names() {
 		s, _ := st.Session(name)
 		all = append(all, s)
 	}
-	held := lookAtHeld(ctx, all)
+	held := queryKept(ctx, all)
 	if len(all) == 0 {
 		f.Note("no sessions: mcpc init TARGET opens one")
 	}
-	return cmdutil.Show(
-		ctx,
-		f,
-		wire.Outcome{},
-		cmdutil.Document(sessionsJSON(f, all, st.Current(), held), func(w io.Writer, style term.Style) error {
-			head := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}
-			rows := sessionRows(f, all, st.Current(), store)
-			if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
-				head = append(head, "HELD")
-				for i, s := range all {
-					rows[i] = append(rows[i], heldCell(s, held[s.Name]))
-				}
+	write := func(w io.Writer, style term.Style) error {
+		head := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}
+		rows := sessionRows(f, all, st.Current(), store)
+		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
+			head = append(head, "HELD")
+			for i, s := range all {
+				rows[i] = append(rows[i], keptCell(s, held[s.Name]))
 			}
-			return term.Table(w, style, head, rows)
-		}),
-	)
+		}
+		return term.Table(w, style, head, rows)
+	}
+	raw := sessionsJSON(f, all, st.Current(), held)
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, write))
 }
 
+// sessionRows returns the rows of the table of sessions.
 func sessionRows(f *cmdutil.Factory, all []state.Session, current string, store *state.Store) [][]string {
 	var rows [][]string
 	for _, s := range all {
@@ -90,28 +90,24 @@ func sessionRows(f *cmdutil.Factory, all []state.Session, current string, store 
 		if s.Name == current {
 			mark = "*"
 		}
-		rows = append(
-			rows,
-			[]string{
-				mark,
-				s.Name,
-				f.Secrets.Text(placeOf(s)),
-				s.Revision,
-				english.Ago(f.Now(), cmp.Or(store.LastUsed(s), s.OpenedAt)),
-			},
-		)
+		used := store.LastUsed(s)
+		if used.IsZero() {
+			used = s.OpenedAt
+		}
+		server := f.Secrets.Text(serverText(s))
+		rows = append(rows, []string{mark, s.Name, server, s.Revision, english.Ago(f.Now(), used)})
 	}
 	return rows
 }
 
-// placeOf is where a session's server is; a folder is told where it is another than
-// that of this run.
-func placeOf(s state.Session) string {
+// serverText returns a session's server for people. It names the directory of a command if that is
+// not the current one.
+func serverText(s state.Session) string {
 	if s.From != nil {
 		return s.From.Client + ":" + s.From.Name
 	}
 	if len(s.Command) > 0 {
-		if here, _ := os.Getwd(); s.Folder != "" && s.Folder != here {
+		if current, _ := os.Getwd(); s.Folder != "" && s.Folder != current {
 			return connect.CommandLine(s.Command) + " (in " + s.Folder + ")"
 		}
 		return connect.CommandLine(s.Command)
@@ -119,12 +115,9 @@ func placeOf(s state.Session) string {
 	return redact.RedactURL(s.Endpoint)
 }
 
-// sessionsJSON is what a script reads; no member of it is a secret.
+// sessionsJSON returns the sessions for JSON output. It contains no secret.
 func sessionsJSON(
-	f *cmdutil.Factory,
-	all []state.Session,
-	current string,
-	held map[string]*keepalive.Status,
+	f *cmdutil.Factory, all []state.Session, current string, held map[string]*keepalive.Status,
 ) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
@@ -137,36 +130,35 @@ func sessionsJSON(
 		Protocol  string          `json:"protocol"`
 		Server    json.RawMessage `json:"serverInfo,omitempty"`
 		OpenedAt  time.Time       `json:"openedAt"`
-		Held      *heldRow        `json:"held,omitempty"`
+		Held      *keptRow        `json:"held,omitempty"`
 	}
 	rows := []row{}
 	for _, s := range all {
 		from := s.From
 		if from != nil && from.Entry != "" {
 			copied := *from
-			copied.Entry, from = "", &copied
+			copied.Entry = ""
+			from = &copied
 		}
-		rows = append(
-			rows,
-			row{
-				s.Name,
-				s.Name == current,
-				f.Secrets.Text(redact.RedactURL(s.Endpoint)),
-				f.Secrets.Command(s.Command),
-				s.Folder,
-				from,
-				s.Transport,
-				s.Revision,
-				s.ServerInfo,
-				s.OpenedAt,
-				heldRowOf(s, held[s.Name]),
-			},
-		)
+		rows = append(rows, row{
+			Name:      s.Name,
+			Current:   s.Name == current,
+			Endpoint:  f.Secrets.Text(redact.RedactURL(s.Endpoint)),
+			Command:   f.Secrets.Command(s.Command),
+			Cwd:       s.Folder,
+			From:      from,
+			Transport: s.Transport,
+			Protocol:  s.Revision,
+			Server:    s.ServerInfo,
+			OpenedAt:  s.OpenedAt,
+			Held:      keptRowOf(s, held[s.Name]),
+		})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})
 	return raw
 }
 
+// NewClose returns the command close.
 func NewClose(f *cmdutil.Factory) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -182,14 +174,20 @@ stopped. The default is the current session.`,
 			if len(args) > 1 || all && len(args) > 0 {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
 			}
-			// The session is selected as everywhere: -s, the variable, the current one.
-			return closeSessions(cmd.Context(), f, append(args, cmp.Or(f.Server, f.Getenv(host.EnvName("server"))))[0], all)
+			// Without an argument -s selects the session, then the variable, then the current session.
+			name := cmp.Or(f.Server, f.Getenv(host.EnvName("server")))
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return closeSessions(cmd.Context(), f, name, all)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
 	return cmd
 }
 
+// closeSessions closes the named session, the current one if name is "", or all of them. It
+// continues if a kept server cannot be stopped.
 func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all bool) error {
 	store, st, err := f.Env.LoadState()
 	if err != nil {
@@ -206,7 +204,7 @@ func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all boo
 			return cmdutil.Join(unstopped, cmdutil.Exit(noSession(name, st.Names())))
 		}
 		err := closeOne(ctx, f, store, s)
-		if _, goesOn := errors.AsType[*cmdutil.ExitError](err); err != nil && !goesOn {
+		if _, isExit := errors.AsType[*cmdutil.ExitError](err); err != nil && !isExit {
 			return cmdutil.Join(unstopped, cmdutil.Exit(connect.StateFailed(err)))
 		}
 		unstopped = cmdutil.Join(unstopped, err)
@@ -217,8 +215,9 @@ func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all boo
 	return unstopped
 }
 
-// guardEnd has the session's token sent, and offers no login to end a session.
-func guardEnd(c *connect.Conn, opt *client.Options) error {
+// setCloseAuth makes the client send the session's token. It disables the login prompt, because the
+// request only ends a session.
+func setCloseAuth(c *connect.Conn, opt *client.Options) error {
 	account := c.Env.Auth.Account
 	defer func() { c.Env.Auth.Account = account }()
 	c.Env.Auth.Account = cmp.Or(account, c.Saved.Account)
@@ -229,19 +228,16 @@ func guardEnd(c *connect.Conn, opt *client.Options) error {
 	return err
 }
 
+// noSession returns the outcome for an unknown session; name is "" if there is no current one.
 func noSession(name string, known []string) wire.Outcome {
 	if name == "" {
 		return usage.Outcome(usage.New("no current session", wire.Run("sessions")+" lists them"))
 	}
-	return usage.Outcome(
-		usage.New(
-			fmt.Sprintf("no session is named %q", name),
-			suggest.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them"),
-		),
-	)
+	hint := suggest.DidYouMean("%s", name, known, wire.Run("sessions")+" lists them")
+	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), hint))
 }
 
-// closeOne forgets a session before it tells the server, which may be gone.
+// closeOne deletes a session from the state, and then on the server, which may not be reachable.
 func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := store.Update(ctx, func(st *state.State) error {
 		st.Remove(s.Name)
@@ -251,7 +247,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 		return err
 	}
 	if s.Held != nil {
-		return closeHeld(ctx, f, store, s)
+		return closeKept(ctx, f, store, s)
 	}
 	f.Note("closed " + s.Name)
 	if s.SessionID == "" || transport.Name(s.Transport) != transport.StreamableHTTP {
@@ -285,7 +281,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	if err := c.SetNetwork(&opt); err != nil {
 		return err
 	}
-	if err := guardEnd(c, &opt); err != nil {
+	if err := setCloseAuth(c, &opt); err != nil {
 		return err
 	}
 	opt.Resume = &client.Memory{

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewState returns the command state with its subcommand.
 func NewState(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state COMMAND",
@@ -38,21 +39,23 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
 			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
-			return repair(cmd.Context(), f)
+			return runRepair(cmd.Context(), f)
 		},
 	})
 	return cmd
 }
 
-func repair(ctx context.Context, f *cmdutil.Factory) error {
+// runRepair replaces damaged state and token files, and keeps backups.
+func runRepair(ctx context.Context, f *cmdutil.Factory) error {
 	store, err := state.Open(f.State)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	repaired := []string{}
-	for _, repair := range []func(context.Context) (string, error){store.Repair, func(ctx context.Context) (string, error) {
+	repairTokens := func(ctx context.Context) (string, error) {
 		return store.Private(host.TokensName).Repair(ctx, auth.Damaged)
-	}} {
+	}
+	for _, repair := range []func(context.Context) (string, error){store.Repair, repairTokens} {
 		backup, err := repair(ctx)
 		if err != nil {
 			return cmdutil.Exit(connect.StateFailed(err))

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewSupervisor is the process in which a server lives that `mcpc init --keep` keeps. Users do not
-// type it: its standard input is a socket to the command that opens the session.
+// NewSupervisor returns the hidden command that runs a server for mcpc init --keep. Its standard
+// input is a socket to the command that opens the session.
 func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 	var socket string
 	var idle time.Duration
@@ -39,11 +39,14 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 			_ = in.Close()
 			f.Talking.Store(true)
 			defer f.Talking.Store(false)
-			keepalive.Run(
-				cmd.Context(),
-				keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
-					Message: f.Limits.WithDefaults().Message, Opener: opener, Now: f.Now},
-			)
+			keepalive.Run(cmd.Context(), keepalive.Options{
+				Command: process.Command{Args: argv},
+				Idle:    max(0, idle),
+				Socket:  socket,
+				Message: f.Limits.WithDefaults().Message,
+				Opener:  opener,
+				Now:     f.Now,
+			})
 			return nil
 		},
 	}

@@ -28,12 +28,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// trustOptions are what `mcpc trust` was asked.
+// trustOptions are the arguments and flags of the command trust.
 type trustOptions struct {
 	names              []string
 	yes, revoke, tools bool
 }
 
+// NewTrust returns the command trust.
 func NewTrust(f *cmdutil.Factory) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
@@ -71,7 +72,7 @@ the next call approves them as they are then.`,
 			if o.revoke || o.yes {
 				return usage.New("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
 			}
-			return trusted(cmd.Context(), f)
+			return listTrusted(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without a confirmation")
@@ -81,6 +82,8 @@ the next call approves them as they are then.`,
 	return cmd
 }
 
+// trustAll approves, or with --revoke revokes, each of the names. It approves none if a name is
+// unknown.
 func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err error) {
 	store, err := state.Open(f.State)
 	if err != nil {
@@ -101,7 +104,7 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 			err = cmdutil.Join(err, bad)
 			continue
 		}
-		s, out := trustable(f, name)
+		s, out := usableServer(f, name)
 		servers = append(servers, s)
 		err = cmdutil.Join(err, cmdutil.Exit(out))
 	}
@@ -118,7 +121,7 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 	return err
 }
 
-// readLock reads the lock file that is to be confirmed.
+// readLock reads a lock file.
 func readLock(f *cmdutil.Factory, path string) (*pin.Lock, error) {
 	l, err := pin.ReadLock(&f.Env, path)
 	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
@@ -130,17 +133,17 @@ func readLock(f *cmdutil.Factory, path string) (*pin.Lock, error) {
 	return l, nil
 }
 
-// mostNamed is how many tools of a lock file are named.
-const mostNamed = 20
+// maxNamed is how many tools of a lock file are named.
+const maxNamed = 20
 
-// trustLock shows what a lock file holds, and remembers the file by its hash after a yes.
+// trustLock shows the tools of a lock file, asks, and stores the approval of the file by its hash.
 func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *pin.Lock, yes bool) error {
 	names := sliceutil.Map(l.Tools, func(raw json.RawMessage) string {
 		name, _ := jsonraw.Text(jsonraw.First(raw, "name"))
 		return f.ErrStyle.Line(name)
 	})
 	path := f.Env.Tilde(l.Path)
-	shown := names[:min(len(names), mostNamed)]
+	shown := names[:min(len(names), maxNamed)]
 	if len(shown) < len(names) {
 		shown = append(slices.Clone(shown), "…")
 	}
@@ -150,7 +153,7 @@ func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *p
 		return nil
 	}
 	question := "Trust exactly this file? Its tools may then replace those that you approved."
-	if out := approved(ctx, f, path, question, yes); !out.Good() {
+	if out := askApproval(ctx, f, path, question, yes); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if err := l.Confirm(ctx, &f.Env, store); err != nil {
@@ -160,10 +163,10 @@ func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *p
 	return nil
 }
 
-// trustable is the one server of that name, if it can be used.
-func trustable(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
+// usableServer returns the configured server of that name, if it can be used.
+func usableServer(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 	if !slices.Contains(f.Env.ConfiguredNames(), name) {
-		f.Env.ConfiguredServers() // tells of files that cannot be read
+		f.Env.ConfiguredServers() // reports files that cannot be read
 		return target.Server{}, unknownServer(f, "trust", name)
 	}
 	s, out := f.Env.ServerNamed(name)
@@ -173,11 +176,11 @@ func trustable(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 	return s, out
 }
 
-// trustOne shows a server, and remembers it after a yes.
+// trustOne shows a server, asks, and stores the approval.
 func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
 	w := f.Stdout()
 	st := f.OutStyle
-	if f.JSON || f.Wire || f.Jq != "" { // what a person reads is not JSON
+	if f.JSON || f.Wire || f.Jq != "" { // stdout has only JSON
 		w = f.Stderr()
 		st = f.ErrStyle
 	}
@@ -188,7 +191,7 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 		f.Note(s.ID() + " is already trusted as configured in " + f.Env.Tilde(s.File))
 		return nil
 	}
-	if out := approved(ctx, f, s.ID(), "Trust exactly this?", yes); !out.Good() {
+	if out := askApproval(ctx, f, s.ID(), "Trust exactly this?", yes); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if err := f.Env.Trust(ctx, store, s); err != nil {
@@ -198,8 +201,9 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 	return nil
 }
 
-// approved asks whether what was shown is trusted, unless the user said yes already.
-func approved(ctx context.Context, f *cmdutil.Factory, what, question string, yes bool) wire.Outcome {
+// askApproval asks the user to approve what was shown. It does not ask if yes is set. The outcome is
+// OK if the user approves.
+func askApproval(ctx context.Context, f *cmdutil.Factory, what, question string, yes bool) wire.Outcome {
 	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments"}
 	switch {
 	case yes:
@@ -217,7 +221,7 @@ func approved(ctx context.Context, f *cmdutil.Factory, what, question string, ye
 	return refused
 }
 
-// trustTools shows what changed in the approved tools of a server, and approves them as they are now after a yes.
+// trustTools shows how the approved tools of a server changed, asks, and approves them.
 func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	if len(o.names) != 1 {
 		return usage.New("trust --tools takes one server", wire.Run("trust TARGET --tools"))
@@ -239,11 +243,10 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 		f.Note("no tool of " + c.Where + " that was approved has to be approved again")
 		return nil
 	}
-	names := strings.Join(
-		sliceutil.Map(changed, func(t *connect.Definition) string { return f.ErrStyle.Line(t.Name) }),
-		", ",
-	)
-	if out := approved(ctx, f, english.Plural(len(changed), "changed tool")+" of "+c.Where, "Approve "+names+" as shown?", o.yes); !out.Good() {
+	nameOf := func(t *connect.Definition) string { return f.ErrStyle.Line(t.Name) }
+	names := strings.Join(sliceutil.Map(changed, nameOf), ", ")
+	what := english.Plural(len(changed), "changed tool") + " of " + c.Where
+	if out := askApproval(ctx, f, what, "Approve "+names+" as shown?", o.yes); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	for _, tool := range changed {
@@ -253,7 +256,8 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	return nil
 }
 
-// revokeTrust forgets a server by either of its names, also one that is gone.
+// revokeTrust deletes the approvals of a server by its name or id, also of a server that is not
+// configured any more.
 func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
 	for _, f := range f.Env.ConfigFiles() {
@@ -287,8 +291,8 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 	return nil
 }
 
-// trusted lists what was confirmed.
-func trusted(ctx context.Context, f *cmdutil.Factory) error {
+// listTrusted lists the approvals.
+func listTrusted(ctx context.Context, f *cmdutil.Factory) error {
 	store, err := state.Open(f.State)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// newSessionUse returns the command sessions use.
 func newSessionUse(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
@@ -31,20 +32,21 @@ is sent.`,
 	}
 }
 
+// useSession makes a session the current one.
 func useSession(ctx context.Context, f *cmdutil.Factory, name string) error {
 	store, st, err := f.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	there := false
+	exists := false
 	err = store.Update(ctx, func(st *state.State) error {
-		there = name != "" && st.SetCurrent(name)
+		exists = name != "" && st.SetCurrent(name)
 		return nil
 	})
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	if !there {
+	if !exists {
 		return cmdutil.Exit(noSession(name, st.Names()))
 	}
 	f.Note("the current session is " + name)
