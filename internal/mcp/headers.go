@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
-
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/schema"
 	"mcpc/internal/wire"
 )
 
@@ -123,13 +122,13 @@ func HeaderProblem(schema json.RawMessage) string {
 	return problem
 }
 
-// headerParams finds the annotated properties of an inputSchema.
-func headerParams(schema json.RawMessage) ([]mirrored, string) {
-	if !bytes.Contains(schema, []byte(headerKeyword)) && !bytes.Contains(schema, []byte(`\u`)) {
+// headerParams returns the annotated properties of an inputSchema, and what is wrong with the first invalid annotation.
+func headerParams(input json.RawMessage) ([]mirrored, string) {
+	if !bytes.Contains(input, []byte(headerKeyword)) && !bytes.Contains(input, []byte(`\u`)) {
 		return nil, ""
 	}
 	w := &headerWalk{names: map[string]bool{}}
-	w.schema(schema, nil, true)
+	w.schema(input, nil, true)
 	return w.found, w.problem
 }
 
@@ -148,14 +147,6 @@ type headerWalk struct {
 	problem string
 	depth   int
 }
-
-// The keywords below which schemas stand, by the shape of their value.
-var (
-	schemaMaps  = []string{"patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-	schemaLists = []string{"oneOf", "anyOf", "allOf", "prefixItems", "items"}
-	schemaOnes  = []string{"items", "additionalItems", "contains", "additionalProperties", "propertyNames",
-		"unevaluatedProperties", "unevaluatedItems", "contentSchema", "not", "if", "then", "else"}
-)
 
 // schema visits one schema. reachable is set while only "properties" were
 // passed on the way.
@@ -184,44 +175,80 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) 
 	w.elsewhere(members, path)
 }
 
-// elsewhere visits the positions in which no annotation may stand.
+// elsewhere visits the subschemas that are not under "properties". No argument can be read there.
 func (w *headerWalk) elsewhere(members jsonraw.Members, path []string) {
-	for _, keyword := range schemaMaps {
+	for _, keyword := range schema.HoldMap {
+		if keyword == "properties" {
+			continue
+		}
 		raw, _ := members.Get(keyword)
 		inner, _ := jsonraw.Object(raw)
 		for _, p := range inner {
 			w.schema(p.Value, path, false)
 		}
 	}
-	for _, keyword := range schemaLists {
+	for _, keyword := range schema.HoldList {
 		raw, _ := members.Get(keyword)
 		items, _ := jsonraw.Array(raw)
 		for _, item := range items {
 			w.schema(item, path, false)
 		}
 	}
-	for _, keyword := range schemaOnes {
+	for _, keyword := range schema.HoldOne {
 		if raw, ok := members.Get(keyword); ok {
 			w.schema(raw, path, false)
 		}
 	}
 }
 
+// annotation records the annotation of a schema with these members, or what is wrong with it.
 func (w *headerWalk) annotation(raw json.RawMessage, members jsonraw.Members, path []string, reachable bool) {
-	name, ok := jsonraw.Text(raw)
-	kind := members.Text("type")
 	where := "/" + strings.Join(path, "/")
-	switch {
-	case !ok || !httpguts.ValidHeaderFieldName(name):
-		w.problem = "x-mcp-header at " + where + " is not a header name: " + jsonraw.Excerpt(raw, 40)
-	case !reachable || len(path) == 0:
-		w.problem = "x-mcp-header at " + where + " is in a place where no argument can be read"
-	case kind != "string" && kind != "integer" && kind != "boolean":
-		w.problem = "x-mcp-header at " + where + " is on a property that is not a string, integer or boolean"
-	case w.names[strings.ToLower(name)]:
-		w.problem = "x-mcp-header " + name + " is duplicated"
-	default:
-		w.names[strings.ToLower(name)] = true
+	name, _ := jsonraw.Text(raw)
+	kind := members.Text("type")
+	switch JudgeHeaderName(raw, kind, reachable && len(path) > 0, w.names) {
+	case HeaderValid:
 		w.found = append(w.found, mirrored{path: path, name: name, kind: kind})
+	case HeaderNoToken:
+		w.problem = "x-mcp-header at " + where + " is not a header name: " + jsonraw.Excerpt(raw, 40)
+	case HeaderRepeated:
+		w.problem = "x-mcp-header " + name + " is duplicated"
+	case HeaderUnreachable:
+		w.problem = "x-mcp-header at " + where + " is in a place where no argument can be read"
+	case HeaderWrongType:
+		w.problem = "x-mcp-header at " + where + " is on a property that is not a string, integer or boolean"
 	}
+}
+
+// A HeaderFault is a reason why an x-mcp-header annotation is invalid.
+type HeaderFault int
+
+const (
+	HeaderValid       HeaderFault = iota
+	HeaderNoToken                 // the value is not a string that can name a header field
+	HeaderRepeated                // another property has the name
+	HeaderUnreachable             // not only "properties" lead from the root to the annotated schema
+	HeaderWrongType               // the property is not a string, integer or boolean
+)
+
+// JudgeHeaderName returns the first fault of the x-mcp-header annotation raw on a property of a type (2026-07-28
+// server/tools, "x-mcp-header"). reachable is set if only "properties" lead to the property. used has the names of the
+// earlier annotations of the tool in lower case; JudgeHeaderName adds this one.
+func JudgeHeaderName(raw json.RawMessage, kind string, reachable bool, used map[string]bool) HeaderFault {
+	name, ok := jsonraw.Text(raw)
+	if !ok || !wire.IsToken(name) {
+		return HeaderNoToken
+	}
+	name = strings.ToLower(name)
+	if used[name] {
+		return HeaderRepeated
+	}
+	used[name] = true
+	if !reachable {
+		return HeaderUnreachable
+	}
+	if kind != "string" && kind != "integer" && kind != "boolean" {
+		return HeaderWrongType
+	}
+	return HeaderValid
 }

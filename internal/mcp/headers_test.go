@@ -183,3 +183,35 @@ func TestHeaderProblem(t *testing.T) {
 		}
 	}
 }
+
+// rules 156
+func TestJudgeHeaderName(t *testing.T) {
+	for _, c := range []struct {
+		name, raw, kind string
+		reachable       bool
+		want            HeaderFault
+	}{
+		{"a string", `"A"`, "string", true, HeaderValid},
+		{"an integer", `"A"`, "integer", true, HeaderValid},
+		{"a boolean", `"A"`, "boolean", true, HeaderValid},
+		{"a number", `"A"`, "number", true, HeaderWrongType},
+		{"no type", `"A"`, "", true, HeaderWrongType},
+		{"unreachable", `"A"`, "string", false, HeaderUnreachable},
+		{"unreachable, of another type", `"A"`, "number", false, HeaderUnreachable},
+		{"a used name", `"Used"`, "string", true, HeaderRepeated},
+		{"a used name, unreachable, of another type", `"uSED"`, "number", false, HeaderRepeated},
+		{"no token", `"A B"`, "number", false, HeaderNoToken},
+		{"empty", `""`, "string", true, HeaderNoToken},
+		{"no string", `1`, "string", true, HeaderNoToken},
+		{"null", `null`, "string", true, HeaderNoToken},
+	} {
+		used := map[string]bool{"used": true}
+		got := JudgeHeaderName(json.RawMessage(c.raw), c.kind, c.reachable, used)
+		if got != c.want {
+			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
+		}
+		if got != HeaderNoToken && got != HeaderRepeated && !used["a"] {
+			t.Errorf("%s: the name is not noted as used", c.name)
+		}
+	}
+}

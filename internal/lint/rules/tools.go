@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/recent"
 	"mcpc/internal/schema"
-	"mcpc/internal/wire"
 )
 
 var tools = []Check{
@@ -209,24 +208,19 @@ func checkHeaderParams(e *conv.Event) {
 	used := map[string]bool{}
 	for _, n := range headerSchemas(e) {
 		raw := n.Members.Value("x-mcp-header")
-		name, ok := jsonraw.Text(raw)
-		want := ""
-		kind := n.Members.Text("type")
-		switch {
-		case !ok || !wire.IsToken(name):
-			want = "a token: letters, digits and some signs"
-		case used[strings.ToLower(name)]:
-			want = "a name that no other parameter has"
-		case !n.Plain || n.Property == "":
-			want = "a place that properties alone lead to"
-		case kind != "string" && kind != "integer" && kind != "boolean":
-			want = "a parameter of type string, integer or boolean"
-		}
-		used[strings.ToLower(name)] = true
-		if want != "" {
-			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", e.Show(raw)+" at "+n.At, want)
+		fault := mcp.JudgeHeaderName(raw, n.Members.Text("type"), n.Plain && n.At != "", used)
+		if fault != mcp.HeaderValid {
+			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", e.Show(raw)+" at "+n.At, wantedHeader[fault])
 		}
 	}
+}
+
+// wantedHeader says what an annotation with the fault should be.
+var wantedHeader = map[mcp.HeaderFault]string{
+	mcp.HeaderNoToken:     "a token: letters, digits and some signs",
+	mcp.HeaderRepeated:    "a name that no other parameter has",
+	mcp.HeaderUnreachable: "a place that properties alone lead to",
+	mcp.HeaderWrongType:   "a parameter of type string, integer or boolean",
 }
 
 // changingVerbs begin the names of tools that change something.
