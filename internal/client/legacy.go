@@ -323,20 +323,16 @@ func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	return valid
 }
 
-// stateAfterNotFound judges the body of a 404 in a session. Servers report a lost session with
-// -32600 or a code of their own, some with the request's id. Other errors with that id belong to
-// the request.
+// stateAfterNotFound judges the body of a 404 in a session. m is nil if the body is no message.
 func stateAfterNotFound(m *wire.Message) sessionState {
-	if m == nil || m.Error == nil || transport.NoID(m) {
+	ended, sure := mcp.EndsSession(m)
+	if !sure {
+		return suspect
+	}
+	if ended {
 		return expired
 	}
-	if slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code) {
-		return valid
-	}
-	if m.Error.Code == codeInvalidRequest || -32099 <= m.Error.Code && m.Error.Code <= -32000 {
-		return expired
-	}
-	return suspect
+	return valid
 }
 
 // mayRefuseSession reports whether an error with the request's id may be about the session.
@@ -353,7 +349,7 @@ const codeNoResource = -32002
 
 // lacksRequestID reports whether the server refused a request without naming its id.
 func lacksRequestID(r reply) bool {
-	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || transport.NoID(r.Message))
+	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || !r.Message.HasID())
 }
 
 // stillValid sends a ping. A response with the ping's id means that the server knows the session. A
@@ -368,7 +364,7 @@ func (e *legacy) stillValid(ctx context.Context, c *connection, refusal *reply, 
 	if isRefused && !unconfirmed {
 		return true
 	}
-	return r.Message != nil && !transport.NoID(r.Message)
+	return r.Message != nil && r.Message.HasID()
 }
 
 // isSameRefusal reports whether two requests were refused with the same status, and with the same

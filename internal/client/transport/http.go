@@ -88,7 +88,7 @@ func (t *HTTP) Send(ctx context.Context, out *Outgoing) Reply {
 	body, _ := io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
 	rt.record(wire.Body, body)
 	r := Reply{HTTP: rt.facts(body)}
-	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && NoID(m) {
+	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && !m.HasID() {
 		r.Message = m
 	}
 	return r

@@ -112,7 +112,7 @@ func (t *HTTP) pickResponse(m *wire.Message, out *Outgoing) (answer *wire.Messag
 		}
 		return answer, odd
 	}
-	if m.Answers(out.ID) || m.Kind == wire.ErrorResponse && NoID(m) {
+	if m.Answers(out.ID) || m.Kind == wire.ErrorResponse && !m.HasID() {
 		return m, nil
 	}
 	if response, odd := irregularResponse(m, out); response != nil {
@@ -131,7 +131,7 @@ func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	rt.record(wire.Body, body)
 	facts := rt.facts(body)
 	m := wire.ParseMessage(body)
-	isOurs := NoID(m) || m.Answers(out.ID) || hasOtherID(m, out.ID) || out.AnyReply
+	isOurs := !m.HasID() || m.Answers(out.ID) || hasOtherID(m, out.ID) || out.AnyReply
 	isError := m.Kind == wire.ErrorResponse && isOurs
 	isAuth := rt.resp.StatusCode == http.StatusUnauthorized || rt.resp.StatusCode == http.StatusForbidden
 	if isError && !isAuth {

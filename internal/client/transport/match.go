@@ -73,9 +73,6 @@ func IDText(id json.RawMessage) string {
 	return jsonraw.Excerpt(id, 40)
 }
 
-// NoID reports whether the id of m is absent or null.
-func NoID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
-
 // isBrokenResponse reports whether m is a broken response to the request with that id, after which no better
 // response will arrive. A message with neither result nor error must look like JSON-RPC, unlike a
 // logger's line. If m is not JSON, its id must be before the position of the error; if m only ends

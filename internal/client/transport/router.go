@@ -91,7 +91,7 @@ func (r *router) deliver(m *wire.Message) {
 		r.deliverItems(m)
 		return
 	}
-	if r.deliverOtherID(m) || m.Kind == wire.ErrorResponse && NoID(m) && r.failAmbiguous(m) {
+	if r.deliverOtherID(m) || m.Kind == wire.ErrorResponse && !m.HasID() && r.failAmbiguous(m) {
 		return
 	}
 	r.inbox.Receive(m)
@@ -152,7 +152,7 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 			isInArray := !out.Batches && containsResponse(m, out.ID)
 			return isInArray || m.Answers(out.ID) || isBrokenResponse(m, out.ID, r.wholeMessages)
 		},
-		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && NoID(m) },
+		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && !m.HasID() },
 		func(out *Outgoing) bool {
 			return out.AnyReply && m.Kind != wire.Notification && m.Kind != wire.Request
 		},

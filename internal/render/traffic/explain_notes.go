@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/wire"
@@ -160,8 +160,8 @@ func sessionLost(x *wire.Exchange, response wire.Frame) bool {
 		request.Field("Mcp-Method") != "" {
 		return false
 	}
-	m := wire.ParseMessage(x.Response.Raw)
-	return m.Error == nil || !slices.Contains([]int64{-32601, -32602, -32603, -32002}, m.Error.Code)
+	ended, _ := mcp.EndsSession(wire.ParseMessage(x.Response.Raw))
+	return ended
 }
 
 // fieldNotes are the notes for header fields that matter to MCP, by lower-case name.

@@ -75,6 +75,7 @@ func TestShowExplainsLostSessions(t *testing.T) {
 		"the session's end": {"DELETE", 404, "", []wire.Field{session}, false},
 		"no session":        {"POST", 404, failed(-32001), nil, false},
 		"no such method":    {"POST", 404, failed(-32601), []wire.Field{session}, false},
+		"no id":             {"POST", 404, strings.Replace(failed(-32601), `"id":1`, `"id":null`, 1), []wire.Field{session}, true},
 		"stateless":         {"POST", 404, "", []wire.Field{session, {Name: "Mcp-Method", Value: "ping"}}, false},
 		"400":               {"POST", 400, failed(-32001), []wire.Field{session}, false},
 	} {
