@@ -24,34 +24,29 @@ type taskParams struct {
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// A taskRecord is the result of each method, and of the call that becomes a task: a mere
-// acknowledgement has only a resultType.
+// A taskRecord is the result of each method, and of the call that becomes a task. An acknowledgement has only a
+// resultType; any other record has a value in each member up to PollIntervalMs.
 type taskRecord struct {
 	mcp.ResultBase
-	ResultType string `json:"resultType"`
-	*taskState
-	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
-	Result        mcp.Result          `json:"result,omitempty"`
-	Error         *jsonrpc.Error      `json:"error,omitempty"`
-}
-
-// A taskState has the members that a task has in every status.
-type taskState struct {
-	TaskID         string `json:"taskId"`
-	Status         string `json:"status"`
-	CreatedAt      string `json:"createdAt"`
-	LastUpdatedAt  string `json:"lastUpdatedAt"`
-	TTLMs          int64  `json:"ttlMs"`
-	PollIntervalMs int64  `json:"pollIntervalMs"`
+	ResultType     string              `json:"resultType"`
+	TaskID         string              `json:"taskId,omitempty"`
+	Status         string              `json:"status,omitempty"`
+	CreatedAt      string              `json:"createdAt,omitempty"`
+	LastUpdatedAt  string              `json:"lastUpdatedAt,omitempty"`
+	TTLMs          int64               `json:"ttlMs,omitempty"`
+	PollIntervalMs int64               `json:"pollIntervalMs,omitempty"`
+	InputRequests  mcp.InputRequestMap `json:"inputRequests,omitempty"`
+	Result         mcp.Result          `json:"result,omitempty"`
+	Error          *jsonrpc.Error      `json:"error,omitempty"`
 }
 
 // creation is the result of the call that became a task, which was working then.
 func (t *task) creation() *taskRecord {
 	created := t.created.UTC().Format(taskTime)
-	return &taskRecord{ResultType: "task", taskState: &taskState{
-		TaskID: t.id, Status: taskWorking, CreatedAt: created, LastUpdatedAt: created,
+	return &taskRecord{
+		ResultType: "task", TaskID: t.id, Status: taskWorking, CreatedAt: created, LastUpdatedAt: created,
 		TTLMs: timeToLive.Milliseconds(), PollIntervalMs: pollInterval.Milliseconds(),
-	}}
+	}
 }
 
 // detailLocked is the task as tasks/get has it.

@@ -133,7 +133,7 @@ func (s *Store) Mark(key Key, set bool, note string) error {
 	s.marks.mu.Lock()
 	s.marks.byKey[key] = x
 	s.marks.mu.Unlock()
-	s.raise()
+	s.changes.raise()
 	return nil
 }
 

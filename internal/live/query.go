@@ -135,7 +135,7 @@ func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
 	x.update(ctx, s)
-	found := Found{Keys: slices.Clip(x.keys), Pending: len(x.todo) + x.active, Seq: s.now()}
+	found := Found{Keys: slices.Clip(x.keys), Pending: len(x.todo) + x.active, Seq: s.changes.now()}
 	if q.Only != nil {
 		only := make(map[Key]bool, len(q.Only))
 		for _, key := range q.Only {
@@ -337,7 +337,7 @@ func (x *query) step(s *Store, files *idleCloser) bool {
 		x.searching = x.active > 0
 		x.mu.Unlock()
 		if last {
-			s.raise()
+			s.changes.raise()
 		}
 		return false
 	}
@@ -355,7 +355,7 @@ func (x *query) step(s *Store, files *idleCloser) bool {
 	}
 	x.mu.Unlock()
 	if due {
-		s.raise()
+		s.changes.raise()
 	}
 	return true
 }

@@ -30,7 +30,8 @@ type Store struct {
 	loading bool
 	notes   notes
 
-	signal
+	// changes is raised after each change of the rows.
+	changes signal
 	// ctx ends when the Store is closed; goroutines counts the goroutines that Close waits for.
 	ctx        context.Context
 	stop       context.CancelFunc
@@ -160,7 +161,7 @@ func (s *Store) run(first chan struct{}) {
 	}
 	s.mu.Lock()
 	s.loading = false
-	s.raise()
+	s.changes.raise()
 	s.mu.Unlock()
 	if first != nil {
 		close(first)
@@ -248,7 +249,7 @@ func (s *Store) apply(c Changed) {
 		s.talks.forgetRun(c.Run)
 		removed := s.kept.forgetRecording(func(k Key) bool { return s.o.Path != "" || k.Run == c.Run })
 		s.updateEntries(nil, removed)
-		s.raise()
+		s.changes.raise()
 		return
 	}
 	for _, text := range c.Warnings {
@@ -260,7 +261,7 @@ func (s *Store) apply(c Changed) {
 
 func (s *Store) applyRows(rows []*rows.Row) {
 	s.updateEntries(s.kept.update(rows))
-	s.raise()
+	s.changes.raise()
 }
 
 // updateEntries passes changed and removed entries to the marks, conversations and queries.
@@ -308,7 +309,7 @@ func (s *Store) Status() Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	st := Status{
-		Seq: s.now(), Rows: len(s.kept.entries), Most: s.kept.limit, Dropped: s.kept.leftOut.count(),
+		Seq: s.changes.now(), Rows: len(s.kept.entries), Most: s.kept.limit, Dropped: s.kept.leftOut.count(),
 		Loading: s.loading,
 	}
 	for _, lost := range s.notes.lost {
@@ -332,7 +333,7 @@ func (s *Store) Status() Status {
 }
 
 // Raise counts a change outside the recordings: of questions or held messages.
-func (s *Store) Raise() { s.raise() }
+func (s *Store) Raise() { s.changes.raise() }
 
 // A signal counts changes and wakes those that wait for one.
 type signal struct {
@@ -371,7 +372,7 @@ func (s *signal) next() (seq uint64, changed <-chan struct{}) {
 // Store is closed.
 func (s *Store) Wait(ctx context.Context, after uint64) uint64 {
 	for {
-		seq, changed := s.signal.next()
+		seq, changed := s.changes.next()
 		if seq > after {
 			return seq
 		}
