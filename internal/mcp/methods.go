@@ -32,14 +32,14 @@ var listMembers = map[string]string{
 // ListMember returns the name of the array member that a list method's result has its entries in; "" for other methods.
 func ListMember(method string) string { return listMembers[method] }
 
-// serverLists are the list methods that every revision has.
-var serverLists = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
+// ServerLists are the list methods that every revision has.
+var ServerLists = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 
 // IsServerList reports whether the method lists tools, prompts, resources or resource templates.
-func IsServerList(method string) bool { return slices.Contains(serverLists, method) }
+func IsServerList(method string) bool { return slices.Contains(ServerLists, method) }
 
 // CacheableMethods are the methods whose results of 2026-07-28 have ttlMs and cacheScope.
-var CacheableMethods = append([]string{"server/discover", "resources/read"}, serverLists...)
+var CacheableMethods = append([]string{"server/discover", "resources/read"}, ServerLists...)
 
 // IsCacheable reports whether results of the method have ttlMs and cacheScope in 2026-07-28.
 func IsCacheable(method string) bool { return slices.Contains(CacheableMethods, method) }

@@ -43,10 +43,13 @@ func otherKey(key string) string {
 	return ""
 }
 
+// HasID reports whether the message has an id that is not null.
+func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
+
 // namesNone reports a response that does not say what it answers: the error of
 // a server that could not read the request (JSON-RPC 2.0, section 5).
 func (m *Message) namesNone() bool {
-	return m.reply && (m.ID == nil || string(m.ID) == "null")
+	return m.reply && !m.HasID()
 }
 
 // idKey is the same for two ids that are the same value of the same type,

@@ -59,9 +59,6 @@ type Message struct {
 	noted jsonraw.Index
 }
 
-// HasID reports whether the message has an id that is not null.
-func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
-
 // An RPCError is the "error" member of a response (JSON-RPC 2.0, section 5.1).
 type RPCError struct {
 	Code    int64

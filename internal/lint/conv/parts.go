@@ -5,10 +5,12 @@ import (
 	"strconv"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 )
 
-// A list is the member of a result whose items are events.
+// A list describes the items of a result, which are events.
 type list struct {
+	// member is the member with the items.
 	member string
 	kind   Kind
 	noun   string
@@ -17,10 +19,10 @@ type list struct {
 }
 
 var lists = map[string]list{
-	"tools/list":               {"tools", OnTool, "tool ", "name"},
-	"resources/list":           {"resources", OnResource, "resource ", "uri"},
-	"resources/templates/list": {"resourceTemplates", OnTemplate, "template ", "uriTemplate"},
-	"prompts/list":             {"prompts", OnPrompt, "prompt ", "name"},
+	"tools/list":               {mcp.ListMember("tools/list"), OnTool, "tool ", "name"},
+	"resources/list":           {mcp.ListMember("resources/list"), OnResource, "resource ", "uri"},
+	"resources/templates/list": {mcp.ListMember("resources/templates/list"), OnTemplate, "template ", "uriTemplate"},
+	"prompts/list":             {mcp.ListMember("prompts/list"), OnPrompt, "prompt ", "name"},
 	"tools/call":               {"content", OnContent, "", ""},
 	"tasks/result":             {"content", OnContent, "", ""},
 	"resources/read":           {"contents", OnContents, "", ""},

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/mcp"
 )
 
-var listMethods = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"}
+var listMethods = append([]string{"tasks/list"}, mcp.ServerLists...)
 
 var lists = []Check{
 	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: checkPages},
