@@ -208,7 +208,7 @@ func (c *Conn) resolved(ctx context.Context) (target.Server, error) {
 			c.Env.LearnValue(value)
 			return value, value != ""
 		},
-		Input: func(in target.Asked) (string, error) {
+		Input: func(in target.ClientInput) (string, error) {
 			if value, ok := typed[in.ID]; ok {
 				return value, nil
 			}

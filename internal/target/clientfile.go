@@ -44,12 +44,12 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	if e.wrapped(prefix) {
+	if e.hasPrefix(prefix) {
 		return text, nil
 	}
-	added := prefixed(prefix[1:], text[e.at.from:e.at.to])
+	added := wrapArguments(prefix[1:], text[e.commandAt.from:e.commandAt.to])
 	if e.args.to == 0 {
-		return splice(text, edit{e.at, quoted(prefix[0]) + e.own(added)}), nil
+		return splice(text, edit{e.commandAt, quote(prefix[0]) + e.formatArgs(added)}), nil
 	}
 	if len(e.words) > 0 {
 		added += ", "
@@ -57,7 +57,7 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 		added += " " // tells the user's own empty array from one that e.own adds
 	}
 	inside := span{e.args.from + 1, e.args.from + 1}
-	return splice(text, edit{e.at, quoted(prefix[0])}, edit{inside, added}), nil
+	return splice(text, edit{e.commandAt, quote(prefix[0])}, edit{inside, added}), nil
 }
 
 // Unwrap undoes Wrap, and changes nothing where that is done. Prefix is as it was given to Wrap; its first
@@ -67,14 +67,14 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if !e.wrapped(prefix) {
+	if !e.hasPrefix(prefix) {
 		return text, nil
 	}
 	n := len(prefix)
 	command := string(text[e.items[n-1].from:e.items[n-1].to])
-	added := prefixed(prefix[1:], []byte(command))
-	if own := e.own(added); bytes.HasPrefix(text[e.at.to:], []byte(own)) { // there were none before
-		return splice(text, edit{span{e.at.from, e.at.to + len(own)}, command}), nil
+	added := wrapArguments(prefix[1:], []byte(command))
+	if own := e.formatArgs(added); bytes.HasPrefix(text[e.commandAt.to:], []byte(own)) { // there were none before
+		return splice(text, edit{span{e.commandAt.from, e.commandAt.to + len(own)}, command}), nil
 	}
 	until := e.items[n-1].to
 	if len(e.items) > n {
@@ -87,19 +87,19 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	if bytes.HasPrefix(text[from:], []byte(added)) { // the file was not reformatted since
 		until = from + len(added)
 	}
-	return splice(text, edit{e.at, command}, edit{span{from, until}, ""}), nil
+	return splice(text, edit{e.commandAt, command}, edit{span{from, until}, ""}), nil
 }
 
 // prefixed returns the arguments that Wrap adds, the last as it is written in the file.
-func prefixed(prefix []string, command []byte) string {
+func wrapArguments(prefix []string, command []byte) string {
 	var b strings.Builder
 	for _, word := range prefix {
-		b.WriteString(quoted(word) + ", ")
+		b.WriteString(quote(word) + ", ")
 	}
 	return b.String() + string(command)
 }
 
-func quoted(word string) string { return string(jsonraw.Quote(word)) }
+func quote(word string) string { return string(jsonraw.Quote(word)) }
 
 // A span is text[from:to].
 type span struct{ from, to int }
@@ -124,19 +124,19 @@ func splice(text []byte, edits ...edit) []byte {
 
 // An entry is a server in a file: what is started, and where that stands.
 type entry struct {
-	command string
-	at      span
+	command   string
+	commandAt span
 	// args is the whole array, the zero span where there is none.
 	args  span
 	words []string
 	items []span
 	// own is how the member is written that Wrap adds where there are no arguments.
-	own func(words string) string
+	formatArgs func(words string) string
 }
 
 // wrapped reports whether the entry begins with prefix. That is the same program
 // wherever it lies.
-func (e *entry) wrapped(prefix []string) bool {
+func (e *entry) hasPrefix(prefix []string) bool {
 	program := func(file string) string {
 		file = file[strings.LastIndexAny(file, `/\`)+1:]
 		return strings.TrimSuffix(strings.ToLower(file), ".exe")
@@ -149,7 +149,7 @@ func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	if isTOML(c.paths[""]) {
 		return c.findInTOML(text, server)
 	}
-	plain, err := standard(text)
+	plain, err := standardJSON(text)
 	if err != nil {
 		return nil, &EntryError{Text: err.Error()}
 	}
@@ -165,44 +165,44 @@ func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	if found == nil {
 		var names []string
 		for _, m := range membersOf(servers) {
-			names = append(names, nameOf(m))
+			names = append(names, memberName(m))
 		}
-		return nil, c.noServer(server, names)
+		return nil, c.missingServerError(server, names)
 	}
-	e := &entry{own: func(words string) string { return `, "args": [` + words + `]` }}
+	e := &entry{formatArgs: func(words string) string { return `, "args": [` + words + `]` }}
 	command := memberOf(found, "command")
 	if inner := memberOf(command, "path"); inner != nil { // as older versions of Zed write it
 		found = command
 		command = inner
 	}
 	if command == nil || json.Unmarshal(command.Pack(), &e.command) != nil || e.command == "" {
-		return nil, noCommand(server)
+		return nil, missingCommandError(server)
 	}
-	e.at = placeOf(command)
+	e.commandAt = spanOfValue(command)
 	if args := memberOf(found, "args"); args != nil {
 		list, isList := args.Value.(*hujson.Array)
 		if !isList || json.Unmarshal(args.Pack(), &e.words) != nil {
-			return nil, noWords(server)
+			return nil, invalidArgsError(server)
 		}
-		e.args = placeOf(args)
+		e.args = spanOfValue(args)
 		for i := range list.Elements {
-			e.items = append(e.items, placeOf(&list.Elements[i]))
+			e.items = append(e.items, spanOfValue(&list.Elements[i]))
 		}
 	}
 	return e, nil
 }
 
-func (c Client) noServer(server string, names []string) error {
+func (c Client) missingServerError(server string, names []string) error {
 	return &EntryError{Text: fmt.Sprintf("no server %q in %s", server, strings.Join(c.Member, ".")), Servers: names}
 }
 
-func noCommand(server string) error {
+func missingCommandError(server string) error {
 	return &EntryError{
 		Text: fmt.Sprintf("the server %q has no command: mcpc tap records stdio servers only; use mcpc proxy", server),
 	}
 }
 
-func noWords(server string) error {
+func invalidArgsError(server string) error {
 	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are not a list of strings", server)}
 }
 
@@ -218,17 +218,17 @@ func membersOf(v *hujson.Value) []hujson.ObjectMember {
 	return object.Members
 }
 
-func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+func memberName(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
 // memberOf is the last one of that name, or nil.
 func memberOf(v *hujson.Value, name string) (found *hujson.Value) {
 	members := membersOf(v)
 	for i := range members {
-		if nameOf(members[i]) == name {
+		if memberName(members[i]) == name {
 			found = &members[i].Value
 		}
 	}
 	return found
 }
 
-func placeOf(v *hujson.Value) span { return span{v.StartOffset, v.EndOffset} }
+func spanOfValue(v *hujson.Value) span { return span{v.StartOffset, v.EndOffset} }

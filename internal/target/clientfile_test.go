@@ -11,7 +11,7 @@ import (
 
 var inServers = Client{Member: []string{"servers"}}
 
-var inTOML = Client{Member: []string{"mcp_servers"}, paths: anywhere("config.toml")}
+var inTOML = Client{Member: []string{"mcp_servers"}, paths: samePath("config.toml")}
 
 var prefix = []string{"/usr/bin/mcpc", "tap", "--"}
 

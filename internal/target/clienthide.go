@@ -12,13 +12,13 @@ import (
 	"mcpc/internal/redact"
 )
 
-// valuesOf are the members, by their lower case, whose own members are variables of an
+// secretMembers are the members, by their lower case, whose own members are variables of an
 // environment or header fields, as programs call them.
-var valuesOf = []string{"env", "envs", "environment", "env_vars", "headers", "http_headers", "env_http_headers"}
+var secretMembers = []string{"env", "envs", "environment", "env_vars", "headers", "http_headers", "env_http_headers"}
 
-// deepestShown is how many objects and lists may lie in each other before what is in
+// maxShownDepth is how many objects and lists may lie in each other before what is in
 // them is hidden unseen.
-const deepestShown = 32
+const maxShownDepth = 32
 
 // Hidden returns what may be shown of the text of a client's file: without the values of
 // variables and header fields, anywhere in the file, and without the comments among
@@ -27,7 +27,7 @@ func (c Client) Hidden(text []byte) []byte {
 	if isTOML(c.paths[""]) {
 		return c.hiddenTOML(text)
 	}
-	plain, err := standard(text)
+	plain, err := standardJSON(text)
 	if err != nil {
 		return nil
 	}
@@ -36,15 +36,15 @@ func (c Client) Hidden(text []byte) []byte {
 		return nil
 	}
 	h := hider{client: c, plain: plain}
-	h.look(&doc, nil)
+	h.hideIn(&doc, nil)
 	return splice(text, h.edits...)
 }
 
-// holdsValues reports whether the name that ends a path is one of valuesOf. That of a
+// holdsValues reports whether the name that ends a path is one of secretMembers. That of a
 // server never is.
 func (c Client) holdsValues(path []string) bool {
 	last := len(path) - 1
-	return !slices.Equal(path[:last], c.Member) && slices.Contains(valuesOf, strings.ToLower(path[last]))
+	return !slices.Equal(path[:last], c.Member) && slices.Contains(secretMembers, strings.ToLower(path[last]))
 }
 
 // A hider finds the values in JSON.
@@ -54,49 +54,49 @@ type hider struct {
 	edits  []edit
 }
 
-func (h *hider) look(v *hujson.Value, path []string) {
+func (h *hider) hideIn(v *hujson.Value, path []string) {
 	if v.Value.Kind() != '{' && v.Value.Kind() != '[' {
 		return
 	}
-	if len(path) > deepestShown {
-		h.edits = append(h.edits, edit{placeOf(v), h.shown(v)})
+	if len(path) > maxShownDepth {
+		h.edits = append(h.edits, edit{spanOfValue(v), h.redact(v)})
 		return
 	}
 	if list, isList := v.Value.(*hujson.Array); isList {
 		for i := range list.Elements {
-			h.look(&list.Elements[i], append(path[:len(path):len(path)], ""))
+			h.hideIn(&list.Elements[i], append(path[:len(path):len(path)], ""))
 		}
 		return
 	}
 	members := membersOf(v)
 	for i := range members {
 		value := &members[i].Value
-		inside := append(path[:len(path):len(path)], nameOf(members[i]))
+		inside := append(path[:len(path):len(path)], memberName(members[i]))
 		if h.client.holdsValues(inside) {
-			h.edits = append(h.edits, edit{placeOf(value), h.values(value)})
+			h.edits = append(h.edits, edit{spanOfValue(value), h.hideValues(value)})
 		} else {
-			h.look(value, inside)
+			h.hideIn(value, inside)
 		}
 	}
 }
 
 // values is an object with its names alone; anything else is hidden as a whole.
-func (h *hider) values(v *hujson.Value) string {
+func (h *hider) hideValues(v *hujson.Value) string {
 	if v.Value.Kind() != '{' {
-		return h.shown(v)
+		return h.redact(v)
 	}
 	var b strings.Builder
 	done := v.StartOffset
 	for _, m := range membersOf(v) {
 		b.Write(h.plain[done:m.Value.StartOffset]) // where comments are blanks
-		b.WriteString(h.shown(&m.Value))
+		b.WriteString(h.redact(&m.Value))
 		done = m.Value.EndOffset
 	}
 	b.Write(h.plain[done:v.EndOffset])
 	return b.String()
 }
 
-func (h *hider) shown(v *hujson.Value) string {
+func (h *hider) redact(v *hujson.Value) string {
 	raw := h.plain[v.StartOffset:v.EndOffset]
 	text, isText := jsonraw.Text(raw)
 	if !isText {
@@ -134,7 +134,7 @@ func (c Client) hiddenTOML(text []byte) []byte {
 		case inValues:
 			h.hide(n)
 		default:
-			hid = h.look(table, n)
+			hid = h.hideIn(table, n)
 		}
 		if comment := n.Next(); hid && comment != nil { // that on the same line
 			h.hide(comment)
@@ -153,7 +153,7 @@ type tomlHider struct {
 }
 
 // look hides what is in one of values below a path, and reports whether n is.
-func (h *tomlHider) look(path []string, n *unstable.Node) bool {
+func (h *tomlHider) hideIn(path []string, n *unstable.Node) bool {
 	switch n.Kind {
 	case unstable.KeyValue:
 		for _, key := range keysOf(n) {
@@ -163,10 +163,10 @@ func (h *tomlHider) look(path []string, n *unstable.Node) bool {
 				return true
 			}
 		}
-		h.look(path, n.Value())
+		h.hideIn(path, n.Value())
 	case unstable.Array, unstable.InlineTable:
 		for it := n.Children(); it.Next(); {
-			h.look(path, it.Node())
+			h.hideIn(path, it.Node())
 		}
 	}
 	return false

@@ -56,17 +56,17 @@ var Clients = []Client{
 	{Name: "claude-desktop", Title: "Claude Desktop", Member: mcpServers, paths: map[string]string{
 		"": "$CONFIG/Claude/claude_desktop_config.json", "windows": "$APPDATA/Claude/claude_desktop_config.json",
 		"darwin": macFolder + "Claude/claude_desktop_config.json"}},
-	{Name: "claude-code", Title: "Claude Code (project)", Member: mcpServers, Project: true, paths: anywhere(".mcp.json")},
+	{Name: "claude-code", Title: "Claude Code (project)", Member: mcpServers, Project: true, paths: samePath(".mcp.json")},
 	{Name: "claude-code-local", Title: "Claude Code (local)", Member: []string{"projects", "$PROJECT", "mcpServers"},
-		paths: anywhere("$HOME/.claude.json")},
-	{Name: "claude-code-user", Title: "Claude Code (user)", Member: mcpServers, paths: anywhere("$HOME/.claude.json")},
-	{Name: "cursor", Title: "Cursor", Member: mcpServers, paths: anywhere("$HOME/.cursor/mcp.json")},
+		paths: samePath("$HOME/.claude.json")},
+	{Name: "claude-code-user", Title: "Claude Code (user)", Member: mcpServers, paths: samePath("$HOME/.claude.json")},
+	{Name: "cursor", Title: "Cursor", Member: mcpServers, paths: samePath("$HOME/.cursor/mcp.json")},
 	{
 		Name:    "cursor-project",
 		Title:   "Cursor (project)",
 		Member:  mcpServers,
 		Project: true,
-		paths:   anywhere(".cursor/mcp.json"),
+		paths:   samePath(".cursor/mcp.json"),
 	},
 	{Name: "vscode", Title: "Visual Studio Code", Member: codeServers, paths: map[string]string{
 		"": vscode + "mcp.json", "windows": "$APPDATA/Code/User/mcp.json", "darwin": macFolder + "Code/User/mcp.json"}},
@@ -75,18 +75,18 @@ var Clients = []Client{
 		Title:   "Visual Studio Code (project)",
 		Member:  codeServers,
 		Project: true,
-		paths:   anywhere(".vscode/mcp.json"),
+		paths:   samePath(".vscode/mcp.json"),
 	},
-	{Name: "windsurf", Title: "Windsurf", Member: mcpServers, paths: anywhere("$HOME/.codeium/windsurf/mcp_config.json")},
+	{Name: "windsurf", Title: "Windsurf", Member: mcpServers, paths: samePath("$HOME/.codeium/windsurf/mcp_config.json")},
 	{Name: "cline", Title: "Cline", Member: mcpServers, bareURL: SSE, paths: map[string]string{
 		"": vscode + clineFile, "windows": "$APPDATA/Code/User/" + clineFile, "darwin": macFolder + "Code/User/" + clineFile}},
-	{Name: "codex", Title: "Codex", Member: tomlServers, paths: anywhere("$CODEX/config.toml")},
+	{Name: "codex", Title: "Codex", Member: tomlServers, paths: samePath("$CODEX/config.toml")},
 	{
 		Name:    "codex-project",
 		Title:   "Codex (project)",
 		Member:  tomlServers,
 		Project: true,
-		paths:   anywhere(".codex/config.toml"),
+		paths:   samePath(".codex/config.toml"),
 	},
 	{
 		Name:           "gemini",
@@ -94,7 +94,7 @@ var Clients = []Client{
 		Member:         mcpServers,
 		bareURL:        SSE,
 		plainVariables: true,
-		paths:          anywhere("$HOME/.gemini/settings.json"),
+		paths:          samePath("$HOME/.gemini/settings.json"),
 	},
 	{
 		Name:           "gemini-project",
@@ -103,7 +103,7 @@ var Clients = []Client{
 		Project:        true,
 		bareURL:        SSE,
 		plainVariables: true,
-		paths:          anywhere(".gemini/settings.json"),
+		paths:          samePath(".gemini/settings.json"),
 	},
 	{Name: "zed", Title: "Zed", Member: zedServers, paths: map[string]string{
 		"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json"}},
@@ -112,7 +112,7 @@ var Clients = []Client{
 		Title:   "Zed (project)",
 		Member:  zedServers,
 		Project: true,
-		paths:   anywhere(".zed/settings.json"),
+		paths:   samePath(".zed/settings.json"),
 	},
 	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, Keyring: true, paths: map[string]string{
 		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml"}},
@@ -121,11 +121,11 @@ var Clients = []Client{
 		Title:     "MCP Inspector",
 		Member:    mcpServers,
 		OwnDashes: true,
-		paths:     anywhere("$HOME/.mcp-inspector/mcp.json"),
+		paths:     samePath("$HOME/.mcp-inspector/mcp.json"),
 	},
 }
 
-func anywhere(file string) map[string]string { return map[string]string{"": file} }
+func samePath(file string) map[string]string { return map[string]string{"": file} }
 
 // ClientNamed gives a client by its name; false where there is none.
 func ClientNamed(name string) (Client, bool) {

@@ -20,7 +20,7 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 		doc, _ = doc[step].(map[string]any)
 	}
 	if _, there := doc[server]; !there {
-		return nil, c.noServer(server, slices.Sorted(maps.Keys(doc)))
+		return nil, c.missingServerError(server, slices.Sorted(maps.Keys(doc)))
 	}
 	s := tomlSearch{text: text, server: append(slices.Clone(c.Member), server)}
 	s.parser.Reset(text)
@@ -30,25 +30,25 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 		case unstable.Table, unstable.ArrayTable:
 			table = keysOf(n)
 		case unstable.KeyValue:
-			s.look(table, n, false)
+			s.visit(table, n, false)
 		}
 	}
 	if s.found.command == "" {
-		return nil, noCommand(server)
+		return nil, missingCommandError(server)
 	}
-	if s.noList {
-		return nil, noWords(server)
+	if s.invalidArgs {
+		return nil, invalidArgsError(server)
 	}
 	return &s.found, nil
 }
 
 // A tomlSearch looks for two members of one server.
 type tomlSearch struct {
-	text   []byte
-	parser unstable.Parser
-	server []string
-	found  entry
-	noList bool
+	text        []byte
+	parser      unstable.Parser
+	server      []string
+	found       entry
+	invalidArgs bool
 }
 
 func keysOf(n *unstable.Node) (keys []string) {
@@ -59,13 +59,13 @@ func keysOf(n *unstable.Node) (keys []string) {
 }
 
 // look takes a name and its value; table are the names that lead there.
-func (s *tomlSearch) look(table []string, n *unstable.Node, inBraces bool) {
+func (s *tomlSearch) visit(table []string, n *unstable.Node, inBraces bool) {
 	path := append(slices.Clone(table), keysOf(n)...)
 	value := n.Value()
 	if value.Kind == unstable.InlineTable {
 		for it := value.Children(); it.Next(); {
 			if child := it.Node(); child.Kind == unstable.KeyValue {
-				s.look(path, child, true)
+				s.visit(path, child, true)
 			}
 		}
 		return
@@ -77,8 +77,8 @@ func (s *tomlSearch) look(table []string, n *unstable.Node, inBraces bool) {
 	switch path[last] {
 	case "command":
 		if value.Kind == unstable.String {
-			s.found.command, s.found.at = string(value.Data), spanOf(value)
-			s.found.own = s.ownArgs(n, inBraces)
+			s.found.command, s.found.commandAt = string(value.Data), spanOf(value)
+			s.found.formatArgs = s.ownArgs(n, inBraces)
 		}
 	case "args":
 		s.arguments(n, value)
@@ -93,7 +93,7 @@ func spanOf(n *unstable.Node) span {
 // name.
 func (s *tomlSearch) arguments(n, value *unstable.Node) {
 	if value.Kind != unstable.Array {
-		s.noList = true
+		s.invalidArgs = true
 		return
 	}
 	behind := spanOf(lastKey(n)).to
@@ -102,7 +102,7 @@ func (s *tomlSearch) arguments(n, value *unstable.Node) {
 	for it := value.Children(); it.Next(); {
 		item := it.Node()
 		if item.Kind != unstable.String {
-			s.noList = true
+			s.invalidArgs = true
 			return
 		}
 		s.found.words = append(s.found.words, string(item.Data))

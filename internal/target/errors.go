@@ -18,7 +18,7 @@ type Error struct {
 	hint wire.Hint
 }
 
-func (e *Error) Error() string { return e.Source.where() + e.what }
+func (e *Error) Error() string { return e.Source.errorPrefix() + e.what }
 
 // Hint is one way out, without a full stop.
 func (e *Error) Hint() wire.Hint { return e.hint }
@@ -36,7 +36,7 @@ func (e *UnknownError) Error() string {
 	if e.Source == FromSession {
 		return fmt.Sprintf("the current session %q is not stored", e.Name)
 	}
-	return fmt.Sprintf("%sno server is named %q", e.Source.where(), e.Name)
+	return fmt.Sprintf("%sno server is named %q", e.Source.errorPrefix(), e.Name)
 }
 
 // Hint is one way out, without a full stop.
@@ -46,18 +46,18 @@ func (e *UnknownError) Hint() wire.Hint {
 
 // where is how an error's sentence starts when the user may not have the text
 // before his eyes.
-func (s Source) where() string {
+func (s Source) errorPrefix() string {
 	if s == FromEnvironment {
 		return "MCPC_SERVER: "
 	}
 	return ""
 }
 
-func wrong(part string, from Source, what string, hint wire.Hint) *Error {
+func newError(part string, from Source, what string, hint wire.Hint) *Error {
 	return &Error{Part: part, Source: from, what: what, hint: hint}
 }
 
-func unknown(name string, from Source, sessions []string) *UnknownError {
+func newUnknownError(name string, from Source, sessions []string) *UnknownError {
 	known := append([]string{demoName}, sessions...)
 	return &UnknownError{Name: name, Source: from, Known: known}
 }

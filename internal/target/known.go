@@ -49,11 +49,11 @@ type Server struct {
 	Disabled bool
 	// Problem says why mcpc cannot use it, or is "".
 	Problem string
-	Inputs  []Asked
+	Inputs  []ClientInput
 }
 
-// An Asked is a value that Visual Studio Code asks a person for.
-type Asked struct {
+// An ClientInput is a value that Visual Studio Code asks a person for.
+type ClientInput struct {
 	ID, Description, Default string
 	Options                  []string
 	Secret                   bool
@@ -89,7 +89,7 @@ func (s Server) Fingerprint() string {
 		confirmed.Project = s.Folder
 	}
 	for _, e := range s.Env {
-		if loads(e.Name) {
+		if loadsCode(e.Name) {
 			confirmed.Load = append(confirmed.Load, e.Name+"="+e.Value)
 		}
 	}
@@ -103,7 +103,7 @@ func (s Server) Fingerprint() string {
 
 // loads reports a variable that makes an interpreter or the system's linker run
 // other code than the command names.
-func loads(name string) bool {
+func loadsCode(name string) bool {
 	name = strings.ToUpper(name)
 	for _, begin := range []string{"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5", "JAVA_TOOL", "GIT_", "DOTNET_"} {
 		if strings.HasPrefix(name, begin) {

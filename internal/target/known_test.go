@@ -13,8 +13,8 @@ func TestVariables(t *testing.T) {
 			v := map[string]string{"A": "1", "B_2": "two"}[name]
 			return v, v != ""
 		},
-		Input: func(in Asked) (string, error) { return "<" + in.ID + ">", nil }}
-	s := Server{Folder: "/srv/app", Inputs: []Asked{{ID: "key"}}}
+		Input: func(in ClientInput) (string, error) { return "<" + in.ID + ">", nil }}
+	s := Server{Folder: "/srv/app", Inputs: []ClientInput{{ID: "key"}}}
 	plain := s
 	plain.Client.plainVariables = true
 	for _, c := range []struct {

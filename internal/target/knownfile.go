@@ -23,7 +23,7 @@ import (
 // quotes nothing of it.
 func Decode(file string, text []byte) (json.RawMessage, error) {
 	if !isTOML(file) {
-		return standard(text)
+		return standardJSON(text)
 	}
 	var doc map[string]any
 	if err := toml.Unmarshal(text, &doc); err != nil {
@@ -41,13 +41,13 @@ func tomlError(err error) error {
 	return errors.New("the file is not TOML")
 }
 
-// mostBrackets is how many brackets may open in a file that is not plain JSON. The library
+// maxBrackets is how many brackets may open in a file that is not plain JSON. The library
 // that takes comments away goes one call deeper with each that is open.
-const mostBrackets = 50_000
+const maxBrackets = 50_000
 
 // standard is text with blanks in the place of comments, of commas behind the last
 // element and of a byte order mark: JSON, in which everything stands where it stood.
-func standard(text []byte) (json.RawMessage, error) {
+func standardJSON(text []byte) (json.RawMessage, error) {
 	text = bytes.Clone(text)
 	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {
 		copy(text, "   ")
@@ -55,7 +55,7 @@ func standard(text []byte) (json.RawMessage, error) {
 	if jsonraw.Valid(text) == nil { // most are, and some are long
 		return text, nil
 	}
-	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > mostBrackets {
+	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > maxBrackets {
 		return nil, errors.New("the file is not JSON: too many brackets are open")
 	}
 	plain, err := hujson.Standardize(text)
@@ -77,9 +77,9 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	top, _ := jsonraw.Object(doc)
 	at := top
 	for _, step := range c.Member {
-		at, _ = jsonraw.Object(value(at, step))
+		at, _ = jsonraw.Object(firstValue(at, step))
 	}
-	inputs := inputsOf(top)
+	inputs := parseInputs(top)
 	var all []Server
 	seen := map[string]int{}
 	for _, m := range at {
@@ -93,7 +93,7 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 		if bad != nil {
 			s.Problem = "its entry is not an object"
 		}
-		s.Disabled = s.Disabled || switchedOff(top, m.Name)
+		s.Disabled = s.Disabled || isSwitchedOff(top, m.Name)
 		if i, twice := seen[s.Name]; twice { // only the client knows which one it uses
 			s.Problem = "its name is duplicated in the file"
 			all[i].Problem = s.Problem
@@ -105,7 +105,7 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 }
 
 // value is the first of some members that there is, or nil. A null is none.
-func value(m jsonraw.Members, names ...string) json.RawMessage {
+func firstValue(m jsonraw.Members, names ...string) json.RawMessage {
 	for _, name := range names {
 		if raw, ok := m.Get(name); ok && string(raw) != "null" {
 			return raw
@@ -114,16 +114,16 @@ func value(m jsonraw.Members, names ...string) json.RawMessage {
 	return nil
 }
 
-func text(m jsonraw.Members, names ...string) string {
-	s, _ := jsonraw.Text(value(m, names...))
+func firstText(m jsonraw.Members, names ...string) string {
+	s, _ := jsonraw.Text(firstValue(m, names...))
 	return s
 }
 
 // switchedOff: Gemini CLI has lists of the servers that it is to use, and not to.
-func switchedOff(top jsonraw.Members, name string) bool {
-	mcp, _ := jsonraw.Object(value(top, "mcp"))
-	excluded, _ := list(value(mcp, "excluded"))
-	allowed, _ := list(value(mcp, "allowed"))
+func isSwitchedOff(top jsonraw.Members, name string) bool {
+	mcp, _ := jsonraw.Object(firstValue(top, "mcp"))
+	excluded, _ := parseStrings(firstValue(mcp, "excluded"))
+	allowed, _ := parseStrings(firstValue(mcp, "allowed"))
 	return slices.Contains(excluded, name) || len(allowed) > 0 && !slices.Contains(allowed, name)
 }
 
@@ -131,15 +131,15 @@ func switchedOff(top jsonraw.Members, name string) bool {
 // Code says it does not use: for all projects, or for that of the folder.
 func SwitchedOff(settings json.RawMessage, folder string) []string {
 	top, _ := jsonraw.Object(settings)
-	projects, _ := jsonraw.Object(value(top, "projects"))
-	project, _ := jsonraw.Object(value(projects, folder))
-	everywhere, _ := list(value(top, "disabledMcpjsonServers"))
-	here, _ := list(value(project, "disabledMcpjsonServers"))
+	projects, _ := jsonraw.Object(firstValue(top, "projects"))
+	project, _ := jsonraw.Object(firstValue(projects, folder))
+	everywhere, _ := parseStrings(firstValue(top, "disabledMcpjsonServers"))
+	here, _ := parseStrings(firstValue(project, "disabledMcpjsonServers"))
 	return slices.Concat(everywhere, here)
 }
 
 // list are strings; false where there is something else among them.
-func list(raw json.RawMessage) (all []string, ok bool) {
+func parseStrings(raw json.RawMessage) (all []string, ok bool) {
 	if raw == nil {
 		return nil, true
 	}
@@ -158,12 +158,12 @@ func list(raw json.RawMessage) (all []string, ok bool) {
 }
 
 func (s *Server) read(m jsonraw.Members) {
-	s.Disabled = string(value(m, "disabled")) == "true" || string(value(m, "enabled")) == "false"
+	s.Disabled = string(firstValue(m, "disabled")) == "true" || string(firstValue(m, "enabled")) == "false"
 	s.readCommand(m)
 	s.readURL(m)
-	s.Kind = s.kindOf(m)
+	s.Kind = s.transport(m)
 	if len(s.Command) == 0 && s.URL == "" && s.Problem == "" {
-		s.Problem = s.nowhere(m)
+		s.Problem = s.missingServer(m)
 	}
 	if s.Kind == Stdio {
 		s.URL = ""
@@ -179,25 +179,25 @@ func (s *Server) read(m jsonraw.Members) {
 }
 
 // nowhere says of an entry that leads to no server why that is.
-func (s *Server) nowhere(m jsonraw.Members) string {
-	switch word := text(m, "type", "source"); word {
+func (s *Server) missingServer(m jsonraw.Members) string {
+	switch word := firstText(m, "type", "source"); word {
 	case "builtin", "platform", "frontend", "inline_python":
 		return "it is a part of " + s.Client.Title
 	case "extension":
 		return "an extension of " + s.Client.Title + " starts it"
 	}
-	if value(m, "settings") != nil {
+	if firstValue(m, "settings") != nil {
 		return "an extension of " + s.Client.Title + " starts it"
 	}
 	return "its entry has neither a command nor a URL"
 }
 
 func (s *Server) readCommand(m jsonraw.Members) {
-	raw := value(m, "command", "cmd")
+	raw := firstValue(m, "command", "cmd")
 	program, isText := jsonraw.Text(raw)
-	args, ok := list(value(m, "args"))
-	environment := value(m, "env", "envs", "environment")
-	switch whole, isList := list(raw); {
+	args, ok := parseStrings(firstValue(m, "args"))
+	environment := firstValue(m, "env", "envs", "environment")
+	switch whole, isList := parseStrings(raw); {
 	case raw == nil:
 	case isText:
 		s.Command = append([]string{program}, args...)
@@ -205,9 +205,9 @@ func (s *Server) readCommand(m jsonraw.Members) {
 		s.Command = append(whole, args...)
 	default: // as older versions of Zed write it
 		inner, _ := jsonraw.Object(raw)
-		args, ok = list(value(inner, "args"))
-		environment = value(inner, "env")
-		program = text(inner, "path")
+		args, ok = parseStrings(firstValue(inner, "args"))
+		environment = firstValue(inner, "env")
+		program = firstText(inner, "path")
 		if program != "" {
 			s.Command = append([]string{program}, args...)
 		}
@@ -218,30 +218,30 @@ func (s *Server) readCommand(m jsonraw.Members) {
 	if raw != nil && (len(s.Command) == 0 || s.Command[0] == "") {
 		s.Problem = "its command is empty"
 	}
-	s.Env = settings(environment)
-	s.Passed = append(namesIn(value(m, "env_vars")), namesIn(value(m, "env_keys"))...)
-	s.EnvFile, s.Cwd = text(m, "envFile"), text(m, "cwd")
+	s.Env = parseSettings(environment)
+	s.Passed = append(parseNames(firstValue(m, "env_vars")), parseNames(firstValue(m, "env_keys"))...)
+	s.EnvFile, s.Cwd = firstText(m, "envFile"), firstText(m, "cwd")
 }
 
 func (s *Server) readURL(m jsonraw.Members) {
-	s.URL = text(m, "url", "httpUrl", "serverUrl", "uri")
-	s.Headers = settings(value(m, "headers", "http_headers"))
-	for _, h := range settings(value(m, "env_http_headers")) {
+	s.URL = firstText(m, "url", "httpUrl", "serverUrl", "uri")
+	s.Headers = parseSettings(firstValue(m, "headers", "http_headers"))
+	for _, h := range parseSettings(firstValue(m, "env_http_headers")) {
 		s.Headers = append(s.Headers, Setting{h.Name, "${" + h.Value + "}"})
 	}
 	for _, helper := range []string{"headersHelper", "http_headers_helper"} {
-		if value(m, helper) != nil {
+		if firstValue(m, helper) != nil {
 			s.Helper = helper
 		}
 	}
-	if name := text(m, "bearer_token_env_var"); name != "" {
+	if name := firstText(m, "bearer_token_env_var"); name != "" {
 		s.Headers = append(s.Headers, Setting{"Authorization", "Bearer ${" + name + "}"})
 	}
 }
 
 // kindOf goes by the word that the entry has for it, else by what the entry has.
-func (s *Server) kindOf(m jsonraw.Members) Transport {
-	switch text(m, "type", "transport", "transportType") {
+func (s *Server) transport(m jsonraw.Members) Transport {
+	switch firstText(m, "type", "transport", "transportType") {
 	case "stdio":
 		return Stdio
 	case "sse":
@@ -252,7 +252,7 @@ func (s *Server) kindOf(m jsonraw.Members) Transport {
 	if len(s.Command) > 0 || s.URL == "" {
 		return Stdio
 	}
-	if text(m, "httpUrl") == "" && s.Client.bareURL != "" {
+	if firstText(m, "httpUrl") == "" && s.Client.bareURL != "" {
 		return s.Client.bareURL
 	}
 	return HTTP
@@ -260,7 +260,7 @@ func (s *Server) kindOf(m jsonraw.Members) Transport {
 
 // settings are the members of an object whose values can stand in an environment or
 // a header field.
-func settings(raw json.RawMessage) (all []Setting) {
+func parseSettings(raw json.RawMessage) (all []Setting) {
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
 		s, isText := jsonraw.Text(m.Value)
@@ -276,7 +276,7 @@ func settings(raw json.RawMessage) (all []Setting) {
 }
 
 // namesIn are names in a list, whose items may be objects that have one.
-func namesIn(raw json.RawMessage) (names []string) {
+func parseNames(raw json.RawMessage) (names []string) {
 	items, _ := jsonraw.Array(raw)
 	for _, item := range items {
 		name, isText := jsonraw.Text(item)
@@ -291,13 +291,13 @@ func namesIn(raw json.RawMessage) (names []string) {
 }
 
 // inputsOf are what the variables ${input:ID} of Visual Studio Code stand for.
-func inputsOf(top jsonraw.Members) (inputs []Asked) {
-	items, _ := jsonraw.Array(value(top, "inputs"))
+func parseInputs(top jsonraw.Members) (inputs []ClientInput) {
+	items, _ := jsonraw.Array(firstValue(top, "inputs"))
 	for _, item := range items {
 		m, _ := jsonraw.Object(item)
-		in := Asked{ID: text(m, "id"), Description: text(m, "description"), Default: text(m, "default"),
-			Secret: string(value(m, "password")) == "true"}
-		in.Options, _ = list(value(m, "options"))
+		in := ClientInput{ID: firstText(m, "id"), Description: firstText(m, "description"), Default: firstText(m, "default"),
+			Secret: string(firstValue(m, "password")) == "true"}
+		in.Options, _ = parseStrings(firstValue(m, "options"))
 		if in.ID != "" {
 			inputs = append(inputs, in)
 		}

@@ -20,24 +20,24 @@ const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 // [*Error].
 func ValidName(name string) error {
 	bad := func(what string) error {
-		return wrong("name", FromFlag, what, "use letters, digits, '_' and '-', such as local-3001")
+		return newError("name", FromFlag, what, "use letters, digits, '_' and '-', such as local-3001")
 	}
 	switch {
 	case name == "":
 		return bad("the session's name is empty")
 	case len(name) > maxName:
 		return bad(fmt.Sprintf("the session's name is longer than %d characters", maxName))
-	case !onlyOf(name, nameCharacters):
+	case !hasOnly(name, nameCharacters):
 		return bad(fmt.Sprintf("the session's name %q has an invalid character", name))
 	case strings.IndexByte("_-", name[0]) >= 0:
 		return bad(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
 	case strings.EqualFold(name, demoName):
-		return wrong("name", FromFlag, fmt.Sprintf("%q is the built-in demo server", name), "choose another name")
+		return newError("name", FromFlag, fmt.Sprintf("%q is the built-in demo server", name), "choose another name")
 	}
 	return nil
 }
 
-func onlyOf(s, set string) bool {
+func hasOnly(s, set string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(set, r) }) < 0
 }
 
@@ -59,7 +59,7 @@ func NameFor(t Target, taken func(string) bool) string {
 	case Demo:
 		base = "demo-server"
 	}
-	base = tidy(base)
+	base = cleanName(base)
 	if ValidName(base) != nil {
 		base = "server"
 	}
@@ -74,7 +74,7 @@ func NameFor(t Target, taken func(string) bool) string {
 }
 
 // tidy makes s a name, or leaves something that is none.
-func tidy(s string) string {
+func cleanName(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
 		if strings.ContainsRune(nameCharacters, r) {
@@ -109,7 +109,7 @@ func nameForURL(text string) string {
 	slices.Reverse(words)
 	for _, w := range words {
 		// A word and no identifier or token is short, and of letters.
-		isWord := len(w) >= 3 && len(w) <= 16 && onlyOf(w, "abcdefghijklmnopqrstuvwxyz-")
+		isWord := len(w) >= 3 && len(w) <= 16 && hasOnly(w, "abcdefghijklmnopqrstuvwxyz-")
 		if isWord && !slices.Contains(commonWords, strings.ToLower(w)) {
 			parts = append(parts, w)
 			break
@@ -172,7 +172,7 @@ func nameForCommand(argv []string) string {
 			continue
 		}
 		// A word with a "=" or a space is a setting or a script, not a name.
-		if name := programName(word); onlyOf(word, nameCharacters+".@/\\:~") && name != "" {
+		if name := programName(word); hasOnly(word, nameCharacters+".@/\\:~") && name != "" {
 			return name
 		}
 		break

@@ -127,7 +127,7 @@ func Parse(in Input) (Target, error) {
 		return parseText(in.Environment, FromEnvironment, in)
 	case in.Current != "":
 		if !slices.Contains(in.Sessions, in.Current) {
-			return Target{}, unknown(in.Current, FromSession, in.Sessions)
+			return Target{}, newUnknownError(in.Current, FromSession, in.Sessions)
 		}
 		return Target{Kind: Session, Name: in.Current, Source: FromSession}, nil
 	default:
@@ -147,7 +147,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	_, ofClient := ClientNamed(client)
 	switch {
 	case text == "":
-		return Target{}, wrong(
+		return Target{}, newError(
 			"target",
 			from,
 			"the server is empty",
@@ -160,13 +160,13 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	case slices.Contains(known, text):
 		return Target{Kind: Known, Name: text, Source: from}, nil
 	case qualified && ofClient:
-		return Target{}, unknown(text, from, slices.Concat(sessions, known))
+		return Target{}, newUnknownError(text, from, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// Not quoted: a command line may hold a secret.
-		return Target{}, wrong("target", from, "the server is neither a URL nor a name: it has a space in it",
+		return Target{}, newError("target", from, "the server is neither a URL nor a name: it has a space in it",
 			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))
 	case !looksLikeURL(text):
-		return Target{}, unknown(text, from, slices.Concat(sessions, known))
+		return Target{}, newUnknownError(text, from, slices.Concat(sessions, known))
 	}
 	u, err := parseURL(text)
 	if err != nil {
@@ -179,7 +179,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 // parseCommand checks an argument vector; its words are taken as they are.
 func parseCommand(argv []string) (Target, error) {
 	if len(argv) == 0 {
-		return Target{}, wrong(
+		return Target{}, newError(
 			"command",
 			FromCommand,
 			`there is no command after "--"`,
@@ -187,11 +187,11 @@ func parseCommand(argv []string) (Target, error) {
 		)
 	}
 	if argv[0] == "" {
-		return Target{}, wrong("command", FromCommand, `the command after "--" is empty`, "name a program")
+		return Target{}, newError("command", FromCommand, `the command after "--" is empty`, "name a program")
 	}
 	for _, word := range argv {
 		if strings.ContainsRune(word, 0) {
-			return Target{}, wrong("command", FromCommand, `the command after "--" has a NUL byte in it`, "remove it")
+			return Target{}, newError("command", FromCommand, `the command after "--" has a NUL byte in it`, "remove it")
 		}
 	}
 	return Target{Kind: Command, Command: slices.Clone(argv), Source: FromCommand}, nil

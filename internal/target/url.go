@@ -54,17 +54,17 @@ var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 // unseen, and what would break a request line.
 func checkCharacters(text string) *Error {
 	if !utf8.ValidString(text) {
-		return wrong("url", 0, "the URL is not valid UTF-8", "type it again in ASCII")
+		return newError("url", 0, "the URL is not valid UTF-8", "type it again in ASCII")
 	}
 	for i, r := range text {
 		if r == ' ' && strings.TrimSpace(text) != text {
-			return wrong("url", 0, "the URL has a leading or trailing space", "remove the space")
+			return newError("url", 0, "the URL has a leading or trailing space", "remove the space")
 		}
 		if r == ' ' {
-			return wrong("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
+			return newError("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
 		}
 		if !unicode.IsPrint(r) {
-			return wrong("url", 0, fmt.Sprintf("the URL has the invisible character %U at byte %d", r, i), "remove it")
+			return newError("url", 0, fmt.Sprintf("the URL has the invisible character %U at byte %d", r, i), "remove it")
 		}
 	}
 	return nil
@@ -78,15 +78,15 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 		return lower, rest, nil
 	}
 	if ok && scheme != "" && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "" {
-		return "", "", wrong("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
+		return "", "", newError("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
 			"use an http or https URL, or a stdio server: "+wire.Run("list -- COMMAND"))
 	}
 	for _, s := range []string{"http:", "https:"} {
 		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
-			return "", "", wrong("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
+			return "", "", newError("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
 		}
 		if bare := s[:len(s)-1]; len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") {
-			return "", "", wrong(
+			return "", "", newError(
 				"scheme",
 				0,
 				fmt.Sprintf("the URL has no %q after %q", ":", bare),
@@ -105,9 +105,9 @@ var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
 // withoutScheme explains a URL that starts with its host. The hint repeats the
 // text only if it is a good URL with a scheme in front and holds nothing secret.
 func withoutScheme(text string) *Error {
-	err := wrong("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
+	err := newError("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
 	if scopedPackage().MatchString(text) {
-		return wrong(
+		return newError(
 			"scheme",
 			0,
 			"the server is an npm package, not a URL",
@@ -119,7 +119,7 @@ func withoutScheme(text string) *Error {
 		return err
 	}
 	scheme := "https://"
-	if u, perr := url.Parse("http://" + bare); perr == nil && isLocal(u.Hostname()) {
+	if u, perr := url.Parse("http://" + bare); perr == nil && isLocalHost(u.Hostname()) {
 		scheme = "http://"
 	}
 	if !strings.Contains(bare, "/") {
@@ -133,7 +133,7 @@ func withoutScheme(text string) *Error {
 
 // isLocal reports whether a host is one that is rarely behind TLS: a name
 // without a dot, or a loopback or private address.
-func isLocal(host string) bool {
+func isLocalHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback() || a.IsPrivate() || a.IsUnspecified()
 	}
@@ -143,7 +143,7 @@ func isLocal(host string) bool {
 // parseAuthority checks user, host and port; the port comes back as ":n" or "".
 func parseAuthority(authority string) (host, port string, err *Error) {
 	if strings.Contains(authority, "@") {
-		return "", "", wrong("userinfo", 0, "the URL has a user name or password in it",
+		return "", "", newError("userinfo", 0, "the URL has a user name or password in it",
 			"send credentials as a header: -H 'Authorization: ...'")
 	}
 	host = authority
@@ -171,11 +171,11 @@ func parsePort(port string) (string, *Error) {
 	const hint = "use a port from 1 to 65535"
 	if strings.Trim(port, "0123456789") != "" {
 		// Not quoted: it may be the rest of a password with a slash in it.
-		return "", wrong("port", 0, "the URL's port is not a number", hint)
+		return "", newError("port", 0, "the URL's port is not a number", hint)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return "", wrong("port", 0, fmt.Sprintf("the URL's port %s is out of range", port), hint)
+		return "", newError("port", 0, fmt.Sprintf("the URL's port %s is out of range", port), hint)
 	}
 	return ":" + strconv.FormatUint(n, 10), nil
 }
@@ -183,11 +183,11 @@ func parsePort(port string) (string, *Error) {
 func parseIPv6(host string) (string, *Error) {
 	inner, closed := strings.CutSuffix(host[1:], "]")
 	if strings.Contains(inner, "%") {
-		return "", wrong("host", 0, "the URL's IPv6 address has a zone", "use an address without %, or a host name")
+		return "", newError("host", 0, "the URL's IPv6 address has a zone", "use an address without %, or a host name")
 	}
 	addr, err := netip.ParseAddr(inner)
 	if err != nil || !addr.Is6() || !closed {
-		return "", wrong("host", 0, "the URL's brackets do not contain an IPv6 address", "write http://[::1]:3001/mcp")
+		return "", newError("host", 0, "the URL's brackets do not contain an IPv6 address", "write http://[::1]:3001/mcp")
 	}
 	return "[" + addr.String() + "]", nil
 }
@@ -198,25 +198,25 @@ func parseHost(host string) (string, *Error) {
 	host = strings.ToLower(host)
 	switch name := strings.TrimSuffix(host, "."); {
 	case host == "":
-		return "", wrong("host", 0, "the URL has no host", "write http://HOST:PORT/PATH")
+		return "", newError("host", 0, "the URL has no host", "write http://HOST:PORT/PATH")
 	case strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
 		// Which ASCII name is meant takes the tables of IDNA (RFC 5891), and a
 		// mistake would send the request to another host.
-		return "", wrong("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
+		return "", newError("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
 	case strings.Contains(host, ":"):
-		return "", wrong(
+		return "", newError(
 			"host",
 			0,
 			"the URL's host has more than one colon",
 			"put an IPv6 address in brackets: http://[::1]:3001/mcp",
 		)
-	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !goodLabels(name):
-		return "", wrong("host", 0, "the URL's host is not a host name", hint)
+	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !hasValidLabels(name):
+		return "", newError("host", 0, "the URL's host is not a host name", hint)
 	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
 		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers and
 		// names to others.
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
-			return "", wrong(
+			return "", newError(
 				"host",
 				0,
 				"the URL's host is neither a name nor a whole IPv4 address",
@@ -227,7 +227,7 @@ func parseHost(host string) (string, *Error) {
 	return host, nil
 }
 
-func goodLabels(name string) bool {
+func hasValidLabels(name string) bool {
 	for label := range strings.SplitSeq(name, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' {
 			return false
@@ -248,14 +248,14 @@ func isNumber(label string) bool {
 // parseTail checks path, query and fragment, and encodes what is not ASCII.
 func parseTail(tail string) (string, *Error) {
 	if strings.HasPrefix(tail, "\\") {
-		return "", wrong("path", 0, "the URL has a backslash", "write / instead")
+		return "", newError("path", 0, "the URL has a backslash", "write / instead")
 	}
 	if strings.Contains(tail, "#") {
-		return "", wrong("fragment", 0, "the URL has a fragment", "remove # and what follows: it is never sent")
+		return "", newError("fragment", 0, "the URL has a fragment", "remove # and what follows: it is never sent")
 	}
 	path, query, hasQuery := strings.Cut(tail, "?")
-	if !goodEscapes(path) {
-		return "", wrong(
+	if !hasValidEscapes(path) {
+		return "", newError(
 			"path",
 			0,
 			"the URL's path has a % that is not followed by two hexadecimal digits",
@@ -269,7 +269,7 @@ func parseTail(tail string) (string, *Error) {
 	return escape(path), nil
 }
 
-func goodEscapes(path string) bool {
+func hasValidEscapes(path string) bool {
 	for {
 		_, rest, found := strings.Cut(path, "%")
 		if !found {

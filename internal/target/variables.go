@@ -13,7 +13,7 @@ type Lookup struct {
 	// Home is the user's folder.
 	Home string
 	// Input asks for a value of Visual Studio Code's inputs.
-	Input func(Asked) (string, error)
+	Input func(ClientInput) (string, error)
 }
 
 // A VariableError is a variable in a configuration that has no value here.
@@ -32,7 +32,7 @@ func (e *VariableError) Error() string {
 // Resolved is the server with the values of its variables. Nothing else reads them.
 func (s Server) Resolved(l Lookup) (Server, error) {
 	var failed error
-	whole := func(text string) string {
+	resolve := func(text string) string {
 		value, err := s.expand(text, l)
 		if failed == nil {
 			failed = err
@@ -41,14 +41,14 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 	}
 	s.Command, s.Env, s.Headers = slices.Clone(s.Command), slices.Clone(s.Env), slices.Clone(s.Headers)
 	for i := range s.Command {
-		s.Command[i] = whole(s.Command[i])
+		s.Command[i] = resolve(s.Command[i])
 	}
 	for _, settings := range [][]Setting{s.Env, s.Headers} {
 		for i := range settings {
-			settings[i].Value = whole(settings[i].Value)
+			settings[i].Value = resolve(settings[i].Value)
 		}
 	}
-	s.URL, s.Cwd, s.EnvFile = whole(s.URL), whole(s.Cwd), whole(s.EnvFile)
+	s.URL, s.Cwd, s.EnvFile = resolve(s.URL), resolve(s.Cwd), resolve(s.EnvFile)
 	for _, path := range []*string{&s.Cwd, &s.EnvFile} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(s.Folder, *path)
@@ -65,7 +65,7 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 func (s Server) Variables() (names []string) {
 	_, _ = s.Resolved(Lookup{
 		Env:   func(name string) (string, bool) { names = append(names, name); return "", true },
-		Input: func(in Asked) (string, error) { names = append(names, "input:"+in.ID); return "", nil },
+		Input: func(in ClientInput) (string, error) { names = append(names, "input:"+in.ID); return "", nil },
 	})
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -76,34 +76,34 @@ func (s Server) Variables() (names []string) {
 type variable struct {
 	env, input, word string
 	// fallback is what follows :-, given tells an empty one from none.
-	fallback string
-	given    bool
-	whole    string
+	fallback    string
+	hasFallback bool
+	text        string
 }
 
 func (s Server) expand(text string, l Lookup) (string, error) {
 	return s.eachVariable(text, func(v variable) (string, error) {
 		if v.env != "" {
-			if value, ok := l.Env(v.env); ok && (value != "" || !v.given) {
+			if value, ok := l.Env(v.env); ok && (value != "" || !v.hasFallback) {
 				return value, nil
-			} else if v.given {
+			} else if v.hasFallback {
 				return v.fallback, nil
 			}
-			return "", &VariableError{Variable: v.whole, Env: v.env}
+			return "", &VariableError{Variable: v.text, Env: v.env}
 		}
 		if v.input != "" {
-			i := slices.IndexFunc(s.Inputs, func(in Asked) bool { return in.ID == v.input })
+			i := slices.IndexFunc(s.Inputs, func(in ClientInput) bool { return in.ID == v.input })
 			if i < 0 || l.Input == nil {
-				return "", &VariableError{Variable: v.whole}
+				return "", &VariableError{Variable: v.text}
 			}
 			return l.Input(s.Inputs[i])
 		}
-		return s.place(v, l)
+		return s.placeValue(v, l)
 	})
 }
 
 // place is a variable that names a place.
-func (s Server) place(v variable, l Lookup) (string, error) {
+func (s Server) placeValue(v variable, l Lookup) (string, error) {
 	switch v.word {
 	case "workspaceFolder", "workspaceRoot", "cwd":
 		return s.Folder, nil
@@ -114,7 +114,7 @@ func (s Server) place(v variable, l Lookup) (string, error) {
 	case "/", "pathSeparator":
 		return string(filepath.Separator), nil
 	}
-	return "", &VariableError{Variable: v.whole}
+	return "", &VariableError{Variable: v.text}
 }
 
 // eachVariable puts what f gives in the place of each variable.
@@ -142,7 +142,7 @@ func (s Server) eachVariable(text string, f func(variable) (string, error)) (str
 			put(variableIn(text[2:end], text[:end+1]))
 			text = text[end+1:]
 		case s.Client.plainVariables && isVariable(text[1:bare]):
-			put(variable{env: text[1:bare], whole: text[:bare]})
+			put(variable{env: text[1:bare], text: text[:bare]})
 			text = text[bare:]
 		default:
 			b.WriteByte('$')
@@ -153,14 +153,14 @@ func (s Server) eachVariable(text string, f func(variable) (string, error)) (str
 }
 
 func variableIn(inner, whole string) variable {
-	v := variable{whole: whole}
+	v := variable{text: whole}
 	if id, ok := strings.CutPrefix(inner, "input:"); ok {
 		v.input = id
 		return v
 	}
 	name, fallback, given := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
 	v.fallback = fallback
-	v.given = given
+	v.hasFallback = given
 	words := []string{"workspaceFolder", "workspaceRoot", "cwd", "workspaceFolderBasename", "userHome", "pathSeparator"}
 	if isVariable(name) && (strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)) {
 		v.env = name
@@ -172,5 +172,5 @@ func variableIn(inner, whole string) variable {
 
 // isVariable reports a name that a variable of the environment can have.
 func isVariable(name string) bool {
-	return name != "" && onlyOf(name, nameCharacters[:62]+"_") && (name[0] < '0' || name[0] > '9')
+	return name != "" && hasOnly(name, nameCharacters[:62]+"_") && (name[0] < '0' || name[0] > '9')
 }

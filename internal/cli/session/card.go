@@ -120,7 +120,7 @@ func (o *cardOptions) values(ctx context.Context, f *cmdutil.Factory) (card.Valu
 		v.Given[name] = append(v.Given[name], value)
 	}
 	v.Ask = func(in card.Input) (string, error) {
-		return f.Env.InputValue(ctx, target.Asked{ID: in.ID, Description: in.Description, Options: in.Choices})
+		return f.Env.InputValue(ctx, target.ClientInput{ID: in.ID, Description: in.Description, Options: in.Choices})
 	}
 	return v, nil
 }

@@ -59,7 +59,7 @@ func InputEnv(id string) string {
 }
 
 // InputValue is what the variable or the person says.
-func (e *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
+func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, error) {
 	value := e.Getenv(InputEnv(in.ID))
 	if value == "" {
 		if !e.UI.Interactive() {

@@ -358,11 +358,11 @@ func TestLearnValue(t *testing.T) {
 // The value of an input comes of its variable, else of the person; it has to be one of its options.
 func TestInputValue(t *testing.T) {
 	t.Parallel()
-	key := target.Asked{ID: "key", Description: "the key", Secret: true}
-	mode := target.Asked{ID: "mode", Default: "a", Options: []string{"a", "b"}}
+	key := target.ClientInput{ID: "key", Description: "the key", Secret: true}
+	mode := target.ClientInput{ID: "mode", Default: "a", Options: []string{"a", "b"}}
 	for _, c := range []struct {
 		name       string
-		in         target.Asked
+		in         target.ClientInput
 		variable   string
 		atTerminal bool
 		lines      []string
