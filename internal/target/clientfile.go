@@ -13,21 +13,19 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// What follows edits a client's configuration as text, so that the comments, the
-// order and the looks of everything else stay as they are. The file is TOML by its
-// ending, or else JSON, in which comments and commas behind the last element are
-// allowed, as clients do.
+// The functions of this file edit a client's configuration as text, so that comments, order and format
+// do not change. The file is TOML if its name says so, else JSON with comments and trailing commas.
 
 // An EntryError says why the entry of a server cannot be edited.
 type EntryError struct {
 	Text string
-	// Servers are the names in the file, where another was asked for.
+	// Servers are the names in the file, if the server is not one of them.
 	Servers []string
 }
 
 func (e *EntryError) Error() string { return e.Text }
 
-// CommandOf is what is started for a server; nil where the file does not say.
+// CommandOf returns the command of a server with its arguments; nil if the file has none.
 func (c Client) CommandOf(text []byte, server string) []string {
 	e, err := c.findEntry(text, server)
 	if err != nil {
@@ -36,9 +34,9 @@ func (c Client) CommandOf(text []byte, server string) []string {
 	return append([]string{e.command}, e.words...)
 }
 
-// Wrap puts words before the command of a server: those of prefix, of which the
-// first becomes the command. It gives the whole text of the file again, unchanged where
-// they stand there.
+// Wrap inserts prefix before the command of a server: its first word becomes the command, the other
+// words and the old command the first arguments. It returns the text unchanged if prefix is there
+// already.
 func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error) {
 	e, err := c.findEntry(text, server)
 	if err != nil {
@@ -54,14 +52,14 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 	if len(e.words) > 0 {
 		added += ", "
 	} else {
-		added += " " // tells the user's own empty array from one that e.own adds
+		added += " " // so that Unwrap keeps the user's empty array
 	}
 	inside := span{e.args.from + 1, e.args.from + 1}
 	return splice(text, edit{e.commandAt, quote(prefix[0])}, edit{inside, added}), nil
 }
 
-// Unwrap undoes Wrap, and changes nothing where that is done. Prefix is as it was given to Wrap; its first
-// word may have another folder now.
+// Unwrap undoes Wrap. It returns the text unchanged if prefix is not there. The first word of
+// prefix may be in another folder now.
 func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, error) {
 	e, err := c.findEntry(text, server)
 	if err != nil {
@@ -73,8 +71,9 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	n := len(prefix)
 	command := string(text[e.items[n-1].from:e.items[n-1].to])
 	added := wrapArguments(prefix[1:], []byte(command))
-	if own := e.formatArgs(added); bytes.HasPrefix(text[e.commandAt.to:], []byte(own)) { // there were none before
-		return splice(text, edit{span{e.commandAt.from, e.commandAt.to + len(own)}, command}), nil
+	args := e.formatArgs(added)
+	if bytes.HasPrefix(text[e.commandAt.to:], []byte(args)) { // Wrap added the whole member
+		return splice(text, edit{span{e.commandAt.from, e.commandAt.to + len(args)}, command}), nil
 	}
 	until := e.items[n-1].to
 	if len(e.items) > n {
@@ -84,13 +83,13 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 		added += " "
 	}
 	from := e.args.from + 1
-	if bytes.HasPrefix(text[from:], []byte(added)) { // the file was not reformatted since
+	if bytes.HasPrefix(text[from:], []byte(added)) { // the user has not reformatted the file
 		until = from + len(added)
 	}
 	return splice(text, edit{e.commandAt, command}, edit{span{from, until}, ""}), nil
 }
 
-// prefixed returns the arguments that Wrap adds, the last as it is written in the file.
+// wrapArguments returns the arguments that Wrap adds. The last is command, as written in the file.
 func wrapArguments(prefix []string, command []byte) string {
 	var b strings.Builder
 	for _, word := range prefix {
@@ -104,13 +103,13 @@ func quote(word string) string { return string(jsonraw.Quote(word)) }
 // A span is text[from:to].
 type span struct{ from, to int }
 
-// An edit puts a text in the place of a span.
+// An edit replaces a span by a text.
 type edit struct {
 	span
 	text string
 }
 
-// splice replaces spans that do not overlap.
+// splice applies edits that do not overlap.
 func splice(text []byte, edits ...edit) []byte {
 	sliceutil.Sort(edits, func(a, b edit) int { return a.from - b.from })
 	var out []byte
@@ -122,20 +121,21 @@ func splice(text []byte, edits ...edit) []byte {
 	return append(out, text[done:]...)
 }
 
-// An entry is a server in a file: what is started, and where that stands.
+// An entry is the command of a server in a file, with its position.
 type entry struct {
 	command   string
 	commandAt span
-	// args is the whole array, the zero span where there is none.
+	// args is the array of arguments, the zero span if there is none; words and items are its
+	// elements.
 	args  span
 	words []string
 	items []span
-	// own is how the member is written that Wrap adds where there are no arguments.
+	// formatArgs formats the member args that Wrap adds if there is none.
 	formatArgs func(words string) string
 }
 
-// wrapped reports whether the entry begins with prefix. That is the same program
-// wherever it lies.
+// hasPrefix reports whether the entry begins with prefix. It compares only the file names of the
+// programs.
 func (e *entry) hasPrefix(prefix []string) bool {
 	program := func(file string) string {
 		file = file[strings.LastIndexAny(file, `/\`)+1:]
@@ -171,7 +171,7 @@ func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	}
 	e := &entry{formatArgs: func(words string) string { return `, "args": [` + words + `]` }}
 	command := memberOf(found, "command")
-	if inner := memberOf(command, "path"); inner != nil { // as older versions of Zed write it
+	if inner := memberOf(command, "path"); inner != nil { // the form of older versions of Zed
 		found = command
 		command = inner
 	}
@@ -206,7 +206,7 @@ func invalidArgsError(server string) error {
 	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are not a list of strings", server)}
 }
 
-// membersOf are those of an object; none of anything else, and of nil.
+// membersOf returns the members of an object; nil for any other value and for nil.
 func membersOf(v *hujson.Value) []hujson.ObjectMember {
 	if v == nil {
 		return nil
@@ -220,7 +220,7 @@ func membersOf(v *hujson.Value) []hujson.ObjectMember {
 
 func memberName(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
-// memberOf is the last one of that name, or nil.
+// memberOf returns the last member with a name, or nil.
 func memberOf(v *hujson.Value, name string) (found *hujson.Value) {
 	members := membersOf(v)
 	for i := range members {

@@ -12,17 +12,16 @@ import (
 	"mcpc/internal/redact"
 )
 
-// secretMembers are the members, by their lower case, whose own members are variables of an
-// environment or header fields, as programs call them.
+// secretMembers are the members, in lower case, that hold environment variables or header fields in
+// the files of clients.
 var secretMembers = []string{"env", "envs", "environment", "env_vars", "headers", "http_headers", "env_http_headers"}
 
-// maxShownDepth is how many objects and lists may lie in each other before what is in
-// them is hidden unseen.
+// maxShownDepth is how many nested objects and lists are read; anything deeper is hidden.
 const maxShownDepth = 32
 
-// Hidden returns what may be shown of the text of a client's file: without the values of
-// variables and header fields, anywhere in the file, and without the comments among
-// them. What cannot be read is hidden whole.
+// Hidden returns the text of a client's file without secrets: without the values of variables and
+// header fields anywhere in the file, and without the comments among them. It returns nil for a
+// file that it cannot parse.
 func (c Client) Hidden(text []byte) []byte {
 	if isTOML(c.paths[""]) {
 		return c.hiddenTOML(text)
@@ -40,20 +39,21 @@ func (c Client) Hidden(text []byte) []byte {
 	return splice(text, h.edits...)
 }
 
-// holdsValues reports whether the name that ends a path is one of secretMembers. That of a
-// server never is.
+// holdsValues reports whether the last name of path is one of secretMembers and not a server's
+// name.
 func (c Client) holdsValues(path []string) bool {
 	last := len(path) - 1
 	return !slices.Equal(path[:last], c.Member) && slices.Contains(secretMembers, strings.ToLower(path[last]))
 }
 
-// A hider finds the values in JSON.
+// A hider finds the values to hide in JSON.
 type hider struct {
 	client Client
 	plain  []byte
 	edits  []edit
 }
 
+// hideIn hides the values of secretMembers in v; path has the names around v.
 func (h *hider) hideIn(v *hujson.Value, path []string) {
 	if v.Value.Kind() != '{' && v.Value.Kind() != '[' {
 		return
@@ -80,7 +80,7 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 	}
 }
 
-// values is an object with its names alone; anything else is hidden as a whole.
+// hideValues returns an object with its values hidden, or any other value hidden as a whole.
 func (h *hider) hideValues(v *hujson.Value) string {
 	if v.Value.Kind() != '{' {
 		return h.redact(v)
@@ -88,7 +88,7 @@ func (h *hider) hideValues(v *hujson.Value) string {
 	var b strings.Builder
 	done := v.StartOffset
 	for _, m := range membersOf(v) {
-		b.Write(h.plain[done:m.Value.StartOffset]) // where comments are blanks
+		b.Write(h.plain[done:m.Value.StartOffset]) // has blanks instead of comments
 		b.WriteString(h.redact(&m.Value))
 		done = m.Value.EndOffset
 	}
@@ -96,6 +96,7 @@ func (h *hider) hideValues(v *hujson.Value) string {
 	return b.String()
 }
 
+// redact returns the replacement of a value.
 func (h *hider) redact(v *hujson.Value) string {
 	raw := h.plain[v.StartOffset:v.EndOffset]
 	text, isText := jsonraw.Text(raw)
@@ -112,17 +113,16 @@ func hiddenValue(text string) string {
 	return `"` + redact.Redacted(text) + `"`
 }
 
-// hiddenTOML hides each text, number and so on by itself, so that lists and tables
-// stay what they are.
+// hiddenTOML hides each text and number separately, so that lists and tables keep their form.
 func (c Client) hiddenTOML(text []byte) []byte {
 	h := tomlHider{client: c}
 	p := unstable.Parser{KeepComments: true}
 	p.Reset(text)
 	var table []string
-	inValues := false // the table is, or is inside, one of values
+	inValues := false // the current table is one of secretMembers or is in one
 	for p.NextExpression() {
 		n := p.Expression()
-		hid := inValues
+		hidden := inValues
 		switch {
 		case n.Kind == unstable.Table || n.Kind == unstable.ArrayTable:
 			table = keysOf(n)
@@ -130,13 +130,13 @@ func (c Client) hiddenTOML(text []byte) []byte {
 			for i := range table {
 				inValues = inValues || c.holdsValues(table[:i+1])
 			}
-			hid = inValues
+			hidden = inValues
 		case inValues:
 			h.hide(n)
 		default:
-			hid = h.hideIn(table, n)
+			hidden = h.hideIn(table, n)
 		}
-		if comment := n.Next(); hid && comment != nil { // that on the same line
+		if comment := n.Next(); hidden && comment != nil { // on the same line
 			h.hide(comment)
 		}
 	}
@@ -146,13 +146,14 @@ func (c Client) hiddenTOML(text []byte) []byte {
 	return splice(text, h.edits...)
 }
 
-// A tomlHider finds the values in TOML.
+// A tomlHider finds the values to hide in TOML.
 type tomlHider struct {
 	client Client
 	edits  []edit
 }
 
-// look hides what is in one of values below a path, and reports whether n is.
+// hideIn hides the values of secretMembers in n; path has the names around n. It reports whether n
+// itself was one of secretMembers.
 func (h *tomlHider) hideIn(path []string, n *unstable.Node) bool {
 	switch n.Kind {
 	case unstable.KeyValue:

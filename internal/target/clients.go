@@ -7,34 +7,31 @@ import (
 	"strings"
 )
 
-// A Client is a program that starts MCP servers of its own, and where it keeps what
-// it starts.
+// A Client is a program that starts MCP servers, with the place of its configuration.
 type Client struct {
 	Name, Title string
-	// Member leads to the object in its file that holds the servers by name. The
-	// step $PROJECT is the folder of a project.
+	// Member is the path in its file to the object with the servers by name. The step $PROJECT is
+	// the folder of a project.
 	Member []string
-	// Project is set where the file lies in the folder of a project, or in one above,
-	// and comes with the project, from its authors.
+	// Project is true if the file is in the folder of a project or above, and belongs to the
+	// project: its authors wrote it.
 	Project bool
-	// paths are where the file is, by GOOS; "" is for those that have no line of
-	// their own. $HOME, $APPDATA and $CONFIG, which is ~/.config or its equivalent,
-	// are replaced; $CODEX is ~/.codex or its equivalent. A path without them is
-	// below the folder of the project.
+	// paths are the paths of the file by GOOS; "" is for every other system. $HOME, $APPDATA,
+	// $CONFIG (~/.config or its equivalent) and $CODEX (~/.codex or its equivalent) are replaced.
+	// Any other path is relative to the folder of the project.
 	paths map[string]string
-	// bareURL is the transport of an entry whose URL comes without one; "" is HTTP.
+	// bareURL is the transport of an entry with a URL and no type; "" is HTTP.
 	bareURL Transport
-	// Keyring is set where the variables that an entry only names are in the program's own store of secrets.
+	// Keyring is true if the program stores the values of variables that an entry only names.
 	Keyring bool
-	// OwnDashes is set where a "--" in a command is taken for the client's own.
+	// OwnDashes is true if the client interprets a "--" in a command itself.
 	OwnDashes bool
-	// plainVariables is set where $NAME is a variable without any braces, onlyInputs where
-	// ${input:ID} is the only variable.
+	// plainVariables allows variables without braces, $NAME. onlyInputs allows only ${input:ID}.
 	plainVariables, onlyInputs bool
 }
 
-// CardClient has the place of a program for servers that cards describe. No file has its entries:
-// they are made of a card once the user has approved it, and a session keeps them.
+// CardClient is the client of servers that cards describe. No file has its entries: mcpc makes an
+// entry from a card once the user has approved it, and a session stores it.
 var CardClient = Client{Name: "card", Title: "a card", Member: codeServers, Project: true, onlyInputs: true}
 
 const (
@@ -50,8 +47,7 @@ var (
 	tomlServers = []string{"mcp_servers"}
 )
 
-// Clients are those whose configuration mcpc reads, and edits where that is JSON or
-// TOML.
+// Clients are the programs whose configuration mcpc reads, and edits if it is JSON or TOML.
 var Clients = []Client{
 	{Name: "claude-desktop", Title: "Claude Desktop", Member: mcpServers, paths: map[string]string{
 		"": "$CONFIG/Claude/claude_desktop_config.json", "windows": "$APPDATA/Claude/claude_desktop_config.json",
@@ -79,7 +75,10 @@ var Clients = []Client{
 	},
 	{Name: "windsurf", Title: "Windsurf", Member: mcpServers, paths: samePath("$HOME/.codeium/windsurf/mcp_config.json")},
 	{Name: "cline", Title: "Cline", Member: mcpServers, bareURL: SSE, paths: map[string]string{
-		"": vscode + clineFile, "windows": "$APPDATA/Code/User/" + clineFile, "darwin": macFolder + "Code/User/" + clineFile}},
+		"":        vscode + clineFile,
+		"windows": "$APPDATA/Code/User/" + clineFile,
+		"darwin":  macFolder + "Code/User/" + clineFile,
+	}},
 	{Name: "codex", Title: "Codex", Member: tomlServers, paths: samePath("$CODEX/config.toml")},
 	{
 		Name:    "codex-project",
@@ -127,7 +126,7 @@ var Clients = []Client{
 
 func samePath(file string) map[string]string { return map[string]string{"": file} }
 
-// ClientNamed gives a client by its name; false where there is none.
+// ClientNamed returns a client by its name; false if there is none.
 func ClientNamed(name string) (Client, bool) {
 	i := slices.IndexFunc(Clients, func(c Client) bool { return c.Name == name })
 	if i < 0 {
@@ -136,7 +135,7 @@ func ClientNamed(name string) (Client, bool) {
 	return Clients[i], true
 }
 
-// File is where the client keeps its servers on this system.
+// File returns the path of the client's configuration on this system.
 func (c Client) File(goos string, getenv func(string) string) string {
 	file, ok := c.paths[goos]
 	if !ok {
@@ -145,29 +144,19 @@ func (c Client) File(goos string, getenv func(string) string) string {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	config := cmp.Or(getenv("XDG_CONFIG_HOME"), path.Join(home, ".config"))
 	codex := cmp.Or(getenv("CODEX_HOME"), path.Join(home, ".codex"))
-	return strings.NewReplacer(
-		"$HOME",
-		home,
-		"$CONFIG",
-		config,
-		"$APPDATA",
-		getenv("APPDATA"),
-		"$CODEX",
-		codex,
-	).Replace(
-		file,
-	)
+	folders := strings.NewReplacer("$HOME", home, "$CONFIG", config, "$APPDATA", getenv("APPDATA"), "$CODEX", codex)
+	return folders.Replace(file)
 }
 
-// Editable reports whether Wrap and Unwrap understand the client's file.
+// Editable reports whether Wrap and Unwrap can edit the client's file.
 func (c Client) Editable() bool {
 	return !strings.HasSuffix(c.paths[""], ".yaml") && !strings.HasSuffix(c.paths[""], ".yml")
 }
 
-// OfProjects reports a file that lists the servers of each project apart.
+// OfProjects reports whether the file has a list of servers for each project.
 func (c Client) OfProjects() bool { return slices.Contains(c.Member, "$PROJECT") }
 
-// ForProject is the client with its Member in the project of a folder.
+// ForProject returns the client with the Member for the project in folder.
 func (c Client) ForProject(folder string) Client {
 	c.Member = slices.Clone(c.Member)
 	for i, step := range c.Member {

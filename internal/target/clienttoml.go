@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// findInTOML finds a server in a TOML file, whichever way it is written: as a table,
-// as dotted names, or in braces.
+// findInTOML finds a server in a TOML file. The server can be a table, dotted names, or an inline
+// table.
 func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 	var doc map[string]any
 	if err := toml.Unmarshal(text, &doc); err != nil {
@@ -19,7 +19,7 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 	for _, step := range c.Member {
 		doc, _ = doc[step].(map[string]any)
 	}
-	if _, there := doc[server]; !there {
+	if _, found := doc[server]; !found {
 		return nil, c.missingServerError(server, slices.Sorted(maps.Keys(doc)))
 	}
 	s := tomlSearch{text: text, server: append(slices.Clone(c.Member), server)}
@@ -42,7 +42,7 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 	return &s.found, nil
 }
 
-// A tomlSearch looks for two members of one server.
+// A tomlSearch finds the command and args of one server.
 type tomlSearch struct {
 	text        []byte
 	parser      unstable.Parser
@@ -58,7 +58,7 @@ func keysOf(n *unstable.Node) (keys []string) {
 	return keys
 }
 
-// look takes a name and its value; table are the names that lead there.
+// visit reads a name and its value; table has the names of the tables around it.
 func (s *tomlSearch) visit(table []string, n *unstable.Node, inBraces bool) {
 	path := append(slices.Clone(table), keysOf(n)...)
 	value := n.Value()
@@ -77,11 +77,12 @@ func (s *tomlSearch) visit(table []string, n *unstable.Node, inBraces bool) {
 	switch path[last] {
 	case "command":
 		if value.Kind == unstable.String {
-			s.found.command, s.found.commandAt = string(value.Data), spanOf(value)
-			s.found.formatArgs = s.ownArgs(n, inBraces)
+			s.found.command = string(value.Data)
+			s.found.commandAt = spanOf(value)
+			s.found.formatArgs = s.argsFormat(n, inBraces)
 		}
 	case "args":
-		s.arguments(n, value)
+		s.readArgs(n, value)
 	}
 }
 
@@ -89,15 +90,14 @@ func spanOf(n *unstable.Node) span {
 	return span{int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)}
 }
 
-// arguments notes the strings of an array. Its bracket is the first one behind the
-// name.
-func (s *tomlSearch) arguments(n, value *unstable.Node) {
+// readArgs records the strings of an array. The array starts at the first bracket after the name.
+func (s *tomlSearch) readArgs(n, value *unstable.Node) {
 	if value.Kind != unstable.Array {
 		s.invalidArgs = true
 		return
 	}
-	behind := spanOf(lastKey(n)).to
-	from := behind + strings.IndexByte(string(s.text[behind:]), '[')
+	nameEnd := spanOf(lastKey(n)).to
+	from := nameEnd + strings.IndexByte(string(s.text[nameEnd:]), '[')
 	s.found.args = span{from, from + 1}
 	for it := value.Children(); it.Next(); {
 		item := it.Node()
@@ -117,12 +117,13 @@ func lastKey(n *unstable.Node) (last *unstable.Node) {
 	return last
 }
 
-// ownArgs writes the arguments behind the command, the way that the command is
-// written.
-func (s *tomlSearch) ownArgs(n *unstable.Node, inBraces bool) func(string) string {
+// argsFormat returns a function that formats the member args for insertion after the command, in
+// the style of the command: on a line of its own or in braces, with the same dotted prefix.
+func (s *tomlSearch) argsFormat(n *unstable.Node, inBraces bool) func(string) string {
 	first := n.Key()
 	first.Next()
-	from, name := spanOf(first.Node()).from, spanOf(lastKey(n)).from
+	from := spanOf(first.Node()).from
+	name := spanOf(lastKey(n)).from
 	before := ", "
 	if !inBraces {
 		line := strings.LastIndexByte(string(s.text[:from]), '\n') + 1

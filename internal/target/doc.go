@@ -1,15 +1,14 @@
-// Package target says which server is meant: it turns what the user typed (a
-// command after "--", --server, MCPC_SERVER), or did not type, into a Target.
+// Package target chooses the server: it turns what the user typed (a command after "--", --server,
+// MCPC_SERVER), or the lack of it, into a Target.
 //
-// It is pure parsing. It does not know whether the server exists, what speaks
-// to it, where sessions are stored or what the environment holds: names and
-// texts are handed in. It opens nothing and resolves nothing.
+// It only parses. It does not know whether the server exists, how to connect to it or where
+// sessions are stored. It reads no file and no environment and resolves no name: callers pass texts
+// and names.
 //
-// It also knows other programs' configurations: where they lie, which servers they
-// name, and how to change one without touching the rest. Their bytes are handed in
-// too, and the values of their variables are asked for only by [Server.Resolved].
+// It also knows other programs' configurations: their paths, their servers, and how to change one
+// server without a change of the rest. Callers pass their bytes too, and only [Server.Resolved]
+// asks for the values of their variables.
 //
-// A URL is checked before anything is sent anywhere, and normalised so that one
-// server has one spelling. What is refused is named by its part and never
-// quoted whole: a URL may carry a password.
+// A URL is checked before mcpc sends anything, and normalised so that one server has one spelling.
+// An error names the part of a URL and never quotes the whole URL: it may have a password.
 package target

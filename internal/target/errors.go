@@ -6,11 +6,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Error says what is wrong with a target, in one sentence, and what to type
-// instead. It names the part and does not repeat what may be a secret.
+// An Error says what is wrong with a target, in one sentence, and what to type instead. It names
+// the part and quotes nothing that may be a secret.
 type Error struct {
-	// Part is what is wrong: "target", "command", "name", or the part of a URL:
-	// "url", "scheme", "userinfo", "host", "port", "path", "query", "fragment".
+	// Part is the wrong part: "target", "command", "name", or the part of a URL: "url", "scheme",
+	// "userinfo", "host", "port", "path", "query", "fragment".
 	Part   string
 	Source Source
 
@@ -20,15 +20,15 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Source.errorPrefix() + e.what }
 
-// Hint is one way out, without a full stop.
+// Hint returns what to do instead, without a full stop.
 func (e *Error) Hint() wire.Hint { return e.hint }
 
-// An UnknownError is a name that is neither a session nor a server. The caller that
-// shows it may look in Known for the name that was meant.
+// An UnknownError says that a name is neither a session nor a server. The caller may look in Known
+// for a similar name.
 type UnknownError struct {
 	Name   string
 	Source Source
-	// Known are the names that would have been understood.
+	// Known are the valid names.
 	Known []string
 }
 
@@ -39,13 +39,13 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%sno server is named %q", e.Source.errorPrefix(), e.Name)
 }
 
-// Hint is one way out, without a full stop.
+// Hint returns what to do instead, without a full stop.
 func (e *UnknownError) Hint() wire.Hint {
 	return "see " + wire.Run("sessions") + " and " + wire.Run("servers") + "; a URL starts with http:// or https://"
 }
 
-// where is how an error's sentence starts when the user may not have the text
-// before his eyes.
+// errorPrefix returns the start of an error's sentence, which names a source that the user may have
+// forgotten.
 func (s Source) errorPrefix() string {
 	if s == FromEnvironment {
 		return "MCPC_SERVER: "

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Transport is how a program's configuration says that a server is spoken to.
+// A Transport is the transport of a server in a program's configuration.
 type Transport string
 
 // The transports that configurations know.
@@ -18,61 +18,61 @@ const (
 	SSE   Transport = "sse"
 )
 
-// A Setting is a name and a value as written in a file, with its variables. The
-// value may be a secret.
+// A Setting is a name and a value as written in a file, with variables. The value may be a secret.
 type Setting struct{ Name, Value string }
 
-// A Server is one that a client's configuration names. Everything in it is as
-// written in the file: nothing is checked, and no variable has its value yet.
+// A Server is a server in a client's configuration. Its values are as written in the file:
+// unchecked, and with variables.
 type Server struct {
 	Client Client
-	// File is where it stands, and Folder that of the project which the file belongs
-	// to; of a file that belongs to none it is the folder that mcpc runs in.
+	// File is the configuration file, Folder the folder of its project, or the folder in which mcpc
+	// runs if the file belongs to no project.
 	File, Folder string
 	Name         string
 	Kind         Transport
 
-	// Command and what follows is for stdio. Passed are variables of the environment
-	// that the server is given as they are; EnvFile holds more.
+	// Command to Cwd are for stdio. Passed are variables of the environment that the server gets
+	// unchanged; EnvFile is a file with more variables.
 	Command []string
 	Env     []Setting
 	Passed  []string
 	EnvFile string
 	Cwd     string
 
-	// URL and Headers are for the others.
+	// URL and Headers are for the other transports.
 	URL     string
 	Headers []Setting
-	// Helper is the member that names a command which makes more header fields, or "". mcpc does not run it.
+	// Helper is the member that names a command for more header fields, or "". mcpc does not run
+	// it.
 	Helper string
 
 	Disabled bool
-	// Problem says why mcpc cannot use it, or is "".
+	// Problem says why mcpc cannot use the server, or is "".
 	Problem string
 	Inputs  []ClientInput
 }
 
-// An ClientInput is a value that Visual Studio Code asks a person for.
+// A ClientInput is a value for which Visual Studio Code asks the user.
 type ClientInput struct {
 	ID, Description, Default string
 	Options                  []string
 	Secret                   bool
 }
 
-// ID names the server among all that are known.
+// ID identifies the server among the servers of all clients.
 func (s Server) ID() string { return s.Client.Name + ":" + s.Name }
 
-// Same reports whether two are one server, whatever they are called and wherever
-// they stand: nothing would be done differently.
+// Same reports whether two servers start or connect in the same way, whatever their names and
+// files.
 func (s Server) Same(other Server) bool {
 	return s.Fingerprint() == other.Fingerprint() && slices.Equal(s.Env, other.Env) &&
 		slices.Equal(s.Headers, other.Headers) && s.Problem == other.Problem
 }
 
-// Fingerprint is what a person confirms: the command word for word, the names of the
-// environment, the folder, or the URL and the names of header fields. Values are not
-// in it, so that a new token is no new command; the variables that they are made of
-// are, and so are those values that say what a program loads.
+// Fingerprint returns a hash of what a user confirms: the command, the names of environment
+// variables, the folder, or the URL and the names of header fields. It ignores values, so that a
+// new token is not a new command, but it includes the names of the variables in them, and values
+// that decide what code a program loads.
 func (s Server) Fingerprint() string {
 	confirmed := struct {
 		Kind            Transport
@@ -101,19 +101,20 @@ func (s Server) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// loads reports a variable that makes an interpreter or the system's linker run
-// other code than the command names.
+// loadsCode reports whether a variable makes an interpreter or the linker run other code than the
+// command names.
 func loadsCode(name string) bool {
 	name = strings.ToUpper(name)
-	for _, begin := range []string{"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5", "JAVA_TOOL", "GIT_", "DOTNET_"} {
-		if strings.HasPrefix(name, begin) {
+	for _, prefix := range []string{"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5",
+		"JAVA_TOOL", "GIT_", "DOTNET_"} {
+		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	return slices.Contains([]string{"PATH", "BASH_ENV", "ENV", "SHELL", "IFS", "JDK_JAVA_OPTIONS", "HOME"}, name)
 }
 
-// Names are the names of settings, in their order.
+// Names returns the names of settings, in their order.
 func Names(settings []Setting) (names []string) {
 	for _, s := range settings {
 		names = append(names, s.Name)

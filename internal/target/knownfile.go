@@ -14,13 +14,12 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// What follows reads configurations that other programs own. They agree on little:
-// each has its own name for the same thing. An entry that makes no sense is still
-// shown, with its problem.
+// The functions of this file read configurations of other programs, which have different names for the
+// same things. An invalid entry is still shown, with its problem.
 
-// Decode makes JSON of a client's file, by its ending: TOML, or JSON with comments
-// and commas behind the last element. The error says where the file breaks off and
-// quotes nothing of it.
+// Decode returns a client's file as JSON. The file is TOML if its name says so, else JSON with
+// comments and trailing commas. The error has the position of a syntax error and quotes nothing of
+// the file.
 func Decode(file string, text []byte) (json.RawMessage, error) {
 	if !isTOML(file) {
 		return standardJSON(text)
@@ -41,18 +40,18 @@ func tomlError(err error) error {
 	return errors.New("the file is not TOML")
 }
 
-// maxBrackets is how many brackets may open in a file that is not plain JSON. The library
-// that takes comments away goes one call deeper with each that is open.
+// maxBrackets is how many brackets a file that is not plain JSON may have: hujson recurses for each
+// open bracket.
 const maxBrackets = 50_000
 
-// standard is text with blanks in the place of comments, of commas behind the last
-// element and of a byte order mark: JSON, in which everything stands where it stood.
+// standardJSON returns text with blanks instead of comments, trailing commas and a byte order mark:
+// standard JSON, in which everything is at the same offset.
 func standardJSON(text []byte) (json.RawMessage, error) {
 	text = bytes.Clone(text)
 	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {
 		copy(text, "   ")
 	}
-	if jsonraw.Valid(text) == nil { // most are, and some are long
+	if jsonraw.Valid(text) == nil { // the usual case, and faster
 		return text, nil
 	}
 	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > maxBrackets {
@@ -60,41 +59,41 @@ func standardJSON(text []byte) (json.RawMessage, error) {
 	}
 	plain, err := hujson.Standardize(text)
 	if err != nil {
-		// What follows the place may quote the file, and with it a secret.
+		// The rest of the error may quote the file, and with it a secret.
 		place, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
 		return nil, errors.New("the file is not JSON: " + place)
 	}
-	if bad := jsonraw.Valid(plain); bad != nil {
-		return nil, fmt.Errorf("the file is not JSON: %w", bad)
+	if err := jsonraw.Valid(plain); err != nil {
+		return nil, fmt.Errorf("the file is not JSON: %w", err)
 	}
 	return plain, nil
 }
 
-// Servers takes a client's configuration apart. doc is what Decode returned for the
-// file; the caller decodes a file in YAML itself.
+// Servers returns the servers in a client's configuration. doc is the result of Decode for the
+// file; the caller decodes YAML itself.
 func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	c = c.ForProject(folder)
 	top, _ := jsonraw.Object(doc)
-	at := top
+	servers := top
 	for _, step := range c.Member {
-		at, _ = jsonraw.Object(firstValue(at, step))
+		servers, _ = jsonraw.Object(firstValue(servers, step))
 	}
 	inputs := parseInputs(top)
 	var all []Server
 	seen := map[string]int{}
-	for _, m := range at {
+	for _, m := range servers {
 		s := Server{Client: c, File: file, Folder: folder, Name: m.Name, Inputs: inputs}
-		entry, bad := jsonraw.Object(m.Value)
-		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // as older versions write it
+		entry, err := jsonraw.Object(m.Value)
+		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // the form of older versions
 			more, _ := jsonraw.Object(inner)
 			entry = append(slices.Clone(entry), more...)
 		}
 		s.read(entry)
-		if bad != nil {
+		if err != nil {
 			s.Problem = "its entry is not an object"
 		}
 		s.Disabled = s.Disabled || isSwitchedOff(top, m.Name)
-		if i, twice := seen[s.Name]; twice { // only the client knows which one it uses
+		if i, duplicate := seen[s.Name]; duplicate { // only the client knows which one it uses
 			s.Problem = "its name is duplicated in the file"
 			all[i].Problem = s.Problem
 		}
@@ -104,7 +103,7 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	return all
 }
 
-// value is the first of some members that there is, or nil. A null is none.
+// firstValue returns the first of several members that is present and not null, or nil.
 func firstValue(m jsonraw.Members, names ...string) json.RawMessage {
 	for _, name := range names {
 		if raw, ok := m.Get(name); ok && string(raw) != "null" {
@@ -114,12 +113,13 @@ func firstValue(m jsonraw.Members, names ...string) json.RawMessage {
 	return nil
 }
 
+// firstText returns the text of firstValue, or "".
 func firstText(m jsonraw.Members, names ...string) string {
 	s, _ := jsonraw.Text(firstValue(m, names...))
 	return s
 }
 
-// switchedOff: Gemini CLI has lists of the servers that it is to use, and not to.
+// isSwitchedOff reports whether Gemini CLI excludes a server, or allows others only.
 func isSwitchedOff(top jsonraw.Members, name string) bool {
 	mcp, _ := jsonraw.Object(firstValue(top, "mcp"))
 	excluded, _ := parseStrings(firstValue(mcp, "excluded"))
@@ -127,8 +127,8 @@ func isSwitchedOff(top jsonraw.Members, name string) bool {
 	return slices.Contains(excluded, name) || len(allowed) > 0 && !slices.Contains(allowed, name)
 }
 
-// SwitchedOff are the servers of a project's .mcp.json that a settings file of Claude
-// Code says it does not use: for all projects, or for that of the folder.
+// SwitchedOff returns the servers of a project's .mcp.json that a settings file of Claude Code
+// turns off, for all projects or for the project in folder.
 func SwitchedOff(settings json.RawMessage, folder string) []string {
 	top, _ := jsonraw.Object(settings)
 	projects, _ := jsonraw.Object(firstValue(top, "projects"))
@@ -138,13 +138,14 @@ func SwitchedOff(settings json.RawMessage, folder string) []string {
 	return slices.Concat(everywhere, here)
 }
 
-// list are strings; false where there is something else among them.
+// parseStrings returns a list of strings. It returns false if raw is another value, and true if it
+// is nil.
 func parseStrings(raw json.RawMessage) (all []string, ok bool) {
 	if raw == nil {
 		return nil, true
 	}
-	items, bad := jsonraw.Array(raw)
-	if bad != nil {
+	items, err := jsonraw.Array(raw)
+	if err != nil {
 		return nil, false
 	}
 	for _, item := range items {
@@ -178,9 +179,9 @@ func (s *Server) read(m jsonraw.Members) {
 	}
 }
 
-// nowhere says of an entry that leads to no server why that is.
+// missingServer says why an entry has neither a command nor a URL.
 func (s *Server) missingServer(m jsonraw.Members) string {
-	switch word := firstText(m, "type", "source"); word {
+	switch firstText(m, "type", "source") {
 	case "builtin", "platform", "frontend", "inline_python":
 		return "it is a part of " + s.Client.Title
 	case "extension":
@@ -197,13 +198,13 @@ func (s *Server) readCommand(m jsonraw.Members) {
 	program, isText := jsonraw.Text(raw)
 	args, ok := parseStrings(firstValue(m, "args"))
 	environment := firstValue(m, "env", "envs", "environment")
-	switch whole, isList := parseStrings(raw); {
-	case raw == nil:
+	argv, isList := parseStrings(raw)
+	switch {
 	case isText:
 		s.Command = append([]string{program}, args...)
-	case isList:
-		s.Command = append(whole, args...)
-	default: // as older versions of Zed write it
+	case isList && raw != nil:
+		s.Command = append(argv, args...)
+	case raw != nil: // the form of older versions of Zed
 		inner, _ := jsonraw.Object(raw)
 		args, ok = parseStrings(firstValue(inner, "args"))
 		environment = firstValue(inner, "env")
@@ -220,7 +221,8 @@ func (s *Server) readCommand(m jsonraw.Members) {
 	}
 	s.Env = parseSettings(environment)
 	s.Passed = append(parseNames(firstValue(m, "env_vars")), parseNames(firstValue(m, "env_keys"))...)
-	s.EnvFile, s.Cwd = firstText(m, "envFile"), firstText(m, "cwd")
+	s.EnvFile = firstText(m, "envFile")
+	s.Cwd = firstText(m, "cwd")
 }
 
 func (s *Server) readURL(m jsonraw.Members) {
@@ -239,7 +241,7 @@ func (s *Server) readURL(m jsonraw.Members) {
 	}
 }
 
-// kindOf goes by the word that the entry has for it, else by what the entry has.
+// transport returns the transport that the entry names, else the transport that its members imply.
 func (s *Server) transport(m jsonraw.Members) Transport {
 	switch firstText(m, "type", "transport", "transportType") {
 	case "stdio":
@@ -258,8 +260,8 @@ func (s *Server) transport(m jsonraw.Members) Transport {
 	return HTTP
 }
 
-// settings are the members of an object whose values can stand in an environment or
-// a header field.
+// parseSettings returns the members of an object with values for an environment variable or a
+// header field: texts, numbers and booleans.
 func parseSettings(raw json.RawMessage) (all []Setting) {
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
@@ -275,7 +277,7 @@ func parseSettings(raw json.RawMessage) (all []Setting) {
 	return all
 }
 
-// namesIn are names in a list, whose items may be objects that have one.
+// parseNames returns the names in a list of texts or of objects with a member name.
 func parseNames(raw json.RawMessage) (names []string) {
 	items, _ := jsonraw.Array(raw)
 	for _, item := range items {
@@ -290,7 +292,7 @@ func parseNames(raw json.RawMessage) (names []string) {
 	return names
 }
 
-// inputsOf are what the variables ${input:ID} of Visual Studio Code stand for.
+// parseInputs returns the inputs of Visual Studio Code, the values of ${input:ID}.
 func parseInputs(top jsonraw.Members) (inputs []ClientInput) {
 	items, _ := jsonraw.Array(firstValue(top, "inputs"))
 	for _, item := range items {

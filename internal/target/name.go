@@ -13,38 +13,41 @@ import (
 // maxName is the longest name of a session.
 const maxName = 64
 
-const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+const (
+	letters        = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits         = "0123456789"
+	nameCharacters = letters + digits + "_-"
+)
 
-// ValidName checks the name that a session is to have. It is one word in every
-// shell, and no flag, no host, no URL, no file and no "demo". The error is an
-// [*Error].
+// ValidName checks the name of a new session. A valid name is one word in every shell, and cannot
+// be a flag, a host, a URL, a file or "demo". The error is an [*Error].
 func ValidName(name string) error {
-	bad := func(what string) error {
-		return newError("name", FromFlag, what, "use letters, digits, '_' and '-', such as local-3001")
+	invalid := func(text string) error {
+		return newError("name", FromFlag, text, "use letters, digits, '_' and '-', such as local-3001")
 	}
 	switch {
 	case name == "":
-		return bad("the session's name is empty")
+		return invalid("the session's name is empty")
 	case len(name) > maxName:
-		return bad(fmt.Sprintf("the session's name is longer than %d characters", maxName))
+		return invalid(fmt.Sprintf("the session's name is longer than %d characters", maxName))
 	case !hasOnly(name, nameCharacters):
-		return bad(fmt.Sprintf("the session's name %q has an invalid character", name))
+		return invalid(fmt.Sprintf("the session's name %q has an invalid character", name))
 	case strings.IndexByte("_-", name[0]) >= 0:
-		return bad(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
+		return invalid(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
 	case strings.EqualFold(name, demoName):
 		return newError("name", FromFlag, fmt.Sprintf("%q is the built-in demo server", name), "choose another name")
 	}
 	return nil
 }
 
+// hasOnly reports whether s has only characters of set.
 func hasOnly(s, set string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(set, r) }) < 0
 }
 
-// NameFor proposes a session's name for a target: short, readable, valid, and
-// not taken; a session keeps its own. To open the same server again under the
-// same name, say that the name is free. It takes nothing from a URL or a command that could be a secret:
-// no query, and of a path only a plain word.
+// NameFor proposes a name for a session with a target: short, readable, valid, and one for which
+// taken is false. A session keeps its name. The name has nothing from a URL or a command that can
+// be a secret: no query, and of a path only a plain word.
 func NameFor(t Target, taken func(string) bool) string {
 	var base string
 	switch t.Kind {
@@ -73,7 +76,7 @@ func NameFor(t Target, taken func(string) bool) string {
 	return name
 }
 
-// tidy makes s a name, or leaves something that is none.
+// cleanName replaces the characters that a name cannot have. Its result may still be invalid.
 func cleanName(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -87,15 +90,15 @@ func cleanName(s string) string {
 	return strings.Trim(s[:min(len(s), maxName/2)], "-_")
 }
 
-// commonLabels say nothing about a server when they stand in front of its host
-// name, commonWords nothing when they are in its path.
+// commonLabels, at the start of a host name, and commonWords, in a path, do not tell one server from
+// another.
 var (
 	commonLabels = []string{"mcp", "www", "api"}
 	commonWords  = []string{"mcp", "sse", "api", "http", "server", "stream", "message", "messages"}
 )
 
-// nameForURL is the host without its common parts, the port, and the path's
-// last telling word: localhost-3001, notion, localhost-8080-weather.
+// nameForURL returns the host without its common labels, the port, and the last word of the path
+// that is not common: localhost-3001, notion, localhost-8080-weather.
 func nameForURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -108,7 +111,7 @@ func nameForURL(text string) string {
 	words := strings.Split(u.Path, "/")
 	slices.Reverse(words)
 	for _, w := range words {
-		// A word and no identifier or token is short, and of letters.
+		// Longer parts, or parts with digits, can be identifiers or tokens.
 		isWord := len(w) >= 3 && len(w) <= 16 && hasOnly(w, "abcdefghijklmnopqrstuvwxyz-")
 		if isWord && !slices.Contains(commonWords, strings.ToLower(w)) {
 			parts = append(parts, w)
@@ -118,7 +121,7 @@ func nameForURL(text string) string {
 	return strings.Join(parts, "-")
 }
 
-// shortHost is "notion" for mcp.notion.com.
+// shortHost returns "notion" for mcp.notion.com.
 func shortHost(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.IsLoopback() {
@@ -136,8 +139,7 @@ func shortHost(host string) string {
 	return strings.Join(labels, "-")
 }
 
-// runners start other programs: the name is in their first argument that is no
-// flag.
+// runners start other programs: their first argument that is not a flag has the name.
 var runners = []string{
 	"npx",
 	"bunx",
@@ -157,11 +159,11 @@ var runners = []string{
 	"env",
 }
 
-// runnerWords are their subcommands.
+// runnerWords are subcommands of runners.
 var runnerWords = []string{"run", "exec", "tool", "dlx", "x"}
 
-// nameForCommand is the program's own name: everything for
-// npx -y @modelcontextprotocol/server-everything.
+// nameForCommand returns the name of the program: everything for npx -y
+// @modelcontextprotocol/server-everything.
 func nameForCommand(argv []string) string {
 	program := programName(argv[0])
 	if !slices.Contains(runners, program) {
@@ -180,15 +182,15 @@ func nameForCommand(argv []string) string {
 	return program
 }
 
-// programName is the last part of a path or a package's name, without its
-// version, its ending and what every MCP server is called.
+// programName returns the last part of a path or a package's name, without its version, its
+// extension and words such as mcp-server.
 func programName(word string) string {
 	name := path.Base(strings.ReplaceAll(word, "\\", "/"))
 	if i := strings.IndexByte(name, '@'); i > 0 {
 		name = name[:i]
 	}
-	for _, ending := range []string{".exe", ".js", ".mjs", ".cjs", ".ts", ".py", ".go", ".sh"} {
-		name = strings.TrimSuffix(name, ending)
+	for _, extension := range []string{".exe", ".js", ".mjs", ".cjs", ".ts", ".py", ".go", ".sh"} {
+		name = strings.TrimSuffix(name, extension)
 	}
 	for _, common := range []string{"mcp-server-", "mcp_server_", "server-", "mcp-"} {
 		if rest, ok := strings.CutPrefix(name, common); ok && rest != "" {

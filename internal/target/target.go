@@ -9,13 +9,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Default is the server that is used when no source names one.
+// Default is the server if no source names one.
 const Default = "http://localhost:3001/mcp"
 
-// demoName is the TARGET that means the built-in demo server.
+// demoName is the TARGET of the built-in demo server.
 const demoName = "demo"
 
-// A Kind says what sort of thing a Target is.
+// A Kind is the kind of a Target.
 type Kind int
 
 // The kinds of target.
@@ -26,7 +26,7 @@ const (
 	Session
 	// Demo is the built-in demo server.
 	Demo
-	// Command is a program to speak stdio with.
+	// Command is a program that speaks MCP over stdio.
 	Command
 	// Known is a server that another program's configuration names.
 	Known
@@ -36,7 +36,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "url", "session", "demo", "command", "known"}[k]
 }
 
-// A Source says who chose the target.
+// A Source says what chose the target.
 type Source int
 
 // The sources, the strongest first.
@@ -65,8 +65,8 @@ type Target struct {
 	Source  Source
 }
 
-// String is the target as one would type it. A command is quoted for a POSIX
-// shell; like a URL's query, its arguments may hold secrets.
+// String returns the target as a user types it. A command is quoted for a POSIX shell. Its
+// arguments, and the query of a URL, may have secrets.
 func (t Target) String() string {
 	switch t.Kind {
 	case URL:
@@ -86,8 +86,8 @@ func (t Target) String() string {
 	}
 }
 
-// Key names the server for remembering things about it: the same for each
-// spelling of a URL that normalises alike, different for each argument vector.
+// Key identifies the server in stored data: the same for each spelling of a URL with the same
+// normal form, different for each argument vector.
 func (t Target) Key() string {
 	if t.Kind == Command {
 		argv, _ := json.Marshal(t.Command) // strings always marshal
@@ -96,27 +96,26 @@ func (t Target) Key() string {
 	return t.Kind.String() + ":" + t.String()
 }
 
-// An Input is everything that a target is chosen from.
+// An Input has all sources of a target.
 type Input struct {
-	// Command is what stands after "--": nil if there is no "--".
+	// Command are the words after "--"; nil if there is no "--".
 	Command []string
-	// Flag is the value of --server; FlagGiven tells an empty value from none.
+	// Flag is the value of --server. FlagGiven is true if the flag was set, even to "".
 	Flag      string
 	FlagGiven bool
-	// Environment is MCPC_SERVER; empty means not set.
+	// Environment is MCPC_SERVER, or "".
 	Environment string
-	// Sessions are the names of the stored sessions, Current the one that is
-	// meant when nothing else is said, or "".
+	// Sessions are the names of the stored sessions, Current is the current session or "".
 	Sessions []string
 	Current  string
-	// Known gives the names of the servers that other programs' configurations have.
-	// It is asked only where nothing else has the name; nil knows none.
+	// Known returns the names of the servers in other programs' configurations. It is called only
+	// if no session has the name. It may be nil.
 	Known func() []string
 }
 
-// Parse chooses the target: the command after "--", else the flag, else the
-// environment, else the current session, else [Default]. The error is an
-// [*Error] or an [*UnknownError]; both are usage errors.
+// Parse chooses the target: the command after "--", else the flag, else the environment, else the
+// current session, else [Default]. The error is an [*Error] or an [*UnknownError]; both are usage
+// errors.
 func Parse(in Input) (Target, error) {
 	switch {
 	case in.Command != nil:
@@ -135,8 +134,8 @@ func Parse(in Input) (Target, error) {
 	}
 }
 
-// parseText reads one TARGET: the built-in demo server, then a session, which is what
-// the user made with mcpc itself, then a name in a configuration, then a URL.
+// parseText parses one TARGET: the built-in demo server, else a session, else a name in a
+// configuration, else a URL.
 func parseText(text string, from Source, in Input) (Target, error) {
 	sessions := in.Sessions
 	known := []string(nil)
@@ -162,7 +161,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	case qualified && ofClient:
 		return Target{}, newUnknownError(text, from, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
-		// Not quoted: a command line may hold a secret.
+		// The error does not quote the text: a command line may have a secret.
 		return Target{}, newError("target", from, "the server is neither a URL nor a name: it has a space in it",
 			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))
 	case !looksLikeURL(text):
@@ -176,7 +175,7 @@ func parseText(text string, from Source, in Input) (Target, error) {
 	return Target{Kind: URL, URL: u, Source: from}, nil
 }
 
-// parseCommand checks an argument vector; its words are taken as they are.
+// parseCommand checks an argument vector. It does not change its words.
 func parseCommand(argv []string) (Target, error) {
 	if len(argv) == 0 {
 		return Target{}, newError(
@@ -197,8 +196,8 @@ func parseCommand(argv []string) (Target, error) {
 	return Target{Kind: Command, Command: slices.Clone(argv), Source: FromCommand}, nil
 }
 
-// looksLikeURL tells what was meant as a URL, or as one without its scheme,
-// from what was meant as a name: a name has none of these, see [ValidName].
+// looksLikeURL reports whether text has characters of a URL that no valid name has, see
+// [ValidName].
 func looksLikeURL(text string) bool {
 	return strings.ContainsAny(text, ".:/@?#[]\\%")
 }

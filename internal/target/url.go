@@ -15,11 +15,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// parseURL checks and normalises an http or https URL (RFC 3986, section 6.2):
-// scheme and host in lower case, the port as a plain number and left out if it
-// is the default, "/" for no path, everything outside ASCII percent-encoded.
-// The parts are checked from the text, left to right, because net/url has more
-// patience than a request does, and because its errors quote the URL.
+// parseURL checks and normalises an http or https URL (RFC 3986, section 6.2): scheme and host in
+// lower case, the port as a plain number or omitted if it is the default, "/" for an empty path,
+// everything outside ASCII percent-encoded. It checks the parts itself, because net/url accepts
+// more than a request may have, and because the errors of net/url quote the URL.
 func parseURL(text string) (string, *Error) {
 	if err := checkCharacters(text); err != nil {
 		return "", err
@@ -50,8 +49,8 @@ func parseURL(text string) (string, *Error) {
 
 var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 
-// checkCharacters refuses what a terminal or a file may have put into the text
-// unseen, and what would break a request line.
+// checkCharacters rejects invisible characters, which a terminal or a file may have added, and
+// characters that would break a request line.
 func checkCharacters(text string) *Error {
 	if !utf8.ValidString(text) {
 		return newError("url", 0, "the URL is not valid UTF-8", "type it again in ASCII")
@@ -70,7 +69,7 @@ func checkCharacters(text string) *Error {
 	return nil
 }
 
-// cutScheme returns "http" or "https" and what follows its "//".
+// cutScheme returns "http" or "https" and the text after "//".
 func cutScheme(text string) (scheme, rest string, err *Error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	lower := strings.ToLower(scheme)
@@ -97,13 +96,13 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 	return "", "", withoutScheme(text)
 }
 
-// scopedPackage matches an npm package with a scope: users type it as they would after npx.
+// scopedPackage matches an npm package with a scope, as users type it after npx.
 var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^@[a-z0-9][-a-z0-9._]*/[a-z0-9][-a-z0-9._]*(@[a-z0-9][-a-z0-9._]*)?$`)
 })
 
-// withoutScheme explains a URL that starts with its host. The hint repeats the
-// text only if it is a good URL with a scheme in front and holds nothing secret.
+// withoutScheme explains a URL that starts with its host. The hint repeats the text only if it is a
+// valid URL with a scheme in front and has no secret.
 func withoutScheme(text string) *Error {
 	err := newError("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
 	if scopedPackage().MatchString(text) {
@@ -131,8 +130,8 @@ func withoutScheme(text string) *Error {
 	return err
 }
 
-// isLocal reports whether a host is one that is rarely behind TLS: a name
-// without a dot, or a loopback or private address.
+// isLocalHost reports whether a host is rarely behind TLS: a name without a dot, or a loopback or
+// private address.
 func isLocalHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback() || a.IsPrivate() || a.IsUnspecified()
@@ -140,7 +139,7 @@ func isLocalHost(host string) bool {
 	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost")
 }
 
-// parseAuthority checks user, host and port; the port comes back as ":n" or "".
+// parseAuthority checks user, host and port. It returns the port as ":n" or "".
 func parseAuthority(authority string) (host, port string, err *Error) {
 	if strings.Contains(authority, "@") {
 		return "", "", newError("userinfo", 0, "the URL has a user name or password in it",
@@ -170,7 +169,7 @@ func parsePort(port string) (string, *Error) {
 	}
 	const hint = "use a port from 1 to 65535"
 	if strings.Trim(port, "0123456789") != "" {
-		// Not quoted: it may be the rest of a password with a slash in it.
+		// The error does not quote the port: it may be the end of a password with a slash.
 		return "", newError("port", 0, "the URL's port is not a number", hint)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -196,12 +195,13 @@ func parseIPv6(host string) (string, *Error) {
 func parseHost(host string) (string, *Error) {
 	const hint = "check the spelling of the host"
 	host = strings.ToLower(host)
-	switch name := strings.TrimSuffix(host, "."); {
+	name := strings.TrimSuffix(host, ".")
+	switch {
 	case host == "":
 		return "", newError("host", 0, "the URL has no host", "write http://HOST:PORT/PATH")
 	case strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
-		// Which ASCII name is meant takes the tables of IDNA (RFC 5891), and a
-		// mistake would send the request to another host.
+		// A conversion needs the tables of IDNA (RFC 5891), and a mistake would send the request to
+		// another host.
 		return "", newError("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
 	case strings.Contains(host, ":"):
 		return "", newError(
@@ -212,9 +212,8 @@ func parseHost(host string) (string, *Error) {
 		)
 	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !hasValidLabels(name):
 		return "", newError("host", 0, "the URL's host is not a host name", hint)
-	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
-		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers and
-		// names to others.
+	case isAddressLabel(name[strings.LastIndexByte(name, '.')+1:]):
+		// Some resolvers read 127.1, 0x7f000001 and 2130706433 as addresses, others as names.
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
 			return "", newError(
 				"host",
@@ -236,16 +235,16 @@ func hasValidLabels(name string) bool {
 	return true
 }
 
-// isNumber reports whether a host's last label makes it an address, as the URL
-// standard has it ("ends in a number").
-func isNumber(label string) bool {
+// isAddressLabel reports whether a host with this last label is an address for the URL standard
+// ("ends in a number").
+func isAddressLabel(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// parseTail checks path, query and fragment, and encodes what is not ASCII.
+// parseTail checks path, query and fragment, and percent-encodes other characters than ASCII.
 func parseTail(tail string) (string, *Error) {
 	if strings.HasPrefix(tail, "\\") {
 		return "", newError("path", 0, "the URL has a backslash", "write / instead")
@@ -282,8 +281,7 @@ func hasValidEscapes(path string) bool {
 	}
 }
 
-// escape percent-encodes what cannot stand in a path or query, and leaves what
-// is encoded already.
+// escape percent-encodes characters that a path or query cannot have. It keeps existing escapes.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A Lookup gives the values of variables, when a server is really used.
+// A Lookup returns the values of variables when mcpc uses a server.
 type Lookup struct {
 	// Env reads the environment.
 	Env func(name string) (value string, ok bool)
-	// Home is the user's folder.
+	// Home is the user's home directory.
 	Home string
-	// Input asks for a value of Visual Studio Code's inputs.
+	// Input asks the user for the value of an input of Visual Studio Code; nil if it cannot.
 	Input func(ClientInput) (string, error)
 }
 
-// A VariableError is a variable in a configuration that has no value here.
+// A VariableError says that a variable in a configuration has no value.
 type VariableError struct {
-	// Variable is as written in the file, Env its name in the environment or "".
+	// Variable is the variable as written in the file, Env its name in the environment or "".
 	Variable, Env string
 }
 
@@ -29,7 +29,7 @@ func (e *VariableError) Error() string {
 	return e.Variable + " has no value here"
 }
 
-// Resolved is the server with the values of its variables. Nothing else reads them.
+// Resolved returns the server with the values of its variables.
 func (s Server) Resolved(l Lookup) (Server, error) {
 	var failed error
 	resolve := func(text string) string {
@@ -39,7 +39,9 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 		}
 		return value
 	}
-	s.Command, s.Env, s.Headers = slices.Clone(s.Command), slices.Clone(s.Env), slices.Clone(s.Headers)
+	s.Command = slices.Clone(s.Command)
+	s.Env = slices.Clone(s.Env)
+	s.Headers = slices.Clone(s.Headers)
 	for i := range s.Command {
 		s.Command[i] = resolve(s.Command[i])
 	}
@@ -48,7 +50,9 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 			settings[i].Value = resolve(settings[i].Value)
 		}
 	}
-	s.URL, s.Cwd, s.EnvFile = resolve(s.URL), resolve(s.Cwd), resolve(s.EnvFile)
+	s.URL = resolve(s.URL)
+	s.Cwd = resolve(s.Cwd)
+	s.EnvFile = resolve(s.EnvFile)
 	for _, path := range []*string{&s.Cwd, &s.EnvFile} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(s.Folder, *path)
@@ -60,8 +64,8 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 	return s, failed
 }
 
-// Variables are those of the environment and of a person that the server is made
-// of, as names to show: NAME, or input:ID.
+// Variables returns the names of the environment variables that the server uses, and input:ID for
+// each of its inputs, sorted.
 func (s Server) Variables() (names []string) {
 	_, _ = s.Resolved(Lookup{
 		Env:   func(name string) (string, bool) { names = append(names, name); return "", true },
@@ -71,11 +75,11 @@ func (s Server) Variables() (names []string) {
 	return slices.Compact(names)
 }
 
-// A variable is one ${…} or $NAME of a setting: env or input is set, or else word, such
-// as the workspaceFolder of editors.
+// A variable is one ${…} or $NAME in a setting. One of env, input and word is set; word is another
+// variable of an editor, such as workspaceFolder.
 type variable struct {
 	env, input, word string
-	// fallback is what follows :-, given tells an empty one from none.
+	// fallback is the text after :-, hasFallback is true if there is a :-.
 	fallback    string
 	hasFallback bool
 	text        string
@@ -84,12 +88,14 @@ type variable struct {
 func (s Server) expand(text string, l Lookup) (string, error) {
 	return s.eachVariable(text, func(v variable) (string, error) {
 		if v.env != "" {
-			if value, ok := l.Env(v.env); ok && (value != "" || !v.hasFallback) {
-				return value, nil
-			} else if v.hasFallback {
+			value, ok := l.Env(v.env)
+			if v.hasFallback && (!ok || value == "") {
 				return v.fallback, nil
 			}
-			return "", &VariableError{Variable: v.text, Env: v.env}
+			if !ok {
+				return "", &VariableError{Variable: v.text, Env: v.env}
+			}
+			return value, nil
 		}
 		if v.input != "" {
 			i := slices.IndexFunc(s.Inputs, func(in ClientInput) bool { return in.ID == v.input })
@@ -102,7 +108,7 @@ func (s Server) expand(text string, l Lookup) (string, error) {
 	})
 }
 
-// place is a variable that names a place.
+// placeValue returns the value of an editor's variable.
 func (s Server) placeValue(v variable, l Lookup) (string, error) {
 	switch v.word {
 	case "workspaceFolder", "workspaceRoot", "cwd":
@@ -117,11 +123,11 @@ func (s Server) placeValue(v variable, l Lookup) (string, error) {
 	return "", &VariableError{Variable: v.text}
 }
 
-// eachVariable puts what f gives in the place of each variable.
+// eachVariable replaces each variable in text by the result of f. It returns the first error of f.
 func (s Server) eachVariable(text string, f func(variable) (string, error)) (string, error) {
 	var b strings.Builder
 	var failed error
-	put := func(v variable) {
+	replace := func(v variable) {
 		value, err := f(v)
 		if failed == nil {
 			failed = err
@@ -136,14 +142,15 @@ func (s Server) eachVariable(text string, f func(variable) (string, error)) (str
 		b.WriteString(text[:at])
 		text = text[at:]
 		end := strings.IndexByte(text, '}')
-		bare := len(text) - len(strings.TrimLeft(text[1:], nameCharacters[:62]+"_"))
+		isVariable := !s.Client.onlyInputs || strings.HasPrefix(text, "${input:")
+		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters))
 		switch {
-		case strings.HasPrefix(text, "${") && end > 2 && (!s.Client.onlyInputs || strings.HasPrefix(text, "${input:")):
-			put(variableIn(text[2:end], text[:end+1]))
+		case strings.HasPrefix(text, "${") && end > 2 && isVariable:
+			replace(parseVariable(text[2:end], text[:end+1]))
 			text = text[end+1:]
-		case s.Client.plainVariables && isVariable(text[1:bare]):
-			put(variable{env: text[1:bare], text: text[:bare]})
-			text = text[bare:]
+		case s.Client.plainVariables && isVariableName(text[1:nameEnd]):
+			replace(variable{env: text[1:nameEnd], text: text[:nameEnd]})
+			text = text[nameEnd:]
 		default:
 			b.WriteByte('$')
 			text = text[1:]
@@ -152,17 +159,18 @@ func (s Server) eachVariable(text string, f func(variable) (string, error)) (str
 	return b.String() + text, failed
 }
 
-func variableIn(inner, whole string) variable {
-	v := variable{text: whole}
+// parseVariable parses a variable in braces from its text, and inner, the text between the braces.
+func parseVariable(inner, text string) variable {
+	v := variable{text: text}
 	if id, ok := strings.CutPrefix(inner, "input:"); ok {
 		v.input = id
 		return v
 	}
-	name, fallback, given := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
+	name, fallback, hasFallback := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
 	v.fallback = fallback
-	v.hasFallback = given
+	v.hasFallback = hasFallback
 	words := []string{"workspaceFolder", "workspaceRoot", "cwd", "workspaceFolderBasename", "userHome", "pathSeparator"}
-	if isVariable(name) && (strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)) {
+	if isVariableName(name) && (strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)) {
 		v.env = name
 	} else {
 		v.word = inner
@@ -170,7 +178,9 @@ func variableIn(inner, whole string) variable {
 	return v
 }
 
-// isVariable reports a name that a variable of the environment can have.
-func isVariable(name string) bool {
-	return name != "" && hasOnly(name, nameCharacters[:62]+"_") && (name[0] < '0' || name[0] > '9')
+// isVariableName reports whether a variable of the environment can have the name.
+func isVariableName(name string) bool {
+	return name != "" && hasOnly(name, variableCharacters) && (name[0] < '0' || name[0] > '9')
 }
+
+const variableCharacters = letters + digits + "_"
