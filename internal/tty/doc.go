@@ -1,20 +1,15 @@
-// Package tty asks a terminal what it can show, and believes nothing else: no
-// TERM, no name of a program, which survive ssh, sudo and tmux in places where they
-// are no longer true.
+// Package tty asks a terminal what it can show. It ignores TERM and names of programs, which are
+// often wrong after ssh, sudo and tmux.
 //
-// The questions go out together, and behind them one that every terminal has
-// answered since the VT100: the primary device attributes. Since a terminal answers
-// in order, its answer to that one says that the answers to the others are here or
-// will never come. So a terminal that knows none of them costs one round trip, and
-// nothing is left in its input for the shell to read as a command. One that answers
-// nothing at all is given up after a second.
+// It sends all questions at once, and last a request for the primary device attributes, which every
+// terminal has answered since the VT100. A terminal answers in order, so after that response no
+// other follows. So a terminal that knows none of the questions costs one round trip, and no
+// response is left in its input for the shell to read as a command. A terminal that does not
+// respond is given up after a second.
 //
-// It also reads what a person types, and stops when the caller cancels: a question given up
-// must leave the next line to the next reader. Of a pipe it says whether its reader is
-// there, and it opens the streams that a process was started with.
-//
-// The package draws nothing and decides nothing: what is done with the answers is for
-// others to say.
+// The package also reads what a person types and stops when the caller cancels, so that the next
+// line stays for the next reader. It reports whether a pipe has a reader, and opens streams that
+// the process inherited. It draws nothing.
 package tty
 
 import (
@@ -24,32 +19,30 @@ import (
 	"strings"
 )
 
-// Facts are what a terminal said of itself.
+// Facts are a terminal's answers.
 type Facts struct {
-	// Answered is set where the device attributes came: the rest is complete.
+	// Answered is true if the terminal sent its device attributes: all other answers are complete.
 	Answered bool
-	// Name and version, as XTVERSION gives them: "kitty(0.26.5)", "XTerm(379)".
+	// Name is the name and version from XTVERSION: "kitty(0.26.5)", "XTerm(379)".
 	Name string
-	// Kitty is set where the terminal draws by kitty's graphics protocol, Sixel
-	// where it says that it draws sixels.
+	// Kitty is true if the terminal supports kitty's graphics protocol, Sixel if it draws sixels.
 	Kitty, Sixel bool
-	// CellWidth and CellHeight are a character's size in pixels; 0 is unknown.
+	// CellWidth and CellHeight are a character's size in pixels; 0 if unknown.
 	CellWidth, CellHeight int
-	// Interrupted is set where Ctrl-C came in the place of an answer.
+	// Interrupted is true if the user typed Ctrl-C.
 	Interrupted bool
 }
 
-// questions are, in this order: may I draw one pixel by kitty's protocol (which draws
-// none), who are you (XTVERSION), how many pixels has a character (XTWINOPS 16), and
-// what can you do (DA1).
+// questions asks, in this order: whether kitty's protocol works (a query that draws nothing), the
+// name (XTVERSION), the size of a character (XTWINOPS 16), and the device attributes (DA1).
 const questions = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>0q" + "\x1b[16t" + "\x1b[c"
 
-// parse reads what came back so far.
+// parse reads the response so far.
 func parse(reply []byte) (f Facts) {
 	f.Interrupted = bytes.IndexByte(reply, 0x03) >= 0
 	if m := find(`\x1b\[\?([0-9;]*)c`, reply); m != "" {
 		f.Answered = true
-		// The first number is the class of the terminal, 4 behind it are sixels.
+		// The first number is the class of the terminal. A 4 after it means sixels.
 		for _, attribute := range strings.Split(m, ";")[1:] {
 			f.Sixel = f.Sixel || attribute == "4"
 		}
@@ -66,8 +59,8 @@ func parse(reply []byte) (f Facts) {
 	return f
 }
 
-// find gives the first group of a pattern, which is compiled here and not at the
-// start of every command.
+// find returns the first group of a pattern in text, or "". It compiles the pattern itself, since
+// few commands need it.
 func find(pattern string, text []byte) string {
 	if m := regexp.MustCompile(pattern).FindSubmatch(text); m != nil {
 		return string(m[1])

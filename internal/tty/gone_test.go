@@ -14,15 +14,15 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if Gone(w) {
+	if ReaderClosed(w) {
 		t.Error("somebody reads, and is gone")
 	}
 	w.Write([]byte("unread"))
-	if Gone(w) {
+	if ReaderClosed(w) {
 		t.Error("somebody may yet read, and is gone")
 	}
 	r.Close()
-	if !Gone(w) {
+	if !ReaderClosed(w) {
 		t.Error("nobody reads, and is not gone")
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -36,12 +36,12 @@ func TestGone(t *testing.T) {
 	}
 	defer null.Close()
 	for _, f := range []*os.File{file, null} {
-		if Gone(f) {
+		if ReaderClosed(f) {
 			t.Errorf("%s is gone", f.Name())
 		}
 	}
 	null.Close()
-	if Gone(null) {
+	if ReaderClosed(null) {
 		t.Error("what is closed here is gone")
 	}
 }

@@ -17,7 +17,7 @@ func TestHanded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if f, err := Handed(int(file.Fd())); err == nil {
+	if f, err := OpenInherited(int(file.Fd())); err == nil {
 		f.Close()
 		t.Error("what is opened here is taken for what was handed over")
 	}
@@ -27,7 +27,7 @@ func TestHanded(t *testing.T) {
 	if _, err := io.WriteString(file, "before, "); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Handed(int(file.Fd()))
+	f, err := OpenInherited(int(file.Fd()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestHanded(t *testing.T) {
 	if got, _ := os.ReadFile(file.Name()); string(got) != "before, then, after" {
 		t.Errorf("got %q", got)
 	}
-	if _, err := Handed(1 << 20); err == nil {
+	if _, err := OpenInherited(1 << 20); err == nil {
 		t.Error("a descriptor that is not open was opened")
 	}
 }
@@ -55,7 +55,7 @@ func TestHandedIsForWriting(t *testing.T) {
 	if _, err := unix.FcntlInt(null.Fd(), unix.F_SETFD, 0); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := Handed(int(null.Fd())); err == nil {
+	if f, err := OpenInherited(int(null.Fd())); err == nil {
 		f.Close()
 		t.Error("what can only be read was opened to write")
 	}

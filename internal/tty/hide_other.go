@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Hide always fails here.
+// Hide returns an error on this system.
 func Hide(*os.File) (show func(), err error) {
 	return nil, errors.New("hidden input is not supported on this system")
 }

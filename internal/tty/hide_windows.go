@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Hide makes the console f show nothing of what is typed, until show is called. It
-// comes before the question: what is pasted at once would be seen.
+// Hide turns off the echo of the console f until show is called. Call it before the prompt: pasted
+// text would be visible at once.
 func Hide(f *os.File) (show func(), err error) {
 	console := windows.Handle(f.Fd())
 	var before uint32

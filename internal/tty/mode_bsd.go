@@ -4,8 +4,8 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// The requests of ioctl: get the mode, set it, set it and drop what was not read yet,
-// and how much that is (FIONREAD of sys/filio.h, the same number on all of them).
+// The requests of ioctl: get the mode, set it, set it and discard unread input, and get the number of
+// unread bytes (FIONREAD of sys/filio.h, the same number on all these systems).
 const (
 	getMode   = unix.TIOCGETA
 	setMode   = unix.TIOCSETA

@@ -2,8 +2,8 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// The requests of ioctl: get the mode, set it, set it and drop what was not read yet,
-// and how much that is.
+// The requests of ioctl: get the mode, set it, set it and discard unread input, and get the number of
+// unread bytes.
 const (
 	getMode   = unix.TCGETS
 	setMode   = unix.TCSETS

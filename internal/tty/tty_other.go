@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// A Terminal is one that can be asked; on this system none can.
+// A Terminal has no function on this system.
 type Terminal struct{}
 
-// Open always fails here.
+// Open returns an error on this system.
 func Open() (*Terminal, error) {
 	return nil, errors.New("terminal queries are not supported on this system")
 }
 
-// Ask gives no facts.
+// Ask returns no facts.
 func (t *Terminal) Ask(int) Facts { return Facts{} }
 
 // Restore does nothing.
@@ -25,14 +25,14 @@ func (t *Terminal) Restore() {}
 // Close does nothing.
 func (t *Terminal) Close() {}
 
-// Gone is false: here only a write shows a closed reader.
-func Gone(*os.File) bool { return false }
+// ReaderClosed returns false: on this system only a write finds a closed reader.
+func ReaderClosed(*os.File) bool { return false }
 
-// Handed fails where no file has the name of a descriptor.
-func Handed(int) (*os.File, error) { return nil, errors.ErrUnsupported }
+// OpenInherited returns an error on this system.
+func OpenInherited(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// GivesUp is false: Read does not end with its context here.
-const GivesUp = false
+// CanCancelRead is false: on this system Read does not stop when its context ends.
+const CanCancelRead = false
 
-// Read is f.Read here.
+// Read calls f.Read.
 func Read(_ context.Context, f *os.File, block []byte) (int, error) { return f.Read(block) }

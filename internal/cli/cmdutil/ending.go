@@ -196,7 +196,7 @@ var unread = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text:
 // StdoutClosed returns an error once the reader of standard output is gone. A command that waits
 // for more to print asks for it.
 func (f *Factory) StdoutClosed() error {
-	if tty.Gone(tty.File(f.Out)) {
+	if tty.ReaderClosed(tty.File(f.Out)) {
 		return f.lose(unread)
 	}
 	return f.StdoutError()

@@ -55,7 +55,7 @@ func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 // openStream opens what no file may take the place of; it is nil for any other name.
 func openStream(name string) (*os.File, error) {
 	if fd, ok := descriptor(name); ok {
-		return tty.Handed(fd)
+		return tty.OpenInherited(fd)
 	}
 	if !isDevice(name) {
 		return nil, nil
@@ -192,7 +192,7 @@ func IsFile(name string) bool {
 // the pipe's reader would see end of file.
 func tryReplacing(name string) error {
 	if fd, ok := descriptor(name); ok {
-		f, err := tty.Handed(fd)
+		f, err := tty.OpenInherited(fd)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func (t *Typist) Line(ctx context.Context) (string, error) {
 		t.rest()
 		return strings.TrimRight(l.Text, "\r\n"), l.Err
 	case <-ctx.Done():
-		if _, ok := t.In.(*os.File); ok && tty.GivesUp {
+		if _, ok := t.In.(*os.File); ok && tty.CanCancelRead {
 			<-t.lines
 			t.rest()
 		}

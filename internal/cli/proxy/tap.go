@@ -231,7 +231,7 @@ func (t *tapping) awaitLeaving() {
 		stop()
 	}()
 	for pause.For(ctx, cmdutil.UnreadEvery) == nil {
-		if tty.Gone(tty.File(t.a.Out)) {
+		if tty.ReaderClosed(tty.File(t.a.Out)) {
 			t.watch.Closed(wire.Sent, "end", "the client is gone")
 			return
 		}
