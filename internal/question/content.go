@@ -7,9 +7,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Content is the content of an accepted form: the values, in the order of the
-// fields, with the default of each field that has none of its own. A value of
-// length 0 leaves its field out, default or not.
+// Content returns the content of an accepted form: the values in the order of the fields, and the
+// defaults of fields that values does not have. It omits a field whose value has length 0.
 func (f Form) Content(values map[string]json.RawMessage) json.RawMessage {
 	content := json.RawMessage("{}")
 	for _, field := range f.Fields {
@@ -24,37 +23,42 @@ func (f Form) Content(values map[string]json.RawMessage) json.RawMessage {
 	return content
 }
 
-// Missing are the required fields for which the content has no value.
+// Missing returns the required fields that content does not have.
 func (f Form) Missing(content json.RawMessage) (names []string) {
 	members, _ := jsonraw.Object(content)
 	for _, field := range f.Fields {
-		if _, there := members.Get(field.Name); field.Required && !there {
+		if _, found := members.Get(field.Name); field.Required && !found {
 			names = append(names, field.Name)
 		}
 	}
 	return names
 }
 
-// Check finds what a schema does not: members that are no field of the form, and
-// texts that miss the format of theirs.
+// Check finds errors that the schema does not: members that are not a field of the form, and texts
+// in another format than their field's.
 func (f Form) Check(content json.RawMessage) (findings []wire.Finding) {
+	add := func(rule, name, text string) {
+		findings = append(findings, wire.Finding{Rule: rule, Level: wire.Error, Where: "/" + name, Text: text})
+	}
 	members, _ := jsonraw.Object(content)
 	for _, m := range members {
 		field, known := f.Field(m.Name)
+		if !known {
+			add("unknown_field", m.Name, "is not a field of the form")
+			continue
+		}
 		text, isText := jsonraw.Text(m.Value)
-		switch {
-		case !known:
-			findings = append(findings, wire.Finding{Rule: "unknown_field", Level: wire.Error, Where: "/" + m.Name, Text: "is not a field of the form"})
-		case field.Kind == Text && isText:
-			if err := checkFormat(field.Format, text); err != nil {
-				findings = append(findings, wire.Finding{Rule: "format", Level: wire.Error, Where: "/" + m.Name, Text: err.Error()})
-			}
+		if field.Kind != Text || !isText {
+			continue
+		}
+		if err := checkFormat(field.Format, text); err != nil {
+			add("format", m.Name, err.Error())
 		}
 	}
 	return findings
 }
 
-// Accept is an ElicitResult with the content; nil leaves it out, as for a page.
+// Accept returns an ElicitResult with content, or without if content is nil, as for a page.
 func Accept(content json.RawMessage) json.RawMessage {
 	result := json.RawMessage(`{"action":"accept"}`)
 	if content != nil {
@@ -63,8 +67,8 @@ func Accept(content json.RawMessage) json.RawMessage {
 	return result
 }
 
-// Decline is the answer of a person who refuses.
+// Decline returns the ElicitResult of a user who refused.
 func Decline() json.RawMessage { return json.RawMessage(`{"action":"decline"}`) }
 
-// Cancel is that of a person who made no choice.
+// Cancel returns the ElicitResult of a user who did not decide.
 func Cancel() json.RawMessage { return json.RawMessage(`{"action":"cancel"}`) }

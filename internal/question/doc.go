@@ -1,11 +1,8 @@
-// Package question is what a server may ask a person: a form to fill in, a page
-// to visit, a text to write. It reads the question and turns what a person typed
-// into the answer that the server understands (client/elicitation,
+// Package question parses a server's request to the user: a form to fill in, a page to visit, a
+// text to write. It turns what the user typed into the response for the server (client/elicitation,
 // client/sampling).
 //
-// A question comes from a server and is hostile until shown otherwise: nothing
-// here is fetched, opened or printed, and no text of it is made safe for a
-// terminal. The package does not know who answers, where the answer goes, nor
-// JSON Schema beyond the few shapes that a form may have; internal/validate
-// judges the rest.
+// A request is untrusted: the package fetches, opens and prints nothing, and does not sanitize its
+// texts. Of JSON Schema it knows only the few forms that a field may have; internal/validate checks
+// the rest.
 package question

@@ -16,16 +16,16 @@ import (
 // of fields (client/elicitation, "Requested Schema").
 type Form struct {
 	Message string
-	// Schema is the requestedSchema as it crossed.
+	// Schema is the requestedSchema as received.
 	Schema json.RawMessage
 	Fields []Field
 }
 
-// A Kind is what is to be typed into a field.
+// A Kind is the type of a field's value.
 type Kind int
 
-// The kinds of fields. Choices takes several of its options; Other is a shape
-// that a form should not have, and takes JSON.
+// The kinds of fields. Choices has several of the options as its value. Other is a type that a form
+// should not have; its value is any JSON.
 const (
 	Text Kind = iota
 	Number
@@ -41,32 +41,33 @@ type Field struct {
 	Name, Title, Description string
 	Kind                     Kind
 	Required                 bool
-	// Default is the schema's default value; nil where there is none.
+	// Default is the schema's default value, or nil.
 	Default json.RawMessage
-	// Options are what a Choice or Choices may be.
+	// Options are the valid values of a Choice or Choices.
 	Options []Option
-	// Format is email, uri, date or date-time; other names mean nothing.
+	// Format is email, uri, date or date-time; other formats are ignored.
 	Format string
 	// Schema is the property's own schema.
 	Schema json.RawMessage
 }
 
-// An Option is a value to choose and what it is called.
+// An Option is a valid value and its title.
 type Option struct {
 	Value, Title string
 }
 
-// ParseForm reads the params of elicitation/create in form mode.
+// ParseForm parses the params of elicitation/create in form mode.
 func ParseForm(params json.RawMessage) (Form, error) {
 	members, _ := jsonraw.Object(params)
 	form := Form{Message: members.Text("message")}
 	form.Schema, _ = members.Get("requestedSchema")
-	schema, err := jsonraw.Object(form.Schema)
-	switch {
-	case form.Schema == nil:
+	if form.Schema == nil {
 		return form, errors.New("the server's form has no requestedSchema")
-	case err != nil:
-		return form, errors.New("the requestedSchema of the server's form is not an object: " + jsonraw.Excerpt(form.Schema, 40))
+	}
+	schema, err := jsonraw.Object(form.Schema)
+	if err != nil {
+		excerpt := jsonraw.Excerpt(form.Schema, 40)
+		return form, errors.New("the requestedSchema of the server's form is not an object: " + excerpt)
 	}
 	required := schema.Words("required")
 	fields, _ := jsonraw.Object(schema.Value("properties"))
@@ -86,7 +87,8 @@ func parseField(name string, schema json.RawMessage) Field {
 	switch members.Text("type") {
 	case "string":
 		f.Kind = Text
-		if f.Options = options(members, "oneOf"); f.Options != nil {
+		f.Options = parseOptions(members, "oneOf")
+		if f.Options != nil {
 			f.Kind = Choice
 		}
 	case "number":
@@ -97,16 +99,17 @@ func parseField(name string, schema json.RawMessage) Field {
 		f.Kind = Boolean
 	case "array":
 		items, _ := jsonraw.Object(members.Value("items"))
-		if f.Options = options(items, "anyOf"); f.Options != nil {
+		f.Options = parseOptions(items, "anyOf")
+		if f.Options != nil {
 			f.Kind = Choices
 		}
 	}
 	return f
 }
 
-// options reads the two ways to name what may be chosen: a plain enum, perhaps
-// with the enumNames of 2025-06-18, and constants with titles.
-func options(schema jsonraw.Members, titled string) (all []Option) {
+// parseOptions returns the options of a field in either form: an enum, possibly with the enumNames
+// of 2025-06-18, or constants with titles in keyword.
+func parseOptions(schema jsonraw.Members, keyword string) (all []Option) {
 	values, _ := jsonraw.Array(schema.Value("enum"))
 	names, _ := jsonraw.Array(schema.Value("enumNames"))
 	for i, value := range values {
@@ -117,7 +120,7 @@ func options(schema jsonraw.Members, titled string) (all []Option) {
 		}
 		all = append(all, o)
 	}
-	constants, _ := jsonraw.Array(schema.Value(titled))
+	constants, _ := jsonraw.Array(schema.Value(keyword))
 	for _, item := range constants {
 		members, _ := jsonraw.Object(item)
 		value := members.Text("const")
@@ -126,7 +129,7 @@ func options(schema jsonraw.Members, titled string) (all []Option) {
 	return all
 }
 
-// Field gives the field of that name.
+// Field returns the field with a name.
 func (f Form) Field(name string) (Field, bool) {
 	i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name })
 	if i < 0 {
@@ -135,55 +138,56 @@ func (f Form) Field(name string) (Field, bool) {
 	return f.Fields[i], true
 }
 
-// Label is what a person is asked for.
+// Label returns the title of the field, or its name.
 func (f Field) Label() string { return cmp.Or(f.Title, f.Name) }
 
-// secretWords are names of what no server may ask for in a form (client/
-// elicitation, "Security Considerations").
+// secretWords matches names of values that no server may request in a form (client/elicitation,
+// "Security Considerations").
 var secretWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)pass(word|wd|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|card[-_ ]?(number|no)|\bcv[vc]\b|\bpin\b`)
+	return regexp.MustCompile(`(?i)pass(word|wd|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|` +
+		`card[-_ ]?(number|no)|\bcv[vc]\b|\bpin\b`)
 })
 
-// Secret reports a field that looks as if it asked for a secret.
+// Secret reports whether the field's name or title looks like a secret's.
 func (f Field) Secret() bool {
 	return secretWords().MatchString(f.Name) || secretWords().MatchString(f.Title)
 }
 
-// counted is a number of things: "1 character", "2 characters".
-func counted(n json.RawMessage, unit string) string {
+// countText returns "1 character" or "2 characters" for the unit " characters".
+func countText(n json.RawMessage, unit string) string {
 	if string(n) == "1" {
 		unit = strings.TrimSuffix(unit, "s")
 	}
 	return string(n) + unit
 }
 
-// Limits says in a few words how long, how large or how many.
+// Limits describes the valid lengths, values or numbers of options, and the format; or returns "".
 func (f Field) Limits() string {
 	members, _ := jsonraw.Object(f.Schema)
-	span := func(low, high, unit string) string {
-		from, to := members.Value(low), members.Value(high)
-		switch {
-		case from != nil && to != nil:
-			return string(from) + " to " + string(to) + unit
-		case from != nil:
-			return "at least " + counted(from, unit)
-		case to != nil:
-			return "at most " + counted(to, unit)
-		}
-		return ""
-	}
 	switch f.Kind {
 	case Number, Integer:
-		return span("minimum", "maximum", "")
+		return rangeText(members.Value("minimum"), members.Value("maximum"), "")
 	case Choices:
-		return span("minItems", "maxItems", "")
+		return rangeText(members.Value("minItems"), members.Value("maxItems"), "")
 	case Text:
-		if limits := span("minLength", "maxLength", " characters"); f.Format != "" && limits != "" {
+		limits := rangeText(members.Value("minLength"), members.Value("maxLength"), " characters")
+		if f.Format != "" && limits != "" {
 			return f.Format + ", " + limits
-		} else if limits != "" {
-			return limits
 		}
-		return f.Format
+		return f.Format + limits
+	}
+	return ""
+}
+
+// rangeText describes the range from low to high, either of which may be nil.
+func rangeText(low, high json.RawMessage, unit string) string {
+	switch {
+	case low != nil && high != nil:
+		return string(low) + " to " + string(high) + unit
+	case low != nil:
+		return "at least " + countText(low, unit)
+	case high != nil:
+		return "at most " + countText(high, unit)
 	}
 	return ""
 }

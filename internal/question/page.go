@@ -13,21 +13,20 @@ import (
 	"mcpc/internal/loopback"
 )
 
-// A Page is what an elicitation in URL mode wants a person to visit.
+// A Page is the page that an elicitation in URL mode asks the user to visit.
 type Page struct {
 	Message string
-	// URL is the server's own text, whole.
+	// URL is the server's text, unchanged.
 	URL string
-	// Domain is the registrable domain of the host, or the whole host where it has
-	// none, such as an IP address.
+	// Domain is the registrable domain of the host, or the host if it has none, such as an IP
+	// address.
 	Domain string
-	// Warnings are what is odd about the address.
+	// Warnings are the Oddities of the URL.
 	Warnings []string
 }
 
-// ParsePage reads the params of elicitation/create in URL mode. The error says
-// why the page must not be opened: only web pages are (client/elicitation, "Safe
-// URL Handling").
+// ParsePage parses the params of elicitation/create in URL mode. Its error says why the page must
+// not be opened: it is not a web page (client/elicitation, "Safe URL Handling").
 func ParsePage(params json.RawMessage) (Page, error) {
 	members, _ := jsonraw.Object(params)
 	p := Page{Message: members.Text("message"), URL: members.Text("url")}
@@ -41,15 +40,16 @@ func ParsePage(params json.RawMessage) (Page, error) {
 		return p, errors.New("the URL has no host")
 	}
 	host := u.Hostname()
-	if p.Domain, err = publicsuffix.EffectiveTLDPlusOne(strings.ToLower(host)); err != nil || net.ParseIP(host) != nil {
+	p.Domain, err = publicsuffix.EffectiveTLDPlusOne(strings.ToLower(host))
+	if err != nil || net.ParseIP(host) != nil {
 		p.Domain = host
 	}
 	p.Warnings = Oddities(p.URL)
 	return p, nil
 }
 
-// Oddities are the ways in which an address that is to be opened may be another than
-// it seems; none of one that is not a URL.
+// Oddities returns warnings for a URL that can mislead the user about its host or is not encrypted;
+// nil for a text that is not a URL.
 func Oddities(address string) (odd []string) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Read parses what the user typed as the field's value. An option is named by
-// its value or its title, and with numbered also by its place in the list, from
-// 1 on; several are parted by commas. The error says what is wanted.
+// Read parses a typed text as the field's value. An option is typed as its value or its title or,
+// if numbered is true, as its position in the list, from 1. Several options are separated by
+// commas. The error says what a valid value looks like.
 func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
 	word := strings.TrimSpace(text)
 	switch f.Kind {
@@ -37,13 +37,13 @@ func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
 	return jsonraw.Quote(text), nil
 }
 
-// readNumber takes a number of JSON, which is sent as it was typed.
+// readNumber returns a JSON number as typed.
 func readNumber(word string, kind Kind) (json.RawMessage, error) {
-	number := jsonraw.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
-	switch {
-	case kind == Integer && (!number || strings.ContainsAny(word, ".eE")):
+	isNumber := jsonraw.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
+	if kind == Integer && (!isNumber || strings.ContainsAny(word, ".eE")) {
 		return nil, errors.New("must be a whole number, such as 42")
-	case !number:
+	}
+	if !isNumber {
 		return nil, errors.New("must be a number, such as 42 or 0.5")
 	}
 	return json.RawMessage(word), nil
@@ -59,6 +59,7 @@ func readBoolean(word string) (json.RawMessage, error) {
 	return nil, errors.New("must be yes or no")
 }
 
+// pick returns the value of the option that word names.
 func (f Field) pick(word string, numbered bool) (string, error) {
 	for _, o := range f.Options {
 		if o.Value == word {
@@ -80,7 +81,7 @@ func (f Field) pick(word string, numbered bool) (string, error) {
 	return "", fmt.Errorf("must be one of %s", strings.Join(values, ", "))
 }
 
-// pickAll reads a list; one in JSON is taken as it is.
+// pickAll parses a list of options; a JSON array is returned unchanged.
 func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
 	if strings.HasPrefix(word, "[") && jsonraw.Valid([]byte(word)) == nil {
 		return json.RawMessage(word), nil
@@ -100,8 +101,7 @@ func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
 	return jsonraw.List(values), nil
 }
 
-// checkFormat judges the formats that a form may ask for, generously: the server
-// judges them as well.
+// checkFormat checks the formats of a form's fields loosely, because the server checks them again.
 func checkFormat(format, text string) error {
 	switch format {
 	case "email":

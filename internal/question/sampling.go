@@ -9,23 +9,23 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ModelName is the model of a message that no model wrote.
+// ModelName is the model in a message that no model wrote.
 const ModelName = "mcpc"
 
-// Message makes a CreateMessageResult of what a user or a program wrote. A JSON object
-// is taken as it is and must have role, content and model; anything else is the text of
-// the assistant. maxTokens of the request must be kept. mcpc cannot count tokens, but a
-// text of more words than that certainly has more tokens, so it is cut there.
-func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
-	if members, err := jsonraw.Object(wrote); err == nil {
-		_, role := members.Get("role")
-		_, content := members.Get("content")
-		if !role || !content || members.Text("model") == "" {
+// Message returns a CreateMessageResult with the text that a user or a program wrote. A JSON object
+// must have role, content and model, and is returned unchanged. Other text becomes the text of the
+// assistant, cut to maxTokens words: mcpc cannot count tokens, but a text has at least as many
+// tokens as words.
+func Message(params json.RawMessage, written []byte) (json.RawMessage, error) {
+	if members, err := jsonraw.Object(written); err == nil {
+		_, hasRole := members.Get("role")
+		_, hasContent := members.Get("content")
+		if !hasRole || !hasContent || members.Text("model") == "" {
 			return nil, errors.New("the JSON object is not a CreateMessageResult: it needs role, content and model")
 		}
-		return json.RawMessage(strings.TrimSpace(string(wrote))), nil
+		return json.RawMessage(strings.TrimSpace(string(written))), nil
 	}
-	text, cut := firstWords(strings.TrimRight(string(wrote), "\r\n"), maxTokens(params))
+	text, cut := firstWords(strings.TrimRight(string(written), "\r\n"), maxTokens(params))
 	reason := "endTurn"
 	if cut {
 		reason = "maxTokens"
@@ -36,7 +36,7 @@ func Message(params json.RawMessage, wrote []byte) (json.RawMessage, error) {
 	return jsonraw.With(message, "stopReason", jsonraw.Quote(reason)), nil
 }
 
-// maxTokens is the request's limit, or -1.
+// maxTokens returns the request's limit, or -1.
 func maxTokens(params json.RawMessage) int {
 	limit := -1
 	if json.Unmarshal(jsonraw.First(params, "maxTokens"), &limit) != nil {
@@ -45,20 +45,22 @@ func maxTokens(params json.RawMessage) int {
 	return limit
 }
 
-// firstWords is the start of a text with at most so many words.
+// firstWords returns the first words of a text, at most most if it is not negative.
 func firstWords(text string, most int) (start string, cut bool) {
 	if most < 0 {
 		return text, false
 	}
-	words, inside := 0, false
+	words := 0
+	inWord := false
 	for i, r := range text {
-		space := unicode.IsSpace(r)
-		if !space && !inside {
-			if words++; words > most {
+		isSpace := unicode.IsSpace(r)
+		if !isSpace && !inWord {
+			words++
+			if words > most {
 				return strings.TrimRightFunc(text[:i], unicode.IsSpace), true
 			}
 		}
-		inside = !space
+		inWord = !isSpace
 	}
 	return text, false
 }
