@@ -1,4 +1,4 @@
-// Package english counts things and says how long ago they were.
+// Package english formats counts and times in English.
 package english
 
 import (
@@ -7,6 +7,7 @@ import (
 	"time"
 )
 
+// Plural returns "1 tool" or "2 tools" for one "tool".
 func Plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -14,7 +15,7 @@ func Plural(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Thousands writes a number with a comma between each three digits.
+// Thousands formats a number with a comma between each three digits.
 func Thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -23,11 +24,13 @@ func Thousands(n int) string {
 	return text
 }
 
-// Ago is a time as a person remembers it.
+// Ago formats the time from then to now: "5 min ago". It returns "-" for the zero time.
 func Ago(now, then time.Time) string {
-	switch d := now.Sub(then); {
-	case then.IsZero():
+	if then.IsZero() {
 		return "-"
+	}
+	d := now.Sub(then)
+	switch {
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
@@ -39,7 +42,7 @@ func Ago(now, then time.Time) string {
 	}
 }
 
-// Duration is a length of time without parts that are 0: 10m and not 10m0s.
+// Duration formats a duration without parts that are 0: 10m and not 10m0s.
 func Duration(d time.Duration) string {
 	text := d.Round(time.Second).String()
 	if d < time.Second {

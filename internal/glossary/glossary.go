@@ -1,8 +1,5 @@
-// Package glossary says what the words mean that a person meets on the wire and
-// in mcpc's messages: codes, statuses, methods, members, findings.
-//
-// It depends on no server and no command; its facts are those of the specification,
-// page by page, and are kept in words.txt.
+// Package glossary explains the words of the protocol and of mcpc's messages: codes, statuses,
+// methods, members, findings. Its entries are in words.txt; each names pages of the specification.
 package glossary
 
 import (
@@ -15,20 +12,18 @@ import (
 //go:embed words.txt
 var text string
 
-// An Entry is one thing that can be explained. Means, Next, Exit and See may be
-// empty.
+// An Entry is one thing that can be explained. Means, Next, Exit and See may be empty.
 type Entry struct {
-	// Group is what kind of word it is, such as "codes".
+	// Group is the kind of word, such as "codes".
 	Group string `json:"group"`
-	// Words are its name and what else it is called.
+	// Words are its name and its other names.
 	Words []string `json:"words"`
 	Title string   `json:"title"`
 	Means string   `json:"means,omitempty"`
-	// Revisions and From say where it is met: in which revisions of the protocol,
-	// and who sends it.
+	// Revisions are the revisions of the protocol with the word, From is the side that sends it.
 	Revisions string `json:"revisions"`
 	From      string `json:"from"`
-	// Exit is the exit code of a command that ends because of it.
+	// Exit is the exit code of a command that fails with it.
 	Exit string `json:"exit,omitempty"`
 	Next string `json:"next,omitempty"`
 	// Where names pages of the specification, as in "server/tools".
@@ -39,70 +34,71 @@ type Entry struct {
 // A Group is a kind of words.
 type Group struct{ Name, Heading string }
 
-// Read gives all entries, in the order of the file, and their groups.
+// Read returns all entries, in the order of the file, and their groups.
 //
-// Its lines: "[name] heading" begins a group, "word, word = title" an entry.
-// Indented lines are "key: text"; those below a group hold for all its entries,
-// and a line that is indented further goes on with the one above.
+// In words.txt "[name] heading" begins a group, "word, word = title" an entry. Indented lines are
+// "key: text"; between a group and its first entry they are for all entries of the group. A line
+// that is indented further continues the text of the line above.
 func Read() (entries []Entry, groups []Group) {
-	var shared, e Entry
-	open, last := false, (*string)(nil)
+	shared := &Entry{} // the members of all entries of the group
+	current := shared  // the entry that gets the next member
+	var member *string // the last member that was read
+	var all []*Entry
 	for _, line := range strings.Split(text, "\n") {
-		switch trimmed := strings.TrimSpace(line); {
-		case trimmed == "" || trimmed[0] == '#':
-		case strings.HasPrefix(line, "    ") && last != nil:
-			*last += " " + trimmed
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" || trimmed[0] == '#' {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(line, "    ") && member != nil:
+			*member += " " + trimmed
 		case line[0] == '[':
-			entries = closed(entries, e, open)
 			name, heading, _ := strings.Cut(trimmed[1:], "] ")
 			groups = append(groups, Group{name, heading})
-			shared, open = Entry{Group: name}, false
+			shared = &Entry{Group: name}
+			current = shared
 		case line[0] == ' ':
 			key, value, _ := strings.Cut(trimmed, ": ")
-			in := &shared
-			if open {
-				in = &e
-			}
-			if last = in.member(key); last != nil {
-				*last = value
+			member = current.member(key)
+			if member != nil {
+				*member = value
 			} else {
-				in.See = strings.Split(value, ", ")
+				current.See = strings.Split(value, ", ")
 			}
 		default:
-			entries = closed(entries, e, open)
 			words, title, _ := strings.Cut(trimmed, " = ")
-			e, open = shared, true
-			e.Words, e.Title = strings.Split(words, ", "), title
+			e := *shared
+			e.Words = strings.Split(words, ", ")
+			e.Title = title
+			current = &e
+			all = append(all, current)
 		}
 	}
-	return closed(entries, e, open), groups
-}
-
-func closed(entries []Entry, e Entry, open bool) []Entry {
-	if open {
-		entries = append(entries, e)
+	for _, e := range all {
+		entries = append(entries, *e)
 	}
-	return entries
+	return entries, groups
 }
 
-// member is where a key's text goes; nil for "see", which is a list.
+// member returns the member with a key in words.txt; nil for "see", which is a list.
 func (e *Entry) member(key string) *string {
 	return map[string]*string{"means": &e.Means, "revisions": &e.Revisions, "from": &e.From,
 		"exit": &e.Exit, "next": &e.Next, "where": &e.Where}[key]
 }
 
-// Find gives what a person may mean by a word: one entry, several where it has
-// several meanings, those of the protocol first, or none. Numbers need no word before them.
+// Find returns the entries for a word: one, several if it has several meanings, or none. Entries of
+// the protocol come before exit codes. Numbers need no word before them.
 func Find(entries []Entry, word string) (found []Entry) {
-	for _, wanted := range readings(word) {
+	for _, name := range candidates(word) {
 		var exits []Entry
 		for _, e := range entries {
-			if slices.ContainsFunc(e.Words, func(w string) bool { return folded(w) == wanted }) {
-				if e.Group == "exits" {
-					exits = append(exits, e)
-				} else {
-					found = append(found, e)
-				}
+			if !slices.ContainsFunc(e.Words, func(w string) bool { return normalize(w) == name }) {
+				continue
+			}
+			if e.Group == "exits" {
+				exits = append(exits, e)
+			} else {
+				found = append(found, e)
 			}
 		}
 		if found != nil || exits != nil {
@@ -110,22 +106,23 @@ func Find(entries []Entry, word string) (found []Entry) {
 		}
 	}
 	for _, e := range entries {
-		if folded(e.Title) == folded(word) {
+		if normalize(e.Title) == normalize(word) {
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-// folded makes one word of the ways in which it is written. The parentheses of (conversation) are left out.
-func folded(word string) string {
-	return strings.Join(strings.Fields(strings.NewReplacer("_", " ", "(", "", ")", "").Replace(strings.ToLower(word))), " ")
+// normalize returns a word in lower case, with single blanks for _ and without parentheses, as of
+// (conversation).
+func normalize(word string) string {
+	plain := strings.NewReplacer("_", " ", "(", "", ")", "").Replace(strings.ToLower(word))
+	return strings.Join(strings.Fields(plain), " ")
 }
 
-// readings are the words of the file that a word may stand for, the nearest
-// first.
-func readings(typed string) []string {
-	word := strings.TrimSuffix(folded(typed), ":")
+// candidates returns the words of the file that typed can mean, the nearest first.
+func candidates(typed string) []string {
+	word := strings.TrimSuffix(normalize(typed), ":")
 	all := []string{word}
 	if name, reserved := strings.CutPrefix(word, "io.modelcontextprotocol/"); reserved {
 		return []string{word, name}
@@ -135,7 +132,8 @@ func readings(typed string) []string {
 	}
 	kind, number, _ := strings.Cut(strings.NewReplacer("code ", "", "status ", "").Replace(word), " ")
 	if number == "" {
-		kind, number = "", kind
+		number = kind
+		kind = ""
 	}
 	if strings.HasPrefix(word, "code ") {
 		kind = "code"
@@ -144,24 +142,43 @@ func readings(typed string) []string {
 	if err != nil {
 		return all
 	}
-	isExit := n >= 0 && n < 100 || n > 128 && n <= 192
+	if kind == "" {
+		kind = kindOfNumber(n)
+	}
 	switch {
-	case (kind == "exit" || kind == "" && isExit) && n > 128 && n <= 192:
+	case kind == "exit" && isSignalExit(n):
 		return append(all, "exit 128+n")
-	case kind == "exit" || kind == "" && isExit:
+	case kind == "exit":
 		return append(all, "exit "+strconv.FormatInt(n, 10))
-	case kind == "http" || kind == "" && n >= 100 && n < 600:
+	case kind == "http":
 		return append(all, "http "+number, "http "+strconv.FormatInt(n/100, 10)+"xx")
-	case kind == "" && n >= 32000 && n <= 32768: // the sign was left out
-		return append(all, "-"+number, rangeOf(-n))
-	case kind == "code" || kind == "":
-		return append(all, number, rangeOf(n))
+	case kind == "negated code":
+		return append(all, "-"+number, codeRange(-n))
+	case kind == "code":
+		return append(all, number, codeRange(n))
 	}
 	return all
 }
 
-// rangeOf is the entry for the JSON-RPC codes that have none of their own.
-func rangeOf(code int64) string {
+// kindOfNumber returns what a number without a word before it means: "exit", "http", "negated code" for
+// a code without its minus sign, or "code".
+func kindOfNumber(n int64) string {
+	switch {
+	case n >= 0 && n < 100 || isSignalExit(n):
+		return "exit"
+	case n >= 100 && n < 600:
+		return "http"
+	case n >= 32000 && n <= 32768:
+		return "negated code"
+	}
+	return "code"
+}
+
+// isSignalExit reports whether n is the exit code of a program that a signal ended.
+func isSignalExit(n int64) bool { return n > 128 && n <= 192 }
+
+// codeRange returns the name of the entry for JSON-RPC codes without an entry of their own.
+func codeRange(code int64) string {
 	switch {
 	case code <= -32000 && code >= -32019:
 		return "-32000..-32019"

@@ -38,7 +38,7 @@ func TestNoWordStandsTwice(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		for _, w := range e.Words {
-			if key := e.Group + " " + folded(w); seen[key] {
+			if key := e.Group + " " + normalize(w); seen[key] {
 				t.Errorf("%s stands twice in %s", w, e.Group)
 			} else {
 				seen[key] = true

@@ -1,4 +1,4 @@
-// Package suggest finds the known word that a mistyped one was meant to be.
+// Package suggest finds the known word that the user probably meant by an unknown one.
 package suggest
 
 import (
@@ -11,30 +11,25 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Nearest returns the known word that the user who typed word probably meant, or
-// "" where none is near: more than two characters in five would have to change,
-// where two neighbours that changed places are one. The beginning of one known
-// word only, of three characters or more, means that word. Of two that are as
-// near, the first is given.
+// Nearest returns the known word that is most similar to word, or "" if none is near. A known word
+// is near if at most two characters in five would have to change; two swapped neighbours count as
+// one. If none is near, Nearest returns the only known word that begins with word, if word has
+// three characters or more. Of equally near words it returns the first.
 func Nearest(word string, known []string) string {
-	best, bestShare := "", 0.4
 	length := utf8.RuneCountInString(word)
 	if length == 0 || length > 200 {
 		return ""
 	}
 	typed := strings.ToLower(word)
-	swaps := swapped(typed)
-	begun, more := "", false
+	swaps := swapNeighbours(typed)
+	best := ""
+	bestShare := 0.4 // of the characters that would have to change
 	for _, k := range known {
 		lower := strings.ToLower(k)
-		if strings.HasPrefix(lower, typed) && k != begun {
-			begun, more = k, begun != ""
-		}
 		other := utf8.RuneCountInString(k)
 		longer := max(length, other)
-		// The difference in length alone is too much: do not look closer.
 		if longer-min(length, other) > longer*2/5 {
-			continue
+			continue // the difference in length alone is too large
 		}
 		distance := levenshtein.ComputeDistance(typed, lower)
 		for _, swap := range swaps {
@@ -42,47 +37,65 @@ func Nearest(word string, known []string) string {
 		}
 		share := float64(distance) / float64(longer)
 		if share < bestShare || best == "" && share == bestShare {
-			best, bestShare = k, share
+			best = k
+			bestShare = share
 		}
 	}
-	if best == "" && length >= 3 && !more {
-		return begun
+	if best == "" && length >= 3 {
+		return onlyCompletion(typed, known)
 	}
 	return best
 }
 
-// NearestName returns the known name of a tool, a prompt or a resource that the user who typed name probably meant, or
-// "" if none is near. Names are a verb and what it is about: unless only a letter or two differ, a name about the same
-// thing comes before one that has more letters in common. find_issues means search_issues rather than find_dsns.
+// onlyCompletion returns the known word that begins with prefix, in lower case, or "" if there are
+// several.
+func onlyCompletion(prefix string, known []string) string {
+	completion := ""
+	for _, k := range known {
+		if !strings.HasPrefix(strings.ToLower(k), prefix) || k == completion {
+			continue
+		}
+		if completion != "" {
+			return ""
+		}
+		completion = k
+	}
+	return completion
+}
+
+// NearestName returns the known name of a tool, a prompt or a resource that is most similar to
+// name, or "" if none is near. A name is a verb and an object: unless at most two letters differ, a
+// known name with the same object comes before one that has more letters in common. For find_issues
+// it returns search_issues rather than find_dsns.
 func NearestName(name string, known []string) string {
 	near := Nearest(name, known)
-	about := lastWord(name)
-	if len(about) < minWord || isTypo(name, near) || near != "" && endsInWord(near, about) {
+	object := lastWord(name)
+	if len(object) < minWord || isTypo(name, near) || near != "" && endsInWord(near, object) {
 		return near
 	}
 	var same []string
 	for _, k := range known {
-		if endsInWord(k, about) && !slices.Contains(same, k) {
+		if endsInWord(k, object) && !slices.Contains(same, k) {
 			same = append(same, k)
 		}
 	}
-	switch {
-	case len(same) == 1:
+	if len(same) == 1 {
 		return same[0]
-	case near == "" || len(same) == 0 || len(same) > maxSame:
+	}
+	if near == "" || len(same) == 0 || len(same) > maxSame {
 		return near
 	}
 	return slices.MinFunc(same, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
 const (
-	// minWord is the length of the shortest word that tells what a name is about.
+	// minWord is the shortest object of a name.
 	minWord = 4
-	// maxSame is the number of names about the same thing of which one may be meant.
+	// maxSame is how many names with the same object are compared.
 	maxSame = 100
 )
 
-// distance returns how many letters have to change, whatever their case.
+// distance returns how many letters differ, in any case.
 func distance(a, b string) int {
 	return levenshtein.ComputeDistance(strings.ToLower(a), strings.ToLower(b))
 }
@@ -106,7 +119,7 @@ func lastWord(name string) string {
 	return ""
 }
 
-// endsInWord reports whether a name ends in a word, which is not all of the name.
+// endsInWord reports whether a name ends in a word and has other words before it.
 func endsInWord(name, word string) bool {
 	return len(name) > len(word) && strings.EqualFold(lastWord(name), word)
 }
@@ -115,14 +128,14 @@ func isSeparator(b byte) bool { return strings.IndexByte("_-./: ", b) >= 0 }
 
 func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
-// longestSwapped is the longest word of which neighbours are tried in each other's
-// place: users type no longer ones, and each try costs as much as the word itself.
-const longestSwapped = 24
+// maxSwapped is the longest word that swapNeighbours changes: each result costs as much time as the word.
+const maxSwapped = 24
 
-// swapped are the words that come of changing two neighbours' places.
-func swapped(word string) (all []string) {
+// swapNeighbours returns word with each pair of neighbours swapped, or nil if it is longer than
+// maxSwapped.
+func swapNeighbours(word string) (all []string) {
 	runes := []rune(word)
-	for i := 0; i+1 < len(runes) && len(runes) <= longestSwapped; i++ {
+	for i := 0; i+1 < len(runes) && len(runes) <= maxSwapped; i++ {
 		if runes[i] != runes[i+1] {
 			runes[i], runes[i+1] = runes[i+1], runes[i]
 			all = append(all, string(runes))
@@ -132,9 +145,8 @@ func swapped(word string) (all []string) {
 	return all
 }
 
-// DidYouMean is the hint for a word that is none of those that are known: the one that
-// was perhaps meant, in the place of %s in a form, or what else leads on. Nothing is
-// ever corrected by itself.
+// DidYouMean returns a hint for an unknown word: form with the nearest known word instead of %s, or
+// otherwise if none is near. mcpc never corrects a word itself.
 func DidYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hint) wire.Hint {
 	if near := Nearest(typed, known); near != "" {
 		return "did you mean " + wire.Hint(strings.Replace(string(form), "%s", near, 1)) + "?"
@@ -142,7 +154,7 @@ func DidYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hin
 	return otherwise
 }
 
-// OrMeant is a text about a name that is unknown, with the one that was perhaps meant.
+// OrMeant returns a text about an unknown name, with the nearest known name if there is one.
 func OrMeant(text, name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return text + "; did you mean " + near + "?"

@@ -1,4 +1,4 @@
-// Package usage has the errors of a command line, and makes outcomes of them.
+// Package usage has the errors of a command line, and turns them into outcomes.
 package usage
 
 import (
@@ -9,11 +9,12 @@ import (
 	"mcpc/internal/wire"
 )
 
+// LocalIO returns the outcome of a failed local operation.
 func LocalIO(doing string, err error) wire.Outcome {
 	return wire.Outcome{Kind: wire.LocalIO, Text: doing + ": " + err.Error(), Err: err, Phase: "output"}
 }
 
-// Outcome returns the ending of a command with a usage error.
+// Outcome returns the outcome of a command with a usage error.
 func Outcome(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
 	if with, ok := err.(interface{ Hint() wire.Hint }); ok {
@@ -23,18 +24,21 @@ func Outcome(err error) wire.Outcome {
 		o.Hint = with.Hint
 	}
 	if several, ok := errors.AsType[*Errors](err); ok {
-		o.Findings, o.Hint = several.Findings, several.Hint
+		o.Findings = several.Findings
+		o.Hint = several.Hint
 	}
 	if IsLate(err) {
-		o.Kind, o.Hint = wire.Timeout, "--max-time TIME waits longer"
+		o.Kind = wire.Timeout
+		o.Hint = "--max-time TIME waits longer"
 	}
 	if typed, ok := errors.AsType[*JSONError](err); ok {
-		o.Hint, o.Input = typed.Hint, &typed.Facts
+		o.Hint = typed.Hint
+		o.Input = &typed.Facts
 	}
 	return o
 }
 
-// A Errors is a usage error of several things.
+// Errors is a usage error with several findings.
 type Errors struct {
 	Text     string
 	Hint     wire.Hint
@@ -43,18 +47,18 @@ type Errors struct {
 
 func (e *Errors) Error() string { return e.Text }
 
-// A Error is a usage error with a way out.
+// Error is a usage error with a hint.
 type Error struct {
 	text string
 	Hint wire.Hint
 }
 
-// New is a usage error with a way out.
+// New returns a usage error with a hint.
 func New(text string, hint wire.Hint) error { return Error{text: text, Hint: hint} }
 
 func (e Error) Error() string { return e.text }
 
-// An JSONError is typed JSON that is none, and where it goes wrong.
+// JSONError says that JSON from the command line is invalid, and where.
 type JSONError struct {
 	Text  string
 	Hint  wire.Hint
@@ -63,21 +67,22 @@ type JSONError struct {
 
 func (e *JSONError) Error() string { return e.Text }
 
-// NotRead is the error of an input that could not be read, with a way out.
+// NotRead returns the error for an input that could not be read, with a hint.
 func NotRead(what string, err error, hint string) error {
 	if IsLate(err) {
-		return fmt.Errorf("%s: %w", what, err) // usage has the way out of that
+		return fmt.Errorf("%s: %w", what, err) // Outcome has the hint
 	}
 	return New(what+": "+Bare(err).Error(), wire.Hint(hint))
 }
 
+// IsLate reports whether err is a Late.
 func IsLate(err error) bool {
 	_, late := errors.AsType[Late](err)
 	return late
 }
 
-// Bare returns an error of the operating system without the name of the file, which
-// may be a temporary one that the user never typed.
+// Bare returns an error of the operating system without the name of the file, which may be a
+// temporary file that the user never typed.
 func Bare(err error) error {
 	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		return failed.Err
@@ -88,7 +93,7 @@ func Bare(err error) error {
 	return err
 }
 
-// Late is the cause of a context whose timer ended a login; it says which one.
+// Late is the error for an input that could not be read in time.
 type Late string
 
 func (l Late) Error() string { return string(l) }
