@@ -160,8 +160,8 @@ func candidates(typed string) []string {
 	return all
 }
 
-// kindOfNumber returns what a number without a word before it means: "exit", "http", "negated code" for
-// a code without its minus sign, or "code".
+// kindOfNumber returns the kind of a number that was typed without one: "exit", "http", "code", or
+// "negated code" for a code without its minus sign.
 func kindOfNumber(n int64) string {
 	switch {
 	case n >= 0 && n < 100 || isSignalExit(n):
