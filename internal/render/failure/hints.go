@@ -154,7 +154,8 @@ func ownHint(o wire.Outcome) wire.Hint {
 		if hint := notInstalledHint(o.Process); hint != "" {
 			return hint
 		}
-		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && (mcp.IsOpening(o.Method) || o.Method == "ping") {
+		isFirst := mcp.IsOpening(o.Method) || o.Method == "ping"
+		if isFirst && o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" {
 			return "run the server's command alone to see why it exits"
 		}
 		return httpHint(o)
@@ -169,7 +170,8 @@ func ownHint(o wire.Outcome) wire.Hint {
 // programNotFound matches the message of a shell or env about a missing program.
 var programNotFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
-		`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) '?([-\w./@+]+)|` +
+		`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) ` +
+		`'?([-\w./@+]+)|` +
 		`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
 })
 

@@ -29,8 +29,14 @@ func Verbose(w io.Writer, st term.Style, level int) wire.Tap {
 		return func(wire.Frame) {}
 	}
 	v := &verbose{
-		w: w, st: st, level: level,
-		heads: map[int]wire.Frame{}, sentAt: map[int]time.Time{}, pending: map[string]pendingRequest{}, unrequested: map[int]bool{}}
+		w:           w,
+		st:          st,
+		level:       level,
+		heads:       map[int]wire.Frame{},
+		sentAt:      map[int]time.Time{},
+		pending:     map[string]pendingRequest{},
+		unrequested: map[int]bool{},
+	}
 	return v.frame
 }
 
