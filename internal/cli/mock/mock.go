@@ -204,9 +204,11 @@ func mockHTTP(
 		scheme = "https"
 	}
 	f.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
-	err := faults.Before(ctx, "mock", listener, func(l net.Listener) error { return script.HTTP(ctx, l, nil) })
-	if err != nil {
-		return cmdutil.Exit(usage.LocalIO("serving", err))
-	}
-	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	// cmdutil.ServeHTTP serves net/http handlers; a script writes its responses to the connections itself.
+	return faults.Before(ctx, "mock", listener, func(l net.Listener) error {
+		if err := script.HTTP(ctx, l, nil); err != nil {
+			return cmdutil.Exit(usage.LocalIO("serving", err))
+		}
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	})
 }
