@@ -1,6 +1,7 @@
 // Package card reads documents that describe MCP servers (server cards, registry entries and AI
 // catalogs), and resolves what they describe to a URL or a command. Such a document was written
-// by others: it is advice, and nothing here runs, sends or reads anything.
+// by others: it is advice, and nothing here runs, sends or reads anything. It is a package of its own,
+// so that the imports show this.
 package card
 
 import (

@@ -5,6 +5,9 @@
 // Everything that it writes from a server's list is hostile: names stand between
 // quotes or become identifiers of ASCII letters, texts stand in comments on lines of
 // their own. The same list gives the same bytes.
+//
+// It is a package of its own, because the command has only the flags and the files: whoever has the
+// list of a server's tools can write its wrappers.
 package codegen
 
 import (

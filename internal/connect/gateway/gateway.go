@@ -5,6 +5,9 @@
 // stdio with the same capabilities, are of one peer. Requests over HTTP that stand alone name no client: they share
 // peers by their capabilities, and a call of a server that asks by requests of its own has its connection to itself,
 // so that no question reaches another client.
+//
+// It is a package of its own, because it is a server on one side and a library of connections on the other; its
+// caller, mcpc serve, has only the flags and the listener.
 package gateway
 
 import (

@@ -1,5 +1,6 @@
 // Package cells makes lines of a fixed width for a terminal. A Span can only be made by
-// functions that sanitize its text, so that no line holds a control character.
+// functions that sanitize its text, so that no line holds a control character. It is a package of its own, so that package
+// tui cannot make a Span in another way.
 package cells
 
 import (

@@ -1,7 +1,8 @@
 // Package probe judges a server: it opens connections to it, sends requests that show whether the
 // server follows the rules of package lint, and reports the findings. The ladder lists the steps of
 // a connection and their outcome. Each probe is a row of a table: the rules that it judges, the
-// request, and the expected answer.
+// request, and the expected answer. It is a package of its own, because it does not know flags,
+// formats and files of reports, which package check has.
 package probe
 
 import (
