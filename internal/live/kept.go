@@ -94,7 +94,7 @@ func (k *kept) trim() []*entry {
 	var last *rows.Capture
 	for _, e := range old {
 		if c := e.row.Capture(); c != last && c.Ended() {
-			c.Settle(k.hasRow)
+			c.Freeze(k.hasRow)
 			last = c
 		}
 	}
@@ -208,7 +208,7 @@ func (x *idleCloser) read(r *rows.Row) {
 		c = r.Capture()
 	}
 	if x.last != nil && x.last != c {
-		x.last.Rest()
+		x.last.CloseIdle()
 	}
 	x.last = c
 }

@@ -160,9 +160,9 @@ func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 			return nil, time.Time{}, err
 		}
 		f.findings = len(leftOut(c))
-		c.Agree(t.carried)
+		c.ResolveCarried(t.carried)
 		if f.capture == nil && !c.Bundled() {
-			c.Settle(nil)
+			c.Freeze(nil)
 		}
 		return c, run.Modified.Add(clockSlack), nil
 	}
@@ -342,7 +342,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		readLocked(func() Changed {
 			all := t.agree(c)
 			if t.o.Path == "" && c.Ended() {
-				c.Settle(nil)
+				c.Freeze(nil)
 			}
 			return Changed{Path: c.Path, Rows: all}
 		})
@@ -513,12 +513,12 @@ func (t *Tail) agree(c *rows.Capture) (rows []*rows.Row) {
 	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].After == 0 {
 		return nil
 	}
-	c.Agree(t.carried)
+	c.ResolveCarried(t.carried)
 	old := t.growing[c.Heads[len(c.Heads)-1].After]
 	if old == nil || old.capture == nil {
 		return nil
 	}
-	old.capture.Agree(t.carried)
+	old.capture.ResolveCarried(t.carried)
 	for _, r := range old.capture.Rows() {
 		if r.Open() || r.Cancel != nil {
 			rows = append(rows, r)

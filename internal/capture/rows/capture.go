@@ -26,13 +26,13 @@ type Capture struct {
 	findings []wire.Finding
 	// heads are where the Heads are, ends where the runs' last lines are, by the index
 	// of the head.
-	heads []span
-	ends  map[int]span
+	headSpans []span
+	endSpans  map[int]span
 	// over are the runs of which no answer comes any more, by the index of the head.
-	over []bool
+	closedRuns []bool
 	// runs are the numbers of its runs, repeated the indexes of the heads of a run with the number of an
 	// earlier one.
-	runs, repeated map[int]bool
+	runNumbers, repeated map[int]bool
 	// newest makes the rows of the run that began last, marked those of runs whose lines have their mark.
 	newest *rowMaker
 	marked map[string]*rowMaker
@@ -42,12 +42,12 @@ type Capture struct {
 	// reading reads on in steps; nil between two readings.
 	reading *reading
 	// again reads the capture a second time, from its beginning; nil most of the time.
-	again *Capture
+	rereading *Capture
 	// ended are runs that ended and are not finished, endedRows is how many exchanges they have. No run is finished if
 	// lasting is set.
-	ended     []*rowMaker
-	endedRows int
-	lasting   bool
+	endedRuns    []*rowMaker
+	endedRows    int
+	finishesNone bool
 	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
 
@@ -63,7 +63,7 @@ type Capture struct {
 	// writer writes the index file; nil if there is one already, or if none is to be written.
 	writer *indexWriter
 	// unsaid is set while ReadOn has returned none of the rows of the index file.
-	unsaid bool
+	indexUnreported bool
 	// altered is set if rows differ from what was read: they are not written to an index file.
 	altered bool
 }
@@ -81,15 +81,15 @@ func (c *Capture) noteRepeated() {
 	if run == 0 {
 		return
 	}
-	if c.runs[run] {
+	if c.runNumbers[run] {
 		c.repeated[head] = true
 	}
-	c.runs[run] = true
+	c.runNumbers[run] = true
 }
 
 func newCapture(path string) *Capture {
-	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*rowMaker{}}
-	c.runs = map[int]bool{}
+	c := &Capture{Path: path, endSpans: map[int]span{}, marked: map[string]*rowMaker{}}
+	c.runNumbers = map[int]bool{}
 	c.repeated = map[int]bool{}
 	c.owner = c
 	return c
@@ -115,24 +115,24 @@ func (c *Capture) AddFinding(f wire.Finding) { c.findings = append(c.findings, f
 
 // Ended reports whether the last run came to its end.
 func (c *Capture) Ended() bool {
-	n := len(c.over)
-	return n > 0 && c.over[n-1]
+	n := len(c.closedRuns)
+	return n > 0 && c.closedRuns[n-1]
 }
 
 // Close closes the files that the Capture has open. It may be used again.
 func (c *Capture) Close() {
-	c.stop()
+	c.stopReading()
 	c.writer.giveUp(c)
 	c.pageFile.close()
-	c.Rest()
+	c.CloseIdle()
 }
 
 // Rest closes the file that was opened to read the bytes of rows, once no goroutine reads from it. It may be called
 // while others read.
-func (c *Capture) Rest() { c.file.rest() }
+func (c *Capture) CloseIdle() { c.file.closeIdle() }
 
 // keepBuffer is how large a buffer is used again.
-const keepBuffer = 4 << 20
+const maxReusedBuffer = 4 << 20
 
 // lineBuffers are buffers for lines, and for the bytes in them.
 var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -146,18 +146,18 @@ func inOrder(lines []span) []span {
 // eachLine reads lines from the file, with their line feeds; raw is good during
 // the call only.
 func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
-	f, err := c.file.use(func() (lines, error) { return c.unchanged(0) })
+	f, err := c.file.acquire(func() (lines, error) { return c.openVerified(0) })
 	if err != nil {
 		return err
 	}
-	defer c.file.done()
+	defer c.file.release()
 	buf := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buf)
 	for _, l := range spans {
 		if l.at < 0 || l.length < 0 || l.at+int64(l.length) > c.progress.offset {
 			return errIndex
 		}
-		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
+		if cap(*buf) < l.length || cap(*buf) > maxReusedBuffer {
 			*buf = nil
 			*buf = roomFor(l.length)
 		}
@@ -188,10 +188,10 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	var lines []span
 	partial := map[int64]bool{} // the heads of runs that repeat what another one has
 	for _, row := range rows {
-		head := c.heads[row.head]
+		head := c.headSpans[row.head]
 		partial[head.at] = row.Head().After > 0
 		lines = append(append(lines, head), row.spans()...)
-		if end, ok := c.ends[row.head]; ok && (row.Own || row.By == capture.ByTap || row.By == capture.ByProxy) {
+		if end, ok := c.endSpans[row.head]; ok && (row.Own || row.By == capture.ByTap || row.By == capture.ByProxy) {
 			lines = append(lines, end)
 		}
 	}
@@ -214,7 +214,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 // StreamBefore is the head of the last GET that was sent in the conversation of a
 // request of the row before it; nil where none was. It reads through the file.
 func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
-	f, err := c.unchanged(0)
+	f, err := c.openVerified(0)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func (c *Capture) Main() *Row {
 // nil where there is none.
 func (c *Capture) RowIn(mark string, n int) *Row {
 	x := c.marked[mark]
-	if x == nil || n < 1 || n > len(x.numbers()) {
+	if x == nil || n < 1 || n > len(x.rowNumbers()) {
 		return nil
 	}
 	return c.at(int(x.rows[n-1]))
@@ -293,10 +293,10 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 // Settle lets go of what only reading on needs, and of the rows that are not to be kept; nil
 // keeps all. It is for a capture of one run to which nothing is added any more: Row and RowIn do
 // not find its rows afterwards.
-func (c *Capture) Settle(keep func(*Row) bool) {
+func (c *Capture) Freeze(isKept func(*Row) bool) {
 	c.newest = nil
 	c.marked = nil
-	if keep != nil {
-		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !keep(r) }))
+	if isKept != nil {
+		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !isKept(r) }))
 	}
 }

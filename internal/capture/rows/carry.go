@@ -13,16 +13,16 @@ import (
 const (
 	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
 	// it is the request.
-	mostCarried = 1 << 20
+	maxRepeatedBytes = 1 << 20
 	// mostOpenings is how many openings of conversations are repeated, the last ones.
-	mostOpenings = 50
+	maxRepeatedOpenings = 50
 )
 
 // Carry is a capture.Carry. It reads only the spans, since a rotation delays the traffic.
 func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err error) {
 	c := newCapture(part)
 	defer c.Close()
-	f, err := c.from(0)
+	f, err := c.openAt(0)
 	if err != nil {
 		return 0, err
 	}
@@ -40,7 +40,7 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 			if err != nil {
 				return 0, err
 			}
-			l := chunkLine{raw: raw, at: at, behind: r.offset, number: r.line, isWhole: true}
+			l := chunkLine{raw: raw, begin: at, end: r.offset, number: r.line, isWhole: true}
 			l.parse(&parser)
 			if err := s.line(&l); err != nil {
 				return 0, err
@@ -56,19 +56,19 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 
 // carry writes the lines that the next part repeats, and returns their number.
 func (c *Capture) carry(w io.Writer) (carried int, err error) {
-	x := c.newest
+	maker := c.newest
 	var lines []span
 	openings := 0
-	for _, nth := range slices.Backward(x.openings) {
-		if row := c.at(int(nth)); !row.Open() && openings < mostOpenings {
+	for _, nth := range slices.Backward(maker.openings) {
+		if row := c.at(int(nth)); !row.Open() && openings < maxRepeatedOpenings {
 			openings++
-			lines = append(lines, row.carried()...)
+			lines = append(lines, row.linesToRepeat()...)
 		}
 	}
-	for _, row := range x.unfinished() {
-		lines = append(lines, row.carried()...)
+	for _, row := range maker.unfinished() {
+		lines = append(lines, row.linesToRepeat()...)
 	}
-	for _, conn := range x.conns {
+	for _, conn := range maker.conns {
 		lines = append(lines, conn.opened...)
 	}
 	lines = inOrder(lines)
@@ -82,9 +82,9 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 // the last ones that were cancelled, whose answer may still come.
 func (x *rowMaker) unfinished() (rows []*Row) {
 	cancelled := 0
-	for _, nth := range slices.Backward(x.waits()) {
+	for _, nth := range slices.Backward(x.waitingRows()) {
 		row := x.capture.at(int(nth))
-		if row.Cancel != nil && !row.Cancel.Late && cancelled < mostOpenings {
+		if row.Cancel != nil && !row.Cancel.Late && cancelled < maxRepeatedOpenings {
 			cancelled++
 		} else if !row.Open() {
 			continue
@@ -95,10 +95,10 @@ func (x *rowMaker) unfinished() (rows []*Row) {
 }
 
 // streams notes the lines that opened the stream of HTTP+SSE of a conversation.
-func (x *rowMaker) streams(c *conn, stream int) {
+func (x *rowMaker) noteStreamLines(c *conn, stream int) {
 	c.stream = stream
 	c.opened = nil
-	for _, h := range x.held.by {
+	for _, h := range x.pending.frames {
 		if h.frame.Stream == stream {
 			c.opened = append(c.opened, h.line)
 		}
@@ -106,13 +106,13 @@ func (x *rowMaker) streams(c *conn, stream int) {
 }
 
 // carried are the lines of a row that the next part repeats.
-func (r *Row) carried() []span {
+func (r *Row) linesToRepeat() []span {
 	lines := r.spans()
 	length := 0
 	for _, l := range lines {
 		length += l.length
 	}
-	if length > mostCarried {
+	if length > maxRepeatedBytes {
 		return lines[:min(2, len(lines))]
 	}
 	return lines
@@ -120,11 +120,11 @@ func (r *Row) carried() []span {
 
 // carried notes that what was read so far of this run was repeated: what has ended
 // is listed in the part before, what is open in this one from now on.
-func (x *rowMaker) carried() {
+func (x *rowMaker) endRepeated() {
 	x.repeating = false
-	for row := range x.each() {
+	for row := range x.allRows() {
 		row.Elsewhere = true
-		x.touch(row)
+		x.markChanged(row)
 	}
 	for _, row := range x.unfinished() {
 		row.Elsewhere, row.Repeated = false, row.Cancel != nil
@@ -143,20 +143,20 @@ type partID struct {
 // Agree settles which of two parts has what is open at a rotation while their recorder is
 // between them: the newer one, which has to be read first, if that was all there then.
 // carried are the parts from which those that were read go on.
-func (c *Capture) Agree(carried Carried) {
-	x := c.newest
-	if x == nil {
+func (c *Capture) ResolveCarried(carried Carried) {
+	maker := c.newest
+	if maker == nil {
 		return
 	}
-	started := x.head.Started.UnixNano()
-	if there, turned := carried[partID{x.head.Run, started}]; turned {
-		for _, row := range x.unfinished() {
-			c.altered = c.altered || row.Elsewhere != there
-			row.Elsewhere = there
+	started := maker.head.Started.UnixNano()
+	if isComplete, rotated := carried[partID{maker.head.Run, started}]; rotated {
+		for _, row := range maker.unfinished() {
+			c.altered = c.altered || row.Elsewhere != isComplete
+			row.Elsewhere = isComplete
 		}
 	}
-	if x.head.After > 0 {
-		carried[partID{x.head.After, started}] = !x.repeating
+	if maker.head.After > 0 {
+		carried[partID{maker.head.After, started}] = !maker.repeating
 	}
 }
 
@@ -166,10 +166,10 @@ func (all Carried) Forget(run, after int) {
 }
 
 // next notes that the run goes on in another one: so does what is open.
-func (x *rowMaker) next() {
-	x.capture.over[x.at] = true
+func (x *rowMaker) continueInNextPart() {
+	x.capture.closedRuns[x.headIndex] = true
 	for _, row := range x.unfinished() {
 		row.Elsewhere = true
-		x.touch(row)
+		x.markChanged(row)
 	}
 }

@@ -40,7 +40,7 @@ func (r *FrameReader) Behind() bool { return r.offset < r.capture.progress.offse
 // Each reads on from where the last call ended, as far as Open or Refresh has read. An error
 // of look ends it.
 func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
-	f, err := r.capture.unchanged(r.offset)
+	f, err := r.capture.openVerified(r.offset)
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,6 @@ func (r *Row) Lines() iter.Seq[int64] {
 // lacks did not come. A run that goes on in another part has none, nor has one whose recorder
 // was killed.
 func (c *Capture) RunEnded(run int) bool {
-	_, ended := c.ends[run]
+	_, ended := c.endSpans[run]
 	return ended
 }

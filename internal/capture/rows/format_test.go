@@ -157,7 +157,7 @@ func (r *testLines) Next() (capture.Line, error) {
 		case !r.begun && line.Head == nil:
 			return capture.Line{}, ErrNoCapture
 		case err != nil:
-			r.found("damaged_line", fmt.Sprintf("line %d", r.line))
+			r.report("damaged_line", fmt.Sprintf("line %d", r.line))
 			continue
 		case line.Head == nil && line.Frame == nil && line.End == nil && line.Lost == 0 && line.Next == 0 && line.Carried == nil:
 			continue

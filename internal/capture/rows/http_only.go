@@ -19,8 +19,8 @@ type httpOnly struct {
 // addToHTTPOnly gives a frame to the request without a request of JSON-RPC on whose stream it
 // crossed; placed is what the frame was to exchanges.
 func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []wire.Place) {
-	b := x.httpOnly[f.Stream]
-	if b == nil {
+	request := x.httpOnly[f.Stream]
+	if request == nil {
 		return
 	}
 	for _, place := range places {
@@ -34,23 +34,23 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 	case wire.Event:
 		return // of which there may be many
 	case wire.Body:
-		b.row.Count(f.Dir, f.Bytes())
+		request.row.Count(f.Dir, f.Bytes())
 		if f.Dir == wire.Sent && m != nil && m.Method != "" {
-			b.row.Method = m.Method
+			request.row.Method = m.Method
 		}
 	case wire.Head:
 		place.Role = wire.Heads
-		b.status = f.HTTP.Status
+		request.status = f.HTTP.Status
 	}
-	b.apply(x, f, at, place)
+	request.addFrame(x, f, at, place)
 	if f.Kind != wire.Closed {
 		return
 	}
 	delete(x.httpOnly, f.Stream)
 	// 405 is how a server says that it has no such stream, or ends no session (2025-11-25
 	// basic/transports, "Listening for Messages from the Server").
-	if b.row.Unanswered && b.status != http.StatusMethodNotAllowed {
-		x.touch(x.list(*b.row))
+	if request.row.Unanswered && request.status != http.StatusMethodNotAllowed {
+		x.markChanged(x.addRow(*request.row))
 	}
 }
 
@@ -59,7 +59,7 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	if !x.head.Between() || f.HTTP == nil || f.Stream == 0 {
 		return
 	}
-	if len(x.httpOnly) > mostHeads {
+	if len(x.httpOnly) > maxPendingFrames {
 		clear(x.httpOnly)
 	}
 	c := x.conns[f.Conn]
@@ -69,15 +69,15 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	row.HTTPOnly = true
 	row.Era = c.Era
 	row.Revision = c.Revision
-	b := &httpOnly{row: &row}
-	x.httpOnly[f.Stream] = b
-	b.apply(x, f, at, wire.Place{Role: wire.Heads})
+	request := &httpOnly{row: &row}
+	x.httpOnly[f.Stream] = request
+	request.addFrame(x, f, at, wire.Place{Role: wire.Heads})
 }
 
 // apply adds a frame to the row.
-func (b *httpOnly) apply(x *rowMaker, f *wire.Frame, at span, place wire.Place) {
+func (request *httpOnly) addFrame(x *rowMaker, f *wire.Frame, at span, place wire.Place) {
 	c := x.conns[f.Conn]
-	b.row.apply(&placed{
+	request.row.apply(&placed{
 		line: at,
 		conn: c,
 		Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation},

@@ -15,17 +15,17 @@ type codec struct {
 	// body is what was written, or what is still to be read.
 	body []byte
 	// known are the texts that were written, in their order and by what they are.
-	texts []string
-	known map[string]uint64
+	texts       []string
+	textNumbers map[string]uint64
 	// guessed are the numbers of the first texts of a row, of which the next row mostly has the same,
 	// and next counts those of this row.
-	guessed [16]uint64
-	next    int
+	previousTexts [16]uint64
+	textPosition  int
 	// once is texts that were seldom written twice, one behind the other.
-	once string
-	seen []byte
-	last int64 // seconds of the last time
-	err  error
+	uniqueTexts string
+	uniqueOut   []byte
+	lastSeconds int64 // seconds of the last time
+	err         error
 }
 
 var errIndex = errors.New("the index is damaged")
@@ -59,9 +59,9 @@ func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 }
 
 // count is the length of a list, each part of which has at least least bytes.
-func (c *codec) count(n int, least int) int {
+func (c *codec) listLength(n int, minSize int) int {
 	num(c, &n)
-	if !c.writing && (n < 0 || n > len(c.body)/least) {
+	if !c.writing && (n < 0 || n > len(c.body)/minSize) {
 		c.fail()
 		return 0
 	}
@@ -69,9 +69,9 @@ func (c *codec) count(n int, least int) int {
 }
 
 // within is a number from 0 to most.
-func (c *codec) within(n *int, most int) {
+func (c *codec) numberUpTo(n *int, limit int) {
 	num(c, n)
-	if !c.writing && (*n < 0 || *n > most) {
+	if !c.writing && (*n < 0 || *n > limit) {
 		c.fail()
 		*n = 0
 	}
@@ -94,7 +94,7 @@ func (c *codec) flags(all ...*bool) {
 // text is one that many rows have.
 func (c *codec) text(s *string) {
 	if c.writing {
-		c.body = binary.AppendUvarint(c.body, c.number(*s))
+		c.body = binary.AppendUvarint(c.body, c.textNumber(*s))
 		return
 	}
 	at, size := binary.Uvarint(c.body)
@@ -107,40 +107,40 @@ func (c *codec) text(s *string) {
 }
 
 // number is that of a text that is written.
-func (c *codec) number(s string) uint64 {
-	guess := &c.guessed[min(c.next, len(c.guessed)-1)]
-	c.next++
-	if *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
-		return *guess
+func (c *codec) textNumber(s string) uint64 {
+	previous := &c.previousTexts[min(c.textPosition, len(c.previousTexts)-1)]
+	c.textPosition++
+	if *previous < uint64(len(c.texts)) && c.texts[*previous] == s {
+		return *previous
 	}
-	at, there := c.known[s]
+	number, there := c.textNumbers[s]
 	if !there {
-		at = uint64(len(c.texts))
-		c.known[s], c.texts = at, append(c.texts, s)
+		number = uint64(len(c.texts))
+		c.textNumbers[s], c.texts = number, append(c.texts, s)
 	}
-	*guess = at
-	return at
+	*previous = number
+	return number
 }
 
 // single is a text of which each row has another.
-func (c *codec) single(s *string) {
+func (c *codec) uniqueText(s *string) {
 	n := len(*s)
 	num(c, &n)
 	if c.writing {
-		c.seen = append(c.seen, *s...)
+		c.uniqueOut = append(c.uniqueOut, *s...)
 		return
 	}
-	if n < 0 || n > len(c.once) {
+	if n < 0 || n > len(c.uniqueTexts) {
 		c.fail()
 		return
 	}
-	*s = c.once[:n]
-	c.once = c.once[n:]
+	*s = c.uniqueTexts[:n]
+	c.uniqueTexts = c.uniqueTexts[n:]
 }
 
 // bytes are not copied.
 func (c *codec) bytes(b *[]byte) {
-	n := c.count(len(*b), 1)
+	n := c.listLength(len(*b), 1)
 	if c.writing {
 		c.body = append(c.body, *b...)
 	} else if n > 0 {
@@ -151,8 +151,8 @@ func (c *codec) bytes(b *[]byte) {
 
 // moment is a time. One that is not in UTC is written as its text is, so that it is read as
 // in a capture.
-func (c *codec) moment(t *time.Time) {
-	seconds := t.Unix() - c.last
+func (c *codec) time(t *time.Time) {
+	seconds := t.Unix() - c.lastSeconds
 	nanos := t.Nanosecond()
 	text := ""
 	if c.writing && t.Location() != time.UTC {
@@ -161,14 +161,14 @@ func (c *codec) moment(t *time.Time) {
 	}
 	num(c, &seconds)
 	num(c, &nanos)
-	c.last += seconds
+	c.lastSeconds += seconds
 	if nanos < 0 {
 		c.text(&text)
 		if !c.writing {
 			*t, _ = time.Parse(time.RFC3339Nano, text)
 		}
 	} else if !c.writing {
-		*t = time.Unix(c.last, int64(nanos)).UTC()
+		*t = time.Unix(c.lastSeconds, int64(nanos)).UTC()
 	}
 }
 
@@ -178,7 +178,7 @@ func (c *codec) span(s *span) {
 }
 
 func (c *codec) findings(all *[]wire.Finding) {
-	n := c.count(len(*all), 6)
+	n := c.listLength(len(*all), 6)
 	if n > 0 && !c.writing {
 		*all = make([]wire.Finding, n)
 	}
@@ -196,18 +196,18 @@ func (c *codec) findings(all *[]wire.Finding) {
 
 // reset makes a codec write anew.
 func (c *codec) reset() {
-	clear(c.known)
+	clear(c.textNumbers)
 	clear(c.texts)
-	*c = codec{writing: true, known: c.known, texts: c.texts[:0], body: c.body[:0], seen: c.seen[:0]}
+	*c = codec{writing: true, textNumbers: c.textNumbers, texts: c.texts[:0], body: c.body[:0], uniqueOut: c.uniqueOut[:0]}
 }
 
 // pack is all that was written, the texts first.
 func (c *codec) pack() []byte {
-	packed := binary.AppendUvarint(make([]byte, 0, len(c.body)+len(c.seen)+1<<10), uint64(len(c.texts)))
+	packed := binary.AppendUvarint(make([]byte, 0, len(c.body)+len(c.uniqueOut)+1<<10), uint64(len(c.texts)))
 	for _, s := range c.texts {
 		packed = append(binary.AppendUvarint(packed, uint64(len(s))), s...)
 	}
-	packed = append(binary.AppendUvarint(packed, uint64(len(c.seen))), c.seen...)
+	packed = append(binary.AppendUvarint(packed, uint64(len(c.uniqueOut))), c.uniqueOut...)
 	return append(packed, c.body...)
 }
 
@@ -229,6 +229,6 @@ func unpack(b []byte) *codec {
 		c.texts[i], c.body = string(c.body[:n]), c.body[n:]
 	}
 	n := length()
-	c.once, c.body = string(c.body[:n]), c.body[n:]
+	c.uniqueTexts, c.body = string(c.body[:n]), c.body[n:]
 	return c
 }

@@ -11,32 +11,32 @@ import (
 
 // contents are all that was learned of a capture but its rows, of which it has where their pages
 // are, and not what is needed to learn more of its runs: they end there.
-func (c *codec) contents(of *Capture, pages []*page) {
-	num(c, &of.progress.offset)
-	num(c, &of.progress.line)
-	c.flags(&of.progress.torn)
-	c.findings(&of.findings)
-	c.runs(of)
-	c.conns(of)
-	num(c, &of.count)
-	n := c.count(len(pages), 13)
+func (c *codec) contents(capture *Capture, pages []*page) {
+	num(c, &capture.progress.offset)
+	num(c, &capture.progress.line)
+	c.flags(&capture.progress.torn)
+	c.findings(&capture.findings)
+	c.runs(capture)
+	c.conns(capture)
+	num(c, &capture.count)
+	n := c.listLength(len(pages), 13)
 	if !c.writing {
-		if of.count < 0 || n != (of.count+pageRows-1)/pageRows {
+		if capture.count < 0 || n != (capture.count+pageRows-1)/pageRows {
 			c.fail()
 			return
 		}
 		for i := range n {
 			pages = append(pages, &page{first: i * pageRows})
 		}
-		of.pages = pages
+		capture.pages = pages
 	}
 	for _, p := range pages {
 		num(c, &p.from)
 		num(c, &p.to)
 		num(c, &p.at)
-		c.within(&p.length, mostPage)
+		c.numberUpTo(&p.length, maxPageBytes)
 		num(c, &p.sum)
-		for _, m := range []*measures{&p.least, &p.most} {
+		for _, m := range []*measures{&p.lowest, &p.highest} {
 			num(c, &m.time)
 			num(c, &m.duration)
 			num(c, &m.first)
@@ -46,62 +46,62 @@ func (c *codec) contents(of *Capture, pages []*page) {
 }
 
 // mostPage is how many bytes a page may have: names and texts of its rows may be long.
-const mostPage = 1 << 30
+const maxPageBytes = 1 << 30
 
 // runs are the runs without what they need to go on.
-func (c *codec) runs(of *Capture) {
-	n := c.count(len(of.Heads), 8)
+func (c *codec) runs(capture *Capture) {
+	n := c.listLength(len(capture.Heads), 8)
 	for i := range n {
 		var head []byte
-		var x rowMaker
+		var maker rowMaker
 		var at, end span
 		var over, marked, ended bool
 		if c.writing {
-			head, _ = json.Marshal(of.Heads[i])
-			at = of.heads[i]
-			over = of.over[i]
-			end = of.ends[i]
-			ended = of.RunEnded(i)
-			marked = of.marked[of.Heads[i].In] != nil && of.marked[of.Heads[i].In].at == i
-			x.repeating = of.newest.at == i && of.newest.repeating
+			head, _ = json.Marshal(capture.Heads[i])
+			at = capture.headSpans[i]
+			over = capture.closedRuns[i]
+			end = capture.endSpans[i]
+			ended = capture.RunEnded(i)
+			marked = capture.marked[capture.Heads[i].In] != nil && capture.marked[capture.Heads[i].In].headIndex == i
+			maker.repeating = capture.newest.headIndex == i && capture.newest.repeating
 		}
 		c.bytes(&head)
 		c.span(&at)
 		c.span(&end)
-		c.flags(&over, &marked, &ended, &x.repeating)
+		c.flags(&over, &marked, &ended, &maker.repeating)
 		if c.writing {
 			continue
 		}
-		if json.Unmarshal(head, &x.head) != nil {
+		if json.Unmarshal(head, &maker.head) != nil {
 			c.fail()
 			return
 		}
-		x.capture = of
-		x.at = i
-		x.finished = true
-		of.Heads, of.heads, of.over = append(of.Heads, x.head), append(of.heads, at), append(of.over, over)
-		of.noteRepeated()
+		maker.capture = capture
+		maker.headIndex = i
+		maker.finished = true
+		capture.Heads, capture.headSpans, capture.closedRuns = append(capture.Heads, maker.head), append(capture.headSpans, at), append(capture.closedRuns, over)
+		capture.noteRepeated()
 		if ended {
-			of.ends[i] = end
+			capture.endSpans[i] = end
 		}
 		if marked {
-			of.marked[x.head.In] = &x
+			capture.marked[maker.head.In] = &maker
 		}
-		of.newest = &x
+		capture.newest = &maker
 	}
 }
 
 // conns are the conversations.
-func (c *codec) conns(of *Capture) {
-	n := c.count(len(of.conns), 5)
+func (c *codec) conns(capture *Capture) {
+	n := c.listLength(len(capture.conns), 5)
 	if !c.writing {
-		of.conns = make([]*conn, n)
+		capture.conns = make([]*conn, n)
 	}
-	for i := range of.conns {
+	for i := range capture.conns {
 		if !c.writing {
-			of.conns[i] = &conn{number: i + 1}
+			capture.conns[i] = &conn{number: i + 1}
 		}
-		conn := of.conns[i]
+		conn := capture.conns[i]
 		for _, s := range []*string{&conn.Client.Name, &conn.Client.Version, &conn.Server.Name, &conn.Server.Version, &conn.Session} {
 			c.text(s)
 		}
@@ -112,46 +112,46 @@ func (c *codec) conns(of *Capture) {
 type packing struct {
 	codec codec
 	// sample is that of a row, samples are all of a page, numbered, and own is what is a row's own.
-	sample, samples, own []byte
-	numbers              map[string]int
+	sample, samples, ownValues []byte
+	numbers                    map[string]int
 }
 
 func (s *packing) reset() {
 	if s.numbers == nil {
 		s.numbers = map[string]int{}
-		s.codec.known = map[string]uint64{}
+		s.codec.textNumbers = map[string]uint64{}
 	}
 	clear(s.numbers)
 	s.codec.reset()
-	s.samples, s.own = s.samples[:0], s.own[:0]
+	s.samples, s.ownValues = s.samples[:0], s.ownValues[:0]
 }
 
 // pack packs the rows of a page: what of each is its own, by samples of the rest.
-func (s *rowStore) pack(p *page) {
+func (s *rowStore) packPage(p *page) {
 	s.packing.reset()
-	m := &s.packing
+	memory := &s.packing
 	c := &s.packing.codec
 	body := c.body
 	p.from = -1
 	p.to = 0
-	p.least = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
-	p.most = measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+	p.lowest = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
+	p.highest = measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for _, r := range p.rows {
 		p.measure(r)
-		c.body = m.sample[:0]
-		c.next = 0
-		c.sample(r, s)
-		m.sample = c.body
-		n, there := m.numbers[string(m.sample)]
+		c.body = memory.sample[:0]
+		c.textPosition = 0
+		c.sharedValues(r, s)
+		memory.sample = c.body
+		number, there := memory.numbers[string(memory.sample)]
 		if !there {
-			n = len(m.numbers)
-			m.numbers[string(m.sample)] = n
-			m.samples = append(m.samples, m.sample...)
+			number = len(memory.numbers)
+			memory.numbers[string(memory.sample)] = number
+			memory.samples = append(memory.samples, memory.sample...)
 		}
-		c.body = m.own
-		num(c, &n)
-		c.own(r, s)
-		m.own = c.body
+		c.body = memory.ownValues
+		num(c, &number)
+		c.ownValues(r, s)
+		memory.ownValues = c.body
 		for l := range r.lines.all() {
 			p.to = max(p.to, l.at+int64(l.length))
 			if p.from < 0 || l.at < p.from {
@@ -160,32 +160,32 @@ func (s *rowStore) pack(p *page) {
 		}
 	}
 	c.body = body
-	n := len(m.numbers)
-	num(c, &n)
-	c.body = append(append(c.body, m.samples...), m.own...)
+	number := len(memory.numbers)
+	num(c, &number)
+	c.body = append(append(c.body, memory.samples...), memory.ownValues...)
 	p.rows, p.from = nil, max(p.from, 0)
-	s.store(p, c.pack())
+	s.storePacked(p, c.pack())
 }
 
 // samples reads the samples with which a page begins.
 func (c *codec) samples(s *rowStore) []Row {
-	samples := make([]Row, c.count(0, leastSample))
+	samples := make([]Row, c.listLength(0, minSampleBytes))
 	for i := range samples {
-		c.sample(&samples[i], s)
+		c.sharedValues(&samples[i], s)
 		if secrets := s.owner.secrets; secrets != nil {
-			samples[i].hide(secrets, secrets.Text)
+			samples[i].hideTexts(secrets, secrets.Text)
 		}
 	}
 	return samples
 }
 
 // leastSample is about how many bytes a sample has at least.
-const leastSample = 18
+const minSampleBytes = 18
 
 // decode reads the rows of a page that is packed. In an index that is not as it was written
 // there may be wrong ones.
-func (s *rowStore) decode(p *page, into []Row) int {
-	packed := s.load(p)
+func (s *rowStore) decodePage(p *page, into []Row) int {
+	packed := s.loadPacked(p)
 	c := unpack(packed)
 	samples := c.samples(s)
 	if len(samples) == 0 {
@@ -197,7 +197,7 @@ func (s *rowStore) decode(p *page, into []Row) int {
 	for i := range into[:n] {
 		r := &into[i]
 		sample := 0
-		c.within(&sample, len(samples)-1)
+		c.numberUpTo(&sample, len(samples)-1)
 		*r = samples[sample]
 		r.nth, r.Index = p.first+i, p.first+i+r.Index
 		if packed == nil { // the recording and its index were deleted or replaced
@@ -210,7 +210,7 @@ func (s *rowStore) decode(p *page, into []Row) int {
 			own := *r.Cancel
 			r.Cancel = &own
 		}
-		c.own(r, s)
+		c.ownValues(r, s)
 		if r.ID != "" && s.owner.secrets != nil {
 			r.ID = s.owner.secrets.Text(r.ID)
 		}
@@ -219,21 +219,21 @@ func (s *rowStore) decode(p *page, into []Row) int {
 }
 
 // sample is what many rows have alike.
-func (c *codec) sample(r *Row, s *rowStore) {
-	of := s.owner
-	c.within(&r.head, len(of.Heads)-1)
+func (c *codec) sharedValues(r *Row, s *rowStore) {
+	capture := s.owner
+	c.numberUpTo(&r.head, len(capture.Heads)-1)
 	if c.err != nil {
 		return
 	}
 	conn := 0
-	behind := r.Index - r.nth
+	indexOffset := r.Index - r.nth
 	if c.writing && r.conn != nil {
 		conn = r.conn.number
 	}
-	c.within(&conn, len(s.conns))
-	num(c, &behind)
+	c.numberUpTo(&conn, len(s.conns))
+	num(c, &indexOffset)
 	if !c.writing {
-		r.capture, r.Run, r.Index = of, of.Heads[r.head].Run, behind
+		r.capture, r.Run, r.Index = capture, capture.Heads[r.head].Run, indexOffset
 		if conn > 0 {
 			r.conn = s.conns[conn-1]
 		}
@@ -281,7 +281,7 @@ func (c *codec) sample(r *Row, s *rowStore) {
 // notified writes or reads the methods of a row's notifications.
 func (c *codec) notified(r *Row) {
 	n := len(r.Notified)
-	c.within(&n, exchange.MaxNotified)
+	c.numberUpTo(&n, exchange.MaxNotified)
 	if !c.writing {
 		r.Notified = make([]string, n)
 	}
@@ -291,9 +291,9 @@ func (c *codec) notified(r *Row) {
 }
 
 // own is what each row has for itself.
-func (c *codec) own(r *Row, s *rowStore) {
-	c.moment(&r.Time)
-	c.single(&r.ID)
+func (c *codec) ownValues(r *Row, s *rowStore) {
+	c.time(&r.Time)
+	c.uniqueText(&r.ID)
 	num(c, &r.Duration)
 	num(c, &r.First)
 	num(c, &r.Sent)
@@ -328,27 +328,27 @@ func (c *codec) relations(r *Row, s *rowStore) {
 	same := r.SameAs != nil
 	c.flags(&within, &same)
 	if within {
-		c.other(&r.Within, s)
+		c.relatedRow(&r.Within, s)
 	}
 	if same {
-		c.other(&r.SameAs, s)
+		c.relatedRow(&r.SameAs, s)
 	}
-	if n := c.count(len(r.Guesses), 3); !c.writing && n > 0 {
+	if n := c.listLength(len(r.Guesses), 3); !c.writing && n > 0 {
 		r.Guesses = make([]*Row, n)
 	}
 	for i := range r.Guesses {
-		c.other(&r.Guesses[i], s)
+		c.relatedRow(&r.Guesses[i], s)
 	}
 }
 
-func (c *codec) other(r **Row, s *rowStore) {
+func (c *codec) relatedRow(r **Row, s *rowStore) {
 	if !c.writing {
 		*r = &Row{capture: s.owner}
 	}
 	other := *r
-	c.within(&other.nth, s.count-1)
+	c.numberUpTo(&other.nth, s.count-1)
 	num(c, &other.Index)
-	c.within(&other.head, len(s.owner.Heads)-1)
+	c.numberUpTo(&other.head, len(s.owner.Heads)-1)
 	if c.err == nil {
 		other.Run, other.By = s.owner.Heads[other.head].Run, s.owner.Heads[other.head].By
 	}

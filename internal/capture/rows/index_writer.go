@@ -34,10 +34,10 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	defer file.Close()
 	w := &indexWriter{dir: dir, file: infoOf(file),
 		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
-	if isCapture(file) && w.make(c.indexPath) == nil {
-		if now, err := w.temp.Stat(); err == nil && rests(file, info, now.ModTime()) {
+	if isCapture(file) && w.createTemp(c.indexPath) == nil {
+		if now, err := w.temp.Stat(); err == nil && isAtRest(file, info, now.ModTime()) {
 			for _, p := range c.pages {
-				p.packed = c.load(p)
+				p.packed = c.loadPacked(p)
 			}
 			c.pageFile.close()
 			c.writer = w
@@ -49,7 +49,7 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 }
 
 // make makes the file that takes the place of the index.
-func (w *indexWriter) make(path string) (err error) {
+func (w *indexWriter) createTemp(path string) (err error) {
 	if w.dir != "" {
 		if err := os.MkdirAll(w.dir, 0o700); err != nil {
 			return err
@@ -78,7 +78,7 @@ func isCapture(f io.ReaderAt) bool {
 
 // rests reports a file to which, as far as one can see, nothing more is written: its last
 // line ends a run, or it was written a while ago.
-func rests(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
+func isAtRest(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	if now.Sub(info.ModTime()) > time.Minute {
 		return true
 	}
@@ -101,7 +101,7 @@ func (w *indexWriter) write(c *Capture) {
 	}
 	pages := c.packAll()
 	isWhole := !c.altered && c.newest != nil && os.SameFile(w.file, c.progress.readFrom)
-	if !isWhole || w.finish(c, pages) != nil {
+	if !isWhole || w.writeAll(c, pages) != nil {
 		w.giveUp(c)
 		return
 	}
@@ -110,32 +110,32 @@ func (w *indexWriter) write(c *Capture) {
 }
 
 // finish writes what follows the pages, and the head before them.
-func (w *indexWriter) finish(c *Capture, pages []*page) (err error) {
+func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
 	for _, p := range pages {
 		if p.packed != nil {
-			c.store(p, p.packed)
+			c.storePacked(p, p.packed)
 		}
 		if p.packed != nil {
 			return errIndex // it could not be written
 		}
 		w.head.Pages = max(w.head.Pages, p.at+int64(p.length)-indexHeadSize)
 	}
-	coded := &codec{writing: true, known: map[string]uint64{}}
-	coded.contents(c, pages)
-	contents := coded.pack()
+	encoder := &codec{writing: true, textNumbers: map[string]uint64{}}
+	encoder.contents(c, pages)
+	contents := encoder.pack()
 	w.head.Sum = c.progress.mark.sum
 	w.head.Offset = c.progress.offset
 	w.head.Contents = int64(len(contents))
 	w.head.ContentsSum = w.head.sumContents(contents)
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, w.head)
-	behind := indexHeadSize + w.head.Pages
-	for at, part := range map[int64][]byte{0: head.Bytes(), behind: contents} {
+	contentsAt := indexHeadSize + w.head.Pages
+	for at, part := range map[int64][]byte{0: head.Bytes(), contentsAt: contents} {
 		if _, err := w.temp.WriteAt(part, at); err != nil {
 			return err
 		}
 	}
-	if err := w.temp.Truncate(behind + w.head.Contents); err != nil {
+	if err := w.temp.Truncate(contentsAt + w.head.Contents); err != nil {
 		return err
 	}
 	c.pageFile.end = 0
@@ -145,13 +145,13 @@ func (w *indexWriter) finish(c *Capture, pages []*page) (err error) {
 		return err
 	}
 	if w.dir != "" {
-		boundIndexes(w.dir)
+		removeOldIndexes(w.dir)
 	}
 	return nil
 }
 
 // boundIndexes removes the oldest of too many indexes.
-func boundIndexes(dir string) {
+func removeOldIndexes(dir string) {
 	entries, _ := os.ReadDir(dir)
 	var all []fs.FileInfo
 	for _, e := range entries {
@@ -164,7 +164,7 @@ func boundIndexes(dir string) {
 	var size int64
 	for i, info := range all {
 		size += info.Size()
-		if i > 0 && (i >= mostIndexes || size > mostIndexesSize) {
+		if i > 0 && (i >= maxIndexes || size > maxIndexBytes) {
 			os.Remove(filepath.Join(dir, info.Name()))
 		}
 	}

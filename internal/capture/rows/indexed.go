@@ -34,11 +34,11 @@ var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 9}
 var indexHeadSize = int64(binary.Size(indexHead{}))
 
 // indexFrom is how many bytes a file must have to be worth an index. Tests have a smaller one.
-var indexFrom int64 = 256 << 10
+var minIndexedBytes int64 = 256 << 10
 
 const (
-	mostIndexes     = 64 // in a folder, and
-	mostIndexesSize = 512 << 20
+	maxIndexes    = 64 // in a folder, and
+	maxIndexBytes = 512 << 20
 )
 
 // readIndex takes the rows from the index where it is that of the file.
@@ -50,11 +50,11 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 	defer f.Close()
 	if head.Size > info.Size() || head.Offset > info.Size() ||
 		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano() ||
-		head.Contents > info.Size()+indexFrom {
+		head.Contents > info.Size()+minIndexedBytes {
 		return false
 	}
 	mark := ContentMark{head.Offset, head.Sum}
-	lines, err := c.from(0)
+	lines, err := c.openAt(0)
 	if err != nil {
 		return false
 	}
@@ -69,31 +69,31 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 		head.sumContents(contents) != head.ContentsSum {
 		return false
 	}
-	coded := unpack(contents)
-	coded.contents(c, nil)
-	if coded.err != nil || c.progress.offset != head.Offset || len(c.Heads) == 0 {
-		c.forget()
+	decoder := unpack(contents)
+	decoder.contents(c, nil)
+	if decoder.err != nil || c.progress.offset != head.Offset || len(c.Heads) == 0 {
+		c.discardIndex()
 		return false
 	}
 	c.progress.mark = mark
 	c.pageFile.path = c.indexPath
-	c.unsaid = true
+	c.indexUnreported = true
 	c.indexHead = &head
 	return true
 }
 
 // forget forgets what was read from a damaged index.
-func (c *Capture) forget() {
+func (c *Capture) discardIndex() {
 	fresh := newCapture(c.Path)
 	c.pages = nil
 	c.count = 0
 	c.conns = nil
 	c.Heads = nil
 	c.findings = nil
-	c.heads = nil
-	c.ends = fresh.ends
-	c.over = nil
-	c.runs = fresh.runs
+	c.headSpans = nil
+	c.endSpans = fresh.endSpans
+	c.closedRuns = nil
+	c.runNumbers = fresh.runNumbers
 	c.repeated = fresh.repeated
 	c.newest = nil
 	c.marked = fresh.marked
@@ -139,8 +139,8 @@ type Sizes struct {
 // SetSizes sets the sizes for the whole process and returns those before. It is for tests of other packages, which
 // read small files as if they were large, and may not be called while captures are open.
 func SetSizes(s Sizes) (before Sizes) {
-	before = Sizes{indexFrom, capture.CompressFrom, pageRows}
-	indexFrom = s.IndexFrom
+	before = Sizes{minIndexedBytes, capture.CompressFrom, pageRows}
+	minIndexedBytes = s.IndexFrom
 	capture.CompressFrom = s.CompressFrom
 	pageRows = s.PageRows
 	return before

@@ -29,7 +29,7 @@ func allOf(t *testing.T, c *Capture) (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	add("%+v %+v ended %v offset %d line %d", c.Heads, c.Findings(), c.Ended(), c.progress.offset, c.progress.line)
 	for i, h := range c.Heads {
-		add("run %d: over %v, ended %v", i, c.over[i], c.RunEnded(i))
+		add("run %d: over %v, ended %v", i, c.closedRuns[i], c.RunEnded(i))
 		for n := 1; c.RowIn(h.In, n) != nil; n++ {
 			add("%s %d is %s", h.In, n, c.RowIn(h.In, n).Number())
 		}
@@ -60,7 +60,7 @@ func allOf(t *testing.T, c *Capture) (all []string) {
 	}
 	add("%s", whole.Bytes())
 	carried := Carried{}
-	c.Agree(carried)
+	c.ResolveCarried(carried)
 	for _, row := range c.Rows() {
 		add("%v", row.Elsewhere)
 	}
@@ -167,9 +167,9 @@ var longAgo = time.Now().Add(-time.Hour)
 
 // smallPages makes pages of few rows, of which few stay unpacked.
 func smallPages(t *testing.T, rows, unpacked int) {
-	wasRows, wasUnpacked := pageRows, mostUnpacked
-	t.Cleanup(func() { pageRows, mostUnpacked = wasRows, wasUnpacked })
-	pageRows, mostUnpacked = rows, unpacked
+	wasRows, wasUnpacked := pageRows, maxUnpackedPages
+	t.Cleanup(func() { pageRows, maxUnpackedPages = wasRows, wasUnpacked })
+	pageRows, maxUnpackedPages = rows, unpacked
 }
 
 // Rows that were packed while the file was read, and unpacked for a later frame of theirs, are
@@ -457,14 +457,14 @@ func TestIndexIsNoLink(t *testing.T) {
 func TestIndexesAreBounded(t *testing.T) {
 	dir, files := filepath.Join(t.TempDir(), "indexes"), t.TempDir()
 	var last string
-	for i := range mostIndexes + 5 {
+	for i := range maxIndexes + 5 {
 		last = filepath.Join(files, fmt.Sprint(i))
 		put(t, last, capture.AppendHead(nil, capture.Head{By: capture.ByTap}))
 		_ = os.Chtimes(last, longAgo, longAgo)
 		opened(t, last, dir, false)
 	}
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != mostIndexes {
+	if err != nil || len(left) != maxIndexes {
 		t.Errorf("%d indexes: %v", len(left), err)
 	}
 	opened(t, last, dir, true)
@@ -545,7 +545,7 @@ func FuzzIndex(f *testing.F) {
 			_ = row.Head()
 		}
 		c.Main()
-		c.Agree(Carried{})
+		c.ResolveCarried(Carried{})
 		_ = c.Findings()
 	})
 }
@@ -567,11 +567,11 @@ func TestLateLineOfAFinishedRun(t *testing.T) {
 		lines = append(lines, capture.Marked(capture.AppendEnd(nil, capture.End{Time: noon}), name)...)
 		return late
 	}
-	defer func(rows int) { mostEndedRows = rows }(mostEndedRows)
-	mostEndedRows = 500
+	defer func(rows int) { maxEndedRows = rows }(maxEndedRows)
+	maxEndedRows = 500
 	late := run("aaaaaaaa", 3)
 	for i := range 3 {
-		run(fmt.Sprintf("bbbbbbb%d", i), mostEndedRows/2)
+		run(fmt.Sprintf("bbbbbbb%d", i), maxEndedRows/2)
 	}
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	put(t, path, lines)
@@ -583,7 +583,7 @@ func TestLateLineOfAFinishedRun(t *testing.T) {
 		t.Errorf("%+v", c.Row(3))
 	}
 	put(t, path, append(lines, late...))
-	if c, err = Open(path); err != nil || c.Row(3).Received == 0 || c.Count() != 3+3*mostEndedRows/2 {
+	if c, err = Open(path); err != nil || c.Row(3).Received == 0 || c.Count() != 3+3*maxEndedRows/2 {
 		t.Errorf("%v, %d rows, %+v", err, c.Count(), c.Row(3))
 	}
 }
@@ -613,7 +613,7 @@ func TestReadingAgainKeepsTheRows(t *testing.T) {
 			if _, more, err = c.ReadOn(step); err != nil {
 				t.Fatal(err)
 			}
-			if c.again != nil {
+			if c.rereading != nil {
 				again++
 			}
 			for i, row := range rows {

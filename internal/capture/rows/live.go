@@ -16,7 +16,7 @@ type Live struct {
 }
 
 // mostLive bounds the conversations that are remembered.
-const mostLive = 10_000
+const maxLiveConns = 10_000
 
 // Row makes the row of a message of a conversation, which is told apart from others by its
 // target and its key: the id of a session, or "".
@@ -37,7 +37,7 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	if m != nil {
 		r.Ask(m, &c.Conversation)
 	}
-	l.put(target, key, c)
+	l.store(target, key, c)
 	return r
 }
 
@@ -49,7 +49,7 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	c := *r.conn
 	if who := exchange.ServerIn(r.Method, m); who != (exchange.Implementation{}) {
 		c.Server = who
-		l.put(r.Target, key, c)
+		l.store(r.Target, key, c)
 	}
 }
 
@@ -62,8 +62,8 @@ func (l *Live) Knows(target, key string) (client, server bool) {
 	return c.Client != (exchange.Implementation{}), c.Server != (exchange.Implementation{})
 }
 
-func (l *Live) put(target, key string, c conn) {
-	if l.conns == nil || len(l.conns) > mostLive {
+func (l *Live) store(target, key string, c conn) {
+	if l.conns == nil || len(l.conns) > maxLiveConns {
 		l.conns = map[string]conn{}
 	}
 	l.conns[target+"\n"+key] = c

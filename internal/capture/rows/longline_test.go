@@ -49,7 +49,7 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 		before := slices.Concat(capture.AppendHead(nil, capture.Head{Started: noon}), asks(1))
 		raw := slices.Concat(before, longLine(c.length), asks(2))
 		r := wholeLines(bytes.NewReader(raw))
-		r.most = mostInTest
+		r.maxBytes = mostInTest
 		var found []wire.Finding
 		r.OnFinding = func(f wire.Finding) { found = append(found, f) }
 		var lines []capture.Line
@@ -84,7 +84,7 @@ func refreshBounded(t *testing.T, c *Capture) {
 	if c.reading, err = newReading(c); err != nil {
 		t.Fatal(err)
 	}
-	c.reading.lines.most = mostInTest
+	c.reading.lines.maxBytes = mostInTest
 	if _, err := c.Refresh(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func refreshBounded(t *testing.T, c *Capture) {
 // behind it read their own frames.
 func TestCaptureSkipsOverlongLines(t *testing.T) {
 	long := longLine(2 * mostInTest)
-	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), ends: map[int]span{}, marked: map[string]*rowMaker{}}
+	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), endSpans: map[int]span{}, marked: map[string]*rowMaker{}}
 	defer c.Close()
 	for _, step := range []struct {
 		more []byte

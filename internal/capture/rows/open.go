@@ -53,7 +53,7 @@ type lines interface {
 }
 
 // from opens the lines at an offset; the caller closes them.
-func (c *Capture) from(offset int64) (f lines, err error) {
+func (c *Capture) openAt(offset int64) (f lines, err error) {
 	if c.bundled != nil {
 		f = bundledLines{io.NewSectionReader(c.bundled, 0, math.MaxInt64)}
 	} else if f, err = openLines(c.Path); err != nil {
@@ -67,8 +67,8 @@ func (c *Capture) from(offset int64) (f lines, err error) {
 }
 
 // unchanged opens the lines at an offset. It returns ErrReplaced if they are not those that were read.
-func (c *Capture) unchanged(offset int64) (lines, error) {
-	f, err := c.from(offset)
+func (c *Capture) openVerified(offset int64) (lines, error) {
+	f, err := c.openAt(offset)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ type openFile struct {
 }
 
 // use returns the file, which open opens if it is not open. The caller calls done afterwards.
-func (o *openFile) use(open func() (lines, error)) (io.ReaderAt, error) {
+func (o *openFile) acquire(open func() (lines, error)) (io.ReaderAt, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.file == nil {
@@ -110,18 +110,18 @@ func (o *openFile) use(open func() (lines, error)) (io.ReaderAt, error) {
 }
 
 // done ends one use.
-func (o *openFile) done() {
+func (o *openFile) release() {
 	o.mu.Lock()
 	o.users--
 	closing := o.closing
 	o.mu.Unlock()
 	if closing {
-		o.rest()
+		o.closeIdle()
 	}
 }
 
 // rest closes the file, or has the last user close it.
-func (o *openFile) rest() {
+func (o *openFile) closeIdle() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closing = o.file != nil && o.users > 0
@@ -158,7 +158,7 @@ func openLines(path string) (lines, error) {
 	if !strings.HasSuffix(path, packed.Extension) {
 		return f, nil
 	}
-	text, err := unpacked(f)
+	text, err := openPacked(f)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -166,7 +166,7 @@ func openLines(path string) (lines, error) {
 	return packedLines{io.NewSectionReader(text, 0, math.MaxInt64), f}, nil
 }
 
-func unpacked(f *os.File) (*packed.Reader, error) {
+func openPacked(f *os.File) (*packed.Reader, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func Stat(path string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := unpacked(f)
+	text, err := openPacked(f)
 	if err != nil {
 		return nil, err
 	}
@@ -226,10 +226,10 @@ func noteDamage(c *Capture, err error) bool {
 // OpenIndexed is Open for a file that has an index, or gets one: its rows are taken from
 // there where it is that of the file, and what was written behind it is read. dir is the
 // folder of the indexes; "" is for a run of a Ring, whose index is beside it.
-func OpenIndexed(path, dir string) (*Capture, error) { return openIndexed(path, dir, indexFrom) }
+func OpenIndexed(path, dir string) (*Capture, error) { return openIndexed(path, dir, minIndexedBytes) }
 
-func openIndexed(path, dir string, least int64) (*Capture, error) {
-	c, err := beginIndexed(path, dir, least)
+func openIndexed(path, dir string, minBytes int64) (*Capture, error) {
+	c, err := beginIndexed(path, dir, minBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -242,20 +242,22 @@ func openIndexed(path, dir string, least int64) (*Capture, error) {
 
 // BeginIndexed is Begin with the rows that the index has. The end of ReadOn writes the
 // index where there was none.
-func BeginIndexed(path, dir string) (*Capture, error) { return beginIndexed(path, dir, indexFrom) }
+func BeginIndexed(path, dir string) (*Capture, error) {
+	return beginIndexed(path, dir, minIndexedBytes)
+}
 
 // beginIndexed is BeginIndexed where files of at least least bytes have an index.
-func beginIndexed(path, dir string, least int64) (*Capture, error) {
+func beginIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	info, err := Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	c := newCapture(path)
-	if !info.Mode().IsRegular() || info.Size() < least {
+	if !info.Mode().IsRegular() || info.Size() < minBytes {
 		return c, nil
 	}
 	c.indexPath = indexPath(path, dir)
-	if !c.readIndex(info) || c.indexHead.grown(info) {
+	if !c.readIndex(info) || c.indexHead.hasGrown(info) {
 		c.beginIndex(info, dir)
 	}
 	return c, nil
@@ -274,7 +276,7 @@ func indexPath(path, dir string) string {
 }
 
 // grown reports that much was written to the file behind what its index has.
-func (h *indexHead) grown(info fs.FileInfo) bool {
-	behind := info.Size() - h.Offset
-	return behind > indexFrom && behind > h.Size/8
+func (h *indexHead) hasGrown(info fs.FileInfo) bool {
+	added := info.Size() - h.Offset
+	return added > minIndexedBytes && added > h.Size/8
 }

@@ -28,40 +28,40 @@ type probes struct {
 
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
-func (x *rowMaker) probed(r *Row, p *placed) {
-	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.Reported {
+func (x *rowMaker) detectProbe(r *Row, frame *placed) {
+	if frame.Role != wire.Answers && frame.Role != wire.Heads && frame.Role != wire.Ends || r.Reported {
 		return
 	}
 	opens := r.Method == "initialize"
-	if r.Channel == exchange.ChannelOK && r.Era == "modern" && len(x.probes.newer) < mostMarked {
+	if r.Channel == exchange.ChannelOK && r.Era == "modern" && len(x.probes.newer) < maxRemembered {
 		x.probes.newer[r.Target] = true
 	}
 	switch {
 	case r.Channel == exchange.ChannelOK && (opens || r.Era == "modern"):
-		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
-	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
+		x.resolveRefused(opens, func(tried *Row) bool { return tried.Era == "modern" && x.sameConversation(tried, frame.conn) })
+	case frame.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
 		x.probes.refused = append(x.probes.refused, int32(r.nth)) // the server exited: the handshake with the next one tells
-	case p.Role == wire.Ends || !r.Failed() || !r.refused():
-		if p.Role == wire.Answers { // the status alone looked like a refusal
-			x.settle(false, func(tried *Row) bool { return tried.nth == r.nth })
+	case frame.Role == wire.Ends || !r.Failed() || !r.isRefusal():
+		if frame.Role == wire.Answers { // the status alone looked like a refusal
+			x.resolveRefused(false, func(tried *Row) bool { return tried.nth == r.nth })
 		}
 	case r.Method == "server/discover":
-		r.settleProbe()
+		r.becomeProbe()
 	case r.Era == "modern" && x.probes.newer[r.Target]: // it is no older server
-	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.probes.refused) < mostMarked:
+	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.probes.refused) < maxRemembered:
 		x.probes.refused = append(x.probes.refused, int32(r.nth))
 	}
 }
 
 // together reports a row of the conversation or, where nothing tells conversations apart,
 // of a client of the same name.
-func (x *rowMaker) together(r *Row, c *conn) bool {
+func (x *rowMaker) sameConversation(r *Row, c *conn) bool {
 	return r.conn == c ||
 		x.head.Between() && r.Target == c.Target && c.Client != (exchange.Implementation{}) && r.conn.Client == c.Client
 }
 
 // refused reports an error as an older server answers with.
-func (r *Row) refused() bool {
+func (r *Row) isRefusal() bool {
 	if r.Channel == string(wire.RPCFailed) {
 		return !slices.Contains(newerCodes, r.Code) && r.Status < 500
 	}
@@ -69,7 +69,7 @@ func (r *Row) refused() bool {
 		r.Status != http.StatusRequestTimeout && r.Status != http.StatusTooManyRequests && r.Status != http.StatusProxyAuthRequired
 }
 
-func (r *Row) settleProbe() {
+func (r *Row) becomeProbe() {
 	r.Exit = -1
 	if r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
 		r.Text = "answered like a server of an older revision"
@@ -79,23 +79,23 @@ func (r *Row) settleProbe() {
 
 // endpoint is for the event with which the stream of HTTP+SSE begins: a server that has
 // that refuses requests to open a conversation elsewhere.
-func (x *rowMaker) endpoint(c *conn) {
-	x.settle(true, func(r *Row) bool {
+func (x *rowMaker) resolveSSEProbes(c *conn) {
+	x.resolveRefused(true, func(r *Row) bool {
 		return r.Method == "initialize" && (!x.head.Between() || r.Target == c.Target)
 	})
 }
 
 // settle ends the doubt about those of the refused that which names: they were probes, or
 // were not.
-func (x *rowMaker) settle(probes bool, which func(*Row) bool) {
+func (x *rowMaker) resolveRefused(areProbes bool, concerns func(*Row) bool) {
 	x.probes.refused = slices.DeleteFunc(x.probes.refused, func(nth int32) bool {
 		r := x.capture.at(int(nth))
-		if !which(r) {
+		if !concerns(r) {
 			return false
 		}
-		if probes && !r.Reported && r.Failed() {
-			r.settleProbe()
-			x.touch(r)
+		if areProbes && !r.Reported && r.Failed() {
+			r.becomeProbe()
+			x.markChanged(r)
 		}
 		return true
 	})

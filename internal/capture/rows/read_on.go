@@ -22,28 +22,28 @@ type progress struct {
 	line   int
 	// torn is set if the last line is incomplete.
 	torn bool
-	// readFrom is the file that was opened last to read on, mark that of the part of it that was read.
+	// readFrom is the file that was opened last to read on, mark that of the rd of it that was read.
 	readFrom fs.FileInfo
 	mark     ContentMark
 }
 
 // mostEndedRows limits the exchanges of ended runs that are kept in memory. Tests set a smaller limit.
-var mostEndedRows = 20_000
+var maxEndedRows = 20_000
 
 // finishOld finishes runs that ended before this one: the capture is read again from its beginning if a line of
 // one of them follows after all.
-func (x *rowMaker) finishOld() {
+func (x *rowMaker) finishOldRuns() {
 	c := x.capture
-	if x.head.In == "" || c.lasting {
+	if x.head.In == "" || c.finishesNone {
 		return
 	}
-	c.ended = append(c.ended, x)
+	c.endedRuns = append(c.endedRuns, x)
 	c.endedRows += len(x.exchanges)
-	for len(c.ended) > 1 && c.endedRows > mostEndedRows {
-		old := c.ended[0]
-		c.ended = c.ended[1:]
+	for len(c.endedRuns) > 1 && c.endedRows > maxEndedRows {
+		old := c.endedRuns[0]
+		c.endedRuns = c.endedRuns[1:]
 		c.endedRows -= len(old.exchanges)
-		*old = rowMaker{capture: c, head: old.head, at: old.at, rows: old.rows, repeating: old.repeating, finished: true}
+		*old = rowMaker{capture: c, head: old.head, headIndex: old.headIndex, rows: old.rows, repeating: old.repeating, finished: true}
 	}
 }
 
@@ -54,10 +54,10 @@ type reading struct {
 	scan  scanner
 	// ahead are the chunks that are not listed yet, listed is how many lines of the first one were; behind is where the
 	// next line begins.
-	ahead  []*chunk
-	free   []*chunk // to be used again
-	listed int
-	behind int64
+	chunks      []*chunk
+	freeChunks  []*chunk // to be used again
+	listedLines int
+	offset      int64
 	// isLast is set once there is nothing more to read, isAlone while the last line that was read is a long one, which
 	// the reader has: one of them is in memory at a time.
 	isLast, isAlone bool
@@ -77,7 +77,7 @@ type chunkLine struct {
 	raw     []byte
 	readErr error
 	// at is where it begins, behind where the next one does, number its own, from 1.
-	at, behind int64
+	begin, end int64
 	number     int
 	// isWhole is set if it has its line feed.
 	isWhole bool
@@ -96,58 +96,58 @@ var chunkBytes = 256 << 10
 const maxAhead = 4
 
 // next returns the line that is listed next.
-func (part *reading) next() *chunkLine {
-	if len(part.ahead) > 0 && part.listed == len(part.ahead[0].lines) {
-		part.free = append(part.free, part.ahead[0])
-		part.ahead = part.ahead[1:]
-		part.listed = 0
+func (rd *reading) nextLine() *chunkLine {
+	if len(rd.chunks) > 0 && rd.listedLines == len(rd.chunks[0].lines) {
+		rd.freeChunks = append(rd.freeChunks, rd.chunks[0])
+		rd.chunks = rd.chunks[1:]
+		rd.listedLines = 0
 	}
-	for len(part.ahead) == 0 || len(part.ahead) < maxAhead && !part.isLast && !part.isAlone {
-		part.ahead = append(part.ahead, part.readChunk())
+	for len(rd.chunks) == 0 || len(rd.chunks) < maxAhead && !rd.isLast && !rd.isAlone {
+		rd.chunks = append(rd.chunks, rd.readChunk())
 	}
-	k := part.ahead[0]
-	<-k.parsed
-	part.listed++
-	return &k.lines[part.listed-1]
+	c := rd.chunks[0]
+	<-c.parsed
+	rd.listedLines++
+	return &c.lines[rd.listedLines-1]
 }
 
 // readChunk reads some lines and begins to parse them.
-func (part *reading) readChunk() *chunk {
-	k := &chunk{}
-	if n := len(part.free); n > 0 {
-		k = part.free[n-1]
-		part.free = part.free[:n-1]
+func (rd *reading) readChunk() *chunk {
+	c := &chunk{}
+	if n := len(rd.freeChunks); n > 0 {
+		c = rd.freeChunks[n-1]
+		rd.freeChunks = rd.freeChunks[:n-1]
 	}
-	clear(k.lines) // of which one may be long
-	*k = chunk{lines: k.lines[:0], texts: k.texts[:0], parsed: make(chan struct{})}
-	r := part.lines
-	part.isAlone = false
-	for len(k.texts) < chunkBytes && !part.isLast && !part.isAlone {
+	clear(c.lines) // of which one may be long
+	*c = chunk{lines: c.lines[:0], texts: c.texts[:0], parsed: make(chan struct{})}
+	r := rd.lines
+	rd.isAlone = false
+	for len(c.texts) < chunkBytes && !rd.isLast && !rd.isAlone {
 		raw, at, err := r.rawLine()
-		part.isLast = err != nil
-		part.isAlone = len(raw) > chunkBytes
-		if !part.isAlone {
-			from := len(k.texts)
-			k.texts = append(k.texts, raw...)
-			raw = k.texts[from:len(k.texts):len(k.texts)]
+		rd.isLast = err != nil
+		rd.isAlone = len(raw) > chunkBytes
+		if !rd.isAlone {
+			from := len(c.texts)
+			c.texts = append(c.texts, raw...)
+			raw = c.texts[from:len(c.texts):len(c.texts)]
 		}
-		k.lines = append(
-			k.lines,
-			chunkLine{raw: raw, readErr: err, at: at, behind: r.offset, number: r.line, isWhole: r.whole,
-				skipped: part.skipped},
+		c.lines = append(
+			c.lines,
+			chunkLine{raw: raw, readErr: err, begin: at, end: r.offset, number: r.line, isWhole: r.whole,
+				skipped: rd.skipped},
 		)
-		part.skipped = nil
+		rd.skipped = nil
 	}
-	go k.parse()
-	return k
+	go c.parse()
+	return c
 }
 
 // parse parses the lines. A line without its end is parsed once that is there.
-func (k *chunk) parse() {
-	defer close(k.parsed)
+func (c *chunk) parse() {
+	defer close(c.parsed)
 	var p capture.Parser
-	for i := range k.lines {
-		l := &k.lines[i]
+	for i := range c.lines {
+		l := &c.lines[i]
 		if l.readErr == nil && (l.isWhole || json.Valid(l.raw)) {
 			l.parse(&p)
 		}
@@ -170,14 +170,14 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 
 // ReadOn is Refresh that stops behind the line with which it has read at least most bytes;
 // more is set where it did. The errors are those of Open.
-func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
+func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 	c.changed = nil
-	if c.progress.offset > 0 && !c.unsaid {
+	if c.progress.offset > 0 && !c.indexUnreported {
 		c.Rows() // which stay where they are
 		c.changed = map[*Row]bool{}
 	}
-	c.unsaid = false
-	more, err = c.readOn(most)
+	c.indexUnreported = false
+	more, err = c.readOn(maxBytes)
 	if c.changed == nil {
 		return c.Rows(), more, err
 	}
@@ -188,9 +188,9 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 }
 
 // readOn reads on as ReadOn does.
-func (c *Capture) readOn(most int) (more bool, err error) {
-	if c.again != nil {
-		return c.readAgain(most)
+func (c *Capture) readOn(maxBytes int) (more bool, err error) {
+	if c.rereading != nil {
+		return c.readAnew(maxBytes)
 	}
 	if c.reading == nil {
 		c.reading, err = newReading(c)
@@ -198,19 +198,19 @@ func (c *Capture) readOn(most int) (more bool, err error) {
 			return false, err
 		}
 	}
-	more, err = c.reading.readOn(c, most)
+	more, err = c.reading.readOn(c, maxBytes)
 	if !more && err == nil {
 		c.progress.mark, _ = markOf(c.reading.file, c.progress.offset) // what cannot be read is not compared
 	}
 	if !more {
-		c.stop()
+		c.stopReading()
 	}
 	if errors.Is(err, errFinished) {
-		c.again = newCapture(c.Path)
-		c.again.bundled = c.bundled
-		c.again.lasting = true
-		c.again.progress.mark = c.progress.mark
-		return c.readAgain(most)
+		c.rereading = newCapture(c.Path)
+		c.rereading.bundled = c.bundled
+		c.rereading.finishesNone = true
+		c.rereading.progress.mark = c.progress.mark
+		return c.readAnew(maxBytes)
 	}
 	if !more && err == nil {
 		c.writer.write(c)
@@ -224,17 +224,17 @@ var errFinished = errors.New("the run goes on")
 
 // readAgain reads the capture from its beginning, without an index. Until that has come as far as the first
 // reading, the rows of the first reading stay as they are.
-func (c *Capture) readAgain(most int) (more bool, err error) {
-	more, err = c.again.readOn(most)
+func (c *Capture) readAnew(maxBytes int) (more bool, err error) {
+	more, err = c.rereading.readOn(maxBytes)
 	if err != nil {
-		c.again.stop()
-		c.again = nil
+		c.rereading.stopReading()
+		c.rereading = nil
 		return false, err
 	}
-	if c.again.progress.offset >= c.progress.offset {
-		c.takeFrom(c.again)
+	if c.rereading.progress.offset >= c.progress.offset {
+		c.adopt(c.rereading)
 	} else if !more {
-		c.again = nil
+		c.rereading = nil
 		return false, ErrReplaced
 	}
 	return more, nil
@@ -242,21 +242,21 @@ func (c *Capture) readAgain(most int) (more bool, err error) {
 
 // takeFrom makes the capture what another reading of the same file made of it. Rows that were given out stay where
 // they are: each gets the contents that the other reading gave the row with its key.
-func (c *Capture) takeFrom(again *Capture) {
-	given := c.all
+func (c *Capture) adopt(other *Capture) {
+	rows := c.all
 	c.writer.giveUp(c)
 	c.pageFile.close()
-	if given != nil {
-		again.placeRows(given)
+	if rows != nil {
+		other.placeRows(rows)
 	}
-	for _, p := range again.Pages() {
+	for _, p := range other.Pages() {
 		for _, r := range p.rows {
-			r.movedTo(c)
+			r.moveTo(c)
 		}
 	}
-	makers := append(slices.Collect(maps.Values(again.marked)), again.ended...)
-	if again.newest != nil {
-		makers = append(makers, again.newest)
+	makers := append(slices.Collect(maps.Values(other.marked)), other.endedRuns...)
+	if other.newest != nil {
+		makers = append(makers, other.newest)
 	}
 	for _, x := range makers {
 		x.capture = c
@@ -264,30 +264,30 @@ func (c *Capture) takeFrom(again *Capture) {
 			request.row.capture = c
 		}
 	}
-	if again.reading != nil {
-		again.reading.scan.capture = c
+	if other.reading != nil {
+		other.reading.scan.capture = c
 	}
-	c.pages = again.pages
-	c.count = again.count
-	c.all = again.all
-	c.unpacked = again.unpacked
+	c.pages = other.pages
+	c.count = other.count
+	c.all = other.all
+	c.unpacked = other.unpacked
 	c.blocks = nil
-	c.conns = again.conns
-	c.Heads = again.Heads
-	c.findings = again.findings
-	c.heads = again.heads
-	c.ends = again.ends
-	c.over = again.over
-	c.runs = again.runs
-	c.repeated = again.repeated
-	c.newest = again.newest
-	c.marked = again.marked
-	c.progress = again.progress
-	c.reading = again.reading
-	c.again = nil
-	c.ended = again.ended
-	c.endedRows = again.endedRows
-	c.lasting = again.lasting
+	c.conns = other.conns
+	c.Heads = other.Heads
+	c.findings = other.findings
+	c.headSpans = other.headSpans
+	c.endSpans = other.endSpans
+	c.closedRuns = other.closedRuns
+	c.runNumbers = other.runNumbers
+	c.repeated = other.repeated
+	c.newest = other.newest
+	c.marked = other.marked
+	c.progress = other.progress
+	c.reading = other.reading
+	c.rereading = nil
+	c.endedRuns = other.endedRuns
+	c.endedRows = other.endedRows
+	c.finishesNone = other.finishesNone
 	c.changed = nil
 	if c.secrets != nil {
 		c.Hide(c.secrets)
@@ -314,7 +314,7 @@ func (s *rowStore) placeRows(others []*Row) {
 }
 
 // movedTo notes that another Capture has the row.
-func (r *Row) movedTo(c *Capture) {
+func (r *Row) moveTo(c *Capture) {
 	r.capture = c
 	if r.Within != nil {
 		r.Within.capture = c
@@ -328,7 +328,7 @@ func (r *Row) movedTo(c *Capture) {
 }
 
 func newReading(c *Capture) (*reading, error) {
-	f, err := c.from(c.progress.offset)
+	f, err := c.openAt(c.progress.offset)
 	if err != nil {
 		return nil, err
 	}
@@ -340,16 +340,16 @@ func newReading(c *Capture) (*reading, error) {
 	r := newLineReader(f)
 	r.offset = c.progress.offset
 	r.line = c.progress.line
-	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, behind: c.progress.offset}
-	r.OnFinding = func(f wire.Finding) { part.skipped = append(part.skipped, f) }
-	return part, nil
+	rd := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, offset: c.progress.offset}
+	r.OnFinding = func(f wire.Finding) { rd.skipped = append(rd.skipped, f) }
+	return rd, nil
 }
 
 // stop ends the reading.
-func (c *Capture) stop() {
-	if c.again != nil {
-		c.again.stop()
-		c.again = nil
+func (c *Capture) stopReading() {
+	if c.rereading != nil {
+		c.rereading.stopReading()
+		c.rereading = nil
 	}
 	if c.reading != nil {
 		c.reading.file.Close()
@@ -358,15 +358,15 @@ func (c *Capture) stop() {
 }
 
 // readOn lists the lines, until it has read at least most bytes.
-func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
-	for from := part.behind; part.behind-from < int64(most); {
-		l := part.next()
-		part.behind = l.behind
+func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
+	for from := rd.offset; rd.offset-from < int64(maxBytes); {
+		l := rd.nextLine()
+		rd.offset = l.end
 		c.findings = append(c.findings, l.skipped...)
 		if errors.Is(l.readErr, io.EOF) {
-			c.progress.torn = l.behind > l.at
-			if l.at > c.progress.offset { // what was left out is not read again
-				c.progress.offset = l.at
+			c.progress.torn = l.end > l.begin
+			if l.begin > c.progress.offset { // what was left out is not read again
+				c.progress.offset = l.begin
 				c.progress.line = l.number - 1
 			}
 			return false, nil
@@ -380,12 +380,12 @@ func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 		// The rest of a line without its end may follow. If its beginning were read now, it would be read twice.
 		c.progress.torn = !l.isWhole && !json.Valid(l.raw)
 		if c.progress.torn {
-			return false, part.scan.orNone()
+			return false, rd.scan.checkBegun()
 		}
-		if err := part.scan.line(l); err != nil {
+		if err := rd.scan.line(l); err != nil {
 			return false, err
 		}
-		c.progress.offset = l.behind
+		c.progress.offset = l.end
 		c.progress.line = l.number
 		if !l.isWhole {
 			c.progress.line-- // its end is still to come
@@ -404,12 +404,12 @@ type scanner struct {
 	maker *rowMaker
 }
 
-func (s *scanner) found(rule, text string) {
+func (s *scanner) addFinding(rule, text string) {
 	s.capture.findings = append(s.capture.findings, wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 }
 
 // orNone is the error of a file that ends before it began as a capture does.
-func (s *scanner) orNone() error {
+func (s *scanner) checkBegun() error {
 	if s.begun {
 		return nil
 	}
@@ -421,7 +421,7 @@ func (s *scanner) line(l *chunkLine) error {
 	c := s.capture
 	line := l.parsed
 	err := l.err
-	at := span{l.at, int(l.behind - l.at)}
+	at := span{l.begin, int(l.end - l.begin)}
 	s.maker = c.makerOf([]byte(line.In))
 	var version *capture.VersionError
 	switch {
@@ -430,34 +430,34 @@ func (s *scanner) line(l *chunkLine) error {
 	case !s.begun && line.Head == nil:
 		return ErrNoCapture
 	case err != nil && l.isWhole:
-		s.found("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", l.number, err))
+		s.addFinding("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", l.number, err))
 		// Behind where a recorder was killed another one's line may go on. In a string its
 		// beginning would be escaped.
 		if i := bytes.LastIndex(l.raw, []byte(capture.MarkPrefix)); i > 0 {
 			rest := *l
 			rest.raw = l.raw[i:]
-			rest.at += int64(i)
+			rest.begin += int64(i)
 			rest.parse(&capture.Parser{})
 			return s.line(&rest)
 		}
 	case err != nil:
 	case line.Head != nil:
 		s.begun = true
-		c.begin(*line.Head, at)
+		c.beginRun(*line.Head, at)
 	case s.maker == nil:
-		s.found("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", l.number))
+		s.addFinding("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", l.number))
 	case s.maker.finished:
 		return errFinished
 	case line.Frame != nil:
 		s.frame(line.Frame, l.message, at)
 	case line.End != nil:
-		s.maker.end(line.End, at)
+		s.maker.addEnd(line.End, at)
 	case line.Next > 0:
-		s.maker.next()
+		s.maker.continueInNextPart()
 	case line.Carried != nil:
-		s.maker.carried()
+		s.maker.endRepeated()
 	case line.Lost > 0:
-		s.found(ruleLost, fmt.Sprintf(textLost, l.number, line.Lost))
+		s.addFinding(ruleLost, fmt.Sprintf(textLost, l.number, line.Lost))
 	}
 	return nil
 }
@@ -483,5 +483,5 @@ func (s *scanner) frame(f *wire.Frame, m *wire.Message, at span) {
 	if f.Kind == wire.Head && f.HTTP == nil { // no Recorder writes one
 		f.HTTP = &wire.HTTPHead{}
 	}
-	s.maker.frame(f, m, at)
+	s.maker.addFrame(f, m, at)
 }

@@ -13,7 +13,7 @@ import (
 // maxLine is how long a line of a capture may be, in bytes. A message of 64 MiB,
 // which is what mcpc reads from a server unless told otherwise, fits in however it
 // is escaped.
-const maxLine = 512 << 20
+const maxLineBytes = 512 << 20
 
 // A lineReader gives back the lines of a capture, one after the other. It holds one
 // line at a time.
@@ -21,12 +21,12 @@ type lineReader struct {
 	// OnFinding is called for every line that was left out; it may be nil.
 	OnFinding func(wire.Finding)
 
-	src    *bufio.Reader
-	file   io.ReaderAt // the same, for a line that the buffer is too small for
-	most   int         // bytes in a line with its line feed
-	offset int64
-	line   int
-	buf    []byte
+	src      *bufio.Reader
+	file     io.ReaderAt // the same, for a line that the buffer is too small for
+	maxBytes int         // bytes in a line with its line feed
+	offset   int64
+	line     int
+	buf      []byte
 	// whole is set when the last line that was read had its line feed.
 	whole bool
 }
@@ -36,13 +36,13 @@ func newLineReader(r interface {
 	io.Reader
 	io.ReaderAt
 }) *lineReader {
-	return &lineReader{src: bufio.NewReaderSize(r, 256<<10), file: r, most: maxLine}
+	return &lineReader{src: bufio.NewReaderSize(r, 256<<10), file: r, maxBytes: maxLineBytes}
 }
 
 // ErrNoCapture is the error of a file that does not begin as a capture does.
 var ErrNoCapture = errors.New("not a capture: it does not begin as a recording of mcpc does")
 
-func (r *lineReader) found(rule, text string) {
+func (r *lineReader) report(rule, text string) {
 	if r.OnFinding != nil {
 		r.OnFinding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 	}
@@ -56,7 +56,7 @@ func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
 		raw, err = r.readLine()
 		r.offset += int64(len(raw))
 		if errors.Is(err, errTooLong) {
-			r.found("long_line", fmt.Sprintf("line %d is longer than %d MiB and was skipped", r.line, r.most>>20))
+			r.report("long_line", fmt.Sprintf("line %d is longer than %d MiB and was skipped", r.line, r.maxBytes>>20))
 			continue
 		}
 		if err != nil {
@@ -83,7 +83,7 @@ func (r *lineReader) readLine() ([]byte, error) {
 	if err == nil {
 		return part, nil
 	}
-	if cap(r.buf) > keepBuffer {
+	if cap(r.buf) > maxReusedBuffer {
 		r.buf = nil
 	}
 	r.buf = append(r.buf[:0], part...)
@@ -91,7 +91,7 @@ func (r *lineReader) readLine() ([]byte, error) {
 	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = r.src.ReadSlice('\n')
 		length += len(part)
-		if length > r.most {
+		if length > r.maxBytes {
 			r.offset += int64(length)
 			return nil, r.skipLine(err)
 		}

@@ -16,37 +16,37 @@ func (c *Capture) Hide(s *redact.Secrets) {
 		c.Heads[i] = h.Safe(s)
 	}
 	known := map[string]string{} // most texts stand in many rows
-	text := func(text string) string {
-		safe, there := known[text]
-		if !there {
-			safe = s.Text(text)
-			if len(known) < mostMarked {
-				known[text] = safe
+	hide := func(hide string) string {
+		safe, ok := known[hide]
+		if !ok {
+			safe = s.Text(hide)
+			if len(known) < maxRemembered {
+				known[hide] = safe
 			}
 		}
 		return safe
 	}
 	for _, p := range c.Pages() { // what is packed is hidden when it is read
 		for _, r := range p.rows {
-			c.altered = r.hide(s, text) || c.altered
+			c.altered = r.hideTexts(s, hide) || c.altered
 		}
 	}
 }
 
 // Hide does that for what a table shows of the row.
 func (r *Row) Hide(s *redact.Secrets) {
-	if r.hide(s, s.Text) {
+	if r.hideTexts(s, s.Text) {
 		r.capture.altered = true
 	}
 }
 
 // hide reports whether there was something to hide.
-func (r *Row) hide(s *redact.Secrets, hidden func(text string) string) (found bool) {
+func (r *Row) hideTexts(s *redact.Secrets, hide func(text string) string) (found bool) {
 	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
 		if *text == "" {
 			continue
 		}
-		if safe := hidden(*text); safe != *text {
+		if safe := hide(*text); safe != *text {
 			*text = safe
 			found = true
 		}

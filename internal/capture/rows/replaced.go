@@ -25,7 +25,7 @@ type ContentMark struct {
 
 // markOf returns the mark of a file that was read as far as an offset.
 func markOf(f io.ReaderAt, offset int64) (ContentMark, error) {
-	part := make([]byte, min(offset, markedBytes))
+	part := make([]byte, min(offset, markBytes))
 	h := sha256.New()
 	for _, at := range []int64{0, offset - int64(len(part))} {
 		if _, err := f.ReadAt(part, at); err != nil {
@@ -37,7 +37,7 @@ func markOf(f io.ReaderAt, offset int64) (ContentMark, error) {
 }
 
 // markedBytes is how many bytes a mark has of the beginning and of the end.
-const markedBytes = 4 << 10
+const markBytes = 4 << 10
 
 // isOf reports whether a file has what the marked one had.
 func (m ContentMark) isOf(f io.ReaderAt) bool {

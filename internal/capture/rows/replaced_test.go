@@ -82,7 +82,7 @@ func TestFileThatIsReplaced(t *testing.T) {
 			rows := read.Rows()
 			c.change(t, path)
 			own := func() {
-				read.Rest()
+				read.CloseIdle()
 				for i, row := range rows {
 					frames, err := row.Frames()
 					if err == nil && !strings.Contains(string(frames[0].Raw), fmt.Sprintf(`"a %d"`, i)) {

@@ -99,7 +99,7 @@ func TestARecordingThatTurnsIsBounded(t *testing.T) {
 	}
 	runs, _ := ring.Runs()
 	for _, run := range runs {
-		if run.Bytes > mostCarried+64<<10 {
+		if run.Bytes > maxRepeatedBytes+64<<10 {
 			t.Errorf("run %d has %d bytes", run.Number, run.Bytes)
 		}
 	}

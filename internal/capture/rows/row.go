@@ -90,9 +90,9 @@ func (r *Row) Remarks() string {
 		parts = append(parts, notes)
 	}
 	if numbers := r.GuessedNumbers(); len(numbers) > 0 {
-		const most = 3
-		text := "perhaps of " + strings.Join(numbers[:min(most, len(numbers))], ", ")
-		if more := len(numbers) - most; more > 0 {
+		const maxNumbers = 3
+		text := "perhaps of " + strings.Join(numbers[:min(maxNumbers, len(numbers))], ", ")
+		if more := len(numbers) - maxNumbers; more > 0 {
 			text += " and " + strconv.Itoa(more) + " more"
 		}
 		parts = append(parts, text)
@@ -114,13 +114,13 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 // Unended reports a row without an answer in a recording without an end: the recorder was
 // killed, or still records.
 func (r *Row) Unended() bool {
-	_, ended := r.capture.ends[r.head]
+	_, ended := r.capture.endSpans[r.head]
 	return r.Open() && !ended && !r.Elsewhere
 }
 
 // RunOver reports whether the run in which the row stands has ended, as far as one can
 // see: of one that was killed nothing says so.
-func (r *Row) RunOver() bool { return r.capture.over[r.head] }
+func (r *Row) RunOver() bool { return r.capture.closedRuns[r.head] }
 
 // Waits reports whether an answer may still come, or more on a stream: the run has no end, and
 // its recorder runs, as far as one can see.
@@ -129,13 +129,13 @@ func (r *Row) Waits() bool {
 		return false
 	}
 	if pid := r.Head().Pid; pid > 0 {
-		return runs(pid)
+		return processExists(pid)
 	}
 	return r.By != capture.ByCommand // one that was killed and one that runs look alike
 }
 
 // runs reports whether there is a process.
-func runs(pid int) bool {
+func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false
@@ -158,13 +158,13 @@ func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration + r.Held) }
 
 // Settled reports whether nothing more is to be expected: others' exchanges go on
 // until they are answered, and a command's is looked for also where it was killed.
-func (r *Row) Settled() bool { return r.By == capture.ByCommand || !r.Open() }
+func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.Open() }
 
 // LaterThan reports whether r ended after other, or is settled and other is not; other
 // may be nil.
 func (r *Row) LaterThan(other *Row) bool {
-	if other == nil || r.Settled() != other.Settled() {
-		return other == nil || r.Settled()
+	if other == nil || r.IsFinal() != other.IsFinal() {
+		return other == nil || r.IsFinal()
 	}
 	return r.Ended().After(other.Ended())
 }
@@ -173,7 +173,7 @@ func (r *Row) LaterThan(other *Row) bool {
 // only one, and the only one that a tap or a proxy will have had; in a file that is
 // no run it is "3".
 func (r *Row) Number() string {
-	_, ended := r.capture.ends[r.head]
+	_, ended := r.capture.endSpans[r.head]
 	run, index := r.Numbers()
 	if run == 0 {
 		return strconv.Itoa(index)
@@ -195,7 +195,7 @@ func (r *Row) Numbers() (run, index int) {
 }
 
 // named returns as much of the row as its Number takes.
-func (r *Row) named() *Row {
+func (r *Row) numberOnly() *Row {
 	return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, nth: r.nth, head: r.head}
 }
 
@@ -220,9 +220,9 @@ type RowKey struct {
 // Key returns the identity of the row.
 func (r *Row) Key() RowKey {
 	if len(r.lines) == 0 {
-		return RowKey{Run: r.Run, Offset: r.capture.heads[r.head].at, Item: -1}
+		return RowKey{Run: r.Run, Offset: r.capture.headSpans[r.head].at, Item: -1}
 	}
-	first, _ := r.lines.next(0, 0)
+	first, _ := r.lines.lineAt(0, 0)
 	return RowKey{Run: r.Run, Offset: first.at, Item: int(first.item)}
 }
 
@@ -240,26 +240,26 @@ func ByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }
 
 // Client and Server are what the two sides of the row's conversation call themselves,
 // with their versions; "" where neither has said so.
-func (r *Row) Client() string { return r.fromConn(func(c *conn) string { return c.Client.String() }) }
+func (r *Row) Client() string { return r.ofConn(func(c *conn) string { return c.Client.String() }) }
 
 // Server is like Client.
-func (r *Row) Server() string { return r.fromConn(func(c *conn) string { return c.Server.String() }) }
+func (r *Row) Server() string { return r.ofConn(func(c *conn) string { return c.Server.String() }) }
 
 // ClientName and serverName are their names alone.
-func (r *Row) ClientName() string { return r.fromConn(func(c *conn) string { return c.Client.Name }) }
+func (r *Row) ClientName() string { return r.ofConn(func(c *conn) string { return c.Client.Name }) }
 
-func (r *Row) ServerName() string { return r.fromConn(func(c *conn) string { return c.Server.Name }) }
+func (r *Row) ServerName() string { return r.ofConn(func(c *conn) string { return c.Server.Name }) }
 
 // Session is the hash in place of the id of the row's session, or the id itself where it is
 // not hidden; "" where it has none.
-func (r *Row) Session() string { return r.fromConn(func(c *conn) string { return c.Session }) }
+func (r *Row) Session() string { return r.ofConn(func(c *conn) string { return c.Session }) }
 
 // HasConn reports whether Conn is the number of a conversation: something crossed.
 func (r *Row) HasConn() bool { return r.conn != nil }
 
-func (r *Row) fromConn(what func(c *conn) string) string {
+func (r *Row) ofConn(value func(c *conn) string) string {
 	if r.conn == nil {
 		return ""
 	}
-	return what(r.conn)
+	return value(r.conn)
 }

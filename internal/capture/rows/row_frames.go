@@ -72,7 +72,7 @@ func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) 
 		if body, ok := capture.FrameBytes(raw, *buf); ok {
 			found = match(body)
 			*buf = body
-			if cap(body) > keepBuffer || body == nil {
+			if cap(body) > maxReusedBuffer || body == nil {
 				*buf = nil
 			}
 			return nil
@@ -106,7 +106,7 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 func (r *Row) exchange() (*wire.Exchange, error) {
 	lines := slices.Collect(r.lines.all())
 	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.at, b.at) })
-	var x *wire.Exchange
+	var exchange *wire.Exchange
 	next := 0
 	err := r.eachLine(func(raw []byte) error {
 		line, err := r.frameIn(raw)
@@ -122,14 +122,14 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 			if place.Item >= 0 {
 				frame.Raw = itemOf(frame.Raw, place.Item)
 			}
-			if x == nil {
-				x = &wire.Exchange{}
+			if exchange == nil {
+				exchange = &wire.Exchange{}
 			}
-			x.Add(frame, place)
+			exchange.Add(frame, place)
 		}
 		return nil
 	})
-	return x, err
+	return exchange, err
 }
 
 // itemOf is a message of a batch.
@@ -153,7 +153,7 @@ type rowLine struct {
 }
 
 // usualLines are the bytes of the lines of most rows.
-const usualLines = 32
+const usualLinesBytes = 32
 
 func newRowLine(s span, p wire.Place) rowLine {
 	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.Guess}
@@ -184,7 +184,7 @@ func (l *rowLines) add(line rowLine) {
 		at -= first
 	}
 	if *l == nil {
-		*l = make(rowLines, 0, usualLines)
+		*l = make(rowLines, 0, usualLinesBytes)
 	}
 	b := binary.AppendVarint(append(*l, flags), at)
 	b = binary.AppendUvarint(b, uint64(line.length))
@@ -196,25 +196,25 @@ func (l *rowLines) add(line rowLine) {
 
 // next reads the line at an offset of l, and gives the offset of the one behind it. One that
 // add has not written is at -1, where none is, and the last.
-func (l rowLines) next(offset int, first int64) (line rowLine, behind int) {
+func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
 	flags := l[offset]
-	at, n := binary.Varint(l[offset+1:])
-	length, m := binary.Uvarint(l[offset+1+max(n, 0):])
+	at, offsetBytes := binary.Varint(l[offset+1:])
+	length, lengthBytes := binary.Uvarint(l[offset+1+max(offsetBytes, 0):])
 	item := uint64(0)
-	k := 0
-	behind = offset + 1 + n + m
-	if n > 0 && m > 0 && flags&2 != 0 {
-		item, k = binary.Uvarint(l[behind:])
-		behind += k
+	itemBytes := 0
+	next = offset + 1 + offsetBytes + lengthBytes
+	if offsetBytes > 0 && lengthBytes > 0 && flags&2 != 0 {
+		item, itemBytes = binary.Uvarint(l[next:])
+		next += itemBytes
 	}
-	if n <= 0 || m <= 0 || k < 0 || k == 0 && flags&2 != 0 || length > maxLine || item > maxLine {
+	if offsetBytes <= 0 || lengthBytes <= 0 || itemBytes < 0 || itemBytes == 0 && flags&2 != 0 || length > maxLineBytes || item > maxLineBytes {
 		return rowLine{at: -1, item: -1}, len(l)
 	}
 	line = rowLine{at: first + at, length: int32(length), item: -1, role: wire.Role(flags >> 2), guess: flags&1 != 0}
 	if flags&2 != 0 {
 		line.item = int32(item)
 	}
-	return line, behind
+	return line, next
 }
 
 // all are the lines in the order in which they were added.
@@ -222,11 +222,11 @@ func (l rowLines) all() iter.Seq[rowLine] {
 	return func(yield func(rowLine) bool) {
 		var first int64
 		for offset := 0; offset < len(l); {
-			line, behind := l.next(offset, first)
+			line, next := l.lineAt(offset, first)
 			if offset == 0 {
 				first = line.at
 			}
-			offset = behind
+			offset = next
 			if !yield(line) {
 				return
 			}

@@ -28,7 +28,7 @@ type rowStore struct {
 	packing  packing
 	pageFile pageFile
 	// mended is set once all rows were read again because the index file did not have a page as it was written.
-	mended bool
+	reread bool
 }
 
 // A pageFile is an index file, or a file that becomes one, with packed pages.
@@ -89,7 +89,7 @@ func (f *pageFile) close() {
 }
 
 // store keeps a page that was packed, in the index file if one is written.
-func (s *rowStore) store(p *page, packed []byte) {
+func (s *rowStore) storePacked(p *page, packed []byte) {
 	p.packed = packed
 	if s.pageFile.write(p, packed) {
 		p.packed = nil
@@ -97,7 +97,7 @@ func (s *rowStore) store(p *page, packed []byte) {
 }
 
 // load returns the packed rows of a page. If the file does not have them as they were written, all rows are read again.
-func (s *rowStore) load(p *page) []byte {
+func (s *rowStore) loadPacked(p *page) []byte {
 	s.pageFile.mu.Lock()
 	defer s.pageFile.mu.Unlock()
 	if p.packed != nil {
@@ -106,22 +106,22 @@ func (s *rowStore) load(p *page) []byte {
 	if packed := s.pageFile.read(p); packed != nil {
 		return packed
 	}
-	s.mend()
+	s.rereadPages()
 	return p.packed
 }
 
 // mend reads the rows of all packed pages from the capture, once. Rows that cannot be read any more are lost.
-func (s *rowStore) mend() {
-	if s.mended {
+func (s *rowStore) rereadPages() {
+	if s.reread {
 		return
 	}
-	s.mended = true
-	again := newCapture(s.owner.Path)
-	again.bundled = s.owner.bundled
-	again.progress.mark = s.owner.progress.mark
-	_, _ = again.readOn(int(s.owner.progress.offset))
-	again.stop()
-	for i, p := range again.packAll() {
+	s.reread = true
+	reread := newCapture(s.owner.Path)
+	reread.bundled = s.owner.bundled
+	reread.progress.mark = s.owner.progress.mark
+	_, _ = reread.readOn(int(s.owner.progress.offset))
+	reread.stopReading()
+	for i, p := range reread.packAll() {
 		if i < len(s.pages) && s.pages[i].rows == nil {
 			s.pages[i].packed = p.packed
 		}
@@ -134,13 +134,13 @@ type page struct {
 	// rows is nil where they are packed; block is where they are, which is kept if rows of other
 	// pages name some of them. Packed they are in memory, or else in the file: at, length and sum
 	// are their place and checksum there.
-	rows   []*Row
-	block  []Row
-	kept   bool
-	packed []byte
-	at     int64
-	length int
-	sum    uint32
+	rows     []*Row
+	block    []Row
+	retained bool
+	packed   []byte
+	at       int64
+	length   int
+	sum      uint32
 	// first is the number of the first row, from 0.
 	first int
 	// from and to are the first and the last byte in the file of the lines of its rows, used is
@@ -148,7 +148,7 @@ type page struct {
 	from, to int64
 	used     bool
 	// least and most are what its rows measure at least and at most.
-	least, most measures
+	lowest, highest measures
 }
 
 // measures are what filters compare of a row: Time in nanoseconds since 1970, Duration, First and
@@ -157,25 +157,25 @@ type measures struct{ time, duration, first, size int64 }
 
 // measure notes what a row measures.
 func (p *page) measure(r *Row) {
-	note := func(least, most *int64, n int64) {
-		*least = min(*least, n)
-		*most = max(*most, n)
+	widen := func(low, high *int64, n int64) {
+		*low = min(*low, n)
+		*high = max(*high, n)
 	}
 	if !r.Time.IsZero() {
-		note(&p.least.time, &p.most.time, r.Time.UnixNano())
+		widen(&p.lowest.time, &p.highest.time, r.Time.UnixNano())
 	}
 	if r.First > 0 {
-		note(&p.least.first, &p.most.first, int64(r.First))
+		widen(&p.lowest.first, &p.highest.first, int64(r.First))
 	}
-	note(&p.least.duration, &p.most.duration, int64(r.Duration))
-	note(&p.least.size, &p.most.size, r.Size())
+	widen(&p.lowest.duration, &p.highest.duration, int64(r.Duration))
+	widen(&p.lowest.size, &p.highest.size, r.Size())
 }
 
 // Tests have smaller pages.
 var (
 	pageRows = 256
 	// mostUnpacked is how many pages stay unpacked while a file is read.
-	mostUnpacked = 24
+	maxUnpackedPages = 24
 )
 
 // add appends a row, and returns where it is from then on.
@@ -188,11 +188,11 @@ func (s *rowStore) add(r Row) *Row {
 		return &own
 	}
 	if r.nth%pageRows == 0 {
-		p := &page{rows: make([]*Row, 0, pageRows), block: s.room(), first: r.nth}
+		p := &page{rows: make([]*Row, 0, pageRows), block: s.takeBlock(), first: r.nth}
 		s.pages, s.unpacked = append(s.pages, p), append(s.unpacked, p)
 	}
 	p := s.pages[r.nth/pageRows]
-	s.unpack(p)
+	s.unpackPage(p)
 	own := &p.block[r.nth%pageRows]
 	*own = r
 	p.rows = append(p.rows, own)
@@ -200,14 +200,14 @@ func (s *rowStore) add(r Row) *Row {
 }
 
 // keep keeps the memory of a row that another one names.
-func (s *rowStore) keep(r *Row) {
+func (s *rowStore) retain(r *Row) {
 	if s.all == nil {
-		s.pages[r.nth/pageRows].kept = true
+		s.pages[r.nth/pageRows].retained = true
 	}
 }
 
 // room is memory for the rows of a page.
-func (s *rowStore) room() []Row {
+func (s *rowStore) takeBlock() []Row {
 	if n := len(s.blocks); n > 0 {
 		block := s.blocks[n-1]
 		s.blocks = s.blocks[:n-1]
@@ -223,15 +223,15 @@ func (s *rowStore) at(nth int) *Row {
 		return s.all[nth]
 	}
 	p := s.pages[nth/pageRows]
-	s.unpack(p)
+	s.unpackPage(p)
 	return p.rows[nth%pageRows]
 }
 
-func (s *rowStore) unpack(p *page) {
+func (s *rowStore) unpackPage(p *page) {
 	p.used = true
 	if p.rows == nil {
-		block := s.room()
-		n := s.decode(p, block)
+		block := s.takeBlock()
+		n := s.decodePage(p, block)
 		p.block = block
 		p.rows = make([]*Row, 0, pageRows)
 		for i := range block[:n] {
@@ -243,7 +243,7 @@ func (s *rowStore) unpack(p *page) {
 
 // packOld packs pages that were not used for long. Pointers to their rows are of no use then.
 func (s *rowStore) packOld() {
-	for len(s.unpacked) > mostUnpacked {
+	for len(s.unpacked) > maxUnpackedPages {
 		p := s.unpacked[0]
 		s.unpacked = s.unpacked[1:]
 		if p.used {
@@ -251,20 +251,20 @@ func (s *rowStore) packOld() {
 			s.unpacked = append(s.unpacked, p)
 			continue
 		}
-		s.pack(p)
-		if !p.kept {
+		s.packPage(p)
+		if !p.retained {
 			clear(p.block)
 			s.blocks = append(s.blocks, p.block)
 		}
 		p.block = nil
-		p.kept = false
+		p.retained = false
 	}
 }
 
 // packAll gives all pages packed.
 func (s *rowStore) packAll() []*page {
 	for _, p := range s.unpacked {
-		s.pack(p)
+		s.packPage(p)
 	}
 	s.unpacked = nil
 	if s.all == nil {
@@ -273,7 +273,7 @@ func (s *rowStore) packAll() []*page {
 	var pages []*page
 	for part := range slices.Chunk(s.all, pageRows) {
 		p := &page{rows: part}
-		s.pack(p)
+		s.packPage(p)
 		pages = append(pages, p)
 	}
 	return pages
@@ -283,20 +283,20 @@ func (s *rowStore) packAll() []*page {
 // with Refresh. Of a large capture they take much memory: see Pages.
 func (s *rowStore) Rows() []*Row {
 	if s.all == nil {
-		all := make([]*Row, 0, s.count)
+		rows := make([]*Row, 0, s.count)
 		for _, p := range s.pages {
-			s.unpack(p)
-			all = append(all, p.rows...)
+			s.unpackPage(p)
+			rows = append(rows, p.rows...)
 		}
-		for _, r := range all {
+		for _, r := range rows {
 			if r.Within != nil {
-				r.Within = all[r.Within.nth]
+				r.Within = rows[r.Within.nth]
 			}
 			for i, other := range r.Guesses {
-				r.Guesses[i] = all[other.nth]
+				r.Guesses[i] = rows[other.nth]
 			}
 		}
-		s.all = all
+		s.all = rows
 		s.pages = nil
 		s.unpacked = nil
 	}
@@ -340,27 +340,27 @@ func (s *rowStore) Pages() (pages []Page) {
 var rowBlocks = sync.Pool{New: func() any { return new([]Row) }}
 
 // Select returns the rows that fit, in their order. A row is fits's during the call only.
-func (p Page) Select(fits func(*Row) bool) (some []*Row) {
+func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
 	if p.rows != nil {
 		for _, r := range p.rows {
-			if fits(r) {
-				some = append(some, r)
+			if accept(r) {
+				selected = append(selected, r)
 			}
 		}
-		return some
+		return selected
 	}
 	pooled := rowBlocks.Get().(*[]Row)
 	defer rowBlocks.Put(pooled)
 	*pooled = slices.Grow((*pooled)[:0], pageRows)
 	block := (*pooled)[:pageRows]
-	for i := range block[:p.store.decode(p.page, block)] {
-		if fits(&block[i]) {
+	for i := range block[:p.store.decodePage(p.page, block)] {
+		if accept(&block[i]) {
 			own := block[i]
-			some = append(some, &own)
+			selected = append(selected, &own)
 		}
 	}
 	clear(block)
-	return some
+	return selected
 }
 
 // Samples are rows with all that the rows of the page have, but their own Time, ID, Duration,
@@ -370,23 +370,23 @@ func (p Page) Samples() []Row {
 	if p.rows != nil {
 		return nil
 	}
-	return unpack(p.store.load(p.page)).samples(p.store)
+	return unpack(p.store.loadPacked(p.page)).samples(p.store)
 }
 
 // Bounds are rows with the least and the greatest Time, Duration, First and Size of the rows of a page
 // that has Samples. Where no row has a Time or a First, they have none.
 func (p Page) Bounds() (least, most Row) {
-	of := p.page
-	if of.least.time <= of.most.time {
-		least.Time, most.Time = time.Unix(0, of.least.time), time.Unix(0, of.most.time)
+	bounds := p.page
+	if bounds.lowest.time <= bounds.highest.time {
+		least.Time, most.Time = time.Unix(0, bounds.lowest.time), time.Unix(0, bounds.highest.time)
 	}
-	if of.least.first <= of.most.first {
-		least.First = time.Duration(of.least.first)
-		most.First = time.Duration(of.most.first)
+	if bounds.lowest.first <= bounds.highest.first {
+		least.First = time.Duration(bounds.lowest.first)
+		most.First = time.Duration(bounds.highest.first)
 	}
-	least.Duration, most.Duration = time.Duration(of.least.duration), time.Duration(of.most.duration)
-	least.Received = of.least.size
-	most.Received = of.most.size
+	least.Duration, most.Duration = time.Duration(bounds.lowest.duration), time.Duration(bounds.highest.duration)
+	least.Received = bounds.lowest.size
+	most.Received = bounds.highest.size
 	return least, most
 }
 

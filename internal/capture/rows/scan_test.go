@@ -26,7 +26,7 @@ func TestALineThatIsSkippedIsFoundInItsPlace(t *testing.T) {
 	if c.reading, err = newReading(c); err != nil {
 		t.Fatal(err)
 	}
-	c.reading.lines.most = mostInTest
+	c.reading.lines.maxBytes = mostInTest
 	if _, err := c.Refresh(); err != nil {
 		t.Fatal(err)
 	}

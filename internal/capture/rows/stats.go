@@ -142,13 +142,13 @@ func (g *Group) Histogram() (buckets []Bucket) {
 	}
 	slices.Sort(g.times)
 	from := time.Duration(0)
-	next := 0
-	for to := range steps {
+	counted := 0
+	for to := range durationSteps {
 		end, _ := slices.BinarySearch(g.times, int64(to))
 		if end > 0 {
-			buckets = append(buckets, Bucket{from, to, end - next})
+			buckets = append(buckets, Bucket{from, to, end - counted})
 		}
-		next = end
+		counted = end
 		if end == len(g.times) {
 			break
 		}
@@ -158,7 +158,7 @@ func (g *Group) Histogram() (buckets []Bucket) {
 }
 
 // steps are 1, 2, 5, 10 microseconds and so on, and the longest duration last.
-func steps(yield func(time.Duration) bool) {
+func durationSteps(yield func(time.Duration) bool) {
 	for unit := time.Microsecond; unit < math.MaxInt64/10; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {
 			if !yield(n * unit) {

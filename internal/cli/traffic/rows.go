@@ -45,7 +45,7 @@ func captures(f *cmdutil.Factory, path string, look func(c *rows.Capture, writte
 	if path == "" {
 		carried := rows.Carried{}
 		return recorded.NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
-			c.Agree(carried)
+			c.ResolveCarried(carried)
 			return look(c, written)
 		})
 	}
