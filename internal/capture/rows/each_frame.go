@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A FrameReader reads the frames of a capture in the order of the file, also those that
+// A FrameReader reads all frames of a capture in the order of the file, including the frames that
 // belong to no row.
 type FrameReader struct {
 	capture *Capture
@@ -19,26 +19,25 @@ type FrameReader struct {
 	marks   map[string]int
 }
 
-// A FramePlace is where a frame stands: the index of its run in Heads, and where its line
-// begins in the file.
+// A FramePlace is the place of a frame: the index of its run in Heads and the offset of its line.
 type FramePlace struct {
 	Run int
 	At  int64
 }
 
-// FrameReader reads from the beginning.
+// FrameReader returns a reader that begins at the first frame.
 func (c *Capture) FrameReader() *FrameReader {
 	return &FrameReader{capture: c, head: -1, marks: map[string]int{}}
 }
 
-// Restart reads from the beginning.
+// Restart returns a reader that begins at the first frame.
 func (r *FrameReader) Restart() *FrameReader { return r.capture.FrameReader() }
 
-// Behind reports that the capture has been read further than its frames were.
+// Behind reports whether the capture has been read further than this reader.
 func (r *FrameReader) Behind() bool { return r.offset < r.capture.progress.offset }
 
-// Each reads on from where the last call ended, as far as Open or Refresh has read. An error
-// of look ends it.
+// Each calls look for the frames after those of the last call, as far as the capture has been read.
+// It stops at an error of look and returns it.
 func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
 	f, err := r.capture.openVerified(r.offset)
 	if err != nil {
@@ -68,14 +67,15 @@ func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
 	return nil
 }
 
-// frameIn is the frame of a line with the index of its run; nil where it has none.
+// frameIn returns the frame of a line and the index of its run. It returns nil for a line without a
+// frame.
 func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
-	if len(raw) >= capture.LongFrame { // which is decoded in place
+	if len(raw) >= capture.LongFrame { // ParseLine overwrites it
 		raw = bytes.Clone(raw)
 	}
 	line, err := capture.ParseLine(raw)
 	if err != nil {
-		return 0, nil // Findings has it
+		return 0, nil // the Findings of the capture report it
 	}
 	if line.Head != nil {
 		r.head++
@@ -96,19 +96,19 @@ func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 	return run, line.Frame
 }
 
-// EachFrame reads all frames of the capture with the index of their run in Heads.
+// EachFrame calls look for all frames of the capture, with the index of their run in Heads.
 func (c *Capture) EachFrame(look func(head int, f wire.Frame) error) error {
 	return c.FrameReader().Each(func(at FramePlace, f wire.Frame) error { return look(at.Run, f) })
 }
 
-// RunIndex is the index in Heads of the run that the row belongs to.
+// RunIndex returns the index in Heads of the row's run.
 func (r *Row) RunIndex() int { return r.head }
 
-// Capture is the one that the row belongs to.
+// Capture returns the capture of the row.
 func (r *Row) Capture() *Capture { return r.capture }
 
-// Lines are where the lines of the row begin in the file, without those of messages that
-// perhaps belong to another one.
+// Lines returns the offsets of the row's lines, without messages that perhaps belong to another
+// row.
 func (r *Row) Lines() iter.Seq[int64] {
 	return func(yield func(at int64) bool) {
 		for l := range r.lines.all() {
@@ -119,9 +119,8 @@ func (r *Row) Lines() iter.Seq[int64] {
 	}
 }
 
-// RunEnded reports that the recording of a run, by its index in Heads, has its end: what it
-// lacks did not come. A run that goes on in another part has none, nor has one whose recorder
-// was killed.
+// RunEnded reports whether a run, given by its index in Heads, has an End. A run that continues in
+// another part has none, and a run whose recorder was killed has none.
 func (c *Capture) RunEnded(run int) bool {
 	_, ended := c.endSpans[run]
 	return ended

@@ -8,85 +8,109 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A client that speaks several revisions finds out which one the server does: it asks
-// for what an older server does not know, and the error is the answer that it wanted
-// (2026-07-28 basic/transports/streamable-http, "Backward Compatibility"; 2025-11-25
-// basic/transports, "Backwards Compatibility").
+// A client that speaks several revisions probes for the server's: it sends a request that an older server
+// does not know, and expects the error (2026-07-28 basic/transports/streamable-http, "Backward Compatibility";
+// 2025-11-25 basic/transports, "Backwards Compatibility"). Such a request is listed as a probe, not as a failure.
 
-// newerCodes are the errors with which no older server answers a request of a newer revision:
-// what a server that knows it says of a faulty request, and of itself.
+// newerCodes are the error codes that only a server of a newer revision sends.
 var newerCodes = []int64{-32020, -32021, -32603}
 
-// probes are what a rowMaker keeps to tell a probe from a failure.
+// probes is the state with which a rowMaker distinguishes probes from failures.
 type probes struct {
-	// refused are the requests that an older server may have refused because they were of
-	// a newer revision, or came by a POST.
+	// refused are the numbers of the rows that may be probes: an older server may have refused their
+	// requests for their revision, or because they were sent by POST.
 	refused []int32
 	// newer are the targets that have answered a request of a newer revision.
 	newer map[string]bool
 }
 
-// probed settles a row as a probe where the frame that it took makes it one, and those
-// before it of which that says that they were.
-func (x *rowMaker) detectProbe(r *Row, frame *placed) {
-	if frame.Role != wire.Answers && frame.Role != wire.Heads && frame.Role != wire.Ends || r.Reported {
+// detectProbe makes the row a probe if the added frame shows that it is one. It does the same for
+// earlier rows of the conversation.
+func (x *rowMaker) detectProbe(r *Row, added *placed) {
+	if r.Reported {
 		return
 	}
-	opens := r.Method == "initialize"
-	if r.Channel == exchange.ChannelOK && r.Era == "modern" && len(x.probes.newer) < maxRemembered {
+	switch added.Role {
+	case wire.Answers, wire.Heads, wire.Ends:
+	default:
+		return
+	}
+	succeeded := r.Channel == exchange.ChannelOK
+	isModern := r.Era == "modern"
+	initializes := r.Method == "initialize"
+	discovers := r.Method == "server/discover"
+	if succeeded && isModern && len(x.probes.newer) < maxRemembered {
 		x.probes.newer[r.Target] = true
 	}
 	switch {
-	case r.Channel == exchange.ChannelOK && (opens || r.Era == "modern"):
-		x.resolveRefused(opens, func(tried *Row) bool { return tried.Era == "modern" && x.sameConversation(tried, frame.conn) })
-	case frame.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
-		x.probes.refused = append(x.probes.refused, int32(r.nth)) // the server exited: the handshake with the next one tells
-	case frame.Role == wire.Ends || !r.Failed() || !r.isRefusal():
-		if frame.Role == wire.Answers { // the status alone looked like a refusal
-			x.resolveRefused(false, func(tried *Row) bool { return tried.nth == r.nth })
-		}
-	case r.Method == "server/discover":
-		r.becomeProbe()
-	case r.Era == "modern" && x.probes.newer[r.Target]: // it is no older server
-	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.probes.refused) < maxRemembered:
+	case succeeded && (initializes || isModern):
+		// After initialize succeeds, the refused requests of a newer revision were probes.
+		x.resolveRefused(initializes, func(refused *Row) bool {
+			return refused.Era == "modern" && x.sameConversation(refused, added.conn)
+		})
+	case added.Role == wire.Ends && discovers && r.Failed():
+		// The server exited. An initialize request to the next server process decides.
 		x.probes.refused = append(x.probes.refused, int32(r.nth))
+	case added.Role == wire.Ends || !r.Failed() || !r.isRefusal():
+		if added.Role == wire.Answers { // the status looked like a refusal, the response is none
+			x.resolveRefused(false, func(refused *Row) bool { return refused.nth == r.nth })
+		}
+	case discovers:
+		r.becomeProbe()
+	case isModern && x.probes.newer[r.Target]:
+		// The server knows the revision: the request failed.
+	case isModern || initializes && r.Channel == string(wire.Transport):
+		if len(x.probes.refused) < maxRemembered {
+			x.probes.refused = append(x.probes.refused, int32(r.nth))
+		}
 	}
 }
 
-// together reports a row of the conversation or, where nothing tells conversations apart,
-// of a client of the same name.
+// sameConversation reports whether the row is of the conversation c. If the recording does not
+// distinguish conversations, it compares the client's name.
 func (x *rowMaker) sameConversation(r *Row, c *conn) bool {
-	return r.conn == c ||
-		x.head.Between() && r.Target == c.Target && c.Client != (exchange.Implementation{}) && r.conn.Client == c.Client
+	if r.conn == c {
+		return true
+	}
+	isNamed := c.Client != exchange.Implementation{}
+	return x.head.Between() && isNamed && r.Target == c.Target && r.conn.Client == c.Client
 }
 
-// refused reports an error as an older server answers with.
+// isRefusal reports whether the outcome is an error with which an older server may refuse a request
+// of a newer revision.
 func (r *Row) isRefusal() bool {
 	if r.Channel == string(wire.RPCFailed) {
 		return !slices.Contains(newerCodes, r.Code) && r.Status < 500
 	}
-	return r.Channel == string(wire.Transport) && r.Status/100 == 4 &&
-		r.Status != http.StatusRequestTimeout && r.Status != http.StatusTooManyRequests && r.Status != http.StatusProxyAuthRequired
+	if r.Channel != string(wire.Transport) || r.Status/100 != 4 {
+		return false
+	}
+	switch r.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusProxyAuthRequired:
+		return false
+	}
+	return true
 }
 
+// becomeProbe makes the row a probe in place of a failure.
 func (r *Row) becomeProbe() {
 	r.Exit = -1
-	if r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
+	if r.Channel != string(wire.Transport) || r.Status > 0 { // otherwise the text says that the server exited
 		r.Text = "answered like a server of an older revision"
 	}
 	r.Channel = exchange.ChannelProbe
 }
 
-// endpoint is for the event with which the stream of HTTP+SSE begins: a server that has
-// that refuses requests to open a conversation elsewhere.
+// resolveSSEProbes makes the refused initialize requests probes, after the endpoint event of an
+// HTTP+SSE stream: a server with such a stream refuses to open a conversation by POST.
 func (x *rowMaker) resolveSSEProbes(c *conn) {
 	x.resolveRefused(true, func(r *Row) bool {
 		return r.Method == "initialize" && (!x.head.Between() || r.Target == c.Target)
 	})
 }
 
-// settle ends the doubt about those of the refused that which names: they were probes, or
-// were not.
+// resolveRefused removes the rows that match from the refused ones. If areProbes is set it makes
+// them probes.
 func (x *rowMaker) resolveRefused(areProbes bool, concerns func(*Row) bool) {
 	x.probes.refused = slices.DeleteFunc(x.probes.refused, func(nth int32) bool {
 		r := x.capture.at(int(nth))

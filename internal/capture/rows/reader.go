@@ -10,15 +10,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxLine is how long a line of a capture may be, in bytes. A message of 64 MiB,
-// which is what mcpc reads from a server unless told otherwise, fits in however it
-// is escaped.
+// maxLineBytes is the longest line of a capture. A message of 64 MiB, the default limit for
+// messages, fits in it with any escapes.
 const maxLineBytes = 512 << 20
 
-// A lineReader gives back the lines of a capture, one after the other. It holds one
-// line at a time.
+// A lineReader reads the lines of a capture. It holds one line at a time.
 type lineReader struct {
-	// OnFinding is called for every line that was left out; it may be nil.
+	// OnFinding is called for every line that is skipped. It may be nil.
 	OnFinding func(wire.Finding)
 
 	src      *bufio.Reader
@@ -31,7 +29,8 @@ type lineReader struct {
 	whole bool
 }
 
-// newLineReader reads a capture from its beginning.
+// newLineReader returns a reader of the lines of r from its current offset, which is the beginning
+// of the file unless the caller sets offset and line.
 func newLineReader(r interface {
 	io.Reader
 	io.ReaderAt
@@ -39,17 +38,18 @@ func newLineReader(r interface {
 	return &lineReader{src: bufio.NewReaderSize(r, 256<<10), file: r, maxBytes: maxLineBytes}
 }
 
-// ErrNoCapture is the error of a file that does not begin as a capture does.
+// ErrNoCapture is the error for a file that does not begin with the head of a capture.
 var ErrNoCapture = errors.New("not a capture: it does not begin as a recording of mcpc does")
 
+// report passes a warning to OnFinding.
 func (r *lineReader) report(rule, text string) {
 	if r.OnFinding != nil {
 		r.OnFinding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 	}
 }
 
-// rawLine gives the next line that is not empty, good until the next call, and
-// where it begins.
+// rawLine returns the next line that is not empty, and the offset where it begins. The line is
+// valid until the next call.
 func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
 	for {
 		at = r.offset
@@ -62,7 +62,7 @@ func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
 		if err != nil {
 			return nil, at, err
 		}
-		if n := len(raw); n > 2 && raw[0] == '{' && raw[n-2] == '}' && raw[n-1] == '\n' { // as nearly all are
+		if n := len(raw); n > 2 && raw[0] == '{' && raw[n-2] == '}' && raw[n-1] == '\n' { // nothing to trim
 			return raw[:n-1], at, nil
 		}
 		raw = bytes.TrimSpace(raw)
@@ -74,8 +74,9 @@ func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
 
 var errTooLong = errors.New("line too long")
 
-// readLine reads as far as the line feed. Most lines are not copied. How long a long one
-// is is found out first, so that its memory is taken once.
+// readLine reads a line with its line feed. It does not copy a line that fits into the buffer. It
+// measures a longer line first, so that it allocates its memory once. It returns errTooLong for a
+// line of more than maxBytes.
 func (r *lineReader) readLine() ([]byte, error) {
 	r.line++
 	part, err := r.src.ReadSlice('\n')
@@ -110,8 +111,8 @@ func (r *lineReader) readLine() ([]byte, error) {
 	return r.buf, err
 }
 
-// skipLine reads over the rest of a line that is too long. The error is io.EOF where its
-// line feed is missing.
+// skipLine skips the rest of a line that is too long. err is the error of the last ReadSlice. It
+// returns errTooLong, or io.EOF if the line has no line feed.
 func (r *lineReader) skipLine(err error) error {
 	r.buf = nil
 	for errors.Is(err, bufio.ErrBufferFull) {

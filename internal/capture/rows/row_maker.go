@@ -13,55 +13,66 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A rowMaker makes rows of the lines of a run, one after the other.
+// A rowMaker makes the rows of a run from its lines, in the order of the lines.
 type rowMaker struct {
 	capture *Capture
 	head    capture.Head
-	// at is the index of the head in the capture.
+	// headIndex is the index of the head in the Capture.
 	headIndex  int
 	correlator wire.Correlator
-	// rows are the numbers of the rows of the run, openings those of rows that opened a conversation. waiting are the
-	// numbers that note keeps.
-	rows, openings []int32
-	waiting        map[int32]struct{}
-	// conns are what is known of each conversation of this run.
+	// rows are the numbers in the Capture of the run's rows.
+	rows []int32
+	// openings are the numbers of the rows that opened a conversation.
+	openings []int32
+	// waiting has the numbers of the rows that may still get a response; see trackRow.
+	waiting map[int32]struct{}
+	// conns are the conversations of the run by their number in it.
 	conns map[int]*conn
-	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
-	// by their stream.
+	// exchanges are the numbers of the rows of the correlator's exchanges.
 	exchanges []int32
-	httpOnly  map[int]*httpOnly
+	// httpOnly are the open HTTP requests without a JSON-RPC request, by their stream.
+	httpOnly map[int]*httpOnly
 	pending   pendingFrames
 	probes    probes
-	// gone is set once a server on stdio ended before its client did.
+	// serverExited is set once a server on stdio exited before its client.
 	serverExited bool
-	// finished is set on a run that was taken from an index file, which has not what is needed
-	// to go on with it.
+	// finished is set if the rowMaker cannot add frames any more: it comes from an index, or its state was
+	// dropped to save memory.
 	finished bool
-	// repeating is set while what is read was repeated from the part before.
+	// repeating is set while the lines are repeated from the part before.
 	repeating bool
 }
 
 // A conn is a conversation of a recording.
 type conn struct {
 	exchange.Conversation
-	// number is that of the conversation in its Capture, from 1.
+	// number is the number of the conversation in its Capture, from 1.
 	number int
-	// opened are the lines that opened its stream of HTTP+SSE, as long as that is open.
-	opened []span
+	// stream is the conversation's stream of HTTP+SSE; 0 if it has none.
 	stream int
+	// opened are the lines that opened the stream; nil once it is closed.
+	opened []span
 }
 
-// begin notes the head of a run.
+// beginRun adds a run with the head h.
 func (c *Capture) beginRun(h capture.Head, at span) {
-	if c.newest != nil && c.newest.head.In == "" { // what comes now is of another
+	if c.newest != nil && c.newest.head.In == "" { // later lines without a mark belong to this run
 		c.closedRuns[c.newest.headIndex] = true
 	}
 	if len(c.marked) > maxRemembered {
 		maps.DeleteFunc(c.marked, func(_ string, x *rowMaker) bool { return c.closedRuns[x.headIndex] })
 	}
-	c.newest = &rowMaker{capture: c, head: h, headIndex: len(c.Heads), repeating: h.After > 0,
-		waiting: map[int32]struct{}{}, conns: map[int]*conn{}, pending: pendingFrames{frames: map[int64]pendingFrame{}},
-		httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
+	c.newest = &rowMaker{
+		capture:   c,
+		head:      h,
+		headIndex: len(c.Heads),
+		repeating: h.After > 0,
+		waiting:   map[int32]struct{}{},
+		conns:     map[int]*conn{},
+		pending:   pendingFrames{frames: map[int64]pendingFrame{}},
+		httpOnly:  map[int]*httpOnly{},
+		probes:    probes{newer: map[string]bool{}},
+	}
 	c.Heads = append(c.Heads, h)
 	c.headSpans = append(c.headSpans, at)
 	c.closedRuns = append(c.closedRuns, false)
@@ -71,11 +82,12 @@ func (c *Capture) beginRun(h capture.Head, at span) {
 	}
 }
 
-// mostMarked is how many runs are remembered for what may come behind their end.
+// maxRemembered bounds the ended runs that are kept for lines after their end, and other memories
+// of a reader.
 const maxRemembered = 1000
 
-// makerOf returns the rowMaker of the run whose lines have a mark, without a mark that of the newest run. It returns
-// nil if there is no such run.
+// makerOf returns the rowMaker of the run whose lines have a mark, or that of the newest run if
+// mark is empty. It returns nil if there is no such run.
 func (c *Capture) makerOf(mark []byte) *rowMaker {
 	if len(mark) == 0 || c.newest != nil && c.newest.head.In == string(mark) {
 		return c.newest
@@ -83,18 +95,20 @@ func (c *Capture) makerOf(mark []byte) *rowMaker {
 	return c.marked[string(mark)]
 }
 
-// mostHeads bounds the heads that nothing follows.
+// maxPendingFrames bounds the frames that wait for a later frame of their message.
 const maxPendingFrames = 20_000
 
+// markChanged adds the row to the rows that ReadOn returns.
 func (x *rowMaker) markChanged(r *Row) {
 	if changed := x.capture.changed; changed != nil {
 		changed[r] = true
 	}
 }
 
+// newRow adds a row of the run that begins at a time.
 func (x *rowMaker) newRow(at time.Time) *Row { return x.addRow(x.rowAt(at)) }
 
-// rowAt makes a row that is not listed yet.
+// rowAt returns a row of the run that begins at a time, without adding it.
 func (x *rowMaker) rowAt(at time.Time) Row {
 	return Row{
 		Run:       x.head.Run,
@@ -107,7 +121,7 @@ func (x *rowMaker) rowAt(at time.Time) Row {
 	}
 }
 
-// list adds a row, and returns where it is from then on.
+// addRow adds a row to the capture and returns its place there.
 func (x *rowMaker) addRow(row Row) *Row {
 	r := x.capture.add(row)
 	r.Index = r.nth + 1
@@ -118,51 +132,33 @@ func (x *rowMaker) addRow(row Row) *Row {
 	return r
 }
 
-// frame gives a frame to the rows it belongs to. m is its message, if it has one.
+// addFrame adds a frame to the rows it belongs to. m is the frame's message; nil if it has none. at
+// is the line of the frame.
 func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, at span) {
-	size := f.Bytes()
+	c := x.connOf(f)
 	facts := &exchange.NoFacts
 	if m != nil {
-		ownRow := exchange.FactsOf(m)
-		facts = &ownRow
+		own := exchange.FactsOf(m)
+		facts = &own
 	}
-	c := x.conns[f.Conn]
-	if c == nil {
-		c = x.capture.newConn()
-		x.conns[f.Conn] = c
-	}
-	if f.Kind == wire.Head && f.Dir == wire.Sent {
-		c.AddHead(f.HTTP)
-	}
+	size := f.Bytes()
 	places := x.correlator.Add(at.at, f, &facts.Traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
 		x.pending.add(f, at, size)
 	}
-	var ownRow *Row // of the frame
+	var ownRow *Row // the row that the frame itself belongs to
 	for _, place := range places {
 		if place.Role == wire.Asks || place.Role == wire.Begins {
 			x.exchanges = append(x.exchanges, int32(x.newExchangeRow(f, place).nth))
 		}
+		part := &placed{line: at, conn: c, Part: exchange.Part{
+			Place: place, Frame: f, Message: m, Facts: facts, Size: size,
+			Conversation: &c.Conversation, EndIsReported: x.head.By != capture.ByCommand,
+		}}
+		if !x.resolvePlace(part) {
+			continue
+		}
 		row := x.capture.at(int(x.exchanges[place.Exchange]))
-		part := &placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Message: m, Facts: facts, Size: size,
-			Conversation: &c.Conversation, EndIsReported: x.head.By != capture.ByCommand}}
-		if place.Ref != at.at {
-			earlier := x.pending.frames[place.Ref]
-			if earlier.frame == nil {
-				continue
-			}
-			part.line = earlier.line
-			part.Frame = earlier.frame
-			part.Message = nil
-			part.Facts = &exchange.NoFacts
-			part.Size = earlier.size
-		}
-		if place.Item >= 0 {
-			item := exchange.FactsOf(m.Items[place.Item])
-			part.Message = m.Items[place.Item]
-			part.Facts = &item
-			part.BatchSize = len(m.Items)
-		}
 		if place.Same > 0 {
 			row.SameAs = x.capture.at(int(x.exchanges[place.Same-1])).numberOnly()
 		}
@@ -177,6 +173,56 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, at span) {
 		x.trackRow(row, place.Role)
 	}
 	x.pending.remove(places, at)
+	x.trackStream(f, c)
+	x.serverExited = x.serverExited || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
+	x.addToHTTPOnly(f, m, at, places)
+	if f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
+		x.beginHTTPOnly(f, at)
+	}
+}
+
+// connOf returns the conversation of a frame, with what the frame's head says about it.
+func (x *rowMaker) connOf(f *wire.Frame) *conn {
+	c := x.conns[f.Conn]
+	if c == nil {
+		c = x.capture.newConn()
+		x.conns[f.Conn] = c
+	}
+	if f.Kind == wire.Head && f.Dir == wire.Sent {
+		c.AddHead(f.HTTP)
+	}
+	return c
+}
+
+// resolvePlace replaces the frame and the message of a part by those that its place names: an
+// earlier frame, or one message of a batch. It reports false if the earlier frame is not known any
+// more.
+func (x *rowMaker) resolvePlace(part *placed) bool {
+	if part.Ref != part.line.at {
+		earlier := x.pending.frames[part.Ref]
+		if earlier.frame == nil {
+			return false
+		}
+		part.line = earlier.line
+		part.Frame = earlier.frame
+		part.Size = earlier.size
+		if part.Item < 0 {
+			part.Message = nil
+			part.Facts = &exchange.NoFacts
+		}
+	}
+	if part.Item >= 0 {
+		batch := part.Message.Items
+		facts := exchange.FactsOf(batch[part.Item])
+		part.Message = batch[part.Item]
+		part.Facts = &facts
+		part.BatchSize = len(batch)
+	}
+	return true
+}
+
+// trackStream notes the lines that open a stream of HTTP+SSE, for as long as it is open.
+func (x *rowMaker) trackStream(f *wire.Frame, c *conn) {
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
 		c.Session = exchange.HashIn(string(f.Raw))
 		x.resolveSSEProbes(c)
@@ -185,19 +231,18 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, at span) {
 	if f.Kind == wire.Closed && f.Stream > 0 && f.Stream == c.stream {
 		c.opened = nil
 	}
-	x.serverExited = x.serverExited || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
-	x.addToHTTPOnly(f, m, at, places)
-	if f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
-		x.beginHTTPOnly(f, at)
-	}
 }
 
-// begun makes the row of an exchange, or of a stream or pipe, from its first frame.
+// newExchangeRow adds a row for the exchange that a frame begins, or for a stream or a pipe without
+// a request.
 func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	row := x.newRow(f.Time)
-	row.Dir, row.Conn, row.conn = f.Dir, f.Conn, x.conns[f.Conn]
+	c := x.conns[f.Conn]
+	row.Dir = f.Dir
+	row.Conn = f.Conn
+	row.conn = c
 	if x.head.Between() {
-		row.Target = x.conns[f.Conn].Target
+		row.Target = c.Target
 	}
 	if place.Role == wire.Asks {
 		return row
@@ -210,13 +255,12 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	if first := x.pending.frames[place.Ref].frame; first != nil {
 		row.Time = first.Time
 	}
-	c := x.conns[f.Conn]
 	row.Era = c.Era
 	row.Revision = c.Revision
 	return row
 }
 
-// A placed is a frame that belongs to a row.
+// A placed frame is a part of an exchange, with its line and its conversation.
 type placed struct {
 	exchange.Part
 	line span
@@ -226,21 +270,23 @@ type placed struct {
 // apply adds a frame to the row.
 func (r *Row) apply(p *placed) {
 	if p.Role == wire.Begins {
-		return // it has a place of its own
+		return // the same frame has another place too, with its role in the row
 	}
 	r.lines.add(newRowLine(p.line, p.Place))
 	r.State.Add(&p.Part)
 }
 
-// end gives the command's ending to the row that it is about: the last exchange of its
-// method, or a row of its own where it came to none. One that is about many settles only
-// the client's unanswered requests, after a signal or a timeout.
+// addEnd adds an End. An End with an ID ends one exchange. The End of a run ends its streams and
+// pipes, and sets the outcome of the row that the command was about; see rowOfEnd. If there is no
+// such row, it adds one. An End for many exchanges only ends the client's open requests after a
+// signal or a timeout.
 func (x *rowMaker) addEnd(e *capture.End, at span) {
 	if e.ID != nil {
 		x.endExchange(e, at)
 		return
 	}
-	x.capture.endSpans[x.headIndex], x.capture.closedRuns[x.headIndex] = at, true
+	x.capture.endSpans[x.headIndex] = at
+	x.capture.closedRuns[x.headIndex] = true
 	defer x.finishOldRuns()
 	for r := range x.openRows() {
 		if r.Apart {
@@ -260,7 +306,7 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 		return
 	}
 	if x.head.By == capture.ByTap && (x.serverExited || e.Exit != 0) {
-		for r := range x.openRows() { // a dead server answers no more requests
+		for r := range x.openRows() { // the server has exited and will not respond
 			if r.Dir == wire.Sent {
 				r.Fail(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
 				x.markChanged(r)
@@ -268,7 +314,7 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 		}
 	}
 	if x.head.By != capture.ByCommand {
-		return // it speaks of no exchange
+		return // the outcome of a tap or a proxy is that of no exchange
 	}
 	row := x.rowOfEnd(e)
 	if row == nil && (e.Method != "" || e.Kind != wire.OK) {
@@ -281,9 +327,10 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 	}
 	row.Own = true
 	row.Again = x.head.Of
-	if row.Channel == exchange.ChannelOK && (e.Kind == wire.Usage || e.Kind == wire.InvalidArguments) {
+	isOwnError := e.Kind == wire.Usage || e.Kind == wire.InvalidArguments
+	if row.Channel == exchange.ChannelOK && isOwnError { // the exchange succeeded, the command failed
 		row.Text = e.Text
-		row.Hint = e.Hint // the error is the command's own, and the exchange was good
+		row.Hint = e.Hint
 	} else {
 		row.setOutcome(e)
 		row.Name = cmp.Or(row.Name, e.Name)
@@ -291,7 +338,7 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 	x.markChanged(row)
 }
 
-// givenUp gives an exchange the ending that its caller reported.
+// endExchange sets the outcome of a request that the client gave up.
 func (x *rowMaker) endExchange(e *capture.End, at span) {
 	number, ok := x.correlator.Sent(e.ID)
 	if !ok {
@@ -299,11 +346,11 @@ func (x *rowMaker) endExchange(e *capture.End, at span) {
 	}
 	row := x.capture.at(int(x.exchanges[number]))
 	row.setOutcome(e)
-	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
+	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // Copy then copies the End with the frames
 	x.markChanged(row)
 }
 
-// endAs is an ending that is told, which no later answer changes.
+// setOutcome sets the outcome that an End reports. A later response does not change it.
 func (r *Row) setOutcome(e *capture.End) {
 	r.Finish(e.Kind)
 	r.Reported = true
@@ -311,12 +358,14 @@ func (r *Row) setOutcome(e *capture.End) {
 	r.Text = e.Text
 	r.Hint = e.Hint
 	r.Findings = append(r.Findings, e.Findings...)
-	if e.Took > 0 { // not also until the server's process was ended
+	if e.Took > 0 { // excludes the time until the server's process ended
 		r.Duration = min(r.Duration, e.Took)
 	}
 }
 
-// own is the exchange that a command's ending speaks of.
+// rowOfEnd returns the row that a command's End is about: the last request with its method, or with
+// any method if the End has none. It falls back to the last request, if that has no response or the
+// End has no method. Returns nil if there is no such row.
 func (x *rowMaker) rowOfEnd(e *capture.End) *Row {
 	fallback := -1
 	for _, nth := range slices.Backward(x.rows) {
@@ -337,10 +386,10 @@ func (x *rowMaker) rowOfEnd(e *capture.End) *Row {
 	return x.capture.at(fallback)
 }
 
-// Opens reports a request that opens a conversation, as clients send it by themselves.
+// Opens reports whether the request opens a conversation. Clients send such requests by themselves.
 func (r *Row) Opens() bool { return exchange.Opens(r.Method) }
 
-// within notes to which request a message of the row belongs too, or may.
+// relateTo notes that a message of the row belongs to another request too, or perhaps.
 func (r *Row) relateTo(other *Row, place wire.Place) {
 	other.capture.retain(other)
 	if r.Apart {
@@ -353,26 +402,26 @@ func (r *Row) relateTo(other *Row, place wire.Place) {
 	}
 }
 
-// mostGuesses is how many requests are named to which messages of a stream may belong.
+// maxGuesses bounds the Guesses of a row.
 const maxGuesses = 100
 
-// A heldFrame is a head whose body is still to come, or what came on a stream before its
-// first message. It has not its bytes, but their number.
+// A pendingFrame is a frame that waits for a later frame of its message, such as a head for its
+// body. It has the number of its bytes, not the bytes.
 type pendingFrame struct {
 	line  span
 	frame *wire.Frame
 	size  int
 }
 
-// heldFrames are the frames that may have a place with one that is still to come.
+// pendingFrames are the frames that may get a place together with a later frame.
 type pendingFrames struct {
-	// by has them by where they stand.
+	// frames has the frames by the offset of their line.
 	frames map[int64]pendingFrame
-	// free are frames that were held, to be used again.
+	// spare is memory to reuse.
 	spare []*wire.Frame
 }
 
-// hold keeps a frame that may have a place with a later one.
+// add keeps a frame.
 func (h *pendingFrames) add(f *wire.Frame, at span, size int) {
 	if len(h.frames) > maxPendingFrames {
 		clear(h.frames)
@@ -383,12 +432,13 @@ func (h *pendingFrames) add(f *wire.Frame, at span, size int) {
 	last := len(h.spare) - 1
 	bare := h.spare[last]
 	h.spare = h.spare[:last]
-	*bare = *f // whose memory is used again
+	*bare = *f // the caller reuses the memory of f
 	bare.Raw = nil
 	h.frames[at.at] = pendingFrame{at, bare, size}
 }
 
-// letGo forgets frames that had a place with the one at a line: mostly the head of its request.
+// remove forgets the frames that got a place together with the frame of the line at, such as the
+// head of its request.
 func (h *pendingFrames) remove(places []wire.Place, at span) {
 	for _, place := range places {
 		if place.Ref == at.at {
@@ -401,8 +451,8 @@ func (h *pendingFrames) remove(places []wire.Place, at span) {
 	}
 }
 
-// note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
-// and of one that opens a conversation.
+// trackRow notes whether a row waits for a response, or was cancelled and may still get one. It
+// also notes a row that opens a conversation.
 func (x *rowMaker) trackRow(r *Row, role wire.Role) {
 	if role == wire.Asks && r.Opens() {
 		x.openings = append(x.openings, int32(r.nth))
@@ -414,7 +464,7 @@ func (x *rowMaker) trackRow(r *Row, role wire.Role) {
 	}
 }
 
-// waits returns the numbers of the rows that note keeps, in their order.
+// waitingRows returns the numbers of the rows that may still get a response, in their order.
 func (x *rowMaker) waitingRows() (numbers []int32) {
 	if !x.finished {
 		return slices.Sorted(maps.Keys(x.waiting))
@@ -430,7 +480,7 @@ func (x *rowMaker) waitingRows() (numbers []int32) {
 	return numbers
 }
 
-// open are the rows of the run without an answer.
+// openRows returns the rows of the run without an outcome.
 func (x *rowMaker) openRows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.waitingRows() {
@@ -441,7 +491,7 @@ func (x *rowMaker) openRows() iter.Seq[*Row] {
 	}
 }
 
-// numbers are those of the rows of the run.
+// rowNumbers returns the numbers of the run's rows.
 func (x *rowMaker) rowNumbers() []int32 {
 	if x.finished && x.rows == nil {
 		for _, p := range x.capture.Pages() {
@@ -456,7 +506,7 @@ func (x *rowMaker) rowNumbers() []int32 {
 	return x.rows
 }
 
-// each are the rows of the run.
+// allRows returns the rows of the run.
 func (x *rowMaker) allRows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.rowNumbers() {
