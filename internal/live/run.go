@@ -237,6 +237,7 @@ func (s *Store) addCaptures(all ...*rows.Capture) {
 	for _, c := range all {
 		s.notes.forget(c.Path)
 		s.notes.addFindings(c.Path, leftOut(c))
+		s.notes.lost[c.Path] += c.Lost()
 		listed = append(listed, c.Rows()...)
 	}
 	s.applyRows(listed)
@@ -301,7 +302,6 @@ func (n *notes) addFindings(path string, findings []wire.Finding) {
 	for _, f := range findings {
 		n.add(path, path+": "+f.Text)
 	}
-	n.lost[path] += rows.Lost(findings)
 }
 
 // Status returns the state of the Store.

@@ -58,6 +58,8 @@ type file struct {
 	reported bool
 	// findings is the number of findings reported.
 	findings int
+	// lost is the number of lost frames reported.
+	lost int
 	// heads is the number of runs in the file when its secrets were hidden.
 	heads int
 	// after is the run that this one continues; 0 if it begins a recording.
@@ -88,8 +90,9 @@ func (c *Changed) addFindings(f *file, all *rows.Capture) {
 	for _, finding := range findings {
 		c.Warnings = append(c.Warnings, all.Path+": "+finding.Text)
 	}
-	c.Lost += rows.Lost(findings)
 	f.findings += len(findings)
+	c.Lost += max(all.Lost()-f.lost, 0)
+	f.lost = max(f.lost, all.Lost())
 }
 
 // leftOut returns the findings about lines that were left out. It ignores an incomplete last line:
@@ -160,6 +163,7 @@ func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 			return nil, time.Time{}, err
 		}
 		f.findings = len(leftOut(c))
+		f.lost = c.Lost()
 		c.ResolveCarried(t.carried)
 		if f.capture == nil && !c.Bundled() {
 			c.Freeze(nil)

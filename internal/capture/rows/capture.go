@@ -15,66 +15,71 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Capture is a file of traffic and the rows in it. The bytes stay in the file and are
+// A Capture is a file of traffic with its rows. The bytes of the traffic stay in the file and are
 // read on demand.
 type Capture struct {
-	// Path is as it was given to Open.
+	// Path is the path that Open got.
 	Path string
-	// Heads are those of its runs, in the order of the file.
+	// Heads are the heads of the runs, in the order of the file.
 	Heads []capture.Head
 	rowStore
 	findings []wire.Finding
-	// heads are where the Heads are, ends where the runs' last lines are, by the index
-	// of the head.
+	// lost is how many frames the recorders left out.
+	lost int
+	// headSpans are the lines of the Heads.
 	headSpans []span
-	endSpans  map[int]span
-	// over are the runs of which no answer comes any more, by the index of the head.
+	// endSpans are the lines that ended runs, by the index of the run in Heads.
+	endSpans map[int]span
+	// closedRuns has a flag for each run in Heads: set if no more responses can follow.
 	closedRuns []bool
-	// runs are the numbers of its runs, repeated the indexes of the heads of a run with the number of an
-	// earlier one.
-	runNumbers, repeated map[int]bool
-	// newest makes the rows of the run that began last, marked those of runs whose lines have their mark.
+	// runNumbers are the numbers of the runs.
+	runNumbers map[int]bool
+	// repeated are the indexes in Heads of runs with the number of an earlier run.
+	repeated map[int]bool
+	// newest makes the rows of the last run.
 	newest *rowMaker
+	// marked makes the rows of runs whose lines have a mark, by the mark.
 	marked map[string]*rowMaker
-	// changed are the rows that the last lines touched; nil for all.
+	// changed are the rows that changed since the last ReadOn; nil means all.
 	changed  map[*Row]bool
 	progress progress
-	// reading reads on in steps; nil between two readings.
+	// reading reads on in steps; nil if nothing is being read.
 	reading *reading
-	// again reads the capture a second time, from its beginning; nil most of the time.
+	// rereading reads the capture a second time, from its beginning; usually nil.
 	rereading *Capture
-	// ended are runs that ended and are not finished, endedRows is how many exchanges they have. No run is finished if
-	// lasting is set.
-	endedRuns    []*rowMaker
-	endedRows    int
+	// endedRuns are the ended runs whose rowMakers have their whole state; see finishOldRuns.
+	endedRuns []*rowMaker
+	// endedRows counts the exchanges of the endedRuns.
+	endedRows int
+	// finishesNone is set if finishOldRuns finishes no run.
 	finishesNone bool
-	// secrets hides what it knows in what is given out; nil hides nothing.
+	// secrets hides secrets in everything that the Capture returns; nil hides nothing.
 	secrets *redact.Secrets
 
-	// file is read for the bytes of rows.
+	// file is the open file from which the bytes of rows are read.
 	file openFile
-	// bundled has the lines of a capture that was part of another file; nil for a capture with a path of its own.
+	// bundled has the lines of a capture that is a member of another file; nil for a file of its own.
 	bundled *os.File
 
 	// indexPath is the path of the index file; "" if the capture has none.
 	indexPath string
-	// indexHead is the head of the index file that was read or written; nil without one.
+	// indexHead is the head of the index file that was read or written; nil if there is none.
 	indexHead *indexHead
-	// writer writes the index file; nil if there is one already, or if none is to be written.
+	// writer writes the index file; nil if the index exists or is not wanted.
 	writer *indexWriter
-	// unsaid is set while ReadOn has returned none of the rows of the index file.
+	// indexUnreported is set until ReadOn has returned the rows of the index file.
 	indexUnreported bool
-	// altered is set if rows differ from what was read: they are not written to an index file.
+	// altered is set if rows differ from the file, so that no index file may be written.
 	altered bool
 }
 
-// A span is where a line is in a file, in bytes.
+// A span is the place of a line in a file, in bytes.
 type span struct {
 	at     int64
 	length int
 }
 
-// noteRepeated notes whether the last head has the number of a run before.
+// noteRepeated notes whether an earlier run has the number of the last run.
 func (c *Capture) noteRepeated() {
 	head := len(c.Heads) - 1
 	run := c.Heads[head].Run
@@ -87,6 +92,7 @@ func (c *Capture) noteRepeated() {
 	c.runNumbers[run] = true
 }
 
+// newCapture returns a Capture of which nothing was read yet.
 func newCapture(path string) *Capture {
 	c := &Capture{Path: path, endSpans: map[int]span{}, marked: map[string]*rowMaker{}}
 	c.runNumbers = map[int]bool{}
@@ -95,13 +101,13 @@ func newCapture(path string) *Capture {
 	return c
 }
 
-// Bundled reports whether the capture was taken out of another file.
+// Bundled reports whether the capture is a member of another file.
 func (c *Capture) Bundled() bool { return c.bundled != nil }
 
 // RuleTorn is the rule of the finding about an incomplete last line.
 const RuleTorn = "torn_line"
 
-// Findings say which lines were left out, and why.
+// Findings returns warnings about the lines that were skipped.
 func (c *Capture) Findings() []wire.Finding {
 	if c.progress.torn {
 		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: RuleTorn, Level: wire.Warning,
@@ -110,16 +116,19 @@ func (c *Capture) Findings() []wire.Finding {
 	return c.findings
 }
 
-// AddFinding adds what the caller knows to be wrong with the file from which the capture was taken.
+// Lost returns how many frames the recorders left out.
+func (c *Capture) Lost() int { return c.lost }
+
+// AddFinding adds a finding of the caller about the file that contains the capture.
 func (c *Capture) AddFinding(f wire.Finding) { c.findings = append(c.findings, f) }
 
-// Ended reports whether the last run came to its end.
+// Ended reports whether the last run has ended.
 func (c *Capture) Ended() bool {
 	n := len(c.closedRuns)
 	return n > 0 && c.closedRuns[n-1]
 }
 
-// Close closes the files that the Capture has open. It may be used again.
+// Close closes the files of the Capture. The Capture opens them again if it is used afterwards.
 func (c *Capture) Close() {
 	c.stopReading()
 	c.writer.giveUp(c)
@@ -127,24 +136,24 @@ func (c *Capture) Close() {
 	c.CloseIdle()
 }
 
-// Rest closes the file that was opened to read the bytes of rows, once no goroutine reads from it. It may be called
-// while others read.
+// CloseIdle closes the file from which the bytes of rows are read, once no goroutine reads from it.
+// It may be called at any time.
 func (c *Capture) CloseIdle() { c.file.closeIdle() }
 
-// keepBuffer is how large a buffer is used again.
+// maxReusedBuffer is the largest buffer in bytes that is reused.
 const maxReusedBuffer = 4 << 20
 
-// lineBuffers are buffers for lines, and for the bytes in them.
+// lineBuffers are buffers for lines and for the decoded bytes of frames.
 var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// inOrder sorts lines as they stand in the file, each once.
+// inOrder sorts lines by their place in the file and removes duplicates.
 func inOrder(lines []span) []span {
 	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.at, b.at) })
 	return slices.Compact(lines)
 }
 
-// eachLine reads lines from the file, with their line feeds; raw is good during
-// the call only.
+// eachLine calls look for lines of the file, with their line feeds. raw is valid during the call
+// only.
 func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
 	f, err := c.file.acquire(func() (lines, error) { return c.openVerified(0) })
 	if err != nil {
@@ -172,8 +181,8 @@ func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
 	return nil
 }
 
-// roomFor is memory for a line. Before that of a long one is taken, what is not used any
-// more is given back: the line before it may have been as long.
+// roomFor returns memory for a line. Before it allocates a long line it frees unused memory,
+// because the line before may have been as long.
 func roomFor(length int) []byte {
 	if length >= capture.LongFrame {
 		runtime.GC()
@@ -181,12 +190,12 @@ func roomFor(length int) []byte {
 	return make([]byte, length)
 }
 
-// Copy writes the lines of some of its rows as they stand in the file: a capture
-// again, with the heads of their runs, and the ends of those whose own exchange is
-// among the rows; the end of a tap or a proxy is that of all its exchanges.
+// Copy writes the lines of some rows as a capture of their own, with the heads of their runs. It
+// adds the End of a command's run if the command's own exchange is among the rows, and always that
+// of a tap or a proxy.
 func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	var lines []span
-	partial := map[int64]bool{} // the heads of runs that repeat what another one has
+	partial := map[int64]bool{} // heads of runs that begin with lines of another run
 	for _, row := range rows {
 		head := c.headSpans[row.head]
 		partial[head.at] = row.Head().After > 0
@@ -198,7 +207,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	for _, line := range inOrder(lines) {
 		err := c.eachLine([]span{line}, func(raw []byte) error {
 			out := append(bytes.TrimRight(c.safeLine(raw), "\r\n"), '\n')
-			if partial[line.at] { // what is chosen is repeated from nowhere
+			if partial[line.at] { // in the copy no line is repeated
 				out = append(out, "{\"carried\":0}\n"...)
 			}
 			_, err := w.Write(out)
@@ -211,8 +220,8 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	return nil
 }
 
-// StreamBefore is the head of the last GET that was sent in the conversation of a
-// request of the row before it; nil where none was. It reads through the file.
+// StreamBefore returns the head of the last GET in the conversation of the row before a request of
+// the row; nil if there is none. It reads the whole file.
 func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
 	f, err := c.openVerified(0)
 	if err != nil {
@@ -231,7 +240,7 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 		if err != nil {
 			return nil, err
 		}
-		line, _ := capture.ParseLine(raw) // what is damaged was said when it was listed
+		line, _ := capture.ParseLine(raw) // the Findings report damaged lines
 		switch frame := line.Frame; {
 		case line.Head != nil:
 			run++
@@ -244,9 +253,8 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	}
 }
 
-// Main is the exchange that a person means who names none: the command's own, else
-// one that opened no conversation, of others' traffic one that has ended, and of
-// those the one that ended last; nil where there is none.
+// Main returns the exchange that is meant if none is named: the command's own exchange, else the
+// latest of those that opened no conversation. See LaterThan. Returns nil if there is no row.
 func (c *Capture) Main() *Row {
 	rank := func(r *Row) int {
 		switch {
@@ -280,8 +288,8 @@ func (c *Capture) Main() *Row {
 	return best
 }
 
-// RowIn is the exchange with this number, from 1, in the run whose lines have a mark;
-// nil where there is none.
+// RowIn returns the row with a number, from 1, in the run whose lines have a mark; nil if there is
+// none.
 func (c *Capture) RowIn(mark string, n int) *Row {
 	x := c.marked[mark]
 	if x == nil || n < 1 || n > len(x.rowNumbers()) {
@@ -290,9 +298,8 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 	return c.at(int(x.rows[n-1]))
 }
 
-// Settle lets go of what only reading on needs, and of the rows that are not to be kept; nil
-// keeps all. It is for a capture of one run to which nothing is added any more: Row and RowIn do
-// not find its rows afterwards.
+// Freeze drops the state that only ReadOn needs, and the rows that isKept rejects; nil keeps all.
+// It is for a finished capture of one run. Row and RowIn do not work afterwards.
 func (c *Capture) Freeze(isKept func(*Row) bool) {
 	c.newest = nil
 	c.marked = nil

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// mostCarried is how many bytes of one exchange are repeated. Of one that has more
-	// it is the request.
+	// maxRepeatedBytes is how many bytes of one exchange are repeated. Only the request of a larger
+	// exchange is repeated.
 	maxRepeatedBytes = 1 << 20
-	// mostOpenings is how many openings of conversations are repeated, the last ones.
+	// maxRepeatedOpenings is how many openings of conversations are repeated: the latest ones.
 	maxRepeatedOpenings = 50
 )
 
-// Carry is a capture.Carry. It reads only the spans, since a rotation delays the traffic.
+// Carry writes the lines that the next part repeats. It is a capture.Carry. It reads only the
+// spans, because a rotation delays the traffic.
 func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err error) {
 	c := newCapture(part)
 	defer c.Close()
@@ -78,8 +79,8 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 	})
 }
 
-// unfinished are the rows that the next part repeats: those that wait for their answer, and
-// the last ones that were cancelled, whose answer may still come.
+// unfinished returns the rows that the next part repeats: the rows without a response, and the
+// latest cancelled rows, whose response may still come.
 func (x *rowMaker) unfinished() (rows []*Row) {
 	cancelled := 0
 	for _, nth := range slices.Backward(x.waitingRows()) {
@@ -94,7 +95,7 @@ func (x *rowMaker) unfinished() (rows []*Row) {
 	return rows
 }
 
-// streams notes the lines that opened the stream of HTTP+SSE of a conversation.
+// noteStreamLines notes the lines that opened the HTTP+SSE stream of a conversation.
 func (x *rowMaker) noteStreamLines(c *conn, stream int) {
 	c.stream = stream
 	c.opened = nil
@@ -105,7 +106,7 @@ func (x *rowMaker) noteStreamLines(c *conn, stream int) {
 	}
 }
 
-// carried are the lines of a row that the next part repeats.
+// linesToRepeat returns the lines of a row that the next part repeats.
 func (r *Row) linesToRepeat() []span {
 	lines := r.spans()
 	length := 0
@@ -118,8 +119,8 @@ func (r *Row) linesToRepeat() []span {
 	return lines
 }
 
-// carried notes that what was read so far of this run was repeated: what has ended
-// is listed in the part before, what is open in this one from now on.
+// endRepeated handles the line after the repeated lines. The earlier part lists the repeated rows
+// that ended; this part lists the unfinished ones.
 func (x *rowMaker) endRepeated() {
 	x.repeating = false
 	for row := range x.allRows() {
@@ -131,18 +132,18 @@ func (x *rowMaker) endRepeated() {
 	}
 }
 
-// Carried are the parts of recordings that go on in another part, and whether that has all that is repeated in it.
+// Carried says for each part that another part continues whether that part has all repeated lines.
 type Carried map[partID]bool
 
-// A partID tells a part from another recording with the same number.
+// A partID identifies a part of a recording. Another recording may have a run with the same number.
 type partID struct {
 	run     int
 	started int64
 }
 
-// Agree settles which of two parts has what is open at a rotation while their recorder is
-// between them: the newer one, which has to be read first, if that was all there then.
-// carried are the parts from which those that were read go on.
+// ResolveCarried decides which of two parts lists the unfinished rows while the recorder is
+// rotating: the newer part does once it has all repeated lines. The newer part has to be read
+// first. carried is the result for the newer parts, and gets that for this one.
 func (c *Capture) ResolveCarried(carried Carried) {
 	maker := c.newest
 	if maker == nil {
@@ -160,12 +161,13 @@ func (c *Capture) ResolveCarried(carried Carried) {
 	}
 }
 
-// Forget forgets a run that was deleted or replaced, which went on from another one: 0 is from none.
+// Forget forgets a run that was deleted or replaced. after is the run that it continued; 0 if none.
 func (all Carried) Forget(run, after int) {
 	maps.DeleteFunc(all, func(id partID, _ bool) bool { return id.run == run || id.run == after })
 }
 
-// next notes that the run goes on in another one: so does what is open.
+// continueInNextPart handles the line that names the next part, which lists the unfinished rows
+// from now on.
 func (x *rowMaker) continueInNextPart() {
 	x.capture.closedRuns[x.headIndex] = true
 	for _, row := range x.unfinished() {

@@ -7,17 +7,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A httpOnly is an HTTP request through a proxy that carries no request of JSON-RPC: the
-// GET that opens a stream, the POST of a notification, the DELETE of a session. What
-// crosses in it belongs to the exchanges of its conversation, so it is listed only
-// where it failed itself.
+// An httpOnly is an HTTP request through a proxy without a JSON-RPC request: the GET that opens a
+// stream, the POST of a notification, the DELETE of a session. Its messages belong to other
+// exchanges of the conversation, so it is listed only if it failed.
 type httpOnly struct {
 	row    *Row
 	status int
 }
 
-// addToHTTPOnly gives a frame to the request without a request of JSON-RPC on whose stream it
-// crossed; placed is what the frame was to exchanges.
+// addToHTTPOnly adds a frame to the httpOnly request on the frame's stream. places are the frame's
+// places in exchanges. The request is forgotten if the frame makes it a part of an exchange.
 func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []wire.Place) {
 	request := x.httpOnly[f.Stream]
 	if request == nil {
@@ -25,14 +24,14 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 	}
 	for _, place := range places {
 		if place.Role < wire.Answers || place.Role == wire.Resumes || place.Role == wire.Begins && f.Dir == wire.Received {
-			delete(x.httpOnly, f.Stream) // it is an exchange's
+			delete(x.httpOnly, f.Stream) // the request belongs to an exchange
 			return
 		}
 	}
 	place := wire.Place{Role: wire.Surrounds}
 	switch f.Kind {
 	case wire.Event:
-		return // of which there may be many
+		return // a stream may have many events
 	case wire.Body:
 		request.row.Count(f.Dir, f.Bytes())
 		if f.Dir == wire.Sent && m != nil && m.Method != "" {
@@ -47,14 +46,15 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 		return
 	}
 	delete(x.httpOnly, f.Stream)
-	// 405 is how a server says that it has no such stream, or ends no session (2025-11-25
-	// basic/transports, "Listening for Messages from the Server").
+	// A server answers 405 if it has no such stream or does not end sessions (2025-11-25 basic/transports,
+	// "Listening for Messages from the Server").
 	if request.row.Unanswered && request.status != http.StatusMethodNotAllowed {
 		x.markChanged(x.addRow(*request.row))
 	}
 }
 
-// beginHTTPOnly begins such a request: what its body is comes later, if at all.
+// beginHTTPOnly begins an httpOnly request with its head. Its body may show later that the request
+// belongs to an exchange.
 func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	if !x.head.Between() || f.HTTP == nil || f.Stream == 0 {
 		return
@@ -74,7 +74,7 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	request.addFrame(x, f, at, wire.Place{Role: wire.Heads})
 }
 
-// apply adds a frame to the row.
+// addFrame adds a frame to the row of the request.
 func (request *httpOnly) addFrame(x *rowMaker, f *wire.Frame, at span, place wire.Place) {
 	c := x.conns[f.Conn]
 	request.row.apply(&placed{
@@ -84,8 +84,8 @@ func (request *httpOnly) addFrame(x *rowMaker, f *wire.Frame, at span, place wir
 	})
 }
 
-// httpOnlyExchange is what wire.Fold makes of other frames: the head takes the place of the
-// request.
+// httpOnlyExchange returns the exchange of an httpOnly request. The first head takes the place of
+// the request.
 func httpOnlyExchange(frames []wire.Frame) *wire.Exchange {
 	x := &wire.Exchange{}
 	for i, f := range frames {

@@ -8,28 +8,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A codec writes an index, or reads one: the lists of what is in it (see indexContents) are
-// the same for both.
+// A codec writes an index, or reads one if writing is false. The methods that list the values of an index
+// are the same for both directions, so that a writer and a reader cannot disagree.
 type codec struct {
 	writing bool
-	// body is what was written, or what is still to be read.
+	// body is the encoded data so far, or the data that is not read yet.
 	body []byte
-	// known are the texts that were written, in their order and by what they are.
-	texts       []string
+	// texts are the texts that rows share, in the order of their numbers.
+	texts []string
+	// textNumbers has the numbers of the texts. Only a writer has it.
 	textNumbers map[string]uint64
-	// guessed are the numbers of the first texts of a row, of which the next row mostly has the same,
-	// and next counts those of this row.
+	// previousTexts are the numbers of the first texts of the previous row. The next row has mostly the
+	// same texts, so a writer tries them before textNumbers.
 	previousTexts [16]uint64
-	textPosition  int
-	// once is texts that were seldom written twice, one behind the other.
+	// textPosition counts the texts of the current row.
+	textPosition int
+	// uniqueTexts are the concatenated texts of uniqueText that are not read yet.
 	uniqueTexts string
-	uniqueOut   []byte
-	lastSeconds int64 // seconds of the last time
-	err         error
+	// uniqueOut are the concatenated texts of uniqueText that were written.
+	uniqueOut []byte
+	// lastSeconds are the seconds since 1970 of the last time.
+	lastSeconds int64
+	// err is the first error of a reader.
+	err error
 }
 
 var errIndex = errors.New("the index is damaged")
 
+// fail notes that the index is damaged. All later values are read as zero.
 func (c *codec) fail() {
 	if c.err == nil {
 		c.err = errIndex
@@ -37,13 +43,13 @@ func (c *codec) fail() {
 	}
 }
 
-// num is any number.
+// num writes or reads a number.
 func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 	if c.writing {
 		c.body = binary.AppendVarint(c.body, int64(*n))
 		return
 	}
-	if len(c.body) > 0 && c.body[0] < 0x80 { // most have one byte
+	if len(c.body) > 0 && c.body[0] < 0x80 { // a fast path for one byte, which most numbers have
 		b := int64(c.body[0])
 		*n = T(b>>1 ^ -(b & 1))
 		c.body = c.body[1:]
@@ -58,7 +64,8 @@ func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 	c.body = c.body[size:]
 }
 
-// count is the length of a list, each part of which has at least least bytes.
+// listLength writes or reads the length of a list, and returns it. minSize is the smallest encoded
+// element in bytes; it bounds the length that a damaged file can claim.
 func (c *codec) listLength(n int, minSize int) int {
 	num(c, &n)
 	if !c.writing && (n < 0 || n > len(c.body)/minSize) {
@@ -68,7 +75,7 @@ func (c *codec) listLength(n int, minSize int) int {
 	return n
 }
 
-// within is a number from 0 to most.
+// numberUpTo writes or reads a number from 0 to limit.
 func (c *codec) numberUpTo(n *int, limit int) {
 	num(c, n)
 	if !c.writing && (*n < 0 || *n > limit) {
@@ -77,7 +84,7 @@ func (c *codec) numberUpTo(n *int, limit int) {
 	}
 }
 
-// flags are so many yes or no, most of them no.
+// flags writes or reads flags as one number.
 func (c *codec) flags(all ...*bool) {
 	n := 0
 	for i, b := range all {
@@ -91,7 +98,7 @@ func (c *codec) flags(all ...*bool) {
 	}
 }
 
-// text is one that many rows have.
+// text writes or reads a text that many rows have, as its number.
 func (c *codec) text(s *string) {
 	if c.writing {
 		c.body = binary.AppendUvarint(c.body, c.textNumber(*s))
@@ -106,7 +113,7 @@ func (c *codec) text(s *string) {
 	c.body = c.body[size:]
 }
 
-// number is that of a text that is written.
+// textNumber returns the number of a text, which it adds if it is new.
 func (c *codec) textNumber(s string) uint64 {
 	previous := &c.previousTexts[min(c.textPosition, len(c.previousTexts)-1)]
 	c.textPosition++
@@ -116,13 +123,14 @@ func (c *codec) textNumber(s string) uint64 {
 	number, there := c.textNumbers[s]
 	if !there {
 		number = uint64(len(c.texts))
-		c.textNumbers[s], c.texts = number, append(c.texts, s)
+		c.textNumbers[s] = number
+		c.texts = append(c.texts, s)
 	}
 	*previous = number
 	return number
 }
 
-// single is a text of which each row has another.
+// uniqueText writes or reads a text that is different in each row.
 func (c *codec) uniqueText(s *string) {
 	n := len(*s)
 	num(c, &n)
@@ -138,7 +146,7 @@ func (c *codec) uniqueText(s *string) {
 	c.uniqueTexts = c.uniqueTexts[n:]
 }
 
-// bytes are not copied.
+// bytes writes or reads bytes. It does not copy the bytes that it reads.
 func (c *codec) bytes(b *[]byte) {
 	n := c.listLength(len(*b), 1)
 	if c.writing {
@@ -149,8 +157,8 @@ func (c *codec) bytes(b *[]byte) {
 	}
 }
 
-// moment is a time. One that is not in UTC is written as its text is, so that it is read as
-// in a capture.
+// time writes or reads a time. A time that is not in UTC is written as RFC 3339 text, so that it
+// keeps its zone.
 func (c *codec) time(t *time.Time) {
 	seconds := t.Unix() - c.lastSeconds
 	nanos := t.Nanosecond()
@@ -172,11 +180,13 @@ func (c *codec) time(t *time.Time) {
 	}
 }
 
+// span writes or reads the place of a line.
 func (c *codec) span(s *span) {
 	num(c, &s.at)
 	num(c, &s.length)
 }
 
+// findings writes or reads findings.
 func (c *codec) findings(all *[]wire.Finding) {
 	n := c.listLength(len(*all), 6)
 	if n > 0 && !c.writing {
@@ -194,14 +204,14 @@ func (c *codec) findings(all *[]wire.Finding) {
 	}
 }
 
-// reset makes a codec write anew.
+// reset empties the codec for writing, and keeps its memory.
 func (c *codec) reset() {
 	clear(c.textNumbers)
 	clear(c.texts)
 	*c = codec{writing: true, textNumbers: c.textNumbers, texts: c.texts[:0], body: c.body[:0], uniqueOut: c.uniqueOut[:0]}
 }
 
-// pack is all that was written, the texts first.
+// pack returns everything that was written: the shared texts, the unique texts, then the body.
 func (c *codec) pack() []byte {
 	packed := binary.AppendUvarint(make([]byte, 0, len(c.body)+len(c.uniqueOut)+1<<10), uint64(len(c.texts)))
 	for _, s := range c.texts {
@@ -211,7 +221,7 @@ func (c *codec) pack() []byte {
 	return append(packed, c.body...)
 }
 
-// unpack is a codec that reads what pack made.
+// unpack returns a codec that reads the result of pack.
 func unpack(b []byte) *codec {
 	c := &codec{body: b}
 	length := func() uint64 {
@@ -226,9 +236,11 @@ func unpack(b []byte) *codec {
 	c.texts = make([]string, length())
 	for i := range c.texts {
 		n := length()
-		c.texts[i], c.body = string(c.body[:n]), c.body[n:]
+		c.texts[i] = string(c.body[:n])
+		c.body = c.body[n:]
 	}
 	n := length()
-	c.uniqueTexts, c.body = string(c.body[:n]), c.body[n:]
+	c.uniqueTexts = string(c.body[:n])
+	c.body = c.body[n:]
 	return c
 }

@@ -9,13 +9,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// contents are all that was learned of a capture but its rows, of which it has where their pages
-// are, and not what is needed to learn more of its runs: they end there.
+// contents writes or reads the values of a capture, with the places of its pages but without the
+// rows in them. The runs that it reads are finished: no frames can be added to them.
 func (c *codec) contents(capture *Capture, pages []*page) {
 	num(c, &capture.progress.offset)
 	num(c, &capture.progress.line)
 	c.flags(&capture.progress.torn)
 	c.findings(&capture.findings)
+	num(c, &capture.lost)
 	c.runs(capture)
 	c.conns(capture)
 	num(c, &capture.count)
@@ -45,30 +46,31 @@ func (c *codec) contents(capture *Capture, pages []*page) {
 	}
 }
 
-// mostPage is how many bytes a page may have: names and texts of its rows may be long.
+// maxPageBytes bounds a packed page. Its rows may have long names and texts.
 const maxPageBytes = 1 << 30
 
-// runs are the runs without what they need to go on.
+// runs writes or reads the runs of a capture.
 func (c *codec) runs(capture *Capture) {
 	n := c.listLength(len(capture.Heads), 8)
 	for i := range n {
 		var head []byte
 		var maker rowMaker
 		var at, end span
-		var over, marked, ended bool
+		var isClosed, isMarked, hasEnd bool
 		if c.writing {
 			head, _ = json.Marshal(capture.Heads[i])
 			at = capture.headSpans[i]
-			over = capture.closedRuns[i]
+			isClosed = capture.closedRuns[i]
 			end = capture.endSpans[i]
-			ended = capture.RunEnded(i)
-			marked = capture.marked[capture.Heads[i].In] != nil && capture.marked[capture.Heads[i].In].headIndex == i
+			hasEnd = capture.RunEnded(i)
+			marked := capture.marked[capture.Heads[i].In]
+			isMarked = marked != nil && marked.headIndex == i
 			maker.repeating = capture.newest.headIndex == i && capture.newest.repeating
 		}
 		c.bytes(&head)
 		c.span(&at)
 		c.span(&end)
-		c.flags(&over, &marked, &ended, &maker.repeating)
+		c.flags(&isClosed, &isMarked, &hasEnd, &maker.repeating)
 		if c.writing {
 			continue
 		}
@@ -79,19 +81,21 @@ func (c *codec) runs(capture *Capture) {
 		maker.capture = capture
 		maker.headIndex = i
 		maker.finished = true
-		capture.Heads, capture.headSpans, capture.closedRuns = append(capture.Heads, maker.head), append(capture.headSpans, at), append(capture.closedRuns, over)
+		capture.Heads = append(capture.Heads, maker.head)
+		capture.headSpans = append(capture.headSpans, at)
+		capture.closedRuns = append(capture.closedRuns, isClosed)
 		capture.noteRepeated()
-		if ended {
+		if hasEnd {
 			capture.endSpans[i] = end
 		}
-		if marked {
+		if isMarked {
 			capture.marked[maker.head.In] = &maker
 		}
 		capture.newest = &maker
 	}
 }
 
-// conns are the conversations.
+// conns writes or reads the conversations of a capture.
 func (c *codec) conns(capture *Capture) {
 	n := c.listLength(len(capture.conns), 5)
 	if !c.writing {
@@ -102,20 +106,28 @@ func (c *codec) conns(capture *Capture) {
 			capture.conns[i] = &conn{number: i + 1}
 		}
 		conn := capture.conns[i]
-		for _, s := range []*string{&conn.Client.Name, &conn.Client.Version, &conn.Server.Name, &conn.Server.Version, &conn.Session} {
-			c.text(s)
-		}
+		c.text(&conn.Client.Name)
+		c.text(&conn.Client.Version)
+		c.text(&conn.Server.Name)
+		c.text(&conn.Server.Version)
+		c.text(&conn.Session)
 	}
 }
 
-// A packing is the memory in which pages are packed one after the other.
+// A packing is the memory in which pages are packed, one after the other.
 type packing struct {
 	codec codec
-	// sample is that of a row, samples are all of a page, numbered, and own is what is a row's own.
-	sample, samples, ownValues []byte
-	numbers                    map[string]int
+	// sample is the encoded sample of the current row.
+	sample []byte
+	// samples are the encoded samples of the page.
+	samples []byte
+	// ownValues are the encoded ownValues of the rows.
+	ownValues []byte
+	// numbers has the number of each encoded sample.
+	numbers map[string]int
 }
 
+// reset empties the memory for the next page.
 func (s *packing) reset() {
 	if s.numbers == nil {
 		s.numbers = map[string]int{}
@@ -123,10 +135,12 @@ func (s *packing) reset() {
 	}
 	clear(s.numbers)
 	s.codec.reset()
-	s.samples, s.ownValues = s.samples[:0], s.ownValues[:0]
+	s.samples = s.samples[:0]
+	s.ownValues = s.ownValues[:0]
 }
 
-// pack packs the rows of a page: what of each is its own, by samples of the rest.
+// packPage packs the rows of a page: first the samples, which are the different combinations of the
+// values that rows share, then for each row the number of its sample and its own values.
 func (s *rowStore) packPage(p *page) {
 	s.packing.reset()
 	memory := &s.packing
@@ -163,11 +177,12 @@ func (s *rowStore) packPage(p *page) {
 	number := len(memory.numbers)
 	num(c, &number)
 	c.body = append(append(c.body, memory.samples...), memory.ownValues...)
-	p.rows, p.from = nil, max(p.from, 0)
+	p.rows = nil
+	p.from = max(p.from, 0)
 	s.storePacked(p, c.pack())
 }
 
-// samples reads the samples with which a page begins.
+// samples reads the samples at the beginning of a page.
 func (c *codec) samples(s *rowStore) []Row {
 	samples := make([]Row, c.listLength(0, minSampleBytes))
 	for i := range samples {
@@ -179,11 +194,11 @@ func (c *codec) samples(s *rowStore) []Row {
 	return samples
 }
 
-// leastSample is about how many bytes a sample has at least.
+// minSampleBytes is the smallest size of an encoded sample.
 const minSampleBytes = 18
 
-// decode reads the rows of a page that is packed. In an index that is not as it was written
-// there may be wrong ones.
+// decodePage decodes the rows of a packed page into memory, and returns their number. A damaged
+// page has rows with wrong values.
 func (s *rowStore) decodePage(p *page, into []Row) int {
 	packed := s.loadPacked(p)
 	c := unpack(packed)
@@ -199,8 +214,9 @@ func (s *rowStore) decodePage(p *page, into []Row) int {
 		sample := 0
 		c.numberUpTo(&sample, len(samples)-1)
 		*r = samples[sample]
-		r.nth, r.Index = p.first+i, p.first+i+r.Index
-		if packed == nil { // the recording and its index were deleted or replaced
+		r.nth = p.first + i
+		r.Index += r.nth   // the sample has the difference
+		if packed == nil { // both the recording and its index were deleted or replaced
 			r.Elsewhere = true
 			continue
 		}
@@ -218,7 +234,7 @@ func (s *rowStore) decodePage(p *page, into []Row) int {
 	return n
 }
 
-// sample is what many rows have alike.
+// sharedValues writes or reads the values of a row that many rows share: its sample.
 func (c *codec) sharedValues(r *Row, s *rowStore) {
 	capture := s.owner
 	c.numberUpTo(&r.head, len(capture.Heads)-1)
@@ -233,7 +249,9 @@ func (c *codec) sharedValues(r *Row, s *rowStore) {
 	c.numberUpTo(&conn, len(s.conns))
 	num(c, &indexOffset)
 	if !c.writing {
-		r.capture, r.Run, r.Index = capture, capture.Heads[r.head].Run, indexOffset
+		r.capture = capture
+		r.Run = capture.Heads[r.head].Run
+		r.Index = indexOffset
 		if conn > 0 {
 			r.conn = s.conns[conn-1]
 		}
@@ -249,8 +267,10 @@ func (c *codec) sharedValues(r *Row, s *rowStore) {
 	if received {
 		r.Dir = wire.Received
 	}
-	for _, s := range []*string{&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.ForeignType} {
-		c.text(s)
+	for _, text := range []*string{
+		&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.ForeignType,
+	} {
+		c.text(text)
 	}
 	num(c, &r.Exit)
 	num(c, &r.Code)
@@ -259,8 +279,10 @@ func (c *codec) sharedValues(r *Row, s *rowStore) {
 	num(c, &r.Kinds)
 	if noted {
 		n := &r.Notes
-		for _, number := range []*int{&n.Notifications, &n.Questions, &n.Guessed, &n.Retries, &n.Resumed, &n.Rounds, &n.Cuts} {
-			num(c, number)
+		for _, count := range []*int{
+			&n.Notifications, &n.Questions, &n.Guessed, &n.Retries, &n.Resumed, &n.Rounds, &n.Cuts,
+		} {
+			num(c, count)
 		}
 	}
 	if notified {
@@ -290,7 +312,7 @@ func (c *codec) notified(r *Row) {
 	}
 }
 
-// own is what each row has for itself.
+// ownValues writes or reads the values that differ in each row.
 func (c *codec) ownValues(r *Row, s *rowStore) {
 	c.time(&r.Time)
 	c.uniqueText(&r.ID)
@@ -303,6 +325,7 @@ func (c *codec) ownValues(r *Row, s *rowStore) {
 	c.relations(r, s)
 }
 
+// cancel writes or reads the cancellation of a row.
 func (c *codec) cancel(r *Row) {
 	if r.Cancel == nil {
 		r.Cancel = &exchange.Cancel{}
@@ -316,8 +339,8 @@ func (c *codec) cancel(r *Row) {
 	num(c, &r.Cancel.After)
 }
 
-// relations are the other rows that a row names. As long as not all rows are unpacked, they
-// are only as much of those as names them.
+// relations writes or reads the rows that a row refers to. A reader gets only the fields for their
+// numbers; Rows replaces them by the rows themselves.
 func (c *codec) relations(r *Row, s *rowStore) {
 	related := r.Within != nil || r.SameAs != nil || r.Guesses != nil
 	c.flags(&related)
@@ -341,6 +364,7 @@ func (c *codec) relations(r *Row, s *rowStore) {
 	}
 }
 
+// relatedRow writes or reads a row that another row refers to.
 func (c *codec) relatedRow(r **Row, s *rowStore) {
 	if !c.writing {
 		*r = &Row{capture: s.owner}
@@ -350,6 +374,8 @@ func (c *codec) relatedRow(r **Row, s *rowStore) {
 	num(c, &other.Index)
 	c.numberUpTo(&other.head, len(s.owner.Heads)-1)
 	if c.err == nil {
-		other.Run, other.By = s.owner.Heads[other.head].Run, s.owner.Heads[other.head].By
+		head := &s.owner.Heads[other.head]
+		other.Run = head.Run
+		other.By = head.By
 	}
 }

@@ -20,12 +20,12 @@ type indexWriter struct {
 	temp *os.File
 	dir  string
 	head indexHead
-	// file is the recording that was there when the index was begun.
+	// file is the recording when the index was begun.
 	file fs.FileInfo
 }
 
-// beginIndex begins to write the index of a file that is a capture and rests. Where that
-// fails there is none.
+// beginIndex begins to write the index of a capture that is at rest. It does nothing if the index
+// cannot be written.
 func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	file, err := openLines(c.Path)
 	if err != nil {
@@ -48,13 +48,13 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	}
 }
 
-// make makes the file that takes the place of the index.
+// createTemp creates the temporary file that becomes the index at path.
 func (w *indexWriter) createTemp(path string) (err error) {
 	if w.dir != "" {
 		if err := os.MkdirAll(w.dir, 0o700); err != nil {
 			return err
 		}
-		if info, err := os.Lstat(w.dir); err != nil || !info.IsDir() { // a link to one is not ours
+		if info, err := os.Lstat(w.dir); err != nil || !info.IsDir() { // mcpc makes no links
 			return fs.ErrInvalid
 		}
 	}
@@ -65,19 +65,21 @@ func (w *indexWriter) createTemp(path string) (err error) {
 	return err
 }
 
+// remove deletes the temporary file.
 func (w *indexWriter) remove() {
 	w.temp.Close()
 	os.Remove(w.temp.Name())
 }
 
+// isCapture reports whether a file begins with the head of a capture.
 func isCapture(f io.ReaderAt) bool {
 	begin := make([]byte, 4<<10)
 	n, _ := f.ReadAt(begin, 0)
 	return bytes.Contains(begin[:n], []byte(`"mcpc-traffic"`))
 }
 
-// rests reports a file to which, as far as one can see, nothing more is written: its last
-// line ends a run, or it was written a while ago.
+// isAtRest reports whether the file will probably not grow: its last line ends a run, or it was
+// written to more than a minute ago.
 func isAtRest(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	if now.Sub(info.ModTime()) > time.Minute {
 		return true
@@ -85,7 +87,7 @@ func isAtRest(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	return capture.Ended(f, info.Size())
 }
 
-// giveUp ends the writing of an index that is not to be.
+// giveUp ends the writing without an index. w may be nil.
 func (w *indexWriter) giveUp(c *Capture) {
 	if w != nil {
 		w.remove()
@@ -94,7 +96,8 @@ func (w *indexWriter) giveUp(c *Capture) {
 	}
 }
 
-// write writes what was learned to the index, now that all is.
+// write completes the index once all lines were read. It gives up if rows differ from the file. w
+// may be nil.
 func (w *indexWriter) write(c *Capture) {
 	if w == nil {
 		return
@@ -109,14 +112,14 @@ func (w *indexWriter) write(c *Capture) {
 	c.indexHead = &w.head
 }
 
-// finish writes what follows the pages, and the head before them.
+// writeAll writes the remaining pages, the contents and the head, and renames the file.
 func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
 	for _, p := range pages {
 		if p.packed != nil {
 			c.storePacked(p, p.packed)
 		}
 		if p.packed != nil {
-			return errIndex // it could not be written
+			return errIndex // the page could not be written
 		}
 		w.head.Pages = max(w.head.Pages, p.at+int64(p.length)-indexHeadSize)
 	}
@@ -150,7 +153,7 @@ func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
 	return nil
 }
 
-// boundIndexes removes the oldest of too many indexes.
+// removeOldIndexes deletes the oldest indexes of a directory that has too many.
 func removeOldIndexes(dir string) {
 	entries, _ := os.ReadDir(dir)
 	var all []fs.FileInfo

@@ -12,36 +12,39 @@ import (
 	"mcpc/internal/capture"
 )
 
-// What was read of a large file that has come to its end is kept in an index, so that it
-// need not be read again: the rows. An index is a cache: what is wrong with one makes no difference but in time.
+// The rows of a large file that does not grow any more are kept in an index, so that the file need not be read
+// again. An index is a cache: a damaged one only costs time.
 
-// An indexHead begins an index.
+// An indexHead begins an index. The packed pages follow, then the contents.
 type indexHead struct {
 	Magic [8]byte
-	// Pages and Contents are how many bytes of them follow.
+	// Pages and Contents are the lengths in bytes of the pages and of the contents.
 	Pages, Contents int64
-	// Size and Modified are those of the file when it was opened, Offset is as far as it was
-	// read, and Sum is that of its beginning and of what is before Offset.
-	Size, Modified, Offset int64
-	Sum                    [sha256.Size]byte
-	// ContentsSum is the checksum of the contents, which have those of the pages.
+	// Size and Modified are those of the capture when it was opened.
+	Size, Modified int64
+	// Offset is how far the capture was read.
+	Offset int64
+	// Sum is the hash of the capture's ContentMark at Offset.
+	Sum [sha256.Size]byte
+	// ContentsSum is the checksum of the head and the contents. The contents have the checksums of the pages.
 	ContentsSum uint32
 }
 
-// indexMagic ends with the version.
-var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 9}
+// indexMagic begins an index. Its last byte is the version of the format.
+var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 10}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 
-// indexFrom is how many bytes a file must have to be worth an index. Tests have a smaller one.
+// minIndexedBytes is the size in bytes from which a file gets an index. Tests set a smaller size.
 var minIndexedBytes int64 = 256 << 10
 
 const (
-	maxIndexes    = 64 // in a folder, and
+	// maxIndexes and maxIndexBytes bound the indexes in a directory.
+	maxIndexes    = 64
 	maxIndexBytes = 512 << 20
 )
 
-// readIndex takes the rows from the index where it is that of the file.
+// readIndex takes the rows from the index, and reports whether the index is valid for the file.
 func (c *Capture) readIndex(info fs.FileInfo) bool {
 	f, head, err := openIndex(c.indexPath)
 	if err != nil {
@@ -82,7 +85,7 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 	return true
 }
 
-// forget forgets what was read from a damaged index.
+// discardIndex removes everything that readIndex took from a damaged index.
 func (c *Capture) discardIndex() {
 	fresh := newCapture(c.Path)
 	c.pages = nil
@@ -90,6 +93,7 @@ func (c *Capture) discardIndex() {
 	c.conns = nil
 	c.Heads = nil
 	c.findings = nil
+	c.lost = 0
 	c.headSpans = nil
 	c.endSpans = fresh.endSpans
 	c.closedRuns = nil
@@ -100,7 +104,7 @@ func (c *Capture) discardIndex() {
 	c.progress = progress{}
 }
 
-// openIndex opens an index where it is a plain file, and no link to one, and reads its head.
+// openIndex opens an index with capture.OpenPlain and reads its head.
 func openIndex(path string) (*os.File, indexHead, error) {
 	var head indexHead
 	f, err := capture.OpenPlain(path, os.O_RDONLY)
@@ -119,10 +123,10 @@ func openIndex(path string) (*os.File, indexHead, error) {
 	return f, head, nil
 }
 
-// castagnoli is the table of a checksum that processors know.
+// castagnoli returns the table of CRC-32C, for which processors have an instruction.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// sumContents is the checksum of the contents with the head before them.
+// sumContents returns the checksum of the head and the contents.
 func (h indexHead) sumContents(contents []byte) uint32 {
 	h.ContentsSum = 0
 	var head bytes.Buffer
@@ -130,14 +134,15 @@ func (h indexHead) sumContents(contents []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), contents)
 }
 
-// Sizes say from how many bytes on a file is indexed or compressed, and how many rows a page has.
+// Sizes are the size in bytes from which a file is indexed, the one from which it is compressed,
+// and the number of rows in a page.
 type Sizes struct {
 	IndexFrom, CompressFrom int64
 	PageRows                int
 }
 
-// SetSizes sets the sizes for the whole process and returns those before. It is for tests of other packages, which
-// read small files as if they were large, and may not be called while captures are open.
+// SetSizes sets the sizes for the whole process and returns the sizes before. It is for tests of
+// other packages, which treat small files as large ones. No capture may be open during the call.
 func SetSizes(s Sizes) (before Sizes) {
 	before = Sizes{minIndexedBytes, capture.CompressFrom, pageRows}
 	minIndexedBytes = s.IndexFrom

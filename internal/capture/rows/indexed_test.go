@@ -27,7 +27,7 @@ import (
 func allOf(t *testing.T, c *Capture) (all []string) {
 	t.Helper()
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	add("%+v %+v ended %v offset %d line %d", c.Heads, c.Findings(), c.Ended(), c.progress.offset, c.progress.line)
+	add("%+v %+v ended %v offset %d line %d lost %d", c.Heads, c.Findings(), c.Ended(), c.progress.offset, c.progress.line, c.Lost())
 	for i, h := range c.Heads {
 		add("run %d: over %v, ended %v", i, c.closedRuns[i], c.RunEnded(i))
 		for n := 1; c.RowIn(h.In, n) != nil; n++ {
@@ -637,5 +637,18 @@ func TestReadingAgainKeepsTheRows(t *testing.T) {
 	}
 	if again < 5 {
 		t.Errorf("%d steps of reading again", again)
+	}
+}
+
+func TestLostFramesAreCountedWithAndWithoutIndex(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lost.jsonl")
+	lines := capture.AppendHead(nil, capture.Head{Started: noon, By: capture.ByTap})
+	lines = append(lines, "{\"lost\":3}\n{\"lost\":4}\n"...)
+	put(t, path, capture.AppendEnd(lines, capture.End{Time: noon}))
+	dir := t.TempDir()
+	for _, fromIndex := range []bool{false, true} {
+		if c := opened(t, path, dir, fromIndex); c.Lost() != 7 {
+			t.Errorf("from the index %v: %d frames are lost, want 7", fromIndex, c.Lost())
+		}
 	}
 }

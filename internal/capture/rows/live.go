@@ -7,19 +7,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Live makes rows of requests and notifications while they cross, for who must decide about
-// them before an answer is there: fault rules. A row has the method, the name, the id, the
-// direction, the target and what the two sides call themselves, as far as they have said so.
+// A Live makes rows of requests and notifications before they are forwarded, for fault rules. Such
+// a row has the method, the name, the id, the direction, the target, and the names of client and
+// server as far as they are known.
 type Live struct {
 	mu    sync.Mutex
 	conns map[string]conn
 }
 
-// mostLive bounds the conversations that are remembered.
+// maxLiveConns bounds the conversations that a Live remembers.
 const maxLiveConns = 10_000
 
-// Row makes the row of a message of a conversation, which is told apart from others by its
-// target and its key: the id of a session, or "".
+// Row returns the row of a message. target and key identify the conversation; key is the id of its
+// session, or "". head and m may be nil.
 func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +41,8 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	return r
 }
 
-// Answered learns from the response to the request of a row what the server calls itself. The
-// key is that of the conversation from now on: initialize opens one.
+// Answered takes the server's name from the response to the request of a row. key is the key of the
+// conversation from now on, because initialize opens one.
 func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +53,7 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	}
 }
 
-// Knows reports whether the client and the server of a conversation have said what they call
-// themselves.
+// Knows reports whether the names of the client and of the server of a conversation are known.
 func (l *Live) Knows(target, key string) (client, server bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,6 +61,7 @@ func (l *Live) Knows(target, key string) (client, server bool) {
 	return c.Client != (exchange.Implementation{}), c.Server != (exchange.Implementation{})
 }
 
+// store remembers a conversation. The caller holds mu.
 func (l *Live) store(target, key string, c conn) {
 	if l.conns == nil || len(l.conns) > maxLiveConns {
 		l.conns = map[string]conn{}

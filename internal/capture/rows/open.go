@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Open reads through a capture and lists its rows. The errors are those of the
-// file, ErrNoCapture and *VersionError.
+// Open reads a capture and lists its rows. The errors are those of the file, ErrNoCapture and
+// *capture.VersionError.
 func Open(path string) (*Capture, error) {
 	c := newCapture(path)
 	if _, err := c.readOn(math.MaxInt); err != nil {
@@ -27,8 +27,8 @@ func Open(path string) (*Capture, error) {
 	return c, nil
 }
 
-// OpenFrom opens a capture as Open does, from lines that were taken out of another file: path is its name for a
-// user. The Capture keeps the file open as long as it is used.
+// OpenFrom reads a capture that is a member of another file. path is its name for a user. The
+// Capture keeps lines open as long as it is used.
 func OpenFrom(path string, lines *os.File) (*Capture, error) {
 	c := newCapture(path)
 	c.bundled = lines
@@ -38,7 +38,7 @@ func OpenFrom(path string, lines *os.File) (*Capture, error) {
 	return c, nil
 }
 
-// Begin opens a capture without reading it: ReadOn does. The error is that of the file.
+// Begin returns a capture without reading it; ReadOn reads it. The error is that of the file.
 func Begin(path string) (*Capture, error) {
 	if _, err := Stat(path); err != nil {
 		return nil, err
@@ -46,13 +46,13 @@ func Begin(path string) (*Capture, error) {
 	return newCapture(path), nil
 }
 
-// lines are a file of lines that is read from the beginning or from a line on.
+// lines are the open lines of a capture.
 type lines interface {
 	io.ReadSeekCloser
 	io.ReaderAt
 }
 
-// from opens the lines at an offset; the caller closes them.
+// openAt opens the lines at an offset. The caller closes them.
 func (c *Capture) openAt(offset int64) (f lines, err error) {
 	if c.bundled != nil {
 		f = bundledLines{io.NewSectionReader(c.bundled, 0, math.MaxInt64)}
@@ -66,7 +66,8 @@ func (c *Capture) openAt(offset int64) (f lines, err error) {
 	return f, nil
 }
 
-// unchanged opens the lines at an offset. It returns ErrReplaced if they are not those that were read.
+// openVerified opens the lines at an offset. It returns ErrReplaced if the file is not the one that
+// was read.
 func (c *Capture) openVerified(offset int64) (lines, error) {
 	f, err := c.openAt(offset)
 	if err != nil {
@@ -79,22 +80,24 @@ func (c *Capture) openVerified(offset int64) (lines, error) {
 	return f, nil
 }
 
-// bundledLines are lines of a file that its owner closes.
+// bundledLines are the lines of a member of another file, which its owner closes.
 type bundledLines struct{ *io.SectionReader }
 
 // Close does nothing.
 func (bundledLines) Close() error { return nil }
 
-// An openFile is the file of a capture, which stays open between two reads. Several goroutines may read.
+// An openFile keeps the file of a capture open between two reads. Several goroutines may read.
 type openFile struct {
 	mu   sync.Mutex
 	file lines
-	// users counts the goroutines that read. With closing set the last one closes the file.
-	users   int
+	// users counts the goroutines that read.
+	users int
+	// closing is set if the last user closes the file.
 	closing bool
 }
 
-// use returns the file, which open opens if it is not open. The caller calls done afterwards.
+// acquire returns the file. It calls open if the file is not open. The caller calls release
+// afterwards.
 func (o *openFile) acquire(open func() (lines, error)) (io.ReaderAt, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +112,7 @@ func (o *openFile) acquire(open func() (lines, error)) (io.ReaderAt, error) {
 	return o.file, nil
 }
 
-// done ends one use.
+// release ends one use of the file.
 func (o *openFile) release() {
 	o.mu.Lock()
 	o.users--
@@ -120,7 +123,7 @@ func (o *openFile) release() {
 	}
 }
 
-// rest closes the file, or has the last user close it.
+// closeIdle closes the file, or leaves that to its last user.
 func (o *openFile) closeIdle() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,11 +141,11 @@ type packedLines struct {
 	io.Closer
 }
 
-// Lines reads the lines of a capture.
+// Lines opens the lines of a capture.
 func Lines(path string) (io.ReadCloser, error) { return openLines(path) }
 
-// openLines opens the lines of a capture, or of what a capture was compressed to since its path
-// was read.
+// openLines opens the lines of a capture. If the file does not exist any more because it was
+// compressed, it opens the compressed file.
 func openLines(path string) (lines, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, capture.Extension) {
@@ -166,6 +169,7 @@ func openLines(path string) (lines, error) {
 	return packedLines{io.NewSectionReader(text, 0, math.MaxInt64), f}, nil
 }
 
+// openPacked returns a reader of the lines in a compressed file.
 func openPacked(f *os.File) (*packed.Reader, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -174,7 +178,7 @@ func openPacked(f *os.File) (*packed.Reader, error) {
 	return packed.Open(f, info.Size())
 }
 
-// packedInfo is of a compressed file, with the size of its lines.
+// A packedInfo describes a compressed file, with the size of its lines.
 type packedInfo struct {
 	fs.FileInfo
 	size int64
@@ -182,8 +186,8 @@ type packedInfo struct {
 
 func (p packedInfo) Size() int64 { return p.size }
 
-// Stat is os.Stat of a capture. The size is that of its lines, which a compressed one has fewer
-// bytes than.
+// Stat describes the file of a capture as os.Stat does, with the size of its lines, even if it is
+// compressed.
 func Stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, capture.Extension) {
@@ -208,8 +212,8 @@ func Stat(path string) (fs.FileInfo, error) {
 	return packedInfo{info, text.Size()}, nil
 }
 
-// noteDamage notes that a compressed file cannot be read further; false where err says something
-// else, or nothing of it was read.
+// noteDamage adds a finding if err says that a compressed file is damaged. It reports false for any
+// other error, and if nothing of the file was read.
 func noteDamage(c *Capture, err error) bool {
 	damage, ok := errors.AsType[*packed.DamagedError](err)
 	if !ok || len(c.Heads) == 0 {
@@ -223,11 +227,12 @@ func noteDamage(c *Capture, err error) bool {
 	return true
 }
 
-// OpenIndexed is Open for a file that has an index, or gets one: its rows are taken from
-// there where it is that of the file, and what was written behind it is read. dir is the
-// folder of the indexes; "" is for a run of a Ring, whose index is beside it.
+// OpenIndexed opens a capture as Open does, with an index: it takes the rows from a valid index and
+// reads only the lines after it. If there is no index, it writes one. dir is the directory of the
+// indexes; "" is for a run of a Ring, whose index is beside it.
 func OpenIndexed(path, dir string) (*Capture, error) { return openIndexed(path, dir, minIndexedBytes) }
 
+// openIndexed is OpenIndexed for files of at least minBytes bytes.
 func openIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	c, err := beginIndexed(path, dir, minBytes)
 	if err != nil {
@@ -240,13 +245,13 @@ func openIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	return c, nil
 }
 
-// BeginIndexed is Begin with the rows that the index has. The end of ReadOn writes the
-// index where there was none.
+// BeginIndexed returns a capture with the rows of its index, without reading the file; ReadOn reads
+// on. Once ReadOn has reached the end, it writes an index if there was none.
 func BeginIndexed(path, dir string) (*Capture, error) {
 	return beginIndexed(path, dir, minIndexedBytes)
 }
 
-// beginIndexed is BeginIndexed where files of at least least bytes have an index.
+// beginIndexed is BeginIndexed for files of at least minBytes bytes.
 func beginIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	info, err := Stat(path)
 	if err != nil {
@@ -263,7 +268,7 @@ func beginIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	return c, nil
 }
 
-// indexPath is where the index of a file is.
+// indexPath returns the path of the index of a file.
 func indexPath(path, dir string) string {
 	if dir == "" {
 		return capture.IndexPath(path)
@@ -275,7 +280,8 @@ func indexPath(path, dir string) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:16])+capture.IndexExtension)
 }
 
-// grown reports that much was written to the file behind what its index has.
+// hasGrown reports whether the file has so many lines after those of its index that a new index is
+// worthwhile.
 func (h *indexHead) hasGrown(info fs.FileInfo) bool {
 	added := info.Size() - h.Offset
 	return added > minIndexedBytes && added > h.Size/8

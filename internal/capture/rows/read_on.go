@@ -15,23 +15,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// progress is how far a capture was read.
+// progress says how far a capture was read.
 type progress struct {
-	// offset is how many bytes of whole lines were read, line how many lines.
+	// offset is the length in bytes of the lines that were read, line is their number.
 	offset int64
 	line   int
-	// torn is set if the last line is incomplete.
+	// torn is set if the last line has no end.
 	torn bool
-	// readFrom is the file that was opened last to read on, mark that of the rd of it that was read.
+	// readFrom is the file that was opened last to read on.
 	readFrom fs.FileInfo
-	mark     ContentMark
+	// mark is the mark of the part of the file that was read.
+	mark ContentMark
 }
 
-// mostEndedRows limits the exchanges of ended runs that are kept in memory. Tests set a smaller limit.
+// maxEndedRows bounds the exchanges of ended runs whose rowMakers are kept. Tests set a smaller
+// limit.
 var maxEndedRows = 20_000
 
-// finishOld finishes runs that ended before this one: the capture is read again from its beginning if a line of
-// one of them follows after all.
+// finishOldRuns drops the state of the runs that ended first, if ended runs have too many
+// exchanges. If a line of such a run follows after all, the capture is read again from its
+// beginning.
 func (x *rowMaker) finishOldRuns() {
 	c := x.capture
 	if x.head.In == "" || c.finishesNone {
@@ -47,41 +50,46 @@ func (x *rowMaker) finishOldRuns() {
 	}
 }
 
-// A reading goes through the lines of a capture in steps.
+// A reading reads the lines of a capture in steps.
 type reading struct {
 	file  lines
 	lines *lineReader
 	scan  scanner
-	// ahead are the chunks that are not listed yet, listed is how many lines of the first one were; behind is where the
-	// next line begins.
-	chunks      []*chunk
-	freeChunks  []*chunk // to be used again
+	// chunks are the chunks that were read and not listed yet.
+	chunks []*chunk
+	// listedLines is how many lines of the first chunk were listed.
 	listedLines int
-	offset      int64
-	// isLast is set once there is nothing more to read, isAlone while the last line that was read is a long one, which
-	// the reader has: one of them is in memory at a time.
-	isLast, isAlone bool
-	// skipped are the findings of lines that were left out before the next line.
+	// freeChunks are reused.
+	freeChunks []*chunk
+	// offset is where the next line to be listed begins.
+	offset int64
+	// isLast is set once the end of the file was read.
+	isLast bool
+	// isAlone is set while the last line that was read is in the buffer of the reader, because it is
+	// long. No more lines are read until it is listed.
+	isAlone bool
+	// skipped are the findings about skipped lines before the next line.
 	skipped []wire.Finding
 }
 
-// A chunk is some lines that follow each other. They are parsed while those before them are listed.
+// A chunk is some consecutive lines. They are parsed in a goroutine while earlier lines are listed.
 type chunk struct {
 	lines  []chunkLine
 	texts  []byte
 	parsed chan struct{}
 }
 
-// A chunkLine is a line of a capture, or the error of its reader.
+// A chunkLine is a line of a capture, or the error of reading it.
 type chunkLine struct {
 	raw     []byte
 	readErr error
-	// at is where it begins, behind where the next one does, number its own, from 1.
+	// begin and end are the offsets of the line and of the next one.
 	begin, end int64
-	number     int
-	// isWhole is set if it has its line feed.
+	// number is the number of the line, from 1.
+	number int
+	// isWhole is set if the line has its line feed.
 	isWhole bool
-	// skipped are the findings of the lines before it that were left out.
+	// skipped are the findings about skipped lines before this one.
 	skipped []wire.Finding
 
 	parsed  capture.Line
@@ -89,13 +97,13 @@ type chunkLine struct {
 	message *wire.Message
 }
 
-// Tests have smaller chunks.
+// chunkBytes is about how many bytes a chunk has. Tests set a smaller size.
 var chunkBytes = 256 << 10
 
-// maxAhead is how many chunks are parsed at a time.
+// maxAhead is how many chunks are parsed at the same time.
 const maxAhead = 4
 
-// next returns the line that is listed next.
+// nextLine returns the next line to be listed, once it is parsed.
 func (rd *reading) nextLine() *chunkLine {
 	if len(rd.chunks) > 0 && rd.listedLines == len(rd.chunks[0].lines) {
 		rd.freeChunks = append(rd.freeChunks, rd.chunks[0])
@@ -111,14 +119,14 @@ func (rd *reading) nextLine() *chunkLine {
 	return &c.lines[rd.listedLines-1]
 }
 
-// readChunk reads some lines and begins to parse them.
+// readChunk reads some lines and starts to parse them.
 func (rd *reading) readChunk() *chunk {
 	c := &chunk{}
 	if n := len(rd.freeChunks); n > 0 {
 		c = rd.freeChunks[n-1]
 		rd.freeChunks = rd.freeChunks[:n-1]
 	}
-	clear(c.lines) // of which one may be long
+	clear(c.lines) // frees the memory of a long line
 	*c = chunk{lines: c.lines[:0], texts: c.texts[:0], parsed: make(chan struct{})}
 	r := rd.lines
 	rd.isAlone = false
@@ -131,18 +139,16 @@ func (rd *reading) readChunk() *chunk {
 			c.texts = append(c.texts, raw...)
 			raw = c.texts[from:len(c.texts):len(c.texts)]
 		}
-		c.lines = append(
-			c.lines,
-			chunkLine{raw: raw, readErr: err, begin: at, end: r.offset, number: r.line, isWhole: r.whole,
-				skipped: rd.skipped},
-		)
+		c.lines = append(c.lines, chunkLine{
+			raw: raw, readErr: err, begin: at, end: r.offset, number: r.line, isWhole: r.whole, skipped: rd.skipped,
+		})
 		rd.skipped = nil
 	}
 	go c.parse()
 	return c
 }
 
-// parse parses the lines. A line without its end is parsed once that is there.
+// parse parses the lines, except an incomplete last line.
 func (c *chunk) parse() {
 	defer close(c.parsed)
 	var p capture.Parser
@@ -161,19 +167,19 @@ func (l *chunkLine) parse(p *capture.Parser) {
 	}
 }
 
-// Refresh reads what was written since, and gives the rows that are new or have
-// changed, in no order.
+// Refresh reads the lines that were written since the last call. It returns the new and changed
+// rows, in no order.
 func (c *Capture) Refresh() (changed []*Row, err error) {
 	changed, _, err = c.ReadOn(math.MaxInt)
 	return changed, err
 }
 
-// ReadOn is Refresh that stops behind the line with which it has read at least most bytes;
-// more is set where it did. The errors are those of Open.
+// ReadOn is Refresh in steps: it stops after the line with which it has read at least maxBytes
+// bytes, and then reports more. The errors are those of Open.
 func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 	c.changed = nil
 	if c.progress.offset > 0 && !c.indexUnreported {
-		c.Rows() // which stay where they are
+		c.Rows() // from now on each row keeps its address
 		c.changed = map[*Row]bool{}
 	}
 	c.indexUnreported = false
@@ -187,7 +193,7 @@ func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 	return changed, more, err
 }
 
-// readOn reads on as ReadOn does.
+// readOn reads on as ReadOn does, and notes the changed rows.
 func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 	if c.rereading != nil {
 		return c.readAnew(maxBytes)
@@ -200,7 +206,7 @@ func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 	}
 	more, err = c.reading.readOn(c, maxBytes)
 	if !more && err == nil {
-		c.progress.mark, _ = markOf(c.reading.file, c.progress.offset) // what cannot be read is not compared
+		c.progress.mark, _ = markOf(c.reading.file, c.progress.offset) // without a mark nothing is compared
 	}
 	if !more {
 		c.stopReading()
@@ -218,12 +224,12 @@ func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 	return more, err
 }
 
-// errFinished is the error of lines that belong to a run that is finished: it was taken from an
-// index, or ended a while before.
+// errFinished is the error for a line of a run whose rowMaker cannot add frames any more.
 var errFinished = errors.New("the run goes on")
 
-// readAgain reads the capture from its beginning, without an index. Until that has come as far as the first
-// reading, the rows of the first reading stay as they are.
+// readAnew reads the capture from its beginning, without its index. The rows of the first reading
+// stay as they are until the second one has read as far. It returns ErrReplaced if the file is
+// shorter now.
 func (c *Capture) readAnew(maxBytes int) (more bool, err error) {
 	more, err = c.rereading.readOn(maxBytes)
 	if err != nil {
@@ -240,8 +246,8 @@ func (c *Capture) readAnew(maxBytes int) (more bool, err error) {
 	return more, nil
 }
 
-// takeFrom makes the capture what another reading of the same file made of it. Rows that were given out stay where
-// they are: each gets the contents that the other reading gave the row with its key.
+// adopt replaces the contents of the capture by those of another reading of the same file. Rows
+// that the caller has keep their address: each gets the contents of the row with the same key.
 func (c *Capture) adopt(other *Capture) {
 	rows := c.all
 	c.writer.giveUp(c)
@@ -275,6 +281,7 @@ func (c *Capture) adopt(other *Capture) {
 	c.conns = other.conns
 	c.Heads = other.Heads
 	c.findings = other.findings
+	c.lost = other.lost
 	c.headSpans = other.headSpans
 	c.endSpans = other.endSpans
 	c.closedRuns = other.closedRuns
@@ -294,7 +301,8 @@ func (c *Capture) adopt(other *Capture) {
 	}
 }
 
-// placeRows puts each row where the row with its key is among others, in their order.
+// placeRows moves each row to the address of the row with its key among others. Both lists are in
+// the order of the file.
 func (s *rowStore) placeRows(others []*Row) {
 	rows := s.Rows()
 	for i, r := range rows {
@@ -313,7 +321,7 @@ func (s *rowStore) placeRows(others []*Row) {
 	}
 }
 
-// movedTo notes that another Capture has the row.
+// moveTo makes c the capture of the row and of the rows that it names.
 func (r *Row) moveTo(c *Capture) {
 	r.capture = c
 	if r.Within != nil {
@@ -327,6 +335,8 @@ func (r *Row) moveTo(c *Capture) {
 	}
 }
 
+// newReading opens the file of the capture to read on. It returns ErrReplaced if the file is
+// another one.
 func newReading(c *Capture) (*reading, error) {
 	f, err := c.openAt(c.progress.offset)
 	if err != nil {
@@ -345,7 +355,7 @@ func newReading(c *Capture) (*reading, error) {
 	return rd, nil
 }
 
-// stop ends the reading.
+// stopReading closes the file that is being read.
 func (c *Capture) stopReading() {
 	if c.rereading != nil {
 		c.rereading.stopReading()
@@ -357,7 +367,8 @@ func (c *Capture) stopReading() {
 	}
 }
 
-// readOn lists the lines, until it has read at least most bytes.
+// readOn lists lines until it has listed at least maxBytes bytes. It reports more if the file may
+// have more lines.
 func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
 	for from := rd.offset; rd.offset-from < int64(maxBytes); {
 		l := rd.nextLine()
@@ -365,7 +376,7 @@ func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
 		c.findings = append(c.findings, l.skipped...)
 		if errors.Is(l.readErr, io.EOF) {
 			c.progress.torn = l.end > l.begin
-			if l.begin > c.progress.offset { // what was left out is not read again
+			if l.begin > c.progress.offset { // skipped lines are not read again
 				c.progress.offset = l.begin
 				c.progress.line = l.number - 1
 			}
@@ -377,7 +388,7 @@ func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
 			}
 			return false, l.readErr
 		}
-		// The rest of a line without its end may follow. If its beginning were read now, it would be read twice.
+		// The rest of an incomplete line may follow: it is read from its beginning the next time.
 		c.progress.torn = !l.isWhole && !json.Valid(l.raw)
 		if c.progress.torn {
 			return false, rd.scan.checkBegun()
@@ -388,27 +399,28 @@ func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
 		c.progress.offset = l.end
 		c.progress.line = l.number
 		if !l.isWhole {
-			c.progress.line-- // its end is still to come
+			c.progress.line-- // its line feed is still missing
 		}
 		c.packOld()
 	}
 	return true, nil
 }
 
-// A scanner gives the lines of a capture to the rowMakers of their runs.
+// A scanner passes the lines of a capture to the rowMakers of their runs.
 type scanner struct {
 	capture *Capture
 	// begun is set once a head was read.
 	begun bool
-	// maker makes the rows of the line's run.
+	// maker is the rowMaker of the current line's run; nil if there is none.
 	maker *rowMaker
 }
 
+// addFinding adds a warning to the findings of the capture.
 func (s *scanner) addFinding(rule, text string) {
 	s.capture.findings = append(s.capture.findings, wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 }
 
-// orNone is the error of a file that ends before it began as a capture does.
+// checkBegun returns ErrNoCapture if no head was read.
 func (s *scanner) checkBegun() error {
 	if s.begun {
 		return nil
@@ -416,7 +428,7 @@ func (s *scanner) checkBegun() error {
 	return ErrNoCapture
 }
 
-// line gives a line to the rowMaker of its run.
+// line passes a line to the rowMaker of its run.
 func (s *scanner) line(l *chunkLine) error {
 	c := s.capture
 	line := l.parsed
@@ -431,8 +443,8 @@ func (s *scanner) line(l *chunkLine) error {
 		return ErrNoCapture
 	case err != nil && l.isWhole:
 		s.addFinding("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", l.number, err))
-		// Behind where a recorder was killed another one's line may go on. In a string its
-		// beginning would be escaped.
+		// The line of another recorder may follow the part that a killed one wrote. In a string of the
+		// killed recorder's line the quotes of the mark would be escaped.
 		if i := bytes.LastIndex(l.raw, []byte(capture.MarkPrefix)); i > 0 {
 			rest := *l
 			rest.raw = l.raw[i:]
@@ -457,28 +469,13 @@ func (s *scanner) line(l *chunkLine) error {
 	case line.Carried != nil:
 		s.maker.endRepeated()
 	case line.Lost > 0:
-		s.addFinding(ruleLost, fmt.Sprintf(textLost, l.number, line.Lost))
+		c.lost += line.Lost
+		s.addFinding("lost_frames", fmt.Sprintf("line %d: %d frames were omitted from the recording", l.number, line.Lost))
 	}
 	return nil
 }
 
-const (
-	ruleLost = "lost_frames"
-	textLost = "line %d: %d frames were omitted from the recording"
-)
-
-// Lost is how many frames the recorders left out, by the Findings of a Capture.
-func Lost(findings []wire.Finding) (frames int) {
-	for _, f := range findings {
-		var line, count int
-		if f.Rule == ruleLost {
-			_, _ = fmt.Sscanf(f.Text, textLost, &line, &count)
-			frames += count
-		}
-	}
-	return frames
-}
-
+// frame passes a frame to the rowMaker of its run. m is the message of the frame, or nil.
 func (s *scanner) frame(f *wire.Frame, m *wire.Message, at span) {
 	if f.Kind == wire.Head && f.HTTP == nil { // no Recorder writes one
 		f.HTTP = &wire.HTTPHead{}

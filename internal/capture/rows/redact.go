@@ -8,14 +8,14 @@ import (
 	"mcpc/internal/redact"
 )
 
-// Hide hides in what the Capture gives out what is known to be secret by now, and was
-// perhaps not when it was recorded.
+// Hide hides secrets that were not known when the traffic was recorded, in everything that the
+// Capture returns from now on.
 func (c *Capture) Hide(s *redact.Secrets) {
 	c.secrets = s
 	for i, h := range c.Heads {
 		c.Heads[i] = h.Safe(s)
 	}
-	known := map[string]string{} // most texts stand in many rows
+	known := map[string]string{} // most texts are in many rows
 	hide := func(hide string) string {
 		safe, ok := known[hide]
 		if !ok {
@@ -26,21 +26,22 @@ func (c *Capture) Hide(s *redact.Secrets) {
 		}
 		return safe
 	}
-	for _, p := range c.Pages() { // what is packed is hidden when it is read
+	for _, p := range c.Pages() { // rows of packed pages are redacted when they are unpacked
 		for _, r := range p.rows {
 			c.altered = r.hideTexts(s, hide) || c.altered
 		}
 	}
 }
 
-// Hide does that for what a table shows of the row.
+// Hide hides secrets in the texts of the row.
 func (r *Row) Hide(s *redact.Secrets) {
 	if r.hideTexts(s, s.Text) {
 		r.capture.altered = true
 	}
 }
 
-// hide reports whether there was something to hide.
+// hideTexts replaces the texts of the row by those without secrets, and reports whether it changed
+// any.
 func (r *Row) hideTexts(s *redact.Secrets, hide func(text string) string) (found bool) {
 	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
 		if *text == "" {
@@ -59,21 +60,21 @@ func (r *Row) hideTexts(s *redact.Secrets, hide func(text string) string) (found
 	return found
 }
 
-// HideAgain hides in a row that has changed what is hidden in its Capture.
+// HideAgain hides the secrets of its Capture in a row that has changed.
 func (r *Row) HideAgain() {
 	if s := r.capture.secrets; s != nil {
 		r.Hide(s)
 	}
 }
 
-// safeLine is a line without its secrets; itself where it has none.
+// safeLine returns a line with its secrets hidden, or raw itself if it has none.
 func (c *Capture) safeLine(raw []byte) []byte {
 	if c.secrets == nil || c.secrets.Guess == redact.GuessNone && len(c.secrets.Find(raw)) == 0 {
 		return raw
 	}
 	line, err := capture.ParseLine(bytes.TrimSpace(raw))
 	if err != nil {
-		return []byte("{\"lost\":1}\n") // secrets cannot be found in it
+		return []byte("{\"lost\":1}\n") // secrets in a damaged line cannot be found
 	}
 	var out []byte
 	switch {

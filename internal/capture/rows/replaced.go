@@ -10,20 +10,20 @@ import (
 	"mcpc/internal/compress/packed"
 )
 
-// ErrReplaced is the error of a recording that changed otherwise than by growing since it was read: its file was
-// replaced, cut or rewritten, or another run got its number.
+// ErrReplaced is the error for a recording that changed other than by growing since it was read:
+// its file was replaced, truncated or rewritten, or another run got its number.
 var ErrReplaced = errors.New("the recording was replaced by another one")
 
-// A ContentMark tells a file that grew, or was compressed, from another file in its place. The zero value is the mark
-// of a file that was not read to its end yet.
+// A ContentMark identifies the contents of a file up to an offset. It stays valid if the file grows
+// or is compressed. The zero value is the mark of a file that was not read to its end yet.
 type ContentMark struct {
-	// offset is as far as the file was read.
+	// offset is how far the file was read.
 	offset int64
-	// sum is the hash of the beginning of the file and of what is before the offset.
+	// sum is the hash of the first markBytes bytes and of the last markBytes before the offset.
 	sum [sha256.Size]byte
 }
 
-// markOf returns the mark of a file that was read as far as an offset.
+// markOf returns the mark of a file that was read up to an offset.
 func markOf(f io.ReaderAt, offset int64) (ContentMark, error) {
 	part := make([]byte, min(offset, markBytes))
 	h := sha256.New()
@@ -36,19 +36,19 @@ func markOf(f io.ReaderAt, offset int64) (ContentMark, error) {
 	return ContentMark{offset, [sha256.Size]byte(h.Sum(nil))}, nil
 }
 
-// markedBytes is how many bytes a mark has of the beginning and of the end.
+// markBytes is how many bytes of the beginning and before the offset a mark covers.
 const markBytes = 4 << 10
 
-// isOf reports whether a file has what the marked one had.
+// isOf reports whether a file has the contents of the marked one.
 func (m ContentMark) isOf(f io.ReaderAt) bool {
 	now, err := markOf(f, m.offset)
 	return err == nil && now == m
 }
 
-// Mark returns the mark of what was read of the capture.
+// Mark returns the mark of the part of the capture that was read.
 func (c *Capture) Mark() ContentMark { return c.progress.mark }
 
-// Compare reports whether a capture is the one that has the mark, and whether it has grown since.
+// Compare reports whether the capture at path is the marked one, and whether it has grown since.
 func (m ContentMark) Compare(path string) (same, grown bool) {
 	f, err := openLines(path)
 	if err != nil {
@@ -62,10 +62,11 @@ func (m ContentMark) Compare(path string) (same, grown bool) {
 	return true, n > 0
 }
 
-// A FileState is what the system says of the file of a capture, without looking into it. The zero value is of no file.
+// A FileState is what the system says about the file of a capture. The zero value says that there
+// is no file.
 type FileState struct{ info fs.FileInfo }
 
-// StateOf returns the state of a file, or of what it was compressed to.
+// StateOf returns the state of a file, or of its compressed file if only that exists.
 func StateOf(path string) FileState {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,13 +81,14 @@ func StateOf(path string) FileState {
 // Exists reports whether there is a file.
 func (s FileState) Exists() bool { return s.info != nil }
 
-// Same reports whether nothing was written to the file since, and it is no other file.
+// Same reports whether now is the state of the same file, and the file was not written to in
+// between.
 func (s FileState) Same(now FileState) bool {
 	return s.info != nil && now.info != nil && os.SameFile(s.info, now.info) &&
 		s.info.Size() == now.info.Size() && s.info.ModTime().Equal(now.info.ModTime())
 }
 
-// infoOf returns what the system knows of the file of open lines; nil if it knows nothing.
+// infoOf returns what the system knows about an open file of lines; nil if it knows nothing.
 func infoOf(f lines) fs.FileInfo {
 	file, ok := f.(*os.File)
 	if packed, is := f.(packedLines); is {
@@ -102,7 +104,7 @@ func infoOf(f lines) fs.FileInfo {
 	return info
 }
 
-// verify returns ErrReplaced if open lines are not those that were read.
+// verify returns ErrReplaced if f does not have the lines that were read.
 func (c *Capture) verify(f lines) error {
 	info := infoOf(f)
 	if info == nil || c.progress.readFrom == nil {
@@ -110,7 +112,7 @@ func (c *Capture) verify(f lines) error {
 	}
 	same := os.SameFile(info, c.progress.readFrom)
 	if _, packed := f.(packedLines); packed && same {
-		return nil // such a file is written once
+		return nil // a compressed file never changes
 	}
 	if c.progress.mark.offset > 0 {
 		same = c.progress.mark.isOf(f)

@@ -13,63 +13,61 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Row is one exchange as a person counts it, with its notifications, retries,
-// resumed streams and rounds included; or a run in which nothing was exchanged,
-// for the sake of its ending. It holds what a table and a filter need; the bytes
-// stay in the file, see Frames.
+// A Row is one exchange as a person counts it, with its notifications, retries, resumed streams and
+// rounds. A run without an exchange has one row for its outcome. A Row has the values that tables
+// and filters need. The bytes stay in the file; see Frames.
 type Row struct {
-	// Run is the number of the run in the ring, 0 in other files; Index counts the
-	// rows of its run from 1, in other files those of the whole file.
-	Run, Index int
+	// Run is the number of the run in the ring; 0 in other files.
+	Run int
+	// Index is the number of the row in its run, from 1; in other files its number in the file.
+	Index int
 
 	exchange.State
 
 	// Target is the URL or the command of the server.
 	Target string
-	// Guesses are the requests to which some messages of a row that is Apart may belong, each
-	// the only one that waited for its answer then.
+	// Guesses are requests to which messages of a row that is Apart may belong: each was the only open
+	// request at the time of a message.
 	Guesses []*Row
-	// Within is the request on whose stream the server asked; with Guess set, the only one
-	// that waited for its answer then. It is nil elsewhere.
+	// Within is the request on whose stream the server sent this one; nil if there is none. If Guess is
+	// set, it is the only request that was open then.
 	Within *Row
-	// SameAs names an earlier request for the same, which failed on the way; nil elsewhere. It has only what its Number
-	// takes, so that a client that tries for ever does not keep all its rows in memory.
+	// SameAs is an earlier identical request that failed in transport; nil if there is none. It has only
+	// the fields for its Number, so that the rows of a client that retries for ever can be freed.
 	SameAs *Row
 	// Conn is the number of the conversation in its run.
 	Conn int
-	// By is what recorded: "command", "tap", "proxy".
+	// By is the By of the run's head: what recorded it.
 	By string
-	// Again names the exchange that this one issued again, "" elsewhere.
+	// Again names the exchange that this one replays; "" if it replays none.
 	Again string
-	// Own is set on the exchange that the run was about: the last that opened or
-	// closed no conversation.
+	// Own is set on the exchange that the command was about.
 	Own bool
 	// Guess is set if Within is a guess.
 	Guess bool
-	// Elsewhere is set where another part of the recording has more of the row, or the
-	// same.
+	// Elsewhere is set if another part of the recording lists the exchange.
 	Elsewhere bool
-	// Repeated is set where it was cancelled in another part, and an answer may still come.
+	// Repeated is set if the exchange was cancelled in an earlier part and may still get a response.
 	Repeated bool
 
 	capture *Capture
-	// nth is its number in the file, from 0.
+	// nth is the number of the row in the file, from 0.
 	nth int
-	// conn is the row's conversation; nil where nothing crossed.
+	// conn is the row's conversation; nil if nothing was sent or received.
 	conn *conn
-	// head is the index of its run's head.
+	// head is the index in Heads of the row's run.
 	head int
-	// lines are where its frames stand in the file, in no order.
+	// lines are the places of the row's frames in the file, in no order.
 	lines rowLines
 }
 
-// What replaces the method on a row that is Apart.
+// The methods of rows that are Apart.
 const (
 	MethodStream = "(server stream)"
 	MethodPipe   = "(conversation)"
 )
 
-// Remarks are the notes, and before them to what the row belongs too, or may.
+// Remarks returns the relations of the row to other rows, and its Notes, as a person reads them.
 func (r *Row) Remarks() string {
 	var parts []string
 	switch {
@@ -100,7 +98,7 @@ func (r *Row) Remarks() string {
 	return strings.Join(parts, ", ")
 }
 
-// GuessedNumbers name the Guesses.
+// GuessedNumbers returns the numbers of the Guesses.
 func (r *Row) GuessedNumbers() (numbers []string) {
 	for _, other := range r.Guesses {
 		numbers = append(numbers, other.Number())
@@ -108,22 +106,21 @@ func (r *Row) GuessedNumbers() (numbers []string) {
 	return numbers
 }
 
-// Size is the bytes of all messages, both ways.
+// Size returns the bytes of all messages in both directions.
 func (r *Row) Size() int64 { return r.Sent + r.Received }
 
-// Unended reports a row without an answer in a recording without an end: the recorder was
-// killed, or still records.
+// Unended reports whether the row has no response and its run has no End: the recorder was killed
+// or is still recording.
 func (r *Row) Unended() bool {
 	_, ended := r.capture.endSpans[r.head]
 	return r.Open() && !ended && !r.Elsewhere
 }
 
-// RunOver reports whether the run in which the row stands has ended, as far as one can
-// see: of one that was killed nothing says so.
+// RunOver reports whether the row's run has ended. It does not notice that the recorder was killed.
 func (r *Row) RunOver() bool { return r.capture.closedRuns[r.head] }
 
-// Waits reports whether an answer may still come, or more on a stream: the run has no end, and
-// its recorder runs, as far as one can see.
+// Waits reports whether a response, or another message of a stream, may still be received: the run
+// has not ended and its recorder seems to run.
 func (r *Row) Waits() bool {
 	if !r.Open() || r.RunOver() || r.Method == MethodPipe || r.capture.Bundled() {
 		return false
@@ -131,21 +128,21 @@ func (r *Row) Waits() bool {
 	if pid := r.Head().Pid; pid > 0 {
 		return processExists(pid)
 	}
-	return r.By != capture.ByCommand // one that was killed and one that runs look alike
+	return r.By != capture.ByCommand // whether a command without a Pid was killed is unknown
 }
 
-// runs reports whether there is a process.
+// processExists reports whether a process with this id runs.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = p.Release() }()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) // other errors are those of a process that is there
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) // any other error is of a process that exists
 }
 
-// Ended is when the row came to its end, and where it came to none when it began:
-// one that waits for ever is not the newest.
+// Ended returns when the row ended. For an open row it returns when it began, so that a row that
+// waits for ever is not the newest.
 func (r *Row) Ended() time.Time {
 	if r.Open() {
 		return r.Time
@@ -153,14 +150,13 @@ func (r *Row) Ended() time.Time {
 	return r.LastFrame()
 }
 
-// LastFrame is when the row's last frame crossed, as far as its Duration counts them.
+// LastFrame returns the time of the row's last frame that counts for its Duration.
 func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration + r.Held) }
 
-// Settled reports whether nothing more is to be expected: others' exchanges go on
-// until they are answered, and a command's is looked for also where it was killed.
+// IsFinal reports whether the row will not change: it has an outcome, or a command recorded it.
 func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.Open() }
 
-// LaterThan reports whether r ended after other, or is settled and other is not; other
+// LaterThan reports whether r ended after other. A final row is later than one that is not. other
 // may be nil.
 func (r *Row) LaterThan(other *Row) bool {
 	if other == nil || r.IsFinal() != other.IsFinal() {
@@ -169,24 +165,25 @@ func (r *Row) LaterThan(other *Row) bool {
 	return r.Ended().After(other.Ended())
 }
 
-// Number is how a person names the row: "42.3" is the third of run 42, "42" the
-// only one, and the only one that a tap or a proxy will have had; in a file that is
-// no run it is "3".
+// Number returns the number of the row as a person writes it. "42.3" is the third row of run 42.
+// "42" is the only row of run 42, if the run has no more rows to come. "3" is the third row of a
+// file that is no run.
 func (r *Row) Number() string {
 	_, ended := r.capture.endSpans[r.head]
 	run, index := r.Numbers()
 	if run == 0 {
 		return strconv.Itoa(index)
 	}
-	if index == 1 && r.capture.count == 1 && (ended || r.By == capture.ByCommand) {
+	isOnly := index == 1 && r.capture.count == 1 && (ended || r.By == capture.ByCommand)
+	if isOnly {
 		return strconv.Itoa(run)
 	}
 	return strconv.Itoa(run) + "." + strconv.Itoa(index)
 }
 
-// Numbers returns the Run and the Index of the row. If a file has several runs of one number, as two
-// exports put together have, the rows of all but the first run get 0 and are counted from the
-// beginning of the file, so that no two rows have the same numbers.
+// Numbers returns the Run and the Index of the row. If a file has several runs with the same
+// number, the rows of all but the first of them get run 0 and their number in the file, so that no
+// two rows have the same numbers.
 func (r *Row) Numbers() (run, index int) {
 	if r.Run > 0 && r.capture.repeated[r.head] {
 		return 0, r.nth + 1
@@ -194,24 +191,24 @@ func (r *Row) Numbers() (run, index int) {
 	return r.Run, r.Index
 }
 
-// named returns as much of the row as its Number takes.
+// numberOnly returns a row with only the fields for its Number.
 func (r *Row) numberOnly() *Row {
 	return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, nth: r.nth, head: r.head}
 }
 
-// Path is the file in which the row stands.
+// Path returns the path of the file with the row.
 func (r *Row) Path() string { return r.capture.Path }
 
-// Head is that of the run in which the row stands.
+// Head returns the head of the row's run.
 func (r *Row) Head() capture.Head { return r.capture.Heads[r.head] }
 
-// A RowKey identifies a row in a Ring or a file. It stays the same while the recording grows, and it is the
-// same in every reader, whether that reads on, reads the file anew or takes the rows from an index.
+// A RowKey identifies a row in a Ring or a file. It stays the same while the recording grows, and
+// it is the same in every reader, whether the reader reads on, reads the file again or takes the
+// rows from an index.
 type RowKey struct {
-	// Run is the number of the run, 0 in a file that is no run.
+	// Run is the number of the run; 0 in a file that is no run.
 	Run int
-	// Offset is where the line of the row's first frame begins in its file; for a row without frames it is
-	// the offset of its run's head.
+	// Offset is the offset in the file of the row's first frame, or of its run's head if it has no frames.
 	Offset int64
 	// Item is the position of the message in its batch, -1 outside a batch.
 	Item int
@@ -232,31 +229,33 @@ type RunID struct {
 	head    int
 }
 
-// RunID identifies the run in which the row stands.
+// RunID identifies the run of the row.
 func (r *Row) RunID() RunID { return RunID{r.capture, r.head} }
 
-// ByServer reports what the server sent of its own accord.
+// ByServer reports whether the server sent the request or the messages of the row of its own
+// accord.
 func ByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }
 
-// Client and Server are what the two sides of the row's conversation call themselves,
-// with their versions; "" where neither has said so.
+// Client returns the name and version of the row's client; "" if they are unknown.
 func (r *Row) Client() string { return r.ofConn(func(c *conn) string { return c.Client.String() }) }
 
-// Server is like Client.
+// Server returns the name and version of the row's server; "" if they are unknown.
 func (r *Row) Server() string { return r.ofConn(func(c *conn) string { return c.Server.String() }) }
 
-// ClientName and serverName are their names alone.
+// ClientName returns the name of the row's client, without its version.
 func (r *Row) ClientName() string { return r.ofConn(func(c *conn) string { return c.Client.Name }) }
 
+// ServerName returns the name of the row's server, without its version.
 func (r *Row) ServerName() string { return r.ofConn(func(c *conn) string { return c.Server.Name }) }
 
-// Session is the hash in place of the id of the row's session, or the id itself where it is
-// not hidden; "" where it has none.
+// Session returns the hash of the row's session id, or the id itself if it is not hidden; "" if
+// there is none.
 func (r *Row) Session() string { return r.ofConn(func(c *conn) string { return c.Session }) }
 
-// HasConn reports whether Conn is the number of a conversation: something crossed.
+// HasConn reports whether the row has a conversation, so that Conn is its number.
 func (r *Row) HasConn() bool { return r.conn != nil }
 
+// ofConn returns a value of the row's conversation; "" if it has none.
 func (r *Row) ofConn(value func(c *conn) string) string {
 	if r.conn == nil {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Frames reads the frames of a row, in the order in which they crossed; nil where
-// nothing did.
+// Frames reads the frames of a row in their order. It returns none if nothing was sent or received.
 func (r *Row) Frames() ([]wire.Frame, error) {
 	frames := make([]wire.Frame, 0, r.lines.count())
 	err := r.EachFrame(func(f wire.Frame) error {
@@ -22,7 +21,8 @@ func (r *Row) Frames() ([]wire.Frame, error) {
 	return frames, err
 }
 
-// EachFrame reads the frames of a row one after the other, as Frames does.
+// EachFrame calls look for the frames of a row in their order. It stops at an error of look and
+// returns it.
 func (r *Row) EachFrame(look func(wire.Frame) error) error {
 	return r.eachLine(func(raw []byte) error {
 		frame, err := r.frameIn(raw)
@@ -33,17 +33,18 @@ func (r *Row) EachFrame(look func(wire.Frame) error) error {
 	})
 }
 
-// frameIn parses the frame of a capture line and hides all secrets known so far. It returns
-// nil if the line has no frame.
+// frameIn parses the frame of a capture line and hides all secrets known so far. It returns nil if
+// the line has no frame.
 func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
-	line, err := capture.ParseLine(raw) // the memory of a long line is used by no other
+	line, err := capture.ParseLine(raw) // may overwrite raw, which is not used afterwards
 	if err == nil && line.Frame != nil && r.capture.secrets != nil {
 		*line.Frame = r.capture.secrets.Frame(*line.Frame)
 	}
 	return line.Frame, err
 }
 
-// Exchange reads the row's exchange with its frames; nil where nothing crossed.
+// Exchange reads the row's exchange with its frames. It returns nil if nothing was sent or
+// received.
 func (r *Row) Exchange() (*wire.Exchange, error) {
 	if !r.HTTPOnly {
 		return r.exchange()
@@ -52,8 +53,8 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 	return httpOnlyExchange(frames), err
 }
 
-// AnyText reports whether match accepts the bytes of a frame of the row. It asks mayHold first, of the line of the
-// capture, and does not decode a line that mayHold refuses.
+// AnyText reports whether match accepts the bytes of a frame of the row. It first calls mayHold
+// with the line of the frame, and does not decode a line that mayHold rejects.
 func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) {
 	if r.capture == nil {
 		return false, nil
@@ -84,8 +85,7 @@ func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) 
 	return found, err
 }
 
-// AnyLine reports whether match accepts a line of the row as it is in the capture, the
-// lines of heads included.
+// AnyLine reports whether match accepts a line of the row as it is in the capture.
 func (r *Row) AnyLine(match func([]byte) bool) (found bool, err error) {
 	err = r.eachLine(func(raw []byte) error {
 		found = found || match(raw)
@@ -94,7 +94,8 @@ func (r *Row) AnyLine(match func([]byte) bool) (found bool, err error) {
 	return found, err
 }
 
-// eachLine reads the row's lines from the file; raw is good during the call only.
+// eachLine calls look for the row's lines in the order of the file. raw is valid during the call
+// only.
 func (r *Row) eachLine(look func(raw []byte) error) error {
 	if r.capture == nil {
 		return nil
@@ -102,7 +103,7 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 	return r.capture.eachLine(r.spans(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
 }
 
-// exchange is put together from the row's frames; nil where nothing crossed.
+// exchange builds the exchange from the row's frames. It returns nil if the row has none.
 func (r *Row) exchange() (*wire.Exchange, error) {
 	lines := slices.Collect(r.lines.all())
 	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.at, b.at) })
@@ -132,7 +133,7 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 	return exchange, err
 }
 
-// itemOf is a message of a batch.
+// itemOf returns a message of a batch; nil if the batch has fewer.
 func itemOf(batch []byte, item int) []byte {
 	items := wire.ParseMessage(batch).Items
 	if item >= len(items) {
@@ -141,18 +142,17 @@ func itemOf(batch []byte, item int) []byte {
 	return items[item].Raw
 }
 
-// A rowLine is where a frame of a row is in the file, and what it is to the row: so the
-// exchange is put together again as it was listed, and not found out a second time from a
-// part of the traffic.
+// A rowLine is the place of a row's frame in the file, with the frame's role in the exchange. The
+// role is kept because it cannot be found out again from a part of the traffic.
 type rowLine struct {
 	at     int64
-	length int32 // a line has at most MaxLine bytes
+	length int32 // a line has at most maxLineBytes
 	item   int32
 	role   wire.Role
 	guess  bool
 }
 
-// usualLines are the bytes of the lines of most rows.
+// usualLinesBytes is how many bytes the rowLines of most rows have.
 const usualLinesBytes = 32
 
 func newRowLine(s span, p wire.Place) rowLine {
@@ -165,11 +165,12 @@ func (l rowLine) place() wire.Place {
 	return wire.Place{Role: l.role, Guess: l.guess, Item: int(l.item)}
 }
 
-// rowLines are the lines of a row in a few bytes each, as a capture may have millions: the
-// role with the guess and whether an item follows, the offset from the first line, the
-// length, the item.
+// rowLines are the lines of a row in a compact encoding, because a capture may have millions of
+// rows. A line is a byte with the role, the guess and whether an item follows; the offset from the
+// first line; the length; and the item.
 type rowLines []byte
 
+// add appends a line.
 func (l *rowLines) add(line rowLine) {
 	flags := byte(line.role) << 2
 	if line.guess {
@@ -194,8 +195,8 @@ func (l *rowLines) add(line rowLine) {
 	*l = b
 }
 
-// next reads the line at an offset of l, and gives the offset of the one behind it. One that
-// add has not written is at -1, where none is, and the last.
+// lineAt decodes the line at an offset of l, and returns the offset of the next one. first is the
+// offset in the file of the first line. A damaged line has the offset -1 and is the last.
 func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
 	flags := l[offset]
 	at, offsetBytes := binary.Varint(l[offset+1:])
@@ -217,7 +218,7 @@ func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
 	return line, next
 }
 
-// all are the lines in the order in which they were added.
+// all returns the lines in the order in which they were added.
 func (l rowLines) all() iter.Seq[rowLine] {
 	return func(yield func(rowLine) bool) {
 		var first int64
@@ -234,6 +235,7 @@ func (l rowLines) all() iter.Seq[rowLine] {
 	}
 }
 
+// count returns the number of lines.
 func (l rowLines) count() (n int) {
 	for range l.all() {
 		n++
@@ -241,8 +243,8 @@ func (l rowLines) count() (n int) {
 	return n
 }
 
-// spans are the lines in the order of the file, each once: a request's head comes
-// before the body that it was placed by, and of a batch there may be several items.
+// spans returns the places of the row's lines in the order of the file, each once: several messages
+// of a batch have the same line.
 func (r *Row) spans() (all []span) {
 	for l := range r.lines.all() {
 		all = append(all, l.span())

@@ -32,8 +32,8 @@ type rowMaker struct {
 	exchanges []int32
 	// httpOnly are the open HTTP requests without a JSON-RPC request, by their stream.
 	httpOnly map[int]*httpOnly
-	pending   pendingFrames
-	probes    probes
+	pending  pendingFrames
+	probes   probes
 	// serverExited is set once a server on stdio exited before its client.
 	serverExited bool
 	// finished is set if the rowMaker cannot add frames any more: it comes from an index, or its state was

@@ -10,24 +10,24 @@ import (
 	"mcpc/internal/capture"
 )
 
-// A rowStore has the rows of a capture in pages. Pages that are not in use are packed, as an
-// index has them: a capture may have millions of rows, which have about 1 KiB each, and packed
-// some 30 bytes.
+// A rowStore holds the rows of a capture in pages. Pages that are not in use are packed, in the
+// form of an index: a capture may have millions of rows, and a row takes about 1 KiB, but packed
+// only some 30 bytes.
 type rowStore struct {
 	owner *Capture
 	pages []*page
 	count int
-	// all are the rows once Rows was called: from then on no page is packed.
+	// all are the rows, once Rows was called. From then on there are no pages.
 	all []*Row
-	// unpacked are the pages with rows, in the order in which they were unpacked.
+	// unpacked are the pages that are not packed, in the order in which they were unpacked.
 	unpacked []*page
-	// blocks are the memory of pages that are packed now, to be used again.
+	// blocks are the memory of packed pages, to be reused.
 	blocks [][]Row
 	// conns are the conversations, by their number less 1.
 	conns    []*conn
 	packing  packing
 	pageFile pageFile
-	// mended is set once all rows were read again because the index file did not have a page as it was written.
+	// reread is set once rereadPages was called.
 	reread bool
 }
 
@@ -36,19 +36,19 @@ type pageFile struct {
 	// mu guards the fields below while a page is read.
 	mu   sync.Mutex
 	path string
-	// file is open while it is written, or since a page was read; else nil.
+	// file is open while it is written and after a page was read; else nil.
 	file *os.File
-	// end is where the next page is written; 0 while none is written.
+	// end is the offset of the next page that is written; 0 if no pages are written.
 	end int64
 }
 
-// begin has pages written to a file from an offset on.
+// begin sets the file and the offset to which pages are written. A nil file ends the writing.
 func (f *pageFile) begin(file *os.File, offset int64) {
 	f.file = file
 	f.end = offset
 }
 
-// write writes the packed rows of a page, and reports whether the file has them now.
+// write writes the packed rows of a page. It reports whether the file has them now.
 func (f *pageFile) write(p *page, packed []byte) bool {
 	if f.end == 0 {
 		return false
@@ -63,7 +63,8 @@ func (f *pageFile) write(p *page, packed []byte) bool {
 	return true
 }
 
-// read reads the packed rows of a page; nil if the file does not have them as they were written.
+// read returns the packed rows of a page. It returns nil if the file does not have them or their
+// checksum is wrong.
 func (f *pageFile) read(p *page) []byte {
 	if f.file == nil {
 		f.file, _ = capture.OpenPlain(f.path, os.O_RDONLY)
@@ -78,7 +79,7 @@ func (f *pageFile) read(p *page) []byte {
 	return packed
 }
 
-// close closes the file, unless it is being written.
+// close closes the file unless it is being written.
 func (f *pageFile) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +89,8 @@ func (f *pageFile) close() {
 	}
 }
 
-// store keeps a page that was packed, in the index file if one is written.
+// storePacked keeps the packed rows of a page, in the index file if one is being written, else in
+// memory.
 func (s *rowStore) storePacked(p *page, packed []byte) {
 	p.packed = packed
 	if s.pageFile.write(p, packed) {
@@ -96,7 +98,8 @@ func (s *rowStore) storePacked(p *page, packed []byte) {
 	}
 }
 
-// load returns the packed rows of a page. If the file does not have them as they were written, all rows are read again.
+// loadPacked returns the packed rows of a page. If the index file does not have them any more, it
+// reads all rows again.
 func (s *rowStore) loadPacked(p *page) []byte {
 	s.pageFile.mu.Lock()
 	defer s.pageFile.mu.Unlock()
@@ -110,7 +113,8 @@ func (s *rowStore) loadPacked(p *page) []byte {
 	return p.packed
 }
 
-// mend reads the rows of all packed pages from the capture, once. Rows that cannot be read any more are lost.
+// rereadPages reads the rows of all packed pages from the capture, once, and deletes the index
+// file. It loses rows that cannot be read any more.
 func (s *rowStore) rereadPages() {
 	if s.reread {
 		return
@@ -129,33 +133,35 @@ func (s *rowStore) rereadPages() {
 	os.Remove(s.pageFile.path)
 }
 
-// A page has pageRows rows, the last one perhaps less.
+// A page has pageRows rows; the last one may have less.
 type page struct {
-	// rows is nil where they are packed; block is where they are, which is kept if rows of other
-	// pages name some of them. Packed they are in memory, or else in the file: at, length and sum
-	// are their place and checksum there.
-	rows     []*Row
-	block    []Row
+	// rows is nil while they are packed.
+	rows []*Row
+	// block is the memory of the rows.
+	block []Row
+	// retained is set if rows of other pages refer to some of the rows: block is not reused then.
 	retained bool
-	packed   []byte
-	at       int64
-	length   int
-	sum      uint32
+	// packed are the packed rows; nil if they are in the index file.
+	packed []byte
+	// at, length and sum are the place and the checksum of the packed rows in the index file.
+	at     int64
+	length int
+	sum    uint32
 	// first is the number of the first row, from 0.
 	first int
-	// from and to are the first and the last byte in the file of the lines of its rows, used is
-	// set where they were looked at since used was cleared.
+	// from and to are the range in the capture with the lines of the rows.
 	from, to int64
-	used     bool
-	// least and most are what its rows measure at least and at most.
+	// used is set by unpackPage, and cleared by packOld.
+	used bool
+	// lowest and highest bound the measures of the rows.
 	lowest, highest measures
 }
 
-// measures are what filters compare of a row: Time in nanoseconds since 1970, Duration, First and
-// Size. Those that no row of a page has are at most less than at least.
+// measures are the values of a row that filters compare: Time in nanoseconds since 1970, Duration,
+// First and Size. If no row of a page has a value, its lowest is greater than its highest.
 type measures struct{ time, duration, first, size int64 }
 
-// measure notes what a row measures.
+// measure widens the bounds of the page to include the row.
 func (p *page) measure(r *Row) {
 	widen := func(low, high *int64, n int64) {
 		*low = min(*low, n)
@@ -171,17 +177,17 @@ func (p *page) measure(r *Row) {
 	widen(&p.lowest.size, &p.highest.size, r.Size())
 }
 
-// Tests have smaller pages.
 var (
+	// pageRows is how many rows a page has. Tests set a smaller number.
 	pageRows = 256
-	// mostUnpacked is how many pages stay unpacked while a file is read.
+	// maxUnpackedPages is how many pages stay unpacked while a file is read. Tests set a smaller number.
 	maxUnpackedPages = 24
 )
 
-// add appends a row, and returns where it is from then on.
+// add adds a row and returns its place in the store.
 func (s *rowStore) add(r Row) *Row {
 	r.nth = s.count
-	defer func() { s.count++ }() // a page with fewer rows may be unpacked first
+	defer func() { s.count++ }() // unpackPage below counts without the new row
 	if s.all != nil {
 		own := r
 		s.all = append(s.all, &own)
@@ -189,7 +195,8 @@ func (s *rowStore) add(r Row) *Row {
 	}
 	if r.nth%pageRows == 0 {
 		p := &page{rows: make([]*Row, 0, pageRows), block: s.takeBlock(), first: r.nth}
-		s.pages, s.unpacked = append(s.pages, p), append(s.unpacked, p)
+		s.pages = append(s.pages, p)
+		s.unpacked = append(s.unpacked, p)
 	}
 	p := s.pages[r.nth/pageRows]
 	s.unpackPage(p)
@@ -199,14 +206,14 @@ func (s *rowStore) add(r Row) *Row {
 	return own
 }
 
-// keep keeps the memory of a row that another one names.
+// retain keeps the memory of a row to which another row refers.
 func (s *rowStore) retain(r *Row) {
 	if s.all == nil {
 		s.pages[r.nth/pageRows].retained = true
 	}
 }
 
-// room is memory for the rows of a page.
+// takeBlock returns memory for the rows of a page.
 func (s *rowStore) takeBlock() []Row {
 	if n := len(s.blocks); n > 0 {
 		block := s.blocks[n-1]
@@ -216,8 +223,8 @@ func (s *rowStore) takeBlock() []Row {
 	return make([]Row, pageRows)
 }
 
-// at returns the row with a number from 0. It may be another one than before, unless all are
-// unpacked.
+// at returns a row by its number from 0. The address of a row changes with each call after it was
+// packed, unless Rows was called.
 func (s *rowStore) at(nth int) *Row {
 	if s.all != nil {
 		return s.all[nth]
@@ -227,6 +234,7 @@ func (s *rowStore) at(nth int) *Row {
 	return p.rows[nth%pageRows]
 }
 
+// unpackPage unpacks the rows of a page if they are packed.
 func (s *rowStore) unpackPage(p *page) {
 	p.used = true
 	if p.rows == nil {
@@ -237,11 +245,13 @@ func (s *rowStore) unpackPage(p *page) {
 		for i := range block[:n] {
 			p.rows = append(p.rows, &block[i])
 		}
-		p.packed, s.unpacked = nil, append(s.unpacked, p)
+		p.packed = nil
+		s.unpacked = append(s.unpacked, p)
 	}
 }
 
-// packOld packs pages that were not used for long. Pointers to their rows are of no use then.
+// packOld packs the pages that were not used for long, until at most maxUnpackedPages are unpacked.
+// Pointers to their rows become invalid.
 func (s *rowStore) packOld() {
 	for len(s.unpacked) > maxUnpackedPages {
 		p := s.unpacked[0]
@@ -261,7 +271,7 @@ func (s *rowStore) packOld() {
 	}
 }
 
-// packAll gives all pages packed.
+// packAll packs all pages and returns them.
 func (s *rowStore) packAll() []*page {
 	for _, p := range s.unpacked {
 		s.packPage(p)
@@ -279,8 +289,8 @@ func (s *rowStore) packAll() []*page {
 	return pages
 }
 
-// Rows are the exchanges in the order of their requests. They are the Capture's own and change
-// with Refresh. Of a large capture they take much memory: see Pages.
+// Rows returns all exchanges in the order of their requests. The rows belong to the Capture and
+// change with Refresh. The rows of a large capture take much memory; use Pages to avoid that.
 func (s *rowStore) Rows() []*Row {
 	if s.all == nil {
 		rows := make([]*Row, 0, s.count)
@@ -306,10 +316,10 @@ func (s *rowStore) Rows() []*Row {
 	return s.all
 }
 
-// Count is how many rows there are.
+// Count returns the number of rows.
 func (s *rowStore) Count() int { return s.count }
 
-// Row is the exchange with this number in the file, from 1; nil where there is none.
+// Row returns the row with a number in the file, from 1; nil if there is none.
 func (s *rowStore) Row(n int) *Row {
 	if n < 1 || n > s.count || s.all != nil && n > len(s.all) {
 		return nil
@@ -317,16 +327,16 @@ func (s *rowStore) Row(n int) *Row {
 	return s.at(n - 1)
 }
 
-// A Page is some rows of a capture that follow each other.
+// A Page is some consecutive rows of a capture.
 type Page struct {
 	store *rowStore
 	page  *page
-	// rows are those of a page that is not packed.
+	// rows is nil if the page is packed.
 	rows []*Row
 }
 
-// Pages are all rows in their order. Several goroutines may look at pages, as long as none
-// calls another method of the Capture that gives rows.
+// Pages returns all rows in their order. Several goroutines may read pages, as long as none calls
+// another method of the Capture that returns rows.
 func (s *rowStore) Pages() (pages []Page) {
 	for part := range slices.Chunk(s.all, pageRows) {
 		pages = append(pages, Page{rows: part})
@@ -339,7 +349,7 @@ func (s *rowStore) Pages() (pages []Page) {
 
 var rowBlocks = sync.Pool{New: func() any { return new([]Row) }}
 
-// Select returns the rows that fit, in their order. A row is fits's during the call only.
+// Select returns the rows that accept accepts, in their order. accept may not keep the row.
 func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
 	if p.rows != nil {
 		for _, r := range p.rows {
@@ -363,9 +373,9 @@ func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
 	return selected
 }
 
-// Samples are rows with all that the rows of the page have, but their own Time, ID, Duration,
-// First, Sent, Received, Guesses, Within and SameAs; more than one where rows differ in the rest. They
-// are nil where that is not known without looking at the rows.
+// Samples returns rows that together have every combination of values in the page's rows, except
+// Time, ID, Duration, First, Sent, Received, Guesses, Within and SameAs. It returns nil if the page
+// is not packed.
 func (p Page) Samples() []Row {
 	if p.rows != nil {
 		return nil
@@ -373,23 +383,26 @@ func (p Page) Samples() []Row {
 	return unpack(p.store.loadPacked(p.page)).samples(p.store)
 }
 
-// Bounds are rows with the least and the greatest Time, Duration, First and Size of the rows of a page
-// that has Samples. Where no row has a Time or a First, they have none.
+// Bounds returns rows with the least and the greatest Time, Duration, First and Size in a packed
+// page. Time and First stay zero if no row has them.
 func (p Page) Bounds() (least, most Row) {
 	bounds := p.page
 	if bounds.lowest.time <= bounds.highest.time {
-		least.Time, most.Time = time.Unix(0, bounds.lowest.time), time.Unix(0, bounds.highest.time)
+		least.Time = time.Unix(0, bounds.lowest.time)
+		most.Time = time.Unix(0, bounds.highest.time)
 	}
 	if bounds.lowest.first <= bounds.highest.first {
 		least.First = time.Duration(bounds.lowest.first)
 		most.First = time.Duration(bounds.highest.first)
 	}
-	least.Duration, most.Duration = time.Duration(bounds.lowest.duration), time.Duration(bounds.highest.duration)
+	least.Duration = time.Duration(bounds.lowest.duration)
+	most.Duration = time.Duration(bounds.highest.duration)
 	least.Received = bounds.lowest.size
 	most.Received = bounds.highest.size
 	return least, most
 }
 
+// newConn adds a conversation.
 func (s *rowStore) newConn() *conn {
 	c := &conn{number: len(s.conns) + 1}
 	s.conns = append(s.conns, c)

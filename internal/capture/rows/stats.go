@@ -11,32 +11,33 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Stats count rows by what was asked. They keep 8 bytes for each row, so that
-// percentiles are exact and not estimates: of a capture, that is about a
-// hundredth.
+// Stats count rows by method and name. They keep the duration of each row, 8 bytes, so percentiles
+// are exact.
 type Stats struct {
 	all    Group
 	groups map[[2]string]*Group
 }
 
-// A Group is what is known of the rows that asked for the same.
+// A Group counts the rows with one method and name.
 type Group struct {
-	// Method and Name are "tools/call" and "get-sum"; both are empty in the group
+	// Method and Name are those of the requests: "tools/call", "get-sum". Both are empty in the group
 	// of all rows.
 	Method, Name string
-	Count        int
-	// Open are those that were not answered, Cancelled those whose answer was no longer
-	// awaited: they neither failed nor took as long as they would have.
-	Open, Cancelled int
-	failed          map[string]int
+	// Count is the number of rows.
+	Count int
+	// Open counts the rows without a response.
+	Open int
+	// Cancelled counts the cancelled rows. They count neither as failures nor in the durations.
+	Cancelled int
+	// failed counts the failures by their channel.
+	failed map[string]int
 	// Sent and Received are the bytes of all messages.
 	Sent, Received int64
-	// times are how long those took that were sent and came to an end, well or not,
-	// in nanoseconds.
+	// times are the durations in nanoseconds of the exchanges that were sent and ended.
 	times []int64
 }
 
-// Add counts one row more; what is no exchange does not count.
+// Add counts a row. It ignores a row that is no exchange.
 func (s *Stats) Add(r *Row) {
 	if r.Apart {
 		return
@@ -54,6 +55,7 @@ func (s *Stats) Add(r *Row) {
 	s.all.add(r)
 }
 
+// add counts a row.
 func (g *Group) add(r *Row) {
 	g.Count++
 	g.Sent += r.Sent
@@ -67,7 +69,7 @@ func (g *Group) add(r *Row) {
 		return
 	}
 	if r.Size() > 0 {
-		// What a capture says may be nonsense.
+		// A capture may have any duration.
 		t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
 		g.times = append(g.times, t)
 	}
@@ -79,24 +81,23 @@ func (g *Group) add(r *Row) {
 	}
 }
 
-// All is the group of all rows.
+// All returns the group of all rows.
 func (s *Stats) All() *Group { return &s.all }
 
-// Groups are those of each method and name, the most frequent first.
+// Groups returns a group for each method and name, the most frequent first.
 func (s *Stats) Groups() []*Group {
 	return slices.SortedFunc(maps.Values(s.groups), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// A Failure is how many rows ended in one channel.
+// A Failure counts the rows that ended in a channel.
 type Failure struct {
 	Channel string
 	Count   int
 }
 
-// Failures are the channels in which rows ended that are not good, in the order
-// of their exit codes.
+// Failures counts the failed rows by channel, in the order of the exit codes.
 func (g *Group) Failures() (all []Failure) {
 	for _, e := range wire.Endings {
 		if n := g.failed[string(e.Kind)]; n > 0 {
@@ -106,13 +107,12 @@ func (g *Group) Failures() (all []Failure) {
 	return all
 }
 
-// Timed are how many have a duration: what was never sent has none, nor what is
-// still open.
+// Timed returns how many rows have a duration: those that were sent and ended.
 func (g *Group) Timed() int { return len(g.times) }
 
-// Percentile is the least duration that at least p percent did not exceed (the
-// nearest rank: always one that was measured); 0 where there is none. 0 is the
-// shortest and 100 the longest.
+// Percentile returns the shortest duration that at least p percent of the rows did not exceed (the
+// nearest rank, so it is always a measured duration). p is from 0 to 100. It returns 0 if no row
+// has a duration.
 func (g *Group) Percentile(p float64) time.Duration {
 	if len(g.times) == 0 {
 		return 0
@@ -122,20 +122,19 @@ func (g *Group) Percentile(p float64) time.Duration {
 	return time.Duration(g.times[min(max(rank, 1), len(g.times))-1])
 }
 
-// Tokens is about how many tokens a model has for the messages: one for four
-// bytes, which is near for English and for JSON, and too few for many other
-// scripts.
+// Tokens estimates how many tokens a model counts for the messages: one for four bytes. That is
+// near for English and JSON, and too low for many other scripts.
 func (g *Group) Tokens() int64 { return (g.Sent + g.Received + 3) / 4 }
 
-// A Bucket is how many rows took at least From and less than To.
+// A Bucket counts the rows whose duration is at least From and less than To.
 type Bucket struct {
 	From  time.Duration `json:"fromNs"`
 	To    time.Duration `json:"toNs"`
 	Count int           `json:"count"`
 }
 
-// Histogram counts the durations in steps of 1, 2, 5 and 10, from the shortest to
-// the longest, empty steps between included.
+// Histogram counts the durations in buckets with bounds of 1, 2, 5 and 10 microseconds and so on,
+// from the shortest duration to the longest. Empty buckets in between are included.
 func (g *Group) Histogram() (buckets []Bucket) {
 	if len(g.times) == 0 {
 		return nil
@@ -157,7 +156,8 @@ func (g *Group) Histogram() (buckets []Bucket) {
 	return buckets
 }
 
-// steps are 1, 2, 5, 10 microseconds and so on, and the longest duration last.
+// durationSteps yields the bounds of buckets: 1, 2, 5, 10 microseconds and so on, and last the
+// longest duration.
 func durationSteps(yield func(time.Duration) bool) {
 	for unit := time.Microsecond; unit < math.MaxInt64/10; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {
