@@ -152,7 +152,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	}
 	how := connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0}
 	if o.saver != nil {
-		how.Fits = o.saver.Fits
+		how.Fits = o.saver.CheckServer
 	}
 	c, out := f.Open(ctx, how)
 	if out.Kind == wire.Transport && c.Target.Source == target.FromDefault {

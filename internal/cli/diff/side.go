@@ -133,7 +133,7 @@ func (l *loader) load(ctx context.Context, w source) (side, error) {
 	case w.stdin:
 		in := bufio.NewReader(l.f.In)
 		l.f.In = in
-		if recorded.Begins(in) {
+		if recorded.IsRecording(in) {
 			return l.loadRecording(w)
 		}
 	case w.file:

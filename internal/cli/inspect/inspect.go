@@ -88,7 +88,7 @@ func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return recorded.Endings, cobra.ShellCompDirectiveFilterFileExt
+	return recorded.Extensions, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // parse sets the options from the arguments, and returns an error for flags that cannot be combined.

@@ -73,7 +73,7 @@ func named(g *cmdutil.Factory, name string) bool {
 // reachable reports whether requests may be sent to a server. It must have a complete address, or
 // be known to mcpc; one that needs a command also needs Exec.
 func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
-	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
+	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.RejectHidden("", name).Good() {
 		return true
 	}
 	if slices.Contains(g.SessionNames(""), name) {

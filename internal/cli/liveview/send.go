@@ -82,7 +82,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 			return view.Sent{}, err
 		}
 	}
-	if out := recorded.HiddenIn("edit it, and enter the secret again", string(call.Params)); !out.Good() {
+	if out := recorded.RejectHidden("edit it, and enter the secret again", string(call.Params)); !out.Good() {
 		return view.Sent{}, failed(g, out)
 	}
 	r := request{method: call.Method, resent: recorded.NameOf(row), about: string(call.Params)}

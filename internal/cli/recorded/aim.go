@@ -24,17 +24,17 @@ type Aim struct {
 	AllowExec bool
 }
 
-// Twice refuses two servers.
-func (a *Aim) Twice(f *cmdutil.Factory) error {
+// RejectTwoServers refuses two servers.
+func (a *Aim) RejectTwoServers(f *cmdutil.Factory) error {
 	if a.To != "" && (f.ServerGiven || a.AllowExec || a.Argv != nil) {
 		return usage.New("the server is given twice: --to and another argument", "use only one of them")
 	}
 	return nil
 }
 
-// Settle selects the server. Nothing in a recording is contacted or started merely because
+// SelectServer selects the server. Nothing in a recording is contacted or started merely because
 // it was recorded.
-func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
+func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	if a.To != "" {
 		f.Server = a.To
 		f.ServerGiven = true
@@ -55,7 +55,7 @@ func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
 			f.ServerGiven = true
 			a.Argv = nil
 		}
-		return HiddenIn("give the whole command: -- COMMAND...", a.Argv...)
+		return RejectHidden("give the whole command: -- COMMAND...", a.Argv...)
 	}
 	again := a.Verb + " " + shellwords.Quote(a.Word)
 	hint := wire.Run(again + " --to TARGET")
@@ -85,8 +85,8 @@ func finds(f *cmdutil.Factory, name string) bool {
 	return name != "" && err == nil
 }
 
-// HiddenIn refuses to send the placeholder of a secret.
-func HiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
+// RejectHidden refuses to send the placeholder of a secret.
+func RejectHidden(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
 		if redact.IsUnknown(text) {
 			return wire.Outcome{

@@ -189,9 +189,9 @@ func unpacked(file *os.File) (*os.File, error) {
 	return plain, err
 }
 
-// Begins reports whether a stream begins as a recording does: a capture, a bundle or an HTTP archive. It consumes
+// IsRecording reports whether a stream begins as a recording does: a capture, a bundle or an HTTP archive. It consumes
 // nothing.
-func Begins(in *bufio.Reader) bool {
+func IsRecording(in *bufio.Reader) bool {
 	begin, _ := in.Peek(512)
 	begin = bytes.TrimPrefix(begin, []byte(sse.ByteOrderMark))
 	if object, isObject := bytes.CutPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")); isObject {

@@ -16,10 +16,10 @@ import (
 
 // AddLine writes the mcpc command that asks the same.
 func AddLine(s *traffic.Script, g Request) error {
-	if g.Unasked() != nil {
-		return g.Unasked()
+	if g.CheckClientRequest() != nil {
+		return g.CheckClientRequest()
 	}
-	if g.Bare() {
+	if g.IsBare() {
 		return &traffic.ScriptError{Text: "it contains no JSON-RPC request"}
 	}
 	words := []string{"mcpc"}

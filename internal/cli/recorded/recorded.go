@@ -129,8 +129,8 @@ func openOther(f *cmdutil.Factory, path string, file *os.File) (*rows.Capture, e
 // errEmpty is the error of a file without a byte.
 var errEmpty = &bundle.Error{Text: "the file is empty"}
 
-// Endings are those of the names of files that have recordings: captures, bundles, HTTP archives.
-var Endings = []string{"jsonl", "zst", "mcpcz", "html", "har"}
+// Extensions are those of the names of files that have recordings: captures, bundles, HTTP archives.
+var Extensions = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 
 // otherEndings are those of files that a user may take for a recording.
 var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
@@ -143,7 +143,7 @@ func NamesFile(word string) bool {
 	if word == Stdin || strings.HasPrefix(word, "/dev/") || begin == "." || begin == ".." || begin == "~" {
 		return true
 	}
-	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") ||
+	return slices.Contains(slices.Concat(Extensions, otherEndings), ending) && !strings.Contains(word, ":") ||
 		strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 

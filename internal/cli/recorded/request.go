@@ -28,8 +28,8 @@ type Request struct {
 	Version  string
 }
 
-// Bare reports an HTTP request that carries no request of JSON-RPC.
-func (g Request) Bare() bool { return g.Exchange.Request.Raw == nil }
+// IsBare reports an HTTP request that carries no request of JSON-RPC.
+func (g Request) IsBare() bool { return g.Exchange.Request.Raw == nil }
 
 // bareBody is what such a request did carry.
 func (g Request) bareBody() []byte {
@@ -41,8 +41,8 @@ func (g Request) bareBody() []byte {
 	return nil
 }
 
-// Unasked is the error for what a client cannot ask.
-func (g Request) Unasked() error {
+// CheckClientRequest is the error for what a client cannot ask.
+func (g Request) CheckClientRequest() error {
 	if g.Row.Apart {
 		return &traffic.ScriptError{Text: "it has no client request"}
 	}
@@ -83,14 +83,14 @@ const session = "session"
 func AddCurl(s *traffic.Script, g Request) error {
 	head := g.head()
 	switch {
-	case g.Unasked() != nil:
-		return g.Unasked()
+	case g.CheckClientRequest() != nil:
+		return g.CheckClientRequest()
 	case g.Exchange.Request.Stream == 0:
 		g.addPipeline(s)
 		return nil
 	case head == nil:
 		return &traffic.ScriptError{Text: "its HTTP request headers were not recorded"}
-	case g.Bare():
+	case g.IsBare():
 		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
 	case g.OnOtherStream():
 		return g.addStream(s, head)
@@ -314,7 +314,7 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
 }
 
-// SavedEndings are those of a request that a step may expect: what became of it at the
+// SavedKinds are those of a request that a step may expect: what became of it at the
 // server, or on the way.
-var SavedEndings = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
+var SavedKinds = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
 	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout}

@@ -70,8 +70,8 @@ func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 	return s, nil
 }
 
-// Fits refuses a file that is about another server.
-func (s *CallSaver) Fits(c *connect.Conn) wire.Outcome {
+// CheckServer refuses a file that is about another server.
+func (s *CallSaver) CheckServer(c *connect.Conn) wire.Outcome {
 	typedForms(c) // of other calls
 	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil ||
 		strings.Contains(s.file.Server, "${") {
@@ -140,7 +140,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	if s == nil {
 		return nil
 	}
-	if !slices.Contains(SavedEndings, out.Kind) || out.Reached == wire.Unsent {
+	if !slices.Contains(SavedKinds, out.Kind) || out.Reached == wire.Unsent {
 		if out.Reached == wire.Unsent {
 			f.Note("not saved: the call was not sent")
 		} else {

@@ -86,7 +86,7 @@ func (s *ExportSaver) Omit(why string) {
 // Add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
 func (s *ExportSaver) Add(g Request, among bool) error {
-	if g.Bare() || rows.ByServer(g.Row) {
+	if g.IsBare() || rows.ByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
 	}
@@ -225,7 +225,7 @@ func (g Request) isUnchecked(s saved.Step) bool {
 func (g Request) Kind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
 	answer := wire.ParseMessage(g.Exchange.Response.Raw)
-	if slices.Contains(SavedEndings, kind) {
+	if slices.Contains(SavedKinds, kind) {
 		return kind, true
 	}
 	if answer.Error != nil {

@@ -147,7 +147,7 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 
 // validate returns an error for flags with invalid or contradictory values.
 func (o *options) validate(f *cmdutil.Factory) error {
-	if err := o.Twice(f); err != nil {
+	if err := o.RejectTwoServers(f); err != nil {
 		return err
 	}
 	for _, w := range []struct {

@@ -195,5 +195,5 @@ func (s *selection) aim(f *cmdutil.Factory, o *options) wire.Outcome {
 		f.Protocol = row.Revision
 		s.reportRevisions(f)
 	}
-	return o.Settle(f, recorded.Request{Row: row, Exchange: x, Capture: s.capture, Version: s.version})
+	return o.SelectServer(f, recorded.Request{Row: row, Exchange: x, Capture: s.capture, Version: s.version})
 }

@@ -42,7 +42,7 @@ The new exchange is recorded with the number of the old one.`,
 			}
 			o.Verb = "resend"
 			o.Word = args[0]
-			if err := o.Twice(f); err != nil {
+			if err := o.RejectTwoServers(f); err != nil {
 				return err
 			}
 			return runResend(cmd.Context(), f, o)
@@ -64,7 +64,7 @@ The new exchange is recorded with the number of the old one.`,
 func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	g, out := recorded.RequestOf(f, o.Word)
 	if out.Good() {
-		out = o.Settle(f, g)
+		out = o.SelectServer(f, g)
 	}
 	var params json.RawMessage
 	if out.Good() {
@@ -96,5 +96,5 @@ func paramsOf(
 		}
 		params = edited
 	}
-	return params, recorded.HiddenIn("use --edit to enter it again", string(params))
+	return params, recorded.RejectHidden("use --edit to enter it again", string(params))
 }
