@@ -14,17 +14,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Aim is the server that recorded requests are sent to, as the user says.
+// An Aim is the server that recorded requests are sent to, as the user chooses it.
 type Aim struct {
-	// Verb and Word are the command and what it was given, "resend" and "42.3", for hints.
+	// Verb and Word are the command and its argument, such as "resend" and "42.3", for hints.
 	Verb, Word string
-	// To is what -s takes, Argv a command behind --; AllowExec allows the recorded command.
+	// To is a server as for -s. Argv is a command after --. AllowExec allows the recorded command.
 	To        string
 	Argv      []string
 	AllowExec bool
 }
 
-// RejectTwoServers refuses two servers.
+// RejectTwoServers returns an error if the user chose two servers.
 func (a *Aim) RejectTwoServers(f *cmdutil.Factory) error {
 	if a.To != "" && (f.ServerGiven || a.AllowExec || a.Argv != nil) {
 		return usage.New("the server is given twice: --to and another argument", "use only one of them")
@@ -32,8 +32,8 @@ func (a *Aim) RejectTwoServers(f *cmdutil.Factory) error {
 	return nil
 }
 
-// SelectServer selects the server. Nothing in a recording is contacted or started merely because
-// it was recorded.
+// SelectServer sets the server of the command. It never contacts or starts a server only because a
+// recording names it: the user has to choose one.
 func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	if a.To != "" {
 		f.Server = a.To
@@ -46,9 +46,8 @@ func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	if a.AllowExec {
 		a.Argv = g.ServerArgv()
 		if a.Argv == nil {
-			return usage.Outcome(
-				usage.New("no server command is recorded there", wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")),
-			)
+			return usage.Outcome(usage.New("no server command is recorded there",
+				wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")))
 		}
 		if g.Row.Target == connect.DemoEndpoint {
 			f.Server = connect.DemoEndpoint
@@ -60,22 +59,22 @@ func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	again := a.Verb + " " + shellwords.Quote(a.Word)
 	hint := wire.Run(again + " --to TARGET")
 	switch address := g.Address(); {
-	case g.Capture.Bundled(): // a stranger may have named the server
+	case g.Capture.Bundled(): // a bundle may come from anyone: do not suggest its server
 	case slices.Contains(f.SessionNames(""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
-	case IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
+	case IsAddress(address) || address == connect.DemoEndpoint || isServerName(f, address):
 		hint = wire.Run(again + " --to " + shellwords.Quote(address))
 	case g.ServerArgv() != nil:
 		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
-	case address != "": // a session that was closed
+	case address != "": // the name of a closed session
 		hint = wire.Run(again + " -- COMMAND")
 	}
 	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
 		Text: a.Verb + " needs --to, --allow-exec or a command after --"}
 }
 
-// finds reports whether -s takes a name.
-func finds(f *cmdutil.Factory, name string) bool {
+// isServerName reports whether -s accepts a name.
+func isServerName(f *cmdutil.Factory, name string) bool {
 	_, err := target.Parse(target.Input{
 		Flag:      name,
 		FlagGiven: true,
@@ -85,7 +84,7 @@ func finds(f *cmdutil.Factory, name string) bool {
 	return name != "" && err == nil
 }
 
-// RejectHidden refuses to send the placeholder of a secret.
+// RejectHidden returns an outcome that refuses texts with the placeholder of a secret.
 func RejectHidden(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
 		if redact.IsUnknown(text) {
@@ -100,8 +99,8 @@ func RejectHidden(hint wire.Hint, texts ...string) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// NameOf names an exchange for another recording: its number, and the file where it is none
-// of the ring.
+// NameOf returns the name of an exchange in texts about several recordings: its number, with the
+// file if the recording is not a run of the state directory.
 func NameOf(row *rows.Row) string {
 	if row.Run > 0 {
 		return row.Number()

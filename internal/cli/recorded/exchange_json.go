@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WriteExchange writes one document on a line: the row, the rules that it broke, the messages
-// as JSON where they are, and every frame as captured.
+// WriteExchange writes an exchange as one line of JSON: the row, the rules it broke, the request
+// and the response, and every frame as captured.
 func WriteExchange(w io.Writer, row *rows.Row, x *wire.Exchange, broken []verdict.Finding) error {
 	var facts struct {
 		Exchange Line              `json:"exchange"`
@@ -63,8 +63,8 @@ type findingOut struct {
 	Text  string `json:"text"`
 }
 
-// asJSONValue is a message where it is JSON; null otherwise, and then the frames
-// have its bytes.
+// asJSONValue returns a message that is valid JSON, without line breaks, and null for any other.
+// The frames contain the bytes in both cases.
 func asJSONValue(raw []byte) []byte {
 	if raw == nil || jsonraw.Valid(raw) != nil {
 		return []byte("null")

@@ -11,23 +11,24 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// Title names an exchange in a headline.
+// Title returns the headline of an exchange.
 func Title(row *rows.Row) string {
 	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
 	return "#" + row.Number() + "  " + title + "  " + row.Channel
 }
 
-// Facts are what is known of an exchange beside its bytes.
+// Facts returns the labels and values that describe an exchange, without its messages. Values may
+// be empty.
 func Facts(row *rows.Row, now time.Time) [][]string {
-	ending := row.Channel
+	outcome := row.Channel
 	if row.Exit >= 0 {
-		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
+		outcome += fmt.Sprintf(" (exit code %d)", row.Exit)
 	}
 	if row.Code != 0 {
-		ending += fmt.Sprintf(", error %d", row.Code)
+		outcome += fmt.Sprintf(", error %d", row.Code)
 	}
 	if row.Unended() {
-		ending += "; the recording ends here (killed, or still running)"
+		outcome += "; the recording ends here (killed, or still running)"
 	}
 	status := ""
 	if row.Status > 0 {
@@ -37,7 +38,7 @@ func Facts(row *rows.Row, now time.Time) [][]string {
 		{"server", row.Target},
 		{"server command", serverCommandOf(row)},
 		{"time", row.Time.Local().Format("2006-01-02 15:04:05.000")},
-		{"outcome", ending},
+		{"outcome", outcome},
 		{"message", row.Text},
 		{"hint", row.Hint},
 		{"http status", status},
@@ -52,7 +53,7 @@ func Facts(row *rows.Row, now time.Time) [][]string {
 	}
 }
 
-// serverCommandOf is the command of a stdio server that has a name in the recording.
+// serverCommandOf returns the command of a stdio server that is recorded under a name, or "".
 func serverCommandOf(row *rows.Row) string {
 	if command := row.Head().Command; len(command) > 0 && connect.CommandLine(command) != row.Target {
 		return connect.CommandLine(command)
@@ -60,9 +61,10 @@ func serverCommandOf(row *rows.Row) string {
 	return ""
 }
 
-// Took is how long an exchange took, or took until now; "" where it is unknown.
+// Took returns the duration of an exchange, until now if it is still running, or "" if it is
+// unknown.
 func Took(r *rows.Row, now time.Time) string {
-	if r.Waits() && r.Head().Pid > 0 { // of a recorder that did not say it one cannot be sure
+	if r.Waits() && r.Head().Pid > 0 { // without a process id it is unknown whether it still runs
 		return term.Duration(max(now.Sub(r.Time)-r.Held, r.Duration))
 	}
 	if r.Open() && r.Duration == 0 {

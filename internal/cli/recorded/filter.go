@@ -15,30 +15,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Filter reads the words of a command line as one filter. Its error shows the place. The
-// recordings are judged by j if it asks for findings.
+// Filter parses the words of a command line as one filter. Its error shows the place of the
+// mistake. The judge provides the findings of rows, for filters that ask for them.
 func Filter(words []string, now time.Time, j filter.Judge) (filter.Filter, error) {
 	text := strings.Join(words, " ")
 	f, err := filter.Parse(text, now, j)
 	if err == nil {
 		return f, nil
 	}
-	wrong, _ := errors.AsType[*filter.Error](err)
+	fault, _ := errors.AsType[*filter.Error](err)
 	hint := wire.Run("help filters") + " shows the language"
-	if near := cmp.Or(suggest.Nearest(wrong.Word, wrong.Known), wrong.Meant); near != "" {
+	if near := cmp.Or(suggest.Nearest(fault.Word, fault.Known), fault.Meant); near != "" {
 		hint = wire.Hint("did you mean " + near + "?")
 	}
-	return f, &usage.JSONError{Text: fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text), Hint: hint,
-		Facts: wire.InputFacts{Raw: []byte(text), Offset: int64(wrong.Offset), Words: true}}
+	return f, &usage.JSONError{
+		Text:  fmt.Sprintf("the filter, column %d: %s", fault.Column(), fault.Text),
+		Hint:  hint,
+		Facts: wire.InputFacts{Raw: []byte(text), Offset: int64(fault.Offset), Words: true},
+	}
 }
 
-// Matching is the filter over a row. What cannot be read does not fit, and is reported.
+// Matching returns a function that reports whether a row matches the filter. An unreadable row does
+// not match, and causes a warning.
 func Matching(f *cmdutil.Factory, filter filter.Filter) func(*rows.Row) bool {
 	return func(row *rows.Row) bool {
-		fits, err := filter.Match(row)
+		matches, err := filter.Match(row)
 		if err != nil {
 			f.Warn(row.Path() + ": " + err.Error())
 		}
-		return fits
+		return matches
 	}
 }

@@ -11,35 +11,35 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// RowFindings say of rows which rules they broke, for filters. A capture is judged when the
-// first of its rows is asked about. Several goroutines may ask.
+// RowFindings finds the rules that rows broke, for filters. It checks a capture when a row of it is
+// asked for first. Its methods may be called concurrently.
 type RowFindings struct {
-	// Live is set where captures grow: then each is read on, and what depends on its end is
-	// judged once all of its runs have theirs.
-	Live bool
-	mu   sync.Mutex
-	kept []*indexed
+	// Live is set if captures grow: new frames are checked with each call, and the rules about the end
+	// of a run once all runs of the capture have ended.
+	Live    bool
+	mu      sync.Mutex
+	indexes []*indexed
 }
 
-// mostKept is how many captures are remembered.
-const mostKept = 16
+// maxIndexes is how many captures are remembered.
+const maxIndexes = 16
 
-// indexed is a capture, and which rules were broken in which line of it.
+// An indexed is a capture with the rules that were broken, by the offset of the line.
 type indexed struct {
 	capture *rows.Capture
 	reader  *reader
 	broken  map[int64][]broken
-	failed  error
+	err     error
 }
 
-// broken is a rule, how gravely it was broken, and where in the message first.
+// A broken is a rule that was broken: how severely, and where in the message first.
 type broken struct {
 	rule     string
 	severity conv.Severity
 	pointer  string
 }
 
-// Words are what a filter can name: rules, tags and severities.
+// Words returns the words that a filter can use: severities, rules and tags.
 func (j *RowFindings) Words() []string {
 	words := []string{string(conv.Error), string(conv.Warn), string(conv.Info)}
 	for _, r := range lint.Rules() {
@@ -55,17 +55,17 @@ func (j *RowFindings) Words() []string {
 	return words
 }
 
-// Of are the words for the findings about a row.
+// Of returns the words that match the findings about a row.
 func (j *RowFindings) Of(row *rows.Row) (words []string, err error) {
-	err = j.each(row, func(b broken, rule lint.Rule) {
+	err = j.eachBroken(row, func(b broken, rule lint.Rule) {
 		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
 	})
 	return words, err
 }
 
-// Shown are the findings about a row as views show them, each once.
+// Shown returns the findings about a row for views, each rule once per severity.
 func (j *RowFindings) Shown(row *rows.Row) (all []view.Finding, err error) {
-	err = j.each(row, func(b broken, rule lint.Rule) {
+	err = j.eachBroken(row, func(b broken, rule lint.Rule) {
 		f := view.Finding{Rule: b.rule, Severity: string(b.severity), Text: rule.Title, Fix: rule.Fix, Pointer: b.pointer}
 		if !slices.ContainsFunc(all, func(is view.Finding) bool { return is.Rule == f.Rule && is.Severity == f.Severity }) {
 			all = append(all, f)
@@ -74,8 +74,8 @@ func (j *RowFindings) Shown(row *rows.Row) (all []view.Finding, err error) {
 	return all, err
 }
 
-// each calls look with each rule that was broken in the lines of a row.
-func (j *RowFindings) each(row *rows.Row, look func(b broken, rule lint.Rule)) error {
+// eachBroken calls visit with each rule that was broken in the lines of a row.
+func (j *RowFindings) eachBroken(row *rows.Row, visit func(b broken, rule lint.Rule)) error {
 	if row.Capture() == nil {
 		return nil
 	}
@@ -85,15 +85,15 @@ func (j *RowFindings) each(row *rows.Row, look func(b broken, rule lint.Rule)) e
 	for at := range row.Lines() {
 		for _, b := range x.broken[at] {
 			rule, _ := lint.Find(b.rule)
-			look(b, rule)
+			visit(b, rule)
 		}
 	}
-	return x.failed
+	return x.err
 }
 
-// index is that of a capture, as far as it has been read.
+// index returns the index of a capture, updated with the frames recorded since.
 func (j *RowFindings) index(c *rows.Capture) *indexed {
-	i := slices.IndexFunc(j.kept, func(x *indexed) bool { return x.capture == c })
+	i := slices.IndexFunc(j.indexes, func(x *indexed) bool { return x.capture == c })
 	if i < 0 {
 		x := &indexed{capture: c, broken: map[int64][]broken{}}
 		x.reader = newReader(c, func(at int64, f lint.Finding) {
@@ -102,16 +102,17 @@ func (j *RowFindings) index(c *rows.Capture) *indexed {
 				x.broken[at] = append(x.broken[at], broken{f.Rule, f.Severity, f.Evidence[0].Pointer})
 			}
 		})
-		j.kept = append(j.kept[max(0, len(j.kept)+1-mostKept):], x)
-		i = len(j.kept) - 1
+		j.indexes = append(j.indexes[max(0, len(j.indexes)+1-maxIndexes):], x)
+		i = len(j.indexes) - 1
 	}
-	x := j.kept[i]
-	switch {
-	case x.failed != nil:
-	case !j.Live || allEnded(c):
-		x.failed = x.reader.close(context.Background())
-	case x.reader.frames.Behind():
-		x.failed = x.reader.read(context.Background())
+	x := j.indexes[i]
+	if x.err != nil {
+		return x
+	}
+	if !j.Live || allEnded(c) {
+		x.err = x.reader.close(context.Background())
+	} else if x.reader.frames.Behind() {
+		x.err = x.reader.read(context.Background())
 	}
 	return x
 }

@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Revision is that of the conversation; of a handshake that was refused the one in
-// which it was asked for.
+// Revision returns the protocol revision of the conversation, or the requested one if the server
+// refused the handshake.
 func (g Request) Revision() string {
 	if g.Row.Method != "initialize" || g.Row.Revision != "" {
 		return g.Row.Revision
@@ -25,19 +25,19 @@ func (g Request) Revision() string {
 	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
 }
 
-// Request adds the words of the command that sends the request, and gives its last
-// one: call where that can say all of it, else raw.
+// Request appends the words of the mcpc command that sends the request, and returns its last
+// argument. The command is call if that can express the whole request, else raw.
 func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	params := g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := jsonraw.Object(params)
 	if m.Method == "initialize" && !(g.Row.Own && g.Had("raw")) {
-		return append(words, "info"), nil // raw would open a conversation first, and then ask for one
+		return append(words, "info"), nil // raw would send initialize twice
 	}
 	if simple && !strings.HasPrefix(name, "-") && !g.Had("raw") {
 		words = append(words, "call")
-		if g.Had("--no-validate") || !g.Had("call") { // only call is sure to have checked them
+		if g.Had("--no-validate") || !g.Had("call") { // only call has checked the arguments
 			words = append(words, "--no-validate")
 		}
 		if g.Had("--yes") || g.Had("-y") {
@@ -51,15 +51,15 @@ func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
 	return append(words, "raw", s.Word(m.Method, "method")), params
 }
 
-// Had reports whether the recorded command line had this word for mcpc itself.
+// Had reports whether the recorded mcpc command line contains a word, before any "--".
 func (g Request) Had(word string) bool {
 	return g.Row.By == capture.ByCommand && slices.Contains(g.ownArgv(), word)
 }
 
-// ownArgv is the recorded command line without a server's command.
+// ownArgv returns the recorded command line without the server's command.
 func (g Request) ownArgv() []string { return cmdutil.BeforeDashes(g.Row.Head().Argv) }
 
-// OwnFields are the header fields that the user had given.
+// OwnFields returns the header fields that the user added.
 func (g Request) OwnFields() []wire.Field {
 	head := g.head()
 	if head == nil {
@@ -72,7 +72,7 @@ func (g Request) OwnFields() []wire.Field {
 	})
 }
 
-// MirrorFields are the header fields that repeat a part of the message (2026-07-28
+// MirrorFields returns the header fields that repeat a part of the message (2026-07-28
 // basic/transports/streamable-http, "Standard headers").
 func MirrorFields(g Request) (fields []wire.Field) {
 	if head := g.head(); head != nil {
@@ -86,8 +86,8 @@ func MirrorFields(g Request) (fields []wire.Field) {
 	return fields
 }
 
-// answerFlags are the flags of the recorded command line that say how to answer what the
-// server asks.
+// answerFlags returns the flags of the recorded command line that answer server requests, as a flag
+// set and as answers.
 func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
 	f := &cmdutil.Factory{}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -95,17 +95,18 @@ func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
 	flags.ParseErrorsWhitelist.UnknownFlags = true
 	f.AddAnswering(flags)
 	if g.Row.By == capture.ByCommand {
-		_ = flags.Parse(g.ownArgv()) // it was parsed once, by the command
+		_ = flags.Parse(g.ownArgv()) // the recorded command has parsed it before
 	}
 	return flags, f.Answers
 }
 
+// Answering returns how the recorded command answered server requests.
 func (g Request) Answering() host.Answers {
 	_, flags := g.answerFlags()
 	return flags
 }
 
-// AnswerWords are those flags again, where the command has them.
+// AnswerWords returns the words of the flags that answer server requests.
 func (g Request) AnswerWords(s *traffic.Script) (words []string) {
 	if g.Row.Method == "initialize" {
 		return nil
@@ -123,8 +124,7 @@ func (g Request) AnswerWords(s *traffic.Script) (words []string) {
 	return words
 }
 
-// clientFields are the header fields that mcpc writes by itself, or that are about
-// one stream.
+// clientFields are the header fields that every client sets itself, or that belong to one stream.
 var clientFields = []string{
 	"accept", "accept-encoding", "content-type", "last-event-id", "sec-fetch-mode", "user-agent",
 }

@@ -22,8 +22,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Import writes what is MCP in an HTTP archive as a capture. An archive that cannot be read, or
-// has no MCP, is a usage error about the file of this name.
+// Import writes the MCP traffic of an HTTP archive as a capture. It returns a usage error that
+// names the file if the archive cannot be read or contains no MCP.
 func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Imported, error) {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
@@ -46,7 +46,7 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	return facts, err
 }
 
-// archiveHint says how to get an archive that can be read.
+// archiveHint returns a hint how to get a readable archive.
 func archiveHint(err *har.ArchiveError, name string) wire.Hint {
 	if err.Flows {
 		return wire.Hint("mitmproxy writes an archive of it: mitmdump -nr " + shellwords.Quote(name) +
@@ -62,9 +62,10 @@ func archiveHint(err *har.ArchiveError, name string) wire.Hint {
 	return "an HTTP archive (HAR 1.2) is what the network panel of a browser saves"
 }
 
-// LeftOut says what of an archive became no frames, and what the frames lack, each with its number.
+// LeftOut describes what an archive contains that is not in the capture, and what it lacks, with
+// counts.
 func LeftOut(facts har.Imported) (texts []string) {
-	for _, left := range []struct {
+	for _, part := range []struct {
 		n    int
 		what string
 	}{
@@ -75,15 +76,15 @@ func LeftOut(facts har.Imported) (texts []string) {
 		{facts.Bodies, "without the response's body, which the archive does not have"},
 		{facts.Times, "without a readable time"},
 	} {
-		if left.n > 0 {
-			texts = append(texts, fmt.Sprintf("%d %s", left.n, left.what))
+		if part.n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
 	return texts
 }
 
-// openArchive makes a capture of an HTTP archive. The error of a file that is none is capture.ErrNoCapture, unless its
-// name says that it should be one.
+// openArchive converts an HTTP archive to a capture. It returns rows.ErrNoCapture for a file that
+// is not an archive, unless its name ends in .har or it is UTF-16.
 func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, error) {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -108,23 +109,25 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 	if err != nil {
 		file.Close()
 		if _, wrong := errors.AsType[usage.Error](err); wrong && !archive && facts.All() == 0 {
-			err = rows.ErrNoCapture // some other JSON
+			err = rows.ErrNoCapture // JSON, but no archive
 		}
 		return nil, err
 	}
-	facts.Other = 0 // a browser's requests of its page
+	facts.Other = 0 // requests of web pages are no finding
 	for _, text := range LeftOut(facts) {
 		c.AddFinding(wire.Finding{Rule: "incomplete_archive", Level: wire.Warning, Text: text})
 	}
 	return c, nil
 }
 
-// streamBegins are the first bytes of what openStream reads: JSON, perhaps after white space or a byte order mark, a
-// bundle with a page or without, a compressed capture, and text in UTF-16, which has an error of its own.
+// streamBegins are the first bytes of the formats that openStream reads: JSON, perhaps after white
+// space or a byte order mark; a bundle with or without a page; a compressed capture; and UTF-16,
+// which has its own error.
 var streamBegins = []string{"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!", "PK", packed.Magic,
 	"\xFF\xFE", "\xFE\xFF"}
 
-// openStream opens a recording that can be read only once, as stdin: it copies the recording to a file without a name.
+// openStream opens a recording that can be read only once, such as stdin. It copies it to a
+// temporary file.
 func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, error) {
 	in := bufio.NewReader(r)
 	begin, err := in.Peek(len(packed.Magic))
@@ -160,6 +163,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	return nil, err
 }
 
+// beginsWithAny reports whether begin starts with one of the prefixes.
 func beginsWithAny(begin []byte, prefixes []string) bool {
 	for _, prefix := range prefixes {
 		if bytes.HasPrefix(begin, []byte(prefix)) {
@@ -169,8 +173,8 @@ func beginsWithAny(begin []byte, prefixes []string) bool {
 	return false
 }
 
-// unpacked writes the text of a compressed file to another file, and closes the compressed one. With an error it
-// returns the file that the caller still has to close.
+// unpacked decompresses a file to a new temporary file and closes the compressed one. With an error
+// it returns the file that the caller has to close.
 func unpacked(file *os.File) (*os.File, error) {
 	size, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -189,8 +193,8 @@ func unpacked(file *os.File) (*os.File, error) {
 	return plain, err
 }
 
-// IsRecording reports whether a stream begins as a recording does: a capture, a bundle or an HTTP archive. It consumes
-// nothing.
+// IsRecording reports whether a stream begins like a capture, a bundle or an HTTP archive. It
+// consumes nothing.
 func IsRecording(in *bufio.Reader) bool {
 	begin, _ := in.Peek(512)
 	begin = bytes.TrimPrefix(begin, []byte(sse.ByteOrderMark))

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// LintTools are what the rules need of other packages.
+// LintTools are the functions of other packages that the rules call.
 var LintTools = rules.Tools{
 	Shape: shape.CheckBut,
 	Compile: func(schema []byte) (rules.Schema, []wire.Finding, *rules.SchemaFault) {
@@ -29,21 +29,21 @@ var LintTools = rules.Tools{
 // runShift is the number of bits in which a run of a capture numbers its connections.
 const runShift = 24
 
-// ConnOfRun numbers a connection so that those of several runs of a capture differ.
+// ConnOfRun returns a connection number that is unique among the runs of a capture.
 func ConnOfRun(run, conn int) int { return run<<runShift + conn }
 
-// InRun is the run and the number in it of a connection that Conn numbered.
+// InRun returns the run and the connection number of a number made by ConnOfRun.
 func InRun(conn int) (run, number int) { return conn >> runShift, conn & (1<<runShift - 1) }
 
-// JudgeCapture judges a capture. What did not come is judged in runs that have their end. If the
-// context ends, the report has what was found so far, and the error is the context's cause.
+// JudgeCapture checks a capture with all rules. Rules about missing messages apply to ended runs
+// only. If ctx ends, the report has the findings so far, and the error is the context's cause.
 func JudgeCapture(ctx context.Context, c *rows.Capture) (lint.Report, error) {
 	r := newReader(c, nil)
 	err := r.close(ctx)
 	return r.linter.Report(), err
 }
 
-// JudgeRow judges the run of a row; the findings are those about the row, the gravest first.
+// JudgeRow checks the run of a row and returns the findings about the row, the most severe first.
 func JudgeRow(row *rows.Row) (lint.Report, error) {
 	lines := map[int64]bool{}
 	for at := range row.Lines() {
@@ -52,14 +52,15 @@ func JudgeRow(row *rows.Row) (lint.Report, error) {
 	var findings []lint.Finding
 	index := map[string]int{}
 	r := newReader(row.Capture(), func(at int64, f lint.Finding) {
-		i, again := index[f.Fingerprint]
-		switch {
-		case !lines[at]:
-		case !again && len(findings) < mostInRow:
+		if !lines[at] {
+			return
+		}
+		i, known := index[f.Fingerprint]
+		if known {
+			findings[i].Times++
+		} else if len(findings) < maxFindings {
 			index[f.Fingerprint] = len(findings)
 			findings = append(findings, f)
-		case again:
-			findings[i].Times++
 		}
 	})
 	r.run = row.RunIndex()
@@ -70,7 +71,7 @@ func JudgeRow(row *rows.Row) (lint.Report, error) {
 	return report, err
 }
 
-// VerdictFinding is a finding as reports show it; the evidence names no exchange yet.
+// VerdictFinding converts a finding for reports. Its evidence names no exchange yet.
 func VerdictFinding(f lint.Finding) verdict.Finding {
 	out := verdict.Finding{
 		Rule:        f.Rule,
@@ -90,54 +91,54 @@ func VerdictFinding(f lint.Finding) verdict.Finding {
 }
 
 const (
-	mostInRow   = 1000    // findings about a row
-	mostEarlier = 100_000 // findings about frames that were read before
+	maxFindings = 1000    // findings about a row
+	maxEarlier  = 100_000 // findings about frames that were read before
 )
 
-// A reader judges a capture, and goes on where that has grown.
+// A reader checks a capture, and continues when the capture has grown.
 type reader struct {
 	frames *rows.FrameReader
 	linter *lint.Linter
-	// run is the only run that is judged, -1 for all.
+	// run is the only run that is checked; -1 means all runs.
 	run int
-	// found takes each finding with the place of its frame in the file; it may be nil.
-	found func(at int64, f lint.Finding)
-	// now is the present frame, at where it stands.
-	now conv.Spot
-	at  int64
-	// earlier are findings about frames before the present one, whose places close finds.
-	earlier map[conv.Spot][]lint.Finding
-	many    int
-	closed  bool
+	// onFinding is called with each finding and the offset of its frame in the file; it may be nil.
+	onFinding func(at int64, f lint.Finding)
+	// current is the current frame, offset its place in the file.
+	current conv.Spot
+	offset  int64
+	// earlier holds findings about frames before the current one; close looks up their offsets.
+	earlier      map[conv.Spot][]lint.Finding
+	earlierCount int
+	closed       bool
 }
 
 func newReader(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
-	r := &reader{frames: c.FrameReader(), run: -1, found: found, earlier: map[conv.Spot][]lint.Finding{}}
+	r := &reader{frames: c.FrameReader(), run: -1, onFinding: found, earlier: map[conv.Spot][]lint.Finding{}}
 	o := lint.Options{Tools: LintTools, Ended: func(conn int) bool {
 		run, _ := InRun(conn)
 		return c.RunEnded(run)
 	}}
 	if found != nil {
-		o.Found = r.place
+		o.Found = r.placeFinding
 	}
 	r.linter = lint.New(o)
 	return r
 }
 
-// place hands over a finding whose place is known.
-func (r *reader) place(f lint.Finding) {
+// placeFinding passes on a finding about the current frame, and keeps any other for close.
+func (r *reader) placeFinding(f lint.Finding) {
 	spot := spotOf(f.Evidence[0])
-	if spot == r.now {
-		r.found(r.at, f)
-	} else if r.many < mostEarlier {
+	if spot == r.current {
+		r.onFinding(r.offset, f)
+	} else if r.earlierCount < maxEarlier {
 		r.earlier[spot] = append(r.earlier[spot], f)
-		r.many++
+		r.earlierCount++
 	}
 }
 
 func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
-// read judges what was recorded since it was called last.
+// read checks the frames that were recorded since the last call.
 func (r *reader) read(ctx context.Context) error {
 	return r.frames.Each(func(at rows.FramePlace, f wire.Frame) error {
 		if ctx.Err() != nil {
@@ -147,14 +148,14 @@ func (r *reader) read(ctx context.Context) error {
 			return nil
 		}
 		f.Conn = ConnOfRun(at.Run, f.Conn)
-		r.now = conv.Spot{Conn: f.Conn, Seq: f.Seq}
-		r.at = at.At
+		r.current = conv.Spot{Conn: f.Conn, Seq: f.Seq}
+		r.offset = at.At
 		r.linter.Tap(f)
 		return nil
 	})
 }
 
-// close judges what is left, and what only the end shows.
+// close checks the remaining frames and applies the rules about the end. Later calls do nothing.
 func (r *reader) close(ctx context.Context) error {
 	if r.closed {
 		return nil
@@ -163,8 +164,8 @@ func (r *reader) close(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
-	r.now = conv.Spot{}
-	r.at = -1
+	r.current = conv.Spot{}
+	r.offset = -1
 	r.linter.Close()
 	if len(r.earlier) == 0 {
 		return nil
@@ -172,7 +173,7 @@ func (r *reader) close(ctx context.Context) error {
 	err := r.frames.Restart().Each(func(at rows.FramePlace, f wire.Frame) error {
 		spot := conv.Spot{Conn: ConnOfRun(at.Run, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {
-			r.found(at.At, finding)
+			r.onFinding(at.At, finding)
 		}
 		delete(r.earlier, spot)
 		if len(r.earlier) == 0 {
@@ -186,5 +187,5 @@ func (r *reader) close(ctx context.Context) error {
 	return err
 }
 
-// errDone ends the reading of frames where no place is unknown any more.
+// errDone stops reading once all offsets are known.
 var errDone = errors.New("done")

@@ -138,19 +138,19 @@ func TestFindingsOfARecordingThatGrows(t *testing.T) {
 	if entry, cursor := broke(t, j, c.Rows()[2]); !entry || !cursor {
 		t.Errorf("in the end: L106 %v, client-cursor %v", entry, cursor)
 	}
-	if entry, _ := broke(t, j, c.Rows()[1]); !entry || len(j.kept) != 1 {
-		t.Errorf("L106 %v, %d captures", entry, len(j.kept))
+	if entry, _ := broke(t, j, c.Rows()[1]); !entry || len(j.indexes) != 1 {
+		t.Errorf("L106 %v, %d captures", entry, len(j.indexes))
 	}
 }
 
 // Only so many captures are remembered, and a file that is gone is an error for each row.
 func TestFindingsOfManyCaptures(t *testing.T) {
 	j := &RowFindings{}
-	for range mostKept + 2 {
+	for range maxIndexes + 2 {
 		r := begin(t)
 		r.page("2")
-		if entry, _ := broke(t, j, r.open().Rows()[1]); !entry || len(j.kept) > mostKept {
-			t.Fatalf("L106 %v, %d captures", entry, len(j.kept))
+		if entry, _ := broke(t, j, r.open().Rows()[1]); !entry || len(j.indexes) > maxIndexes {
+			t.Fatalf("L106 %v, %d captures", entry, len(j.indexes))
 		}
 	}
 	r := begin(t)

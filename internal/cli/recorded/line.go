@@ -14,10 +14,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// AddLine writes the mcpc command that asks the same.
+// AddLine writes the mcpc command that sends the same request.
 func AddLine(s *traffic.Script, g Request) error {
-	if g.CheckClientRequest() != nil {
-		return g.CheckClientRequest()
+	if err := g.CheckClientRequest(); err != nil {
+		return err
 	}
 	if g.IsBare() {
 		return &traffic.ScriptError{Text: "it contains no JSON-RPC request"}
@@ -48,8 +48,8 @@ func AddLine(s *traffic.Script, g Request) error {
 	return nil
 }
 
-// ServerIn is what a server said that it is, when the conversation was opened;
-// "" where that is not in the capture.
+// ServerIn returns the name and version that a server gave when the conversation was opened, or ""
+// if the capture does not contain them.
 func ServerIn(c *rows.Capture, row *rows.Row) string {
 	for _, opening := range c.Rows() {
 		if !mcp.IsOpening(opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
@@ -67,13 +67,13 @@ func ServerIn(c *rows.Capture, row *rows.Row) string {
 	return ""
 }
 
-// ServerInfoIn returns name and version of serverInfo; else "".
+// ServerInfoIn returns the name and version in a response's serverInfo, or "".
 func ServerInfoIn(response []byte) string {
 	info, _ := jsonraw.Object(DescribedBy(response))
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }
 
-// DescribedBy returns serverInfo of a response; nil if it has none.
+// DescribedBy returns the serverInfo of a response, or nil if it has none.
 func DescribedBy(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package recorded finds the recording, and the exchange in it, that a word of a command line means, and
-// makes curl commands, mcpc commands and new requests of recorded requests.
+// Package recorded finds the recording and the exchange that an argument of a command names. It turns
+// recorded requests into curl commands, mcpc commands and new requests.
 package recorded
 
 import (
@@ -29,20 +29,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Which recorded exchange is meant: "42" is what run 42 was about, "42.3" its
-// third exchange, "last" or nothing the one that ended last; FILE#3 is
-// the third exchange of a file, FILE its last.
+// runNumber matches the number of a run or of an exchange. "42" names the main exchange of run 42,
+// "42.3" its third exchange. "last", or no argument, names the exchange that ended last. FILE#3 names
+// the third exchange of a file, FILE its main exchange.
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
-// A Recording is the capture that a word means; index or number name one exchange of it.
+// A Recording is a capture; index or number select one exchange of it.
 type Recording struct {
 	*rows.Capture
-	// name is that of the capture in errors.
+	// name is the capture's name in errors.
 	name, number string
 	index        int
 }
 
-// Open opens the capture that a word means: "last" is the newest run. A caller closes it.
+// Open opens the capture that an argument names; "last" is the newest run. The caller closes it.
 func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	if word == "last" {
 		return openLast(f)
@@ -50,7 +50,7 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	if number := runNumber().FindStringSubmatch(word); number != nil {
 		return openRun(f, number)
 	}
-	path, number := split(word)
+	path, number := splitNumber(word)
 	r.name = cmdutil.ShownFile(path)
 	r.number = number
 	var err error
@@ -61,20 +61,19 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	return r, out
 }
 
-// largeFile is how many bytes a capture has that is not small beside the memory.
+// largeFile is the size of a capture, in bytes, from which memory is saved.
 const largeFile = 128 << 20
 
-// Stdin is the word for a recording on stdin.
+// Stdin is the argument for a recording on stdin.
 const Stdin = "-"
 
-// OpenFile opens a file, or stdin, that is a capture, a bundle or an HTTP archive; it makes a capture of an archive.
-// Unreadable makes an ending of its errors.
+// OpenFile opens a capture, a bundle or an HTTP archive, from a file or stdin. It converts an
+// archive to a capture. Unreadable returns the outcome for its errors.
 func OpenFile(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	return openWith(f, path, rows.Open)
 }
 
-// OpenIndexed is OpenFile for a file that may have an index in the state directory, or gets
-// one.
+// OpenIndexed is like OpenFile, but uses an index in the state directory, and creates it if needed.
 func OpenIndexed(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	ring, err := f.Env.Ring()
 	if err != nil {
@@ -98,10 +97,10 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture,
 		return openStream(f, path, in)
 	}
 	if info, err := rows.Stat(path); err == nil && info.Size() > largeFile {
-		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
+		debug.SetGCPercent(50) // the rows stay in memory until the command ends
 	}
 	c, err := open(path)
-	mayBegin := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may be about to begin it
+	mayBegin := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may still write its first line
 	if info, failed := os.Stat(path); err == nil && failed == nil && info.Size() == 0 && !mayBegin {
 		c.Close()
 		return nil, errEmpty
@@ -117,7 +116,7 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture,
 	return openOther(f, path, file)
 }
 
-// openOther opens a file that is a bundle or an HTTP archive. The caller closes it.
+// openOther opens a bundle or an HTTP archive. The caller closes file.
 func openOther(f *cmdutil.Factory, path string, file *os.File) (*rows.Capture, error) {
 	c, err := bundle.OpenFrom(path, file)
 	if errors.Is(err, bundle.ErrNoBundle) {
@@ -126,17 +125,18 @@ func openOther(f *cmdutil.Factory, path string, file *os.File) (*rows.Capture, e
 	return c, err
 }
 
-// errEmpty is the error of a file without a byte.
+// errEmpty is the error for an empty file.
 var errEmpty = &bundle.Error{Text: "the file is empty"}
 
-// Extensions are those of the names of files that have recordings: captures, bundles, HTTP archives.
+// Extensions are the file name extensions of recordings: captures, bundles and HTTP archives.
 var Extensions = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 
-// otherEndings are those of files that a user may take for a recording.
+// otherEndings are the extensions of files that a user may take for a recording.
 var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
 
-// NamesFile reports a first word that names a file with a recording, or stdin, a pipe or a device, where filters
-// follow: also one that is not there, or a directory, because what looks like a path is not meant as a text.
+// NamesFile reports whether a first argument names a recording file, stdin, a pipe or a device,
+// where a filter is also allowed. It includes missing files and directories: a word that looks like
+// a path is not a filter.
 func NamesFile(word string) bool {
 	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
 	begin, _, _ := strings.Cut(filepath.ToSlash(word), "/")
@@ -147,30 +147,31 @@ func NamesFile(word string) bool {
 		strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 
-// Is reports a word that means recorded traffic: a number, "last", a file, FILE#3, - for stdin.
+// Is reports whether an argument names recorded traffic: a number, "last", a file, FILE#3, or - for
+// stdin.
 func Is(word string) bool {
-	path, _ := split(word)
+	path, _ := splitNumber(word)
 	return word == "last" || word == Stdin || runNumber().MatchString(word) || cmdutil.IsFile(path)
 }
 
-// IsNumber reports the number of an exchange or a run, as mcpc log shows it: 42.3, 42.
+// IsNumber reports whether an argument is the number of an exchange or a run, such as 42.3 or 42.
 func IsNumber(word string) bool { return runNumber().MatchString(word) }
 
-// split parts FILE#3.
-func split(word string) (path, number string) {
+// splitNumber splits FILE#3.
+func splitNumber(word string) (path, number string) {
 	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) && !cmdutil.IsFile(word) {
 		return word[:at], word[at+1:]
 	}
 	return word, ""
 }
 
-// NamesOne reports that one exchange is named, not the whole capture.
+// NamesOne reports whether one exchange is selected, not the whole capture.
 func (r Recording) NamesOne() bool { return r.number != "" || r.index > 0 }
 
-// Row is the exchange that is named, else the one that the capture is about.
+// Row returns the selected exchange, or else the main exchange of the capture.
 func (r Recording) Row() (*rows.Row, wire.Outcome) {
 	if r.number != "" {
-		return r.numbered()
+		return r.rowByNumber()
 	}
 	row := r.Main()
 	if r.index > 0 {
@@ -185,9 +186,9 @@ func (r Recording) Row() (*rows.Row, wire.Outcome) {
 	return row, wire.Outcome{}
 }
 
-// numbered finds an exchange of a file: by the number that mcpc log --file shows,
-// which of a recording from the ring begins with its run, or counted from 1.
-func (r Recording) numbered() (*rows.Row, wire.Outcome) {
+// rowByNumber returns the exchange with a number that mcpc log --file shows, which begins with the
+// run in a recording of a run, or else counts the exchanges from 1.
+func (r Recording) rowByNumber() (*rows.Row, wire.Outcome) {
 	if n, err := strconv.Atoi(r.number); err == nil && r.Capture.Row(n) != nil && r.Capture.Row(n).Number() == r.number {
 		return r.Capture.Row(n), wire.Outcome{}
 	}
@@ -204,13 +205,11 @@ func (r Recording) numbered() (*rows.Row, wire.Outcome) {
 	if len(all) > 1 {
 		which += " to " + all[len(all)-1].Number()
 	}
-	return nil, usage.Outcome(
-		usage.New(r.name+" has no exchange "+r.number+", only "+which,
-			wire.Run("log --file "+shellwords.Quote(r.name))+" shows them"),
-	)
+	return nil, usage.Outcome(usage.New(r.name+" has no exchange "+r.number+", only "+which,
+		wire.Run("log --file "+shellwords.Quote(r.name))+" shows them"))
 }
 
-// Pick finds the exchange that a word means: without one the last. A caller closes the
+// Pick returns the exchange that an argument names; "" names the last one. The caller closes the
 // capture.
 func Pick(f *cmdutil.Factory, word string) (*rows.Capture, *rows.Row, wire.Outcome) {
 	if word == "" || word == "last" {
@@ -232,28 +231,28 @@ func nothingRecorded() wire.Outcome {
 	return usage.Outcome(usage.New("nothing is recorded", "commands record their traffic, unless --no-record is given"))
 }
 
-// pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
-// seen none.
+// pickLast returns the exchange of the state directory that ended last. Runs without exchanges are
+// skipped.
 func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
 	var last *rows.Row
-	var in *rows.Capture
+	var newest *rows.Capture
 	out := NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
 		if last != nil && last.IsFinal() && written.Before(last.Ended()) {
 			return false
 		}
 		if row := c.Main(); row != nil && row.LaterThan(last) {
 			last = row
-			in = c
+			newest = c
 		}
 		return true
 	})
 	if out.Good() && last == nil {
 		out = nothingRecorded()
 	}
-	return in, last, out
+	return newest, last, out
 }
 
-// openLast opens the newest run of the ring.
+// openLast opens the newest run.
 func openLast(f *cmdutil.Factory) (Recording, wire.Outcome) {
 	ring, err := f.Env.Ring()
 	if err != nil {
@@ -266,10 +265,10 @@ func openLast(f *cmdutil.Factory) (Recording, wire.Outcome) {
 	if len(runs) == 0 {
 		return Recording{}, nothingRecorded()
 	}
-	return openFound(runs[len(runs)-1])
+	return openFoundRun(runs[len(runs)-1])
 }
 
-// openRun opens a run of the ring: a number, and perhaps that of an exchange.
+// openRun opens the run with a number; the second number, if any, selects an exchange.
 func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome) {
 	run, _ := strconv.Atoi(number[1])
 	if run == 0 {
@@ -281,20 +280,18 @@ func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome
 	}
 	found, err := ring.Find(run)
 	if errors.Is(err, capture.ErrNoRun) {
-		return r, usage.Outcome(
-			usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run),
-				wire.Run("log")+" lists the recorded runs"),
-		)
+		text := fmt.Sprintf("no recording %d: it was not made, or was deleted", run)
+		return r, usage.Outcome(usage.New(text, wire.Run("log")+" lists the recorded runs"))
 	}
 	if err != nil {
 		return r, usage.LocalIO("reading the recordings", err)
 	}
-	r, out = openFound(found)
+	r, out = openFoundRun(found)
 	r.index, _ = strconv.Atoi(number[2])
 	return r, out
 }
 
-func openFound(run capture.Run) (Recording, wire.Outcome) {
+func openFoundRun(run capture.Run) (Recording, wire.Outcome) {
 	c, err := rows.OpenIndexed(run.Path, "")
 	if err != nil {
 		return Recording{}, Unreadable(run.Path, err)
@@ -302,18 +299,17 @@ func openFound(run capture.Run) (Recording, wire.Outcome) {
 	return Recording{Capture: c, name: fmt.Sprintf("run %d", run.Number)}, wire.Outcome{}
 }
 
-// Unreadable is the ending of a command that cannot read a capture.
+// Unreadable returns the outcome of a command that cannot read a capture.
 func Unreadable(path string, err error) wire.Outcome {
 	path = cmdutil.ShownFile(path)
-	if wrong, ok := errors.AsType[usage.Error](err); ok {
-		return usage.Outcome(wrong)
+	if usageErr, ok := errors.AsType[usage.Error](err); ok {
+		return usage.Outcome(usageErr)
 	}
 	var version *capture.VersionError
 	var damage *packed.DamagedError
 	if fault, ok := errors.AsType[*bundle.Error](err); ok {
-		return usage.Outcome(
-			usage.New(path+": "+fault.Text, wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))),
-		)
+		hint := wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))
+		return usage.Outcome(usage.New(path+": "+fault.Text, hint))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -324,29 +320,26 @@ func Unreadable(path string, err error) wire.Outcome {
 	case errors.Is(err, packed.ErrNone), errors.Is(err, packed.ErrTooLarge), errors.As(err, &damage):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes compressed recordings"))
 	case errors.As(err, &version):
-		return usage.Outcome(
-			usage.New(path+": "+err.Error(),
-				"docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"),
-		)
+		return usage.Outcome(usage.New(path+": "+err.Error(),
+			"docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}
-	if failed, ok := errors.AsType[*fs.PathError](err); ok && failed.Op == "write" {
-		return usage.LocalIO("writing a temporary copy of "+path+" in "+filepath.Dir(failed.Path), failed.Err)
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok && pathErr.Op == "write" {
+		return usage.LocalIO("writing a temporary copy of "+path+" in "+filepath.Dir(pathErr.Path), pathErr.Err)
 	}
 	return usage.LocalIO("reading "+path, usage.Bare(err))
 }
 
-// Warn says what of a capture could not be read.
+// Warn prints a warning for each part of a capture that could not be read.
 func Warn(f *cmdutil.Factory, c *rows.Capture) {
 	for _, finding := range c.Findings() {
 		f.Warn(cmdutil.ShownFile(c.Path) + ": " + finding.Text)
 	}
 }
 
-// NewestFirst goes through the captures of the ring, those that were written last
-// first, until look wants no more; written is when the last of it was, at the latest.
-// A capture that was pruned meanwhile is passed over, one that cannot be read is
-// reported.
-func NewestFirst(f *cmdutil.Factory, look func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
+// NewestFirst calls visit with the captures of all runs, the last written first, until visit
+// returns false. Written is the latest time at which the capture may have been written. It skips
+// captures that are deleted meanwhile, and warns about unreadable ones.
+func NewestFirst(f *cmdutil.Factory, visit func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
 	ring, err := f.Env.Ring()
 	if err != nil {
 		return connect.StateFailed(err)
@@ -367,7 +360,7 @@ func NewestFirst(f *cmdutil.Factory, look func(c *rows.Capture, written time.Tim
 			f.Warn(run.Path + ": " + err.Error())
 			continue
 		}
-		more := look(c, run.Modified.Add(clockSlack))
+		more := visit(c, run.Modified.Add(clockSlack))
 		c.Close()
 		if !more {
 			break
@@ -377,5 +370,5 @@ func NewestFirst(f *cmdutil.Factory, look func(c *rows.Capture, written time.Tim
 	return wire.Outcome{}
 }
 
-// clockSlack is how far a file system's clock may be behind the one of the frames.
+// clockSlack is how much a file system's clock may be behind the clock of the frames.
 const clockSlack = time.Second

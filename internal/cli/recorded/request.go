@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Request is a recorded request that is to be issued again.
+// A Request is a recorded request to send again.
 type Request struct {
 	Row      *rows.Row
 	Exchange *wire.Exchange
@@ -28,10 +28,10 @@ type Request struct {
 	Version  string
 }
 
-// IsBare reports an HTTP request that carries no request of JSON-RPC.
+// IsBare reports whether the HTTP request contains no JSON-RPC request.
 func (g Request) IsBare() bool { return g.Exchange.Request.Raw == nil }
 
-// bareBody is what such a request did carry.
+// bareBody returns the body of a bare request.
 func (g Request) bareBody() []byte {
 	for _, f := range g.Exchange.Between {
 		if f.Dir == wire.Sent {
@@ -41,7 +41,7 @@ func (g Request) bareBody() []byte {
 	return nil
 }
 
-// CheckClientRequest is the error for what a client cannot ask.
+// CheckClientRequest returns an error if the row is not a request of the client.
 func (g Request) CheckClientRequest() error {
 	if g.Row.Apart {
 		return &traffic.ScriptError{Text: "it has no client request"}
@@ -52,7 +52,7 @@ func (g Request) CheckClientRequest() error {
 	return nil
 }
 
-// head is that of the HTTP request, nil over stdio.
+// head returns the head of the HTTP request, or nil over stdio.
 func (g Request) head() *wire.HTTPHead {
 	for _, f := range g.Exchange.Heads {
 		if f.Dir == wire.Sent && f.Stream == g.Exchange.Request.Stream && f.HTTP != nil {
@@ -62,9 +62,8 @@ func (g Request) head() *wire.HTTPHead {
 	return nil
 }
 
-// OnOtherStream reports whether the answer was to come on another stream than that of the
-// request, as the transport of 2024 has it: the request itself was only accepted, if
-// that was still waited for. A stream that was resumed began with an answer.
+// OnOtherStream reports whether the response belongs on another stream than the request, as in
+// HTTP+SSE: the request itself is only accepted. A resumed stream may have begun with a response.
 func (g Request) OnOtherStream() bool {
 	x := g.Exchange
 	for _, f := range x.Heads {
@@ -75,16 +74,17 @@ func (g Request) OnOtherStream() bool {
 	return x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
 }
 
-// session is the variable of the session's id in a script.
+// session is the script variable for the session's id.
 const session = "session"
 
-// AddCurl writes the request as curl sends it, or over stdio as a pipeline. A session
-// is opened first where the request names one.
+// AddCurl writes the request as a curl command, or over stdio as a pipeline. It opens a session
+// first if the request belongs to one.
 func AddCurl(s *traffic.Script, g Request) error {
+	if err := g.CheckClientRequest(); err != nil {
+		return err
+	}
 	head := g.head()
 	switch {
-	case g.CheckClientRequest() != nil:
-		return g.CheckClientRequest()
 	case g.Exchange.Request.Stream == 0:
 		g.addPipeline(s)
 		return nil
@@ -100,12 +100,13 @@ func AddCurl(s *traffic.Script, g Request) error {
 	}
 	post := traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.Exchange.Request.Raw}
 	if head.Field("Mcp-Session-Id") == "" {
-		return s.Curl(post, "") // nothing ties it to what was sent before
+		return s.Curl(post, "") // independent of earlier requests
 	}
 	opening := post
 	opened := post
 	opening.Fields = host.WithoutFields(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
-	opening.Body, opened.Body = g.initialize(), wire.ComposeNotification("notifications/initialized", nil)
+	opening.Body = g.initialize()
+	opened.Body = wire.ComposeNotification("notifications/initialized", nil)
 	if err := s.CurlSession(opening, session); err != nil {
 		return err
 	}
@@ -115,8 +116,8 @@ func AddCurl(s *traffic.Script, g Request) error {
 	return s.Curl(post, session)
 }
 
-// addStream writes the request as the transport of 2024 has it: a stream is opened, and
-// what comes on it tells where requests go and what was answered.
+// addStream writes the request for HTTP+SSE: it opens a stream, which names the endpoint and
+// carries the responses.
 func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
 	if err != nil {
@@ -147,8 +148,8 @@ func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 	return errors.Join(err, send(g.Exchange.Request.Raw, true))
 }
 
-// opening is the request that opened the conversation, and how that ended; nil where
-// it was not recorded.
+// opening returns the request that opened the conversation, and its channel; nil if it was not
+// recorded.
 func (g Request) opening() (raw []byte, channel string) {
 	for _, row := range g.Capture.Rows() {
 		if row.Method != "initialize" || row.RunID() != g.Row.RunID() {
@@ -165,8 +166,8 @@ func (g Request) opening() (raw []byte, channel string) {
 	return raw, channel
 }
 
-// initialize is the request that opened the conversation, or where a run before
-// did that, one like it.
+// initialize returns the request that opened the conversation, or an equivalent one if an earlier
+// run opened it.
 func (g Request) initialize() []byte {
 	if raw, channel := g.opening(); channel == exchange.ChannelOK {
 		return raw
@@ -179,26 +180,27 @@ func (g Request) initialize() []byte {
 	}
 	params := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(revision))
 	params = jsonraw.With(params, "capabilities", json.RawMessage("{}"))
-	who := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote("mcpc")), "version", jsonraw.Quote(g.Version))
-	return wire.ComposeRequest(json.RawMessage("0"), "initialize", jsonraw.With(params, "clientInfo", who))
+	clientInfo := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote("mcpc")), "version", jsonraw.Quote(g.Version))
+	return wire.ComposeRequest(json.RawMessage("0"), "initialize", jsonraw.With(params, "clientInfo", clientInfo))
 }
 
-// shaken reports whether on a pipe the request follows a handshake. One that a server
-// refused is not repeated, nor is one made up for a client that sent none.
-func (g Request) shaken() bool {
+// followsHandshake reports whether a handshake precedes the request on a pipe. A refused handshake
+// is not repeated, and none is invented for a client that sent none.
+func (g Request) followsHandshake() bool {
 	if client.Stateless(g.Row.Revision) || mcp.IsOpening(g.Row.Method) {
 		return false
 	}
 	raw, channel := g.opening()
 	if raw == nil {
-		return g.Row.By == capture.ByCommand // a server that was kept, and opened before
+		return g.Row.By == capture.ByCommand // the command used a session that was opened earlier
 	}
 	return channel == exchange.ChannelOK || channel == exchange.ChannelOpen
 }
 
+// addPipeline writes the request as a pipeline into the server's command.
 func (g Request) addPipeline(s *traffic.Script) {
 	messages := [][]byte{g.Exchange.Request.Raw}
-	if g.shaken() {
+	if g.followsHandshake() {
 		messages = [][]byte{
 			g.initialize(),
 			wire.ComposeNotification("notifications/initialized", nil),
@@ -209,7 +211,7 @@ func (g Request) addPipeline(s *traffic.Script) {
 	s.CommandStdio(messages, g.command(s))
 }
 
-// command is that of a stdio server, as far as the recording knows it.
+// command returns the command of the stdio server as shell words, or a variable if it is unknown.
 func (g Request) command(s *traffic.Script) string {
 	argv := g.ServerArgv()
 	if argv == nil {
@@ -219,62 +221,63 @@ func (g Request) command(s *traffic.Script) string {
 	return s.Argv(argv)
 }
 
-// ServerArgv is the command of a stdio server; nil where it is not known.
+// ServerArgv returns the command of the stdio server, or nil if it is unknown.
 func (g Request) ServerArgv() []string {
-	if g.Row.Target == connect.DemoEndpoint && !g.ofNextFile() {
+	if g.Row.Target == connect.DemoEndpoint && !g.isOfLaterFile() {
 		return []string{"mcpc", "demo", "--stdio"}
 	}
 	head := g.Row.Head()
 	if at := slices.Index(head.Argv, "--"); at >= 0 && at+1 < len(head.Argv) {
 		return head.Argv[at+1:]
 	}
-	if g.ofNextFile() || len(head.Command) == 0 {
+	if g.isOfLaterFile() || len(head.Command) == 0 {
 		return nil
 	}
 	return head.Command
 }
 
-// ofNextFile reports a request of a run of several files that is not of the first one: the
-// server of that alone is recorded.
-func (g Request) ofNextFile() bool { return g.Exchange.Request.Conn > 0 && g.Had("run") }
+// isOfLaterFile reports whether the request was sent for a later file of mcpc run: only the server
+// of the first file is recorded.
+func (g Request) isOfLaterFile() bool { return g.Exchange.Request.Conn > 0 && g.Had("run") }
 
-// Address is what -s takes to mean the recorded server, "" where only a command
-// does.
+// Address returns the value of -s that names the recorded server, or "" if only a command can.
 func (g Request) Address() string {
 	target := g.Row.Target
 	if _, link, ok := strings.Cut(target, ", "); ok && IsAddress(link) {
 		target = link // of a session, "name, URL"
 	}
 	head := g.head()
-	if !g.ofNextFile() &&
-		(target == connect.DemoEndpoint || IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)) {
+	isOwnAddress := IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)
+	if !g.isOfLaterFile() && (target == connect.DemoEndpoint || isOwnAddress) {
 		return target
 	}
 	if head != nil && IsAddress(head.URL) {
 		return head.URL
 	}
-	if g.ServerArgv() == nil && !g.ofNextFile() && !strings.HasPrefix(target, "-") {
+	if g.ServerArgv() == nil && !g.isOfLaterFile() && !strings.HasPrefix(target, "-") {
 		return target // a session's name
 	}
 	return ""
 }
 
+// IsAddress reports whether a text is an HTTP URL.
 func IsAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// Params are those of the request without the marks that every client puts on its
-// own.
+// Params returns the params of the request without the members that each client sets itself.
 func (g Request) Params() json.RawMessage {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	if jsonraw.First(m.Params, "inputResponses") != nil && !host.IsZero(g.Answering()) {
-		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
+		// The flags answer the server requests again.
+		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState")
 	}
 	return WithoutMarks(m)
 }
 
-// WithoutMarks are the params of a request without the marks that every client puts on its own.
+// WithoutMarks returns the params of a request without the members of _meta that each client sets
+// itself.
 func WithoutMarks(m *wire.Message) json.RawMessage {
 	members, err := m.ParamMembers()
 	if err != nil {
@@ -301,7 +304,8 @@ func WithoutMarks(m *wire.Message) json.RawMessage {
 	return rest
 }
 
-// asToolCall gives name and arguments where the params have nothing else.
+// asToolCall returns the name and the arguments of a tool call. It returns false if the params
+// contain anything else.
 func asToolCall(method string, params json.RawMessage) (name string, arguments json.RawMessage, ok bool) {
 	members, err := jsonraw.Object(params)
 	if err != nil || method != "tools/call" || len(members) > 2 {
@@ -314,7 +318,6 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
 }
 
-// SavedKinds are those of a request that a step may expect: what became of it at the
-// server, or on the way.
+// SavedKinds are the outcomes that a saved step can expect.
 var SavedKinds = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
 	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout}

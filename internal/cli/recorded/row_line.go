@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A Line is a row as a script reads it. Times are RFC 3339, durations seconds.
+// A Line is a row as JSON. Times are RFC 3339, durations are in seconds.
 type Line struct {
 	Number        string     `json:"number"`
 	Time          time.Time  `json:"time"`
@@ -46,8 +46,8 @@ type Line struct {
 	Text          string     `json:"text,omitempty"`
 }
 
-// cancelOut is which side cancelled a request, why, after how many seconds, and whether an
-// answer came after all.
+// A cancelOut says which side cancelled a request, why, after how many seconds, and whether a
+// response came nevertheless.
 type cancelOut struct {
 	By    string  `json:"by"`
 	Why   string  `json:"why,omitempty"`
@@ -55,7 +55,7 @@ type cancelOut struct {
 	Late  bool    `json:"late,omitempty"`
 }
 
-// LineOf is a row as a script reads it.
+// LineOf returns the row as JSON.
 func LineOf(r *rows.Row) Line {
 	out := Line{
 		Number:        r.Number(),
@@ -100,11 +100,9 @@ func LineOf(r *rows.Row) Line {
 	if r.SameAs != nil {
 		out.SameAs = r.SameAs.Number()
 	}
-	switch {
-	case r.Within == nil:
-	case r.Guess:
+	if r.Within != nil && r.Guess {
 		out.Guess = []string{r.Within.Number()}
-	default:
+	} else if r.Within != nil {
 		out.Parent = r.Within.Number()
 	}
 	return out

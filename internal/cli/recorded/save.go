@@ -27,23 +27,23 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// A CallSaver adds calls to a file of saved calls, which it begins where there is none.
+// A CallSaver adds calls to a file of saved calls, and creates the file if needed.
 type CallSaver struct {
 	path string
-	text []byte // nil where there is no file yet
+	text []byte // of the file; nil if it does not exist
 	file saved.File
-	// expectResult makes the result that comes what is expected of the saved call.
+	// expectResult makes the saved call expect the result of this call.
 	expectResult bool
 }
 
-// NewSaving reads the file of --save before the call is sent. It returns an error if nothing can be added to the file,
-// or if path is "".
+// NewSaving reads the file of --save before the call is sent. It returns an error if no call can be
+// added to the file, or if path is "".
 func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 	if path == "" {
 		return nil, usage.New("--expect-result needs --save", "use --save FILE")
 	}
 	s := &CallSaver{path: path, expectResult: expectResult}
-	bad := func(why string) error {
+	usageError := func(why string) error {
 		return usage.New("--save "+path+": "+why,
 			"--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
 	}
@@ -52,51 +52,52 @@ func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, bad(usage.Bare(err).Error())
+		return nil, usageError(usage.Bare(err).Error())
 	}
 	s.text = text
 	doc, err := yaml.Parse(text)
 	if err != nil {
-		return nil, bad(err.Error())
+		return nil, usageError(err.Error())
 	}
 	var found []saved.Problem
 	s.file, found = saved.ReadFile(doc.JSON)
 	if i := slices.IndexFunc(found, func(p saved.Problem) bool { return !p.Mild }); i >= 0 {
-		return nil, bad(found[i].Text)
+		return nil, usageError(found[i].Text)
 	}
 	if _, err := yaml.Appended(text, "steps", saved.Step{Verb: saved.List, Subject: "tools"}.JSON()); err != nil {
-		return nil, bad("a step can be added only at the end: " + err.Error())
+		return nil, usageError("a step can be added only at the end: " + err.Error())
 	}
 	return s, nil
 }
 
-// CheckServer refuses a file that is about another server.
+// CheckServer refuses a file that is about another server. A nil CallSaver accepts all.
 func (s *CallSaver) CheckServer(c *connect.Conn) wire.Outcome {
-	typedForms(c) // of other calls
-	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil ||
-		strings.Contains(s.file.Server, "${") {
+	takeTypedForms(c) // discards the forms of earlier calls
+	if s == nil {
+		return wire.Outcome{}
+	}
+	if out := s.checkAnswers(c); !out.Good() {
 		return out
 	}
-	is := fileOf(c)
+	if s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
+		return wire.Outcome{}
+	}
+	is := fileFor(c)
 	if s.file.Server == c.Target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
 		return wire.Outcome{}
 	}
-	return usage.Outcome(
-		usage.New(
-			fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, ShownServer(s.file), c.Where),
-			"--save with another file",
-		),
-	)
+	text := fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, ShownServer(s.file), c.Where)
+	return usage.Outcome(usage.New(text, "--save with another file"))
 }
 
-// answersAlike refuses a file that does not answer what the server asks as the call does:
-// the step would not end as the call did.
-func (s *CallSaver) answersAlike(c *connect.Conn) wire.Outcome {
+// checkAnswers refuses a file that answers server requests differently from the call: the saved
+// step would end differently.
+func (s *CallSaver) checkAnswers(c *connect.Conn) wire.Outcome {
 	if s == nil || s.text == nil {
 		return wire.Outcome{}
 	}
-	f := fileOf(c)
-	asSaved(answerFlags(c), &f, (&ExportSaver{}).variable)
+	f := fileFor(c)
+	setAnswers(ownAnswers(c), &f, (&ExportSaver{}).variable)
 	own := f.Answers()
 	theirs := s.file.Answers()
 	if len(own) == 0 || s.file.Same(f) {
@@ -109,8 +110,8 @@ func (s *CallSaver) answersAlike(c *connect.Conn) wire.Outcome {
 	return usage.Outcome(usage.New("--save "+s.path+": "+text, "--save with another file"))
 }
 
-// answerFlags are those that say how this conversation answers, as they were typed.
-func answerFlags(c *connect.Conn) host.Answers {
+// ownAnswers returns how this conversation answers server requests, as the user typed it.
+func ownAnswers(c *connect.Conn) host.Answers {
 	var before *host.Answers
 	if c.Saved != nil {
 		before = c.Saved.Answering
@@ -118,8 +119,8 @@ func answerFlags(c *connect.Conn) host.Answers {
 	return c.Env.Answers.Over(before)
 }
 
-// fileOf is a file about the server of the conversation.
-func fileOf(c *connect.Conn) (f saved.File) {
+// fileFor returns an empty file of saved calls for the server of a conversation.
+func fileFor(c *connect.Conn) (f saved.File) {
 	place := cmp.Or(c.Saved, c.OneOff)
 	switch {
 	case c.Target.Kind == target.Known:
@@ -134,9 +135,9 @@ func fileOf(c *connect.Conn) (f saved.File) {
 	return f
 }
 
-// Add writes a call behind the others, with how it ended. Of a secret the file gets a
-// variable of the environment.
-func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) error {
+// Add appends a call and its outcome to the file. Secrets become environment variables. A nil
+// CallSaver does nothing.
+func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Request, out wire.Outcome) error {
 	if s == nil {
 		return nil
 	}
@@ -148,26 +149,26 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 		}
 		return nil
 	}
-	b := &ExportSaver{taken: string(s.text)}
-	arguments, _ := f.Secrets.Bytes(o.Arguments)
+	secrets := &ExportSaver{existing: string(s.text)}
+	arguments, _ := f.Secrets.Bytes(request.Arguments)
 	step := saved.Step{
 		Verb:    saved.Call,
-		Subject: saved.LiteralText(o.Name, b.variable),
-		Args:    saved.Literal(arguments, b.variable),
-		Loose:   o.NoValidate,
+		Subject: saved.LiteralText(request.Name, secrets.variable),
+		Args:    saved.Literal(arguments, secrets.variable),
+		Loose:   request.NoValidate,
 		Expect:  saved.Expect{Kind: out.Kind},
 	}
 	expects := s.expectResult && (out.Good() || out.Kind == wire.ToolError)
 	if expects {
-		step.Expect.Result = saved.Literal(expectable(f, out.Result), b.variable)
+		step.Expect.Result = saved.Literal(expectedResult(f, out.Result), secrets.variable)
 	}
-	flags, answers := s.answers(c)
-	text := s.widened(step)
+	flags, answers := s.answersToSave(c)
+	text := s.widenLastStep(step)
 	err := error(nil)
 	again := text != nil
 	if again {
 		err = cmdutil.ReplaceFile(s.path, text)
-	} else if text, err = s.written(c, b, step, flags); err == nil {
+	} else if text, err = s.newText(c, secrets, step, flags); err == nil {
 		err = cmdutil.AppendTo(s.path, text)
 	}
 	if err != nil {
@@ -184,10 +185,10 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	s.file.Steps = append(s.file.Steps, step)
 	run := "mcpc run " + shellwords.Quote(s.path)
 	commands := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
-	if s.file.Command != nil || s.text == nil && fileOf(c).Command != nil || commands {
+	if s.file.Command != nil || s.text == nil && fileFor(c).Command != nil || commands {
 		run += " --allow-exec"
 	}
-	if o.Yes {
+	if request.Yes {
 		run += " --yes"
 	}
 	note := fmt.Sprintf("saved as step %d of %s", len(s.file.Steps), s.path)
@@ -195,10 +196,10 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
 	}
 	note += "; run it with: " + run
-	if s.text == nil && namesLocalFile(fileOf(c).Command) {
+	if s.text == nil && namesLocalFile(fileFor(c).Command) {
 		note += "; it runs only in this directory, to which its command is relative"
 	}
-	for _, h := range b.Secrets {
+	for _, h := range secrets.Secrets {
 		note += fmt.Sprintf("; set %s to %s: %s", h.Variable, h.Where, h.Shown)
 	}
 	if s.expectResult && !expects {
@@ -211,18 +212,18 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	return nil
 }
 
-// namesLocalFile reports whether a word of a command is a file relative to the current directory: a saved file does not
-// keep the directory.
+// namesLocalFile reports whether a word of a command is a file relative to the current directory. A
+// saved file does not store the directory.
 func namesLocalFile(command []string) bool {
 	return slices.ContainsFunc(command, func(word string) bool { return !filepath.IsAbs(word) && cmdutil.IsFile(word) })
 }
 
-// answers are the flags that answer what the server asks as it was done: those that were
-// typed, and for a new file what a person typed into the forms. missing says that the
-// file does not answer as the person did.
-func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string) {
-	flags = answerFlags(c)
-	typed := typedForms(c)
+// answersToSave returns the answers to server requests for the file: the flags and, for a new file,
+// what the user typed into forms. Missing is a note if the file will not contain the user's
+// answers.
+func (s *CallSaver) answersToSave(c *connect.Conn) (flags host.Answers, missing string) {
+	flags = ownAnswers(c)
+	typed := takeTypedForms(c)
 	isSaid := !flags.Elicits()
 	for _, content := range typed {
 		shown, _ := c.Env.Secrets.Bytes(content)
@@ -230,15 +231,15 @@ func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string
 		isSaid = isSaid && content != nil
 	}
 	var f saved.File
-	asSaved(flags, &f, (&ExportSaver{}).variable)
+	setAnswers(flags, &f, (&ExportSaver{}).variable)
 	if len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
 		return flags, ""
 	}
-	return answerFlags(c), "; the file does not contain your answers: see mcpc help answering"
+	return ownAnswers(c), "; the file does not contain your answers: see mcpc help answering"
 }
 
-// typedForms takes what a person typed since they were last taken.
-func typedForms(c *connect.Conn) (typed []json.RawMessage) {
+// takeTypedForms returns and removes the forms that the user filled in.
+func takeTypedForms(c *connect.Conn) (typed []json.RawMessage) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	typed = c.Typed
@@ -246,53 +247,52 @@ func typedForms(c *connect.Conn) (typed []json.RawMessage) {
 	return typed
 }
 
-// widened is the file where its last step is the same call: it then expects of the result
-// what both have in common. It is nil where another step is needed.
-func (s *CallSaver) widened(step saved.Step) []byte {
+// widenLastStep returns the file with its last step expecting what this result and the expected one
+// have in common. It returns nil if the last step is a different call.
+func (s *CallSaver) widenLastStep(step saved.Step) []byte {
 	last := len(s.file.Steps) - 1
 	if s.text == nil || last < 0 || step.Expect.Result == nil {
 		return nil
 	}
-	was := s.file.Steps[last]
-	expects := s.file.Steps[last].Expect
-	same := was.Verb == step.Verb && was.Subject == step.Subject && was.Loose == step.Loose &&
-		expects.Kind == step.Expect.Kind
+	previous := s.file.Steps[last]
+	expected := s.file.Steps[last].Expect
+	same := previous.Verb == step.Verb && previous.Subject == step.Subject && previous.Loose == step.Loose &&
+		expected.Kind == step.Expect.Kind
 	doc, err := yaml.Parse(s.text)
-	if err != nil || !same || expects.Result == nil ||
-		!bytes.Equal(jsonraw.Compact(was.Args), jsonraw.Compact(step.Args)) {
+	if err != nil || !same || expected.Result == nil ||
+		!bytes.Equal(jsonraw.Compact(previous.Args), jsonraw.Compact(step.Args)) {
 		return nil
 	}
-	text, ok := yaml.Replaced(s.text, doc.NamePlace(expects.ResultAt), "result", expects.Result,
-		commonOf(expects.Result, step.Expect.Result))
+	text, ok := yaml.Replaced(s.text, doc.NamePlace(expected.ResultAt), "result", expected.Result,
+		common(expected.Result, step.Expect.Result))
 	if !ok {
 		return nil
 	}
 	return text
 }
 
-// written is what the file gets: all of it, or one step more.
-func (s *CallSaver) written(c *connect.Conn, b *ExportSaver, step saved.Step, flags host.Answers) ([]byte, error) {
+// newText returns the text to append: one step, or the whole new file.
+func (s *CallSaver) newText(c *connect.Conn, secrets *ExportSaver, step saved.Step, flags host.Answers) ([]byte, error) {
 	if s.text != nil {
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}
-	f := fileOf(c)
-	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), b.in(traffic.InURL))
+	f := fileFor(c)
+	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), secrets.variableIn(traffic.InURL))
 	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command),
-		func(word string) string { return saved.LiteralText(word, b.in(traffic.InArgv)) })
+		func(word string) string { return saved.LiteralText(word, secrets.variableIn(traffic.InArgv)) })
 	f.Steps = []saved.Step{step}
 	f.Protocol = c.Env.Protocol
-	asSaved(flags, &f, b.variable)
+	setAnswers(flags, &f, secrets.variable)
 	for _, line := range c.Env.Headers {
 		name, value, _ := strings.Cut(line, ":")
 		field := redact.RedactField(wire.Field{Name: name, Value: c.Env.Secrets.Text(strings.TrimSpace(value))})
-		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, b.in(name))})
+		f.Headers = append(f.Headers, wire.Field{Name: name, Value: saved.LiteralText(field.Value, secrets.variableIn(name))})
 	}
 	return yaml.Write(f.JSON())
 }
 
-// asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
-// a variable.
-func asSaved(flags host.Answers, f *saved.File, variable func(string) string) {
+// setAnswers stores answers in a file of saved calls. Variable returns the variable for a secret.
+func setAnswers(flags host.Answers, f *saved.File, variable func(string) string) {
 	var items []json.RawMessage
 	for _, text := range flags.Answers {
 		item := jsonraw.Quote(saved.LiteralText(text, variable))
@@ -323,7 +323,7 @@ func asSaved(flags host.Answers, f *saved.File, variable func(string) string) {
 	}
 }
 
-// ShownServer is the server of a file of saved calls as it may be shown.
+// ShownServer returns the server of a file of saved calls, without its secrets.
 func ShownServer(f saved.File) string {
 	if f.Command != nil {
 		return connect.CommandLine(f.Command)
@@ -331,33 +331,32 @@ func ShownServer(f saved.File) string {
 	return redact.RedactURL(f.Server)
 }
 
-// A result is expected member by member: those that are not named may be anything, lists
-// have to be as long, and saved.Any matches any value.
-
-// expectable is a result as the same call may give it again. What the protocol adds to
-// every result is left out, and what is secret is left open.
-func expectable(f *cmdutil.Factory, result json.RawMessage) json.RawMessage {
+// expectedResult returns the part of a result that the same call is likely to return again. Expected
+// members must be present; others may have any value. Lists must have the same length, and saved.Any
+// matches any value. Members that the protocol adds to all results are omitted, secrets become
+// saved.Any.
+func expectedResult(f *cmdutil.Factory, result json.RawMessage) json.RawMessage {
 	hidden, _ := f.Secrets.Bytes(result)
 	for _, name := range []string{"_meta", "resultType"} {
 		result = jsonraw.Without(result, name)
 	}
-	return commonOf(result, hidden)
+	return common(result, hidden)
 }
 
-// commonOf is what two values have in common.
-func commonOf(a, b json.RawMessage) json.RawMessage {
+// common returns what two values have in common; saved.Any replaces different values.
+func common(a, b json.RawMessage) json.RawMessage {
 	if members, others, both := Objects(a, b); both {
 		object := json.RawMessage("{}")
 		for _, m := range members {
 			if other, there := others.Get(m.Name); there {
-				object = jsonraw.With(object, m.Name, commonOf(m.Value, other))
+				object = jsonraw.With(object, m.Name, common(m.Value, other))
 			}
 		}
 		return object
 	}
 	if items, others, both := Arrays(a, b); both {
 		for i, other := range others {
-			items[i] = commonOf(items[i], other)
+			items[i] = common(items[i], other)
 		}
 		return arguments.AsList(items)
 	}
@@ -367,20 +366,22 @@ func commonOf(a, b json.RawMessage) json.RawMessage {
 	return a
 }
 
+// Objects parses two values as objects. It returns false if one is not an object.
 func Objects(a, b json.RawMessage) (first, second jsonraw.Members, both bool) {
 	first, err := jsonraw.Object(a)
 	second, failed := jsonraw.Object(b)
 	return first, second, err == nil && failed == nil
 }
 
-// Arrays are two of the same length.
+// Arrays parses two values as arrays. It returns false if one is not an array or their lengths
+// differ.
 func Arrays(a, b json.RawMessage) (first, second []json.RawMessage, both bool) {
 	first, err := jsonraw.Array(a)
 	second, failed := jsonraw.Array(b)
 	return first, second, err == nil && failed == nil && len(first) == len(second)
 }
 
-// SameScalar compares what has no parts: texts whatever their escapes.
+// SameScalar reports whether two values without parts are equal. Escapes in strings do not matter.
 func SameScalar(a, b json.RawMessage) bool {
 	text, isText := jsonraw.Text(a)
 	other, alsoText := jsonraw.Text(b)

@@ -20,32 +20,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A ExportSaver makes saved calls of recorded exchanges.
+// An ExportSaver turns recorded exchanges into saved calls.
 type ExportSaver struct {
-	File saved.File
-	// where is the server of the calls, and Secrets the variables of hidden texts.
-	where   string
-	Secrets []hiddenText
-	// Endless are the rows that nothing can be expected of.
+	File    saved.File
+	server  string       // of all steps
+	Secrets []hiddenText // with their variables
+	// Endless are the numbers of exchanges without an outcome that can be expected.
 	Endless []string
-	// Omitted says why exchanges are not steps, in order, and omissions how many they are.
+	// Omitted lists the reasons why exchanges are not steps. Omissions counts those exchanges.
 	Omitted   []string
 	Omissions int
-	// KeepLists makes a step of every list; else Lists counts those that were omitted
-	// because another command had requested them.
+	// KeepLists keeps all list requests as steps. Otherwise Lists counts the list requests that were
+	// omitted because a command other than list sent them.
 	KeepLists bool
 	Lists     int
-	// taken is a text whose variables have their names already.
-	taken string
+	// existing is the text of the file, whose variables must not be used again.
+	existing string
 }
 
 type hiddenText struct{ Shown, Variable, Where string }
 
 // variable returns the variable of a hidden text in a message.
-func (s *ExportSaver) variable(shown string) string { return s.in(traffic.InBody)(shown) }
+func (s *ExportSaver) variable(shown string) string { return s.variableIn(traffic.InBody)(shown) }
 
-// in returns the variable of a hidden text in that place, as in a script.
-func (s *ExportSaver) in(what string) func(string) string {
+// variableIn returns a function that returns the variable of a hidden text in a place, such as
+// traffic.InURL.
+func (s *ExportSaver) variableIn(what string) func(string) string {
 	return func(shown string) string {
 		twin := ""
 		for _, h := range s.Secrets {
@@ -58,10 +58,10 @@ func (s *ExportSaver) in(what string) func(string) string {
 		}
 		first, where := traffic.Variable(what)
 		if what == traffic.InBody {
-			where = "the value in the message" // which YAML encodes
+			where = "the value in the message" // YAML encodes it
 		}
 		name := first
-		for n := 2; s.has(name); n++ {
+		for n := 2; s.isTaken(name); n++ {
 			name = fmt.Sprintf("%s_%d", first, n)
 		}
 		s.Secrets = append(s.Secrets, hiddenText{shown, name, traffic.InOtherForm(where, twin)})
@@ -69,13 +69,13 @@ func (s *ExportSaver) in(what string) func(string) string {
 	}
 }
 
-// has reports whether a variable is called so already.
-func (s *ExportSaver) has(name string) bool {
-	return strings.Contains(s.taken, "${"+saved.Environment+name+"}") ||
+// isTaken reports whether a variable name is in use.
+func (s *ExportSaver) isTaken(name string) bool {
+	return strings.Contains(s.existing, "${"+saved.Environment+name+"}") ||
 		slices.ContainsFunc(s.Secrets, func(h hiddenText) bool { return h.Variable == name })
 }
 
-// Omit counts an exchange that is no step.
+// Omit counts an exchange that does not become a step, and remembers the reason.
 func (s *ExportSaver) Omit(why string) {
 	s.Omissions++
 	if !slices.Contains(s.Omitted, why) {
@@ -83,8 +83,8 @@ func (s *ExportSaver) Omit(why string) {
 	}
 }
 
-// Add makes a step of one exchange. Among several those are left out that led to
-// others: openings, and lists that a call was checked with.
+// Add appends an exchange as a step. If it is one of several (among), requests that only served
+// others are omitted: handshakes, and lists that a command fetched to check a call.
 func (s *ExportSaver) Add(g Request, among bool) error {
 	if g.IsBare() || rows.ByServer(g.Row) {
 		s.Omit("without a client request")
@@ -121,7 +121,7 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 	if err := s.setServer(g); err != nil {
 		return err
 	}
-	if err := s.answers(flags); err != nil {
+	if err := s.addAnswers(flags); err != nil {
 		return err
 	}
 	step.Subject = saved.LiteralText(step.Subject, s.variable)
@@ -134,7 +134,7 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 	return nil
 }
 
-// stepOf is a request as a step; not ok where it is the next page of a list.
+// stepOf returns a request as a step. It returns false for a further page of a list.
 func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 	members, _ := jsonraw.Object(params)
 	arguments, _ := members.Get("arguments")
@@ -159,14 +159,13 @@ func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 	return saved.Step{Verb: saved.Raw, Subject: method, Args: params}, true
 }
 
-// answers settles how the file answers what the server asks, which is the same for all
-// its steps.
-func (s *ExportSaver) answers(flags host.Answers) error {
+// addAnswers sets how the file answers server requests. All steps share these answers.
+func (s *ExportSaver) addAnswers(flags host.Answers) error {
 	if host.IsZero(flags) {
 		return nil
 	}
 	with := s.File
-	asSaved(flags, &with, s.variable)
+	setAnswers(flags, &with, s.variable)
 	if len(s.File.Answers()) > 0 && !s.File.Same(with) {
 		return &traffic.ScriptError{
 			Text: "its requests answer server requests differently, and a file of saved calls has one set of answers",
@@ -176,7 +175,7 @@ func (s *ExportSaver) answers(flags host.Answers) error {
 	return nil
 }
 
-// setServer sets the server of the file, which is the same for all its steps.
+// setServer sets the server of the file. All steps share it.
 func (s *ExportSaver) setServer(g Request) error {
 	address := g.Address()
 	argv := g.ServerArgv()
@@ -184,30 +183,31 @@ func (s *ExportSaver) setServer(g Request) error {
 	if where == "" {
 		return &traffic.ScriptError{Text: "the recording does not name the server"}
 	}
-	if s.where == where {
+	if s.server == where {
 		return nil
 	}
-	if s.where != "" {
+	if s.server != "" {
 		return &traffic.ScriptError{Text: "it uses several servers, and a file of saved calls has one"}
 	}
-	s.where = where
+	s.server = where
 	if address != "" {
-		s.File.Server = saved.LiteralText(address, s.in(traffic.InURL))
+		s.File.Server = saved.LiteralText(address, s.variableIn(traffic.InURL))
 	} else {
 		s.File.Command = sliceutil.Map(argv,
-			func(word string) string { return saved.LiteralText(word, s.in(traffic.InArgv)) })
+			func(word string) string { return saved.LiteralText(word, s.variableIn(traffic.InArgv)) })
 	}
 	if g.Had("--protocol") {
 		s.File.Protocol = g.Row.Revision
 	}
 	for _, f := range g.OwnFields() {
-		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.in(f.Name))})
+		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.variableIn(f.Name))})
 	}
 	return nil
 }
 
-// isUnchecked reports whether a step is sent without a check, so that it sends the same again: the request was sent
-// unchecked, or a check would reject it. What another client sent with success is checked, as a user would write it.
+// isUnchecked reports whether the step must skip the check of arguments to send the same request:
+// it was sent unchecked, or the check would reject it. A successful request of another client is
+// checked.
 func (g Request) isUnchecked(s saved.Step) bool {
 	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {
@@ -220,8 +220,8 @@ func (g Request) isUnchecked(s saved.Step) bool {
 	return false
 }
 
-// Kind returns how the request ended. It returns false if it has no ending that a step may expect. A command that
-// judges may end differently than its last request.
+// Kind returns the outcome of the request. It returns false if a step cannot expect that outcome.
+// The outcome of a command that judges results may differ from that of its last request.
 func (g Request) Kind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
 	answer := wire.ParseMessage(g.Exchange.Response.Raw)

@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// RequestOf finds the request that a word means.
+// RequestOf returns the request that an argument names.
 func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 	c, row, out := Pick(f, word)
 	if !out.Good() {
@@ -26,32 +26,27 @@ func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 	return RequestIn(f, c, row, word)
 }
 
-// RequestIn is the request of a row, which a word names in hints.
+// RequestIn returns the request of a row. Word names it in hints.
 func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) (Request, wire.Outcome) {
 	exchange, err := row.Exchange()
 	switch {
 	case err != nil:
 		return Request{}, usage.LocalIO("reading "+row.Path(), err)
 	case rows.ByServer(row):
-		return Request{}, usage.Outcome(
-			usage.New(NameOf(row)+" is a server request, not a client request",
-				wire.Run("show "+shellwords.Quote(word))+" shows it"),
-		)
+		return Request{}, usage.Outcome(usage.New(NameOf(row)+" is a server request, not a client request",
+			wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return Request{}, usage.Outcome(
-			usage.New(NameOf(row)+" contains no JSON-RPC request",
-				wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"),
-		)
+		return Request{}, usage.Outcome(usage.New(NameOf(row)+" contains no JSON-RPC request",
+			wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
 	case exchange == nil:
-		return Request{}, usage.Outcome(
-			usage.New("nothing was sent in "+NameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"),
-		)
+		return Request{}, usage.Outcome(usage.New("nothing was sent in "+NameOf(row),
+			wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}
 	return Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
 
-// Send sends the request. A tool that is marked as destructive is asked about,
-// as everywhere; arguments go as they were recorded, whatever the schema says.
+// Send sends a recorded request. It asks before it calls a destructive tool, as every command does.
+// It does not check the arguments.
 func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire.Outcome {
 	if call.Method != "tools/call" {
 		return c.Do(ctx, call)
