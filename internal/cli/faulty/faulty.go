@@ -275,10 +275,9 @@ func (s *Faults) End() error {
 	}
 	for _, r := range rules {
 		if r.Fired == 0 {
-			s.f.Note(hidden(
-				fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s", r.Source, r.Line, r.Seen,
-					r.Text),
-			))
+			text := fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s",
+				r.Source, r.Line, r.Seen, r.Text)
+			s.f.Note(hidden(text))
 		}
 	}
 	if s.o.report == "" || s.o.report == "-" {

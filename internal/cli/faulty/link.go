@@ -78,16 +78,18 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS,
 	}
 	stop := s.pass(ctx, p, listener)
-	return &url.URL{
-			Scheme:   "http",
-			Host:     p.Address,
-			Path:     to.Path,
-			RawPath:  to.RawPath,
-			RawQuery: to.RawQuery,
-		}, func() error {
-			stop()
-			return s.End()
-		}, wire.Outcome{}
+	at = &url.URL{
+		Scheme:   "http",
+		Host:     p.Address,
+		Path:     to.Path,
+		RawPath:  to.RawPath,
+		RawQuery: to.RawQuery,
+	}
+	end = func() error {
+		stop()
+		return s.End()
+	}
+	return at, end, wire.Outcome{}
 }
 
 // Stdio returns the standard streams for one of mcpc's own servers, through the faults. end closes

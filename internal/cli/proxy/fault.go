@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewFault makes the command fault, which changes the rules of a running command.
+// NewFault returns the command fault, which changes the rules of a running command.
 func NewFault(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fault",
@@ -43,7 +43,7 @@ faults describes the rules.`,
 	return cmd
 }
 
-// newFaultOrder makes a command that sends an order to a running command.
+// newFaultOrder returns a command that sends an order to a running command.
 func newFaultOrder(
 	f *cmdutil.Factory,
 	use, short, example string,
@@ -123,6 +123,7 @@ func newFaultOff(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
+// none rejects arguments.
 func none(args []string) error {
 	if len(args) > 0 {
 		return usage.New(fmt.Sprintf("unexpected argument %q", args[0]), "")
@@ -130,7 +131,7 @@ func none(args []string) error {
 	return nil
 }
 
-// sendOrder sends the order, and prints the rules that the command has afterwards.
+// sendOrder sends the order and prints the resulting rules.
 func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order control.Order) error {
 	if socket == "" {
 		return usage.New("which command? --control is missing",
@@ -182,6 +183,7 @@ nothing: then the exit code is 1.`,
 	}
 }
 
+// reportFaults prints what the client did after each fault of a recording.
 func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 	c, out := recorded.Open(f, word)
 	if !out.Good() {
@@ -194,15 +196,11 @@ func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	}
 	document := f.Secrets.Text(string(faulty.Document(0, nil, verdicts)))
-	return cmdutil.Show(
-		ctx,
-		f,
-		faulty.Outcome(verdicts),
-		cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
-			faulty.WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
-			return nil
-		}),
-	)
+	answer := cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
+		faulty.WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
+		return nil
+	})
+	return cmdutil.Show(ctx, f, faulty.Outcome(verdicts), answer)
 }
 
 // judgeFaults returns the verdicts of each run of a recording.

@@ -25,13 +25,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// proxyOptions are what `mcpc proxy` was asked.
+// proxyOptions are the arguments of `mcpc proxy`.
 type proxyOptions struct {
 	to     []string
 	listen string
 	fault  faulty.Options
 	trace  cmdutil.TraceOptions
-	// web and tui show the traffic meanwhile.
+	// web and tui show the traffic while the proxy runs.
 	web, tui bool
 }
 
@@ -84,7 +84,7 @@ fail: see mcpc help faults.`,
 	return cmd
 }
 
-// routesOf reads --to.
+// routesOf parses the values of --to.
 func routesOf(words []string) (routes []proxy.Route, err error) {
 	taken := map[string]bool{}
 	for _, word := range words {
@@ -113,8 +113,9 @@ func routesOf(words []string) (routes []proxy.Route, err error) {
 	return routes, nil
 }
 
+// runProxy serves until the user interrupts it or leaves the view.
 func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []proxy.Route) error {
-	w, err := f.Env.NetworkFor(routes[0].To.String(), nil) // the user named all of them
+	w, err := f.Env.NetworkFor(routes[0].To.String(), nil) // one network for all routes
 	if err != nil {
 		return err
 	}
@@ -131,12 +132,11 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	var targets []string
 	for _, r := range routes {
 		if leadsTo(r.To, listener.Addr().String()) {
-			return cmdutil.Exit(
-				wire.Outcome{
-					Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
-					Hint: "--listen 127.0.0.1:0 takes a free port",
-				},
-			)
+			return cmdutil.Exit(wire.Outcome{
+				Kind: wire.Refused,
+				Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
+				Hint: "--listen 127.0.0.1:0 takes a free port",
+			})
 		}
 		f.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
@@ -174,13 +174,13 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-// leadsTo reports a URL that leads to an address of this machine.
+// leadsTo reports whether a URL leads to the port of an address on this machine.
 func leadsTo(u *url.URL, address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	return err == nil && cmp.Or(u.Port(), "80") == port && loopback.IsHere(u.Hostname())
 }
 
-// introduceProxy says what the clients are to be told.
+// introduceProxy prints the URLs for clients and returns them.
 func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) (places string) {
 	var all []string
 	for i, r := range p.Routes {

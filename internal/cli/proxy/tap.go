@@ -30,7 +30,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// tapOptions are what `mcpc tap` was asked.
+// tapOptions are the arguments of `mcpc tap`.
 type tapOptions struct {
 	fault faulty.Options
 	trace cmdutil.TraceOptions
@@ -75,7 +75,7 @@ help faults.`,
 			return runTap(f, args, o)
 		},
 	}
-	// Behind the command's first word all words are the command's, with or without --.
+	// All words after the command's first word belong to the command, with or without --.
 	cmd.Flags().SetInterspersed(false)
 	o.fault.AddFlags(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())
@@ -83,24 +83,23 @@ help faults.`,
 	return cmd
 }
 
-// A tapping is a server that runs for another client.
+// A tapping runs a server for another client.
 type tapping struct {
 	a     *cmdutil.Factory
 	cmd   *exec.Cmd
 	watch *proxy.Watcher
-	// in, out and err are this side's ends of its standard streams.
+	// in, out and err are mcpc's ends of the server's standard streams.
 	in, out, err *os.File
-	// send sends the server a signal.
-	send   func(os.Signal)
-	copies sync.WaitGroup
-	// pipe passes messages on.
-	pipe *proxy.Pipe
+	send         func(os.Signal) // to the server
+	copies       sync.WaitGroup  // of the server's stdout and stderr
+	pipe         *proxy.Pipe
 	// ended is closed when the server has ended.
 	ended chan struct{}
-	// left is set when the client has ended what it writes.
+	// left is set by feed when the client closes the server's stdin.
 	left atomic.Bool
 }
 
+// runTap runs the server until it ends, and returns its exit code as an error.
 func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	faults, err := o.fault.StartLive(f, proxy.LinkStdio|proxy.LinkChild)
 	if err != nil {
@@ -112,7 +111,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	if err != nil {
 		return err
 	}
-	// All signals are the server's from now on.
+	// From now on all signals are passed to the server.
 	f.Relaying.Store(true)
 	caught := make(chan os.Signal, 16)
 	signal.Notify(caught, console.Relayed...)
@@ -136,7 +135,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	go func() {
 		for sig := range caught {
 			t.send(sig)
-			go func() { // nothing of a server that has ended after a signal is waited for
+			go func() { // delayed messages are dropped once a signal has ended the server
 				<-t.ended
 				stop()
 			}()
@@ -144,7 +143,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}()
 	go t.feed()
 	t.copies.Add(2)
-	go func() { // what the client gets is seen
+	go func() {
 		defer t.copies.Done()
 		defer seen.Close()
 		t.drain(t.pipe.FromServer(), t.out)
@@ -162,7 +161,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	return nil
 }
 
-// start connects the server with pipes of its own.
+// start starts the server with pipes for its standard streams.
 func (t *tapping) start() wire.Outcome {
 	var theirs []*os.File
 	defer func() {
@@ -205,8 +204,8 @@ func (t *tapping) start() wire.Outcome {
 	return wire.Outcome{}
 }
 
-// feed passes on what the client writes, and the end of it. A server that reads no
-// more is told to the client as the system does without mcpc.
+// feed forwards what the client writes, and its end. If the server stops reading, feed closes the
+// client's pipe, so that the client gets the same error as without mcpc.
 func (t *tapping) feed() {
 	seen := t.watch.Messages(wire.Sent)
 	err := t.pipe.Sent(io.TeeReader(t.a.In, seen))
@@ -221,8 +220,8 @@ func (t *tapping) feed() {
 	}
 }
 
-// awaitLeaving waits, once the client writes no more, until it does not read either: then it gets no response any more,
-// even if the server does not end.
+// awaitLeaving records that the client is gone once it has closed both streams, even if the server
+// continues to run.
 func (t *tapping) awaitLeaving() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -238,10 +237,11 @@ func (t *tapping) awaitLeaving() {
 	}
 }
 
-// graceForOthers is how long a process that the server left behind is listened to
-// since it wrote last, because it holds the streams.
+// graceForOthers is how long the output of processes that the server left behind is read after
+// their last write.
 const graceForOthers = time.Second
 
+// stderr forwards and records the server's standard error.
 func (t *tapping) stderr() {
 	defer t.copies.Done()
 	seen := t.watch.Stderr()
@@ -253,7 +253,7 @@ type both struct {
 	io.Closer
 }
 
-// drain passes on what the server writes, as far as its end.
+// drain forwards what the server writes, until its end.
 func (t *tapping) drain(to io.WriteCloser, from *os.File) {
 	defer to.Close()
 	defer from.Close()
@@ -263,31 +263,31 @@ func (t *tapping) drain(to io.WriteCloser, from *os.File) {
 		if n > 0 {
 			silent = false
 			if _, lost := to.Write(buf[:n]); lost != nil {
-				return // the reader is gone: the server learns it from its own next write
+				return // the client is gone: closing from makes the server's next write fail
 			}
 		}
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded) && !silent: // the server is dead
-			silent = true
-			_ = from.SetReadDeadline(t.a.Now().Add(graceForOthers))
-		default:
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || silent {
 			return
 		}
+		silent = true // the server has ended: wait for others that write
+		_ = from.SetReadDeadline(t.a.Now().Add(graceForOthers))
 	}
 }
 
-// wait waits for the server, and for what it has still written. It returns the exit code.
+// wait waits for the server and its last output. It returns the exit code.
 func (t *tapping) wait() int {
 	_ = t.cmd.Wait()
 	close(t.ended)
 	by := wire.Received
 	if t.left.Load() {
-		by = wire.Sent // the server was asked to
+		by = wire.Sent // the client asked the server to end
 	}
 	for _, f := range []*os.File{t.out, t.err} {
 		if err := f.SetReadDeadline(t.a.Now()); errors.Is(err, os.ErrNoDeadline) {
-			t.send(os.Kill) // on Windows, where only the end of all writers ends the reading
+			t.send(os.Kill) // on Windows, reads end only when all writers have ended
 		}
 	}
 	t.copies.Wait()

@@ -25,12 +25,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// installOptions are what `mcpc tap install` and `mcpc tap remove` were asked.
+// installOptions are the arguments of `mcpc tap install` and `mcpc tap remove`.
 type installOptions struct {
 	client, server, file string
 	yes, remove          bool
 }
 
+// newTapInstall returns the command tap install, or tap remove if remove is set.
 func newTapInstall(f *cmdutil.Factory, remove bool) *cobra.Command {
 	o := installOptions{remove: remove}
 	cmd := &cobra.Command{
@@ -103,6 +104,7 @@ func clientNames() (names []string) {
 	return names
 }
 
+// tapInstall shows the change of a client's configuration, and writes it after a confirmation.
 func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o installOptions) error {
 	file := cmp.Or(o.file, client.File(runtime.GOOS, f.Getenv))
 	if folder, err := os.Getwd(); err == nil {
@@ -151,7 +153,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 	return nil
 }
 
-// tapEdit gives the text that the file is to have.
+// tapEdit returns the changed text of the configuration.
 func tapEdit(f *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
 	self, err := f.Executable()
 	if err != nil {
@@ -179,8 +181,7 @@ func tapEdit(f *cmdutil.Factory, old []byte, client target.Client, o installOpti
 	return client.Wrap(plain, o.server, prefix)
 }
 
-// installed are the words that were put before a server's command, as far as they are
-// those of an installation.
+// installed returns the words that an installation has put before a server's command.
 func installed(self string, argv []string) []string {
 	words := []string{self, "tap"}
 	at := 2
@@ -194,8 +195,8 @@ func installed(self string, argv []string) []string {
 	return words
 }
 
-// stateWords say where to record, where a program that a client starts would look
-// elsewhere: clients pass on HOME and PATH, and hardly another variable.
+// stateWords returns --state if a program started by a client would record elsewhere: clients pass
+// on HOME and PATH, but hardly any other variable.
 func stateWords(f *cmdutil.Factory) []string {
 	store, err := state.Open(f.State)
 	if err != nil || f.State == "" && f.Getenv("XDG_STATE_HOME") == "" {
@@ -207,6 +208,7 @@ func stateWords(f *cmdutil.Factory) []string {
 	return []string{"--state", store.Dir()}
 }
 
+// confirmedEdit asks the user to confirm the change, unless --yes is given.
 func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o installOptions) wire.Outcome {
 	switch {
 	case o.yes:
@@ -226,9 +228,9 @@ func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o insta
 	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}
 }
 
-// editFile writes the new text in one step, with the old file's permissions, and before
-// the first change a copy of the old one next to it, which only its owner can read: it
-// may hold secrets, and users forget it. A link stays a link.
+// editFile replaces the text of a file and keeps its permissions. Before the first change it copies
+// the file, readable only by its owner because it may contain secrets. It follows links. It returns
+// the path of the copy.
 func editFile(file string, old, changed []byte) (backup string, err error) {
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
@@ -248,8 +250,8 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 	return backup, os.Chmod(file, info.Mode().Perm())
 }
 
-// keepOriginal writes the copy, unless there is one: the user may want back the file as it
-// was before mcpc first changed it.
+// keepOriginal writes the copy, unless it exists: users want back the file as it was before mcpc
+// changed it.
 func keepOriginal(backup string, old []byte) error {
 	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -261,13 +263,13 @@ func keepOriginal(backup string, old []byte) error {
 	_, err = f.Write(old)
 	err = errors.Join(err, f.Close())
 	if err != nil {
-		_ = os.Remove(backup) // half of it is no copy
+		_ = os.Remove(backup) // it may be incomplete
 	}
 	return err
 }
 
-// lineDiff shows the lines that differ between two texts, from the first to the
-// last of them, with a line around.
+// lineDiff returns the lines from the first to the last difference between two texts, with one line
+// of context.
 func lineDiff(old, changed []byte, shown func(string) string) string {
 	a := strings.Split(string(old), "\n")
 	b := strings.Split(string(changed), "\n")

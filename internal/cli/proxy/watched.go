@@ -10,11 +10,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// drawable reports a terminal that a view can fill.
+// drawable reports whether the output is a terminal that a view can fill.
 func drawable(f *cmdutil.Factory) bool { return f.OutStyle.Terminal && f.IsTyped() }
 
-// watched serves, and shows meanwhile what is recorded from now on. When the user leaves a view at
-// the terminal, the proxy ends too; a page may come and go.
+// watched serves and shows the traffic from now on. The proxy ends when the user leaves a view at the
+// terminal, but not when a page is closed.
 func (o *proxyOptions) watched(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -46,7 +46,7 @@ func (o *proxyOptions) watched(
 	default:
 		err = liveview.Lines(ctx, f, v, filter)
 	}
-	if failed, ok := err.(*cmdutil.ExitError); ok && failed.Outcome.Kind != wire.Signal { // the proxy goes on
+	if failed, ok := err.(*cmdutil.ExitError); ok && failed.Outcome.Kind != wire.Signal { // the proxy continues without the view
 		f.Warn("the view has ended: " + failure.Headline(failed.Outcome))
 	}
 	return <-ended

@@ -22,25 +22,25 @@ import (
 	"mcpc/internal/wire"
 )
 
-// exportOptions are what `mcpc export` was asked.
+// exportOptions are the arguments of `mcpc export`.
 type exportOptions struct {
 	word   string
 	filter filter.Filter
-	// several is set where a filter picks among the exchanges of a run.
+	// several is set if a filter selects from all exchanges of a recording.
 	several bool
 	format  string
-	// check is a file in which secrets are looked for; "" where something is exported.
+	// check is a file to search for secrets; "" if exchanges are exported.
 	check  string
 	bundle share.BundleOptions
 	trace  cmdutil.TraceOptions
 }
 
-// ExportFormats are the forms in which an exchange is given away.
+// ExportFormats are the formats of exported exchanges.
 var ExportFormats = []string{
 	"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6",
 }
 
-// formatNames are other names of formats, which are too different for a suggestion by likeness.
+// formatNames are other names of formats that are too different to be suggested by similarity.
 var formatNames = map[string]string{"md": "markdown", "yaml": "mcpc-yaml", "yml": "mcpc-yaml"}
 
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
@@ -90,13 +90,13 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 			if o.check != "" && len(args) == 0 && o.format == "" {
 				return share.CheckFile(f, o.check, o.bundle.Strict)
 			}
-			if err := o.allowed(f, args); err != nil {
+			if err := o.validate(f, args); err != nil {
 				return err
 			}
 			o.word = args[0]
 			o.several = len(args) > 1
 			o.bundle.Words = args[1:]
-			o.filter, err = filterOf(f, args[1:], &recorded.RowFindings{})
+			o.filter, err = parseFilter(f, args[1:], &recorded.RowFindings{})
 			if err != nil {
 				return err
 			}
@@ -112,8 +112,8 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 	return cmd
 }
 
-// allowed refuses options that do not go together.
-func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
+// validate returns an error for options that cannot be combined, or that are missing.
+func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 	switch {
 	case o.check != "":
 		return usage.New("--check looks into one file, and exports none",
@@ -126,10 +126,9 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 		if whole, ok := formatNames[strings.ToLower(o.format)]; ok {
 			return usage.New(fmt.Sprintf("unknown format %q", o.format), "did you mean --as "+wire.Hint(whole)+"?")
 		}
-		return usage.New(
-			fmt.Sprintf("unknown format %q", o.format),
-			suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))),
-		)
+		all := wire.Hint("--as " + strings.Join(ExportFormats, ", --as "))
+		hint := suggest.DidYouMean("--as %s", o.format, ExportFormats, all)
+		return usage.New(fmt.Sprintf("unknown format %q", o.format), hint)
 	case o.trace.Given() && o.format != "otlp":
 		return usage.New("--otlp sends spans, and --as "+o.format+" makes none", "use --as otlp")
 	case o.trace.Given() && f.Output != "":
@@ -144,7 +143,8 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	return nil
 }
 
-// filterHint returns the hint for words that are all filters. A first run:N names the run that is exported.
+// filterHint returns the hint for arguments that are all filters. If the first one is run:N, the
+// hint exports run N.
 func (o *exportOptions) filterHint(f *cmdutil.Factory, args []string) wire.Hint {
 	words := " " + strings.Join(sliceutil.Map(args, shellwords.Quote), " ") + " --as " + o.format
 	if f.Output != "" {
@@ -157,13 +157,13 @@ func (o *exportOptions) filterHint(f *cmdutil.Factory, args []string) wire.Hint 
 		wire.Run("inspect "+shellwords.Quote(args[0])) + " the key x exports from all"
 }
 
-// isFilter reports a word with a field of the filter language that is no file.
+// isFilter reports whether an argument begins with a field of the filter language and is no file.
 func isFilter(word string) bool {
 	field, _, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
 	return found && slices.Contains(filter.Fields(), field) && !recorded.Is(word)
 }
 
-// runExport writes the exchanges that are meant.
+// runExport writes the selected exchanges.
 func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	switch out := cmdutil.Writable(f.Output); {
 	case o.format == "k6" && f.Output == "":
@@ -174,7 +174,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	case o.format == "bundle":
 		return exportBundle(ctx, f, o)
 	}
-	c, rows, out := exported(f, o)
+	c, rows, out := selectExchanges(f, o)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -197,15 +197,15 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	return nil
 }
 
-// exported picks the exchanges: the one that a number means, or all that fit.
-func exported(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
+// selectExchanges returns the exchanges to export: the one that a number names, or all that match.
+func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.Good() {
 		return nil, nil, out
 	}
 	all := []*rows.Row{row}
 	if o.several || o.word == c.Path {
-		all = lastFitting(c.Rows(), recorded.Matching(f, o.filter), 0)
+		all = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0)
 	}
 	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
 		all = share.Crossing(all)
@@ -216,26 +216,23 @@ func exported(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, 
 	if len(all) == 0 {
 		c.Close()
 		if !o.several && o.word != c.Path {
-			return nil, nil, usage.Outcome(
-				usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
-					wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"),
-			)
+			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
+				wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
 		}
-		return nil, nil, usage.Outcome(
-			usage.New("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"),
-		)
+		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
+			wire.Run("log")+" lists recorded exchanges"))
 	}
 	return c, all, wire.Outcome{}
 }
 
-// exportBundle writes the exchanges that are meant as a bundle.
+// exportBundle writes the selected exchanges as a bundle.
 func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	if f.Output == "" {
 		return usage.New("a bundle is a file: --as bundle needs -o FILE",
 			wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz.html"))
 	}
 	b, err := share.NewBundle(ctx, f, o.bundle,
-		func() (*rows.Capture, []*rows.Row, wire.Outcome) { return exported(f, o) })
+		func() (*rows.Capture, []*rows.Row, wire.Outcome) { return selectExchanges(f, o) })
 	if err != nil {
 		return err
 	}

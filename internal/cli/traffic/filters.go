@@ -15,16 +15,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// filterOf reads the words of a command line as one filter.
-func filterOf(a *cmdutil.Factory, words []string, j *recorded.RowFindings) (filter.Filter, error) {
-	if err := ofEachServer(a); err != nil {
+// parseFilter parses the words of a command line as one filter.
+func parseFilter(a *cmdutil.Factory, words []string, j *recorded.RowFindings) (filter.Filter, error) {
+	if err := rejectServer(a); err != nil {
 		return filter.Filter{}, err
 	}
-	return recorded.Filter(ofRun(a, words), a.Now(), j)
+	return recorded.Filter(resolveLast(a, words), a.Now(), j)
 }
 
-// ofRun returns the words of a filter with "last" as the newest run. A number is a text, and a note names the run.
-func ofRun(f *cmdutil.Factory, words []string) []string {
+// resolveLast replaces a first word "last" by the filter for the newest run. A single number is
+// searched for as a text; a note suggests the filter for the run with that number.
+func resolveLast(f *cmdutil.Factory, words []string) []string {
 	if len(words) == 0 || words[0] != "last" && !isNumber(words[0]) {
 		return words
 	}
@@ -45,8 +46,8 @@ func ofRun(f *cmdutil.Factory, words []string) []string {
 	return append([]string{fmt.Sprintf("run:%d", runs[len(runs)-1].Number)}, words[1:]...)
 }
 
-// ofOneRun reports whether the words of a filter name one run: last, or run:N.
-func ofOneRun(words []string) bool {
+// namesOneRun reports whether the words of a filter name one run: last, or run:N.
+func namesOneRun(words []string) bool {
 	return len(words) > 0 && words[0] == "last" || slices.ContainsFunc(words, func(word string) bool {
 		number, isRun := strings.CutPrefix(word, "run:")
 		return isRun && isNumber(number)
@@ -55,8 +56,8 @@ func ofOneRun(words []string) bool {
 
 func isNumber(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
 
-// ofEachServer rejects -s on a command that reads recordings, which are of all servers.
-func ofEachServer(f *cmdutil.Factory) error {
+// rejectServer returns an error if -s is given: recordings are not selected by it.
+func rejectServer(f *cmdutil.Factory) error {
 	if !f.ServerGiven || f.Shell != nil {
 		return nil
 	}

@@ -17,65 +17,62 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A follower prints each exchange when it came to its end, and one that hangs before that
-// as well: what is under way while it lists what there is comes later. Each capture is opened once
-// and read on from there, so that there is no seam between the list and what comes.
+// A follower prints each exchange when it ends, and an exchange that hangs before that too. It opens
+// each capture once and continues reading from there, so that no exchange is missed or printed twice
+// between the first list and the new rows.
 type follower struct {
-	a       *cmdutil.Factory
+	f       *cmdutil.Factory
 	o       logOptions
-	fits    func(*rows.Row) bool
+	matches func(*rows.Row) bool
 	tail    *live.Tail
 	columns []term.Column
 	grid    *term.Grid
-	// waiting are the rows that are not given yet, given those that are, whether they fitted
-	// or not, as long as more of them may come. Of a run that ended all rows are given as far
-	// as the offset in ended.
-	waiting, given map[rows.RowKey]*rows.Row
-	ended          map[int]int64
-	// hung are the exchanges that were given without an end, cancelled those that were given as cancelled.
-	hung, cancelled map[hanging]bool
+	// waiting holds the rows that have not ended. printed holds the ended rows of running runs,
+	// whether they matched or not. All rows of an ended run are printed up to the offset in ended.
+	waiting, printed map[rows.RowKey]*rows.Row
+	ended            map[int]int64
+	// printedOpen are the exchanges that were printed before they ended, printedCancelled the
+	// exchanges that were printed as cancelled.
+	printedOpen, printedCancelled map[openKey]bool
 }
 
-// A hanging exchange is the same where a recording goes on in another file.
-type hanging struct {
+// An openKey identifies an exchange, also if its recording continues in another file.
+type openKey struct {
 	by, target, method, id string
 	at                     int64
 }
 
-func hangingOf(row *rows.Row) hanging {
-	return hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
+func openKeyOf(row *rows.Row) openKey {
+	return openKey{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
 }
 
 func newFollower(a *cmdutil.Factory, o logOptions, fits func(*rows.Row) bool) *follower {
-	return &follower{a: a, o: o, fits: fits, hung: map[hanging]bool{}, cancelled: map[hanging]bool{},
-		waiting: map[rows.RowKey]*rows.Row{}, given: map[rows.RowKey]*rows.Row{}, ended: map[int]int64{}}
+	return &follower{f: a, o: o, matches: fits, printedOpen: map[openKey]bool{}, printedCancelled: map[openKey]bool{},
+		waiting: map[rows.RowKey]*rows.Row{}, printed: map[rows.RowKey]*rows.Row{}, ended: map[int]int64{}}
 }
 
 const (
-	// followEvery is how often `mcpc log --follow` looks.
+	// followEvery is how often `mcpc log --follow` looks for new frames.
 	followEvery = 200 * time.Millisecond
-	// atRest is how long after its last frame an exchange is taken for ended: an answer
-	// may follow a status, a command's own ending an answer, and recorders write what
-	// they have several times a second. It also counts as ended where no frame came
-	// between two looks.
-	atRest = time.Second
-	// hangsFrom is from when on an exchange is given although it has no end.
-	hangsFrom = time.Second
-	// givenUp is after how long without any frame an exchange is listed as open, as one
-	// is whose recorder was killed. If it does end it comes as well.
-	givenUp = time.Minute
+	// restTime is how long an exchange with a response waits for more frames, such as the outcome of
+	// a command. It waits no longer if no frame was added between two looks.
+	restTime = time.Second
+	// hangTime is the age from which an exchange without a response is printed as open.
+	hangTime = time.Second
+	// abandonTime is how long nothing was added to a server request that is printed as open.
+	abandonTime = time.Minute
 )
 
-// runFollow prints what there is and then what comes, until it is interrupted or the reader
-// of its standard output is gone.
+// runFollow prints the recorded rows and then new ones, until it is interrupted or its standard
+// output is closed.
 func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	follow := newFollower(f, o, recorded.Matching(f, o.filter))
-	rows, out := follow.first(ctx)
+	rows, out := follow.openAll(ctx)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	err := follow.begin(ctx, rows)
-	f.Talking.Store(true) // an interrupt ends it in order
+	err := follow.printFirst(ctx, rows)
+	f.Talking.Store(true) // an interrupt is handled below
 	defer f.Talking.Store(false)
 	for err == nil && f.StdoutClosed() == nil {
 		timer := time.NewTimer(followEvery)
@@ -84,42 +81,42 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 			timer.Stop()
 			err = cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 		case <-timer.C:
-			err = follow.print(ctx, follow.news())
+			err = follow.print(ctx, follow.nextRows())
 		}
 	}
 	return err
 }
 
-// first opens the captures that there are and gives their rows.
-func (f *follower) first(ctx context.Context) ([]*rows.Row, wire.Outcome) {
-	ring, err := f.a.Env.Ring()
+// openAll opens the existing captures and returns the rows to print first.
+func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
+	ring, err := f.f.Env.Ring()
 	if err != nil && f.o.file == "" {
 		return nil, connect.StateFailed(err)
 	}
 	f.tail, err = live.NewTail(live.Options{
 		Path: f.o.file,
 		Ring: ring,
-		Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.a, path) },
-		Now:  f.a.Now,
+		Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.f, path) },
+		Now:  f.f.Now,
 	})
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	list := newest{most: f.o.count}
+	list := newestRows{limit: f.o.count}
 	for f.tail.Left() > 0 && ctx.Err() == nil {
 		c, written, err := f.tail.Older()
 		switch {
 		case err != nil && f.o.file != "":
 			return nil, recorded.Unreadable(f.o.file, err)
 		case err != nil:
-			f.a.Warn(err.Error())
+			f.f.Warn(err.Error())
 		case c != nil:
 			if f.o.file != "" {
-				recorded.Warn(f.a, c)
+				recorded.Warn(f.f, c)
 			}
-			f.take(c.Rows())
-			list.add(written, func() []*rows.Row {
-				return lastFitting(slices.Concat(f.thatEnded(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), f.fits, f.o.count)
+			f.addWaiting(c.Rows())
+			list.addCapture(written, func() []*rows.Row {
+				return lastMatching(slices.Concat(f.takeEnded(c.Rows(), nil), f.takeHanging(c.Rows()), f.abandoned(c)), f.matches, f.o.count)
 			})
 			c.Close()
 		}
@@ -127,42 +124,42 @@ func (f *follower) first(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 	return list.sorted(), wire.Outcome{}
 }
 
-// begin prints the rows that there are, under a head for a reader.
-func (f *follower) begin(ctx context.Context, rows []*rows.Row) error {
-	if style := f.a.OutStyle; style.Terminal && !f.o.lines {
+// printFirst prints the first rows, with a header at a terminal.
+func (f *follower) printFirst(ctx context.Context, rows []*rows.Row) error {
+	if style := f.f.OutStyle; style.Terminal && !f.o.lines {
 		f.columns = logColumns(style, true, true)
-		f.grid = term.NewGrid(f.a.Stdout(), style, f.columns, logCells(f.columns, rows, f.a.Now()))
+		f.grid = term.NewGrid(f.f.Stdout(), style, f.columns, logCells(f.columns, rows, f.f.Now()))
 		_ = f.grid.Head()
 	}
 	return f.print(ctx, rows)
 }
 
-// news gives the rows that came to their end since the last look.
-func (f *follower) news() []*rows.Row {
+// nextRows returns the rows to print since the last look.
+func (f *follower) nextRows() []*rows.Row {
 	touched := map[rows.RowKey]bool{}
-	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // there is no other goroutine
+	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // the mutex is never contended
 		if c.Gone != "" {
 			gone := func(_ rows.RowKey, row *rows.Row) bool { return row.Path() == c.Gone }
 			maps.DeleteFunc(f.waiting, gone)
-			maps.DeleteFunc(f.given, gone)
+			maps.DeleteFunc(f.printed, gone)
 			delete(f.ended, c.Run)
 		}
-		f.take(c.Rows)
+		f.addWaiting(c.Rows)
 		for _, row := range c.Rows {
 			touched[row.Key()] = true
 		}
 	})
 	waiting := slices.Collect(maps.Values(f.waiting))
-	all := lastFitting(append(f.thatEnded(waiting, touched), f.hangs(waiting)...), f.fits, 0)
+	all := lastMatching(append(f.takeEnded(waiting, touched), f.takeHanging(waiting)...), f.matches, 0)
 	if f.o.file == "" {
 		f.forgetEnded()
 	}
 	return all
 }
 
-// forgetEnded keeps of runs that ended how far their rows are given, and not the rows.
+// forgetEnded replaces the printed rows of ended runs by their last offset.
 func (f *follower) forgetEnded() {
-	maps.DeleteFunc(f.given, func(key rows.RowKey, row *rows.Row) bool {
+	maps.DeleteFunc(f.printed, func(key rows.RowKey, row *rows.Row) bool {
 		if !row.RunOver() {
 			return false
 		}
@@ -171,75 +168,81 @@ func (f *follower) forgetEnded() {
 	})
 }
 
-// take notes rows that are new, or were read again.
-func (f *follower) take(rows []*rows.Row) {
+// addWaiting adds new rows to the waiting ones, and updates rows that were read again.
+func (f *follower) addWaiting(rows []*rows.Row) {
 	for _, row := range rows {
 		key := row.Key()
 		end, over := f.ended[key.Run]
 		switch {
 		case over && key.Offset <= end:
-		case f.given[key] != nil:
-			f.given[key] = row
+		case f.printed[key] != nil:
+			f.printed[key] = row
 		default:
 			f.waiting[key] = row
 		}
 	}
 }
 
-// thatEnded returns the rows that came to their end. touched are those that changed since the
-// last look; nil is all.
-func (f *follower) thatEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (rows []*rows.Row) {
+// takeEnded returns the waiting rows that have ended, and marks them as printed. Touched are the
+// rows that changed since the last look; nil means all.
+func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := row.Key()
-		rests := touched != nil && !touched[key] || f.a.Now().Sub(row.LastFrame()) > atRest
-		cancelled := row.Cancel != nil && !row.Cancel.Late && !row.Elsewhere
-		if cancelled && row.Repeated && f.cancelled[hangingOf(row)] {
-			continue // it was given where it was cancelled
+		isQuiet := touched != nil && !touched[key] || f.f.Now().Sub(row.LastFrame()) > restTime
+		isCancelled := row.Cancel != nil && !row.Cancel.Late && !row.Elsewhere
+		if isCancelled && row.Repeated && f.printedCancelled[openKeyOf(row)] {
+			continue // printed when it was cancelled
 		}
-		if f.waiting[key] != nil && (row.RunOver() || !row.Open() && rests) {
-			delete(f.waiting, key)
-			f.given[key] = row
-			if row.Open() && f.hung[hangingOf(row)] {
-				continue
-			}
-			rows = append(rows, row)
-			if cancelled {
-				f.cancelled[hangingOf(row)] = true
-			}
+		hasEnded := row.RunOver() || !row.Open() && isQuiet
+		if f.waiting[key] == nil || !hasEnded {
+			continue
+		}
+		delete(f.waiting, key)
+		f.printed[key] = row
+		if row.Open() && f.printedOpen[openKeyOf(row)] {
+			continue
+		}
+		rows = append(rows, row)
+		if isCancelled {
+			f.printedCancelled[openKeyOf(row)] = true
 		}
 	}
 	return rows
 }
 
-// hangs returns those of the rows that have waited for a response for over a second, each once.
-func (f *follower) hangs(waiting []*rows.Row) (rows []*rows.Row) {
+// takeHanging returns the rows that have waited for a response for longer than hangTime, each once.
+func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 	for _, row := range waiting {
-		is := hangingOf(row)
-		if row.Apart || !row.Unended() || f.hung[is] || f.a.Now().Sub(row.Time) <= hangsFrom {
+		key := openKeyOf(row)
+		if row.Apart || !row.Unended() || f.printedOpen[key] || f.f.Now().Sub(row.Time) <= hangTime {
 			continue
 		}
-		f.hung[is] = true
+		f.printedOpen[key] = true
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// forsaken gives the rows of a capture without an end to which nothing was added for long.
-func (f *follower) forsaken(c *rows.Capture) []*rows.Row {
+// abandoned returns the server requests of a capture without an end to which nothing was added for
+// abandonTime.
+func (f *follower) abandoned(c *rows.Capture) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool {
-		return !row.Apart || !row.Unended() || f.a.Now().Sub(row.LastFrame()) <= givenUp
+		return !row.Apart || !row.Unended() || f.f.Now().Sub(row.LastFrame()) <= abandonTime
 	})
 }
 
+// print prints rows as JSON lines, as a table, or as the lines for a pipe.
 func (f *follower) print(ctx context.Context, rows []*rows.Row) error {
-	switch {
-	case len(f.a.HideRows(rows)) == 0:
-	case f.o.lines:
-		return logLines(ctx, f.a, rows)
-	case f.grid == nil:
-		_ = term.Table(f.a.Stdout(), f.a.OutStyle, nil, logLine(rows, f.a.Now()))
-	default:
-		_ = f.grid.Rows(logCells(f.columns, rows, f.a.Now()))
+	if len(f.f.HideRows(rows)) == 0 {
+		return f.f.StdoutError()
 	}
-	return f.a.StdoutError()
+	if f.o.lines {
+		return logLines(ctx, f.f, rows)
+	}
+	if f.grid == nil {
+		_ = term.Table(f.f.Stdout(), f.f.OutStyle, nil, pipeCells(rows, f.f.Now()))
+	} else {
+		_ = f.grid.Rows(logCells(f.columns, rows, f.f.Now()))
+	}
+	return f.f.StdoutError()
 }

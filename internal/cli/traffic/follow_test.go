@@ -51,37 +51,37 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 	f := recordings(t, []string{"proxy", "initialize 1 2", "slow 3 -", "logging/setLevel 4 5"}, []string{"command", "ping 3 4"})
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	follow := following(f, minute.Add(10*time.Second), 0)
-	rows, out := follow.first(context.Background())
+	rows, out := follow.openAll(context.Background())
 	if got, want := inWords(rows), "1.1 initialize ok, 1.2 slow open, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.Good() {
 		t.Fatalf("listed: %s, want %s", got, want)
 	}
-	if got := inWords(follow.news()); got != "" {
+	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("nothing happened, and %s came", got)
 	}
-	follow.a.Now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
-	follow.hung = map[hanging]bool{}
-	if got := inWords(follow.news()); got != "" {
+	follow.f.Now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
+	follow.printedOpen = map[openKey]bool{}
+	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("it takes half a second so far, and %s came", got)
 	}
-	follow.a.Now = func() time.Time { return minute.Add(10 * time.Second) }
-	if got, again := inWords(follow.news()), inWords(follow.news()); got != "1.2 slow open" || again != "" {
+	follow.f.Now = func() time.Time { return minute.Add(10 * time.Second) }
+	if got, again := inWords(follow.nextRows()), inWords(follow.nextRows()); got != "1.2 slow open" || again != "" {
 		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
 	path := filepath.Join(f.State, host.TrafficDir, "000001.jsonl")
 	grow(t, path, capture.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
 		Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}))
-	if got := inWords(follow.news()); got != "" {
+	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("it may not be at rest, and %s came", got)
 	}
-	if got := inWords(follow.news()); got != "1.2 slow ok" {
+	if got := inWords(follow.nextRows()); got != "1.2 slow ok" {
 		t.Errorf("it ended, and %q came", got)
 	}
-	if got := inWords(follow.news()); got != "" {
+	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("all was told, and %s came", got)
 	}
 	// Where no frame comes for so long, the recorder may have been killed.
 	f = recordings(t, []string{"command", "ping 1 2", "killed 3 -"})
-	rows, _ = following(f, minute.Add(time.Hour), 0).first(context.Background())
+	rows, _ = following(f, minute.Add(time.Hour), 0).openAll(context.Background())
 	if got := inWords(rows); got != "1.1 ping ok, 1.2 killed open" {
 		t.Errorf("listed: %s", got)
 	}
@@ -92,11 +92,11 @@ func TestFollowedAsTheCommandEnds(t *testing.T) {
 	f := recordings(t, []string{"command", "tools/call 1 2"})
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	follow := following(f, minute.Add(2*time.Second), 0)
-	if rows, _ := follow.first(context.Background()); len(rows) > 0 {
+	if rows, _ := follow.openAll(context.Background()); len(rows) > 0 {
 		t.Errorf("listed: %s", inWords(rows))
 	}
 	grow(t, filepath.Join(f.State, host.TrafficDir, "000001.jsonl"), capture.AppendEnd(nil, capture.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
-	if got := inWords(follow.news()); got != "1 tools/call output_invalid" {
+	if got := inWords(follow.nextRows()); got != "1 tools/call output_invalid" {
 		t.Errorf("it ended, and %q came", got)
 	}
 }
@@ -129,11 +129,11 @@ func TestFollowedBesideARunThatEnds(t *testing.T) {
 	grow(t, file, slices.Concat(slices.Concat(long[:2]...), slices.Concat(short...)))
 	f := following(cmdutil.New(nil, nil, nil), minute.Add(time.Second), 0)
 	f.o.file = file
-	if rows, _ := f.first(context.Background()); inWords(rows) != "2 ping ok" {
+	if rows, _ := f.openAll(context.Background()); inWords(rows) != "2 ping ok" {
 		t.Errorf("listed: %s", inWords(rows))
 	}
 	grow(t, file, slices.Concat(long[2:]...))
-	if got := inWords(f.news()); got != "1 tools/call tool_error" {
+	if got := inWords(f.nextRows()); got != "1 tools/call tool_error" {
 		t.Errorf("it was answered, and %q came", got)
 	}
 }
@@ -222,10 +222,10 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 			}
 			if !begun {
 				begun = true
-				listed, _ := follow.first(context.Background())
+				listed, _ := follow.openAll(context.Background())
 				count(listed)
 			}
-			count(follow.news())
+			count(follow.nextRows())
 		}
 		for _, g := range all {
 			path := filepath.Join(dir, g.file)
@@ -243,7 +243,7 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		look()
 		look()
 		want := map[string]int{}
-		listed, _ := readRows(context.Background(), f, "", selection{follow.fits, func(rows.Page) bool { return true }}, 0)
+		listed, _ := readRows(context.Background(), f, "", selection{follow.matches, func(rows.Page) bool { return true }}, 0)
 		for _, row := range listed {
 			want[fmt.Sprintf("%d.%d %s", row.Run, row.Index, row.ID)] = 1
 		}

@@ -60,8 +60,8 @@ func runImport(f *cmdutil.Factory, name string) error {
 		facts, err = recorded.Import(f, w, in, cmdutil.ShownFile(name))
 		return err
 	})
-	if wrong, ok := errors.AsType[usage.Error](err); ok {
-		return wrong
+	if invalid, ok := errors.AsType[usage.Error](err); ok {
+		return invalid
 	} else if err != nil {
 		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
 	}
@@ -69,8 +69,8 @@ func runImport(f *cmdutil.Factory, name string) error {
 	return nil
 }
 
-// importedText says what was imported, in the exchanges that mcpc log lists where a file can be
-// read again.
+// importedText returns the note about an import. It counts the exchanges if the output can be read
+// again.
 func importedText(f *cmdutil.Factory, facts har.Imported) string {
 	text := english.Plural(facts.Entries, "request") + " imported"
 	if f.Output != "" && cmdutil.IsFile(f.Output) {

@@ -24,20 +24,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// logOptions are what `mcpc log` was asked.
+// logOptions are the arguments of `mcpc log`.
 type logOptions struct {
 	filter filter.Filter
 	file   string
 	count  int
-	// few reports that count is the default of a terminal.
-	few    bool
-	sort   string
-	lines  bool
-	follow bool
-	prune  bool
+	// isDefaultCount is set if count is the default at a terminal.
+	isDefaultCount bool
+	sort           string
+	lines          bool
+	follow         bool
+	prune          bool
 }
 
-// fewRows is how many rows a terminal is shown by default.
+// fewRows is the default number of rows at a terminal.
 const fewRows = 20
 
 func NewLog(f *cmdutil.Factory) *cobra.Command {
@@ -62,12 +62,12 @@ mcpc help filters describes FILTER.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words := o.leadingFile(args)
 			var err error
-			o.filter, err = filterOf(f, words, &recorded.RowFindings{Live: o.follow})
+			o.filter, err = parseFilter(f, words, &recorded.RowFindings{Live: o.follow})
 			if err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !ofOneRun(words) {
-				o.few = true
+			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !namesOneRun(words) {
+				o.isDefaultCount = true
 				o.count = fewRows
 			}
 			changed := cmd.Flags().Changed
@@ -103,8 +103,8 @@ mcpc help filters describes FILTER.`,
 	return cmd
 }
 
-// leadingFile takes the file of a recording from the front of the words, as other commands do, and gives the rest: the
-// filter. A word that is named like one is no filter, even if there is no such file.
+// leadingFile removes a recording file from the front of the arguments, and returns the rest: the
+// filter. A word that looks like a file name is a file, even if the file does not exist.
 func (o *logOptions) leadingFile(args []string) (words []string) {
 	if o.file != "" || len(args) == 0 {
 		return args
@@ -123,14 +123,15 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	if o.follow {
 		return runFollow(ctx, f, o)
 	}
-	if o.few {
-		o.count = fewRows + 1 // one more shows that there are earlier ones: to count them, every recording would be read
+	if o.isDefaultCount {
+		// One more row shows that there are earlier ones. Counting them would read every recording.
+		o.count = fewRows + 1
 	}
 	rows, out := sortedRows(ctx, f, o)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if o.few && len(rows) > fewRows {
+	if o.isDefaultCount && len(rows) > fewRows {
 		rows = rows[len(rows)-fewRows:]
 		f.Note(fmt.Sprintf("only the last %d rows are shown: -n 0 shows all", fewRows))
 	}
@@ -147,19 +148,19 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	}))
 }
 
-// sortKeys are what rows are sorted by.
+// sortKeys return the value of a row for each sort order.
 var sortKeys = map[string]func(r *rows.Row) int64{
 	"time": func(r *rows.Row) int64 { return r.Time.UnixNano() },
 	"dur":  func(r *rows.Row) int64 { return int64(r.Duration) },
 	"size": func(r *rows.Row) int64 { return r.Size() },
 }
 
-// sortedRows are the last so many of those that fit, as they are sorted.
+// sortedRows returns the last o.count rows that match, or all if it is 0, in the chosen order.
 func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*rows.Row, wire.Outcome) {
 	if o.sort == "time" {
-		return readRows(ctx, f, o.file, selected(f, o.filter), o.count)
+		return readRows(ctx, f, o.file, newSelection(f, o.filter), o.count)
 	}
-	all, out := readRows(ctx, f, o.file, selected(f, o.filter), 0)
+	all, out := readRows(ctx, f, o.file, newSelection(f, o.filter), 0)
 	key := sortKeys[o.sort]
 	slices.SortStableFunc(all, func(x, y *rows.Row) int { return cmp.Compare(key(x), key(y)) })
 	if o.count > 0 {
@@ -168,6 +169,7 @@ func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*rows.
 	return all, out
 }
 
+// logLines prints each row as a line of JSON.
 func logLines(ctx context.Context, f *cmdutil.Factory, rows []*rows.Row) error {
 	for _, r := range rows {
 		raw, _ := json.Marshal(recorded.LineOf(r))
@@ -178,7 +180,7 @@ func logLines(ctx context.Context, f *cmdutil.Factory, rows []*rows.Row) error {
 	return nil
 }
 
-// prune brings the ring within its limits.
+// prune deletes the recordings that exceed the default limits.
 func prune(f *cmdutil.Factory) error {
 	ring, err := f.Env.Ring()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// resendOptions are what `mcpc resend` was asked.
+// resendOptions are the arguments of `mcpc resend`.
 type resendOptions struct {
 	recorded.Aim
 	edit, yes bool
@@ -59,8 +59,8 @@ The new exchange is recorded with the number of the old one.`,
 	return cmd
 }
 
-// runResend sends a recorded request again: it finds the request, selects the server, edits
-// the params, and then sends it as every request.
+// runResend finds the recorded request, selects the server, edits the params, and sends the
+// request.
 func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	g, out := recorded.RequestOf(f, o.Word)
 	if out.Good() {
@@ -68,7 +68,7 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	}
 	var params json.RawMessage
 	if out.Good() {
-		params, out = paramsOf(ctx, f, o, g)
+		params, out = paramsToSend(ctx, f, o, g)
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -81,8 +81,8 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), g.Row.Method)
 }
 
-// paramsOf gives what is to be sent.
-func paramsOf(
+// paramsToSend returns the recorded params, edited if the user asked for it.
+func paramsToSend(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	o resendOptions,

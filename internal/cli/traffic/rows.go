@@ -16,37 +16,37 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Rows are listed by the time of their requests, whichever run they are of: a proxy
-// goes on recording while commands come and go.
+// Rows are sorted by the time of their requests, not by run: the run of a proxy overlaps with others.
 
-// A selection says which rows are wanted.
+// A selection says which rows match a filter.
 type selection struct {
-	fits func(*rows.Row) bool
-	// may reports whether a row of a page may fit.
-	may func(rows.Page) bool
+	matches func(*rows.Row) bool
+	// mayMatch reports whether a row of a page may match.
+	mayMatch func(rows.Page) bool
 }
 
-func selected(f *cmdutil.Factory, filter filter.Filter) selection {
+func newSelection(f *cmdutil.Factory, filter filter.Filter) selection {
 	return selection{recorded.Matching(f, filter), filter.May}
 }
 
-// readRows returns those of a file, or where path is "" of the ring, newest last: at most
-// the last so many that are selected, or all where most is 0.
-func readRows(ctx context.Context, f *cmdutil.Factory, path string, s selection, most int) ([]*rows.Row, wire.Outcome) {
-	list := newest{most: most}
-	out := captures(f, path, func(c *rows.Capture, written time.Time) (more bool) {
-		return list.add(written, func() []*rows.Row { return s.last(c, most) }) && ctx.Err() == nil
+// readRows returns the last limit rows that match, oldest first, or all if limit is 0. It reads the
+// file at path, or all runs if path is "".
+func readRows(ctx context.Context, f *cmdutil.Factory, path string, s selection, limit int) ([]*rows.Row, wire.Outcome) {
+	list := newestRows{limit: limit}
+	out := eachCapture(f, path, func(c *rows.Capture, written time.Time) (more bool) {
+		return list.addCapture(written, func() []*rows.Row { return s.newest(c, limit) }) && ctx.Err() == nil
 	})
 	return list.sorted(), out
 }
 
-// captures goes through a file, or where path is "" through the ring, as recorded.NewestFirst.
-func captures(f *cmdutil.Factory, path string, look func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
+// eachCapture calls visit with the file at path, or with all runs as recorded.NewestFirst does if
+// path is "".
+func eachCapture(f *cmdutil.Factory, path string, visit func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
 	if path == "" {
 		carried := rows.Carried{}
 		return recorded.NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
 			c.ResolveCarried(carried)
-			return look(c, written)
+			return visit(c, written)
 		})
 	}
 	c, err := recorded.OpenIndexed(f, path)
@@ -55,16 +55,16 @@ func captures(f *cmdutil.Factory, path string, look func(c *rows.Capture, writte
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	look(c, time.Time{})
+	visit(c, time.Time{})
 	return wire.Outcome{}
 }
 
-// each calls visit with the rows of a capture that are selected, in no order and one at a time. A
-// row is visit's during the call only.
+// each calls visit with the matching rows of a capture, one at a time and in no order. Visit must
+// not keep the row.
 func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
 	var one sync.Mutex
-	s.pages(c.Pages(), func(r *rows.Row) bool {
-		if s.fits(r) {
+	s.matchingIn(c.Pages(), func(r *rows.Row) bool {
+		if s.matches(r) {
 			one.Lock()
 			defer one.Unlock()
 			visit(r)
@@ -73,45 +73,44 @@ func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
 	})
 }
 
-// last are at most so many of the rows of a capture that are selected, the newest, by time; all
-// where most is 0.
-func (s selection) last(c *rows.Capture, most int) (some []*rows.Row) {
-	if c.Count() <= fewPages*atATime {
-		return lastFitting(c.Rows(), s.fits, most)
+// newest returns the last limit matching rows of a capture, or all if limit is 0, sorted by time.
+func (s selection) newest(c *rows.Capture, limit int) (found []*rows.Row) {
+	if c.Count() <= fewPages*batchSize {
+		return lastMatching(c.Rows(), s.matches, limit)
 	}
 	pages := c.Pages()
 	together := 1
-	if most == 0 {
+	if limit == 0 {
 		together = len(pages)
 	}
-	for end := len(pages); end > 0 && (most == 0 || len(some) < most); together *= 2 {
+	for end := len(pages); end > 0 && (limit == 0 || len(found) < limit); together *= 2 {
 		part := pages[max(0, end-together):end]
 		end -= len(part)
-		some = append(slices.Concat(s.pages(part, s.fits)...), some...)
+		found = append(slices.Concat(s.matchingIn(part, s.matches)...), found...)
 	}
-	if most > 0 {
-		some = some[max(0, len(some)-most):]
+	if limit > 0 {
+		found = found[max(0, len(found)-limit):]
 	}
-	byTime(some)
-	return some
+	byTime(found)
+	return found
 }
 
-// fewPages is up to how many pages all rows are unpacked, and looked at one by one.
+// fewPages is the number of pages up to which all rows are read at once.
 const fewPages = 8
 
-// pages gives the rows of each page that fit. All processors share the work.
-func (s selection) pages(pages []rows.Page, fits func(*rows.Row) bool) [][]*rows.Row {
-	some := make([][]*rows.Row, len(pages))
-	spread(len(pages), func(i int) {
-		if s.may(pages[i]) {
-			some[i] = pages[i].Select(func(r *rows.Row) bool { return !r.Elsewhere && fits(r) })
+// matchingIn returns the matching rows of each page. It uses all processors.
+func (s selection) matchingIn(pages []rows.Page, matches func(*rows.Row) bool) [][]*rows.Row {
+	found := make([][]*rows.Row, len(pages))
+	runParallel(len(pages), func(i int) {
+		if s.mayMatch(pages[i]) {
+			found[i] = pages[i].Select(func(r *rows.Row) bool { return !r.Elsewhere && matches(r) })
 		}
 	})
-	return some
+	return found
 }
 
-// spread does n pieces of work on all processors.
-func spread(n int, do func(i int)) {
+// runParallel calls do with 0 to n-1 on all processors.
+func runParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
@@ -124,63 +123,62 @@ func spread(n int, do func(i int)) {
 	all.Wait()
 }
 
-// A newest keeps at most so many of the rows that fit, the newest, by time; all where
-// most is 0.
-type newest struct {
-	most int
-	rows []*rows.Row
+// newestRows collects the newest rows: at most limit, or all if limit is 0.
+type newestRows struct {
+	limit int
+	rows  []*rows.Row
 }
 
-// add takes the last rows of a capture that was written last at this time, or before.
-// Captures come the newest first: it gives false where no row of this one or of those
-// that follow can be among the newest.
-func (n *newest) add(written time.Time, last func() []*rows.Row) (more bool) {
-	if n.most > 0 && len(n.rows) == n.most && written.Before(n.rows[0].Time) {
+// addCapture adds the last rows of a capture that was written at or before written. Captures are
+// added newest first: it returns false, and adds nothing, once no later capture can have rows that
+// are new enough.
+func (n *newestRows) addCapture(written time.Time, last func() []*rows.Row) (more bool) {
+	if n.limit > 0 && len(n.rows) == n.limit && written.Before(n.rows[0].Time) {
 		return false
 	}
 	n.rows = append(n.rows, last()...)
-	if n.most > 0 {
-		n.rows = n.sorted()[max(0, len(n.rows)-n.most):]
+	if n.limit > 0 {
+		n.rows = n.sorted()[max(0, len(n.rows)-n.limit):]
 	}
 	return true
 }
 
-func (n *newest) sorted() []*rows.Row {
+func (n *newestRows) sorted() []*rows.Row {
 	byTime(n.rows)
 	return n.rows
 }
 
-// lastFitting are at most so many of the rows that fit, the newest, by time; all
-// where most is 0. What another part of the recording has is left to that.
-func lastFitting(all []*rows.Row, fits func(*rows.Row) bool, most int) []*rows.Row {
-	var some []*rows.Row
-	for end := len(all); end > 0 && (most == 0 || len(some) < most); {
-		part := all[max(0, end-atATime):end]
+// lastMatching returns the last limit rows that match, or all if limit is 0, sorted by time. It
+// skips rows that continue in another file.
+func lastMatching(all []*rows.Row, matches func(*rows.Row) bool, limit int) []*rows.Row {
+	var found []*rows.Row
+	for end := len(all); end > 0 && (limit == 0 || len(found) < limit); {
+		part := all[max(0, end-batchSize):end]
 		end -= len(part)
-		verdicts := fitting(part, fits)
-		for i := len(part) - 1; i >= 0 && (most == 0 || len(some) < most); i-- {
-			if verdicts[i] {
-				some = append(some, part[i])
+		matched := matchAll(part, matches)
+		for i := len(part) - 1; i >= 0 && (limit == 0 || len(found) < limit); i-- {
+			if matched[i] {
+				found = append(found, part[i])
 			}
 		}
 	}
-	slices.Reverse(some)
-	byTime(some)
-	return some
+	slices.Reverse(found)
+	byTime(found)
+	return found
 }
 
-// atATime is how many rows are looked at together.
-const atATime = 256
+// batchSize is how many rows are matched together.
+const batchSize = 256
 
-// fitting reports of each row whether it fits. All processors share the work: an
-// expression over messages takes its time.
-func fitting(rows []*rows.Row, fits func(*rows.Row) bool) []bool {
-	verdicts := make([]bool, len(rows))
-	spread(len(rows), func(i int) { verdicts[i] = !rows[i].Elsewhere && fits(rows[i]) })
-	return verdicts
+// matchAll reports for each row whether it matches. It uses all processors, because an expression
+// over messages may be slow.
+func matchAll(rows []*rows.Row, matches func(*rows.Row) bool) []bool {
+	matched := make([]bool, len(rows))
+	runParallel(len(rows), func(i int) { matched[i] = !rows[i].Elsewhere && matches(rows[i]) })
+	return matched
 }
 
-// byTime sorts rows by the time of their requests, those of one time by their number.
+// byTime sorts rows by the time of their requests, then by number.
 func byTime(all []*rows.Row) {
 	slices.SortStableFunc(all, func(x, y *rows.Row) int {
 		return cmp.Or(x.Time.Compare(y.Time), x.Run-y.Run, x.Index-y.Index)

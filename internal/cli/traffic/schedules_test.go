@@ -170,7 +170,7 @@ func (w *world) reopen(side *sideReaders) {
 	side.close()
 	*side = sideReaders{path: side.path, ended: map[string]int{}, open: map[string]int{}}
 	side.follow = newFollower(w.f, logOptions{file: side.path}, func(*rows.Row) bool { return true })
-	all, out := side.follow.first(context.Background())
+	all, out := side.follow.openAll(context.Background())
 	if !out.Good() {
 		w.t.Fatalf("follow %q: %+v", side.path, out)
 	}
@@ -563,8 +563,8 @@ func (w *world) check() {
 		listed := w.checkLog(side.path, want)
 		w.checkStats(side.path, want)
 		w.checkShow(side.path, listed)
-		w.printed(side, side.follow.news(), want)
-		w.printed(side, side.follow.news(), want) // what was touched may not rest before
+		w.printed(side, side.follow.nextRows(), want)
+		w.printed(side, side.follow.nextRows(), want) // what was touched may not rest before
 		w.checkFollow(side, want)
 		for _, v := range side.views {
 			w.checkView(side.path, v, want, listed)
@@ -597,7 +597,7 @@ func (w *world) checkLog(path string, want []wanted) (listed []*rows.Row) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		all, out := readRows(context.Background(), w.f, path, selected(w.f, fits), most)
+		all, out := readRows(context.Background(), w.f, path, newSelection(w.f, fits), most)
 		if !out.Good() {
 			w.t.Fatalf("log %v: %+v", words, out)
 		}
@@ -629,8 +629,8 @@ func (w *world) checkStats(path string, want []wanted) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	out := captures(w.f, path, func(c *rows.Capture, _ time.Time) (more bool) {
-		selected(w.f, all).each(c, stats.Add)
+	out := eachCapture(w.f, path, func(c *rows.Capture, _ time.Time) (more bool) {
+		newSelection(w.f, all).each(c, stats.Add)
 		return true
 	})
 	if !out.Good() {

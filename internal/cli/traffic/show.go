@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// showOptions are what `mcpc show` was asked.
+// showOptions are the arguments of `mcpc show`.
 type showOptions struct {
 	word    string
 	raw     bool
@@ -48,7 +48,7 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
 			if len(args) > 1 {
 				return usage.New("show takes one number", oneWordHint("show", args))
 			}
-			if err := ofEachServer(f); err != nil {
+			if err := rejectServer(f); err != nil {
 				return err
 			}
 			o.word = strings.Join(args, "")
@@ -62,8 +62,8 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
 	return cmd
 }
 
-// oneWordHint returns the hint for a command that takes one exchange and was given args: a file and a number are one
-// word, FILE#NUMBER.
+// oneWordHint returns the hint for a command that takes one exchange and was given args. A file and
+// a number have to be one word: FILE#NUMBER.
 func oneWordHint(verb string, args []string) wire.Hint {
 	if len(args) == 2 && recorded.NamesFile(args[0]) && recorded.IsNumber(args[1]) {
 		return wire.Run(verb + " " + shellwords.Quote(args[0]+"#"+args[1]))
@@ -71,7 +71,7 @@ func oneWordHint(verb string, args []string) wire.Hint {
 	return wire.Run("log") + " lists them"
 }
 
-// showRow shows one exchange in the form that was asked for.
+// showRow shows one exchange as a view, as JSON, or as raw bytes.
 func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.Good() {
@@ -89,7 +89,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	}
 	var broken []verdict.Finding
 	if f.Explain {
-		broken, err = brokenBy(row)
+		broken, err = findingsOf(row)
 		if err != nil {
 			return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 		}
@@ -99,10 +99,10 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 		explainRow(f, cmp.Or(o.word, "last"), exchange, broken)
 	case o.raw:
 		return showBytes(f, row)
-	case f.OnlyWritesJSON(): // of a long message the document has it three times
+	case f.OnlyWritesJSON(): // streamed: the document contains each message three times
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
-			exchange = nil // its frames are read once more, one at a time
+			exchange = nil // lets its memory be freed: frames are read again, one at a time
 			return recorded.WriteExchange(w, row, x, broken)
 		}})
 	default:
@@ -126,8 +126,8 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	return nil
 }
 
-// showBytes writes the traffic, each message on a line of its own, in the order in
-// which it did. On a terminal what could steer it is made visible.
+// showBytes writes the recorded bytes, one message per line. At a terminal it escapes control
+// characters.
 func showBytes(f *cmdutil.Factory, row *rows.Row) error {
 	err := row.EachFrame(func(frame wire.Frame) error {
 		if frame.Raw == nil {

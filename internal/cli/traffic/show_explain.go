@@ -17,9 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// brokenBy are the findings about a row: the rules that were broken in it, as far as its run
-// shows.
-func brokenBy(row *rows.Row) ([]verdict.Finding, error) {
+// findingsOf returns the rules that the row broke, as far as its run shows.
+func findingsOf(row *rows.Row) ([]verdict.Finding, error) {
 	report, err := recorded.JudgeRow(row)
 	findings := sliceutil.Map(report.Findings, recorded.VerdictFinding)
 	if slices.Contains(client.Revisions(), row.Revision) {
@@ -30,8 +29,8 @@ func brokenBy(row *rows.Row) ([]verdict.Finding, error) {
 	return findings, err
 }
 
-// explainRow writes an exchange, which the user named by word, with notes, and below it the rules that were
-// broken in it.
+// explainRow writes an exchange with notes, and below it the rules it broke. Word names it in
+// hints.
 func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, broken []verdict.Finding) {
 	var b bytes.Buffer
 	if traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x}) {

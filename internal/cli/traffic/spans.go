@@ -22,16 +22,15 @@ import (
 )
 
 const (
-	// spansALine is how many spans a line of a file has, and a request.
-	spansALine = 512
-	// postWithin is how long one request is tried again.
-	postWithin = 30 * time.Second
+	// maxBatchSpans is how many spans one line of a file, or one request, contains.
+	maxBatchSpans = 512
+	// postTimeout limits one request with its retries.
+	postTimeout = 30 * time.Second
 )
 
-// writeSpans makes spans of exchanges of a capture, and writes them to w as OTLP: JSON, a line for
-// every 512 spans.
+// writeSpans writes the spans of exchanges as OTLP, one line of JSON per batch.
 func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
-	config, err := send.FromEnvironment(f.Getenv, "http://localhost") // for the resource: nothing is sent
+	config, err := send.FromEnvironment(f.Getenv, "http://localhost") // only for the resource
 	if err != nil {
 		return err
 	}
@@ -42,7 +41,7 @@ func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *row
 	})
 }
 
-// sendSpans makes spans of exchanges of a capture, and sends them to the collector of --otlp.
+// sendSpans sends the spans of exchanges to the collector of --otlp.
 func sendSpans(
 	ctx context.Context,
 	o *cmdutil.TraceOptions,
@@ -57,7 +56,7 @@ func sendSpans(
 	exporter := send.New(config, f.TelemetrySending())
 	sent := 0
 	err = eachBatch(o, f, c, rows, func(spans []otlp.Span) error {
-		ctx, stop := context.WithTimeout(ctx, postWithin)
+		ctx, stop := context.WithTimeout(ctx, postTimeout)
 		defer stop()
 		if err := exporter.Post(ctx, spans); err != nil {
 			return err
@@ -84,23 +83,22 @@ func sendSpans(
 	return err
 }
 
-// eachBatch gives the spans of exchanges to a function, some at a time, in the order in which they
-// ended.
+// eachBatch calls handle with the spans of exchanges in batches, in the order in which they ended.
 func eachBatch(
 	o *cmdutil.TraceOptions,
 	f *cmdutil.Factory,
 	c *rows.Capture,
 	all []*rows.Row,
-	take func([]otlp.Span) error,
+	handle func([]otlp.Span) error,
 ) error {
-	var waiting []otlp.Span
-	wanted := refsOf(c, all)
+	var pending []otlp.Span
+	wanted := frameOffsets(c, all)
 	runs := make([]*tracedRun, len(c.Heads))
 	emit := func(r *tracedRun) func(int64, otlp.Span) {
 		return func(ref int64, s otlp.Span) {
 			if wanted == nil || wanted[ref] {
-				waiting = append(waiting, s)
-				if s.End.After(r.root.End) { // the span of the command lasts until the last one of the run
+				pending = append(pending, s)
+				if s.End.After(r.root.End) { // the command's span includes all spans of the run
 					r.root.End = s.End
 				}
 			}
@@ -110,17 +108,17 @@ func eachBatch(
 		r := runs[at.Run]
 		if r == nil {
 			r = &tracedRun{}
-			options := r.begin(c.Heads[at.Run])
+			options := r.start(c.Heads[at.Run])
 			options.Emit = emit(r)
 			r.builder = telemetry.New(o.Builder(f, options))
 			runs[at.Run] = r
 		}
 		r.builder.Add(at.At, frame)
-		if len(waiting) < spansALine {
+		if len(pending) < maxBatchSpans {
 			return nil
 		}
-		err := take(waiting)
-		waiting = nil
+		err := handle(pending)
+		pending = nil
 		return err
 	})
 	if err != nil {
@@ -133,11 +131,11 @@ func eachBatch(
 		}
 		r.builder.Close(time.Time{})
 		if r.root.Trace != (otlp.TraceID{}) && !r.root.End.IsZero() {
-			waiting = append(waiting, r.root)
+			pending = append(pending, r.root)
 		}
 	}
-	for batch := range slices.Chunk(waiting, spansALine) {
-		if err := take(batch); err != nil {
+	for batch := range slices.Chunk(pending, maxBatchSpans) {
+		if err := handle(batch); err != nil {
 			return err
 		}
 	}
@@ -147,13 +145,13 @@ func eachBatch(
 // A tracedRun is one run of a capture.
 type tracedRun struct {
 	builder *telemetry.Builder
-	// root is the span of the command, zero where others' traffic was recorded.
+	// root is the span of the command; zero for the traffic of other clients.
 	root otlp.Span
 }
 
-// begin reads the head of the run. A command that made no spans gets one whose ids are always the
-// same.
-func (r *tracedRun) begin(h capture.Head) telemetry.Options {
+// start returns the options for the head of a run. A command that recorded no span gets one with
+// ids that are the same for each export.
+func (r *tracedRun) start(h capture.Head) telemetry.Options {
 	o := telemetry.Options{Between: h.By != capture.ByCommand, Target: h.Target}
 	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.In, " ", h.Target)
 	if o.Between {
@@ -173,7 +171,7 @@ func (r *tracedRun) begin(h capture.Head) telemetry.Options {
 	return o
 }
 
-// failRecorded ends requests without an answer as their recording says.
+// failRecorded ends requests without a response with the recorded outcome.
 func failRecorded(runs []*tracedRun, rows []*rows.Row) {
 	for _, row := range rows {
 		r := runs[row.RunIndex()]
@@ -188,8 +186,9 @@ func failRecorded(runs []*tracedRun, rows []*rows.Row) {
 	}
 }
 
-// refsOf returns the places of the frames of rows; nil if the rows are all there are.
-func refsOf(c *rows.Capture, rows []*rows.Row) map[int64]bool {
+// frameOffsets returns the offsets of the rows' frames, or nil if the rows are all rows of the
+// capture.
+func frameOffsets(c *rows.Capture, rows []*rows.Row) map[int64]bool {
 	if len(rows) == len(c.Rows()) {
 		return nil
 	}

@@ -35,7 +35,7 @@ exchanges: see mcpc help filters.`,
   mcpc stats --json
   mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.filter, err = filterOf(f, o.leadingFile(args), &recorded.RowFindings{})
+			o.filter, err = parseFilter(f, o.leadingFile(args), &recorded.RowFindings{})
 			if err != nil {
 				return err
 			}
@@ -48,8 +48,8 @@ exchanges: see mcpc help filters.`,
 
 func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	var stats rows.Stats
-	out := captures(f, o.file, func(c *rows.Capture, _ time.Time) (more bool) {
-		selected(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideRows([]*rows.Row{r})[0]) })
+	out := eachCapture(f, o.file, func(c *rows.Capture, _ time.Time) (more bool) {
+		newSelection(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideRows([]*rows.Row{r})[0]) })
 		return cmd.Context().Err() == nil
 	})
 	if !out.Good() {
@@ -61,13 +61,14 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	document := cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
 		bars := sliceutil.Map(stats.All().Histogram(),
 			func(b rows.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
-		return traffic.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
+		return traffic.Stats(w, st, sliceutil.Map(stats.Groups(), statsRow), statsRow(stats.All()), bars)
 	})
 	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, document)
 }
 
-func figureOf(g *rows.Group) traffic.StatsRow {
-	f := traffic.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
+// statsRow returns the row of a group for people.
+func statsRow(g *rows.Group) traffic.StatsRow {
+	f := traffic.StatsRow{What: describeRequest(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
 		Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
 	for _, failure := range g.Failures() {
@@ -76,15 +77,13 @@ func figureOf(g *rows.Group) traffic.StatsRow {
 	return f
 }
 
-// whatOf names what was asked, for a reader. A run that was interrupted may have
-// asked nothing.
-func whatOf(method, name string) string {
+// describeRequest returns method and name for people. An interrupted run may have no request.
+func describeRequest(method, name string) string {
 	return cmp.Or(strings.TrimSpace(method+" "+name), "(no request)")
 }
 
-// statsJSON is what a script reads: {"all":GROUP,"groups":[GROUP...]}. Times are in
-// nanoseconds, sizes in bytes; durationNs and histogram are left out where nothing
-// was sent.
+// statsJSON returns {"all":GROUP,"groups":[GROUP...]}. Times are in nanoseconds, sizes in bytes.
+// DurationNs and histogram are missing if nothing was sent.
 func statsJSON(stats *rows.Stats) json.RawMessage {
 	groups := append([]groupJSON{}, sliceutil.Map(stats.Groups(), groupOf)...) // not null
 	raw, _ := json.Marshal(map[string]any{"all": groupOf(stats.All()), "groups": groups})
@@ -104,6 +103,7 @@ type groupJSON struct {
 	Histogram  []rows.Bucket            `json:"histogram,omitempty"`
 }
 
+// groupOf returns a group as JSON.
 func groupOf(g *rows.Group) groupJSON {
 	j := groupJSON{
 		Method:    g.Method,

@@ -14,16 +14,16 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// wideTerminal is from how many columns on there is room for what is said elsewhere
-// too: an exit code says no more than its channel, and mcpc show has size and notes.
+// wideTerminal is the width from which a table has columns that other columns or mcpc show also
+// tell.
 const wideTerminal = 100
 
-// logTable writes rows for a reader, or whole and one line each into a pipe.
+// logTable writes rows as a table at a terminal, or as uncut lines into a pipe.
 func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) error {
 	if !style.Terminal {
-		return term.Table(w, style, nil, logLine(all, now))
+		return term.Table(w, style, nil, pipeCells(all, now))
 	}
-	foreign := slices.ContainsFunc(all, func(r *rows.Row) bool { return by(r) != "" })
+	foreign := slices.ContainsFunc(all, func(r *rows.Row) bool { return foreignRecorder(r) != "" })
 	columns := logColumns(style, foreign, false)
 	grid := term.NewGrid(w, style, columns, logCells(columns, all, now))
 	if len(all) == 0 {
@@ -35,15 +35,15 @@ func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) err
 	return grid.Rows(logCells(columns, all, now))
 }
 
-// logLine are the cells of rows as a pipe gets them.
-func logLine(all []*rows.Row, now time.Time) [][]string {
+// pipeCells returns the cells of rows for a pipe.
+func pipeCells(all []*rows.Row, now time.Time) [][]string {
 	return sliceutil.Map(all, func(r *rows.Row) []string {
-		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
-			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
+		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitCode(r),
+			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), foreignRecorder(r)}
 	})
 }
 
-// logColumns are those that a terminal has room for. A table that grows has minimum widths,
+// logColumns returns the columns that fit the terminal. A table that grows has minimum widths,
 // because its later rows are unknown.
 func logColumns(style term.Style, foreign, grows bool) []term.Column {
 	wide := style.Width >= wideTerminal
@@ -51,41 +51,41 @@ func logColumns(style term.Style, foreign, grows bool) []term.Column {
 	if wide {
 		what = 36
 	}
-	min := func(n int) int {
+	width := func(n int) int {
 		if grows {
 			return n
 		}
 		return 0
 	}
-	columns := []term.Column{{Head: "#", MinWidth: min(6)}, {Head: "TIME", MinWidth: min(8)}}
+	columns := []term.Column{{Head: "#", MinWidth: width(6)}, {Head: "TIME", MinWidth: width(8)}}
 	if foreign {
-		columns = append(columns, term.Column{Head: "BY", MinWidth: min(5)})
+		columns = append(columns, term.Column{Head: "BY", MinWidth: width(5)})
 	}
-	columns = append(columns, term.Column{Head: "SERVER", MinWidth: min(24), CutTo: 11, Cut: cutServer},
-		term.Column{Head: "WHAT", MinWidth: min(40), CutTo: what, Cut: cutWhat},
-		term.Column{Head: "CHANNEL", MinWidth: min(10)}, term.Column{Head: "TOOK", MinWidth: min(6)})
+	columns = append(columns, term.Column{Head: "SERVER", MinWidth: width(24), CutTo: 11, Cut: cutServer},
+		term.Column{Head: "WHAT", MinWidth: width(40), CutTo: what, Cut: cutWhat},
+		term.Column{Head: "CHANNEL", MinWidth: width(10)}, term.Column{Head: "TOOK", MinWidth: width(6)})
 	if wide {
-		columns = append(columns, term.Column{Head: "SIZE", MinWidth: min(7)}, term.Column{Head: "EXIT"},
-			term.Column{Head: "NOTES", MinWidth: min(16), CutTo: 8, CutFirst: true})
+		columns = append(columns, term.Column{Head: "SIZE", MinWidth: width(7)}, term.Column{Head: "EXIT"},
+			term.Column{Head: "NOTES", MinWidth: width(16), CutTo: 8, CutFirst: true})
 	}
 	return columns
 }
 
-// logCells are the cells of rows under these columns.
+// logCells returns the cells of rows for these columns.
 func logCells(columns []term.Column, rows []*rows.Row, now time.Time) [][]string {
 	cells := make([][]string, len(rows))
 	hasNotes := slices.ContainsFunc(columns, func(c term.Column) bool { return c.Head == "NOTES" })
 	for i, r := range rows {
 		cell := map[string]string{
 			"#":       r.Number(),
-			"TIME":    clock(r.Time, now),
-			"BY":      by(r),
+			"TIME":    shortTime(r.Time, now),
+			"BY":      foreignRecorder(r),
 			"SERVER":  strings.TrimPrefix(r.Target, "http://"),
-			"WHAT":    whatIn(r, hasNotes),
+			"WHAT":    describeRow(r, hasNotes),
 			"CHANNEL": r.Channel,
 			"TOOK":    recorded.Took(r, now),
 			"SIZE":    term.Bytes(r.Size()),
-			"EXIT":    exitOf(r),
+			"EXIT":    exitCode(r),
 			"NOTES":   notesOf(r),
 		}
 		for _, c := range columns {
@@ -95,10 +95,11 @@ func logCells(columns []term.Column, rows []*rows.Row, now time.Time) [][]string
 	return cells
 }
 
-// whatIn returns what was requested. It says that the server asked, and in a table without room for notes that a
-// request was sent again: with another id ("again"), or within its exchange ("retried").
-func whatIn(r *rows.Row, hasNotes bool) string {
-	what := whatOf(r.Method, r.Name)
+// describeRow returns what was requested, and whether the server asked. In a table without notes it
+// also says that a request was sent again: with another id ("again"), or within its exchange
+// ("retried").
+func describeRow(r *rows.Row, hasNotes bool) string {
+	what := describeRequest(r.Method, r.Name)
 	if rows.ByServer(r) && !r.Apart {
 		return "asks: " + what
 	}
@@ -111,8 +112,8 @@ func whatIn(r *rows.Row, hasNotes bool) string {
 	return what
 }
 
-// cutServer keeps the name of a session, and of an address or a command the end, in
-// which the port and the path or the package stand.
+// cutServer cuts a server to width. It keeps the name of a session, and the end of a URL or a
+// command, which contains the port and path or the package.
 func cutServer(text string, width int, mark string) string {
 	if name, address, ok := strings.Cut(text, ", "); ok && recorded.IsAddress(address) {
 		text = name
@@ -120,8 +121,7 @@ func cutServer(text string, width int, mark string) string {
 	return term.CutStart(text, width, mark)
 }
 
-// cutWhat says less of the method before it cuts the name: "call get-sum". Of a URI the
-// end tells more than the beginning.
+// cutWhat shortens the method before the name is cut: "call get-sum". It keeps the end of a URI.
 func cutWhat(text string, width int, mark string) string {
 	method, name, ok := strings.Cut(text, " ")
 	if !ok {
@@ -134,22 +134,22 @@ func cutWhat(text string, width int, mark string) string {
 	return method + " " + name
 }
 
-// by names what recorded a row, where that was no command of its own.
-func by(r *rows.Row) string {
+// foreignRecorder returns what recorded the row: tap or proxy, or "" for a command.
+func foreignRecorder(r *rows.Row) string {
 	if r.By == capture.ByCommand {
 		return ""
 	}
 	return r.By
 }
 
-func exitOf(r *rows.Row) string {
+func exitCode(r *rows.Row) string {
 	if r.Exit < 0 {
 		return ""
 	}
 	return strconv.Itoa(r.Exit)
 }
 
-// notesOf says what was folded into a row, and what it issued again.
+// notesOf returns the notes of a row, with the number of the exchange that it resends.
 func notesOf(r *rows.Row) string {
 	notes := r.Remarks()
 	if r.Again == "" {
@@ -161,8 +161,8 @@ func notesOf(r *rows.Row) string {
 	return "again " + r.Again + ", " + notes
 }
 
-// clock is the time of today, and the day where it is another.
-func clock(t, now time.Time) string {
+// shortTime returns the time of day, with the date if it is not today.
+func shortTime(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05")

@@ -82,7 +82,7 @@ func TestCutting(t *testing.T) {
 
 func TestWhatOf(t *testing.T) {
 	for _, c := range [][3]string{{"tools/call", "get-sum", "tools/call get-sum"}, {"ping", "", "ping"}, {"", "", "(no request)"}} {
-		if got := whatOf(c[0], c[1]); got != c[2] {
+		if got := describeRequest(c[0], c[1]); got != c[2] {
 			t.Errorf("%q, want %q", got, c[2])
 		}
 	}
