@@ -46,7 +46,8 @@ func (o *proxyOptions) watched(
 	default:
 		err = liveview.Lines(ctx, f, v, filter)
 	}
-	if failed, ok := err.(*cmdutil.ExitError); ok && failed.Outcome.Kind != wire.Signal { // the proxy continues without the view
+	// If the view fails, the proxy continues without it.
+	if failed, ok := err.(*cmdutil.ExitError); ok && failed.Outcome.Kind != wire.Signal {
 		f.Warn("the view has ended: " + failure.Headline(failed.Outcome))
 	}
 	return <-ended

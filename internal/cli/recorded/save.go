@@ -272,7 +272,12 @@ func (s *CallSaver) widenLastStep(step saved.Step) []byte {
 }
 
 // newText returns the text to append: one step, or the whole new file.
-func (s *CallSaver) newText(c *connect.Conn, secrets *ExportSaver, step saved.Step, flags host.Answers) ([]byte, error) {
+func (s *CallSaver) newText(
+	c *connect.Conn,
+	secrets *ExportSaver,
+	step saved.Step,
+	flags host.Answers,
+) ([]byte, error) {
 	if s.text != nil {
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}

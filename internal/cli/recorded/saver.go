@@ -200,7 +200,8 @@ func (s *ExportSaver) setServer(g Request) error {
 		s.File.Protocol = g.Row.Revision
 	}
 	for _, f := range g.OwnFields() {
-		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: saved.LiteralText(f.Value, s.variableIn(f.Name))})
+		value := saved.LiteralText(f.Value, s.variableIn(f.Name))
+		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: value})
 	}
 	return nil
 }

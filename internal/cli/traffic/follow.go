@@ -116,7 +116,8 @@ func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 			}
 			f.addWaiting(c.Rows())
 			list.addCapture(written, func() []*rows.Row {
-				return lastMatching(slices.Concat(f.takeEnded(c.Rows(), nil), f.takeHanging(c.Rows()), f.abandoned(c)), f.matches, f.o.count)
+				all := slices.Concat(f.takeEnded(c.Rows(), nil), f.takeHanging(c.Rows()), f.abandoned(c))
+				return lastMatching(all, f.matches, f.o.count)
 			})
 			c.Close()
 		}

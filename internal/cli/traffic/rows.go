@@ -31,7 +31,13 @@ func newSelection(f *cmdutil.Factory, filter filter.Filter) selection {
 
 // readRows returns the last limit rows that match, oldest first, or all if limit is 0. It reads the
 // file at path, or all runs if path is "".
-func readRows(ctx context.Context, f *cmdutil.Factory, path string, s selection, limit int) ([]*rows.Row, wire.Outcome) {
+func readRows(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	path string,
+	s selection,
+	limit int,
+) ([]*rows.Row, wire.Outcome) {
 	list := newestRows{limit: limit}
 	out := eachCapture(f, path, func(c *rows.Capture, written time.Time) (more bool) {
 		return list.addCapture(written, func() []*rows.Row { return s.newest(c, limit) }) && ctx.Err() == nil
@@ -41,7 +47,11 @@ func readRows(ctx context.Context, f *cmdutil.Factory, path string, s selection,
 
 // eachCapture calls visit with the file at path, or with all runs as recorded.NewestFirst does if
 // path is "".
-func eachCapture(f *cmdutil.Factory, path string, visit func(c *rows.Capture, written time.Time) (more bool)) wire.Outcome {
+func eachCapture(
+	f *cmdutil.Factory,
+	path string,
+	visit func(c *rows.Capture, written time.Time) (more bool),
+) wire.Outcome {
 	if path == "" {
 		carried := rows.Carried{}
 		return recorded.NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
