@@ -85,7 +85,7 @@ func TestTranscripts(t *testing.T) {
 	}
 	for _, j := range judge(nil, lint.Options{}).Judgements {
 		if r := j.Rule; r.Mode == lint.Passive && (!tested[r.ID+" break"] || !tested[r.ID+" keeps"]) {
-			t.Errorf("%s has no transcript that breaks it, or none that keeps it", r.ID)
+			t.Errorf("%s: internal/lint/testdata/%[1]s.txtar has no transcript that breaks it, or none that keeps it", r.ID)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestFindingsOfTranscripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
-		t.Error(diff)
+		t.Errorf("write testdata/findings.txt with go test ./internal/lint -findings, if this is right\n%s", diff)
 	}
 }
 

@@ -389,8 +389,13 @@ func TestEveryRuleHasItsExamples(t *testing.T) {
 		if text, err := os.ReadFile("../../lint/testdata/" + r.ID + ".txtar"); err == nil {
 			examples = examples || bytes.Contains(text, []byte("-- breaks")) && bytes.Contains(text, []byte("-- keeps"))
 		}
-		if reason := unjudged[r.ID] != ""; examples == reason {
-			t.Errorf("%s: examples %v, a reason for none %v", r.ID, examples, reason)
+		hasReason := unjudged[r.ID] != ""
+		if examples && hasReason {
+			t.Errorf("%s has examples: remove it from unjudged", r.ID)
+		}
+		if !examples && !hasReason {
+			t.Errorf("%s has no examples: add internal/lint/testdata/%[1]s.txtar with breaks and keeps, if it is passive; "+
+				"else a row of probeCases, or a reason in unjudged", r.ID)
 		}
 		if strings.HasPrefix(r.ID, "L") {
 			n++

@@ -27,8 +27,12 @@ func TestProbesAndRules(t *testing.T) {
 		if r.Mode == lint.Passive {
 			continue
 		}
-		if reasons := withoutProbe[r.ID] != ""; probed[r.ID] == reasons {
-			t.Errorf("%s: probed is %v, and a reason to leave it out is %v", r.ID, probed[r.ID], reasons)
+		hasReason := withoutProbe[r.ID] != ""
+		if probed[r.ID] && hasReason {
+			t.Errorf("%s has a probe: remove it from withoutProbe in safe.go", r.ID)
+		}
+		if !probed[r.ID] && !hasReason {
+			t.Errorf("%s has no probe: add one to the table of its mode %s, or say why not in withoutProbe in safe.go", r.ID, r.Mode)
 		}
 	}
 }
