@@ -1,10 +1,9 @@
-// Package bench measures how fast a server answers: it schedules calls, keeps what each took,
-// and judges the result. It knows nothing of MCP.
+// Package bench measures how fast a server responds: it schedules calls, records their times, and
+// judges the result. It does not depend on MCP.
 //
-// There are two models. In the open model calls arrive by a clock, whatever the server does,
-// and the latency of a call counts from the time at which it was planned to start. In the
-// closed model each of a number of users makes one call after another, so that a slow server
-// slows the load, and latencies are service times.
+// It has two models. In the open model calls start by a clock, whatever the server does, and the
+// latency of a call counts from its planned start. In the closed model a number of users make one
+// call after another: a slow server slows the load, and latencies are service times.
 package bench
 
 import (
@@ -12,30 +11,29 @@ import (
 	"time"
 )
 
-// A Plan says which calls are made, and when.
+// A Plan says how many calls are made, and when.
 type Plan struct {
-	// Rate is how many calls arrive in a second, in the open model; 0 is the closed model.
+	// Rate is the number of calls per second in the open model; 0 selects the closed model.
 	Rate float64
-	// Poisson lets the gaps between arrivals be random with an exponential distribution.
+	// Poisson makes the gaps between calls random, with an exponential distribution.
 	Poisson bool
-	// Users is how many there are in the closed model, Think how long each waits between
-	// two calls.
+	// Users is the number of users in the closed model. Think is the pause of a user between calls.
 	Users int
 	Think time.Duration
-	// Most bounds the calls in a second of all users together; 0 does not.
+	// Most limits the calls per second of all users together; 0 is no limit.
 	Most float64
-	// Duration bounds the time in which calls begin, Requests their number; 0 does not.
-	// One of them is set.
+	// Duration limits the time in which calls start, Requests their number; 0 is no limit. At least
+	// one of them is set.
 	Duration time.Duration
 	Requests int
-	// InFlight bounds the calls under way.
+	// InFlight limits the calls in flight in the open model.
 	InFlight int
 }
 
-// IsOpen reports the open model.
+// IsOpen reports whether the plan is of the open model.
 func (p Plan) IsOpen() bool { return p.Rate > 0 }
 
-// Calls is how many calls the plan has, 0 where that depends on the server.
+// Calls returns the number of planned calls, or 0 if it depends on the server.
 func (p Plan) Calls() int {
 	byTime := int(p.Rate * p.Duration.Seconds())
 	if p.Requests > 0 && byTime > 0 {
@@ -47,8 +45,8 @@ func (p Plan) Calls() int {
 	return byTime
 }
 
-// The channels in which calls end. Failures have one of the others, or a name of the caller's.
-// A call that ends in Timeout took at least the time after which it was given up.
+// The channels that this package knows. The caller may use other names for failures. A call with
+// Timeout took at least as long as its time limit.
 const (
 	OK        = "ok"
 	Transport = "transport"
@@ -58,29 +56,31 @@ const (
 // A Call makes one call. It ends early when ctx is done.
 type Call func(ctx context.Context) Ending
 
-// An Ending is how one call ended.
+// An Ending is the outcome of one call.
 type Ending struct {
-	// Channel is OK or another name; "" is a call that was given up, which is not counted.
+	// Channel is OK or the kind of failure; "" is an interrupted call, which is not counted.
 	Channel string
-	// Pause is how long the server asks to send nothing.
+	// Pause is how long the server asks to be sent no calls.
 	Pause time.Duration
-	// Stages are times of a call that ended well, from its start.
+	// Stages are intermediate times of a successful call.
 	Stages []Stage
 }
 
-// A Stage is a point on the way of a call.
+// A Stage is an intermediate time of a call, such as its first progress.
 type Stage struct {
 	Name string
 	Took time.Duration
 }
 
-// A Sample is one call.
+// A Sample is one recorded call.
 type Sample struct {
-	// Intended is when it was planned to start, Start when it did.
+	// Intended is the planned start, Start the actual one.
 	Intended, Start, End time.Time
 	Ending
 }
 
-// response is the time from the planned start, service the time from the real one.
+// response returns the time from the planned start to the end.
 func (s Sample) response() time.Duration { return s.End.Sub(s.Intended) }
-func (s Sample) service() time.Duration  { return s.End.Sub(s.Start) }
+
+// service returns the time from the actual start to the end.
+func (s Sample) service() time.Duration { return s.End.Sub(s.Start) }

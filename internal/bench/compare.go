@@ -2,12 +2,12 @@ package bench
 
 import "math"
 
-// A Change is a number of one result beside that of another.
+// A Change compares a number of two results.
 type Change struct {
 	Metric string `json:"metric"`
 	Before Value  `json:"before"`
 	After  Value  `json:"after"`
-	// Shift is how much more it is: 0.1 is a tenth.
+	// Shift is the relative change: 0.1 is an increase by a tenth.
 	Shift   float64 `json:"shift"`
 	Verdict Verdict `json:"verdict"`
 }
@@ -15,7 +15,7 @@ type Change struct {
 // A Verdict says whether a number changed.
 type Verdict string
 
-// The verdicts. What has no intervals cannot be told.
+// The verdicts. Unknown is the verdict for numbers without intervals.
 const (
 	Same    Verdict = "no difference"
 	Better  Verdict = "better"
@@ -23,15 +23,15 @@ const (
 	Unknown Verdict = "too few calls to tell"
 )
 
-// leastShift is the least change that counts. surer makes 95 % intervals those of 99 %: several
-// numbers are compared, and a run knows nothing of what changes from one run to the next.
+// minShift is the smallest relative change that counts. widenTo99 is the factor from 95 % intervals
+// to 99 % ones: several numbers are compared, and runs differ in ways that one run does not show.
 const (
-	leastShift = 0.05
-	surer      = 2.576 / 1.96
+	minShift  = 0.05
+	widenTo99 = 2.576 / 1.96
 )
 
-// Compare compares two results: a number changed where the intervals, at 99 %, do not overlap
-// and the shift is more than 5 %.
+// Compare compares two results. A number has changed if its 99 % intervals do not overlap and the
+// shift is more than 5 %.
 func Compare(before, after *Result) (changes []Change) {
 	a := before.Main()
 	b := after.Main()
@@ -42,12 +42,13 @@ func Compare(before, after *Result) (changes []Change) {
 			changes = append(changes, changeOf(name, x, y, true))
 		}
 	}
-	if before.Response == nil { // in the open model the rate is that of the plan
+	if before.Response == nil { // in the open model the plan determines the rate
 		changes = append(changes, changeOf(callRate, before.Channels[OK].value(), after.Channels[OK].value(), false))
 	}
 	return append(changes, changeOf(errorRate, before.Errors, after.Errors, true))
 }
 
+// value returns the rate of the channel with its interval.
 func (c Channel) value() Value {
 	if c.High == 0 {
 		return Value{Value: c.Rate}
@@ -55,22 +56,24 @@ func (c Channel) value() Value {
 	return Value{Value: c.Rate, Low: &c.Low, High: &c.High}
 }
 
-// changeOf judges one number, of which less may be better.
+// changeOf compares one number. If lessIsBetter is set, a smaller number is better.
 func changeOf(metric string, before, after Value, lessIsBetter bool) Change {
 	c := Change{Metric: metric, Before: before, After: after, Verdict: Same}
 	if before.Value != after.Value {
 		c.Shift = math.Min(after.Value/max(before.Value, 1e-9)-1, 1000)
 	}
-	x, inA := before.interval(surer)
-	y, inB := after.interval(surer)
-	switch {
-	case !inA || !inB:
+	x, inA := before.widened(widenTo99)
+	y, inB := after.widened(widenTo99)
+	if !inA || !inB {
 		c.Verdict = Unknown
-	case x.overlaps(y) || math.Abs(c.Shift) <= leastShift:
-	case (after.Value < before.Value) == lessIsBetter:
+		return c
+	}
+	if x.overlaps(y) || math.Abs(c.Shift) <= minShift {
+		return c
+	}
+	c.Verdict = Worse
+	if (after.Value < before.Value) == lessIsBetter {
 		c.Verdict = Better
-	default:
-		c.Verdict = Worse
 	}
 	return c
 }

@@ -137,7 +137,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			}
 			res := r.Result()
 			for name, want := range truth {
-				if in, ok := res.Service.Quantiles[name].interval(1); ok && in.Low <= want && want <= in.High {
+				if in, ok := res.Service.Quantiles[name].widened(1); ok && in.Low <= want && want <= in.High {
 					held[name]++
 				}
 			}
@@ -155,7 +155,7 @@ func TestFewBlocksWidenIntervals(t *testing.T) {
 	// Student's t at 97.5 % for n-1 degrees of freedom, by 1.96.
 	for blocks, table := range map[int]float64{6: 2.571, 11: 2.228, 31: 2.042, 101: 1.984} {
 		want := table / 1.96 * math.Sqrt(float64(blocks)/float64(blocks-1))
-		if got := fewness(blocks); math.Abs(got-want) > 0.01*want {
+		if got := smallSampleFactor(blocks); math.Abs(got-want) > 0.01*want {
 			t.Errorf("%d blocks: %f, want %f", blocks, got, want)
 		}
 	}

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Latencies are kept as in an HDR histogram of 1 µs to 1 h with three digits.
+// Latencies are rounded as in an HDR histogram of 1 µs to 1 h with three digits.
 const (
 	longest     = time.Hour
 	digits      = 3
-	exactlyBits = 11 // numbers with so many bits are kept as they are
+	exactlyBits = 11 // numbers with at most this many bits are not rounded
 )
 
-// counts is a histogram: how many calls took so many microseconds, to three digits.
+// counts is a histogram: the number of calls by their time in microseconds, rounded to three
+// digits.
 type counts map[int64]int64
 
-// toUnit rounds a time down to what the histogram keeps.
+// toUnit rounds a time down to microseconds and three digits.
 func toUnit(d time.Duration) int64 {
 	v := min(max(d, time.Microsecond), longest).Microseconds()
 	if shift := bits.Len64(uint64(v)) - exactlyBits; shift > 0 {
@@ -40,7 +41,7 @@ func (c counts) total() (n int64) {
 	return n
 }
 
-// values are those that occur, from the smallest.
+// values returns the times that occur, in ascending order.
 func (c counts) values() []int64 {
 	values := make([]int64, 0, len(c))
 	for v := range c {
@@ -50,14 +51,14 @@ func (c counts) values() []int64 {
 	return values
 }
 
-// rank is the place of a quantile among n values, from 1.
-func rank(quantile float64, n int64) int64 {
+// rankOf returns the position of a quantile among n sorted values, from 1.
+func rankOf(quantile float64, n int64) int64 {
 	return min(max(int64(quantile*float64(n)+0.5), 1), n)
 }
 
-// quantile is a value that so large a part of the calls did not exceed; 0 where there is none.
+// quantile returns the time that the fraction q of the calls did not exceed, or 0 without calls.
 func (c counts) quantile(q float64) int64 {
-	left := rank(q, c.total())
+	left := rankOf(q, c.total())
 	for _, v := range c.values() {
 		left -= c[v]
 		if left <= 0 {
@@ -67,14 +68,15 @@ func (c counts) quantile(q float64) int64 {
 	return 0
 }
 
-// A Bar is how many calls took up to a time, and longer than the bar before.
+// A Bar counts the calls that took longer than the previous bar's limit and at most UpTo.
 type Bar struct {
 	UpTo  int64 `json:"up_to_us"`
 	Calls int64 `json:"calls"`
 }
 
-// bars part the calls by times that grow in steps of 1, 2, 5.
-func (c counts) bars() (bars []Bar) {
+// histogram counts the calls by times in steps of 1, 2, 5, from the first bar with a call to the
+// last.
+func (c counts) histogram() (bars []Bar) {
 	steps := []int64{1, 2, 5}
 	at := 0
 	upTo := func() int64 {

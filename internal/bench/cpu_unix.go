@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is how long this process has used processors.
+// cpuTime returns the processor time that this process has used.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is how long this process has used processors.
+// cpuTime returns the processor time that this process has used.
 func cpuTime() time.Duration {
 	process, err := syscall.GetCurrentProcess()
 	var created, exited, kernel, user syscall.Filetime

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// An Expectation is what a result should be, as "p99<200ms", and what it was.
+// An Expectation is a condition on a result, such as "p99<200ms", and its outcome.
 type Expectation struct {
 	Text string `json:"expect"`
 	Got  string `json:"got,omitempty"`
 	Held bool   `json:"held"`
-	// Unknown says why it could not be judged.
+	// Unknown is the reason why the condition could not be judged.
 	Unknown string `json:"unknown,omitempty"`
 
-	// Metric is one of Metrics, Sign "<", "<=", ">" or ">=". Limit is in microseconds, a part of all calls for error_rate,
-	// and calls a second for rate.
+	// Metric is one of Metrics, Sign is "<", "<=", ">" or ">=". Limit is in microseconds; for
+	// error_rate it is a fraction of all calls, for rate calls per second.
 	Metric string  `json:"-"`
 	Sign   string  `json:"-"`
 	Limit  float64 `json:"-"`
@@ -30,17 +30,19 @@ const (
 	callRate  = "rate"
 )
 
-// Metrics are the names that an expectation may have.
+// Metrics are the names that an expectation can begin with.
 var Metrics = append(slices.Clone(Quantiles), "max", errorRate, callRate)
 
-// ParseExpectation reads METRIC<VALUE or METRIC>VALUE, where the value is a time, a percentage
-// or a number of calls a second.
+// ParseExpectation parses METRIC<VALUE or METRIC>VALUE. The value is a time, a percentage or a
+// number of calls per second.
 func ParseExpectation(text string) (e Expectation, err error) {
 	at := strings.IndexAny(text, "<>")
 	if at < 0 {
 		return e, errors.New("it has neither < nor >")
 	}
-	e.Text, e.Metric, e.Sign = strings.TrimSpace(text), strings.TrimSpace(text[:at]), text[at:at+1]
+	e.Text = strings.TrimSpace(text)
+	e.Metric = strings.TrimSpace(text[:at])
+	e.Sign = text[at : at+1]
 	value, orEqual := strings.CutPrefix(text[at+1:], "=")
 	if orEqual {
 		e.Sign += "="
@@ -53,7 +55,7 @@ func ParseExpectation(text string) (e Expectation, err error) {
 		if percent {
 			e.Limit /= 100
 		}
-		if err == nil && e.Limit >= 1 { // it would hold, or fail, always
+		if err == nil && e.Limit >= 1 { // the condition would always or never hold
 			return e, fmt.Errorf("%s is all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
 		}
 	case callRate:
@@ -75,10 +77,10 @@ func ParseExpectation(text string) (e Expectation, err error) {
 	return e, nil
 }
 
-// Needs is how many calls it takes to judge the expectation.
+// Needs returns the number of calls that are needed to judge the expectation.
 func (e Expectation) Needs() int64 { return Needs(e.Metric) }
 
-// calls is how many calls ended.
+// calls returns the number of recorded calls.
 func (r *Result) calls() (n int64) {
 	for _, c := range r.Channels {
 		n += c.Calls
@@ -86,7 +88,7 @@ func (r *Result) calls() (n int64) {
 	return n
 }
 
-// Judge compares a result with the expectation.
+// Judge returns the expectation with its outcome for a result.
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
 	limit := e.Limit
@@ -112,7 +114,8 @@ func (e Expectation) Judge(r *Result) Expectation {
 		e.Got = (time.Duration(got) * time.Microsecond).String()
 		if v.AtLeast {
 			e.Got = "at least " + e.Got
-			// Both are rounded down: a call that timed out after a second did not take less than one.
+			// The latency is rounded down, so the limit is too: a call with a timeout of a second did not
+			// take less than a second.
 			limit = float64(toUnit(time.Duration(limit) * time.Microsecond))
 		}
 	}

@@ -9,46 +9,44 @@ import (
 	"time"
 )
 
-// A Recorder keeps what calls took, in blocks of a second. Its methods may be called from
-// several goroutines.
+// A Recorder records the times of calls, in blocks of a second. Its methods may be called
+// concurrently.
 type Recorder struct {
 	Clock
-	// Observe is called a few times in a second with what was measured so far; it may be nil.
+	// Observe is called a few times per second with the numbers so far; it may be nil.
 	Observe func(calls, failed int64)
-	// samples takes a line for each call, of a target; it may be nil.
-	samples *Samples
+	samples *Samples // may be nil
 	target  string
 
 	mu sync.Mutex
-	// open is set in the open model, in which there are response times.
+	// open is set in the open model, which has response times.
 	open bool
-	// base is the first block of the run that began last, since when it began, and took how long the runs before it
-	// lasted.
+	// base is the first block of the current run, since its start. Took is the duration of the
+	// earlier runs.
 	base  int
 	since time.Time
 	took  time.Duration
-	// calls and failed are the calls so far, observed when they were shown last.
+	// calls and failed count the calls so far. observed is when Observe was called last.
 	calls, failed int64
 	observed      time.Time
 	blocks        []block
 	stages        map[string]counts
 	gen           generator
-	// leastTimeout is the shortest time after which a call was given up; 0 if none was.
-	leastTimeout latencies
-	// recent are the calls that ended lately.
-	recent window
-	// ended says why the run was ended early; "" is that it was not. resumes is when the
-	// server takes calls again.
+	// minTimeout are the shortest times of calls that timed out; 0 if none did.
+	minTimeout minLatencies
+	recent     window
+	// ended is the reason why the run ended early, or "". The server accepts calls again from
+	// resumes on.
 	ended   string
 	resumes time.Time
 }
 
-// latencies are the two times of a call, in the unit of counts.
-type latencies struct{ response, service int64 }
+// minLatencies are the shortest times of calls, in microseconds.
+type minLatencies struct{ response, service int64 }
 
-// generator is how well the calls were generated. missed are the planned calls that could not be sent in
-// time, held those that were not sent because the server asked for a pause, waited those that waited for a
-// place in flight.
+// generator measures how well the calls were generated. Of the planned calls, missed counts the calls
+// that could not be sent in time, held the calls that were not sent because the server asked for a
+// pause, and waited the calls that waited because too many were in flight.
 type generator struct {
 	lag           counts
 	missed, held  int64
@@ -57,20 +55,19 @@ type generator struct {
 	cpu, cpuBegan time.Duration
 }
 
-// A block has the calls that were planned to start in a second.
+// A block contains the calls that were planned to start in one second.
 type block struct {
 	response, service counts
 	channels          map[string]int64
 }
 
-// A Clock is what calls are timed with. Sleep may return early; it returns an error once ctx is
-// done.
+// A Clock times the calls. Sleep may return early. It returns an error once ctx is done.
 type Clock struct {
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// NewRecorder makes a Recorder for one target, with the clock of its calls. samples may be nil.
+// NewRecorder returns a Recorder for one target. Samples may be nil.
 func NewRecorder(clock Clock, samples *Samples, target string) *Recorder {
 	return &Recorder{
 		Clock:   clock,
@@ -86,16 +83,19 @@ const (
 	observeEvery = 100 * time.Millisecond
 )
 
-// begin begins a segment, whose blocks are its own.
+// begin starts a run, which has its own blocks.
 func (r *Recorder) begin(open bool) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open, r.base, r.since, r.gen.cpuBegan = open, len(r.blocks), r.Now(), cpuTime()
+	r.open = open
+	r.base = len(r.blocks)
+	r.since = r.Now()
+	r.gen.cpuBegan = cpuTime()
 	r.recent = window{began: r.since}
 	return r.since
 }
 
-// finish ends a segment that lasted at least for a time.
+// finish ends a run. It counts the run as at least as long as least.
 func (r *Recorder) finish(least time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,14 +103,14 @@ func (r *Recorder) finish(least time.Duration) {
 	r.gen.cpu += cpuTime() - r.gen.cpuBegan
 }
 
-// Calls is how many calls were recorded.
+// Calls returns the number of recorded calls.
 func (r *Recorder) Calls() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls
 }
 
-// Ended says why the run was ended early; "" is that it was not.
+// Ended returns the reason why the run ended early, or "".
 func (r *Recorder) Ended() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,10 +123,10 @@ func (r *Recorder) resumesAt() time.Time {
 	return r.resumes
 }
 
-// longestPause is how long a server may ask to be sent nothing before the run ends.
-const longestPause = time.Minute
+// maxPause is the longest pause that a server may ask for before the run ends.
+const maxPause = time.Minute
 
-// add records a call, and reports that the run is to stop.
+// add records a call and reports whether the run has to stop.
 func (r *Recorder) add(s Sample) (stop bool) {
 	if s.Channel == "" {
 		return false
@@ -134,7 +134,7 @@ func (r *Recorder) add(s Sample) (stop bool) {
 	r.samples.write(r.target, s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.block(s.Intended)
+	b := r.blockAt(s.Intended)
 	b.channels[s.Channel]++
 	r.calls++
 	if s.Pause > 0 {
@@ -148,7 +148,7 @@ func (r *Recorder) add(s Sample) (stop bool) {
 		b.service.add(s.service())
 	}
 	if s.Channel == Timeout {
-		r.leastTimeout.add(s)
+		r.minTimeout.add(s)
 	}
 	if s.Channel == OK {
 		for _, stage := range s.Stages {
@@ -165,26 +165,26 @@ func (r *Recorder) add(s Sample) (stop bool) {
 		r.Observe(r.calls, r.failed)
 	}
 	if r.recent.isFailing(s.End, s.Channel != OK) {
-		r.ended = fmt.Sprintf("more than half of the calls failed for %d s", failingFor)
-	} else if s.Pause > longestPause {
+		r.ended = fmt.Sprintf("more than half of the calls failed for %d s", failingSeconds)
+	} else if s.Pause > maxPause {
 		r.ended = "the server asked for a pause of " + s.Pause.Round(time.Second).String()
 	}
 	return r.ended != ""
 }
 
-// add includes a call that timed out in the minimum.
-func (l *latencies) add(s Sample) {
+// add includes a call in the minimum.
+func (l *minLatencies) add(s Sample) {
 	response := toUnit(s.response())
 	service := toUnit(s.service())
 	if l.service == 0 {
-		*l = latencies{response, service}
+		*l = minLatencies{response, service}
 	}
 	l.response = min(l.response, response)
 	l.service = min(l.service, service)
 }
 
-// block is the one of a time.
-func (r *Recorder) block(at time.Time) *block {
+// blockAt returns the block of a planned start.
+func (r *Recorder) blockAt(at time.Time) *block {
 	i := r.base + int(at.Sub(r.since)/blockTime)
 	for len(r.blocks) <= i {
 		r.blocks = append(r.blocks, block{counts{}, counts{}, map[string]int64{}})
@@ -192,14 +192,14 @@ func (r *Recorder) block(at time.Time) *block {
 	return &r.blocks[i]
 }
 
-// note counts how well calls are generated.
-func (r *Recorder) note(count func(*generator)) {
+// countGenerated lets count update the generator's numbers.
+func (r *Recorder) countGenerated(count func(*generator)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	count(&r.gen)
 }
 
-// Interrupt notes that the run was ended by the user.
+// Interrupt records that the user ended the run.
 func (r *Recorder) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,30 +208,30 @@ func (r *Recorder) Interrupt() {
 	}
 }
 
-// Interrupted is why a run ended that the user ended.
+// Interrupted is the reason for a run that the user ended.
 const Interrupted = "interrupted"
 
-// failingFor is how long more than half of the calls may fail.
-const failingFor = 10
+// failingSeconds is how long more than half of the calls may fail before the run ends.
+const failingSeconds = 10
 
 // A window counts the calls of the last seconds.
 type window struct {
 	began   time.Time
 	second  int64
-	all     [failingFor]int64
-	failing [failingFor]int64
+	all     [failingSeconds]int64
+	failing [failingSeconds]int64
 }
 
-// isFailing counts a call, and reports that more than half of the calls failed in the whole
-// window.
+// isFailing counts a call and reports whether more than half of the calls in the whole window
+// failed.
 func (w *window) isFailing(end time.Time, failed bool) bool {
 	second := int64(end.Sub(w.began) / time.Second)
 	for ; w.second < second; w.second++ {
-		next := (w.second + 1) % failingFor
+		next := (w.second + 1) % failingSeconds
 		w.all[next] = 0
 		w.failing[next] = 0
 	}
-	at := max(second, 0) % failingFor
+	at := max(second, 0) % failingSeconds
 	w.all[at]++
 	if !failed {
 		return false
@@ -242,10 +242,10 @@ func (w *window) isFailing(end time.Time, failed bool) bool {
 		all += w.all[i]
 		failing += w.failing[i]
 	}
-	return second >= failingFor && 2*failing > all
+	return second >= failingSeconds && 2*failing > all
 }
 
-// Samples writes a line of JSON for each call. A nil one writes nothing.
+// Samples writes a line of JSON for each call. A nil Samples writes nothing.
 type Samples struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -253,7 +253,7 @@ type Samples struct {
 	err   error
 }
 
-// NewSamples makes one whose times count from began.
+// NewSamples returns a writer of samples whose times count from began.
 func NewSamples(w io.Writer, began time.Time) *Samples { return &Samples{w: w, began: began} }
 
 func (s *Samples) write(target string, sample Sample) {
@@ -275,7 +275,7 @@ func (s *Samples) write(target string, sample Sample) {
 	}
 }
 
-// Err is the first failure to write.
+// Err returns the first write error.
 func (s *Samples) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,36 +12,35 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Format is that of the documents that this package writes and reads.
+// Format is the format of the documents that this package writes and reads.
 const Format = "mcpc-bench/1"
 
-// A Document is the result of a benchmark. Times are in microseconds where a name ends with
-// _us.
+// A Document is the result of a benchmark. Members with a name in _us are times in microseconds.
 type Document struct {
 	Format  string    `json:"format"`
 	Version string    `json:"mcpc"`
 	At      time.Time `json:"at"`
 	Tool    string    `json:"tool"`
-	// Arguments are those of the tool, without secrets.
+	// Arguments are the arguments of the tool, without secrets.
 	Arguments json.RawMessage `json:"arguments"`
 	Machine   Machine         `json:"machine"`
 	Load      Load            `json:"load"`
-	// Results has one target, or the two that are compared.
+	// Results has one target, or two that are compared.
 	Results      []*Result     `json:"results"`
 	Comparison   []Change      `json:"comparison,omitempty"`
 	Expectations []Expectation `json:"expectations,omitempty"`
-	// Invalid says why the result says nothing about the server; "" is that it does.
+	// Invalid is the reason why the result says nothing about the server, or "".
 	Invalid string `json:"invalid,omitempty"`
 }
 
-// A Machine is the one that made the calls.
+// A Machine is the computer that made the calls.
 type Machine struct {
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
 	CPUs int    `json:"cpus"`
 }
 
-// ThisMachine describes the one that the program runs on.
+// ThisMachine returns the computer that this program runs on.
 func ThisMachine() Machine { return Machine{runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0)} }
 
 // A Load is the plan of a benchmark, in words and numbers.
@@ -57,7 +56,7 @@ type Load struct {
 	Calls   int     `json:"calls,omitempty"`
 }
 
-// What the latencies of a model are.
+// The meanings of latencies in the two models.
 const (
 	OpenMeaning   = "response times, from the planned start of each call"
 	ClosedMeaning = "service times; closed loop: a slow server slows the load"
@@ -86,14 +85,14 @@ func LoadOf(p Plan) Load {
 	}
 }
 
-// A Result is what was measured of one target.
+// A Result is the measurement of one target.
 type Result struct {
 	Target string `json:"target"`
-	// Server is what the server said of itself, Transport how it was reached.
+	// Server is the name and version that the server gives.
 	Server    string `json:"server,omitempty"`
 	Revision  string `json:"protocol,omitempty"`
 	Transport string `json:"transport,omitempty"`
-	// Setup has what came before the calls, and is in no latency.
+	// Setup are the steps before the calls. Their times are in no latency.
 	Setup    []Step             `json:"setup"`
 	Seconds  float64            `json:"seconds"`
 	Warmup   int64              `json:"warmup_calls,omitempty"`
@@ -104,28 +103,28 @@ type Result struct {
 	Service  *Latency           `json:"service"`
 	Stages   map[string]Latency `json:"stages,omitempty"`
 	Made     Generated          `json:"generator"`
-	// Ended says why the run ended early; "" is that it did not.
+	// Ended is the reason why the run ended early, or "".
 	Ended string `json:"ended,omitempty"`
 }
 
-// A Step is something that was done a number of times before the calls.
+// A Step was done one or more times before the calls.
 type Step struct {
 	Name     string `json:"name"`
 	MedianUS int64  `json:"median_us"`
 	Times    int    `json:"times"`
 }
 
-// A Channel is how many calls ended in one way.
+// A Channel counts the calls with one outcome.
 type Channel struct {
 	Calls int64   `json:"calls"`
 	Rate  float64 `json:"per_second"`
-	// Low and High bound the rate; they are 0 where the run was too short to tell.
+	// Low and High are the interval of the rate; they are 0 if the run was too short.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
 }
 
-// A Value is a number with its interval, of which Low and High are nil where the run was too
-// short to tell. Values of latencies are in microseconds.
+// A Value is a number with its interval. Low and High are nil if the run was too short. Latencies are
+// in microseconds.
 type Value struct {
 	Value float64 `json:"value"`
 	// AtLeast is set if calls timed out before they could take longer.
@@ -134,8 +133,9 @@ type Value struct {
 	High    *float64 `json:"high,omitempty"`
 }
 
-// interval is that of the value, so many times as wide; false where there is none.
-func (v Value) interval(wider float64) (Interval, bool) {
+// widened returns the interval of the value, widened by a factor. It returns false if there is
+// none.
+func (v Value) widened(wider float64) (Interval, bool) {
 	if v.Low == nil || v.High == nil {
 		return Interval{}, false
 	}
@@ -149,17 +149,18 @@ func valueOf(value float64, i *Interval) Value {
 	return Value{Value: value, Low: &i.Low, High: &i.High}
 }
 
-// A Latency is the distribution of the calls that succeeded or timed out: a call that timed out
-// took at least the limit.
+// A Latency is the distribution of the calls that succeeded or timed out. A call that timed out
+// took at least as long as its limit.
 type Latency struct {
 	Calls int64 `json:"calls"`
-	// Quantiles are those beyond which at least ten calls lie, and max.
+	// Quantiles has max, and each quantile that at least ten calls exceed.
 	Quantiles map[string]Value `json:"quantiles_us"`
 	Bars      []Bar            `json:"bars"`
 	raw       counts
 }
 
-// WriteHistogram writes the percentiles as the HDR tools plot them (.hgrm), in milliseconds.
+// WriteHistogram writes the percentiles in the plot format of the HDR tools (.hgrm), in
+// milliseconds.
 func (l *Latency) WriteHistogram(w io.Writer) error {
 	h := hdrhistogram.New(1, longest.Microseconds(), digits)
 	for v, n := range l.raw {
@@ -173,29 +174,29 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 
 // A Generated says how well this machine made the calls.
 type Generated struct {
-	// CPU is the part of all processors that this process used.
+	// CPU is the fraction of all processors that this process used.
 	CPU   float64 `json:"cpu"`
 	LagUS int64   `json:"lag_p99_us"`
-	// Late is how many calls began more than 5 ms late because of this machine, Missed how
-	// many could not be sent, Held how many were not sent because the server asked for a
-	// pause, as Pauses answers did.
+	// Late counts the calls that began more than 5 ms late because of this machine, Missed the calls
+	// that could not be sent, and Held the calls that were not sent because the server asked for a
+	// pause. Pauses counts the responses that asked for a pause.
 	Late   int64 `json:"late"`
 	Missed int64 `json:"missed"`
 	Held   int64 `json:"held_back"`
-	// Waited is how many planned calls waited because so many were in flight as may be.
+	// Waited counts the planned calls that waited because too many were in flight.
 	Waited int64 `json:"waited,omitempty"`
 	Pauses int64 `json:"pauses"`
 }
 
-// Quantiles are those that are shown, from the smallest.
+// Quantiles are the names of the quantiles, in ascending order.
 var Quantiles = []string{"p50", "p90", "p95", "p99", "p99.9"}
 
 var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 
-// Beyond is how many calls must lie beyond a quantile that is shown.
+// Beyond is how many calls must exceed a quantile that is shown.
 const Beyond = 10
 
-// Needs is how many calls a quantile needs.
+// Needs returns the number of calls that a metric needs.
 func Needs(name string) int64 {
 	for i, n := range Quantiles {
 		if n == name {
@@ -205,7 +206,7 @@ func Needs(name string) int64 {
 	return 1
 }
 
-// Result computes what was measured.
+// Result returns the result of the recorded calls.
 func (r *Recorder) Result() *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,14 +251,14 @@ func (r *Recorder) Result() *Result {
 	if r.calls > 0 {
 		res.Errors = valueOf(float64(r.failed)/float64(r.calls), first(ratioOf(errors).intervals()))
 	}
-	res.Service = latencyOf(service, r.leastTimeout.service)
+	res.Service = latencyOf(service, r.minTimeout.service)
 	if r.open {
-		res.Response = latencyOf(response, r.leastTimeout.response)
+		res.Response = latencyOf(response, r.minTimeout.response)
 	}
 	for name, c := range r.stages {
 		res.Stages[name] = *latencyOf([]counts{c}, 0)
 	}
-	res.Made = r.gen.generated(r.took)
+	res.Made = r.gen.summarize(r.took)
 	return res
 }
 
@@ -271,14 +272,15 @@ func first(all []*Interval) *Interval {
 func channelOf(calls int64, seconds float64, in []tally) Channel {
 	c := Channel{Calls: calls, Rate: float64(calls) / max(seconds, 1e-9)}
 	if i := first(ratioOf(in).intervals()); i != nil {
-		// The last answers come behind the last whole second.
-		c.Low, c.High = min(i.Low, c.Rate), max(i.High, c.Rate)
+		// The rate includes the last, incomplete second; the interval does not.
+		c.Low = min(i.Low, c.Rate)
+		c.High = max(i.High, c.Rate)
 	}
 	return c
 }
 
-// latencyOf computes the quantiles and bars of the calls in blocks of a second. leastTimeout is the
-// shortest time of a call that timed out, 0 if none did: no latency from there on is known exactly.
+// latencyOf returns the distribution of the calls in blocks of a second. minTimeout is the shortest
+// time of a call that timed out, or 0: no latency from there on is known exactly.
 func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
 	for _, second := range seconds {
@@ -290,7 +292,7 @@ func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 	}
 	values := l.raw.values()
 	valueAt := func(us int64, in *Interval) Value {
-		if in != nil { // widening must not go below every call
+		if in != nil { // no call took less than the shortest one
 			in.Low = max(in.Low, float64(values[0]))
 		}
 		v := valueOf(float64(us), in)
@@ -309,59 +311,60 @@ func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 		l.Quantiles[name] = valueAt(l.raw.quantile(quantiles[i]), in)
 	}
 	l.Quantiles["max"] = valueAt(values[len(values)-1], nil)
-	l.Bars = l.raw.bars()
+	l.Bars = l.raw.histogram()
 	return l
 }
 
-// lateAfter is how much later than planned a call may begin.
-const lateAfter = 5 * time.Millisecond
+// lateThreshold is how much later than planned a call may begin.
+const lateThreshold = 5 * time.Millisecond
 
-func (g *generator) generated(took time.Duration) Generated {
+// summarize returns the numbers for the result.
+func (g *generator) summarize(took time.Duration) Generated {
 	made := Generated{
 		LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Waited: g.waited, Pauses: g.pauses,
 		CPU: g.cpu.Seconds() / max(took.Seconds(), 1e-9) / float64(runtime.GOMAXPROCS(0)),
 	}
 	for v, n := range g.lag {
-		if v > lateAfter.Microseconds() {
+		if v > lateThreshold.Microseconds() {
 			made.Late += n
 		}
 	}
 	return made
 }
 
-// The limits within which the calls are those of the plan.
+// A run that exceeds one of these limits did not follow its plan.
 const (
-	mostCPU    = 0.7
-	mostMissed = 0.001
-	mostLate   = 0.01
+	maxCPU    = 0.7
+	maxMissed = 0.001
+	maxLate   = 0.01
 )
 
-// Limit says why a result is one of the generator and not of the server; "" where it is not.
-// inside is set where the server runs in this process, whose CPU time then says nothing. The
-// calls that are late count like those beyond a quantile.
+// Limit returns the reason why the result describes the generator, not the server, or "". Inside is
+// set if the server runs in this process: then the CPU time says nothing. Up to Beyond late calls
+// are allowed in any case.
 func (r *Result) Limit(inside bool) string {
 	calls := r.Made.Missed
 	for _, c := range r.Channels {
 		calls += c.Calls
 	}
-	const was = "the generator was the limit: "
+	const prefix = "the generator was the limit: "
 	switch g := r.Made; {
-	case float64(g.Missed) > mostMissed*float64(calls):
-		return fmt.Sprintf(was+"%d of %d planned calls could not be sent", g.Missed, calls)
-	case g.Late > Beyond && float64(g.Late) > mostLate*float64(calls):
-		return fmt.Sprintf(was+"%d of %d calls began more than %s late", g.Late, calls, lateAfter)
-	case g.CPU > mostCPU && !inside:
-		return fmt.Sprintf(was+"this process used %.0f %% of all processors", 100*g.CPU)
+	case float64(g.Missed) > maxMissed*float64(calls):
+		return fmt.Sprintf(prefix+"%d of %d planned calls could not be sent", g.Missed, calls)
+	case g.Late > Beyond && float64(g.Late) > maxLate*float64(calls):
+		return fmt.Sprintf(prefix+"%d of %d calls began more than %s late", g.Late, calls, lateThreshold)
+	case g.CPU > maxCPU && !inside:
+		return fmt.Sprintf(prefix+"this process used %.0f %% of all processors", 100*g.CPU)
 	}
 	return ""
 }
 
-// leastBehind is what response times may be longer in any case, in microseconds: no timer is
+// minBehind is by how much response times may always be longer, in microseconds: timers are not
 // exact.
-const leastBehind = 1000
+const minBehind = 1000
 
-// FellBehind reports that the response times are more than a tenth longer than the service
-// times at p99, or at the highest quantile below it that is known.
+// FellBehind reports whether response times are more than a tenth longer than service times at p99,
+// or at the highest known quantile below it.
 func (r *Result) FellBehind() bool {
 	if r.Response == nil {
 		return false
@@ -374,10 +377,11 @@ func (r *Result) FellBehind() bool {
 	}
 	service, ok := r.Service.Quantiles[name]
 	behind := r.Response.Quantiles[name].Value - service.Value
-	return ok && behind > 0.1*service.Value && behind > leastBehind
+	return ok && behind > 0.1*service.Value && behind > minBehind
 }
 
-// Main is the latency of the model: response times, or service times in the closed one.
+// Main returns the latency of the model: response times in the open model, service times in the
+// closed one.
 func (r *Result) Main() *Latency {
 	if r.Response != nil {
 		return r.Response
@@ -385,7 +389,7 @@ func (r *Result) Main() *Latency {
 	return r.Service
 }
 
-// ReadDocument reads a result of an earlier run.
+// ReadDocument parses the result of an earlier run.
 func ReadDocument(raw []byte) (*Document, error) {
 	var d Document
 	err := json.Unmarshal(raw, &d)

@@ -11,11 +11,11 @@ import (
 // overtime is how long after the end of a run a planned call may still be sent.
 const overtime = time.Second
 
-// afterBreak is how long a user of the closed model waits after a call that broke: a server
-// that is gone refuses calls faster than it answered them.
-const afterBreak = 100 * time.Millisecond
+// pauseAfterFailure is how long a user of the closed model waits after a transport failure: a server
+// that has ended refuses calls faster than it answered them.
+const pauseAfterFailure = 100 * time.Millisecond
 
-// Run makes the calls of a plan and records them. It returns when all have ended, when ctx is
+// Run makes the calls of a plan and records them. It returns when all calls have ended, when ctx is
 // done, or when more than half of the calls failed for 10 s.
 func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 	ctx, stop := context.WithCancel(ctx)
@@ -23,9 +23,9 @@ func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 	run := &running{Plan: p, rec: r, call: call, stop: stop}
 	run.began = r.begin(p.IsOpen())
 	if p.IsOpen() {
-		run.open(ctx)
+		run.runOpen(ctx)
 	} else {
-		run.closed(ctx)
+		run.runClosed(ctx)
 	}
 	run.calls.Wait()
 	if !p.IsOpen() || ctx.Err() != nil {
@@ -44,8 +44,8 @@ type running struct {
 	calls sync.WaitGroup
 }
 
-// arrivals returns a function that gives the planned starts one after another, from the start
-// of the run. The gaps of a seed are the same in each run.
+// arrivals returns a function that returns the planned starts in order, from the start of the run.
+// Random gaps are the same in every run.
 func (p Plan) arrivals() func() time.Duration {
 	if !p.Poisson {
 		n := -1.0
@@ -62,22 +62,22 @@ func (p Plan) arrivals() func() time.Duration {
 	}
 }
 
-// farthest is the latest planned start, which no run reaches.
-const farthest = 100 * 365 * 24 * time.Hour
+// maxStart is later than the end of every run.
+const maxStart = 100 * 365 * 24 * time.Hour
 
-// inSeconds is a time in a number of seconds, which may be more than a Duration has.
+// inSeconds converts seconds to a Duration, up to maxStart.
 func inSeconds(seconds float64) time.Duration {
-	if seconds >= farthest.Seconds() {
-		return farthest
+	if seconds >= maxStart.Seconds() {
+		return maxStart
 	}
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// open starts each call at its time, or as soon as there is a place in flight for it.
-func (r *running) open(ctx context.Context) {
+// runOpen starts each call at its planned time, or later if too many calls are in flight.
+func (r *running) runOpen(ctx context.Context) {
 	places := make(chan struct{}, r.InFlight)
 	next := r.arrivals()
-	free := r.began // since when nothing but this machine has held up the sending
+	lastFree := r.began // when sending was last delayed by the limit of calls in flight
 	for n := 0; r.Requests == 0 || n < r.Requests; n++ {
 		at := next()
 		if r.Duration > 0 && at >= r.Duration {
@@ -88,7 +88,7 @@ func (r *running) open(ctx context.Context) {
 			return
 		}
 		if intended.Before(r.rec.resumesAt()) {
-			r.rec.note(func(g *generator) { g.held++ })
+			r.rec.countGenerated(func(g *generator) { g.held++ })
 			continue
 		}
 		select {
@@ -96,28 +96,28 @@ func (r *running) open(ctx context.Context) {
 		default:
 			select {
 			case places <- struct{}{}:
-				free = r.rec.Now()
-				r.rec.note(func(g *generator) { g.waited++ })
+				lastFree = r.rec.Now()
+				r.rec.countGenerated(func(g *generator) { g.waited++ })
 			case <-ctx.Done():
 				return
 			}
 		}
 		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime {
 			<-places
-			r.rec.note(func(g *generator) { g.missed++ })
+			r.rec.countGenerated(func(g *generator) { g.missed++ })
 			continue
 		}
-		freeSince := free
+		freeSince := lastFree
 		r.calls.Go(func() {
 			defer func() { <-places }()
 			start := r.rec.Now()
-			r.rec.note(func(g *generator) { g.lag.add(start.Sub(later(intended, freeSince))) })
-			r.one(ctx, intended, start)
+			r.rec.countGenerated(func(g *generator) { g.lag.add(start.Sub(later(intended, freeSince))) })
+			r.makeCall(ctx, intended, start)
 		})
 	}
 }
 
-// sleepUntil waits for a time, or until ctx is done.
+// sleepUntil waits until a time, or until ctx is done.
 func (r *running) sleepUntil(ctx context.Context, at time.Time) error {
 	for left := at.Sub(r.rec.Now()); left > 0; left = at.Sub(r.rec.Now()) {
 		if err := r.rec.Sleep(ctx, left); err != nil {
@@ -134,21 +134,21 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// closed lets each user make one call after another.
-func (r *running) closed(ctx context.Context) {
+// runClosed lets each user make one call after another.
+func (r *running) runClosed(ctx context.Context) {
 	var begun atomic.Int64
 	more := func() bool {
 		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
 			(r.Requests == 0 || begun.Add(1) <= int64(r.Requests))
 	}
-	turn := r.turns()
+	turn := r.nextStarts()
 	for range r.Users {
 		r.calls.Go(func() {
 			for r.sleepUntil(ctx, turn()) == nil && more() {
 				start := r.rec.Now()
 				wait := r.Think
-				if r.one(ctx, start, start) == Transport {
-					wait = max(wait, afterBreak)
+				if r.makeCall(ctx, start, start) == Transport {
+					wait = max(wait, pauseAfterFailure)
 				}
 				_ = r.sleepUntil(ctx, later(r.rec.Now().Add(wait), r.rec.resumesAt()))
 			}
@@ -156,8 +156,9 @@ func (r *running) closed(ctx context.Context) {
 	}
 }
 
-// turns returns a function that says when the next call of any user may start, by Most.
-func (r *running) turns() func() time.Time {
+// nextStarts returns a function that returns when the next call of any user may start, limited by
+// Most.
+func (r *running) nextStarts() func() time.Time {
 	var mu sync.Mutex
 	next := r.began
 	return func() time.Time {
@@ -172,8 +173,8 @@ func (r *running) turns() func() time.Time {
 	}
 }
 
-// one makes a call and records it.
-func (r *running) one(ctx context.Context, intended, start time.Time) (channel string) {
+// makeCall makes a call and records it.
+func (r *running) makeCall(ctx context.Context, intended, start time.Time) (channel string) {
 	ending := r.call(ctx)
 	end := r.rec.Now()
 	if r.rec.add(Sample{Intended: intended, Start: start, End: end, Ending: ending}) {

@@ -85,7 +85,7 @@ func TestTheOpenModelMeasuresTheTruth(t *testing.T) {
 				t.Errorf("%s: %d calls were measured, want %d", name, r.Response.Calls, len(truth))
 			}
 			for i, q := range Quantiles {
-				want := truth[rank(quantiles[i], int64(len(truth)))-1]
+				want := truth[rankOf(quantiles[i], int64(len(truth)))-1]
 				got, ok := r.Response.Quantiles[q]
 				if !ok || !near(got.Value, want) {
 					t.Errorf("%s (poisson %t): %s is %.0f µs, want %.0f", name, poisson, q, got.Value, want)
@@ -123,7 +123,7 @@ func TestTheClosedModelIsBlind(t *testing.T) {
 func TestCallsWaitForAPlace(t *testing.T) {
 	p := Plan{Rate: 200, Duration: 30 * time.Second, InFlight: 256}
 	r, truth := measure(t, p, freezing), truthOf(p, freezing)
-	want := truth[rank(0.9, int64(len(truth)))-1]
+	want := truth[rankOf(0.9, int64(len(truth)))-1]
 	if got := r.Response.Quantiles["p90"].Value; !near(got, want) {
 		t.Errorf("p90 is %.0f µs, want %.0f", got, want)
 	}

@@ -8,17 +8,16 @@ import (
 	"mcpc/internal/pause"
 )
 
-// timerGrain is by how much Go's timers may be late here, where epoll counts in milliseconds,
-// and a little more.
+// timerGrain is by how much Go's timers may be late on Linux, where epoll counts in milliseconds.
 const timerGrain = 1500 * time.Microsecond
 
-// Sleep waits for a time, or until ctx is done. It may return a little earlier, so that the
-// caller looks at the clock and calls it again: the last part is slept exactly.
+// Sleep waits for a time, or until ctx is done. It may return a little early: the caller checks the
+// clock and calls it again, and the last part is slept exactly.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d > timerGrain {
 		return pause.For(ctx, d-timerGrain)
 	}
-	if d > 0 { // nanosleep ends for no ctx
+	if d > 0 { // nanosleep does not end with ctx
 		left := syscall.NsecToTimespec(d.Nanoseconds())
 		_ = syscall.Nanosleep(&left, nil)
 	}

@@ -1,4 +1,3 @@
-// Package k6 writes load tests for k6: a script and a file with the calls that it makes. The
-// script is always the same but for one constant, so that nothing from a server is ever read as
-// JavaScript.
+// Package k6 writes load tests for k6: a script and a file with its calls. Only one constant of the
+// script varies, so that no text from a server is interpreted as JavaScript.
 package k6

@@ -18,42 +18,41 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Plan is a load test of one server over Streamable HTTP. Secrets in it are hidden before
-// (redact.Redacted): the script takes them from the environment.
+// A Plan is a load test of one server over Streamable HTTP. Its secrets are placeholders
+// (redact.Redacted): the script reads them from the environment.
 type Plan struct {
 	Version string // of mcpc
 	URL     string
-	// Headers are sent with every request, beside those that the protocol asks for.
+	// Headers are sent with every request, in addition to the fields that the protocol requires.
 	Headers []wire.Field
-	// Revision is that of the protocol, Stateless whether it has no handshake and no sessions.
+	// Revision is the protocol revision. Stateless is set if it has no handshake and no sessions.
 	Revision  string
 	Stateless bool
 	Calls     []Call
-	// Open is set where calls begin at a Rate a second, however long they take; Users is then
-	// the most that are in flight. Else so many Users call, each with a pause of Think after a
-	// call.
+	// Open starts Rate calls per second, however long they take; Users limits the calls in flight.
+	// Otherwise each of the Users calls in a loop and pauses for Think after a call.
 	Open     bool
 	Rate     float64
 	Users    int
 	Think    time.Duration
 	Duration time.Duration
-	// Warmup is the time before Duration that is not counted.
+	// Warmup precedes Duration and is not counted.
 	Warmup time.Duration
 	// Expect are conditions, such as p99<200ms, error_rate<0.1% and rate>50.
 	Expect []bench.Expectation
 }
 
-// A Call is a request of a Plan. They are made in their order, again and again.
+// A Call is a request of a Plan. The script makes all calls in order, repeatedly.
 type Call struct {
 	Method string
-	// Tool is the name of the tool; "" where Method is not tools/call.
+	// Tool is the name of the tool, if Method is tools/call.
 	Tool string
-	// Params are sent byte for byte; nil is an empty object. What every request of a stateless
-	// revision has in _meta is added where it is missing.
+	// Params are sent byte for byte; nil is an empty object. For a stateless revision, missing members
+	// of _meta are added.
 	Params json.RawMessage
 	// Headers repeat a part of Params: Mcp-Method, Mcp-Name, Mcp-Param-*.
 	Headers []wire.Field
-	// Bound are the handles in Params, in their order there.
+	// Bound are the handles in Params, in order.
 	Bound []Bound
 }
 
@@ -66,15 +65,14 @@ const (
 //go:embed script.js
 var script string
 
-// The users where a Plan names none.
+// The defaults for Plan.Users.
 const (
 	defaultUsers    = 1
 	defaultInFlight = 100
 )
 
-// Write writes the files of a test into a directory, which it makes if there is none, and
-// returns the secrets that the script needs. A directory that is not empty is refused with
-// ErrNotEmpty.
+// Write writes the files of a test into a directory, which it creates if needed. It returns the
+// secrets that the script needs, or ErrNotEmpty if the directory has files.
 func Write(dir string, p Plan) ([]Secret, error) {
 	files, secrets, err := files(p)
 	if err != nil {
@@ -97,8 +95,8 @@ func Write(dir string, p Plan) ([]Secret, error) {
 // ErrNotEmpty is the error for a directory that has files in it.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Writable returns why Write cannot write into a directory, as far as that can be said without
-// writing.
+// Writable returns the reason why Write cannot write into a directory, as far as it is known
+// without writing.
 func Writable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +135,7 @@ type header struct {
 	Value any    `json:"value"`
 }
 
-// files returns the files of a test by their names.
+// files returns the contents of the files by name.
 func files(p Plan) (map[string][]byte, []Secret, error) {
 	if len(p.Calls) == 0 {
 		return nil, nil, errors.New("there are no calls")
@@ -168,11 +166,12 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 	}
 	client := `{"name":"mcpc","version":` + string(jsonraw.Quote(p.Version)) + `}`
 	if p.Stateless {
-		c.Meta = string(withMissing(json.RawMessage("{}"), marks(p.Revision, client)))
+		c.Meta = string(addMissing(json.RawMessage("{}"), requestMeta(p.Revision, client)))
 	} else {
-		c.Initialize = `{"protocolVersion":` + string(jsonraw.Quote(p.Revision)) + `,"capabilities":{},"clientInfo":` + client + `}`
+		revision := string(jsonraw.Quote(p.Revision))
+		c.Initialize = `{"protocolVersion":` + revision + `,"capabilities":{},"clientInfo":` + client + `}`
 	}
-	data, bound, err := lines(p.Calls, v, marks(p.Revision, client), p.Stateless)
+	data, bound, err := lines(p.Calls, v, requestMeta(p.Revision, client), p.Stateless)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,7 +179,7 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 	c.Secrets = v.list
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // < is left as it is for readers of thresholds
+	e.SetEscapeHTML(false) // keeps < in thresholds readable
 	e.SetIndent("", "  ")
 	if err := e.Encode(c); err != nil {
 		return nil, nil, err
@@ -189,10 +188,10 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 	return map[string][]byte{Data: data, Script: []byte(strings.Replace(script, "/*PLAN*/", plan, 1))}, v.list, nil
 }
 
-// marks are what each request of a stateless revision says in _meta (2026-07-28 basic/index,
-// "Per-request metadata"). The script answers no questions and follows no tasks, and declares
-// no capabilities.
-func marks(revision, client string) []jsonraw.Member {
+// requestMeta returns the members of _meta in each request of a stateless revision (2026-07-28
+// basic/index, "Per-request metadata"). The script answers no server requests and follows no tasks,
+// so it declares no capabilities.
+func requestMeta(revision, client string) []jsonraw.Member {
 	const prefix = "io.modelcontextprotocol/"
 	return []jsonraw.Member{
 		{Name: prefix + "protocolVersion", Value: jsonraw.Quote(revision)},
@@ -201,10 +200,10 @@ func marks(revision, client string) []jsonraw.Member {
 	}
 }
 
-// duration writes a time as the script reads it.
+// duration formats a time for the script.
 func duration(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// A line is one of Data.
+// A line is a line of the Data file.
 type line struct {
 	Method  string         `json:"method"`
 	Tool    string         `json:"tool,omitempty"`
@@ -214,7 +213,7 @@ type line struct {
 	Needed  bool           `json:"needed,omitempty"`
 }
 
-// lines writes calls, a line each; bound is set where one has a handle.
+// lines returns the calls, one line each, and whether a call has a handle.
 func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (data []byte, bound bool, err error) {
 	needed := map[int]bool{}
 	for _, call := range calls {
@@ -232,7 +231,7 @@ func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (
 		}
 		l := line{Method: call.Method, Tool: call.Tool, Needed: needed[i]}
 		if meta := jsonraw.First(params, "_meta"); stateless && meta != nil {
-			params = jsonraw.With(params, "_meta", withMissing(meta, marks))
+			params = jsonraw.With(params, "_meta", addMissing(meta, marks))
 			l.HasMeta = true
 			call.Bound = nil // the offsets are no longer valid
 		}
@@ -250,7 +249,7 @@ func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (
 	return b.Bytes(), bound, nil
 }
 
-// Sendable returns what params are not, where they cannot be sent as they are.
+// Sendable returns an error that names what the params are not, if they cannot be sent unchanged.
 func Sendable(params json.RawMessage) error {
 	params = bytes.TrimSpace(jsonraw.OrEmpty(params))
 	if !utf8.Valid(params) {
@@ -262,9 +261,9 @@ func Sendable(params json.RawMessage) error {
 	return nil
 }
 
-// withMissing adds the marks that _meta does not have. A value other than an object stays as it
-// is.
-func withMissing(meta json.RawMessage, marks []jsonraw.Member) json.RawMessage {
+// addMissing adds the members that meta does not have. It returns a value other than an object
+// unchanged.
+func addMissing(meta json.RawMessage, marks []jsonraw.Member) json.RawMessage {
 	members, err := jsonraw.Object(meta)
 	if err != nil {
 		return meta

@@ -8,26 +8,25 @@ import (
 	"mcpc/internal/redact"
 )
 
-// variables are the variables of the environment that stand for the secrets of a test.
+// variables are the environment variables for the secrets of a test.
 type variables struct {
-	list []Secret
-	of   map[string]string // by the placeholder
+	list  []Secret
+	names map[string]string // by placeholder
 }
 
-// A Secret is a variable of the environment that the script takes a secret from, and what its
-// value is, in words.
+// A Secret is an environment variable of the script, with a description of its value.
 type Secret struct {
 	Env   string `json:"env"`
 	Value string `json:"value"`
 }
 
-// The places of secrets beside header fields, whose names stand for themselves.
+// The places of secrets other than header fields, which are identified by their names.
 const (
 	inURL    = "URL"
 	inParams = "params"
 )
 
-// A variable and a handle are parts of a text that only the running script knows.
+// A variable and a handle are parts of a text that the script fills in.
 type (
 	variable struct {
 		Env string `json:"env"`
@@ -39,22 +38,22 @@ type (
 	}
 )
 
-// text splits a text where placeholders of secrets are: into the string alone if there is none.
+// text splits a text at the placeholders of secrets. It returns the string if there is none.
 func (v *variables) text(text, where string) any {
-	return joined(v.split(nil, text, where))
+	return joinParts(v.split(nil, text, where))
 }
 
 func (v *variables) split(parts []any, text, where string) []any {
 	at := 0
 	for _, place := range redact.HiddenIn(text) {
-		parts = append(parts, text[at:place[0]], variable{v.name(text[place[0]:place[1]], where)})
+		parts = append(parts, text[at:place[0]], variable{v.variableFor(text[place[0]:place[1]], where)})
 		at = place[1]
 	}
 	return append(parts, text[at:])
 }
 
-// joined leaves out empty strings; it is a string where all parts are.
-func joined(parts []any) any {
+// joinParts removes empty strings. It returns a string if nothing else is left.
+func joinParts(parts []any) any {
 	kept := []any{}
 	for _, part := range parts {
 		if part != "" {
@@ -72,7 +71,7 @@ func joined(parts []any) any {
 	return kept
 }
 
-// params splits params also where handles are.
+// params splits params at handles and at the placeholders of secrets.
 func (v *variables) params(raw json.RawMessage, bound []Bound) any {
 	var parts []any
 	at := 0
@@ -81,15 +80,15 @@ func (v *variables) params(raw json.RawMessage, bound []Bound) any {
 		parts = append(parts, handle{b.Call + 1, b.Path, string(raw[b.From:b.To])})
 		at = b.To
 	}
-	return joined(v.split(parts, string(raw[at:]), inParams))
+	return joinParts(v.split(parts, string(raw[at:]), inParams))
 }
 
-// name is the variable for a placeholder, always the same one.
-func (v *variables) name(shown, where string) string {
-	if name := v.of[shown]; name != "" {
+// variableFor returns the variable for a placeholder. A placeholder has one variable.
+func (v *variables) variableFor(shown, where string) string {
+	if name := v.names[shown]; name != "" {
 		return name
 	}
-	name := "MCP_" + strings.Map(letter, where)
+	name := "MCP_" + strings.Map(variableRune, where)
 	what := "the value of the header field " + where
 	switch {
 	case strings.EqualFold(where, "Authorization"):
@@ -111,16 +110,16 @@ func (v *variables) name(shown, where string) string {
 	if taken > 1 {
 		name = fmt.Sprintf("%s_%d", name, taken)
 	}
-	if v.of == nil {
-		v.of = map[string]string{}
+	if v.names == nil {
+		v.names = map[string]string{}
 	}
-	v.of[shown] = name
+	v.names[shown] = name
 	v.list = append(v.list, Secret{name, what + ", a hidden value: " + shown})
 	return name
 }
 
-// letter is a character of the name of a variable.
-func letter(r rune) rune {
+// variableRune maps a character to one that a variable name can contain.
+func variableRune(r rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return r - 'a' + 'A'
 	}
