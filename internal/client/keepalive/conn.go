@@ -22,36 +22,38 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Dialer is the way to a supervisor.
+// A Dialer connects to a supervisor.
 type Dialer struct {
-	// Dial connects to it. The error is ErrGone where it has gone.
+	// Dial returns a connection, or ErrGone if the supervisor has exited.
 	Dial func(context.Context) (net.Conn, error)
-	// Starts is set where Dial starts it, for a session that is to be opened.
+	// Starts says that Dial starts the supervisor, for a new session.
 	Starts bool
 }
 
-// A Conn is a line to a server that a supervisor keeps. What the server writes to
-// standard output and error comes as it would come from a child.
+// A Conn is a transport to a server that a supervisor keeps. It provides the server's standard
+// output and error as a child process would.
 type Conn struct {
 	*transport.Pipe
-	conn   net.Conn
-	rec    *transport.Recorder
-	Status Status
-	// stderr is what came on the server's standard error in this run.
+	conn     net.Conn
+	recorder *transport.Recorder
+	Status   Status
+	// stderr is the server's standard error during this run.
 	stderr *process.Tail
-	// kept is set once the server lives on without this line.
-	kept bool
-	once sync.Once
+	// isKept says that the server continues to run after Close.
+	isKept bool
+	once   sync.Once
 
-	// What is below belongs to Read: what the supervisor says, the rest of a piece of the
-	// server's output, whether a line of that goes on, and the supervisor's last word.
-	from  *bufio.Reader
-	rest  []byte
-	amid  bool
-	ended *ending
+	// The following fields belong to Read. reader reads from the supervisor. pendingOutput is
+	// output of the server that Read has not returned yet, and inLine says that its line is not
+	// complete. ending is the last message of the supervisor.
+	reader        *bufio.Reader
+	pendingOutput []byte
+	inLine        bool
+	ending        *ending
 }
 
-// Open begins to speak with a server over a connection to its supervisor.
+// Open opens a transport to the server of a supervisor. The supervisor's greeting must arrive
+// within the time of connect.
 func Open(
 	ctx context.Context,
 	by *Dialer,
@@ -62,19 +64,20 @@ func Open(
 ) (transport.Transport, *transport.Fault) {
 	conn, err := by.Dial(ctx)
 	if err != nil {
-		return nil, dialFault(ctx, err)
+		return nil, newDialFault(ctx, err)
 	}
-	c := &Conn{conn: conn, rec: rec, kept: !by.Starts, stderr: process.NewTail(), from: bufio.NewReaderSize(conn, 64<<10)}
-	if f := c.greet(connect); f != nil {
+	c := &Conn{conn: conn, recorder: rec, isKept: !by.Starts, stderr: process.NewTail(), reader: bufio.NewReaderSize(conn, 64<<10)}
+	if f := c.readGreeting(connect); f != nil {
 		conn.Close()
 		return nil, f
 	}
-	c.Pipe = transport.NewPipe(c, lineWriter{conn}, limit, rec, to, c.whyEnded)
-	_ = writeMarked(conn, markUse, nil) // where that fails, reading says why
+	c.Pipe = transport.NewPipe(c, lineWriter{conn}, limit, rec, to, c.endFault)
+	_ = writeMarked(conn, markUse, nil) // if this fails, Read returns the reason
 	return c, nil
 }
 
-func dialFault(ctx context.Context, err error) *transport.Fault {
+// newDialFault returns the fault for an error of Dialer.Dial.
+func newDialFault(ctx context.Context, err error) *transport.Fault {
 	f := &transport.Fault{
 		Kind:  wire.LocalIO,
 		Phase: "connect",
@@ -85,20 +88,21 @@ func dialFault(ctx context.Context, err error) *transport.Fault {
 	case ctx.Err() != nil:
 		f.EndBy(context.Cause(ctx))
 	case errors.Is(err, ErrGone):
-		f.Kind, f.Text = wire.Transport, err.Error()
+		f.Kind = wire.Transport
+		f.Text = err.Error()
 	case errors.Is(err, ErrOtherUser):
 		f.Kind = wire.Refused
 	}
 	return f
 }
 
-// greet reads the supervisor's greeting, which comes at once.
-func (c *Conn) greet(limit time.Duration) *transport.Fault {
+// readGreeting reads the supervisor's greeting and stores it in c.Status.
+func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	if limit > 0 {
 		timer := time.AfterFunc(limit, func() { c.conn.Close() })
 		defer timer.Stop()
 	}
-	facts, end, err := readHello(c.from)
+	facts, end, err := readHello(c.reader)
 	c.Status = facts
 	switch {
 	case end != nil:
@@ -114,8 +118,9 @@ func (c *Conn) greet(limit time.Duration) *transport.Fault {
 	return nil
 }
 
-// readHello reads what a supervisor sends first; end is set where it ends the connection. A
-// supervisor killed while a command connected sends nothing: that is ErrGone.
+// readHello reads the first message of a supervisor. end is not nil if that message ends the
+// connection. A supervisor that was killed while the command connected sends nothing; the error is
+// ErrGone then.
 func readHello(r *bufio.Reader) (facts Status, end *ending, err error) {
 	line, err := r.ReadBytes('\n')
 	if errors.Is(err, io.EOF) || network.IsReset(err) {
@@ -136,7 +141,7 @@ func readHello(r *bufio.Reader) (facts Status, end *ending, err error) {
 	return facts, end, err
 }
 
-// fault is why nothing can come any more.
+// fault returns the fault for an ended connection. err is the error of the read.
 func (e *ending) fault(err error) *transport.Fault {
 	if e.Kind != "" {
 		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: string(e.Hint), Err: err}
@@ -148,65 +153,66 @@ func (e *ending) fault(err error) *transport.Fault {
 	return transport.EndFault(&wire.ProcessFacts{Ended: e.Ended, Stderr: e.Stderr}, err)
 }
 
-func (c *Conn) whyEnded(err error) *transport.Fault {
-	if c.ended != nil {
-		return c.ended.fault(err)
+// endFault returns the fault for the end of the supervisor's messages.
+func (c *Conn) endFault(err error) *transport.Fault {
+	if c.ending != nil {
+		return c.ending.fault(err)
 	}
 	return &transport.Fault{Kind: wire.Transport, Phase: "read", Err: err, Process: c.stderr.Facts(),
 		Text: "the keep process has exited, and the server with it"}
 }
 
-// Read gives the server's standard output, and takes along what else the supervisor says.
+// Read returns the server's standard output. It processes the other messages of the supervisor.
 func (c *Conn) Read(b []byte) (int, error) {
-	for len(c.rest) == 0 {
-		if !c.amid {
-			if err := c.next(); err != nil {
+	for len(c.pendingOutput) == 0 {
+		if !c.inLine {
+			if err := c.nextLine(); err != nil {
 				return 0, err
 			}
 		}
-		part, err := c.from.ReadSlice('\n')
+		part, err := c.reader.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return 0, err
 		}
-		c.rest = part
-		c.amid = err != nil
+		c.pendingOutput = part
+		c.inLine = err != nil
 	}
-	n := copy(b, c.rest)
-	c.rest = c.rest[n:]
+	n := copy(b, c.pendingOutput)
+	c.pendingOutput = c.pendingOutput[n:]
 	return n, nil
 }
 
-// next goes on to the next line of the server's output.
-func (c *Conn) next() error {
+// nextLine processes messages until the next line of the server's output.
+func (c *Conn) nextLine() error {
 	for {
-		mark, err := c.from.ReadByte()
+		mark, err := c.reader.ReadByte()
 		if err != nil || mark == markOut {
 			return err
 		}
-		text, err := c.from.ReadBytes('\n')
+		text, err := c.reader.ReadBytes('\n')
 		if err != nil {
 			return err
 		}
 		switch mark {
 		case markErr:
 			c.stderr.Add(text)
-			c.rec.Body(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
+			c.recorder.Body(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
 		case markLarge:
 			limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 			return transport.TooLarge(limit)
 		case markOver:
-			c.ended = &ending{}
-			_ = json.Unmarshal(text, c.ended)
+			c.ending = &ending{}
+			_ = json.Unmarshal(text, c.ending)
 			return io.EOF
 		}
 	}
 }
 
-// Close lets go of the supervisor. One that was started for a session that did not come to
-// be ends the server first.
+// Close disconnects from the supervisor. If this run started the server and did not call Keep,
+// Close stops the server first.
 func (c *Conn) Close() {
 	c.once.Do(func() {
-		if !c.kept && writeMarked(c.conn, markEnd, nil) == nil {
+		if !c.isKept && writeMarked(c.conn, markEnd, nil) == nil {
 			pause.Within(c.Gone(), stopGrace)
 		}
 		c.Leave()
@@ -215,16 +221,16 @@ func (c *Conn) Close() {
 	})
 }
 
-// stopGrace is how long a supervisor may take to end its server: a busy machine has
-// its time, too, and only one that hangs takes all of it.
+// stopGrace is how long a supervisor may take to stop its server. It is long because a busy machine
+// needs time; only a supervisor that hangs needs all of it.
 const stopGrace = process.ShutdownTime + 10*time.Second
 
-// StderrTail are what came on the server's standard error in this run.
+// StderrTail returns the server's standard error during this run.
 func (c *Conn) StderrTail() *wire.ProcessFacts { return c.stderr.Facts() }
 
-// Keep lets the server live on when the line is closed.
+// Keep keeps the server running after Close.
 func (c *Conn) Keep() error {
-	c.kept = true
+	c.isKept = true
 	err := writeMarked(c.conn, markKeep, nil)
 	if network.IsReset(err) {
 		return ErrGone
@@ -232,21 +238,22 @@ func (c *Conn) Keep() error {
 	return err
 }
 
-// lineWriter writes lines for the server.
+// A lineWriter sends lines for the server's standard input.
 type lineWriter struct{ net.Conn }
 
+// Write sends one line to the supervisor.
 func (w lineWriter) Write(line []byte) (int, error) {
 	n, err := w.Conn.Write(append(append(make([]byte, 0, len(line)+1), markLine), line...))
 	return max(0, n-1), err
 }
 
-// ErrOtherUser is the error of a socket at which another user listens.
+// ErrOtherUser is the error for a socket of another user.
 var ErrOtherUser = errors.New("the socket belongs to another user")
 
-// ErrGone is the error of a socket behind which there is no supervisor any more.
+// ErrGone is the error for a socket without a running supervisor.
 var ErrGone = errors.New("the server is no longer kept")
 
-// Dial connects to a supervisor. It is made sure that it belongs to the same user.
+// Dial connects to a supervisor and checks that it belongs to the same user.
 func Dial(ctx context.Context, socket string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if errors.Is(err, network.ConnRefused) || errors.Is(err, fs.ErrNotExist) {
@@ -262,7 +269,7 @@ func Dial(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// ReadStatus asks a supervisor about itself. That is no use of its server.
+// ReadStatus returns the status of a supervisor. It does not count as a use of the server.
 func ReadStatus(ctx context.Context, socket string) (Status, error) {
 	conn, err := Dial(ctx, socket)
 	if err != nil {
@@ -277,7 +284,7 @@ func ReadStatus(ctx context.Context, socket string) (Status, error) {
 	return facts, err
 }
 
-// Stop ends a held server and waits for its end, as long as a shutdown may take.
+// Stop stops a kept server and waits until it has exited, at most stopGrace.
 func Stop(ctx context.Context, socket string) (Status, error) {
 	conn, err := Dial(ctx, socket)
 	if err != nil {
@@ -302,14 +309,14 @@ func Stop(ctx context.Context, socket string) (Status, error) {
 	return facts, nil
 }
 
-// The name of a socket ends in socketExt. The suffix unreadyExt follows until the supervisor
-// listens, so that a socket without it at which no process listens is a dead supervisor's.
+// The name of a socket ends in socketExt, followed by unreadyExt until the supervisor listens.
+// A socket without unreadyExt at which no process listens belongs to a dead supervisor.
 const (
 	socketExt  = ".sock"
 	unreadyExt = ".new"
 )
 
-// listen makes the socket of a supervisor, with mode 0600: no other user can connect.
+// listen creates the socket of a supervisor with mode 0600, so that no other user can connect.
 func listen(socket string) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket + unreadyExt, Net: "unix"})
 	if err != nil {
@@ -328,8 +335,8 @@ func listen(socket string) (net.Listener, error) {
 	return l, nil
 }
 
-// RemoveStaleSockets removes the sockets of dead supervisors from a directory, and gives how many
-// there were. A living supervisor does not notice: its socket takes no datagrams.
+// RemoveStaleSockets removes the sockets of dead supervisors from a directory and returns their
+// number. It connects with datagrams, which a running supervisor does not notice.
 func RemoveStaleSockets(dir string) (removed int) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

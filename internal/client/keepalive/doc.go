@@ -1,7 +1,7 @@
 // Package keepalive keeps a stdio server running between commands.
 //
-// Run is the supervisor: a process of its own that starts the server and listens at a unix
-// socket. Open is the transport of a command that speaks with the server through that
-// socket, as if it had started it. Several commands may do so at a time: the supervisor
-// knows which message belongs to which of them.
+// Run is the supervisor: a process that starts the server and listens at a unix socket. Open
+// returns the transport of a command that uses the server through that socket, as if the command
+// had started it. Several commands can use the server at the same time: the supervisor routes each
+// message to the right one.
 package keepalive

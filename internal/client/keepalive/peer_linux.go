@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// sameUser makes sure that the other end of a unix socket is a process of this user's.
+// sameUser returns an error if the other end of a unix socket is not a process of this user.
 func sameUser(conn net.Conn) error {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -6,6 +6,6 @@ import (
 	"net"
 )
 
-// sameUser accepts every peer: only on Linux does the standard library show its user;
-// elsewhere the mode of the socket and of its directory keep other users away.
+// sameUser returns nil. The standard library provides the user of a socket on Linux only; elsewhere
+// the mode of the socket and its directory keep other users out.
 func sameUser(net.Conn) error { return nil }

@@ -16,24 +16,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Requests are mapped to users, so that several commands can speak with one server at a time: a response, and what
-// belongs to a request, goes to the user that made it.
+// The supervisor records which user sent each request. A response, and a notification that
+// belongs to a request, go to that user.
 
-// pendingRequest is a request under way.
-type pendingRequest struct {
-	by    *user
+// A request is a request that waits for its response.
+type request struct {
+	user  *user
 	token string
-	// number is when it came, among the others.
+	// number counts the requests of all users.
 	number int
-	// lasting must not be cancelled, cancelled was; opens is set for initialize.
-	lasting, cancelled, opens bool
+	// isLasting forbids to cancel the request. isCancelled says that its user cancelled it.
+	isLasting, isCancelled, isInitialize bool
 }
 
-// maxQuestions is how many of the server's requests wait for the next user.
-const maxQuestions = 32
+// maxStoredRequests limits the server's requests that are stored for the next user.
+const maxStoredRequests = 32
 
-// pass writes a line of the user's to the server, or queues it.
-func (s *supervisor) pass(u *user, line []byte) {
+// forward writes a user's line to the server, or queues it.
+func (s *supervisor) forward(u *user, line []byte) {
 	m := wire.ParseMessage(line)
 	u.order.Lock()
 	defer u.order.Unlock()
@@ -42,73 +42,78 @@ func (s *supervisor) pass(u *user, line []byte) {
 	}
 }
 
-// admit reports whether a line may be written now. Otherwise it was queued, or it need not
-// be sent any more: the request that it cancels is still queued, or the server is to end.
-// Responses, cancellations and pings overtake what is queued.
+// admit reports whether a message may be written now. Otherwise it was queued, or is dropped: it
+// cancels a queued request, or the server is being stopped. Responses, cancellations and pings
+// overtake queued messages.
 func (s *supervisor) admit(u *user, m *wire.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cancels := m.Kind == wire.Notification && m.Method == "notifications/cancelled"
-	overtakes := cancels || m.Kind == wire.Response || m.Kind == wire.ErrorResponse || m.Method == "ping"
-	if m.Kind == wire.Request && s.why != "" || cancels && u.unqueue(string(mcp.CancelledID(m))) {
+	isCancellation := m.Kind == wire.Notification && m.Method == "notifications/cancelled"
+	isAnswer := m.Kind == wire.Response || m.Kind == wire.ErrorResponse
+	overtakes := isCancellation || isAnswer || m.Method == "ping"
+	if m.Kind == wire.Request && s.stopReason != "" {
 		return false
 	}
-	if len(u.queued) > 0 && !overtakes || !s.mayAskLocked(u, m) {
+	if isCancellation && u.unqueue(string(mcp.CancelledID(m))) {
+		return false
+	}
+	if len(u.queued) > 0 && !overtakes || !s.maySendLocked(u, m) {
 		u.queued = append(u.queued, m)
 		u.queuedBytes += len(m.Raw)
 		if u.queuedBytes > maxUnread {
 			u.conn.Close()
 		}
-		s.turn.Broadcast()
+		s.wake.Broadcast()
 		return false
 	}
-	s.noteLocked(u, m)
+	s.recordLocked(u, m)
 	return true
 }
 
-// sendQueued writes the lines that a user's earlier ones had to wait with, each when it
-// may be sent, until the user has gone or the server is to end.
+// sendQueued writes a user's queued messages, each as soon as it may be sent, until the user has
+// gone away or the server is being stopped.
 func (s *supervisor) sendQueued(u *user) {
 	for {
 		u.order.Lock()
 		s.mu.Lock()
 		switch {
-		case u.gone || s.why != "":
+		case u.isGone || s.stopReason != "":
 			s.mu.Unlock()
 			u.order.Unlock()
 			return
-		case len(u.queued) > 0 && s.mayAskLocked(u, u.queued[0]):
+		case len(u.queued) > 0 && s.maySendLocked(u, u.queued[0]):
 			m := u.queued[0]
-			u.queued, u.queuedBytes = u.queued[1:], u.queuedBytes-len(m.Raw)
-			s.noteLocked(u, m)
+			u.queued = u.queued[1:]
+			u.queuedBytes -= len(m.Raw)
+			s.recordLocked(u, m)
 			s.mu.Unlock()
 			s.write(m.Raw)
 			u.order.Unlock()
 		default:
 			u.order.Unlock()
-			s.turn.Wait()
+			s.wake.Wait()
 			s.mu.Unlock()
 		}
 	}
 }
 
-// noteLocked notes what a line means for the lines that follow from all users.
-func (s *supervisor) noteLocked(u *user, m *wire.Message) {
+// recordLocked records a message that is about to be sent: its requests, cancellations and answers.
+func (s *supervisor) recordLocked(u *user, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
 			if item.Kind == wire.Request {
-				s.askLocked(u, item)
+				s.addRequestLocked(u, item)
 			}
 		}
 	case wire.Request:
-		s.askLocked(u, m)
+		s.addRequestLocked(u, m)
 	case wire.Notification:
 		if m.Method == "notifications/cancelled" {
-			// He does not wait any more. What comes all the same is still his.
-			if a := s.pending[string(mcp.CancelledID(m))]; a != nil && a.by == u {
-				a.cancelled = true
-				s.turn.Broadcast()
+			// The request stays recorded: a late response still belongs to this user.
+			if req := s.pending[string(mcp.CancelledID(m))]; req != nil && req.user == u {
+				req.isCancelled = true
+				s.wake.Broadcast()
 			}
 		}
 	case wire.Response, wire.ErrorResponse:
@@ -116,98 +121,105 @@ func (s *supervisor) noteLocked(u *user, m *wire.Message) {
 	}
 }
 
-// mayAskLocked: a request waits for one of another user's with the same id, and where
-// the server may ask back for all of them. Other messages may always be sent.
-func (s *supervisor) mayAskLocked(u *user, m *wire.Message) bool {
+// maySendLocked reports whether a message may be sent. A request waits while another user has a
+// pending request with the same id. If the server may send requests, it also waits for all requests
+// of other users, because a request from the server does not say which request caused it.
+func (s *supervisor) maySendLocked(u *user, m *wire.Message) bool {
 	if m.Kind != wire.Request {
 		return true
 	}
-	for id, a := range s.pending {
-		if a.by != u && !a.cancelled && (id == string(m.ID) || s.asks && m.Method != "ping") {
+	waitsForAll := s.mayAsk && m.Method != "ping"
+	for id, other := range s.pending {
+		if other.user == u || other.isCancelled {
+			continue
+		}
+		if waitsForAll || id == string(m.ID) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *supervisor) askLocked(u *user, m *wire.Message) {
-	s.count++
-	a := &pendingRequest{by: u, token: string(mcp.ProgressToken(m.Params)), number: s.count}
-	a.lasting = mcp.IsTaskMethod(m.Method) || jsonraw.First(m.Params, "task") != nil
+// addRequestLocked records a request that is about to be sent.
+func (s *supervisor) addRequestLocked(u *user, m *wire.Message) {
+	s.requestCount++
+	req := &request{user: u, token: string(mcp.ProgressToken(m.Params)), number: s.requestCount}
+	req.isLasting = mcp.IsTaskMethod(m.Method) || jsonraw.First(m.Params, "task") != nil
 	if m.Method == "initialize" {
 		offered := jsonraw.First(m.Params, "capabilities")
-		s.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
+		s.mayAsk = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
 		s.initialized = true
-		a.lasting = true
-		a.opens = true
+		req.isLasting = true
+		req.isInitialize = true
 	}
-	s.pending[string(m.ID)] = a
+	s.pending[string(m.ID)] = req
 }
 
-// abandonLocked gives up what a user began, and gives what is to be said to the server.
-func (s *supervisor) abandonLocked(u *user) (last [][]byte) {
-	for id, a := range s.pending {
-		if a.by != u {
+// abandonLocked removes the requests of a user. It returns the messages to send to the server:
+// cancellations, and answers to the requests that the user had received.
+func (s *supervisor) abandonLocked(u *user) (messages [][]byte) {
+	for id, req := range s.pending {
+		if req.user != u {
 			continue
 		}
 		delete(s.pending, id)
 		s.abandoned.Put(id, true)
-		if !a.cancelled && !a.lasting {
-			last = append(last, wire.ComposeNotification("notifications/cancelled",
+		if !req.isCancelled && !req.isLasting {
+			messages = append(messages, wire.ComposeNotification("notifications/cancelled",
 				json.RawMessage(`{"requestId":`+id+`,"reason":"the client has gone"}`)))
 		}
 	}
 	for id, method := range u.questions {
 		if s.initialized {
-			last = append(last, standIn(method, json.RawMessage(id)))
+			messages = append(messages, substituteAnswer(method, json.RawMessage(id)))
 		}
 	}
 	u.questions = nil
-	return last
+	return messages
 }
 
-// standIn answers a server's request in place of a user that has gone or never came.
-func standIn(method string, id json.RawMessage) []byte {
+// substituteAnswer returns the answer to a request from the server that no user can answer.
+func substituteAnswer(method string, id json.RawMessage) []byte {
 	if method == "ping" {
 		return wire.ComposeResult(id, json.RawMessage("{}"))
 	}
 	return mcp.NoAnswer(method).Compose(id)
 }
 
-// handOverLocked gives a user what was kept for the next one.
-func (s *supervisor) handOverLocked(u *user) {
-	for line := range strings.Lines(s.keptStderr.Text()) {
-		u.putLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
+// deliverStoredLocked sends a user the messages that were stored while no user was connected.
+func (s *supervisor) deliverStoredLocked(u *user) {
+	for line := range strings.Lines(s.storedStderr.Text()) {
+		u.appendLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
 	}
-	s.keptStderr.Reset()
-	for _, line := range s.changed {
-		u.putLocked(markOut, line)
+	s.storedStderr.Reset()
+	for _, line := range s.storedChanges {
+		u.appendLocked(markOut, line)
 	}
-	clear(s.changed)
-	for _, m := range s.questions {
+	clear(s.storedChanges)
+	for _, m := range s.storedRequests {
 		u.questions[string(m.ID)] = m.Method
-		u.putLocked(markOut, m.Raw)
+		u.appendLocked(markOut, m.Raw)
 	}
-	s.questions = nil
+	s.storedRequests = nil
 }
 
-// write writes one line to the server. A server that no longer reads its stdin is ended.
+// write writes one line to the server. It stops a server that no longer reads its stdin.
 func (s *supervisor) write(line []byte) {
 	s.writing.Lock()
 	_, err := s.child.Stdin.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
 	s.writing.Unlock()
-	if err != nil && !pause.Within(s.heard, time.Second) {
+	if err != nil && !pause.Within(s.outputEnded, time.Second) {
 		s.end("it no longer reads its stdin")
 	}
 }
 
-// read takes what the server says, line by line.
+// read reads the server's standard output line by line and routes it.
 func (s *supervisor) read() {
-	defer close(s.heard)
+	defer close(s.outputEnded)
 	for lines := bufio.NewReaderSize(s.child.Stdout, 64<<10); ; {
 		line, large, err := s.readLine(lines)
 		if large {
-			s.tellAll(markLarge, strconv.AppendInt(nil, s.Message, 10))
+			s.broadcast(markLarge, strconv.AppendInt(nil, s.Message, 10))
 		} else if len(line) > 0 {
 			s.route(line)
 		}
@@ -217,7 +229,8 @@ func (s *supervisor) read() {
 	}
 }
 
-// readLine reads a line without its end. Of one beyond the limit nothing is kept.
+// readLine reads a line without its newline. It returns no line, and large, if the line exceeds the
+// limit.
 func (s *supervisor) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
 	for {
 		part, err := lines.ReadSlice('\n')
@@ -237,19 +250,19 @@ func (s *supervisor) readLine(lines *bufio.Reader) (line []byte, large bool, err
 	}
 }
 
-// route passes a line from the server to the users that it is for, or answers it itself.
+// route passes a line from the server to its receivers, or answers it.
 func (s *supervisor) route(line []byte) {
 	m := wire.ParseMessage(line)
 	s.mu.Lock()
 	reply := []byte(nil)
 	var to []*user
 	if m.Kind == wire.Request {
-		to, reply = s.askedBackLocked(m)
+		to, reply = s.assignRequestLocked(m)
 	} else {
 		to = s.receiversLocked(m)
 	}
 	for _, u := range to {
-		u.putLocked(markOut, line)
+		u.appendLocked(markOut, line)
 	}
 	s.mu.Unlock()
 	if reply != nil {
@@ -257,8 +270,8 @@ func (s *supervisor) route(line []byte) {
 	}
 }
 
-// receiversLocked returns the users that a message is for. An array, or a line with several
-// messages, is for the users of each of them.
+// receiversLocked returns the users that a message is for. A batch, or a line with several
+// messages, is for the users of each message.
 func (s *supervisor) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
 	case wire.Invalid:
@@ -271,7 +284,7 @@ func (s *supervisor) receiversLocked(m *wire.Message) (to []*user) {
 		}
 		return slices.DeleteFunc(slices.Clone(s.users), func(u *user) bool { return !slices.Contains(to, u) })
 	case wire.Notification:
-		return s.concernedLocked(m)
+		return s.notificationReceiversLocked(m)
 	case wire.Request: // in an array
 		return s.users
 	case wire.Batch:
@@ -296,20 +309,20 @@ func (s *supervisor) messagesLocked(line []byte) (items []*wire.Message) {
 	return items
 }
 
-// ownerLocked is the user whose request m answers; none where that user has gone. A response
-// to no known request is for all users: it may have lost its id.
+// ownerLocked returns the user whose request m answers; none if that user has gone away. A response
+// to an unknown request is for all users, because its id may be wrong.
 func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	id := string(m.ID)
-	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil { // which users take
+	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil { // users accept it, too
 		id = string(other)
 	}
-	if a := s.pending[id]; a != nil && len(m.ID) > 0 {
+	if req := s.pending[id]; req != nil && len(m.ID) > 0 {
 		delete(s.pending, id)
-		if a.opens && m.Kind == wire.Response {
+		if req.isInitialize && m.Kind == wire.Response {
 			s.opening = jsonraw.Compact(m.Result)
 		}
-		s.turn.Broadcast()
-		return []*user{a.by}
+		s.wake.Broadcast()
+		return []*user{req.user}
 	}
 	if _, late := s.abandoned.Lookup(string(m.ID)); late {
 		return nil
@@ -317,45 +330,46 @@ func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	return s.users
 }
 
-// concernedLocked are the users that a notification is for: the one whose request it
-// belongs to, by progress token or subscription, else all.
-func (s *supervisor) concernedLocked(m *wire.Message) []*user {
-	if a := s.pending[string(mcp.SubscriptionID(m.Params))]; a != nil {
-		return []*user{a.by}
+// notificationReceiversLocked returns the user whose subscription or request a notification belongs
+// to, otherwise all users. Without users it stores list changes.
+func (s *supervisor) notificationReceiversLocked(m *wire.Message) []*user {
+	if req := s.pending[string(mcp.SubscriptionID(m.Params))]; req != nil {
+		return []*user{req.user}
 	}
 	if token := jsonraw.First(m.Params, "progressToken"); token != nil {
-		for _, a := range s.pending {
-			if a.token == string(token) {
-				return []*user{a.by}
+		for _, req := range s.pending {
+			if req.token == string(token) {
+				return []*user{req.user}
 			}
 		}
 	}
 	if len(s.users) == 0 &&
 		(m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
-		s.changed[m.Method] = m.Raw
+		s.storedChanges[m.Method] = m.Raw
 	}
 	return s.users
 }
 
-// askedBackLocked is the user that is to answer a request of the server's own: the one with
-// the latest open request, or else the longest connected. Without users, after a handshake,
-// it is kept for the next; reply answers a ping, and one too many.
-func (s *supervisor) askedBackLocked(m *wire.Message) (to []*user, reply []byte) {
+// assignRequestLocked returns the user that has to answer a request from the server: the one with
+// the latest pending request, or else the one that connected first. Without users, after a
+// handshake, it stores the request for the next user; reply is the answer to a ping, or to a
+// request beyond maxStoredRequests.
+func (s *supervisor) assignRequestLocked(m *wire.Message) (to []*user, reply []byte) {
 	if len(s.users) == 0 {
-		if s.initialized && (m.Method == "ping" || len(s.questions) >= maxQuestions) {
-			return nil, standIn(m.Method, m.ID)
+		if s.initialized && (m.Method == "ping" || len(s.storedRequests) >= maxStoredRequests) {
+			return nil, substituteAnswer(m.Method, m.ID)
 		}
 		if s.initialized {
-			s.questions = append(s.questions, m)
+			s.storedRequests = append(s.storedRequests, m)
 		}
 		return nil, nil
 	}
 	u := s.users[0]
 	last := 0
-	for _, a := range s.pending {
-		if a.number > last && !a.cancelled {
-			u = a.by
-			last = a.number
+	for _, req := range s.pending {
+		if req.number > last && !req.isCancelled {
+			u = req.user
+			last = req.number
 		}
 	}
 	u.questions[string(m.ID)] = m.Method

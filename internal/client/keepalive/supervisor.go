@@ -17,156 +17,156 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A supervisor keeps a stdio server running between commands. It is a process of its
-// own with a unix socket, at which each command speaks with the server as if it
-// had started it. Both ends of that socket are mcpc; what crosses is lines, each
-// with a letter before it that says what it is.
+// format is the version of the protocol between commands and supervisors. Both send lines
+// that begin with a letter, a mark, which names the kind of line.
 const format = 1
 
-// What a command says. One that does not say markUse has only come to look.
+// The marks of a command. A command that only reads the status does not send markUse.
 const (
-	markUse  = 'u' // it will speak with the server
+	markUse  = 'u' // the command uses the server
 	markLine = 'i' // a line for the server's standard input
-	markKeep = 'k' // live on when the one who opened it has gone
-	markEnd  = 'c' // end the server
+	markKeep = 'k' // keep the server after the command that opened it
+	markEnd  = 'c' // stop the server
 )
 
-// What a supervisor says.
+// The marks of a supervisor.
 const (
-	markHello = 'h' // Status, before anything else
+	markHello = 'h' // Status, the first line
 	markOut   = 'o' // a line of the server's standard output
 	markErr   = 'e' // a line of its standard error
-	markLarge = 'l' // a line of standard output was longer than so many bytes
-	markOver  = 'x' // a ending: nothing can come any more
+	markLarge = 'l' // a line of standard output exceeded this number of bytes
+	markOver  = 'x' // an ending, the last line
 )
 
-// Options say what a supervisor keeps, and how long.
+// Options configure a supervisor.
 type Options struct {
 	Command process.Command
-	// Idle is how long the server lives without being used; 0 is for ever.
-	Idle time.Duration
+	Idle    time.Duration
 	// Message bounds a line of the server's output in bytes; 0 is no limit.
 	Message int64
-	// Socket is where the supervisor listens; it is removed when the server ends.
+	// Socket is the path of the unix socket. It is removed when the server ends.
 	Socket string
-	// Opener is the connection of the command that opens the session. The server
-	// ends with it unless it says that the session is to be kept.
+	// Opener is the connection of the command that opens the session. The supervisor stops the
+	// server at the end of Opener, unless the command has sent markKeep.
 	Opener net.Conn
 	Now    func() time.Time
 }
 
-// Status is what a supervisor says of itself.
+// Status describes a supervisor.
 type Status struct {
 	Format int `json:"format"`
-	// PID is the supervisor, Server the process that it holds.
+	// PID is the process id of the supervisor, Server that of the server.
 	PID    int       `json:"pid"`
 	Server int       `json:"server"`
 	Since  time.Time `json:"since"`
-	// Idle is how long the server lives without being used, in nanoseconds, and Left
-	// what is left of that; Idle is 0 where it is for ever.
+	// Idle is how long the server runs without being used, in nanoseconds; 0 is unlimited.
+	// Left is the rest of Idle.
 	Idle time.Duration `json:"idle"`
 	Left time.Duration `json:"left"`
-	// Users counts the commands that speak with the server.
+	// Users counts the commands that use the server.
 	Users int `json:"users"`
-	// Opening is the result of initialize as the server sent it; nil without a handshake. What is stored of
-	// a session lacks the secrets that a server repeats.
+	// Opening is the result of initialize as the server sent it, with the secrets that stored
+	// sessions lack; nil without a handshake.
 	Opening json.RawMessage `json:"opening,omitempty"`
 }
 
-// A ending says why nothing can come from the server any more.
+// An ending says why the server has ended.
 type ending struct {
-	// Kind, Text and Hint are those of a server that could not be started; of any other
-	// Text is why the supervisor ended it.
+	// Kind, Text and Hint describe a server that could not be started. For other servers, Text says
+	// why the supervisor stopped the server, or is "".
 	Kind wire.Kind `json:"kind,omitempty"`
 	Text string    `json:"text,omitempty"`
 	Hint wire.Hint `json:"hint,omitempty"`
-	// Ended and Stderr are those of wire.ProcessFacts.
+	// Ended and Stderr are as in wire.ProcessFacts.
 	Ended  string `json:"ended,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// A supervisor is the state of one.
+// A supervisor keeps one server running.
 type supervisor struct {
 	Options
 	listener net.Listener
 	child    *process.Process
 	since    time.Time
-	// heard is closed when the server's output has ended, ending when the server is to end.
-	heard, ending chan struct{}
-	// writing guards writes to the server. It is not locked while mu is held.
+	// outputEnded is closed at the end of the server's output. stopping is closed when stopReason
+	// is set.
+	outputEnded, stopping chan struct{}
+	// writing guards writes to the server. It is not locked while mu is held. writers are the
+	// goroutines that write to users.
 	writing sync.Mutex
 	writers sync.WaitGroup
 
 	mu sync.Mutex
-	// why is the reason why the server is to end, "" while it is not; parted is set when
-	// all connections were told.
-	why    string
-	parted bool
-	kept   bool
-	lines  map[*user]bool
-	// idle ends the server, which a user spoke with last at used.
+	// stopReason says why the server is being stopped; "" if it is not. isClosed is set when all
+	// connections have got the ending, isKept by markKeep.
+	stopReason  string
+	isClosed    bool
+	isKept      bool
+	connections map[*user]bool
+	// idle.timer stops the server after the idle time. idle.used is when the last user
+	// disconnected.
 	idle struct {
 		timer *time.Timer
 		used  time.Time
 	}
 
-	// pending are the requests under way, by their ids as they crossed, count how many
-	// there were. The commands of a session take ids from one counter; where two use
-	// the same all the same, the second waits for the end of the first.
-	pending map[string]*pendingRequest
-	count   int
-	// abandoned are the ids of requests that were given up with the command that made them.
+	// pending are the requests that wait for a response, by id as JSON. requestCount counts all
+	// requests. The commands of a session take their ids from one counter; if two requests have
+	// the same id nevertheless, the second one waits.
+	pending      map[string]*request
+	requestCount int
+	// abandoned are the ids of requests whose user disconnected before the response.
 	abandoned *transport.RecentIDs
-	// initialized is set after a handshake, and asks where the client that made it offered
-	// the server to answer questions. A question says not on whose account it is asked,
-	// so then only one command at a time has requests under way.
-	initialized, asks bool
-	// opening is the result of initialize.
-	opening json.RawMessage
-	// questions are the server's requests that came while no user was connected.
-	questions []*wire.Message
-	// changed holds, by method, the last list_changed notification for tools and prompts,
-	// whose lists clients may cache, that came while no user was connected; keptStderr is the
-	// end of what came on standard error meanwhile.
-	changed    map[string][]byte
-	keptStderr *process.Tail
-	// users are those that speak, in the order in which they came.
+	// initialized is set after a handshake. mayAsk is set if the handshake declared that the client
+	// answers requests from the server. The server does not say which request caused its own, so
+	// then only one user at a time has pending requests.
+	initialized, mayAsk bool
+	opening             json.RawMessage
+	// storedRequests are the server's requests that were received while no user was connected.
+	storedRequests []*wire.Message
+	// storedChanges has, by method, the last list_changed notification for tools and prompts that
+	// was received while no user was connected: clients may cache these lists. storedStderr is the
+	// end of the standard error of that time.
+	storedChanges map[string][]byte
+	storedStderr  *process.Tail
+	// users are the commands that use the server, in the order in which they connected.
 	users []*user
-	// turn wakes sendQueued when a line may be sent, its user has gone or the server is to end.
-	turn *sync.Cond
+	// wake wakes sendQueued when a message may be sent, its user has gone away or the server is
+	// being stopped.
+	wake *sync.Cond
 }
 
-// Run starts a server and keeps it until a command ends it, the opener exits without
-// keeping it, no command has used it for the idle time, ctx ends, or the server ends or
-// no longer reads its stdin. Neither process nor socket is left then.
+// Run starts a server and keeps it running until a command stops it, the opener exits without
+// keeping it, no command has used it for the idle time, ctx ends, the server exits, or it no longer
+// reads its stdin. It then removes the socket and ends the process.
 func Run(ctx context.Context, opt Options) {
-	s := &supervisor{Options: opt, since: opt.Now(), heard: make(chan struct{}), ending: make(chan struct{}),
-		lines: map[*user]bool{}, pending: map[string]*pendingRequest{}, abandoned: transport.NewRecentIDs(),
-		changed: map[string][]byte{}, keptStderr: process.NewTail()}
-	s.turn = sync.NewCond(&s.mu)
+	s := &supervisor{Options: opt, since: opt.Now(), outputEnded: make(chan struct{}), stopping: make(chan struct{}),
+		connections: map[*user]bool{}, pending: map[string]*request{}, abandoned: transport.NewRecentIDs(),
+		storedChanges: map[string][]byte{}, storedStderr: process.NewTail()}
+	s.wake = sync.NewCond(&s.mu)
 	s.idle.used = opt.Now()
 	s.idle.timer = time.AfterFunc(time.Hour, func() { // it is started when no command uses the server
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(s.users) == 0 && s.leftLocked() <= 0 {
+		if len(s.users) == 0 && s.idleLeftLocked() <= 0 {
 			s.endLocked("it was idle for " + english.Duration(s.Idle))
 		}
 	})
 	s.idle.timer.Stop()
-	if f := s.begin(); f != nil {
+	if f := s.start(); f != nil {
 		_ = writeMarked(opt.Opener, markOver, jsonOf(ending{Kind: f.Kind, Text: f.Text, Hint: wire.Hint(f.Hint)}))
 		opt.Opener.Close()
 		return
 	}
 	go s.read()
-	s.child.Watch(func(line []byte) { s.tellAll(markErr, line) }, s.heard)
+	s.child.Watch(func(line []byte) { s.broadcast(markErr, line) }, s.outputEnded)
 	s.join(opt.Opener, true)
 	go s.accept()
 	s.wait(ctx)
 }
 
-// begin opens the socket and starts the server.
-func (s *supervisor) begin() *transport.Fault {
+// start opens the socket and starts the server.
+func (s *supervisor) start() *transport.Fault {
 	var err error
 	s.listener, err = listen(s.Socket)
 	if err != nil {
@@ -174,25 +174,25 @@ func (s *supervisor) begin() *transport.Fault {
 	}
 	s.child, err = process.Start(s.Command)
 	if err != nil {
-		s.shut()
+		s.stopListening()
 		return transport.StartFault(s.Command, err)
 	}
 	return nil
 }
 
-// wait waits for the end of the server, or for the reason to end it.
+// wait waits until the server ends or has to be stopped, and ends all connections.
 func (s *supervisor) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		s.end("the keep process was stopped by a signal")
-	case <-s.heard:
-	case <-s.ending:
+	case <-s.outputEnded:
+	case <-s.stopping:
 	}
-	s.shut()
+	s.stopListening()
 	s.mu.Lock()
-	why := s.why
+	why := s.stopReason
 	s.mu.Unlock()
-	if why == "" { // the server ended by itself: commands are told at once
+	if why == "" { // the server exited by itself: commands get the ending at once
 		facts := s.child.Ending()
 		s.sendEnding(ending{Ended: facts.Ended, Stderr: facts.Stderr})
 		s.child.End()
@@ -204,44 +204,45 @@ func (s *supervisor) wait(ctx context.Context) {
 	RemoveStaleSockets(filepath.Dir(s.Socket))
 }
 
-// end is the reason why the server ends; the first one stays.
+// end stops the server. The first reason is kept.
 func (s *supervisor) end(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endLocked(why)
 }
 
+// endLocked does what end does, with mu held.
 func (s *supervisor) endLocked(why string) {
-	if s.why == "" {
-		s.why = why
-		close(s.ending)
-		s.turn.Broadcast()
+	if s.stopReason == "" {
+		s.stopReason = why
+		close(s.stopping)
+		s.wake.Broadcast()
 	}
 }
 
-// shut removes the socket and accepts no more connections.
-func (s *supervisor) shut() {
+// stopListening removes the socket and accepts no more connections.
+func (s *supervisor) stopListening() {
 	_ = os.Remove(s.Socket)
 	s.listener.Close()
 }
 
-// leftLocked is what is left of the idle time.
-func (s *supervisor) leftLocked() time.Duration {
+// idleLeftLocked returns the rest of the idle time.
+func (s *supervisor) idleLeftLocked() time.Duration {
 	if len(s.users) > 0 {
 		return s.Idle
 	}
 	return max(0, s.Idle-s.Now().Sub(s.idle.used))
 }
 
-// tellAll tells all users; what comes on standard error is kept where there is none.
-func (s *supervisor) tellAll(mark byte, text []byte) {
+// broadcast sends a line to all users. Without users it stores standard error.
+func (s *supervisor) broadcast(mark byte, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.users) == 0 && mark == markErr {
-		s.keptStderr.Add(append(text, '\n'))
+		s.storedStderr.Add(append(text, '\n'))
 	}
 	for _, u := range s.users {
-		u.putLocked(mark, text)
+		u.appendLocked(mark, text)
 	}
 }
 
@@ -251,24 +252,27 @@ func (s *supervisor) sendEnding(end ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endLocked("it has ended")
-	s.parted = true
-	for u := range s.lines {
-		u.putLocked(markOver, raw)
-		u.doneLocked()
+	s.isClosed = true
+	for u := range s.connections {
+		u.appendLocked(markOver, raw)
+		u.finishLocked()
 		time.AfterFunc(transport.SessionEndGrace, func() { u.conn.Close() })
 	}
 }
 
+// jsonOf returns v as JSON.
 func jsonOf(v any) []byte {
-	raw, _ := json.Marshal(v) // structs of texts and numbers
+	raw, _ := json.Marshal(v) // cannot fail for structs of strings and numbers
 	return raw
 }
 
+// writeMarked writes a line with its mark.
 func writeMarked(w io.Writer, mark byte, text []byte) error {
 	_, err := w.Write(marked(mark, text))
 	return err
 }
 
+// marked returns a line with its mark.
 func marked(mark byte, text []byte) []byte {
 	return slices.Concat([]byte{mark}, text, []byte{'\n'})
 }

@@ -10,35 +10,36 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxUnread is how many bytes may wait for a user that does not read, and how many of its messages may be queued, in
-// bytes. A user with more is disconnected: the others must not wait for it.
+// maxUnread limits the bytes that wait for a user that does not read, and the bytes of a user's
+// queued messages. A user that exceeds it is disconnected, so that other users do not wait.
 const maxUnread = 64 << 20
 
-// A user is a connection to a supervisor's socket. The fields from waiting to queuedBytes
-// are guarded by the supervisor's mutex.
+// A user is a connection to a supervisor's socket. The supervisor's mutex guards the fields from
+// output to queuedBytes.
 type user struct {
-	conn   net.Conn
-	opener bool
-	wake   chan struct{}
+	conn     net.Conn
+	isOpener bool
+	wake     chan struct{}
 
-	// waiting are lines to be written to him, bytes as many as they have together.
-	waiting [][]byte
-	bytes   int
-	// over is set when nothing will be added to waiting, gone when he was heard last.
-	over, gone bool
-	// questions are the server's requests that he was given, by id, with their methods.
+	// output are the lines to write to the user, outputBytes is their size.
+	output      [][]byte
+	outputBytes int
+	// noMoreOutput is set when no lines are added to output any more, isGone when the connection
+	// has ended.
+	noMoreOutput, isGone bool
+	// questions are the methods, by id, of the server's requests that the user received.
 	questions map[string]string
-	// queued are his messages that wait until others have ended, queuedBytes as many bytes
-	// as they have together.
+	// queued are the user's messages that wait for requests of other users, queuedBytes is their
+	// size.
 	queued      []*wire.Message
 	queuedBytes int
 
-	// order is held from where a line is let through until it is written, so that what is
-	// admitted first is written first. It is taken before the supervisor's mutex.
+	// order is held from the admission of a message until it is written, so that messages are
+	// written in the order of their admission. It is locked before the supervisor's mutex.
 	order sync.Mutex
 }
 
-// unqueue removes the request with an id. It reports whether it was queued.
+// unqueue removes a queued request. It reports whether the request was queued.
 func (u *user) unqueue(id string) bool {
 	for i, m := range u.queued {
 		if m.Kind == wire.Request && string(m.ID) == id {
@@ -50,28 +51,30 @@ func (u *user) unqueue(id string) bool {
 	return false
 }
 
-func (u *user) putLocked(mark byte, text []byte) {
-	if u.over {
+// appendLocked adds a line to output. It disconnects a user that has too much unread output.
+func (u *user) appendLocked(mark byte, text []byte) {
+	if u.noMoreOutput {
 		return
 	}
 	line := marked(mark, text)
-	if u.bytes > 0 && u.bytes+len(line) > maxUnread {
-		u.over = true
-		u.waiting = nil
+	if u.outputBytes > 0 && u.outputBytes+len(line) > maxUnread {
+		u.noMoreOutput = true
+		u.output = nil
 		u.conn.Close()
 		return
 	}
-	u.waiting = append(u.waiting, line)
-	u.bytes += len(line)
+	u.output = append(u.output, line)
+	u.outputBytes += len(line)
 	u.wakeLocked()
 }
 
-// doneLocked hangs up when all that waits was written.
-func (u *user) doneLocked() {
-	u.over = true
+// finishLocked disconnects the user after its output is written.
+func (u *user) finishLocked() {
+	u.noMoreOutput = true
 	u.wakeLocked()
 }
 
+// wakeLocked wakes write.
 func (u *user) wakeLocked() {
 	select {
 	case u.wake <- struct{}{}:
@@ -79,14 +82,14 @@ func (u *user) wakeLocked() {
 	}
 }
 
-// write writes what waits until there is nothing more to come.
+// write writes the user's output until finishLocked. mu is the supervisor's mutex.
 func (u *user) write(mu *sync.Mutex) {
 	defer u.conn.Close()
 	for range u.wake {
 		mu.Lock()
-		lines := u.waiting
-		over := u.over
-		u.waiting = nil
+		lines := u.output
+		over := u.noMoreOutput
+		u.output = nil
 		mu.Unlock()
 		wrote := 0
 		for _, line := range lines {
@@ -96,7 +99,7 @@ func (u *user) write(mu *sync.Mutex) {
 			wrote += len(line)
 		}
 		mu.Lock()
-		u.bytes -= wrote
+		u.outputBytes -= wrote
 		mu.Unlock()
 		if over {
 			return
@@ -119,24 +122,24 @@ func (s *supervisor) accept() {
 	}
 }
 
-// join greets a new connection and serves it; after sendEnding it closes it instead.
+// join greets a new connection and serves it. After sendEnding it closes the connection.
 func (s *supervisor) join(conn net.Conn, opener bool) {
-	u := &user{conn: conn, opener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
+	u := &user{conn: conn, isOpener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.parted {
+	if s.isClosed {
 		conn.Close()
 		return
 	}
 	hello := Status{Format: format, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
-		Idle: s.Idle, Left: s.leftLocked(), Users: len(s.users), Opening: s.opening}
-	s.lines[u] = true
-	u.putLocked(markHello, jsonOf(hello))
+		Idle: s.Idle, Left: s.idleLeftLocked(), Users: len(s.users), Opening: s.opening}
+	s.connections[u] = true
+	u.appendLocked(markHello, jsonOf(hello))
 	s.writers.Go(func() { u.write(&s.mu) })
 	go s.serve(u)
 }
 
-// serve reads a user's lines until the connection ends.
+// serve reads the lines of a user until the connection ends.
 func (s *supervisor) serve(u *user) {
 	sent := make(chan struct{})
 	go func() {
@@ -153,52 +156,52 @@ func (s *supervisor) serve(u *user) {
 			s.mu.Lock()
 			s.idle.timer.Stop()
 			s.users = append(s.users, u)
-			s.handOverLocked(u)
+			s.deliverStoredLocked(u)
 			s.mu.Unlock()
 		case markKeep:
 			s.mu.Lock()
-			s.kept = true
+			s.isKept = true
 			s.mu.Unlock()
 		case markEnd:
 			s.end("mcpc ended it")
 		case markLine:
-			s.pass(u, line[1:len(line)-1])
+			s.forward(u, line[1:len(line)-1])
 		}
 	}
 	s.mu.Lock()
-	u.gone = true
-	s.turn.Broadcast()
+	u.isGone = true
+	s.wake.Broadcast()
 	s.mu.Unlock()
 	<-sent
 	s.leave(u)
 }
 
-// leave ends what a user began: his requests are cancelled, and what he was asked is
-// answered for him.
+// leave removes a user. It cancels the user's requests and answers the server's requests in its
+// place.
 func (s *supervisor) leave(u *user) {
 	s.mu.Lock()
-	last := s.dropLocked(u)
-	if u.opener && !s.kept {
+	messages := s.dropLocked(u)
+	if u.isOpener && !s.isKept {
 		s.endLocked("the command that started it exited before the session was open")
 	}
 	if len(s.users) == 0 && s.Idle > 0 {
-		s.idle.timer.Reset(s.leftLocked())
+		s.idle.timer.Reset(s.idleLeftLocked())
 	}
-	ended := s.why != ""
-	s.turn.Broadcast()
+	ended := s.stopReason != ""
+	s.wake.Broadcast()
 	s.mu.Unlock()
-	for _, line := range last {
+	for _, line := range messages {
 		if !ended {
 			s.write(line)
 		}
 	}
 }
 
-// dropLocked forgets a user and gives what is to be said to the server in his place.
-func (s *supervisor) dropLocked(u *user) (last [][]byte) {
-	u.gone = true
-	delete(s.lines, u)
-	u.doneLocked()
+// dropLocked removes a user and returns the messages to send to the server in its place.
+func (s *supervisor) dropLocked(u *user) (messages [][]byte) {
+	u.isGone = true
+	delete(s.connections, u)
+	u.finishLocked()
 	if at := slices.Index(s.users, u); at >= 0 {
 		s.users = slices.Delete(s.users, at, at+1)
 		s.idle.used = s.Now()

@@ -125,12 +125,12 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 }
 
 func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
-	either := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
-	all := either("ALL_PROXY")
+	getenvAnyCase := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
+	all := getenvAnyCase("ALL_PROXY")
 	config := httpproxy.Config{
-		HTTPProxy:  cmp.Or(either("HTTP_PROXY"), all),
-		HTTPSProxy: cmp.Or(either("HTTPS_PROXY"), all),
-		NoProxy:    either("NO_PROXY"),
+		HTTPProxy:  cmp.Or(getenvAnyCase("HTTP_PROXY"), all),
+		HTTPSProxy: cmp.Or(getenvAnyCase("HTTPS_PROXY"), all),
+		NoProxy:    getenvAnyCase("NO_PROXY"),
 	}
 	find := config.ProxyFunc()
 	return func(req *http.Request) (*url.URL, error) { return find(req.URL) }
@@ -170,14 +170,14 @@ func (p Pins) Pin(text string) error {
 }
 
 // Over opens connections to pinned places, and all others as they are.
-func (p Pins) Over(dial DialFunc) DialFunc {
+func (p Pins) WrapDial(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 		places := p.Places(address)
 		if places == nil {
 			return dial(ctx, network, address)
 		}
 		for _, place := range places {
-			if isSocket(place) {
+			if isSocketPath(place) {
 				network = "unix"
 			}
 			conn, err = dial(ctx, network, place)
@@ -190,9 +190,9 @@ func (p Pins) Over(dial DialFunc) DialFunc {
 }
 
 // Directly is find but for what a unix socket is pinned for: no proxy has that.
-func (p Pins) Directly(find ProxyFunc) ProxyFunc {
+func (p Pins) WrapProxy(find ProxyFunc) ProxyFunc {
 	return func(req *http.Request) (*url.URL, error) {
-		if places := p.Places(HostPort(req.URL)); len(places) > 0 && isSocket(places[0]) {
+		if places := p.Places(HostPort(req.URL)); len(places) > 0 && isSocketPath(places[0]) {
 			return nil, nil
 		}
 		return find(req)
@@ -200,7 +200,7 @@ func (p Pins) Directly(find ProxyFunc) ProxyFunc {
 }
 
 // isSocket tells a path from an address with a port.
-func isSocket(place string) bool {
+func isSocketPath(place string) bool {
 	_, _, err := net.SplitHostPort(place)
 	return err != nil || strings.ContainsRune(place, '/')
 }

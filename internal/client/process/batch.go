@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Windows runs a batch file, such as npx.cmd, by cmd.exe, which reads its command line by rules of its own:
-// in arguments that are quoted for other programs, & begins another command and %NAME% is a variable.
+// Windows runs a batch file, such as npx.cmd, with cmd.exe, which has its own rules for the command
+// line: in arguments that are quoted for other programs, & begins another command and %NAME% is a
+// variable.
 
-// errBatchArgument is the reason why a batch file is not started.
+// errBatchArgument is the error for an argument that cmd.exe cannot pass on.
 var errBatchArgument = errors.New(
 	"an argument of a batch file cannot have a line end or a zero byte: start the program that it starts",
 )
 
-// isBatch reports whether a program is a batch file, by its name.
+// isBatch reports whether the name of a program is that of a batch file.
 func isBatch(program string) bool {
 	switch strings.ToLower(filepath.Ext(program)) {
 	case ".bat", ".cmd":
@@ -23,8 +24,8 @@ func isBatch(program string) bool {
 	return false
 }
 
-// batchCommandLine returns the command line with which cmd.exe runs a batch file so that it gets the
-// arguments unchanged.
+// batchCommandLine returns the command line with which cmd.exe runs a batch file so that the file
+// gets the arguments unchanged.
 func batchCommandLine(file string, args []string) (string, error) {
 	if strings.ContainsAny(file, "\"%\r\n\x00") {
 		return "", errors.New("the path of a batch file cannot have a quote, a percent sign or a line end")
@@ -42,8 +43,9 @@ func batchCommandLine(file string, args []string) (string, error) {
 	return b.String(), nil
 }
 
-// quoteForBatch writes an argument in quotes, within which cmd.exe leaves all but % alone. A quote is doubled, with the
-// backslashes before it. Each % is followed by a variable that is always empty, so that no pair of them is a variable.
+// quoteForBatch writes an argument in quotes, within which cmd.exe interprets only %. It doubles
+// each quote and the backslashes before it. After each % it inserts a variable that is always
+// empty, so that no two of them enclose a name.
 func quoteForBatch(b *strings.Builder, arg string) {
 	b.WriteByte('"')
 	backslashes := 0

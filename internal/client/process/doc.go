@@ -1,3 +1,3 @@
-// Package process runs a stdio server as a child process, in a process group of its own
-// (on Windows a job), and ends it together with what it started.
+// Package process runs a stdio server as a child process in its own process group, or job on
+// Windows, and ends it together with the processes that it started.
 package process

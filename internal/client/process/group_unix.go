@@ -12,22 +12,22 @@ const (
 	kill      = syscall.SIGKILL
 )
 
-// A Group is a child with the processes that it starts.
+// A Group is a child process with the processes that it starts.
 type Group struct{ ID int }
 
-// startGroup lets the child lead a session and a process group. A Ctrl-C at the
-// terminal then reaches mcpc alone, which cancels and shuts the child down in
-// order; and a server has no terminal on which it could write over the answer or
-// ask for a password.
+// startGroup starts the child in its own session and process group. A Ctrl-C at the terminal then
+// reaches only mcpc, which shuts the child down in order. The server has no terminal either, so it
+// cannot write over the output or ask for a password.
 func startGroup(cmd *exec.Cmd) (*Group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
-	serverBegins()
+	beforeServerStart()
 	if err := cmd.Start(); err != nil {
-		serverEnded()
+		afterServerEnd()
 		return nil, err
 	}
 	return &Group{cmd.Process.Pid}, nil
 }
 
+// signal sends a signal to the group.
 func (g *Group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.ID, sig) }

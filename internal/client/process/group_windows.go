@@ -16,28 +16,29 @@ const (
 	kill      = syscall.SIGKILL
 )
 
-// A Group is a child with the processes that it starts.
+// A Group is a child process with the processes that it starts.
 type Group = Job
 
-// startGroup starts a server in a job of its own.
+// startGroup starts a server in its own job.
 func startGroup(cmd *exec.Cmd) (*Group, error) { return StartJob(cmd) }
 
 // signal ends the job: Windows has no signals.
 func (j *Job) signal(syscall.Signal) { j.Terminate() }
 
-// A Job is a process with all processes that it and its descendants start, apart from
-// those that are started to break away from it. Windows ends them all when the last
-// handle of the job is closed: at the end of mcpc, too, however it ended.
+// A Job is a process with the processes that it and its descendants start, except processes that
+// are started to break away. Windows ends them all when the last handle of the job is closed, which
+// includes the end of mcpc for any reason.
 type Job struct {
 	Handle  windows.Handle
 	process *os.Process
 }
 
-// throughShell makes a command that is a batch file one of cmd.exe, which would run it in any case.
+// throughShell changes the command for a batch file to cmd.exe with a safe command line; Windows
+// would run cmd.exe in any case.
 func throughShell(cmd *exec.Cmd) error {
 	file := cmd.Path
 	if found, err := exec.LookPath(file); err == nil {
-		file = found // which has the extension
+		file = found // the name with its extension
 	}
 	if cmd.Err != nil || !isBatch(file) {
 		return nil
@@ -50,13 +51,13 @@ func throughShell(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	cmd.Path, cmd.SysProcAttr.CmdLine = filepath.Join(system, "cmd.exe"), line
+	cmd.Path = filepath.Join(system, "cmd.exe")
+	cmd.SysProcAttr.CmdLine = line
 	return nil
 }
 
-// StartJob starts the command in a job. The process is created suspended, so that it
-// starts no other one before it belongs to the job. A Ctrl-C at the console reaches
-// mcpc alone.
+// StartJob starts the command in a job. It creates the process suspended, so that the process
+// starts no other one before it belongs to the job. A Ctrl-C at the console reaches only mcpc.
 func StartJob(cmd *exec.Cmd) (*Job, error) {
 	j := &Job{}
 	if err := j.create(); err != nil {
@@ -70,8 +71,8 @@ func StartJob(cmd *exec.Cmd) (*Job, error) {
 		return nil, err
 	}
 	j.process = cmd.Process
-	// A job around mcpc may forbid another one within it. The server runs all the same;
-	// Terminate then ends only the server itself.
+	// A job that mcpc runs in may forbid nested jobs. The server runs nevertheless; Terminate
+	// then ends only the server itself.
 	_ = j.process.WithHandle(func(process uintptr) {
 		_ = windows.AssignProcessToJobObject(j.Handle, windows.Handle(process))
 	})
@@ -83,13 +84,16 @@ func StartJob(cmd *exec.Cmd) (*Job, error) {
 	return j, nil
 }
 
+// create creates the job, whose processes end with its last handle.
 func (j *Job) create() (err error) {
-	if j.Handle, err = windows.CreateJobObject(nil, nil); err != nil {
+	j.Handle, err = windows.CreateJobObject(nil, nil)
+	if err != nil {
 		return os.NewSyscallError("CreateJobObject", err)
 	}
 	runtime.AddCleanup(j, func(h windows.Handle) { _ = windows.CloseHandle(h) }, j.Handle)
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_BREAKAWAY_OK
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE |
+		windows.JOB_OBJECT_LIMIT_BREAKAWAY_OK
 	_, err = windows.SetInformationJobObject(j.Handle, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	return os.NewSyscallError("SetInformationJobObject", err)
@@ -102,8 +106,8 @@ func (j *Job) Terminate() {
 	runtime.KeepAlive(j)
 }
 
-// resume lets a suspended process run. os/exec does not give the handle of its
-// thread, so that it is looked up.
+// resume resumes a suspended process. It looks up the thread, since os/exec does not provide its
+// handle.
 func resume(process uint32) error {
 	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -131,5 +135,5 @@ func resume(process uint32) error {
 	return nil
 }
 
-// serverEnded: the job has ended all that the server started.
-func serverEnded() {}
+// afterServerEnd does nothing: the job has ended all processes of the server.
+func afterServerEnd() {}

@@ -16,37 +16,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent makes the kernel kill the child when mcpc is killed and cannot end it.
+// dieWithParent makes the kernel kill the child if mcpc dies without stopping it.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// A server may start a process in a session of its own, which no signal to the server's
-// group reaches, and which outlives it. Such an orphan becomes a child of mcpc, because
-// mcpc asks for that, and is ended when no server of mcpc's runs any more: that it is a
-// server's can be told by its session, which is not mcpc's own, and whose server's it is
-// can not be told.
-
+// servers tracks the running servers, to end their orphans. A server may start a process in
+// another session, which signals to the server's group do not reach and which outlives the
+// server. Such an orphan becomes a child of mcpc, because mcpc is a subreaper. It is killed
+// when no server of mcpc runs any more: its session, which is not that of mcpc, shows that a
+// server started it, but not which one.
 var servers struct {
 	mu      sync.Mutex
 	running int
 	once    sync.Once
-	// before are children that this process had before it was mcpc; nil where orphans do
-	// not come to it.
+	// before are the children that this process had before it started a server; nil if orphans do
+	// not become children of mcpc.
 	before map[int]bool
-	// ended tells of children that have ended, while servers run.
+	// ended receives SIGCHLD while servers run.
 	ended chan os.Signal
 }
 
-// serverBegins is called before a server is started.
-func serverBegins() {
+// beforeServerStart counts a server that is about to start. The first one makes mcpc a subreaper.
+func beforeServerStart() {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
 	servers.running++
 	servers.once.Do(func() {
 		if os.Getpid() == 1 {
-			return // all orphans are its children, and end with it
+			return // all orphans are children of process 1, and end with it
 		}
 		before := map[int]bool{}
-		for _, o := range orphans() {
+		for _, o := range listOrphans() {
 			before[o.pid] = true
 		}
 		if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil {
@@ -56,13 +55,13 @@ func serverBegins() {
 	if servers.before != nil && servers.ended == nil {
 		servers.ended = make(chan os.Signal, 1)
 		signal.Notify(servers.ended, syscall.SIGCHLD)
-		go buryOrphans(servers.ended)
+		go reapOrphans(servers.ended)
 	}
 }
 
-// serverEnded kills the orphans when the last server was waited for and nothing of its group is left. It returns
-// when all of them are reaped, or after orphanTime.
-func serverEnded() {
+// afterServerEnd counts an ended server. After the last one it kills the orphans and returns when
+// all of them are reaped, at the latest after orphanTime.
+func afterServerEnd() {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
 	servers.running--
@@ -77,51 +76,50 @@ func serverEnded() {
 	}
 	inTime, stop := context.WithTimeout(context.Background(), orphanTime)
 	defer stop()
-	for ; inTime.Err() == nil; time.Sleep(orphanPause) {
-		left := slices.DeleteFunc(orphans(), func(o orphan) bool { return servers.before[o.pid] })
+	for ; inTime.Err() == nil; time.Sleep(orphanInterval) {
+		left := slices.DeleteFunc(listOrphans(), func(o orphan) bool { return servers.before[o.pid] })
 		if len(left) == 0 {
 			return
 		}
-		for _, o := range left { // the children of a reaped one become mcpc's and are seen in the next round
+		for _, o := range left { // children of a reaped orphan appear in the next round
 			_ = syscall.Kill(o.pid, syscall.SIGKILL)
-			o.bury()
+			o.reap()
 		}
 	}
 }
 
 const (
-	orphanPause = 2 * time.Millisecond
-	// orphanTime is long because a killed process ends only when it gets a processor, which takes a busy machine
-	// seconds.
+	orphanInterval = 2 * time.Millisecond
+	// orphanTime is long because a killed process ends only when it gets a processor, which takes
+	// seconds on a busy machine.
 	orphanTime = 10 * time.Second
 )
 
-// buryOrphans reaps orphans that have ended, as no other code does. One that leads a
-// session is left to serverEnded: a server that mcpc started itself does too, and is
-// waited for elsewhere.
-func buryOrphans(ended <-chan os.Signal) {
+// reapOrphans reaps orphans that have ended. It leaves session leaders to afterServerEnd, because a
+// server that mcpc started is one, too, and is reaped by its own Wait.
+func reapOrphans(ended <-chan os.Signal) {
 	for range ended {
-		for _, o := range orphans() {
-			if o.dead && o.session != o.pid {
-				o.bury()
+		for _, o := range listOrphans() {
+			if o.isZombie && o.session != o.pid {
+				o.reap()
 			}
 		}
 	}
 }
 
-// An orphan is a child of mcpc in another session than mcpc's. While a server runs it
-// may be that server.
+// An orphan is a child of mcpc in another session. While a server runs, it may be that server.
 type orphan struct {
 	pid, session int
-	dead         bool
+	isZombie     bool
 }
 
-// bury waits for it where it has ended.
-func (o orphan) bury() {
+// reap reaps the process if it has ended.
+func (o orphan) reap() {
 	_, _ = syscall.Wait4(o.pid, nil, syscall.WNOHANG, nil)
 }
 
-func orphans() (all []orphan) {
+// listOrphans returns the children of mcpc that are in other sessions.
+func listOrphans() (all []orphan) {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	own, err := unix.Getsid(0)
 	if err != nil {
@@ -132,7 +130,7 @@ func orphans() (all []orphan) {
 		for _, word := range strings.Fields(string(raw)) {
 			pid, _ := strconv.Atoi(word)
 			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			// Behind the name in brackets: the state, the parent, the group, the session.
+			// After the name in brackets: the state, the parent, the group, the session.
 			facts := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 			if len(facts) < 4 || facts[1] != strconv.Itoa(os.Getpid()) {
 				continue

@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// dieWithParent: only Linux can be asked to; elsewhere the child sees the end of
-// its input.
+// dieWithParent does nothing: only Linux has this function. Elsewhere the child sees the end of its
+// input.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// serverBegins and serverEnded: only on Linux a process that left its server's group can
-// be found again.
-func serverBegins() {}
+// beforeServerStart does nothing: orphans can be found on Linux only.
+func beforeServerStart() {}
 
-func serverEnded() {}
+// afterServerEnd does nothing, like beforeServerStart.
+func afterServerEnd() {}

@@ -9,23 +9,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Tail keeps the last bytes of a stream, and the first ones.
+// A Tail keeps the beginning and the end of a stream.
 type Tail struct {
 	mu    sync.Mutex
 	limit int
 	buf   []byte
-	// first are the first maxFirst bytes of all that was added, and total is their number.
+	// first are the first maxFirst bytes of the stream, total is its length.
 	first []byte
 	total int
 }
 
-// maxFirst is how much of the beginning is kept: it often says why a process failed.
+// maxFirst is the size of the stored beginning, which often says why a process failed.
 const maxFirst = 4 << 10
 
-// NewTail keeps the last 64 KiB.
+// NewTail returns a Tail that keeps the last 64 KiB.
 func NewTail() *Tail { return &Tail{limit: 64 << 10} }
 
-// Add adds a line or a part of one.
+// Add appends a line or a part of a line.
 func (t *Tail) Add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,9 +44,11 @@ func (t *Tail) Text() string {
 	return t.endLocked()
 }
 
+// endLocked returns the end of the stream.
 func (t *Tail) endLocked() string { return string(t.buf[max(0, len(t.buf)-t.limit):]) }
 
-// BothEnds returns the stream, or its first lines, a line that says what is left out, and its last lines.
+// BothEnds returns the whole stream, or its first lines, a line with the number of omitted bytes,
+// and its last lines.
 func (t *Tail) BothEnds() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +64,7 @@ func (t *Tail) BothEnds() string {
 	return fmt.Sprintf("%s… %d bytes\n%s", first, t.total-len(first)-len(last), last)
 }
 
-// Reset forgets what it holds.
+// Reset empties the Tail.
 func (t *Tail) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +73,7 @@ func (t *Tail) Reset() {
 	t.total = 0
 }
 
-// Facts returns both ends as facts; nil if nothing was added.
+// Facts returns BothEnds as facts about a process; nil if the stream is empty.
 func (t *Tail) Facts() *wire.ProcessFacts {
 	if text := t.BothEnds(); text != "" {
 		return &wire.ProcessFacts{Stderr: text}

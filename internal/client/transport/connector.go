@@ -69,7 +69,7 @@ func NewConnector(opt ConnectorOptions, rec *Recorder) *Connector {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: max(opt.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
 	}
-	c := &Connector{dial: opt.Pins.Over(dial), proxy: opt.Pins.Directly(opt.Proxy), rec: rec, clock: opt.Clock}
+	c := &Connector{dial: opt.Pins.WrapDial(dial), proxy: opt.Pins.WrapProxy(opt.Proxy), rec: rec, clock: opt.Clock}
 	c.base = c.newBaseTransport(opt)
 	c.sender = recordedTransport{c.base, rec}
 	if opt.Through != nil {

@@ -107,7 +107,7 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 	if err != nil {
 		return nil, usage.New("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
-	w.ProxyFunc = w.Pins.Directly(proxy)
+	w.ProxyFunc = w.Pins.WrapProxy(proxy)
 	if e.Network.Insecure && e.Route == nil {
 		e.UI.Warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
 	}
@@ -201,7 +201,7 @@ func (e *Env) RememberNetwork(endpoint string) error {
 
 // Dialer opens connections, pinned or not.
 func (w *Network) Dialer(limit time.Duration) network.DialFunc {
-	return w.Pins.Over((&net.Dialer{Timeout: limit}).DialContext)
+	return w.Pins.WrapDial((&net.Dialer{Timeout: limit}).DialContext)
 }
 
 // ForAuth is the way to the authorization servers that a server names; w may be nil.
