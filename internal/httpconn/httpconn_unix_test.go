@@ -81,7 +81,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 2)); n != 1 || err != nil {
 		t.Fatalf("read %d, %v", n, err)
 	}
-	for until := time.Now().Add(patience); !isClosed(conn.(*examined).socket); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(patience); !isClosed(conn.(*checkedConn).socket); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the end is not seen")
 		}
@@ -89,7 +89,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	if _, err := conn.Write([]byte("a")); err != nil {
 		t.Errorf("the first request: %v", err)
 	}
-	examinedOf(tls.Client(conn, &tls.Config{ServerName: "server.example"})).reused.Store(true)
+	checkedConnOf(tls.Client(conn, &tls.Config{ServerName: "server.example"})).reused.Store(true)
 	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
 		t.Errorf("a request on the connection that is used again: %v", err)
 	}

@@ -4,5 +4,5 @@ package httpconn
 
 import "syscall"
 
-// isClosed reports false: a socket cannot be examined here.
+// isClosed returns false: this system has no such check.
 func isClosed(syscall.RawConn) bool { return false }

@@ -4,8 +4,8 @@ package httpconn
 
 import "syscall"
 
-// isClosed reports whether the other side has closed the connection and nothing from it is unread. It takes nothing
-// from the connection and does not wait.
+// isClosed reports whether the other side has closed the connection and all its data is read. It
+// reads nothing and does not wait.
 func isClosed(socket syscall.RawConn) bool {
 	closed := false
 	_ = socket.Control(func(fd uintptr) {

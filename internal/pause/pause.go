@@ -1,4 +1,4 @@
-// Package pause waits: for a time, and for channels that are only ever closed.
+// Package pause waits for a time and for channels that are closed.
 package pause
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for a while, or until ctx is done, whose cause it returns then.
+// For waits for d, or until ctx is done, and then returns the cause of ctx.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
@@ -21,7 +21,7 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Within reports whether done is closed within a time.
+// Within waits at most grace and reports whether done was closed.
 func Within(done <-chan struct{}, grace time.Duration) bool {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -33,7 +33,7 @@ func Within(done <-chan struct{}, grace time.Duration) bool {
 	}
 }
 
-// IsOver reports whether done is closed; nil never is.
+// IsOver reports whether done is closed. It reports false for a nil channel.
 func IsOver(done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -171,7 +171,7 @@ func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 		d.pending = recent.Map[string, *rows.Row]{}
 		return
 	}
-	d.pending.Least = minPending
+	d.pending.MinEntries = minPending
 	d.filters.Store(&filters)
 }
 

@@ -167,7 +167,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		return nil
 	case m.Kind == wire.Request:
 		p.mu.Lock()
-		if p.pending == nil || len(p.pending) > recent.DefaultLeast {
+		if p.pending == nil || len(p.pending) > recent.DefaultMinEntries {
 			p.pending = map[string]*decision{}
 		}
 		p.pending[m.Traits().ID] = d

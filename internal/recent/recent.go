@@ -1,4 +1,4 @@
-// Package recent has a map whose memory is bounded: it forgets entries that were put long ago.
+// Package recent provides a map with bounded memory: it drops entries that were put long ago.
 package recent
 
 import (
@@ -6,25 +6,27 @@ import (
 	"iter"
 )
 
-// DefaultLeast is how many entries a Map with no Least keeps at least.
-const DefaultLeast = 20_000
+// DefaultMinEntries is the value of Map.MinEntries if it is 0.
+const DefaultMinEntries = 20_000
 
-// A Map keeps the newest entries: at least Least of them, and at most twice as many. Its zero value is empty.
+// A Map keeps the newest entries: at least MinEntries of them, and at most twice as many. Its zero value
+// is empty.
 type Map[K comparable, V any] struct {
-	// Least is DefaultLeast if it is 0.
-	Least int
+	// MinEntries is DefaultMinEntries if it is 0.
+	MinEntries int
 
-	// young has the newest entries. When it is full it replaces old.
+	// young has the newest entries. When young is full, it becomes old, and the entries of old are
+	// dropped.
 	young, old map[K]V
 }
 
-// Get returns the value of a key, or the zero value if the map has none.
+// Get returns the value of a key, or the zero value if the map does not have the key.
 func (m *Map[K, V]) Get(key K) V {
 	value, _ := m.Lookup(key)
 	return value
 }
 
-// Lookup returns the value of a key, and whether the map has it.
+// Lookup returns the value of a key, and whether the map has the key.
 func (m *Map[K, V]) Lookup(key K) (value V, ok bool) {
 	value, ok = m.young[key]
 	if !ok {
@@ -33,10 +35,10 @@ func (m *Map[K, V]) Lookup(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// Put sets the value of a key, which is then the newest entry.
+// Put sets the value of a key, which becomes the newest entry.
 func (m *Map[K, V]) Put(key K, value V) {
 	_, isYoung := m.young[key]
-	if !isYoung && len(m.young) >= cmp.Or(m.Least, DefaultLeast) {
+	if !isYoung && len(m.young) >= cmp.Or(m.MinEntries, DefaultMinEntries) {
 		clear(m.old) // its memory is used again
 		m.young, m.old = m.old, m.young
 	}
@@ -52,7 +54,7 @@ func (m *Map[K, V]) Delete(key K) {
 	delete(m.old, key)
 }
 
-// All returns the entries, each once, in no order.
+// All returns an iterator over the entries in no order.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for key, value := range m.young {

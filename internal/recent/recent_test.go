@@ -4,9 +4,9 @@ import "testing"
 
 func TestMapKeepsTheNewest(t *testing.T) {
 	for _, least := range []int{0, 1, 100} {
-		m := Map[int, int]{Least: least}
+		m := Map[int, int]{MinEntries: least}
 		if least == 0 {
-			least = DefaultLeast
+			least = DefaultMinEntries
 		}
 		for i := range 5*least + 1 {
 			m.Put(i, -i)
@@ -35,7 +35,7 @@ func TestMapKeepsTheNewest(t *testing.T) {
 
 // An entry that is put again is one entry, and the newest.
 func TestMapHasAnEntryOnce(t *testing.T) {
-	m := Map[string, int]{Least: 2}
+	m := Map[string, int]{MinEntries: 2}
 	for i, key := range []string{"a", "b", "c", "a", "d"} {
 		m.Put(key, i)
 	}

@@ -211,7 +211,7 @@ func TestTheTableIsTheSchemas(t *testing.T) {
 		o := newOracle(t, revision)
 		for _, m := range table().messages {
 			schema, sample := o.named(m)
-			if !m.in(at+1) || schema == nil {
+			if !m.contains(at+1) || schema == nil {
 				continue
 			}
 			judge := o.compile(schema)

@@ -1,9 +1,9 @@
-// Package shape knows what the results, notifications and requests of a server look
-// like in each revision of the protocol, and says where one looks otherwise. The table
-// is shapes.txt, which says what the schemas of the revisions say and no more.
+// Package shape knows the schema of the results, notifications and requests of a server in each
+// revision of the protocol, and returns where a message differs. The schemas are in shapes.txt,
+// which contains no more than the schemas of the revisions.
 //
-// It does not know what a value means, whether a server may send it here, nor what
-// should happen where it is not as it should be.
+// The package does not know the meaning of a value, whether the server may send the message at this
+// time, or what should happen if it differs.
 package shape
 
 import (
@@ -20,22 +20,20 @@ import (
 // Rule is the rule of all findings of this package.
 const Rule = "shape"
 
-// The findings have the level [wire.Error]; that something is missing which servers leave
-// out and clients do without has [wire.Info].
-
-// maxFindings is how many findings are given of one message; others that differ in an
-// index alone are counted with the first of them.
+// maxFindings limits the findings for one message. Findings that differ only in an index count as
+// one.
 const maxFindings = 10
 
-// Check says where a result, or the params of a notification or a request, is not as
-// the revision has it. method is the message's own or that of the request which it
-// answers. Of what the revision does not describe it says nothing.
+// Check returns where a result, or the params of a notification or a request, differs from the
+// revision. method is the method of m, or of the request that m responds to. The level of a finding
+// is [wire.Error], or [wire.Info] for a missing member that servers often omit and clients do not
+// need. Check returns nil for revisions and methods that shapes.txt does not describe.
 func Check(revision, method string, m *wire.Message) []wire.Finding {
 	return CheckBut(nil, revision, method, m)
 }
 
-// CheckBut is Check that reports nothing on the entries of a result's list for which skip
-// returns true: the caller reports those itself.
+// CheckBut does what Check does, but reports nothing on entries of a result's list for which skip
+// returns true: the caller reports those entries itself.
 func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding {
 	t := table()
 	at := slices.Index(t.revisions, revision) + 1
@@ -46,28 +44,28 @@ func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Mes
 	switch m.Kind {
 	case wire.Response:
 		c.response = m
-		c.whole(t.result(method, at, m), m.Result, m.ResultMembers)
+		c.checkWhole(t.resultShape(method, at, m), m.Result, m.ResultMembers)
 	case wire.Notification:
-		c.whole(t.shapeOf("notification", method, at), m.Params, m.ParamMembers)
+		c.checkWhole(t.shapeOf("notification", method, at), m.Params, m.ParamMembers)
 	case wire.Request:
-		c.whole(t.shapeOf("request", method, at), m.Params, m.ParamMembers)
+		c.checkWhole(t.shapeOf("request", method, at), m.Params, m.ParamMembers)
 	}
-	return c.told()
+	return c.findings()
 }
 
-// whole is value for a result or params, of which the message may know the members.
-func (c *checker) whole(k *kind, raw []byte, known func() (jsonraw.Members, *jsonraw.SyntaxError)) {
+// checkWhole checks a result or params. known returns their members if the message has parsed them.
+func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members, *jsonraw.SyntaxError)) {
 	if k != nil && k.members != nil && raw != nil {
 		if members, err := known(); err == nil {
-			c.members(k, members)
+			c.checkMembers(k, members)
 			return
 		}
 	}
-	c.value(k, raw)
+	c.check(k, raw)
 }
 
-// result is the shape of a result, which may be another than that of its method.
-func (t *shapes) result(method string, at int, m *wire.Message) *kind {
+// resultShape returns the shape of a result, which depends on its content for some methods.
+func (t *shapes) resultShape(method string, at int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
 	_, task := members.Get("task")
 	if wire.AsksForInput(m.Result) {
@@ -82,33 +80,36 @@ func (t *shapes) result(method string, at int, m *wire.Message) *kind {
 	return t.shapeOf("result", method, at)
 }
 
-// A checker gathers what is wrong with one value.
+// A checker collects the problems of one message.
 type checker struct {
 	revision int
 	path     []step
-	found    []problem
-	skip     func(entry []byte) bool
-	// response knows the items of the lists in its result.
+	problems []problem
+	// skip is that of CheckBut; nil skips nothing.
+	skip func(entry []byte) bool
+	// response is the message with the result, which has parsed the lists in it; nil for params.
 	response *wire.Message
 }
 
+// A step is a member name or, if that is "", a list index on the path into the message.
 type step struct {
 	name  string
 	index int // where name is ""
 }
 
-// A problem is what is wrong in a place. like counts those that differ from it in an
-// index alone.
+// A problem is a difference at a path. similarCount counts the others that differ from it only in
+// an index.
 type problem struct {
 	where, pattern, text string
 	// want is the type or the values that the place must have, "" if they are not known.
-	want string
-	like int
-	mild bool
+	want         string
+	similarCount int
+	isMild       bool
 }
 
-// bad notes a problem where the checker stands.
-func (c *checker) bad(text, want, got string) {
+// report adds a problem at the current path. got is appended to the text, and does not count for
+// the comparison with other problems.
+func (c *checker) report(text, want, got string) {
 	var where, pattern strings.Builder
 	for _, s := range c.path {
 		step := jsonraw.Pointer("", s.name)
@@ -119,34 +120,35 @@ func (c *checker) bad(text, want, got string) {
 		where.WriteString(step)
 	}
 	p := problem{where: where.String(), pattern: pattern.String() + " " + text, text: text + got, want: want}
-	if i := slices.IndexFunc(c.found, func(q problem) bool { return q.pattern == p.pattern }); i >= 0 {
-		c.found[i].like++
+	if i := slices.IndexFunc(c.problems, func(q problem) bool { return q.pattern == p.pattern }); i >= 0 {
+		c.problems[i].similarCount++
 		return
 	}
-	c.found = append(c.found, p)
+	c.problems = append(c.problems, p)
 }
 
-// mustBe notes a value that is not what the place must have.
-func (c *checker) mustBe(want string, raw []byte) {
-	c.bad("must be "+want, want, ", got "+jsonraw.Excerpt(raw, 40))
+// reportType reports a value of the wrong type.
+func (c *checker) reportType(want string, raw []byte) {
+	c.report("must be "+want, want, ", got "+jsonraw.Excerpt(raw, 40))
 }
 
-// told are the findings, of which Where is a pointer into the result or the params.
-func (c *checker) told() (all []wire.Finding) {
-	for i, p := range c.found {
+// findings returns the problems as findings, whose Where is a JSON pointer into the result or the
+// params.
+func (c *checker) findings() (all []wire.Finding) {
+	for i, p := range c.problems {
 		if i == maxFindings {
-			left := strconv.Itoa(len(c.found) - i)
+			left := strconv.Itoa(len(c.problems) - i)
 			return append(
 				all,
 				wire.Finding{Rule: wire.RuleMore, Level: wire.Error, Text: left + " more places are not shown", Got: left},
 			)
 		}
 		text := p.text
-		if p.like > 0 {
-			text += fmt.Sprintf(", and %d more like it", p.like)
+		if p.similarCount > 0 {
+			text += fmt.Sprintf(", and %d more like it", p.similarCount)
 		}
 		level := wire.Error
-		if p.mild {
+		if p.isMild {
 			level = wire.Info
 		}
 		all = append(all, wire.Finding{Rule: Rule, Level: level, Where: p.where, Text: text, Want: p.want})
@@ -154,54 +156,55 @@ func (c *checker) told() (all []wire.Finding) {
 	return all
 }
 
-// value holds one value against a kind; nil says nothing of it. A value that is not
-// there is nil.
-func (c *checker) value(k *kind, raw []byte) {
-	if k == nil || k.word == "any" && raw != nil {
+// check checks a value against k; a nil k accepts any value. raw is nil for a missing value.
+func (c *checker) check(k *kind, raw []byte) {
+	if k == nil || k.plain == "any" && raw != nil {
 		return
 	}
 	if raw == nil {
 		switch {
-		case k.optional():
+		case k.isOptional():
 		case len(c.path) == 0:
-			c.bad("there are none", "", "")
+			c.report("there are none", "", "")
 		default:
-			c.bad("is missing", k.wanted(), "")
+			c.report("is missing", k.wantedType(), "")
 		}
 		return
 	}
 	switch {
-	case k.several != nil:
-		c.oneOf(k, raw)
+	case k.alternatives != nil:
+		c.checkOneOf(k, raw)
 	case k.items != nil:
-		c.list(k, raw)
+		c.checkList(k, raw)
 	case k.values != nil:
 		var room [8]jsonraw.Member
 		if members, ok := c.object(room[:0], raw); ok {
 			for _, m := range members {
-				c.below(step{name: m.Name}, k.values, m.Value)
+				c.checkBelow(step{name: m.Name}, k.values, m.Value)
 			}
 		}
 	case k.members != nil:
 		var room [8]jsonraw.Member
 		if members, ok := c.object(room[:0], raw); ok {
-			c.members(k, members)
+			c.checkMembers(k, members)
 		}
-	case !k.holds(raw):
-		c.mustBe(k.said(), raw)
+	case !k.matches(raw):
+		c.reportType(k.describe(), raw)
 	}
 }
 
-// object returns the members of an object, in room as far as they fit.
+// object returns the members of an object, in room as far as it suffices. It reports a value that
+// is not an object.
 func (c *checker) object(room jsonraw.Members, raw []byte) (jsonraw.Members, bool) {
 	members, err := jsonraw.AppendMembers(room, raw)
 	if err != nil {
-		c.mustBe("an object", raw)
+		c.reportType("an object", raw)
 	}
 	return members, err == nil
 }
 
-func (c *checker) list(k *kind, raw []byte) {
+// checkList checks a list and its items.
+func (c *checker) checkList(k *kind, raw []byte) {
 	var items []json.RawMessage
 	var err *jsonraw.SyntaxError
 	if c.response != nil && len(c.path) == 1 {
@@ -210,87 +213,91 @@ func (c *checker) list(k *kind, raw []byte) {
 		items, err = jsonraw.Array(raw)
 	}
 	if err != nil {
-		c.mustBe("an array", raw)
-	} else if k.most > 0 && len(items) > k.most {
-		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf("at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
+		c.reportType("an array", raw)
+	} else if k.maxItems > 0 && len(items) > k.maxItems {
+		want := fmt.Sprintf("at most %d items", k.maxItems)
+		c.report("must have "+want, want, fmt.Sprintf(", got %d", len(items)))
 	}
 	try := &checker{revision: c.revision, path: c.path}
 	for i, item := range items {
 		if c.skip != nil && len(c.path) == 1 {
-			try.found = nil
-			try.value(k.items, item)
-			if len(try.found) == 0 || c.skip(item) {
+			try.problems = nil
+			try.check(k.items, item)
+			if len(try.problems) == 0 || c.skip(item) {
 				continue
 			}
 		}
-		c.below(step{index: i}, k.items, item)
+		c.checkBelow(step{index: i}, k.items, item)
 	}
 }
 
-func (c *checker) members(k *kind, members jsonraw.Members) {
+// checkMembers checks the members of an object.
+func (c *checker) checkMembers(k *kind, members jsonraw.Members) {
 	for _, m := range k.members {
-		if !m.in(c.revision) {
+		if !m.contains(c.revision) {
 			continue
 		}
-		raw, there := members.Get(m.name)
-		if !there && m.may || there && m.kind.plainlyHolds(raw, c.revision) {
+		raw, isPresent := members.Get(m.name)
+		if isPresent && m.kind.matchesPlainly(raw, c.revision) || !isPresent && m.isOptional {
 			continue
 		}
-		before := len(c.found)
-		c.below(step{name: m.name}, m.kind, raw)
-		if !there && len(c.found) > before {
-			c.found[before].mild = m.mild
+		before := len(c.problems)
+		c.checkBelow(step{name: m.name}, m.kind, raw)
+		if !isPresent && len(c.problems) > before {
+			c.problems[before].isMild = m.isMild
 		}
 	}
 }
 
-// below goes one step into the value and back.
-func (c *checker) below(s step, k *kind, raw []byte) {
+// checkBelow checks a value one step below the current path.
+func (c *checker) checkBelow(s step, k *kind, raw []byte) {
 	c.path = append(c.path, s)
-	c.value(k, raw)
+	c.check(k, raw)
 	c.path = c.path[:len(c.path)-1]
 }
 
-// oneOf holds a value against several kinds. Of objects that name their own kind the
-// one that is named counts, of others the nearest.
-func (c *checker) oneOf(k *kind, raw []byte) {
-	if k.plainlyHolds(raw, c.revision) {
+// checkOneOf checks a value against the alternatives of k. For an object whose members name its
+// kind it reports the problems of that alternative, otherwise the problems of the alternative with
+// the fewest.
+func (c *checker) checkOneOf(k *kind, raw []byte) {
+	if k.matchesPlainly(raw, c.revision) {
 		return
 	}
-	there := k.inRevision(c.revision)
-	if words := there.words(); words != nil {
-		c.mustBe(alternatives(words), raw)
+	candidates := k.alternativesIn(c.revision)
+	if words := candidates.descriptions(); words != nil {
+		c.reportType(joinWithOr(words), raw)
 		return
 	}
 	var room [8]jsonraw.Member
 	members, err := jsonraw.AppendMembers(room[:0], raw)
-	if name := there.discriminator(c.revision); err == nil && name != "" {
+	if name := candidates.discriminator(c.revision); err == nil && name != "" {
 		mark, _ := members.Get(name)
-		there = slices.DeleteFunc(there, func(o *kind) bool { return !o.namedBy(name, mark, c.revision) })
-		if len(there) == 0 {
-			c.below(step{name: name}, k.inRevision(c.revision).marks(name, c.revision), mark)
+		candidates = slices.DeleteFunc(candidates, func(o *kind) bool { return !o.matchesMark(name, mark, c.revision) })
+		if len(candidates) == 0 {
+			c.checkBelow(step{name: name}, k.alternativesIn(c.revision).marks(name, c.revision), mark)
 			return
 		}
 	}
-	if isList := raw[0] == '['; slices.ContainsFunc(there, func(o *kind) bool { return (o.items != nil) == isList }) {
-		there = slices.DeleteFunc(there, func(o *kind) bool { return (o.items != nil) != isList })
+	isList := raw[0] == '['
+	canMatch := func(o *kind) bool { return (o.items != nil) == isList }
+	if slices.ContainsFunc(candidates, canMatch) {
+		candidates = slices.DeleteFunc(candidates, func(o *kind) bool { return !canMatch(o) })
 	}
 	var nearest []problem
-	for i, o := range there {
+	for i, o := range candidates {
 		try := &checker{revision: c.revision, path: c.path}
-		try.value(o, raw)
-		if len(try.found) == 0 {
+		try.check(o, raw)
+		if len(try.problems) == 0 {
 			return
 		}
-		if i == 0 || len(try.found) < len(nearest) {
-			nearest = try.found
+		if i == 0 || len(try.problems) < len(nearest) {
+			nearest = try.problems
 		}
 	}
-	c.found = append(c.found, nearest...)
+	c.problems = append(c.problems, nearest...)
 }
 
-// Has reports whether the revision has requests of a method whose results the table
-// describes.
+// Has reports whether the revision has requests of a method whose results shapes.txt describes.
 func Has(revision, method string) bool {
 	t := table()
 	return t.shapeOf("result", method, slices.Index(t.revisions, revision)+1) != nil

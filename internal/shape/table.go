@@ -16,67 +16,71 @@ import (
 //go:embed shapes.txt
 var text string
 
-// table reads the table when it is first asked for.
+// table returns the parsed shapes.txt. The first call parses it.
 var table = sync.OnceValue(func() *shapes { return parse(text) })
 
-// shapes is the table.
+// shapes is the parsed shapes.txt.
 type shapes struct {
 	revisions []string
 	messages  []message
-	// byMethod are the messages of each method.
+	// byMethod has the messages of each method.
 	byMethod map[string][]message
 	kinds    map[string]*kind
 }
 
-// A message says which shape a method has, and in which revisions.
+// A message is the shape of a result, notification or request of a method in some revisions.
 type message struct {
 	kind, method string
 	span
 	shape *kind
 }
 
-// A span is revisions by their numbers, from the first to the last.
+// A span is a range of revisions by number, counted from 1.
 type span struct{ from, to int }
 
-func (s span) in(revision int) bool { return s.from <= revision && revision <= s.to }
+// contains reports whether the span contains a revision.
+func (s span) contains(revision int) bool { return s.from <= revision && revision <= s.to }
 
-// A kind is what a value may be: one of its members is set.
+// A kind is the type of a value. Exactly one of plain, items, values, members and alternatives is
+// set.
 type kind struct {
-	// name is that of a definition, "" where it stands inside of one.
+	// name is the name of a definition; "" for a type inside a definition.
 	name string
-	// word is string, integer, natural, number, fraction, boolean, object, null, any,
-	// nothing, or a text in quotes that must stand as it is.
-	word    string
-	items   *kind // of a list, which has at most most of them, or any number for 0
-	most    int
-	values  *kind // of an object whose members have any names
-	members []member
-	// several are the kinds of which it is one, and spans when each is.
-	several kinds
-	spans   []span
+	// plain is string, integer, natural, number, fraction, boolean, object, null, any, nothing, or
+	// a quoted string that the value must equal.
+	plain    string
+	items    *kind // the items of a list
+	maxItems int
+	values   *kind // the members of an object with any names
+	members  []member
+	// alternatives are the kinds that the value may have, each in its span of revisions.
+	alternatives kinds
+	spans        []span
 }
 
 type kinds []*kind
 
 type member struct {
-	name string
-	may  bool // be left out
-	mild bool // matters little where it is left out
+	name       string
+	isOptional bool // may be missing
+	isMild     bool // is often missing, and clients do not need it
 	span
 	kind *kind
 }
 
+// shapeOf returns the shape of a message of a method in a revision; nil if there is none. kind is
+// result, notification or request.
 func (t *shapes) shapeOf(kind, method string, at int) *kind {
 	for _, m := range t.byMethod[method] {
-		if m.kind == kind && m.in(at) {
+		if m.kind == kind && m.contains(at) {
 			return m.shape
 		}
 	}
 	return nil
 }
 
-// parse reads a table, which is a part of the program: what is wrong with it is found by
-// any test.
+// parse parses shapes.txt. It panics if the text is invalid, since the text is a part of the
+// program.
 func parse(text string) *shapes {
 	t := &shapes{kinds: map[string]*kind{}, byMethod: map[string][]message{}}
 	for line := range strings.Lines(text) {
@@ -89,41 +93,45 @@ func parse(text string) *shapes {
 		case "revisions":
 			t.revisions = words[1:]
 		case "result", "notification", "request":
-			m := message{kind: words[0], method: words[1], shape: t.named(words[2]), span: t.span(words[3:])}
-			t.messages, t.byMethod[m.method] = append(t.messages, m), append(t.byMethod[m.method], m)
+			m := message{kind: words[0], method: words[1], shape: t.definition(words[2]), span: t.parseSpan(words[3:])}
+			t.messages = append(t.messages, m)
+			t.byMethod[m.method] = append(t.byMethod[m.method], m)
 		default:
 			t.define(line)
 		}
 	}
 	for name, k := range t.kinds {
-		if k.several == nil && k.members == nil {
+		if k.alternatives == nil && k.members == nil {
 			panic("shapes.txt defines no " + name)
 		}
 	}
 	return t
 }
 
-// named is the definition of that name, which may come later.
-func (t *shapes) named(name string) *kind {
+// definition returns the definition with a name. It adds an empty one if the text has not defined
+// it yet.
+func (t *shapes) definition(name string) *kind {
 	if t.kinds[name] == nil {
 		t.kinds[name] = &kind{name: name}
 	}
 	return t.kinds[name]
 }
 
-func (t *shapes) span(words []string) span {
+// parseSpan parses "@2-4" or "@2-"; no words are all revisions.
+func (t *shapes) parseSpan(words []string) span {
 	if len(words) == 0 {
 		return span{1, len(t.revisions)}
 	}
 	from, to, ends := strings.Cut(strings.TrimPrefix(words[0], "@"), "-")
-	s := span{number(from), len(t.revisions)}
+	s := span{mustAtoi(from), len(t.revisions)}
 	if ends {
-		s.to = number(to)
+		s.to = mustAtoi(to)
 	}
 	return s
 }
 
-func number(digits string) int {
+// mustAtoi parses a number, and panics if there is none.
+func mustAtoi(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
 		panic(err)
@@ -131,128 +139,131 @@ func number(digits string) int {
 	return n
 }
 
+// define parses a definition: "NAME = TYPES" or "NAME: MEMBERS".
 func (t *shapes) define(line string) {
 	if name, types, ok := strings.Cut(line, " = "); ok {
-		t.several(t.named(name), types)
+		t.parseAlternatives(t.definition(name), types)
 		return
 	}
 	name, members, _ := strings.Cut(line, ": ")
-	k := t.named(name)
+	k := t.definition(name)
 	k.members = []member{}
 	for one := range strings.SplitSeq(members, ", ") {
 		words := strings.Fields(one)
 		if base, ok := strings.CutPrefix(words[0], "+"); ok {
-			if t.named(base).members == nil {
+			if t.definition(base).members == nil {
 				panic("shapes.txt has no " + base + " before " + k.name)
 			}
-			k.members = append(k.members, t.named(base).members...)
+			k.members = append(k.members, t.definition(base).members...)
 			continue
 		}
 		name, may := strings.CutSuffix(words[0], "?")
 		name, mild := strings.CutSuffix(name, "~")
-		k.members = append(k.members, member{name, may, mild, t.span(words[2:]), t.kind(words[1])})
+		k.members = append(k.members, member{name, may, mild, t.parseSpan(words[2:]), t.parseKind(words[1])})
 	}
 }
 
-// kind reads a type.
-func (t *shapes) kind(word string) *kind {
+// parseKind parses a type.
+func (t *shapes) parseKind(word string) *kind {
 	end := strings.LastIndexAny(word, "]}")
 	switch {
 	case word[0] == '[' && !strings.Contains(word, "|"):
-		k := &kind{items: t.kind(word[1:end])}
+		k := &kind{items: t.parseKind(word[1:end])}
 		if most := word[end+1:]; most != "" {
-			k.most = number(most)
+			k.maxItems = mustAtoi(most)
 		}
 		return k
 	case word[0] == '{':
-		return &kind{values: t.kind(word[1:end])}
+		return &kind{values: t.parseKind(word[1:end])}
 	case strings.Contains(word, "|"):
 		k := &kind{}
-		t.several(k, word)
+		t.parseAlternatives(k, word)
 		return k
 	case word[0] >= 'A' && word[0] <= 'Z':
-		return t.named(word)
+		return t.definition(word)
 	}
-	return &kind{word: word}
+	return &kind{plain: word}
 }
 
-func (t *shapes) several(k *kind, types string) {
+// parseAlternatives adds the types that are separated by | to k.
+func (t *shapes) parseAlternatives(k *kind, types string) {
 	for one := range strings.SplitSeq(types, "|") {
 		word, since, dated := strings.Cut(one, "@")
-		s := t.span(nil)
+		s := t.parseSpan(nil)
 		if dated {
-			s = t.span([]string{since})
+			s = t.parseSpan([]string{since})
 		}
-		k.several, k.spans = append(k.several, t.kind(word)), append(k.spans, s)
+		k.alternatives = append(k.alternatives, t.parseKind(word))
+		k.spans = append(k.spans, s)
 	}
 }
 
-// inRevision are the kinds that there are in a revision, those of other definitions in
-// the place of these.
-func (k *kind) inRevision(revision int) (there kinds) {
-	for i, o := range k.several {
+// alternativesIn returns the alternatives in a revision, including those of nested alternatives.
+func (k *kind) alternativesIn(revision int) (list kinds) {
+	for i, o := range k.alternatives {
 		switch {
-		case !k.spans[i].in(revision):
-		case o.several != nil:
-			there = append(there, o.inRevision(revision)...)
+		case !k.spans[i].contains(revision):
+		case o.alternatives != nil:
+			list = append(list, o.alternativesIn(revision)...)
 		default:
-			there = append(there, o)
+			list = append(list, o)
 		}
 	}
-	return there
+	return list
 }
 
-// optional reports that a value may be missing.
-func (k *kind) optional() bool {
-	return slices.ContainsFunc(k.several, func(o *kind) bool { return o.word == "nothing" })
+// isOptional reports whether the value may be missing.
+func (k *kind) isOptional() bool {
+	return slices.ContainsFunc(k.alternatives, func(o *kind) bool { return o.plain == "nothing" })
 }
 
-// holdsPlain reports whether a value is of one of several kinds; plain is false where not all
-// of them are plain.
-func (k *kind) holdsPlain(raw json.RawMessage, revision int) (holds, plain bool) {
-	plain = true
-	for i, o := range k.several {
+// matchesPlainAlternative reports whether a value matches one of the alternatives in a revision.
+// allPlain reports whether all of them are plain.
+func (k *kind) matchesPlainAlternative(raw json.RawMessage, revision int) (matches, allPlain bool) {
+	allPlain = true
+	for i, o := range k.alternatives {
 		switch {
-		case !k.spans[i].in(revision):
-		case o.several != nil:
-			inner, innerPlain := o.holdsPlain(raw, revision)
-			holds = holds || inner
-			plain = plain && innerPlain
-		case o.word == "":
-			plain = false
-		case !holds:
-			holds = o.holds(raw)
+		case !k.spans[i].contains(revision):
+		case o.alternatives != nil:
+			innerMatches, innerPlain := o.matchesPlainAlternative(raw, revision)
+			matches = matches || innerMatches
+			allPlain = allPlain && innerPlain
+		case o.plain == "":
+			allPlain = false
+		case !matches:
+			matches = o.matches(raw)
 		}
 	}
-	return holds, plain
+	return matches, allPlain
 }
 
-// plainlyHolds reports a value of a plain kind, or of several that are all plain: most values
-// are, and then nothing has to be noted of the place.
-func (k *kind) plainlyHolds(raw json.RawMessage, revision int) bool {
-	if k.several == nil {
-		return k.word != "" && k.holds(raw)
+// matchesPlainly reports whether a value matches a plain kind, or alternatives that are all plain.
+// This is true for most values, and needs no path.
+func (k *kind) matchesPlainly(raw json.RawMessage, revision int) bool {
+	if k.alternatives == nil {
+		return k.plain != "" && k.matches(raw)
 	}
-	holds, plain := k.holdsPlain(raw, revision)
-	return holds && plain
+	matches, allPlain := k.matchesPlainAlternative(raw, revision)
+	return matches && allPlain
 }
 
-// words are the plain kinds; nil where one of them is not plain.
-func (k kinds) words() (all []string) {
+// descriptions returns the descriptions of plain kinds; nil if one of them is not plain.
+func (k kinds) descriptions() (all []string) {
 	for _, o := range k {
-		if o.word == "" {
+		if o.plain == "" {
 			return nil
 		}
-		all = append(all, o.said())
+		all = append(all, o.describe())
 	}
 	return all
 }
 
-// discriminator is the member by which objects name their kind, "" where there is none.
+// discriminator returns the name of the member that names the kind of an object; "" if there is
+// none.
 func (k kinds) discriminator(revision int) string {
 	for _, o := range k {
 		for _, m := range o.members {
-			if m.in(revision) && m.kind.literal() {
+			if m.contains(revision) && m.kind.isLiteral() {
 				return m.name
 			}
 		}
@@ -260,37 +271,39 @@ func (k kinds) discriminator(revision int) string {
 	return ""
 }
 
-// namedBy reports whether an object with that mark can be of the kind; mark is nil where
-// there is none.
-func (k *kind) namedBy(name string, mark json.RawMessage, revision int) bool {
+// matchesMark reports whether an object whose discriminator name has the value mark can be of kind
+// k. mark is nil if the object has no such member.
+func (k *kind) matchesMark(name string, mark json.RawMessage, revision int) bool {
 	for _, m := range k.members {
-		if m.name == name && m.in(revision) {
-			return mark == nil && m.may || mark != nil && m.kind.holds(mark)
+		if m.name == name && m.contains(revision) {
+			return mark == nil && m.isOptional || mark != nil && m.kind.matches(mark)
 		}
 	}
 	return k.members == nil && k.items == nil
 }
 
-// marks are the texts that the mark may be.
+// marks returns a kind with the values that the discriminator name may have.
 func (k kinds) marks(name string, revision int) *kind {
 	all := &kind{}
 	for _, o := range k {
 		for _, m := range o.members {
-			if m.name == name && m.in(revision) {
-				all.several, all.spans = append(all.several, m.kind), append(all.spans, m.span)
+			if m.name == name && m.contains(revision) {
+				all.alternatives = append(all.alternatives, m.kind)
+				all.spans = append(all.spans, m.span)
 			}
 		}
 	}
 	return all
 }
 
-func (k *kind) literal() bool { return strings.HasPrefix(k.word, `"`) }
+// isLiteral reports whether k is a quoted string.
+func (k *kind) isLiteral() bool { return strings.HasPrefix(k.plain, `"`) }
 
-// holds reports whether a value is of a plain kind.
-func (k *kind) holds(raw json.RawMessage) bool {
+// matches reports whether a value is of a plain kind.
+func (k *kind) matches(raw json.RawMessage) bool {
 	first := raw[0]
-	digit := first == '-' || first >= '0' && first <= '9'
-	switch k.word {
+	isNumber := first == '-' || first >= '0' && first <= '9'
+	switch k.plain {
 	case "string":
 		return first == '"'
 	case "boolean":
@@ -302,29 +315,29 @@ func (k *kind) holds(raw json.RawMessage) bool {
 	case "any":
 		return true
 	case "number":
-		return digit
+		return isNumber
 	case "integer", "natural", "fraction":
 		n, err := strconv.ParseFloat(string(raw), 64)
-		if !digit || err != nil {
+		if !isNumber || err != nil {
 			return false
 		}
-		if k.word == "fraction" {
+		if k.plain == "fraction" {
 			return n >= 0 && n <= 1
 		}
-		return n == math.Trunc(n) && (n >= 0 || k.word == "integer")
+		return n == math.Trunc(n) && (n >= 0 || k.plain == "integer")
 	}
-	if string(raw) == k.word {
+	if string(raw) == k.plain {
 		return true
 	}
 	text, ok := jsonraw.Text(raw)
-	return ok && k.word == strconv.Quote(text)
+	return ok && k.plain == strconv.Quote(text)
 }
 
-// said is a plain kind in words.
-func (k *kind) said() string {
-	switch k.word {
+// describe returns a plain kind in words.
+func (k *kind) describe() string {
+	switch k.plain {
 	case "integer", "object":
-		return "an " + k.word
+		return "an " + k.plain
 	case "natural":
 		return "an integer of 0 or more"
 	case "fraction":
@@ -332,30 +345,31 @@ func (k *kind) said() string {
 	case "boolean":
 		return "true or false"
 	case "null":
-		return k.word
+		return k.plain
 	}
-	if k.literal() {
-		return k.word
+	if k.isLiteral() {
+		return k.plain
 	}
-	return "a " + k.word
+	return "a " + k.plain
 }
 
-// wanted names the type of a missing value, "" if it may have several.
-func (k *kind) wanted() string {
+// wantedType returns the type of a missing value in words; "" if there are several.
+func (k *kind) wantedType() string {
 	switch {
-	case k.several != nil:
+	case k.alternatives != nil:
 		return ""
 	case k.items != nil:
 		return "an array"
 	case k.values != nil || k.members != nil:
 		return "an object"
-	case k.word == "" || k.word == "any":
+	case k.plain == "" || k.plain == "any":
 		return ""
 	}
-	return k.said()
+	return k.describe()
 }
 
-func alternatives(words []string) string {
+// joinWithOr returns "A, B or C".
+func joinWithOr(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")

@@ -73,7 +73,7 @@ type Place struct {
 
 // Remember sets the minimum number of conversations to remember; the maximum is twice that. The
 // default is 20,000.
-func (f *Correlator) Remember(conns int) { f.conns.Least = conns }
+func (f *Correlator) Remember(conns int) { f.conns.MinEntries = conns }
 
 // Add places one frame. t are the traits of its message; they are ignored for a frame without one.
 // A frame that belongs to no exchange has no place; a batch may have several. The result is valid

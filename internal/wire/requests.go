@@ -57,14 +57,14 @@ func (f *Correlator) noteSent(t *Traits, places []Place) {
 // An unanswered is the set of the client's requests without a response.
 type unanswered struct {
 	all map[*thread]struct{}
-	// tooMany is set once there were more than recent.DefaultLeast requests. all then stays empty.
+	// tooMany is set once there were more than recent.DefaultMinEntries requests. all then stays empty.
 	tooMany bool
 }
 
 func (u *unanswered) add(t *thread) {
 	switch {
 	case u.tooMany: // no longer recorded
-	case len(u.all) >= recent.DefaultLeast:
+	case len(u.all) >= recent.DefaultMinEntries:
 		u.tooMany = true
 		u.all = nil
 	default:

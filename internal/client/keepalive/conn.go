@@ -66,7 +66,13 @@ func Open(
 	if err != nil {
 		return nil, newDialFault(ctx, err)
 	}
-	c := &Conn{conn: conn, recorder: rec, isKept: !by.Starts, stderr: process.NewTail(), reader: bufio.NewReaderSize(conn, 64<<10)}
+	c := &Conn{
+		conn:     conn,
+		recorder: rec,
+		isKept:   !by.Starts,
+		stderr:   process.NewTail(),
+		reader:   bufio.NewReaderSize(conn, 64<<10),
+	}
 	if f := c.readGreeting(connect); f != nil {
 		conn.Close()
 		return nil, f

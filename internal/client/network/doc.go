@@ -1,3 +1,3 @@
-// Package network has the options of the connections to a server: proxies, pinned
-// addresses and certificates.
+// Package network configures the connections to a server: proxies, pinned addresses and
+// certificates.
 package network

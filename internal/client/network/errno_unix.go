@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// The system's errors of a connection. A write to one that the other side has closed
+// The system's errors of a connection. A write to a connection that the other side has closed
 // fails with EPIPE here, and with WSAECONNABORTED on Windows.
 const (
 	ConnRefused  = syscall.ECONNREFUSED

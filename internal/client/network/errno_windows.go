@@ -4,8 +4,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The system's errors of a connection. On Windows syscall.ECONNREFUSED and its like
-// are numbers that Go invented, and no system call returns them.
+// The system's errors of a connection. On Windows syscall.ECONNREFUSED and similar errors are
+// numbers that Go invented; no system call returns them.
 const (
 	ConnRefused  = windows.WSAECONNREFUSED
 	connReset    = windows.WSAECONNRESET

@@ -18,27 +18,27 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ProxyFunc finds the proxy for a request, or nil where there is none.
+// A ProxyFunc returns the proxy for a request, or nil for none.
 type ProxyFunc func(*http.Request) (*url.URL, error)
 
-// Certificates are the certificates of both sides, in PEM; what is empty is the machine's.
+// Certificates are the certificates of both sides in PEM. Empty fields use the defaults of the
+// system.
 type Certificates struct {
-	// CACert are the authorities that are believed, in place of the system's.
+	// CACert are the trusted authorities, in place of those of the system.
 	CACert []byte
-	// Cert is what the server is shown of the user, and Key the key for it. Key may
-	// be empty where Cert contains it.
+	// Cert is the client certificate, and Key its key. Key may be empty if Cert contains it.
 	Cert, Key []byte
-	// Insecure believes every certificate.
+	// Insecure accepts every certificate of the server.
 	Insecure bool
 }
 
-// What is wrong with Certificates. The texts quote nothing of the files.
+// The errors of Certificates.TLS. Their texts quote nothing from the files.
 var (
 	ErrNoAuthority  = errors.New("it contains no PEM certificate")
 	ErrKeyEncrypted = errors.New("the key is encrypted; mcpc does not support passphrases")
 )
 
-// TLS is how a connection is secured with these certificates. The error is ErrNoAuthority,
+// TLS returns the TLS configuration with these certificates. The error is ErrNoAuthority,
 // ErrKeyEncrypted, or says why Cert and Key cannot be used.
 func (p Certificates) TLS() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: p.Insecure}
@@ -62,12 +62,13 @@ func (p Certificates) TLS() (*tls.Config, error) {
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
 	}
-	// The user chose it: it is shown whichever authorities the server says it knows.
+	// The user chose the certificate: it is sent whichever authorities the server lists.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	return config, nil
 }
 
-// isEncrypted knows both ways: that of PKCS #8, and that of OpenSSL before it.
+// isEncrypted reports whether raw has an encrypted key, in the format of PKCS #8 or in the older
+// one of OpenSSL.
 func isEncrypted(raw []byte) bool {
 	for {
 		var block *pem.Block
@@ -81,8 +82,8 @@ func isEncrypted(raw []byte) bool {
 	}
 }
 
-// WithCertificateHook is config that tells of a server that asks for a certificate, and whether
-// there was one.
+// WithCertificateHook returns config with a hook that is called when the server requests a
+// certificate, and with whether config has one. config may be nil.
 func WithCertificateHook(config *tls.Config, asked func(shown bool)) *tls.Config {
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -99,11 +100,12 @@ func WithCertificateHook(config *tls.Config, asked func(shown bool)) *tls.Config
 	return config
 }
 
-// NoProxy in the place of a proxy's URL is none at all.
+// NoProxy disables proxies in place of a proxy's URL.
 const NoProxy = "none"
 
-// ProxyFor finds proxies. One that is given takes every request; else the usual
-// variables do, of which NO_PROXY and addresses of this machine are left out.
+// ProxyFor returns the function that finds proxies. given is a URL for all requests, NoProxy, or ""
+// for the proxies of the environment variables, which exclude NO_PROXY and addresses of this
+// machine.
 func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 	switch given {
 	case NoProxy:
@@ -124,6 +126,8 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 	return http.ProxyURL(u), nil
 }
 
+// proxyFromEnvironment returns a ProxyFunc for HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in
+// upper or lower case.
 func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
 	getenvAnyCase := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
 	all := getenvAnyCase("ALL_PROXY")
@@ -136,11 +140,11 @@ func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
 	return func(req *http.Request) (*url.URL, error) { return find(req.URL) }
 }
 
-// Pins lead a "host:port" to places that the user names: "address:port", tried in
-// their order, or the path of a unix socket. The host "*" is every host.
+// Pins replace a "host:port" by other addresses: "address:port", tried in order, or the path of a
+// unix socket. The host "*" matches every host.
 type Pins map[string][]string
 
-// Places are where an address leads; none where it is not pinned.
+// Places returns the addresses for "host:port"; nil if it is not pinned.
 func (p Pins) Places(address string) []string {
 	if places, ok := p[strings.ToLower(address)]; ok {
 		return places
@@ -149,7 +153,7 @@ func (p Pins) Places(address string) []string {
 	return p[net.JoinHostPort("*", port)]
 }
 
-// Pin reads HOST:PORT:ADDRESS[,ADDRESS], as curl's --resolve has it.
+// Pin adds HOST:PORT:ADDRESS[,ADDRESS], the form of curl's --resolve.
 func (p Pins) Pin(text string) error {
 	bad := fmt.Errorf("%q is not HOST:PORT:ADDRESS", jsonraw.Excerpt([]byte(text), 100))
 	host, rest, _ := strings.Cut(text, ":")
@@ -169,7 +173,7 @@ func (p Pins) Pin(text string) error {
 	return nil
 }
 
-// Over opens connections to pinned places, and all others as they are.
+// WrapDial returns dial with pinned addresses replaced.
 func (p Pins) WrapDial(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 		places := p.Places(address)
@@ -189,7 +193,7 @@ func (p Pins) WrapDial(dial DialFunc) DialFunc {
 	}
 }
 
-// Directly is find but for what a unix socket is pinned for: no proxy has that.
+// WrapProxy returns find without a proxy for hosts that are pinned to a unix socket.
 func (p Pins) WrapProxy(find ProxyFunc) ProxyFunc {
 	return func(req *http.Request) (*url.URL, error) {
 		if places := p.Places(HostPort(req.URL)); len(places) > 0 && isSocketPath(places[0]) {
@@ -199,13 +203,14 @@ func (p Pins) WrapProxy(find ProxyFunc) ProxyFunc {
 	}
 }
 
-// isSocket tells a path from an address with a port.
+// isSocketPath reports whether place is the path of a socket, in contrast to an address with a
+// port.
 func isSocketPath(place string) bool {
 	_, _, err := net.SplitHostPort(place)
 	return err != nil || strings.ContainsRune(place, '/')
 }
 
-// HostPort is where a URL leads, with the port of its scheme where it names none.
+// HostPort returns the host and port of a URL, with the default port of its scheme.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -114,7 +114,7 @@ func (pos *streamPosition) pause(ctx context.Context, attempt int) bool {
 type RecentIDs = recent.Map[string, bool]
 
 // NewRecentIDs returns an empty RecentIDs.
-func NewRecentIDs() *RecentIDs { return &RecentIDs{Least: 10_000} }
+func NewRecentIDs() *RecentIDs { return &RecentIDs{MinEntries: 10_000} }
 
 // begin prepares the position for the events of another connection: it marks the events of earlier
 // connections.

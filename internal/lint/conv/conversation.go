@@ -79,9 +79,9 @@ const maxCalls = 5_000
 // New returns a conversation that passes its events to emit, in the order in which they occur.
 func New(emit func(*Event)) *Conversation {
 	c := &Conversation{emit: emit, state: map[string]any{}}
-	c.tables.calls.Least = maxCalls
-	c.tables.tokens.Least = maxCalls
-	c.tables.streams.Least = maxCalls
+	c.tables.calls.MinEntries = maxCalls
+	c.tables.tokens.MinEntries = maxCalls
+	c.tables.streams.MinEntries = maxCalls
 	c.lines.send = c.sendNoise
 	return c
 }
