@@ -14,25 +14,25 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// maxVerdicts bounds the verdicts; those written longest ago go first.
+// maxVerdicts limits the number of verdicts; the oldest are deleted first.
 const maxVerdicts = 200
 
-// maxVerdict is far more than a verdict's few words.
+// maxVerdict limits one verdict in bytes. A verdict has a few words.
 const maxVerdict = 64 << 10
 
-// A Verdict is what was found out about a server: the next run with the same
-// target need not probe.
+// A Verdict is what is known about a server, so that the next command with the same target need not
+// probe it.
 type Verdict struct {
 	Revision  string `json:"revision"`
 	Transport string `json:"transport,omitempty"`
-	// Capabilities are those that the server declared, where it was asked.
+	// Capabilities are the server's capabilities, or nil if they are unknown.
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 	At           time.Time       `json:"at"`
 }
 
-// Verdict returns what is remembered about a server. The key is any text that
-// names the server, such as its URL; only a hash of it is kept, because URLs
-// and command lines may hold secrets. What cannot be read is not remembered.
+// Verdict returns the verdict about a server, if a readable one is stored. key is any text that
+// identifies the server, such as its URL. Only a hash of it is stored, because URLs and command
+// lines may contain secrets.
 func (s *Store) Verdict(key string) (Verdict, bool) {
 	var v Verdict
 	raw, err := s.dir.read(filepath.Join(verdictsName, hashed(key)), maxVerdict)
@@ -42,7 +42,7 @@ func (s *Store) Verdict(key string) (Verdict, bool) {
 	return v, true
 }
 
-// SaveVerdict remembers v about a server.
+// SaveVerdict stores the verdict about a server.
 func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if len(v.Capabilities) > maxVerdict/2 {
 		v.Capabilities = nil
@@ -54,29 +54,31 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	return s.dir.saveCached(ctx, verdictsName, key, maxVerdicts, raw)
 }
 
-// mostCached bounds a cache in bytes; its newest file is kept whatever its size.
-const mostCached = 64 << 20
+// maxCacheSize limits a cache in bytes. Its newest file is kept whatever its size.
+const maxCacheSize = 64 << 20
 
-// prune removes the oldest files of a directory that has too many or too large ones. They are
-// a cache: what fails here is not worth a word.
+// prune deletes the oldest files of a directory until it has at most bound files and size bytes. It
+// keeps the newest file, and ignores errors because the directory is a cache.
 func prune(dir string, bound int, size int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
-	age := make(map[string]time.Time, len(entries))
+	modified := make(map[string]time.Time, len(entries))
 	sizes := make(map[string]int64, len(entries))
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil {
-			age[e.Name()], sizes[e.Name()] = fi.ModTime(), fi.Size()
+			modified[e.Name()] = fi.ModTime()
+			sizes[e.Name()] = fi.Size()
 			size -= fi.Size()
 		}
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int {
-		return cmp.Or(age[a.Name()].Compare(age[b.Name()]), cmp.Compare(a.Name(), b.Name()))
+		return cmp.Or(modified[a.Name()].Compare(modified[b.Name()]), cmp.Compare(a.Name(), b.Name()))
 	})
 	for i, e := range entries {
-		if left := len(entries) - i; left <= bound && size >= 0 || left == 1 {
+		remaining := len(entries) - i
+		if remaining == 1 || remaining <= bound && size >= 0 {
 			return
 		}
 		_ = os.Remove(filepath.Join(dir, e.Name()))
@@ -84,8 +86,7 @@ func prune(dir string, bound int, size int64) {
 	}
 }
 
-// hashed turns any text into a short file name or map key that gives nothing
-// of the text away.
+// hashed returns a short file name for a text that does not reveal the text.
 func hashed(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:16])

@@ -182,7 +182,7 @@ func TestCachesAreBounded(t *testing.T) {
 // The newest list is kept whatever its size, and no more than fit with it.
 func TestCachesAreBoundedInBytes(t *testing.T) {
 	s := newStore(t)
-	raw := make([]byte, mostCached/3)
+	raw := make([]byte, maxCacheSize/3)
 	names := func() (names string) {
 		for i := range 5 {
 			if list, _ := s.Tools(fmt.Sprint(i)); list != nil {

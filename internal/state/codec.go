@@ -13,12 +13,12 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// formatVersion is the version of state.json that this mcpc reads and writes.
-// Members may be added without a new version: an older mcpc carries them along.
+// formatVersion is the version of state.json that this mcpc reads and writes. New members do not
+// need a new version, because older versions keep them.
 const formatVersion = 1
 
-// document is state.json; sessions are decoded as a whole and encoded one by
-// one, so that each can carry its own unknown members.
+// A document is state.json. Sessions are decoded together and encoded one by one, so that each can
+// keep its unknown members.
 type document[S any] struct {
 	Version    int          `json:"version"`
 	Generation int64        `json:"generation"`
@@ -27,16 +27,15 @@ type document[S any] struct {
 	Tasks      []Task       `json:"tasks,omitempty"`
 }
 
-// members are the JSON members of an object, undecoded.
+// members are the JSON members of an object, not decoded.
 type members map[string]json.RawMessage
 
-// decode reads state.json. The error says in a few words what is wrong and
-// quotes nothing from the file.
+// decode parses state.json. The error says in a few words what is wrong and contains no text of the
+// file.
 func decode(raw []byte) (State, error) {
 	var doc document[Session]
 	err := json.Unmarshal(raw, &doc)
-	// In a newer file a member may have another type: what can be read of it is read,
-	// and it is never written.
+	// In a newer file a member may have another type. The readable rest is used, and the file is not written.
 	var typeErr *json.UnmarshalTypeError
 	if err != nil && (doc.Version <= formatVersion || !errors.As(err, &typeErr)) {
 		return State{}, describe(raw, err)
@@ -57,8 +56,8 @@ func decode(raw []byte) (State, error) {
 	}, nil
 }
 
-// describe turns a decoder's error into words. The decoder's own text may
-// quote the file, and the file holds session ids.
+// describe returns a decoder's error without text of the file, because the file contains session
+// ids.
 func describe(raw []byte, err error) error {
 	var syntax *json.SyntaxError
 	var typeErr *json.UnmarshalTypeError
@@ -74,14 +73,13 @@ func describe(raw []byte, err error) error {
 	}
 }
 
-// validKey keeps a key from being a path: it names a file.
+// validKey reports whether a key is safe as the name of a file.
 func validKey(key string) bool {
 	return len(key) >= 16 && len(key) <= 64 &&
 		strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// keepExtras reads raw, which decode has accepted as st, once more for the
-// members that this mcpc does not know. Only a writer needs them.
+// keepExtras sets the unknown members of st from raw, which decode accepted. Only writers need them.
 func keepExtras(raw []byte, st *State) error {
 	var top members
 	if err := json.Unmarshal(raw, &top); err != nil {
@@ -101,7 +99,7 @@ func keepExtras(raw []byte, st *State) error {
 	return nil
 }
 
-// unknown is what is left of m without the members that t has fields for.
+// unknown returns the members of m that t has no fields for, or nil. It changes m.
 func unknown(m members, t reflect.Type) members {
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
@@ -113,7 +111,7 @@ func unknown(m members, t reflect.Type) members {
 	return m
 }
 
-// encode writes st as state.json, with the unknown members at the end.
+// encode returns st as state.json, with the unknown members at the end.
 func encode(st *State) ([]byte, error) {
 	doc := document[json.RawMessage]{
 		Version: formatVersion, Generation: st.Generation, Current: st.current, Tasks: st.tasks,
@@ -133,7 +131,7 @@ func encode(st *State) ([]byte, error) {
 	return append(raw, '\n'), nil
 }
 
-// encodeWith encodes a struct and puts extra members behind its own.
+// encodeWith encodes a struct and appends extra members.
 func encodeWith(v any, extra members) ([]byte, error) {
 	raw, err := jsonraw.Marshal(v)
 	if err != nil || len(extra) == 0 {

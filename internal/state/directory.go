@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// A directory is a state directory: its files, its lock, and how what is written there is
-// made durable.
+// A directory is a state directory with its lock and its way to make writes durable.
 type directory struct {
 	path string
-	wait time.Duration // for the lock
+	// wait limits the time to wait for the lock.
+	wait time.Duration
+	// sync makes a file durable. Tests replace it.
 	sync func(*os.File) error
 }
 
-// file is the path of a file in the directory.
+// file returns the path of a file in the directory.
 func (d *directory) file(elem ...string) string {
 	return filepath.Join(append([]string{d.path}, elem...)...)
 }
 
-// read reads a whole file of at most limit bytes; nil and no error where there is none.
+// read returns a file of at most limit bytes, or nil if it does not exist.
 func (d *directory) read(name string, limit int64) ([]byte, error) {
 	err := checkDir(d.path)
 	var raw []byte
@@ -36,8 +37,8 @@ func (d *directory) read(name string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// saveCached writes one file of a cache, which is a subdirectory, and keeps the cache within
-// its bound.
+// saveCached writes one file of a cache, which is a subdirectory with at most bound files, and
+// removes old files.
 func (d *directory) saveCached(ctx context.Context, cache, key string, bound int, parts ...[]byte) error {
 	unlock, err := d.lock(ctx)
 	if err != nil {
@@ -50,12 +51,12 @@ func (d *directory) saveCached(ctx context.Context, cache, key string, bound int
 	if err := replaceFile(d.file(cache, hashed(key)), nil, parts...); err != nil {
 		return err
 	}
-	prune(d.file(cache), bound, mostCached)
+	prune(d.file(cache), bound, maxCacheSize)
 	return nil
 }
 
-// setAside renames a file to the first free backup name. Under the lock no other process
-// chooses one.
+// setAside renames a file to the first free backup name and returns that name. The caller holds the
+// lock, so that no other process chooses the same name.
 func (d *directory) setAside(name string) (string, error) {
 	path := d.file(name)
 	backup := path + ".bak"
@@ -75,7 +76,7 @@ func (d *directory) setAside(name string) (string, error) {
 	return backup, nil
 }
 
-// syncDir makes durable which files the directory has.
+// syncDir makes the names of the directory's files durable.
 func (d *directory) syncDir() error {
 	if err := syncDir(d.path, d.sync); err != nil {
 		return &Error{Reason: Unwritable, Path: d.path, Err: err}

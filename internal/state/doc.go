@@ -1,31 +1,30 @@
-// Package state is what mcpc remembers between two runs: sessions, the tasks
-// that servers still work on, the tool lists of servers, which revision a server
-// was found to speak, and the next request id of each session.
+// Package state stores what mcpc remembers between two runs: sessions, the tasks that
+// servers still work on, tool lists, the revisions that servers support, and the next
+// request id of each session.
 //
 // It is one directory, by default $XDG_STATE_HOME/mcpc:
 //
-//	state.json      sessions, the current one, tasks; replaced whole, never edited
-//	trusted.json    hashes of what the user confirmed of other programs' files
-//	state.lock      the one lock; holds the process id of its last holder
+//	state.json      sessions, the current session, tasks; replaced as a whole
+//	trusted.json    hashes of what the user approved in other programs' files
+//	state.lock      the lock; contains the process id of its last owner
 //	ids/KEY         a session's request ids: 22 bytes, rewritten in place
-//	tools/HASH      a remembered tool list, with the bytes of each definition as they were received
-//	held/NAME.sock  sockets of the processes that hold servers, which remove them
-//	verdicts/HASH   which revision a server was found to speak
+//	tools/HASH      a tool list, with the bytes of each definition as they were received
+//	pins/HASH       the tools of a server that the user approved
+//	held/NAME.sock  sockets of keep processes, which delete them
+//	verdicts/HASH   the revision that a server supports
 //
-// Tools and verdicts are caches: bounded, not synced, and read only when asked for,
-// so that neither ten thousand tools nor two hundred servers cost a command
-// anything that does not need them.
+// Tools and verdicts are caches: their size is limited, they are not synced, and a command
+// reads only the files that it needs, so that ten thousand tools do not slow down other
+// commands.
 //
-// The rules: readers take no lock and see the last whole state.json. Writers
-// take the lock, load, change, write a new file and rename it over the old one,
-// so that a process killed at any point leaves the old state or the new one. A
-// file that cannot be understood is never overwritten and never deleted.
-// Directories that mcpc makes are 0700 and files 0600; a symbolic link or
-// another user's directory is refused.
+// Readers take no lock and see the last complete state.json. Writers take the lock, load
+// the state, change it, write a new file and rename it to the old name, so that a process
+// killed at any point leaves the old state or the new one. A file that cannot be parsed is
+// never overwritten or deleted. Directories have mode 0700 and files 0600; a symbolic link
+// or another user's directory is refused.
 //
-// The package does not know what a session is for, what a tool is, which
-// revisions exist, what time it is, or how an error is shown: it opens no
-// connection, reads no clock and no environment (the default directory is what
-// the xdg library says) and prints nothing. Session ids are credentials of a
-// kind and never stand in an error's text.
+// The package does not know what sessions, tools and revisions mean. It opens no
+// connection, reads no clock and no environment (the xdg library finds the default
+// directory) and prints nothing. Errors contain no session ids, which are like
+// credentials.
 package state

@@ -9,41 +9,38 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Reason says why the state could not be used. A caller that only wanted to
-// remember something goes on without it, whatever the reason; one whose purpose
-// was the state ends with exit code 13.
+// A Reason says why the state could not be used. A command that only wanted to store something
+// continues without the state; a command that needs the state fails with exit code 13.
 type Reason string
 
 // The reasons.
 const (
-	// NoHome: there is no directory to keep state in.
+	// NoHome means that there is no directory for the state.
 	NoHome Reason = "no_home"
-	// Unreadable and Unwritable: the operating system refused; Unwritable is also a full
-	// disk. What was there before is still there.
+	// Unreadable and Unwritable mean that the operating system refused, or that the disk is full. The
+	// earlier contents are intact.
 	Unreadable Reason = "unreadable"
 	Unwritable Reason = "unwritable"
-	// Unsafe: a symbolic link, a file or directory that belongs to another
-	// user, or a directory that others can write to.
+	// Unsafe means a symbolic link, a file or directory of another user, or a directory that others can
+	// write to.
 	Unsafe Reason = "unsafe"
-	// Damaged: state.json is there and cannot be understood.
+	// Damaged means that state.json exists and cannot be parsed.
 	Damaged Reason = "damaged"
-	// Newer: state.json was written by a newer mcpc; it can be read, not written.
+	// Newer means that a newer mcpc wrote state.json. It can be read but not written.
 	Newer Reason = "newer"
-	// Locked: another process held the lock for longer than mcpc waits.
+	// Locked means that another process held the lock for longer than mcpc waits.
 	Locked Reason = "locked"
-	// Gone: the session was closed or replaced meanwhile, or its request ids
-	// are lost, so that it cannot be gone on with.
+	// Gone means that the session was closed or replaced, or that its request ids are lost, so that it
+	// cannot be continued.
 	Gone Reason = "gone"
 )
 
-// An Error is every error of this package that is about the state itself. Its
-// text is one sentence and holds no session id.
+// An Error is an error about the state itself. Its text is one sentence and contains no session id.
 type Error struct {
 	Reason Reason
-	// Path is the file or directory meant; for Gone it is empty.
+	// Path is the file or directory. It is empty for Gone.
 	Path string
-	// PID is the process that holds the lock when Reason is Locked, or 0 when
-	// that is not known.
+	// PID is the process that holds the lock if Reason is Locked, or 0 if that is unknown.
 	PID int
 	// Err is the operating system's error, or nil.
 	Err error
@@ -52,6 +49,7 @@ type Error struct {
 	hint wire.Hint
 }
 
+// Error returns the text.
 func (e *Error) Error() string {
 	switch e.Reason {
 	case Unreadable:
@@ -65,7 +63,7 @@ func (e *Error) Error() string {
 	}
 }
 
-// Hint is one way out, without a full stop.
+// Hint returns what the user can do, without a full stop.
 func (e *Error) Hint() wire.Hint {
 	if e.hint != "" {
 		return e.hint
@@ -82,16 +80,17 @@ func (e *Error) Hint() wire.Hint {
 	}
 }
 
+// Unwrap returns the operating system's error, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// IsReason reports whether err is or wraps an Error with that reason.
+// IsReason reports whether err is, or wraps, an Error with that reason.
 func IsReason(err error, r Reason) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Reason == r
 }
 
-// bare drops the operation and path that os puts around an errno: the sentence
-// names the path already.
+// bare returns err without the operation and path that package os adds: the sentence already has the
+// path.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -100,18 +99,20 @@ func bare(err error) error {
 	return err
 }
 
+// unsafePath returns the error for a path that another user could control.
 func unsafePath(path, what string, hint wire.Hint) *Error {
 	return &Error{Reason: Unsafe, Path: path, what: "is not safe to use: " + what, hint: hint}
 }
 
-// damagedFile is the error for a file that can be deleted to get rid of it.
+// damagedFile returns the error for a damaged file that the user can delete.
 func damagedFile(path string, why error) *Error {
 	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: wire.Hint("rm " + quoted(path))}
 }
 
+// goneSession returns the error for a session that cannot be continued.
 func goneSession(name, why string) *Error {
 	return &Error{Reason: Gone, what: fmt.Sprintf("session %q %s", name, why)}
 }
 
-// quoted makes s one word of a shell.
+// quoted returns s as one word of a shell.
 func quoted(s string) string { return shellwords.Quote(s) }

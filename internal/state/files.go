@@ -14,12 +14,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// checkDir refuses a state directory in which another user could have put things. A missing
-// one is fs.ErrNotExist.
+// checkDir returns an error for a state directory that another user could have changed. The error is
+// fs.ErrNotExist if there is none.
 func checkDir(dir string) error {
 	fi, err := os.Lstat(dir)
 	if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		// A link that the user made (dotfiles) is fine, a planted one is not.
+		// The user may have linked the directory; a link of another user is an attack.
 		if !ownedByUs(fi) && !ownedByRoot(fi) {
 			return unsafePath(dir, "it is another user's symbolic link", "")
 		}
@@ -40,15 +40,15 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// makeDir makes the state directory with mode 0700, or checks the one that is
-// there. An empty directory that others can write to is taken over.
+// makeDir creates the state directory with mode 0700, or checks an existing one. It changes the mode
+// of an empty directory that others can write to.
 func makeDir(dir string) error {
 	err := checkDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return &Error{Reason: Unwritable, Path: dir, Err: err}
 		}
-		_ = os.Chmod(dir, 0o700) // the umask may have taken too much
+		_ = os.Chmod(dir, 0o700) // the umask may have removed permissions
 		return checkDir(dir)
 	}
 	if IsReason(err, Unsafe) && emptyDirOfOurs(dir) && os.Chmod(dir, 0o700) == nil {
@@ -57,6 +57,7 @@ func makeDir(dir string) error {
 	return err
 }
 
+// emptyDirOfOurs reports whether dir is an empty directory of this user.
 func emptyDirOfOurs(dir string) bool {
 	fi, err := os.Lstat(dir)
 	if err != nil || !fi.IsDir() || !ownedByUs(fi) {
@@ -66,8 +67,8 @@ func emptyDirOfOurs(dir string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// makeSubdir makes a directory inside the state directory, and reports whether
-// it is a directory of ours.
+// makeSubdir creates a directory inside the state directory, or checks that an existing one belongs
+// to this user.
 func makeSubdir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return &Error{Reason: Unwritable, Path: dir, Err: err}
@@ -108,8 +109,8 @@ func openFile(path string, flag int, reason Reason) (*os.File, error) {
 	return nil, err
 }
 
-// openError explains why a file could not be opened. What an open of a link
-// with O_NOFOLLOW returns differs between systems, so the file is looked at.
+// openError returns the reason why a file could not be opened. It inspects the file, because systems
+// return different errors for a link that is opened with O_NOFOLLOW.
 func openError(path string, err error, reason Reason) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrNotExist
@@ -120,7 +121,7 @@ func openError(path string, err error, reason Reason) error {
 	return &Error{Reason: reason, Path: path, Err: err}
 }
 
-// readFile reads a whole file of at most limit bytes.
+// readFile reads a file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
 	f, err := openFile(path, os.O_RDONLY, Unreadable)
 	if err != nil {
@@ -141,17 +142,16 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return raw, nil
 }
 
-// tmpSuffix is what the name of a file ends in that is not yet whole.
+// tmpSuffix is the end of the name of a file that is not yet complete.
 const tmpSuffix = ".tmp"
 
-// replaceFile puts a new file with mode 0600 in the place of path, or leaves
-// the old one as it was. The caller holds the lock, which is why the temporary
-// name can be a fixed one: what a killed process left there is overwritten.
+// replaceFile replaces path with a new file of mode 0600, or leaves the old file unchanged after an
+// error. The caller holds the lock, so the temporary name can be fixed; a file that a killed process
+// left there is overwritten.
 //
-// With sync, the file is whole after a power cut: it is synced before it gets its
-// name. That it has the name lasts once the directory is synced too. With nil it
-// survives a kill; after a power cut it may be lost or broken, so its reader has a
-// checksum.
+// With sync, the file is complete after a power cut, because it is synced before the rename. The
+// rename is durable once the directory is synced too. Without sync the file survives a kill, but a
+// power cut may lose or damage it, so its reader needs a checksum.
 func replaceFile(path string, sync func(*os.File) error, parts ...[]byte) error {
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp)
@@ -166,13 +166,14 @@ func replaceFile(path string, sync func(*os.File) error, parts ...[]byte) error 
 	return nil
 }
 
+// writeNew writes a new file with mode 0600, and syncs it if sync is not nil.
 func writeNew(path string, sync func(*os.File) error, parts ...[]byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.Chmod(0o600); err != nil { // whatever the umask is
+	if err := f.Chmod(0o600); err != nil { // the umask may have removed permissions
 		return err
 	}
 	for _, p := range parts {
@@ -188,8 +189,8 @@ func writeNew(path string, sync func(*os.File) error, parts ...[]byte) error {
 	return f.Close()
 }
 
-// rename replaces path by tmp. On Windows that fails while another process has
-// path open, which is a matter of microseconds.
+// rename replaces path by tmp. On Windows that fails for microseconds while another process has path
+// open, so rename tries again.
 func rename(tmp, path string) error {
 	err := atomic.ReplaceFile(tmp, path)
 	for range 20 {
@@ -202,5 +203,5 @@ func rename(tmp, path string) error {
 	return err
 }
 
-// OfAnotherUser reports a file whose owner is neither this user nor root.
+// OfAnotherUser reports whether the owner of a file is neither this user nor root.
 func OfAnotherUser(fi fs.FileInfo) bool { return !ownedByUs(fi) && !ownedByRoot(fi) }

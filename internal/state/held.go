@@ -11,30 +11,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A KeptServer says that the server of a session lives on in a process of its own.
+// A KeptServer says that another process keeps the server of a session running.
 type KeptServer struct {
-	// Socket is where that process listens.
+	// Socket is the socket of the keep process.
 	Socket string `json:"socket"`
-	// PID is that process, and Since when it was started.
+	// PID is the keep process, Since when it was started.
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
-	// Idle is how long the server lives without being used, in nanoseconds; 0 is for
-	// ever.
+	// Idle is how long the server runs without being used, in nanoseconds, or 0 for no limit.
 	Idle time.Duration `json:"idle,omitempty"`
 }
 
-// The kinds of sockets: of processes that hold a server, and of commands that pass messages on.
+// The kinds of sockets: of keep processes, and of commands that show live traffic.
 const (
 	HeldSockets = "held"
 	LiveSockets = "live"
 )
 
-// maxSocket is how long the path of a socket may be everywhere (104 bytes with a NUL on BSD and macOS), less the
-// suffix of its name while it is being made.
+// maxSocket is the longest path of a socket on all systems (104 bytes with a NUL on BSD and macOS),
+// minus the suffix of its name while it is created.
 const maxSocket = 103 - len(".new")
 
-// Socket returns the path of a socket of a kind, in a directory that only the user can look into: within the state
-// directory, unless the path would be too long.
+// Socket returns the path for a socket of a kind, in a directory that only the user can access: in
+// the state directory, or elsewhere if that path is too long.
 func (s *Store) Socket(kind, name string) (string, error) {
 	for _, dir := range s.SocketDirs(kind) {
 		path := filepath.Join(dir, name+".sock")
@@ -58,14 +57,14 @@ func (s *Store) Socket(kind, name string) (string, error) {
 		"keep state elsewhere with --state DIR or MCPC_STATE")
 }
 
-// SocketDirs returns the directories in which sockets of a kind may be.
+// SocketDirs returns the directories that may contain sockets of a kind.
 func (s *Store) SocketDirs(kind string) []string {
 	own := fmt.Sprintf("mcpc-%d", os.Geteuid())
 	return []string{s.dir.file(kind), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
 }
 
-// CheckHeld makes sure that no other user could have put the socket where it is. One that
-// is not there is no error.
+// CheckHeld returns an error if another user could have created the socket. It returns nil if the
+// socket does not exist.
 func CheckHeld(socket string) error {
 	dir := filepath.Dir(socket)
 	fi, err := os.Lstat(dir)

@@ -12,28 +12,26 @@ import (
 	"time"
 )
 
-// Request ids. "The request ID MUST NOT have been previously used by the
-// requestor within the same session" (basic, "Requests"), and a session is
-// shared by every process that the user starts. Each session therefore has a
-// counter in a file of its own, the version of its format and the next id, which
-// are changed in place under the lock:
+// Request ids. "The request ID MUST NOT have been previously used by the requestor within
+// the same session" (basic, "Requests"), and all processes of the user share a session. So
+// each session has a counter in a file of its own: the version of the format and the next
+// id, which are changed in place under the lock:
 //
 //	1 0000000000000000042
 //
-// A write into the page cache is seen by every other process and survives a kill,
-// so that handing out ids needs no sync. After a power cut a session that outlived it
-// may get an id again that was handed out in the last seconds before.
+// All processes see a write into the page cache, and it survives a kill, so reserving ids
+// needs no sync. After a power cut the ids of the last seconds may be reserved again.
 
 const (
-	// idBlock is how many ids are handed out at most in one call.
+	// idBlock is the largest number of ids that one call reserves.
 	idBlock = 1024
-	// maxID is the largest integer that every JSON reader keeps exact.
+	// maxID is the largest integer that every JSON parser reads exactly.
 	maxID = 1<<53 - 1
 )
 
-// Reserve hands out n request ids of a stored session: first, first+1, …
-// first+n-1. No other call, in any process, gets one of them. An error with
-// reason [Gone] means that the session has ended and a new one must be opened.
+// Reserve reserves n request ids of a stored session: first to first+n-1. No other call in any
+// process gets one of them. An error with reason [Gone] means that the session was closed and a new
+// one must be opened.
 func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, err error) {
 	if n < 0 || n > idBlock {
 		return 0, fmt.Errorf("reserving %d request ids: not between 0 and %d", n, idBlock)
@@ -67,8 +65,8 @@ func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, 
 	return first, nil
 }
 
-// LastUsed is when a request id of the session was last reserved, by the file
-// system's clock; the zero time if that is not known.
+// LastUsed returns when a request id of the session was last reserved, by the file system's clock,
+// or the zero time if that is unknown.
 func (s *Store) LastUsed(sess Session) time.Time {
 	if !validKey(sess.Key) {
 		return time.Time{}
@@ -80,8 +78,8 @@ func (s *Store) LastUsed(sess Session) time.Time {
 	return fi.ModTime()
 }
 
-// createCounters makes a counter in dir for each key of after that is not in before.
-// Those values are the sessions' first ids.
+// createCounters creates a counter in dir for each key of after that is not in before, starting with
+// the key's value.
 func createCounters(dir string, before, after map[string]int64) error {
 	for key, first := range after {
 		if _, ok := before[key]; ok {
@@ -94,8 +92,8 @@ func createCounters(dir string, before, after map[string]int64) error {
 	return nil
 }
 
-// createCounter writes the counter of a new session. One that is there already
-// is kept: a session that is put back goes on counting.
+// createCounter creates the counter of a session. It keeps an existing counter, so that the ids of a
+// session that is stored again continue.
 func createCounter(dir, key string, first int64) error {
 	if !validKey(key) {
 		return fmt.Errorf("storing a session: its key is not from Put")
@@ -118,20 +116,20 @@ func createCounter(dir, key string, first int64) error {
 	return nil
 }
 
-// writeCounter replaces the record with one system call, which a kill cannot cut.
+// writeCounter replaces the counter with one system call, so that a kill cannot leave half of it.
 func writeCounter(f *os.File, next int64) error {
 	_, err := f.WriteAt(fmt.Appendf(nil, "1 %019d\n", next), 0)
 	return err
 }
 
-// readCounter reads the first line of the file. Older versions of mcpc wrote more behind
-// the id.
+// readCounter reads the counter in the first line of the file. Older versions of mcpc wrote more
+// after the id.
 func readCounter(f *os.File) (next int64, ok bool) {
 	buf := make([]byte, 80)
 	n, _ := f.ReadAt(buf, 0)
-	line, _, whole := strings.Cut(string(buf[:n]), "\n")
+	line, _, hasEnd := strings.Cut(string(buf[:n]), "\n")
 	fields := strings.Fields(line)
-	if !whole || len(fields) < 2 || fields[0] != "1" || len(fields[1]) != 19 {
+	if !hasEnd || len(fields) < 2 || fields[0] != "1" || len(fields[1]) != 19 {
 		return 0, false
 	}
 	next, err := strconv.ParseInt(fields[1], 10, 64)

@@ -14,33 +14,30 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The lock is a file of its own: state.json is replaced by renaming, so that a
-// lock on it would be a lock on a file that is no longer there. The operating
-// system releases it when its holder dies.
-
-// pidAt is the offset of the holder's process id in the lock file. Windows locks byte 0
-// against all reading.
+// pidAt is the offset of the owner's process id in the lock file. Windows locks byte 0 against
+// reading.
 const pidAt = 1
 
-// lock makes the directory if need be and takes the lock. The error is
-// [Locked], another [Error], or the context's own when that ended.
+// lock creates the directory if necessary and locks it. The error has reason [Locked] or another
+// reason, or is the context's error if the context ended. The lock is a file of its own, because
+// state.json is replaced by renaming. The operating system releases the lock when its owner dies.
 func (d *directory) lock(ctx context.Context) (unlock func(), err error) {
 	return d.lockFile(ctx, lockName, d.wait)
 }
 
-// lockFile takes the lock of that name, waiting at most that long.
+// lockFile locks the file with that name and waits at most for wait.
 func (d *directory) lockFile(ctx context.Context, name string, wait time.Duration) (unlock func(), err error) {
 	if err := makeDir(d.path); err != nil {
 		return nil, err
 	}
 	path := d.file(name)
-	until, cancel := context.WithTimeout(ctx, wait)
+	waitCtx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		fl, err := acquire(until, path)
+		fl, err := acquire(waitCtx, path)
 		if err != nil {
 			err = openError(path, err, Unwritable)
-			if errors.Is(err, fs.ErrNotExist) { // the directory was just removed
+			if errors.Is(err, fs.ErrNotExist) { // the directory was deleted at the same time
 				err = &Error{Reason: Unwritable, Path: path, Err: err}
 			}
 			return nil, err
@@ -51,44 +48,43 @@ func (d *directory) lockFile(ctx context.Context, name string, wait time.Duratio
 		if fl == nil {
 			return nil, locked(path)
 		}
-		same, err := sign(fl)
-		if err == nil && same {
+		isCurrent, err := sign(fl)
+		if err == nil && isCurrent {
 			return func() { release(fl) }, nil
 		}
 		release(fl)
 		if err != nil {
 			return nil, err
 		}
-		// The lock file was removed meanwhile: the next process would lock another
-		// one, so this lock does not count.
+		// The lock file was deleted: the next process would lock a new file, so this lock is void.
 	}
 }
 
-// acquire takes the lock or, when the context ends first, gives nil. It waits in the
-// kernel, which serves in order: with polling, a few of many processes wait until they
-// give up.
+// acquire locks a file. It returns nil without an error if the context ends first. It waits in the
+// kernel, which serves waiting processes in order: with polling, some of many processes would wait
+// until they give up.
 func acquire(ctx context.Context, path string) (*flock.Flock, error) {
 	fl := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openSafely), flock.SetPermissions(0o600))
 	if ok, err := fl.TryLock(); ok || err != nil {
 		return fl, err
 	}
-	// Not created: a wait that was given up must not make the file anew in a directory
-	// that is being removed.
+	// The waiting goroutine must not create the file: it may continue after this call gave up, when the
+	// directory is being deleted.
 	fl = flock.New(path, flock.SetFlag(os.O_RDWR|openSafely))
-	taken := make(chan error)
+	acquired := make(chan error)
 	go func() {
 		err := fl.Lock()
 		for errors.Is(err, syscall.EINTR) {
 			err = fl.Lock()
 		}
 		select {
-		case taken <- err:
-		case <-ctx.Done(): // too late: the caller gave up
+		case acquired <- err:
+		case <-ctx.Done(): // the caller gave up
 			release(fl)
 		}
 	}()
 	select {
-	case err := <-taken:
+	case err := <-acquired:
 		if errors.Is(err, fs.ErrNotExist) {
 			return acquire(ctx, path)
 		}
@@ -98,23 +94,23 @@ func acquire(ctx context.Context, path string) (*flock.Flock, error) {
 	}
 }
 
-// release gives the lock back. Where that fails, the file stays open and the lock
-// stays taken, from this process too: it is tried once more.
+// release unlocks a lock file. If that fails, the file stays open and locked, also for this process,
+// so release tries once more.
 func release(fl *flock.Flock) {
 	if fl.Unlock() != nil {
 		_ = fl.Unlock()
 	}
 }
 
-// sign writes the process id into the lock file, and reports whether the file
-// of that name is the one that is locked.
-func sign(fl *flock.Flock) (same bool, err error) {
-	mine, err := fl.Stat()
+// sign writes the process id into the lock file. It reports whether the file with that name is still
+// the locked file.
+func sign(fl *flock.Flock) (isCurrent bool, err error) {
+	lockedFile, err := fl.Stat()
 	if err != nil {
 		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
 	}
-	// Whatever the umask is; it may have taken the right to open the file.
-	if fi, err := os.Lstat(fl.Path()); err == nil && os.SameFile(mine, fi) && fi.Mode().Perm() != 0o600 {
+	// The umask may have removed the permission to open the file.
+	if fi, err := os.Lstat(fl.Path()); err == nil && os.SameFile(lockedFile, fi) && fi.Mode().Perm() != 0o600 {
 		_ = os.Chmod(fl.Path(), 0o600)
 	}
 	f, err := openFile(fl.Path(), os.O_RDWR, Unwritable)
@@ -125,8 +121,8 @@ func sign(fl *flock.Flock) (same bool, err error) {
 		return false, err
 	}
 	defer f.Close()
-	now, err := f.Stat()
-	if err != nil || !os.SameFile(mine, now) {
+	current, err := f.Stat()
+	if err != nil || !os.SameFile(lockedFile, current) {
 		return false, nil
 	}
 	if _, err := f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), pidAt); err != nil {
@@ -135,7 +131,8 @@ func sign(fl *flock.Flock) (same bool, err error) {
 	return true, nil
 }
 
-// locked says who holds the lock, as far as the lock file tells.
+// locked returns the error for a lock that another process holds, with its process id if the lock
+// file has it.
 func locked(path string) *Error {
 	e := &Error{Reason: Locked, Path: path, what: "is held by another process"}
 	f, err := openFile(path, os.O_RDONLY, Unreadable)

@@ -12,12 +12,12 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// The definitions of tools that the user approved are in pins/HASH, a file for each server.
-// Unlike the caches they are not believed for a time only.
+// pinsName is the directory of approved definitions of tools, with one file for each server. Unlike
+// a cache they do not expire.
 const pinsName = "pins"
 
-// Limits of what is remembered: files, tools and names of one server, bytes of one definition
-// and of one file. What was written longest ago goes first.
+// Limits of pins: files, definitions and names of one server, bytes of one definition and of one
+// file. The oldest are deleted first.
 const (
 	maxPinFiles   = 1000
 	maxPinned     = 1000
@@ -26,14 +26,14 @@ const (
 	maxPinFile    = 16 << 20
 )
 
-// A Pin is the definition of a tool as the user approved it: by the first call of it, or by a
-// yes to a change.
+// A Pin is the definition of a tool that the user approved, by its first call or by approving a
+// change.
 type Pin struct {
 	Tool string `json:"tool"`
-	// Revision is that of the protocol in which the definition was listed.
+	// Revision is the protocol revision in which the definition was listed.
 	Revision   string          `json:"revision,omitempty"`
 	Definition json.RawMessage `json:"definition"`
-	// Noted is what the caller last told the user of a harmless change, in its own words.
+	// Noted is the caller's text about the last harmless change that the user was shown.
 	Noted string    `json:"noted,omitempty"`
 	At    time.Time `json:"at"`
 }
@@ -44,24 +44,25 @@ type Pins struct {
 	key string
 }
 
-// pinFile is a file of pins. Servers are the names that the user calls the server by.
+// A pinFile is a file of pins. Servers are the user's names for the server.
 type pinFile struct {
 	Version int      `json:"version"`
 	Servers []string `json:"servers"`
 	Pins    []Pin    `json:"pins"`
 }
 
-// Pins are those of a server. The key is any text that names it; only a hash of it is kept.
+// Pins returns the pins of a server. key is any text that identifies the server; only its hash is
+// stored.
 func (s *Store) Pins(key string) *Pins { return &Pins{&s.dir, key} }
 
-// Of gives the pins of one tool, one for each revision; none where nothing is remembered. An
-// error means that there is a file that cannot be used.
+// Of returns the pins of one tool, one for each revision, or none. An error means that the file
+// cannot be used.
 func (p *Pins) Of(tool string) ([]Pin, error) {
 	file, err := p.dir.readPins(hashed(p.key))
 	return slices.DeleteFunc(file.Pins, func(pin Pin) bool { return pin.Tool != tool }), err
 }
 
-// readPins reads the file of that name; without one there are no pins.
+// readPins reads a file of pins. It returns the zero value if the file does not exist.
 func (d *directory) readPins(name string) (file pinFile, err error) {
 	raw, err := d.read(filepath.Join(pinsName, name), maxPinFile)
 	if raw == nil {
@@ -73,8 +74,8 @@ func (d *directory) readPins(name string) (file pinFile, err error) {
 	return file, nil
 }
 
-// Save remembers a pin in place of the one of the same tool and revision. servers are names that
-// the user calls the server by. A definition that is too large is left out.
+// Save stores a pin, replacing the pin of the same tool and revision. servers are the user's names
+// for the server. It ignores a definition that is too large.
 func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if len(pin.Definition) > maxPinnedSize {
 		return nil
@@ -98,10 +99,8 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 		}
 	}
 	file.Servers = file.Servers[max(0, len(file.Servers)-maxPinNames):]
-	file.Pins = append(
-		slices.DeleteFunc(file.Pins, func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }),
-		pin,
-	)
+	isReplaced := func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }
+	file.Pins = append(slices.DeleteFunc(file.Pins, isReplaced), pin)
 	size := 0
 	for i, old := range slices.Backward(file.Pins) {
 		size += len(old.Definition) + 200
@@ -121,11 +120,11 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	return nil
 }
 
-// DropPins forgets the tools of the servers with these names, and says how many they were.
+// DropPins deletes the pins of the servers with these names and returns their number.
 func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error) {
 	entries, err := os.ReadDir(s.dir.file(pinsName))
 	if err != nil {
-		return 0, nil // there are none
+		return 0, nil // no pins are stored
 	}
 	unlock, err := s.dir.lock(ctx)
 	if err != nil {
@@ -134,8 +133,8 @@ func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error
 	defer unlock()
 	for _, e := range entries {
 		file, err := s.dir.readPins(e.Name())
-		if err != nil ||
-			!slices.ContainsFunc(servers, func(name string) bool { return slices.Contains(file.Servers, name) }) {
+		hasName := func(name string) bool { return slices.Contains(file.Servers, name) }
+		if err != nil || !slices.ContainsFunc(servers, hasName) {
 			continue
 		}
 		path := s.dir.file(pinsName, e.Name())

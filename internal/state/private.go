@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// A Private is a file of the state directory whose contents the caller defines. Only the
-// user can read it: it has mode 0600, in a directory that others cannot write to, and is
-// replaced as a whole.
+// A Private is a file in the state directory whose contents the caller defines. Only the user can
+// read it: it has mode 0600 in a directory that others cannot write to. It is replaced as a whole.
 type Private struct {
 	dir  *directory
 	name string
 }
 
-// holdWait is how long Lock waits: the holder may be talking to a server.
-const holdWait = time.Minute
+// privateLockWait is how long Lock waits: the process that holds the lock may be waiting for a
+// server.
+const privateLockWait = time.Minute
 
-// Private names such a file. Nothing is read or written.
+// Private returns the private file with that name. It does not access the file.
 func (s *Store) Private(name string) *Private { return &Private{&s.dir, name} }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (p *Private) Path() string { return p.dir.file(p.name) }
 
-// Read gives what was last written, without a lock; nil where nothing was.
+// Read returns the file's contents without a lock, or nil if it does not exist.
 func (p *Private) Read() ([]byte, error) { return p.dir.read(p.name, maxState) }
 
-// Update replaces the file under the state's lock, for which it waits at most five
-// seconds. An error of change comes back as it is, and nothing is written then.
+// Update replaces the file under the state's lock, for which it waits at most five seconds. If
+// change returns an error, Update returns that error and writes nothing.
 func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, error)) error {
 	unlock, err := p.dir.lock(ctx)
 	if err != nil {
@@ -48,8 +48,7 @@ func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, e
 	return p.dir.syncDir()
 }
 
-// Repair renames the file if it is damaged, and returns the backup's path, which is ""
-// otherwise.
+// Repair renames the file if it is damaged and returns the backup's path, else "".
 func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (backup string, err error) {
 	unlock, err := p.dir.lock(ctx)
 	if err != nil {
@@ -66,9 +65,9 @@ func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (ba
 	return p.dir.setAside(p.name)
 }
 
-// Lock takes a lock of the file's own, under which it may be read and updated: for
-// what only one process may do at a time, and what takes longer than an update. It
-// waits at most a minute.
+// Lock locks a separate lock of the file, under which the file can be read and updated. It is for
+// work that only one process may do at a time and that takes longer than an update. It waits at most
+// a minute.
 func (p *Private) Lock(ctx context.Context) (release func(), err error) {
-	return p.dir.lockFile(ctx, p.name+".lock", holdWait)
+	return p.dir.lockFile(ctx, p.name+".lock", privateLockWait)
 }

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// A State is one reading of state.json. The zero State is empty and ready for
-// use. It is a copy: changing it changes nothing on disk unless that happens
-// inside [Store.Update].
+// A State is the contents of state.json. The zero State is empty and ready to use. It is a copy: a
+// change is stored only inside [Store.Update].
 type State struct {
 	// Version is the version of the file's format, 0 if there is no file.
 	Version int
-	// Generation goes up by one with each change; inside [Store.Update] it is
-	// that of the state to be written.
+	// Generation increases by one with each change. Inside [Store.Update] it is the generation of the
+	// state to be written.
 	Generation int64
 
 	current  string
@@ -23,20 +22,20 @@ type State struct {
 	extra    members
 }
 
-// Session returns the session of that name.
+// Session returns the session with that name.
 func (st *State) Session(name string) (Session, bool) {
 	s, ok := st.sessions[name]
 	return s, ok
 }
 
-// Names lists the sessions' names in alphabetical order.
+// Names returns the names of the sessions in alphabetical order.
 func (st *State) Names() []string {
 	return slices.Sorted(maps.Keys(st.sessions))
 }
 
-// Put stores s under its name, in place of what stood there, and returns it
-// with its Key. See [Session] for when to keep a Key. To change a session, look
-// it up inside the same Update: it may have been closed since it was loaded.
+// Put stores s under its name and returns it with its Key. It replaces a session of that name. See
+// [Session] for when to keep a Key. To change a session, look it up inside the same Update: another
+// process may have closed it.
 func (st *State) Put(s Session) Session {
 	if s.Key == "" {
 		s.Key = strings.ToLower(rand.Text())
@@ -48,8 +47,8 @@ func (st *State) Put(s Session) Session {
 	return s
 }
 
-// Remove forgets a session, with its tool list, request ids and tasks; if it was the
-// current one, there is none afterwards. It reports whether there was one.
+// Remove deletes a session with its tool list, request ids and tasks. If it was the current session,
+// there is no current one afterwards. It reports whether the session existed.
 func (st *State) Remove(name string) bool {
 	if _, ok := st.sessions[name]; !ok {
 		return false
@@ -63,11 +62,11 @@ func (st *State) Remove(name string) bool {
 	return true
 }
 
-// Current is the name of the session that is meant when none is named, or "".
+// Current returns the name of the session that commands use by default, or "".
 func (st *State) Current() string { return st.current }
 
-// SetCurrent makes a stored session the current one, or with "" none. It
-// reports whether there is such a session.
+// SetCurrent makes a session the current one; "" means none. It reports false if the session does
+// not exist.
 func (st *State) SetCurrent(name string) bool {
 	if _, ok := st.sessions[name]; !ok && name != "" {
 		return false
@@ -76,7 +75,7 @@ func (st *State) SetCurrent(name string) bool {
 	return true
 }
 
-// keys is the set of the sessions' keys, with the first request id of each.
+// keys returns the keys of all sessions, with the first request id of each.
 func (st *State) keys() map[string]int64 {
 	set := make(map[string]int64, len(st.sessions))
 	for _, s := range st.sessions {

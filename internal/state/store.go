@@ -20,33 +20,32 @@ const (
 	toolsName    = "tools"
 	verdictsName = "verdicts"
 
-	// maxState bounds what is read into memory; a real file has kilobytes.
+	// maxState limits what is read into memory. A real file has a few kilobytes.
 	maxState = 64 << 20
-	// lockWait is how long a writer waits for another one.
+	// lockWait is how long a writer waits for another writer.
 	lockWait = 5 * time.Second
 )
 
-// A Store is a state directory. It holds nothing open between calls and may be
-// used by many goroutines and processes at once.
+// A Store is a state directory. It keeps no file open between calls. Many goroutines and processes
+// may use the same directory.
 type Store struct {
 	dir   directory
-	given bool // dir was asked for, and is not the default
+	given bool // the user named dir
 }
 
-// DefaultDir is where state is kept unless the user says otherwise. Without a
-// home directory there is no such place: an [Error] with reason [NoHome].
+// DefaultDir returns the default state directory. Without a home directory it returns an [Error]
+// with reason [NoHome].
 func DefaultDir() (string, error) {
 	home := xdg.StateHome
-	// Without HOME the library falls back to "/": better no state than one in
-	// the root directory.
+	// Without HOME the library returns a directory in "/", where no state should be.
 	if !filepath.IsAbs(home) || home == filepath.FromSlash("/.local/state") {
 		return "", &Error{Reason: NoHome, what: "no state directory: the home directory is unknown"}
 	}
 	return filepath.Join(home, "mcpc"), nil
 }
 
-// Open names the state directory; "" is the default one. Nothing is read,
-// written or locked, and the directory need not exist. The error is [NoHome].
+// Open returns the store of a directory; "" is the default directory. It does not access the
+// directory, which need not exist. The error has reason [NoHome].
 func Open(dir string) (*Store, error) {
 	if dir == "" {
 		path, err := DefaultDir()
@@ -63,18 +62,17 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: directory{path, lockWait, (*os.File).Sync}, given: true}, nil
 }
 
-// Dir is the absolute path of the state directory.
+// Dir returns the absolute path of the state directory.
 func (s *Store) Dir() string { return s.dir.path }
 
-// Load reads the last whole state, without a lock. No directory or no file is
-// an empty State and no error. With every error the State is empty, so that a
-// caller may go on without.
+// Load reads the state without a lock. It returns an empty State if there is no directory or file.
+// With an error the State is empty too, so that a caller can continue.
 func (s *Store) Load() (State, error) {
 	_, st, err := s.read()
 	return st, err
 }
 
-// read returns the file's bytes (nil if there is none) and what they say.
+// read returns the file's bytes, or nil if there is none, and the state in them.
 func (s *Store) read() ([]byte, State, error) {
 	raw, err := s.dir.read(stateName, maxState)
 	if raw == nil {
@@ -87,28 +85,29 @@ func (s *Store) read() ([]byte, State, error) {
 	return raw, st, nil
 }
 
+// damaged returns the error for a state.json that cannot be parsed.
 func (s *Store) damaged(why error) *Error {
 	repair := "state repair"
 	if s.given {
 		repair += " --state " + quoted(s.dir.path)
 	}
-	return &Error{Reason: Damaged, Path: s.dir.file(stateName), what: "is damaged: " + why.Error(), hint: wire.Run(repair)}
+	what := "is damaged: " + why.Error()
+	return &Error{Reason: Damaged, Path: s.dir.file(stateName), what: what, hint: wire.Run(repair)}
 }
 
-// Update changes the state: it takes the lock (waiting at most five seconds),
-// loads, calls change, and replaces the file. When change returns an error,
-// that error is returned as it is and nothing is written; when it changes
-// nothing, nothing is written either. Change must not use the Store.
+// Update changes the state: it locks the directory (waiting at most five seconds), loads the state,
+// calls change, and replaces the file. If change returns an error, Update returns that error and
+// writes nothing. It also writes nothing if the state is unchanged. change must not use the Store.
 func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 	wrote, err := s.update(ctx, change)
 	if err != nil || !wrote {
 		return err
 	}
-	// The rename is made durable without the lock: the others need not wait.
+	// The directory is synced without the lock, so that other writers need not wait.
 	return s.dir.syncDir()
 }
 
-// Try returns the error with which Update would fail. It changes nothing.
+// Try returns the error that Update would return. It changes nothing.
 func (s *Store) Try(ctx context.Context) error {
 	_, unlock, err := s.lockState(ctx)
 	defer unlock()
@@ -126,7 +125,7 @@ func (s *Store) Try(ctx context.Context) error {
 	return nil
 }
 
-// update is Update without the sync of the directory.
+// update does what Update does, without syncing the directory. It reports whether it wrote the file.
 func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bool, err error) {
 	st, unlock, err := s.lockState(ctx)
 	defer unlock()
@@ -149,7 +148,7 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 	return true, s.writeLocked(after, keys, st.keys())
 }
 
-// lockState takes the lock and loads the state, to be written back. unlock is never nil.
+// lockState locks the directory and loads the state for writing. unlock is never nil.
 func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err error) {
 	unlock, err = s.dir.lock(ctx)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err err
 	return st, unlock, err
 }
 
-// prepare makes a loaded state ready to be written back.
+// prepare prepares a loaded state for writing. It returns an error if a newer mcpc wrote the file.
 func (s *Store) prepare(raw []byte, st *State) error {
 	if st.Version > formatVersion {
 		what := fmt.Sprintf("has version %d, this mcpc writes version %d", st.Version, formatVersion)
@@ -174,9 +173,9 @@ func (s *Store) prepare(raw []byte, st *State) error {
 	return nil
 }
 
-// writeLocked replaces the file. The order makes each step safe to be the last:
-// a session's counter is there before the session is, and goes after it. Before
-// and after are the keys of the sessions, see [State.keys].
+// writeLocked replaces the file. A kill after any step leaves a valid directory: the counter of a
+// session is created before the session is stored, and deleted after the session is deleted. before
+// and after are the sessions' keys, see [State.keys].
 func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 	err := createCounters(s.dir.file(idsName), before, after)
 	if err == nil {
@@ -190,8 +189,8 @@ func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 	return nil
 }
 
-// dropKeys removes the files of the keys that are in old and not in current.
-// What cannot be removed is litter, not a fault.
+// dropKeys deletes the files of the keys that are in old and not in current. It ignores errors: a
+// file that remains does no harm.
 func (s *Store) dropKeys(old, current map[string]int64) {
 	for key := range old {
 		if _, ok := current[key]; !ok {
@@ -201,9 +200,9 @@ func (s *Store) dropKeys(old, current map[string]int64) {
 	}
 }
 
-// Repair starts a new state.json in place of a damaged one, which is kept: it
-// returns the backup's path. A file that can be read is left alone and the
-// path is ""; one that is [Newer] or [Unsafe] is that error.
+// Repair replaces a damaged state.json by an empty state and returns the path of the backup. It
+// returns "" if the file can be read. A file with the reason [Newer] or [Unsafe] is returned as that
+// error.
 func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	_, unlock, err := s.lockState(ctx)
 	defer unlock()

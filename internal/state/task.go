@@ -5,33 +5,32 @@ import (
 	"time"
 )
 
-// maxTasks bounds the remembered tasks; of those that have not ended, and of the others,
-// the ones begun longest ago go first.
+// maxTasks limits the stored tasks. Ended tasks are deleted before others, and older ones before
+// newer ones.
 const maxTasks = 100
 
-// A Task is work that a server goes on with while no mcpc runs.
+// A Task is work that a server continues while no mcpc runs.
 type Task struct {
 	ID string `json:"id"`
-	// Session and Key are those of the conversation in which it was begun; both
-	// are empty where that was none of the remembered ones.
+	// Session and Key identify the session in which the task began. Both are empty if the session was
+	// not stored.
 	Session string `json:"session,omitempty"`
 	Key     string `json:"key,omitempty"`
-	// Endpoint is the URL spoken to.
+	// Endpoint is the server's URL.
 	Endpoint string `json:"endpoint,omitempty"`
-	// Revision is the protocol revision in which it was begun, Tool what was called.
+	// Revision is the protocol revision in which the task began, Tool the tool that was called.
 	Revision string    `json:"revision,omitempty"`
 	Tool     string    `json:"tool,omitempty"`
 	BegunAt  time.Time `json:"begun_at"`
-	// TTLms is how long the server keeps it, in milliseconds; 0 names no end.
+	// TTLms is how long the server keeps the task, in milliseconds, or 0 for no limit.
 	TTLms int64 `json:"ttl_ms,omitempty"`
-	// Answered are the names of its questions that were answered.
+	// Answered are the names of the task's input requests that were answered.
 	Answered []string `json:"answered,omitempty"`
-	// Ended is set where mcpc will not resume it, but its server may list it.
+	// Ended is set if mcpc will not resume the task, although its server may still list it.
 	Ended bool `json:"ended,omitempty"`
 }
 
-// Ends is when the server may forget the task; the zero time where it named no
-// end.
+// Ends returns when the server may delete the task, or the zero time for no limit.
 func (t Task) Ends() time.Time {
 	if t.TTLms <= 0 {
 		return time.Time{}
@@ -39,24 +38,23 @@ func (t Task) Ends() time.Time {
 	return t.BegunAt.Add(time.Duration(t.TTLms) * time.Millisecond)
 }
 
-// Over reports whether the server's time for the task is up.
+// Over reports whether the server may have deleted the task.
 func (t Task) Over(now time.Time) bool { return !t.Ends().IsZero() && now.After(t.Ends()) }
 
-// same: an id is unique at its server only.
+// same reports whether two tasks are the same. An id is unique only at its server.
 func (t Task) same(other Task) bool {
 	return t.ID == other.ID && t.Key == other.Key && t.Endpoint == other.Endpoint
 }
 
-// Tasks are those whose time is not up, the newest last.
+// Tasks returns the tasks that their servers still keep, the newest last.
 func (st *State) Tasks(now time.Time) []Task {
 	return slices.DeleteFunc(slices.Clone(st.tasks), func(t Task) bool { return t.Over(now) })
 }
 
-// PutTask remembers a task, in the place of what was known of it before, and
-// forgets those whose time is up.
+// PutTask stores a task, replacing an earlier version of it, and deletes expired tasks.
 func (st *State) PutTask(task Task, now time.Time) {
-	if at := slices.IndexFunc(st.tasks, task.same); at >= 0 {
-		st.tasks[at] = task
+	if i := slices.IndexFunc(st.tasks, task.same); i >= 0 {
+		st.tasks[i] = task
 	} else {
 		st.tasks = append(st.tasks, task)
 	}
@@ -67,5 +65,5 @@ func (st *State) PutTask(task Task, now time.Time) {
 	}
 }
 
-// DropTask forgets a task.
+// DropTask deletes a task.
 func (st *State) DropTask(task Task) { st.tasks = slices.DeleteFunc(st.tasks, task.same) }

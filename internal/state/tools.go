@@ -17,13 +17,14 @@ import (
 	"time"
 )
 
-// maxToolFiles bounds the remembered lists, as mostCached does; those written longest ago go first.
+// maxToolFiles limits the number of stored lists, in addition to maxCacheSize; the oldest are
+// deleted first.
 const maxToolFiles = 256
 
-// A ToolList is a server's whole list of tools, as it was when it was fetched.
+// A ToolList is a server's complete list of tools when it was fetched.
 type ToolList struct {
 	FetchedAt time.Time
-	// TTLms is the server's ttlMs, or nil if it gave none.
+	// TTLms is the server's ttlMs, or nil if it sent none.
 	TTLms *int64
 	// Tools are in the server's order.
 	Tools []Tool
@@ -36,21 +37,21 @@ type Tool struct {
 	Raw []byte
 }
 
-// assumedTTL is how long a list is fresh if the server gave no ttlMs.
+// assumedTTL is how long a list is fresh if the server sent no ttlMs.
 const assumedTTL = 5 * time.Minute
 
-// FreshUntil returns the time until which the list may be used without asking the server: for its
-// ttlMs, else for assumedTTL. A ttlMs of 0 or less means that the list was stale when it arrived
-// (2026-07-28 server/utilities/caching).
+// FreshUntil returns the time until which the list may be used without asking the server: the fetch
+// time plus ttlMs, or plus assumedTTL without one. A ttlMs of 0 or less means that the list was
+// stale when it arrived (2026-07-28 server/utilities/caching).
 func (l ToolList) FreshUntil() time.Time {
 	if l.TTLms == nil {
 		return l.FetchedAt.Add(assumedTTL)
 	}
-	const most = math.MaxInt64 / int64(time.Millisecond)
-	return l.FetchedAt.Add(time.Duration(min(max(*l.TTLms, 0), most)) * time.Millisecond)
+	const maxTTL = math.MaxInt64 / int64(time.Millisecond)
+	return l.FetchedAt.Add(time.Duration(min(max(*l.TTLms, 0), maxTTL)) * time.Millisecond)
 }
 
-// A list is one file, which is written and read from its beginning to its end:
+// The file of a list, which is written and read from its beginning to its end:
 //
 //	{"format":"mcpc-tools/2","fetched_at":…,"ttl_ms":…}
 //	LENGTH "name"
@@ -58,30 +59,30 @@ func (l ToolList) FreshUntil() time.Time {
 //	…
 //	end CRC
 //
-// Names are quoted as in Go, so that any bytes fit on a line. The checksum (CRC-32C of all bytes before its line)
-// makes up for the sync that a cache is not worth.
+// Names are quoted as in Go, so that any bytes fit on a line. The file is not synced, so it
+// ends with a checksum: the CRC-32C of all bytes before its line.
 const toolsFormat = "mcpc-tools/2"
 
-// toolsHead is the first line of a list's file.
+// A toolsHead is the first line of a list's file.
 type toolsHead struct {
 	Format    string    `json:"format"`
 	FetchedAt time.Time `json:"fetched_at"`
 	TTLms     *int64    `json:"ttl_ms,omitempty"`
 }
 
-// castagnoli returns the table of CRC-32C. It is made at its first use, since making it takes longer than the rest of
-// this package's start.
+// castagnoli returns the table of CRC-32C. It is created at its first use, because that takes longer
+// than the rest of this package's initialization.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// AppendTool appends a tool as SaveEntries takes it.
+// AppendTool appends a tool to entries, in the format of SaveEntries.
 func AppendTool(entries []byte, name string, raw []byte) []byte {
 	entries = append(strconv.AppendInt(entries, int64(len(raw)), 10), ' ')
 	entries = append(strconv.AppendQuote(entries, name), '\n')
 	return append(append(entries, raw...), '\n')
 }
 
-// SaveTools remembers a list, in place of the one before. The key is a
-// session's Key, or any text that names a server; only its hash is kept.
+// SaveTools stores a list, replacing the one before. key is a session's Key, or any text that
+// identifies a server; only its hash is stored.
 func (s *Store) SaveTools(ctx context.Context, key string, list ToolList) error {
 	var entries []byte
 	for _, t := range list.Tools {
@@ -90,7 +91,8 @@ func (s *Store) SaveTools(ctx context.Context, key string, list ToolList) error 
 	return s.SaveEntries(ctx, key, list, entries)
 }
 
-// SaveEntries remembers a list as SaveTools does. Its tools are entries, which AppendTool made, and not list.Tools.
+// SaveEntries stores a list as SaveTools does. entries has its tools, in the format of AppendTool;
+// list.Tools is ignored.
 func (s *Store) SaveEntries(ctx context.Context, key string, list ToolList, entries []byte) error {
 	head, err := json.Marshal(toolsHead{Format: toolsFormat, FetchedAt: list.FetchedAt, TTLms: list.TTLms})
 	if err != nil {
@@ -101,24 +103,24 @@ func (s *Store) SaveEntries(ctx context.Context, key string, list ToolList, entr
 	return s.dir.saveCached(ctx, toolsName, key, maxToolFiles, head, entries, fmt.Appendf(nil, "end %08x\n", sum))
 }
 
-// Tools returns a remembered list, or nil if there is none. Tools that share a name are left out. An error means that
-// there is a list that cannot be used: a caller continues as if there were none, and SaveTools puts a good one in its
-// place.
+// Tools returns a stored list, or nil if there is none. It omits tools that share a name. With an
+// error the stored list cannot be used; a caller continues as if there were none, and SaveTools
+// replaces it.
 func (s *Store) Tools(key string) (*ToolList, error) {
 	list, err := s.readTools(key, func(string) bool { return true })
 	if err != nil || list == nil {
 		return nil, err
 	}
-	times := make(map[string]int, len(list.Tools))
+	count := make(map[string]int, len(list.Tools))
 	for _, t := range list.Tools {
-		times[t.Name]++
+		count[t.Name]++
 	}
-	list.Tools = slices.DeleteFunc(list.Tools, func(t Tool) bool { return times[t.Name] > 1 })
+	list.Tools = slices.DeleteFunc(list.Tools, func(t Tool) bool { return count[t.Name] > 1 })
 	return list, nil
 }
 
-// Tool returns the definition of that name. Its list has the time at which it was fetched and no other tools; it is
-// nil if no list is remembered. The tool is nil if the list has no such name, or has it twice.
+// Tool returns the definition with that name. It also returns the list without other tools, or nil
+// if no list is stored. The tool is nil if the list does not have the name exactly once.
 func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
 	list, err := s.readTools(key, func(listed string) bool { return listed == name })
 	if err != nil || list == nil || len(list.Tools) != 1 {
@@ -127,7 +129,7 @@ func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
 	return &list.Tools[0], list, nil
 }
 
-// DropTools forgets a list, for instance after a list_changed.
+// DropTools deletes a list, for instance after a list_changed notification.
 func (s *Store) DropTools(key string) error {
 	path := s.dir.file(toolsName, hashed(key))
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +138,8 @@ func (s *Store) DropTools(key string) error {
 	return nil
 }
 
-// readTools reads the tools of a list that are wanted. Returns nil if no list is remembered.
+// readTools reads the tools of a list for which wanted returns true. It returns nil if no list is
+// stored.
 func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList, error) {
 	if err := checkDir(s.dir.path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -166,10 +169,10 @@ func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList,
 	return list, nil
 }
 
-// errTools means that a file is not what SaveTools wrote, or is of another version.
+// errTools means that SaveTools did not write the file, or that the file has another version.
 var errTools = errors.New("it is not a whole tool list")
 
-// decodeTools reads a list's file of so many bytes.
+// decodeTools parses a list's file of size bytes and returns the wanted tools.
 func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolList, error) {
 	in := bufio.NewReaderSize(r, 32<<10)
 	var head toolsHead
@@ -196,12 +199,12 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 			}
 			return list, nil
 		}
-		n, notNumber := strconv.ParseInt(string(length), 10, 64)
-		name, notQuoted := strconv.Unquote(string(quotedName))
-		if notNumber != nil || notQuoted != nil || n < 0 || n >= size {
+		n, lengthErr := strconv.ParseInt(string(length), 10, 64)
+		name, nameErr := strconv.Unquote(string(quotedName))
+		if lengthErr != nil || nameErr != nil || n < 0 || n >= size {
 			return nil, errTools
 		}
-		raw = slices.Grow(raw[:0], int(n)+1)[:n+1] // with its line feed
+		raw = slices.Grow(raw[:0], int(n)+1)[:n+1] // with the line feed
 		_, err = io.ReadFull(in, raw)
 		sum = crc32.Update(crc32.Update(sum, castagnoli(), line), castagnoli(), raw)
 		if wanted(name) {

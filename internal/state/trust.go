@@ -9,37 +9,36 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// trustedName is the file of what the user confirmed.
+// trustedName is the file of the user's approvals.
 const trustedName = "trusted.json"
 
-// maxTrusts bounds what is remembered; what was confirmed longest ago goes first.
+// maxTrusts limits the stored approvals; the oldest are deleted first.
 const maxTrusts = 500
 
-// A Trust is a part of another program's file, or of what a server says, that the user
-// confirmed as it was then. It is not kept itself, only a hash of it: it may hold secrets.
+// A Trust is an approval of a part of another program's file, or of a server's tool, as it was then.
+// Only a hash of the approved part is stored, because the part may contain secrets.
 type Trust struct {
 	Fingerprint string `json:"fingerprint"`
-	// Server is what the user calls the server, and File the file that it is from. Tool
-	// is set where a tool of the server was confirmed.
+	// Server is the user's name for the server, File the file that contains it. Tool is set if a tool
+	// of the server was approved.
 	Server string    `json:"server"`
 	File   string    `json:"file,omitempty"`
 	Tool   string    `json:"tool,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// same: of one thing the last confirmation counts, beside those of other forms that it
-// has elsewhere.
+// same reports whether two approvals are of the same contents in the same place.
 func (t Trust) same(other Trust) bool {
 	return t.Fingerprint == other.Fingerprint && t.Server == other.Server && t.File == other.File && t.Tool == other.Tool
 }
 
-// Trusts is the file of what the user confirmed.
+// Trusts is the file of the user's approvals.
 type Trusts struct{ file *Private }
 
-// Trusts is what the user confirmed. Nothing is read yet.
+// Trusts returns the file of the user's approvals. It reads nothing.
 func (s *Store) Trusts() Trusts { return Trusts{s.Private(trustedName)} }
 
-// All returns what the user confirmed, the newest last.
+// All returns the approvals, the newest last.
 func (t Trusts) All() ([]Trust, error) {
 	raw, err := t.file.Read()
 	if err != nil {
@@ -48,6 +47,7 @@ func (t Trusts) All() ([]Trust, error) {
 	return t.decode(raw)
 }
 
+// decode parses the file's contents.
 func (t Trusts) decode(raw []byte) ([]Trust, error) {
 	var doc struct {
 		Trusted []Trust `json:"trusted"`
@@ -61,26 +61,29 @@ func (t Trusts) decode(raw []byte) ([]Trust, error) {
 	return doc.Trusted, nil
 }
 
-// Save remembers one. It replaces what was confirmed of the same server before.
-func (t Trusts) Save(ctx context.Context, one Trust) error {
+// Save stores an approval. It replaces the earlier approval of the same server in the same file.
+func (t Trusts) Save(ctx context.Context, trust Trust) error {
 	return t.change(ctx, func(all []Trust) []Trust {
-		all = append(slices.DeleteFunc(all, func(old Trust) bool {
-			return old.same(one) || one.Tool == "" && old.Tool == "" && old.Server == one.Server && old.File == one.File
-		}), one)
+		all = slices.DeleteFunc(all, func(old Trust) bool {
+			isSameEntry := old.Server == trust.Server && old.File == trust.File
+			return old.same(trust) || isSameEntry && old.Tool == "" && trust.Tool == ""
+		})
+		all = append(all, trust)
 		return all[max(0, len(all)-maxTrusts):]
 	})
 }
 
-// Drop forgets those that drop picks, and returns how many they were.
+// Drop deletes the approvals for which drop returns true, and returns their number.
 func (t Trusts) Drop(ctx context.Context, drop func(Trust) bool) (n int, err error) {
 	err = t.change(ctx, func(all []Trust) []Trust {
-		left := slices.DeleteFunc(slices.Clone(all), drop)
-		n = len(all) - len(left)
-		return left
+		kept := slices.DeleteFunc(slices.Clone(all), drop)
+		n = len(all) - len(kept)
+		return kept
 	})
 	return n, err
 }
 
+// change replaces the list of approvals under the lock.
 func (t Trusts) change(ctx context.Context, change func([]Trust) []Trust) error {
 	return t.file.Update(ctx, func(old []byte) ([]byte, error) {
 		all, err := t.decode(old)
