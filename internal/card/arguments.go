@@ -43,16 +43,16 @@ func (f *filler) arguments(raw []byte, equals bool) (words []string) {
 	return words
 }
 
-// A flagUse says what mcpc knows of an option of a program that runs packages.
+// A flagUse describes an option of a program that runs packages.
 type flagUse struct {
-	// takes is set where a value follows.
-	takes bool
-	// opens says what the option gives the server access to, "" for nothing.
+	// takesValue is set if a value follows the option.
+	takesValue bool
+	// opens says what the option gives the server access to, or is "".
 	opens string
 }
 
-// runnerFlags are the options that a card may give to each program. Others could have it run
-// something else than the package that is named.
+// runnerFlags are the options that a card may use for each program. Other options could make the
+// program run something else than the package.
 var runnerFlags = map[string]map[string]flagUse{
 	"npx": {
 		"-y": {}, "--yes": {}, "-q": {}, "--quiet": {}, "--prefer-offline": {}, "--prefer-online": {},
@@ -66,46 +66,52 @@ var runnerFlags = map[string]map[string]flagUse{
 	},
 	"docker": {
 		"-i": {}, "--interactive": {}, "--rm": {}, "--init": {}, "--read-only": {}, "-t": {}, "--tty": {},
-		"--no-healthcheck": {}, "-e": {takes: true}, "--env": {takes: true}, "--name": {takes: true},
-		"-w": {takes: true}, "--workdir": {takes: true}, "-u": {takes: true}, "--user": {takes: true},
-		"--platform": {takes: true}, "-m": {takes: true}, "--memory": {takes: true}, "--cpus": {takes: true},
-		"--pull": {takes: true}, "--tmpfs": {takes: true}, "--cap-drop": {takes: true}, "-l": {takes: true},
-		"--label": {takes: true}, "-h": {takes: true}, "--hostname": {takes: true},
-		"--entrypoint": {takes: true}, "--shm-size": {takes: true}, "--pids-limit": {takes: true},
-		"--stop-timeout": {takes: true}, "-v": {takes: true, opens: "files of this machine"},
-		"--volume":   {takes: true, opens: "files of this machine"},
-		"--mount":    {takes: true, opens: "files of this machine"},
-		"--env-file": {takes: true, opens: "a file of this machine"},
-		"--network":  {takes: true, opens: "a network of this machine"},
-		"--net":      {takes: true, opens: "a network of this machine"},
-		"-p":         {takes: true, opens: "a port of this machine"},
-		"--publish":  {takes: true, opens: "a port of this machine"},
-		"--add-host": {takes: true, opens: "a host under another name"},
-		"--device":   {takes: true, opens: "a device"}, "--gpus": {takes: true, opens: "devices"},
-		"--privileged": {opens: "the whole machine"}, "--cap-add": {takes: true, opens: "more of the kernel"},
-		"--security-opt": {takes: true, opens: "more of the kernel"},
-		"--pid":          {takes: true, opens: "other processes"}, "--ipc": {takes: true, opens: "other processes"},
-		"--userns": {takes: true, opens: "other users"},
-		"--uts":    {takes: true, opens: "the name of this machine"},
+		"--no-healthcheck": {}, "-e": {takesValue: true}, "--env": {takesValue: true}, "--name": {takesValue: true},
+		"-w": {takesValue: true}, "--workdir": {takesValue: true}, "-u": {takesValue: true}, "--user": {takesValue: true},
+		"--platform": {takesValue: true}, "-m": {takesValue: true}, "--memory": {takesValue: true},
+		"--cpus": {takesValue: true},
+		"--pull": {takesValue: true}, "--tmpfs": {takesValue: true}, "--cap-drop": {takesValue: true},
+		"-l":      {takesValue: true},
+		"--label": {takesValue: true}, "-h": {takesValue: true}, "--hostname": {takesValue: true},
+		"--entrypoint": {takesValue: true}, "--shm-size": {takesValue: true}, "--pids-limit": {takesValue: true},
+		"--stop-timeout": {takesValue: true}, "-v": {takesValue: true, opens: "files of this machine"},
+		"--volume":   {takesValue: true, opens: "files of this machine"},
+		"--mount":    {takesValue: true, opens: "files of this machine"},
+		"--env-file": {takesValue: true, opens: "a file of this machine"},
+		"--network":  {takesValue: true, opens: "a network of this machine"},
+		"--net":      {takesValue: true, opens: "a network of this machine"},
+		"-p":         {takesValue: true, opens: "a port of this machine"},
+		"--publish":  {takesValue: true, opens: "a port of this machine"},
+		"--add-host": {takesValue: true, opens: "a host under another name"},
+		"--device":   {takesValue: true, opens: "a device"}, "--gpus": {takesValue: true, opens: "devices"},
+		"--privileged": {opens: "the whole machine"}, "--cap-add": {takesValue: true, opens: "more of the kernel"},
+		"--security-opt": {takesValue: true, opens: "more of the kernel"},
+		"--pid":          {takesValue: true, opens: "other processes"}, "--ipc": {takesValue: true, opens: "other processes"},
+		"--userns": {takesValue: true, opens: "other users"},
+		"--uts":    {takesValue: true, opens: "the name of this machine"},
 	},
 }
 
-// checkRuntime refuses words that are no known options of the program, and warns of those that
-// open the sandbox. A word that is no option would be run in the place of the package.
+// checkRuntime rejects words that are not known options of the program: the program would run such a
+// word instead of the package. It returns warnings about options that give the server access to the
+// machine.
 func (f *filler) checkRuntime(program string, words []string) (warnings []string) {
 	for i := 0; i < len(words); i++ {
-		name, value, joined := strings.Cut(words[i], "=")
+		name, value, hasEquals := strings.Cut(words[i], "=")
 		use, known := runnerFlags[program][name]
 		if !known {
 			f.fail(refused("mcpc does not pass the argument %q to %s for a card", words[i], program))
 			return warnings
 		}
-		if !use.takes && joined && value != "true" && value != "false" || use.takes && !joined && i+1 == len(words) {
+		isBoolean := value == "true" || value == "false"
+		isExcess := !use.takesValue && hasEquals && !isBoolean
+		isMissing := use.takesValue && !hasEquals && i+1 == len(words)
+		if isExcess || isMissing {
 			f.fail(refused("the argument %q of %s has a value too many or too few", words[i], program))
 			return warnings
 		}
 		shown := words[i]
-		if use.takes && !joined {
+		if use.takesValue && !hasEquals {
 			i++
 			value = words[i]
 			shown += " " + value

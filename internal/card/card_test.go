@@ -75,12 +75,12 @@ func TestVariablesThatLoadCode(t *testing.T) {
 		"CURL_CA_BUNDLE SSLKEYLOGFILE HOSTALIASES ELECTRON_RUN_AS_NODE NODE_EXTRA_CA_CERTS BASH_ENV PROMPT_COMMAND IFS " +
 		"CLASSPATH GOFLAGS JAVA_TOOL_OPTIONS _JAVA_OPTIONS SSL_CERT_FILE REQUESTS_CA_BUNDLE TMPDIR")
 	for _, name := range fit {
-		if unfitVariable(name) {
+		if isForbiddenVariable(name) {
 			t.Errorf("%s is not set", name)
 		}
 	}
 	for _, name := range append(unfit, "") {
-		if !unfitVariable(name) {
+		if !isForbiddenVariable(name) {
 			t.Errorf("%q is set", name)
 		}
 	}
@@ -169,7 +169,7 @@ func checkPlan(t *testing.T, p Plan) {
 		for _, in := range p.Inputs {
 			left = strings.ReplaceAll(left, reference(in.ID), "")
 		}
-		if strings.Contains(left, mark) || strings.ContainsFunc(left, unicode.IsControl) {
+		if strings.Contains(left, referencePrefix) || strings.ContainsFunc(left, unicode.IsControl) {
 			t.Errorf("%q", text)
 		}
 	}

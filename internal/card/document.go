@@ -1,7 +1,7 @@
-// Package card reads documents that describe MCP servers (server cards, registry entries and AI
-// catalogs), and resolves what they describe to a URL or a command. Such a document was written
-// by others: it is advice, and nothing here runs, sends or reads anything. It is a package of its own,
-// so that the imports show this.
+// Package card parses documents that describe MCP servers (server cards, registry entries and
+// AI catalogs), and resolves a described server to a URL or a command. Documents are written
+// by others and not trusted: this package runs, sends and reads nothing. It is a package of its
+// own, so that the imports show this.
 package card
 
 import (
@@ -20,40 +20,41 @@ const (
 	CatalogType = "application/ai-catalog+json"
 )
 
-// An Error says why a document, or one server in it, cannot be used.
+// An Error says why a document, or a server in it, cannot be used.
 type Error struct {
 	Text string
-	// Refused is set where the document could be read, and mcpc does not do what it asks for.
+	// Refused is set if the document is valid and mcpc does not do what it requires.
 	Refused bool
 }
 
+// Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// malformed returns the error of a document that breaks its format.
+// malformed returns the error for a document that breaks its format.
 func malformed(format string, args ...any) *Error { return &Error{Text: fmt.Sprintf(format, args...)} }
 
-// refused returns the error of a document that asks for what mcpc does not do.
+// refused returns the error for a document that requires what mcpc does not do.
 func refused(format string, args ...any) *Error {
 	return &Error{Text: fmt.Sprintf(format, args...), Refused: true}
 }
 
-// A Document is what one file or answer holds: servers, or the entries of a catalog.
+// A Document has the contents of one file or response: servers, or the entries of a catalog.
 type Document struct {
 	Servers []Server
-	// IsCatalog is set for an AI catalog. Entries are those that may lead to an MCP server;
-	// Skipped counts the others.
+	// IsCatalog is set for an AI catalog. Entries are the entries that may lead to an MCP server,
+	// Skipped the number of other entries.
 	IsCatalog bool
 	Entries   []Entry
 	Skipped   int
 }
 
-// An Entry is an entry of an AI catalog. Exactly one of URL and Data is set.
+// An Entry is an entry of an AI catalog. Either URL or Data is set.
 type Entry struct {
 	ID, Name, Version, URL string
 	Data                   []byte
 }
 
-// String names the entry for a list.
+// String returns the entry as a line of a list.
 func (e Entry) String() string {
 	return strings.Join(strings.Fields(e.ID+" "+e.Version+" "+e.Name+" "+e.URL), " ")
 }
@@ -61,9 +62,9 @@ func (e Entry) String() string {
 // A Server is a server that a document describes.
 type Server struct {
 	Name, Title, Version string
-	// Status and StatusMessage are the registry's: deprecated or deleted, or else "".
+	// Status and StatusMessage are from the registry: deprecated, deleted, or "".
 	Status, StatusMessage string
-	// Choices are the ways to use the server, remote ones first.
+	// Choices are the ways to use the server, first the remote ones.
 	Choices []Choice
 }
 
@@ -71,20 +72,20 @@ type Server struct {
 type Choice struct {
 	// Remote is set for an endpoint.
 	Remote bool
-	// Revisions are the protocol revisions that the endpoint supports, as the card says.
+	// Revisions are the protocol revisions that the card lists for the endpoint.
 	Revisions []string
 
 	members jsonraw.Members
-	// equals is set where a named argument is one word, --flag=value.
+	// equals is set if a named argument is one word, --flag=value.
 	equals bool
-	// isCard is set where a server card, which has no packages, names a package.
+	// isCard is set for a package in a server card, which may have no packages.
 	isCard bool
 }
 
-// officialMeta is the member of _meta in which the registry says what became of an entry.
+// officialMeta is the member of _meta with the registry's status of an entry.
 const officialMeta = "io.modelcontextprotocol.registry/official"
 
-// Parse reads a document. It is recognised by its members.
+// Parse parses a document. It recognizes the format by the members.
 func Parse(raw []byte) (Document, error) {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		return Document{}, malformed("the document is not JSON: %s", bad)
@@ -108,7 +109,7 @@ func Parse(raw []byte) (Document, error) {
 	return Document{Servers: []Server{server}}, err
 }
 
-// parseCatalog reads the entries of an AI catalog. Entries of other types are skipped.
+// parseCatalog parses the entries of an AI catalog. It counts entries of other types.
 func parseCatalog(raw []byte) (Document, error) {
 	doc := Document{IsCatalog: true}
 	items, bad := jsonraw.Array(raw)
@@ -137,7 +138,7 @@ func parseCatalog(raw []byte) (Document, error) {
 	return doc, nil
 }
 
-// parseList reads the answer of a registry to a search.
+// parseList parses a registry's response to a search.
 func parseList(raw []byte) (doc Document, err error) {
 	items, bad := jsonraw.Array(raw)
 	if bad != nil {
@@ -157,8 +158,8 @@ func parseList(raw []byte) (doc Document, err error) {
 	return doc, nil
 }
 
-// parseServer reads a server card or a registry entry, which may be the member "server" of what
-// a registry answers.
+// parseServer parses a server card or a registry entry. In a registry's response the entry is the
+// member "server".
 func parseServer(m jsonraw.Members) (Server, error) {
 	outer := m
 	if inner, ok := m.Get("server"); ok {
@@ -172,21 +173,21 @@ func parseServer(m jsonraw.Members) (Server, error) {
 	meta, _ := jsonraw.Object(outer.Value("_meta"))
 	official, _ := jsonraw.Object(meta.Value(officialMeta))
 	if status := official.Text("status"); status != "" {
-		s.Status, s.StatusMessage = status, official.Text("statusMessage")
+		s.Status = status
+		s.StatusMessage = official.Text("statusMessage")
 	}
 	if s.Status == "active" {
 		s.Status = ""
 	}
-	if len(s.Name) > longestName || !serverName().MatchString(s.Name) {
-		return s, malformed(
-			"the document is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME",
-		)
+	if len(s.Name) > maxNameLength || !serverName().MatchString(s.Name) {
+		return s, malformed("the document is not a server card, a registry entry or an AI catalog: " +
+			"its name is not of the form NAMESPACE/NAME")
 	}
 	schema := m.Text("$schema")
-	// Named arguments are one word, --flag=value, since the schema of 2025-12-11. Before it, and without a schema, they
-	// are two.
-	dated := schemaDate().FindStringSubmatch(schema)
-	joinsFlags := dated != nil && dated[1] >= "2025-12-11" // so is "draft"
+	// Since the schema of 2025-12-11 a named argument is one word, --flag=value. Before, and without a
+	// schema, it is two.
+	date := schemaDate().FindStringSubmatch(schema)
+	joinsFlags := date != nil && date[1] >= "2025-12-11" // "draft" is greater, too
 	isCard := strings.HasSuffix(schema, "/server-card.schema.json")
 	for _, list := range []string{"remotes", "packages"} {
 		items, bad := jsonraw.Array(jsonraw.OrNull(m.Value(list)))
@@ -194,12 +195,12 @@ func parseServer(m jsonraw.Members) (Server, error) {
 			return s, malformed("%s is not a list", list)
 		}
 		for _, item := range items {
-			one, bad := jsonraw.Object(item)
+			members, bad := jsonraw.Object(item)
 			if bad != nil {
 				return s, malformed("an item of %s is not an object", list)
 			}
-			c := Choice{Remote: list == "remotes", members: one, equals: joinsFlags, isCard: isCard}
-			c.Revisions = texts(one.Value("supportedProtocolVersions"))
+			c := Choice{Remote: list == "remotes", members: members, equals: joinsFlags, isCard: isCard}
+			c.Revisions = texts(members.Value("supportedProtocolVersions"))
 			s.Choices = append(s.Choices, c)
 		}
 	}
@@ -209,8 +210,8 @@ func parseServer(m jsonraw.Members) (Server, error) {
 	return s, nil
 }
 
-// longestName is that of a server's name.
-const longestName = 200
+// maxNameLength limits a server's name in bytes.
+const maxNameLength = 200
 
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`) })
 
@@ -218,8 +219,7 @@ var schemaDate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/(\d{4}-\d{2}-\d{2}|draft)/server\.schema\.json$`)
 })
 
-// member returns a member by its name, or by the name in snake_case that files of before
-// September 2025 have.
+// member returns a member by its name, or by the name in snake_case of files before September 2025.
 func member(m jsonraw.Members, name string) []byte {
 	if raw, ok := m.Get(name); ok {
 		return raw
@@ -235,12 +235,13 @@ func member(m jsonraw.Members, name string) []byte {
 	return m.Value(snake.String())
 }
 
+// text returns a text member, by either form of its name.
 func text(m jsonraw.Members, name string) string {
 	s, _ := jsonraw.Text(member(m, name))
 	return s
 }
 
-// texts returns the strings of a list.
+// texts returns the texts of a list.
 func texts(raw []byte) (all []string) {
 	items, _ := jsonraw.Array(jsonraw.OrNull(raw))
 	for _, item := range items {
@@ -260,8 +261,8 @@ func objects(raw []byte) (all []jsonraw.Members, err error) {
 	if bad != nil {
 		return nil, malformed("a list of arguments, variables or header fields is not a list")
 	}
-	if len(items) > mostArguments {
-		return nil, refused("it has a list of more than %d arguments, variables or header fields", mostArguments)
+	if len(items) > maxArguments {
+		return nil, refused("it has a list of more than %d arguments, variables or header fields", maxArguments)
 	}
 	for _, item := range items {
 		m, bad := jsonraw.Object(item)

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// An Input is a value that the user gives: for an argument, a variable, a header field, or a
-// part of one of them.
+// An Input is a value that the user provides: an argument, a variable, a header field, or a part of
+// one of them.
 type Input struct {
 	ID          string   `json:"id"`
 	Description string   `json:"description,omitempty"`
@@ -24,50 +24,53 @@ type Input struct {
 	Secret      bool     `json:"secret"`
 }
 
-// Values are where the values of inputs come from, besides fixed ones and defaults.
+// Values are the sources of input values, in addition to fixed values and defaults.
 type Values struct {
-	// Given are those of --input, by the name of the input.
+	// Given are the values of --input, by the name of the input.
 	Given map[string][]string
-	// Env returns the value of the variable that stands for an input; nil or "" is none.
+	// Env returns the value of the environment variable for an input, or "". It may be nil.
 	Env func(id string) string
-	// Ask asks for an input that is required and has no value. Without it a reference stays.
+	// Ask asks the user for a required input without a value. If it is nil, the plan refers to the
+	// input.
 	Ask func(Input) (string, error)
 }
 
-// A filler gives inputs their values. The value of a secret is never written: a reference to its
-// input is, which is replaced when the server is used.
+// A filler resolves the inputs of one server. It never writes the value of a secret but a reference
+// to its input, which is replaced when the server is used.
 type filler struct {
 	Values
 	used map[string]bool
-	// unset are the inputs without a value that are optional.
+	// unset are the optional inputs without a value.
 	unset []string
 	refs  []Input
-	// size is the length of all texts with variables.
+	// size is the length of the values of variables in all texts.
 	size int
 	err  error
 }
 
-// What a document may have of each.
+// Limits of a document.
 const (
-	mostInputs    = 100
-	mostArguments = 500
-	mostText      = 256 << 10
+	maxInputs    = 100
+	maxArguments = 500
+	maxTextSize  = 256 << 10
 )
 
+// fail keeps the first error.
 func (f *filler) fail(err error) {
 	if f.err == nil {
 		f.err = err
 	}
 }
 
-// mark begins the reference to an input, in the notation of the servers' configurations.
-const mark = "${input:"
+// referencePrefix begins the reference to an input, in the notation of configuration files.
+const referencePrefix = "${input:"
 
-func reference(id string) string { return mark + id + "}" }
+// reference returns the reference to an input.
+func reference(id string) string { return referencePrefix + id + "}" }
 
 var inputID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`) })
 
-// readInput reads the members that every kind of input has.
+// readInput parses the members that all kinds of inputs have.
 func (f *filler) readInput(id string, m jsonraw.Members) Input {
 	in := Input{
 		ID:          id,
@@ -84,7 +87,7 @@ func (f *filler) readInput(id string, m jsonraw.Members) Input {
 	return in
 }
 
-// plain returns a string, or a number or boolean as its text: files in circulation have both.
+// plain returns a text, or a number or boolean as text: existing files have both.
 func plain(raw []byte) string {
 	if s, ok := jsonraw.Text(jsonraw.OrNull(raw)); ok {
 		return s
@@ -95,8 +98,7 @@ func plain(raw []byte) string {
 	return ""
 }
 
-// values returns the values of an input: several for a repeated argument, none where it is
-// left out.
+// values returns the values of an input: several for a repeated argument, none if it has no value.
 func (f *filler) values(id string, m jsonraw.Members) []string {
 	if f.err != nil {
 		return nil
@@ -104,10 +106,10 @@ func (f *filler) values(id string, m jsonraw.Members) []string {
 	in := f.readInput(id, m)
 	fixed := m.Value("value")
 	if fixed == nil || string(fixed) == "null" {
-		return f.ask(in, string(member(m, "isRepeated")) == "true")
+		return f.resolve(in, string(member(m, "isRepeated")) == "true")
 	}
-	value, ok := f.expanded(plain(fixed), m.Value("variables"))
-	if ok && in.Secret && value != "" && !strings.Contains(value, mark) {
+	value, ok := f.expand(plain(fixed), m.Value("variables"))
+	if ok && in.Secret && value != "" && !strings.Contains(value, referencePrefix) {
 		f.fail(refused("the secret input %q has a fixed value, which is public", id))
 	}
 	if !ok {
@@ -116,16 +118,16 @@ func (f *filler) values(id string, m jsonraw.Members) []string {
 	return []string{value}
 }
 
-// ask returns the values of an input that is not fixed: of --input, of the environment, its
-// default, or what the user types.
-func (f *filler) ask(in Input, repeated bool) []string {
+// resolve returns the values of an input that is not fixed: from --input, the environment, its
+// default, or the user.
+func (f *filler) resolve(in Input, repeated bool) []string {
 	if !inputID().MatchString(in.ID) {
 		f.fail(refused("an input is named %q; names have letters, digits, dots, dashes and underscores", in.ID))
 		return nil
 	}
 	f.used[in.ID] = true
-	if len(f.used) > mostInputs {
-		f.fail(refused("it has more than %d inputs", mostInputs))
+	if len(f.used) > maxInputs {
+		f.fail(refused("it has more than %d inputs", maxInputs))
 		return nil
 	}
 	values, given := f.Given[in.ID]
@@ -135,23 +137,23 @@ func (f *filler) ask(in Input, repeated bool) []string {
 			given = true
 		}
 	}
+	isUnknown := in.Secret || f.Ask == nil && in.Default == ""
 	switch {
 	case len(values) > 1 && (!repeated || in.Secret):
 		f.fail(malformed("the input %q has one value, not %d", in.ID, len(values)))
-	case given && in.Secret, !given && in.Required && (in.Secret || f.Ask == nil && in.Default == ""):
-		f.refer(in)
+	case given && in.Secret, !given && in.Required && isUnknown:
+		f.addReference(in)
 		return []string{reference(in.ID)}
-	case given:
-	case in.Default != "":
+	case !given && in.Default != "":
 		values = []string{in.Default}
-	case in.Required:
+	case !given && in.Required:
 		value, err := f.Ask(in)
 		if err != nil {
 			f.fail(err)
 		}
-		f.Given[in.ID] = []string{value} // it may occur again
+		f.Given[in.ID] = []string{value} // the input may occur again
 		values = []string{value}
-	default:
+	case !given:
 		if !slices.Contains(f.unset, in.ID) {
 			f.unset = append(f.unset, in.ID)
 		}
@@ -165,8 +167,8 @@ func (f *filler) ask(in Input, repeated bool) []string {
 	return values
 }
 
-// refer notes an input that is asked for when the server is used.
-func (f *filler) refer(in Input) {
+// addReference notes an input whose value is needed when the server is used.
+func (f *filler) addReference(in Input) {
 	if i := slices.IndexFunc(f.refs, func(other Input) bool { return other.ID == in.ID }); i < 0 {
 		f.refs = append(f.refs, in)
 	} else {
@@ -174,13 +176,13 @@ func (f *filler) refer(in Input) {
 	}
 }
 
-// check holds a value against the format of its input.
+// check checks a value against the input's choices and format.
 func (in Input) check(value string) error {
-	_, bad := strconv.ParseFloat(value, 64)
+	_, numberErr := strconv.ParseFloat(value, 64)
 	if len(in.Choices) > 0 && !slices.Contains(in.Choices, value) {
 		return malformed("the input %q must be one of %s", in.ID, strings.Join(in.Choices, ", "))
 	}
-	if in.Format == "number" && bad != nil {
+	if in.Format == "number" && numberErr != nil {
 		return malformed("the input %q must be a number", in.ID)
 	}
 	if in.Format == "boolean" && value != "true" && value != "false" {
@@ -189,19 +191,19 @@ func (in Input) check(value string) error {
 	return nil
 }
 
-// expanded replaces each {name} of the variables; other braces stay. It reports false where one
-// of the variables is left out.
-func (f *filler) expanded(text string, variables []byte) (string, bool) {
+// expand replaces each {name} of the variables; other braces stay. It reports false if a variable
+// has no value.
+func (f *filler) expand(text string, variables []byte) (string, bool) {
 	defined, _ := jsonraw.Object(jsonraw.OrNull(variables))
 	var b strings.Builder
-	whole := true
+	isComplete := true
 	for {
-		before, rest, open := strings.Cut(text, "{")
-		name, after, closed := strings.Cut(rest, "}")
+		before, rest, opens := strings.Cut(text, "{")
+		name, after, closes := strings.Cut(rest, "}")
 		b.WriteString(before)
-		if !open || !closed {
+		if !opens || !closes {
 			b.WriteString(text[len(before):])
-			return b.String(), whole
+			return b.String(), isComplete
 		}
 		raw, isVariable := defined.Get(name)
 		if !isVariable {
@@ -210,27 +212,25 @@ func (f *filler) expanded(text string, variables []byte) (string, bool) {
 			continue
 		}
 		m, _ := jsonraw.Object(raw)
-		m = slices.DeleteFunc(
-			slices.Clone(m),
-			func(m jsonraw.Member) bool { return m.Name == "variables" },
-		) // variables have none
+		// A variable has no variables of its own.
+		m = slices.DeleteFunc(slices.Clone(m), func(m jsonraw.Member) bool { return m.Name == "variables" })
 		values := f.values(name, m)
 		if len(values) == 0 {
-			whole = false
+			isComplete = false
 		} else {
 			b.WriteString(values[0])
 			f.size += len(values[0])
 		}
-		if f.size > mostText {
-			f.fail(refused("its texts are longer than %d KiB with their variables", mostText>>10))
+		if f.size > maxTextSize {
+			f.fail(refused("its texts are longer than %d KiB with their variables", maxTextSize>>10))
 			return "", false
 		}
 		text = after
 	}
 }
 
-// unknown returns the error of a value that belongs to no input.
-func (f *filler) unknown() error {
+// unknownInput returns an error if --input names an input that the server does not have.
+func (f *filler) unknownInput() error {
 	var known []string
 	for id := range f.used {
 		known = append(known, id)
@@ -248,23 +248,23 @@ func (f *filler) unknown() error {
 	return nil
 }
 
-// checkText refuses a text that is not what it seems: with control characters, or with what would
-// be taken for a reference. text has references of its own only where they are in refs.
+// checkText rejects a text with control characters, or with a reference that is not in refs.
 func (f *filler) checkText(what, text string) {
 	for _, in := range f.refs {
 		text = strings.ReplaceAll(text, reference(in.ID), "")
 	}
-	if strings.Contains(text, mark) {
-		f.fail(refused("%s contains %s, which would be replaced", what, mark))
+	if strings.Contains(text, referencePrefix) {
+		f.fail(refused("%s contains %s, which would be replaced", what, referencePrefix))
 	} else if strings.ContainsFunc(text, unicode.IsControl) {
 		f.fail(refused("%s contains a control character", what))
 	}
 }
 
-// A Setting is a variable of the environment or a header field.
+// A Setting is an environment variable or a header field.
 type Setting struct{ Name, Value string }
 
-// settings returns the variables or header fields of a list that have a value.
+// settings returns the environment variables or header fields of a list that have a value. what
+// names them in errors.
 func (f *filler) settings(raw []byte, what string, refuse func(name string) bool) (all []Setting) {
 	items, err := objects(raw)
 	if err != nil {

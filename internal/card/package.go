@@ -9,12 +9,13 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A packageKind is how packages of a registry type are run.
+// A packageKind says how to run packages of a registry type, and how their names and versions look.
 type packageKind struct {
 	program             string
 	identifier, version func() *regexp.Regexp
 }
 
+// pattern returns a function that compiles a regular expression at its first call.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
@@ -43,14 +44,14 @@ var packageKinds = map[string]packageKind{
 	},
 }
 
-// pkg makes the plan of a package.
-func (f *filler) pkg(c Choice) Plan {
+// packagePlan returns the plan of a package.
+func (f *filler) packagePlan(c Choice) Plan {
 	m := c.members
 	kind := text(m, "registryType")
 	if kind == "" {
 		kind = text(m, "registryName")
 	}
-	by, known := packageKinds[kind]
+	runner, known := packageKinds[kind]
 	identifier := m.Text("identifier")
 	version := m.Text("version")
 	if identifier == "" {
@@ -65,12 +66,12 @@ func (f *filler) pkg(c Choice) Plan {
 	case !known:
 		f.fail(refused("no program is known that runs packages of the type %q", kind))
 	case text(m, "fileSha256") != "":
-		f.fail(refused("its file must have a given SHA-256, and %s downloads the file itself, unchecked", by.program))
-	case !by.identifier().MatchString(identifier) || strings.Contains(identifier, ".."):
+		f.fail(refused("its file must have a given SHA-256, and %s downloads the file itself, unchecked", runner.program))
+	case !runner.identifier().MatchString(identifier) || strings.Contains(identifier, ".."):
 		f.fail(refused("%q is not the name of a package of the type %s", identifier, kind))
-	case text(m, "runtimeHint") != "" && text(m, "runtimeHint") != by.program:
+	case text(m, "runtimeHint") != "" && text(m, "runtimeHint") != runner.program:
 		f.fail(refused("it names the program %q; packages of the type %s are run by %s only",
-			text(m, "runtimeHint"), kind, by.program))
+			text(m, "runtimeHint"), kind, runner.program))
 	}
 	transport, _ := jsonraw.Object(m.Value("transport"))
 	if t := transport.Text("type"); t != "" && t != "stdio" {
@@ -81,19 +82,19 @@ func (f *filler) pkg(c Choice) Plan {
 		return p
 	}
 	if base := text(m, "registryBaseUrl"); base != "" && kind != "oci" {
-		p.Warnings = append(p.Warnings, "the package is of "+base+"; "+by.program+" gets it from its own registry")
+		p.Warnings = append(p.Warnings, "the package is of "+base+"; "+runner.program+" gets it from its own registry")
 	}
 	if kind == "oci" {
 		identifier = f.image(identifier, version, text(m, "registryBaseUrl"))
-	} else if identifier += "@" + version; !by.version().MatchString(version) {
+	} else if identifier += "@" + version; !runner.version().MatchString(version) {
 		f.fail(refused("its version %q is not one exact version", version))
 	}
-	f.run(&p, c, by.program, identifier)
+	f.addCommand(&p, c, runner.program, identifier)
 	return p
 }
 
-// image returns the reference of an image with its tag or digest. In older files the version and
-// the host are apart.
+// image returns the reference of an image with its tag or digest. Older files have the version and
+// the host in separate members.
 func (f *filler) image(identifier, version, base string) string {
 	first, rest, path := strings.Cut(identifier, "/")
 	if host := strings.TrimPrefix(base, "https://"); host != "" && !(path && strings.ContainsAny(first, ".:")) {
@@ -111,7 +112,7 @@ func (f *filler) image(identifier, version, base string) string {
 	return identifier
 }
 
-// bundleError returns why a bundle is not run.
+// bundleError returns why mcpc does not run a bundle.
 func bundleError(m jsonraw.Members, identifier string) error {
 	sum := text(m, "fileSha256")
 	if !pattern(`^[a-f0-9]{64}$`)().MatchString(sum) {
@@ -122,25 +123,25 @@ func bundleError(m jsonraw.Members, identifier string) error {
 		identifier, sum)
 }
 
-// run writes the command line and the environment.
-func (f *filler) run(p *Plan, c Choice, program, pinned string) {
+// addCommand sets the command line and the environment of a plan.
+func (f *filler) addCommand(p *Plan, c Choice, program, pinned string) {
 	runtime := f.arguments(member(c.members, "runtimeArguments"), c.equals)
 	arguments := f.arguments(member(c.members, "packageArguments"), c.equals)
-	p.Env = f.settings(member(c.members, "environmentVariables"), "variable", unfitVariable)
+	p.Env = f.settings(member(c.members, "environmentVariables"), "variable", isForbiddenVariable)
 	for _, in := range f.refs {
 		if in.Secret && strings.Contains(strings.Join(arguments, "\n"), reference(in.ID)) {
 			p.Warnings = append(p.Warnings, "the secret "+in.ID+" is an argument of the command, which other processes can see")
 		}
 	}
 	if program == "docker" {
-		f.runImage(p, runtime, pinned, arguments)
+		f.addImageCommand(p, runtime, pinned, arguments)
 		return
 	}
 	p.Warnings = append(p.Warnings, f.checkRuntime(program, runtime)...)
 	runtime = slices.DeleteFunc(runtime, func(word string) bool { return word == "-y" || word == "--yes" })
 	p.Command = []string{program}
 	switch program {
-	case "npx": // without -y it would ask on stdin, which is the protocol's
+	case "npx": // without -y npx asks on stdin, which the protocol uses
 		p.Command = append(append(append(p.Command, "-y"), runtime...), pinned)
 	case "dnx":
 		p.Command = append(append(p.Command, runtime...), pinned, "--yes")
@@ -153,9 +154,9 @@ func (f *filler) run(p *Plan, c Choice, program, pinned string) {
 	p.Command = append(p.Command, arguments...)
 }
 
-// runImage writes the command line of a container. A secret is passed by the environment of
-// docker: an argument is visible to other processes.
-func (f *filler) runImage(p *Plan, runtime []string, image string, arguments []string) {
+// addImageCommand sets the command line of a container. It passes a secret in the environment of
+// docker, because other processes can see arguments.
+func (f *filler) addImageCommand(p *Plan, runtime []string, image string, arguments []string) {
 	if len(runtime) > 0 && runtime[0] == "run" {
 		runtime = runtime[1:]
 	}
@@ -166,8 +167,8 @@ func (f *filler) runImage(p *Plan, runtime []string, image string, arguments []s
 	p.Command = []string{"docker", "run", "-i", "--rm"}
 	var env []Setting
 	pass := func(name, value string) {
-		if strings.Contains(value, mark) {
-			if unfitVariable(name) {
+		if strings.Contains(value, referencePrefix) {
+			if isForbiddenVariable(name) {
 				f.fail(refused("mcpc does not set the variable %q for a card", name))
 			}
 			env = append(env, Setting{name, value})
@@ -178,20 +179,20 @@ func (f *filler) runImage(p *Plan, runtime []string, image string, arguments []s
 	}
 	for i := 0; i < len(runtime); i++ {
 		word := runtime[i]
-		flag, value, joined := strings.Cut(word, "=")
+		flag, value, hasEquals := strings.Cut(word, "=")
 		if slices.Contains([]string{"-i", "--interactive", "--rm"}, word) {
 			continue
 		}
-		takes := runnerFlags["docker"][flag].takes
-		if takes && !joined {
+		valueFollows := runnerFlags["docker"][flag].takesValue && !hasEquals
+		if valueFollows {
 			i++
 			value = runtime[i]
 		}
-		name, set, given := strings.Cut(value, "=")
+		name, setTo, isSet := strings.Cut(value, "=")
 		switch {
-		case (flag == "-e" || flag == "--env") && given:
-			pass(name, set)
-		case takes && !joined:
+		case (flag == "-e" || flag == "--env") && isSet:
+			pass(name, setTo)
+		case valueFollows:
 			p.Command = append(p.Command, word, value)
 		default:
 			p.Command = append(p.Command, word)
@@ -206,29 +207,31 @@ func (f *filler) runImage(p *Plan, runtime []string, image string, arguments []s
 
 var variableName = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// A variable of one word is set if it is one of fitWords or ends with one of fitEnds: the names that shells, linkers
-// and runtimes use are mostly of that kind (PS4, SHELLOPTS, SSLKEYLOGFILE). Of the others, those are not set that begin
-// or end like a setting of a runtime, unless they are harmless.
+// A variable of one word, without _, is allowed if it is one of allowedWords or ends with one of
+// allowedEnds: most other single words are settings of shells, linkers and runtimes (PS4,
+// SHELLOPTS, SSLKEYLOGFILE). Other variables are forbidden if they begin or end like a setting of
+// a runtime, unless they are harmless.
 var (
-	fitWords = strings.Fields(
+	allowedWords = strings.Fields(
 		"DEBUG VERBOSE LOGLEVEL PORT HOST MODE REGION PROJECT WORKSPACE KUBECONFIG DSN DATABASE DOMAIN " +
 			"TENANT EMAIL ACCOUNT ORG ORGANIZATION USERNAME PGUSER PGDATABASE BUCKET CLUSTER ENDPOINT ENVIRONMENT " +
 			"FORMAT INDEX LANGUAGE LIMIT LOCALE MODEL NAMESPACE SITE STAGE TEAM TIMEOUT TIMEZONE TRANSPORT UNITS",
 	)
-	fitEnds = strings.Fields("KEY TOKEN SECRET PASSWORD PASS URL URI HOST PORT")
+	allowedEnds = strings.Fields("KEY TOKEN SECRET PASSWORD PASS URL URI HOST PORT")
 
-	unfitBegins = strings.Fields(
+	forbiddenBegins = strings.Fields(
 		"LD_ DYLD_ NODE_ NPM_CONFIG_ PYTHON UV_ PIP_ RUBY PERL5 JAVA_ GIT_ DOTNET_ NUGET_ DOCKER_ " +
 			"BUILDKIT_ XDG_ OPENSSL_ COREPACK_ MCPC_ BASH_ ZSH_ PROMPT_ GLIBC_ MALLOC_ GCONV_ RES_ ELECTRON_ DENO_ BUN_ YARN_ " +
 			"PNPM_ NVM_ VOLTA_ CARGO_ RUST_ RUSTC_ JDK_ CURL_ LC_ _",
 	)
-	unfitEnds = strings.Fields("_PROXY _CA_BUNDLE _CERT_FILE _CERT_DIR _EXTRA_CA_CERTS _OPTIONS _OPTS _PRELOAD _TUNABLES")
-	harmless  = strings.Fields("NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 RUST_LOG RUST_BACKTRACE")
+	forbiddenEnds = strings.Fields(
+		"_PROXY _CA_BUNDLE _CERT_FILE _CERT_DIR _EXTRA_CA_CERTS _OPTIONS _OPTS _PRELOAD _TUNABLES")
+	harmless = strings.Fields("NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 RUST_LOG RUST_BACKTRACE")
 )
 
-// unfitVariable reports a variable that may have programs load other code, read other settings or use
-// another network.
-func unfitVariable(name string) bool {
+// isForbiddenVariable reports whether a variable may make programs load other code, read other
+// settings or use another network.
+func isForbiddenVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	begins := func(begin string) bool { return strings.HasPrefix(upper, begin) }
 	ends := func(end string) bool { return strings.HasSuffix(upper, end) }
@@ -237,23 +240,23 @@ func unfitVariable(name string) bool {
 		return true
 	case slices.Contains(harmless, upper):
 		return false
-	case slices.ContainsFunc(unfitBegins, begins) || slices.ContainsFunc(unfitEnds, ends):
+	case slices.ContainsFunc(forbiddenBegins, begins) || slices.ContainsFunc(forbiddenEnds, ends):
 		return true
 	case strings.Contains(name, "_"):
 		return false
 	}
-	return !slices.Contains(fitWords, upper) && !slices.ContainsFunc(fitEnds, ends)
+	return !slices.Contains(allowedWords, upper) && !slices.ContainsFunc(allowedEnds, ends)
 }
 
-// instructions are what the author wants done after the installation, as text.
+// instructions returns what the author wants done after the installation, as text.
 func instructions(m jsonraw.Members) (all []string) {
 	items, _ := objects(member(m, "postInstallInstructions"))
-	for _, one := range items {
-		line := one.Text("description")
-		if command := one.Text("command"); command != "" {
+	for _, m := range items {
+		line := m.Text("description")
+		if command := m.Text("command"); command != "" {
 			line += ": " + command
 		}
-		if string(one.Value("optional")) == "true" {
+		if string(m.Value("optional")) == "true" {
 			line += " (optional)"
 		}
 		all = append(all, line)

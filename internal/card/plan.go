@@ -12,26 +12,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Plan is how a server is reached or started, with the values of its inputs. Secrets are
-// references to inputs.
+// A Plan is how a server is reached or started, with the values of its inputs. It refers to inputs
+// instead of secrets.
 type Plan struct {
 	// Kind is stdio, streamable-http or sse.
 	Kind string
-	// Command and Env are for stdio, URL and Headers for the others.
+	// Command and Env are for stdio, URL and Headers for the other kinds.
 	Command []string
 	Env     []Setting
 	URL     string
 	Headers []Setting
-	// Inputs are those that the plan refers to, and Unset optional ones that were left out.
+	// Inputs are the inputs that the plan refers to, Unset the optional inputs without a value.
 	Inputs []Input
 	Unset  []string
-	// Warnings are what the user should know before an approval.
+	// Warnings are what the user should know before approving the server.
 	Warnings []string
-	// Instructions are what the author wants done after the installation. Nothing runs them.
+	// Instructions are what the author wants done after the installation. mcpc only shows them.
 	Instructions []string
 }
 
-// Resolve makes the plan of a choice. Nothing of it is run or contacted.
+// Resolve returns the plan of a choice. It runs and contacts nothing.
 func Resolve(c Choice, v Values) (Plan, error) {
 	f := &filler{Values: v, used: map[string]bool{}}
 	f.Given = maps.Clone(v.Given)
@@ -40,20 +40,20 @@ func Resolve(c Choice, v Values) (Plan, error) {
 	}
 	var p Plan
 	if c.Remote {
-		p = f.remote(c)
+		p = f.remotePlan(c)
 	} else {
-		p = f.pkg(c)
+		p = f.packagePlan(c)
 	}
 	p.Inputs = f.refs
 	p.Unset = f.unset
 	if f.err == nil {
-		f.err = f.unknown()
+		f.err = f.unknownInput()
 	}
 	return p, f.err
 }
 
-// remote makes the plan of an endpoint.
-func (f *filler) remote(c Choice) Plan {
+// remotePlan returns the plan of a remote endpoint.
+func (f *filler) remotePlan(c Choice) Plan {
 	m := c.members
 	p := Plan{Kind: m.Text("type")}
 	if p.Kind == "" {
@@ -62,24 +62,24 @@ func (f *filler) remote(c Choice) Plan {
 	if p.Kind != "streamable-http" && p.Kind != "sse" {
 		f.fail(malformed("the type of a remote is %q, not streamable-http or sse", p.Kind))
 	}
-	var whole bool
-	p.URL, whole = f.expanded(m.Text("url"), m.Value("variables"))
-	if !whole {
+	var isComplete bool
+	p.URL, isComplete = f.expand(m.Text("url"), m.Value("variables"))
+	if !isComplete {
 		f.fail(malformed("the URL needs a value for %s: give it with --input NAME=VALUE", strings.Join(f.unset, ", ")))
 	}
 	f.checkText("the URL", p.URL)
 	f.checkURL(p.URL)
-	p.Headers = f.settings(m.Value("headers"), "header field", unfitHeader)
+	p.Headers = f.settings(m.Value("headers"), "header field", isForbiddenHeader)
 	return p
 }
 
-// checkURL takes https, and http on this machine. The host is known before the approval, so that
-// no secret may be a part of it.
+// checkURL accepts https, and http on this machine. The user approves the host, so no secret may be
+// part of it.
 func (f *filler) checkURL(raw string) {
 	origin := raw
-	if at := strings.Index(raw, "://"); at >= 0 {
-		if end := strings.IndexAny(raw[at+3:], `/?#\`); end >= 0 {
-			origin = raw[:at+3+end]
+	if scheme, rest, ok := strings.Cut(raw, "://"); ok {
+		if end := strings.IndexAny(rest, `/?#\`); end >= 0 {
+			origin = scheme + "://" + rest[:end]
 		}
 	}
 	for _, in := range f.refs {
@@ -87,47 +87,48 @@ func (f *filler) checkURL(raw string) {
 			if in.Secret {
 				f.fail(refused("the secret input %q is a part of the URL's host", in.ID))
 			}
-			return // its value is not known yet
+			return // the host is not known yet
 		}
 	}
 	for _, in := range f.refs {
 		raw = strings.ReplaceAll(raw, reference(in.ID), "x")
 	}
 	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
+	if err != nil {
 		f.fail(malformed("the URL of a remote cannot be read"))
+		return
+	}
+	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		f.fail(refused("the URL of a remote has the scheme %q, not https", u.Scheme))
 	case u.Hostname() == "":
 		f.fail(malformed("the URL of a remote has no host"))
-	case u.Scheme == "https", u.Scheme == "http" && loopback.IsHere(u.Hostname()):
-	default:
+	case u.Scheme == "http" && !loopback.IsHere(u.Hostname()):
 		f.fail(refused("the URL of a remote is http, which is for this machine only: %s", u.Host))
 	}
-	if err == nil && u.User != nil {
+	if u.User != nil {
 		f.fail(refused("the URL of a remote has a user in it"))
 	}
 }
 
-// transportFields are header fields that the transport sets itself.
+// transportFields are header fields that the transport sets.
 var transportFields = []string{
 	"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "accept", "te", "trailer",
 }
 
-// unfitHeader reports a header field that is the transport's.
-func unfitHeader(name string) bool {
+// isForbiddenHeader reports whether only the transport may set a header field.
+func isForbiddenHeader(name string) bool {
 	lower := strings.ToLower(name)
 	return !wire.IsToken(name) || strings.HasPrefix(lower, "mcp-") || strings.HasPrefix(lower, "proxy-") ||
 		slices.Contains(transportFields, lower)
 }
 
-// Refers reports that a value has a part that an input gives when the server is used.
+// Refers reports whether a value refers to an input.
 func (p Plan) Refers(value string) bool {
 	return slices.ContainsFunc(p.Inputs, func(in Input) bool { return strings.Contains(value, reference(in.ID)) })
 }
 
-// Entry is the plan as an entry of a configuration of servers, under the server's name.
+// Entry returns the plan as an entry of a configuration file, under the server's name.
 func (p Plan) Entry(name string) json.RawMessage {
 	type input struct {
 		ID          string   `json:"id"`
@@ -149,14 +150,14 @@ func (p Plan) Entry(name string) json.RawMessage {
 	}
 	e := entry{Type: p.Kind, URL: p.URL, Env: byName(p.Env), Headers: byName(p.Headers)}
 	if len(p.Command) > 0 {
-		e.Command, e.Args = p.Command[0], p.Command[1:]
+		e.Command = p.Command[0]
+		e.Args = p.Command[1:]
 	}
-	raw, _ := jsonraw.Marshal(
-		map[string]any{"inputs": inputs, "servers": map[string]entry{name: e}},
-	) // strings always marshal
+	raw, _ := jsonraw.Marshal(map[string]any{"inputs": inputs, "servers": map[string]entry{name: e}}) // never fails
 	return raw
 }
 
+// byName returns settings as a map.
 func byName(all []Setting) map[string]string {
 	values := map[string]string{}
 	for _, s := range all {
@@ -165,12 +166,12 @@ func byName(all []Setting) map[string]string {
 	return values
 }
 
-// Drift says in what a server is another than its card says: by the name, the title and the
-// version that it gives, and by the revision that was negotiated.
+// Drift returns the differences between a card and its server: the server's name and version, and
+// the negotiated revision.
 func (s Server) Drift(c Choice, name, version, revision string) (all []string) {
 	_, short, _ := strings.Cut(s.Name, "/")
-	if name != "" && !strings.EqualFold(name, s.Name) && !strings.EqualFold(name, short) &&
-		!strings.EqualFold(name, s.Title) {
+	isSameName := strings.EqualFold(name, s.Name) || strings.EqualFold(name, short) || strings.EqualFold(name, s.Title)
+	if name != "" && !isSameName {
 		all = append(all, "the card names it "+s.Name+", the server "+name)
 	}
 	if version != "" && version != s.Version && s.Version != "" {

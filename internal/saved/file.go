@@ -1,7 +1,6 @@
-// Package saved knows calls that are kept in a file: the server they are for, the
-// variables they use, the steps in their order, and what is expected of each. It
-// reads such a file as JSON and puts values in the place of variables. It does not
-// know how a step is taken, nor whether what came is what was expected.
+// Package saved parses and writes files of calls: a server, variables, and steps with the
+// expected outcome of each. It reads a file as JSON and replaces references to variables.
+// It does not run steps and does not compare results with expectations.
 package saved
 
 import (
@@ -11,35 +10,35 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A File is calls for one server, taken in one conversation.
+// A File has calls for one server, which are made in one session.
 type File struct {
-	// Name is what the file calls itself, "" for nothing.
+	// Name is the file's own name, or "".
 	Name string
-	// Server is a target as behind -s, Command one as behind --; at most one of them
-	// is set. Both may hold variables, and so may the values of Headers.
+	// Server is a target as in -s, Command a command as after --. At most one of them is set. Both and
+	// the values of Headers may contain references.
 	Server   string
 	Command  []string
 	Protocol string
 	Headers  []wire.Field
-	// Answer is what is answered where the server asks, as behind --answer: an object, a
-	// text, or a list of them; nil for nothing. It may hold variables.
+	// Answer is the answer to the server's requests, as in --answer: an object, a text, or a list of
+	// them. It may contain references. It is nil if there is none.
 	Answer json.RawMessage
-	// Answering is how else it is answered, as behind the flags of these names.
+	// Answering are the other flags that answer the server's requests.
 	Answering Answering
-	// Vars are the file's own variables, as they were written.
+	// Vars are the file's variables, as written.
 	Vars  []Var
 	Steps []Step
 }
 
-// Answering are flags that say how to answer what a server asks. The texts may hold
-// variables.
+// Answering are flags that say how to answer the server's requests. The texts may contain
+// references.
 type Answering struct {
 	Defaults, Decline              bool
 	OnElicit, Sampling, OnSampling string
 	Roots, Extensions              []string
 }
 
-// Commands reports whether it has a command to run.
+// Commands reports whether the flags name a command to run.
 func (a Answering) Commands() bool { return a.OnElicit != "" || a.OnSampling != "" }
 
 // A Var is a variable and its value.
@@ -51,7 +50,7 @@ type Var struct {
 // A Verb is what a step does.
 type Verb string
 
-// The verbs, named as the commands of mcpc that do the same.
+// The verbs, named like the mcpc commands that do the same.
 const (
 	Call   Verb = "call"
 	Read   Verb = "read"
@@ -66,16 +65,16 @@ var verbs = []Verb{Call, Read, Prompt, List, Raw}
 type Step struct {
 	// At is the JSON pointer of the step in its file.
 	At string
-	// Name is the step's own, or made of what it does; no two of a file are the same.
+	// Name is the step's own name, or its verb and subject. It is unique in the file.
 	Name string
 	Verb Verb
-	// Subject is a tool, a URI, a prompt, what is listed, or a method.
+	// Subject is a tool, a URI, a prompt, what to list, or a method.
 	Subject string
-	// Args are the arguments, the values of a template or the params of a method, and
-	// nil where none are given. They may hold variables. ArgsAt is their JSON pointer.
+	// Args are the arguments, the values of a template, or the params of a method. They may contain
+	// references. Args is nil if there are none. ArgsAt is their JSON pointer.
 	Args   json.RawMessage
 	ArgsAt string
-	// Loose is set where arguments and result are not to be checked.
+	// Loose disables the validation of arguments and result.
 	Loose   bool
 	Capture []Capture
 	Expect  Expect
@@ -88,20 +87,20 @@ type Capture struct {
 	Query string
 }
 
-// Expect is what a step must come to.
+// An Expect is the expected outcome of a step.
 type Expect struct {
 	At string
-	// Kind is how it must end, and Exit with which exit code, -1 for whatever Kind
-	// says. Where a file says neither, that is the good ending.
+	// Kind is the expected kind of outcome, Exit the expected exit code, or -1 for the code of Kind. If
+	// the file names neither, the step must succeed.
 	Kind wire.Kind
 	Exit int
-	// Texts must stand in what is printed, Queries (jq) must give true.
+	// Texts must occur in the printed output. Queries are jq expressions that must return true.
 	Texts, Queries []Wanted
-	// Result is what the result has to have, with Any for any value; nil for whatever it
-	// has. It may hold variables.
+	// Result is the expected part of the result, with Any for any value. It may contain references. It
+	// is nil if nothing is expected.
 	Result   json.RawMessage
 	ResultAt string
-	// Within is how long the answer may take, 0 for any time.
+	// Within limits the time of the response, 0 for no limit.
 	Within   time.Duration
 	WithinAt string
 }
@@ -109,22 +108,20 @@ type Expect struct {
 // Any matches any value in an expected result.
 const Any = "..."
 
-// A Wanted is one text that is expected, and where it stands.
+// A Wanted is an expected text and its JSON pointer.
 type Wanted struct{ At, Text string }
 
-// A Problem is what is wrong with a file, and where.
+// A Problem says what is wrong with a file, and where.
 type Problem struct {
-	// At is a JSON pointer; OnName is set where the name of that member is meant and
-	// not its value.
+	// At is a JSON pointer. OnName says that the problem is in the member's name and not in its value.
 	At     string
 	OnName bool
-	// Mild is set where the command can go on all the same, Unset on a variable without a value.
+	// Mild is set if the file can be used despite the problem, Unset for a variable without a value.
 	Mild, Unset bool
 	Text        string
-	// Got is a word that is not known and Known what could stand there; both are
-	// empty where it is about something else.
+	// Got is an unknown word and Known the words that are allowed. Both are empty for other problems.
 	Got   string
 	Known []string
-	// Hint says what helps; it may be empty.
+	// Hint says what helps, or is "".
 	Hint string
 }

@@ -10,20 +10,19 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A reference is ${name} or ${env.NAME}; $${ is the text ${.
-
-// Environment is what stands before the name of a variable of the environment.
+// Environment precedes the name of an environment variable in a reference. A reference is ${name} or
+// ${env.NAME}; $${ is the text ${.
 const Environment = "env."
 
-// EachReference gives the names in the references of a value, with the pointer of the
-// text in which each stands; at is that of the value.
-func EachReference(raw json.RawMessage, at string, look func(at, name string)) {
+// EachReference calls visit for each reference in a JSON value, with the JSON pointer of its text
+// and its name. at is the pointer of the value.
+func EachReference(raw json.RawMessage, at string, visit func(at, name string)) {
 	eachText("", raw, at, func(_, at, text string) {
-		_ = eachPart(text, func(string) {}, func(name string) { look(at, name) })
+		_ = eachPart(text, func(string) {}, func(name string) { visit(at, name) })
 	})
 }
 
-// References are those in all texts of a JSON value, as they are written, each once.
+// References returns the references in all texts of a JSON value, as written, each once.
 func References(raw json.RawMessage) (all []string) {
 	EachReference(raw, "", func(_, name string) {
 		if ref := "${" + name + "}"; !slices.Contains(all, ref) {
@@ -33,8 +32,7 @@ func References(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// Uses are the names of the variables that a step needs before it can be taken, each
-// once.
+// Uses returns the names of the variables that a step needs, each once.
 func (s Step) Uses() []string {
 	texts := []json.RawMessage{jsonraw.Quote(s.Subject), s.Args, s.Expect.Result}
 	for _, w := range s.Expect.Texts {
@@ -51,7 +49,7 @@ func (s Step) Uses() []string {
 	return all
 }
 
-// references checks that those in a value are well formed.
+// references reports malformed references in a value.
 func (r *reader) references(raw json.RawMessage, at string) {
 	eachText("", raw, at, func(_, at, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
@@ -65,28 +63,28 @@ func (r *reader) references(raw json.RawMessage, at string) {
 	})
 }
 
-// eachText gives the texts in a value of a member, with the name of the member that holds
-// each and its pointer.
-func eachText(member string, raw json.RawMessage, at string, look func(member, at, text string)) {
+// eachText calls visit for each text in the value of a member, with the name of the member that
+// contains the text and its JSON pointer.
+func eachText(member string, raw json.RawMessage, at string, visit func(member, at, text string)) {
 	if members, err := jsonraw.Object(raw); err == nil {
 		for _, m := range members {
-			eachText(m.Name, m.Value, jsonraw.Pointer(at, m.Name), look)
+			eachText(m.Name, m.Value, jsonraw.Pointer(at, m.Name), visit)
 		}
 		return
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
 		for i, item := range items {
-			eachText(member, item, at+"/"+strconv.Itoa(i), look)
+			eachText(member, item, at+"/"+strconv.Itoa(i), visit)
 		}
 		return
 	}
 	if text, ok := jsonraw.Text(raw); ok {
-		look(member, at, text)
+		visit(member, at, text)
 	}
 }
 
-// eachPart calls plain for each literal part of text and ref for the name in each ${NAME}.
-// Its error says that a reference is not closed.
+// eachPart calls plain for each literal part of text and ref for the name in each ${NAME}. It
+// returns an error for a reference that is not closed.
 func eachPart(text string, plain, ref func(string)) error {
 	for {
 		at := strings.Index(text, "${")
@@ -109,25 +107,26 @@ func eachPart(text string, plain, ref func(string)) error {
 	}
 }
 
-// IsName reports whether a variable may be called so, for jq as well.
+// IsName reports whether a variable, also of jq, may have this name.
 func IsName(text string) bool {
 	for i, c := range []byte(text) {
-		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
+		isLetter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		isDigit := c >= '0' && c <= '9'
+		if !isLetter && (i == 0 || !isDigit) {
 			return false
 		}
 	}
 	return text != ""
 }
 
-// A Value is the value of a variable. One that came as a text from outside is Untyped:
-// it has no type of its own.
+// A Value is the value of a variable. Untyped is set for a text from outside of the file, whose JSON
+// type is unknown.
 type Value struct {
 	JSON    json.RawMessage
 	Untyped bool
 }
 
-// Text returns the value as it is written inside of a text.
+// Text returns the value as part of a text.
 func (v Value) Text() string {
 	if text, ok := jsonraw.Text(v.JSON); ok {
 		return text
@@ -135,48 +134,50 @@ func (v Value) Text() string {
 	return string(jsonraw.Compact(v.JSON))
 }
 
-// Lookup gives the value of a variable, named as in a reference.
+// A Lookup returns the value of a variable by its name in a reference.
 type Lookup func(name string) (Value, error)
 
-// FillText puts values in the place of the references in a text.
+// FillText replaces the references in a text by values. It returns the first error of look.
 func FillText(text string, look Lookup) (string, error) {
 	var b strings.Builder
-	var failed error
+	var lookErr error
 	err := eachPart(text, func(part string) { b.WriteString(part) }, func(name string) {
 		v, err := look(name)
-		if err != nil && failed == nil {
-			failed = err
+		if lookErr == nil {
+			lookErr = err
 		}
 		b.WriteString(v.Text())
 	})
-	if failed != nil {
-		err = failed
+	if lookErr != nil {
+		return b.String(), lookErr
 	}
 	return b.String(), err
 }
 
-// An Untyped is an argument that is a text from outside: the names that lead to it, and
-// the text. The caller, which knows the tool's inputSchema, gives it a type.
+// An Untyped is an argument that is a text from outside of the file: the path of names to it, and
+// the text. The caller knows the tool's inputSchema and converts the text.
 type Untyped struct {
 	Path []string
 	Text string
 }
 
-// Fill puts values in the place of the references in a JSON value. A text that is
-// one reference becomes the value itself, with its type. Members whose value has no
-// type are left out and given back beside; in lists they are texts.
+// Fill replaces the references in a JSON value by values. A text that is only a reference becomes
+// the value with its type. Members with an untyped value are omitted and returned separately; in
+// lists such values are texts.
 func Fill(raw json.RawMessage, look Lookup) (json.RawMessage, []Untyped, error) {
 	f := filler{look: look}
 	filled := f.value(raw, []string{}, false)
 	return filled, f.untyped, f.err
 }
 
+// A filler replaces references in one value.
 type filler struct {
 	look    Lookup
 	untyped []Untyped
 	err     error
 }
 
+// value returns a value with its references replaced. path leads to it; it is nil in a list.
 func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.RawMessage {
 	if members, err := jsonraw.Object(raw); err == nil {
 		return f.object(members, path, inList)
@@ -188,20 +189,21 @@ func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.Raw
 	if !ok {
 		return raw
 	}
-	if v, whole := f.whole(text); whole {
+	if v, ok := f.reference(text); ok {
 		return v.JSON
 	}
 	filled, err := FillText(text, f.look)
-	f.fails(err)
+	f.fail(err)
 	return jsonraw.Quote(filled)
 }
 
+// object returns an object with its references replaced, without members that have untyped values.
 func (f *filler) object(members jsonraw.Members, path []string, inList bool) json.RawMessage {
 	var filled []jsonraw.Member
 	for _, m := range members {
 		path := append(path[:len(path):len(path)], m.Name)
-		text, ok := jsonraw.Text(m.Value)
-		if v, whole := f.whole(text); ok && whole && v.Untyped && !inList {
+		text, isText := jsonraw.Text(m.Value)
+		if v, ok := f.reference(text); ok && isText && v.Untyped && !inList {
 			f.untyped = append(f.untyped, Untyped{path, v.Text()})
 			continue
 		}
@@ -210,21 +212,22 @@ func (f *filler) object(members jsonraw.Members, path []string, inList bool) jso
 	return jsonraw.Append(json.RawMessage("{}"), filled...)
 }
 
-// whole gives the value where a text is one reference and nothing else.
-func (f *filler) whole(text string) (v Value, whole bool) {
+// reference returns the value of a text that is only a reference. It reports false for other texts.
+func (f *filler) reference(text string) (v Value, ok bool) {
 	name, ok := strings.CutPrefix(text, "${")
 	if !ok || !strings.HasSuffix(name, "}") || strings.ContainsAny(name[:len(name)-1], "${}") {
 		return v, false
 	}
 	v, err := f.look(strings.TrimSuffix(name, "}"))
-	f.fails(err)
+	f.fail(err)
 	if v.JSON == nil {
 		v.JSON = json.RawMessage("null")
 	}
 	return v, true
 }
 
-func (f *filler) fails(err error) {
+// fail keeps the first error.
+func (f *filler) fail(err error) {
 	if f.err == nil {
 		f.err = err
 	}

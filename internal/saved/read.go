@@ -1,7 +1,6 @@
 package saved
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,22 +12,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ReadFile makes a File of JSON, and says all that is wrong with it. Where there are
-// problems the File is not to be used.
+// ReadFile parses a file and returns all problems. With problems that are not Mild the File must not
+// be used.
 func ReadFile(raw json.RawMessage) (File, []Problem) {
 	r := &reader{}
 	f := r.file(raw)
 	return f, r.problems
 }
 
+// A reader parses a file and collects its problems.
 type reader struct{ problems []Problem }
 
+// bad adds a problem.
 func (r *reader) bad(at, format string, args ...any) {
 	r.problems = append(r.problems, Problem{At: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// object gives the members of what must be a mapping, and refuses those with names
-// that are not known; no names are all names.
+// object returns the members of a mapping. It reports other values, and names that are not in known;
+// without known all names are allowed.
 func (r *reader) object(raw json.RawMessage, at, what string, known ...string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -49,7 +50,7 @@ func (r *reader) object(raw json.RawMessage, at, what string, known ...string) j
 	return members
 }
 
-// keysElsewhere says what to use in place of keys that similar files of other programs have.
+// keysElsewhere has hints for keys that similar files of other programs use.
 var keysElsewhere = map[string]string{
 	"arguments":    `args: {...} has the arguments`,
 	"assert":       `expect: {...} has the expectations`,
@@ -66,11 +67,12 @@ var keysElsewhere = map[string]string{
 	"repeat":       repeatElsewhere,
 	"retries":      repeatElsewhere,
 	"retry":        repeatElsewhere,
-	"timeout":      `expect: {within: 5s} bounds the time of one step, mcpc run --timeout 5s the silence in every request`,
-	"tool":         `call: TOOL names the tool`,
-	"url":          `server: URL names the server`,
-	"variables":    `vars: {...} has the variables`,
-	"within":       `expect: {within: 5s} bounds the time of one step`,
+	"timeout": `expect: {within: 5s} bounds the time of one step, ` +
+		`mcpc run --timeout 5s the silence in every request`,
+	"tool":      `call: TOOL names the tool`,
+	"url":       `server: URL names the server`,
+	"variables": `vars: {...} has the variables`,
+	"within":    `expect: {within: 5s} bounds the time of one step`,
 }
 
 const (
@@ -79,6 +81,7 @@ const (
 	environmentElsewhere = `"${env.NAME}" is a variable of the environment; set -a; . ./.env sets the variables of a file`
 )
 
+// text parses a text and checks its references.
 func (r *reader) text(raw json.RawMessage, at, what string) string {
 	text, ok := jsonraw.Text(raw)
 	if !ok {
@@ -88,7 +91,7 @@ func (r *reader) text(raw json.RawMessage, at, what string) string {
 	return text
 }
 
-// texts reads one text or a list of them.
+// texts parses one text or a list of texts.
 func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
@@ -101,7 +104,7 @@ func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
 	return all
 }
 
-// words are texts whose places do not matter.
+// words parses texts whose JSON pointers do not matter.
 func (r *reader) words(raw json.RawMessage, at, what string) (all []string) {
 	for _, w := range r.texts(raw, at, what) {
 		all = append(all, w.Text)
@@ -109,6 +112,7 @@ func (r *reader) words(raw json.RawMessage, at, what string) (all []string) {
 	return all
 }
 
+// file parses the whole file.
 func (r *reader) file(raw json.RawMessage) (f File) {
 	if string(raw) == "null" {
 		r.bad("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
@@ -122,26 +126,8 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 		"sampling":    &f.Answering.Sampling,
 		"on-sampling": &f.Answering.OnSampling,
 	}
-	members := r.object(
-		raw,
-		"",
-		"a file of calls",
-		"name",
-		"server",
-		"command",
-		"protocol",
-		"headers",
-		"answer",
-		"answer-defaults",
-		"decline",
-		"on-elicit",
-		"sampling",
-		"on-sampling",
-		"roots",
-		"extensions",
-		"vars",
-		"steps",
-	)
+	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer",
+		"answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "roots", "extensions", "vars", "steps")
 	for _, m := range members {
 		at := jsonraw.Pointer("", m.Name)
 		switch m.Name {
@@ -149,17 +135,15 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 			f.Command = r.words(m.Value, at, "a word of the command")
 		case "headers":
 			for _, h := range r.object(m.Value, at, "headers") {
-				f.Headers = append(
-					f.Headers,
-					wire.Field{Name: h.Name, Value: r.text(h.Value, jsonraw.Pointer(at, h.Name), "a header field")},
-				)
+				value := r.text(h.Value, jsonraw.Pointer(at, h.Name), "a header field")
+				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: value})
 			}
 		case "answer":
 			f.Answer = r.answer(m.Value, at)
 		case "answer-defaults":
-			f.Answering.Defaults = r.yes(m.Value, at, m.Name)
+			f.Answering.Defaults = r.boolean(m.Value, at, m.Name)
 		case "decline":
-			f.Answering.Decline = r.yes(m.Value, at, m.Name)
+			f.Answering.Decline = r.boolean(m.Value, at, m.Name)
 		case "roots":
 			f.Answering.Roots = r.words(m.Value, at, "a root")
 		case "extensions":
@@ -177,37 +161,40 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 	if f.Server != "" && f.Command != nil {
 		r.bad("/command", "server and command both name a server")
 	}
-	if _, there := members.Get("steps"); !there && members != nil {
+	if _, hasSteps := members.Get("steps"); !hasSteps && members != nil {
 		r.bad("", "there are no steps")
 	}
 	r.secrets(f)
 	return f
 }
 
-func (r *reader) yes(raw json.RawMessage, at, what string) bool {
+// boolean parses true or false.
+func (r *reader) boolean(raw json.RawMessage, at, what string) bool {
 	if string(raw) != "true" && string(raw) != "false" {
 		r.bad(at, "%s is true or false", what)
 	}
 	return string(raw) == "true"
 }
 
+// answer checks the answers to the server's requests.
 func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
-	one := func(raw json.RawMessage, at, what string) {
-		if _, typed := jsonraw.Text(raw); !typed {
+	check := func(raw json.RawMessage, at, what string) {
+		if _, isText := jsonraw.Text(raw); !isText {
 			r.object(raw, at, what)
 		}
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
 		for i, item := range items {
-			one(item, at+"/"+strconv.Itoa(i), "an answer")
+			check(item, at+"/"+strconv.Itoa(i), "an answer")
 		}
 	} else {
-		one(raw, at, "answer")
+		check(raw, at, "answer")
 	}
 	r.references(raw, at)
 	return raw
 }
 
+// vars parses the file's variables.
 func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 	for _, m := range r.object(raw, at, "vars") {
 		r.name(m.Name, jsonraw.Pointer(at, m.Name))
@@ -219,7 +206,7 @@ func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 	return vars
 }
 
-// name checks that of a variable, which jq has to take as well.
+// name checks the name of a variable.
 func (r *reader) name(name, at string) {
 	if !IsName(name) {
 		r.problems = append(r.problems, Problem{At: at, OnName: true,
@@ -227,6 +214,7 @@ func (r *reader) name(name, at string) {
 	}
 }
 
+// steps parses the list of steps and makes their names unique.
 func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
@@ -246,9 +234,10 @@ func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
 	return steps
 }
 
-// keys are what a step may say beside its verb.
+// stepKeys are the keys of a step, in addition to its verb.
 var stepKeys = []string{"name", "args", "params", "validate", "capture", "expect"}
 
+// step parses one step.
 func (r *reader) step(raw json.RawMessage, at string) Step {
 	known := slices.Clone(stepKeys)
 	for _, v := range verbs {
@@ -256,7 +245,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 	}
 	s := Step{At: at, Expect: Expect{At: at, Exit: -1}}
 	members := r.object(raw, at, "a step", known...)
-	var done []string
+	var found []string
 	for _, m := range members {
 		at := jsonraw.Pointer(at, m.Name)
 		switch m.Name {
@@ -267,7 +256,7 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 			s.ArgsAt = at
 			r.references(m.Value, at)
 		case "validate":
-			r.yes(m.Value, at, "validate")
+			r.boolean(m.Value, at, "validate")
 			s.Loose = string(m.Value) == "false"
 		case "capture":
 			s.Capture = r.capture(m.Value, at)
@@ -275,37 +264,44 @@ func (r *reader) step(raw json.RawMessage, at string) Step {
 			s.Expect = r.expect(m.Value, at)
 		default:
 			if slices.Contains(verbs, Verb(m.Name)) {
-				s.Verb, s.Subject = Verb(m.Name), r.text(m.Value, at, m.Name)
-				done = append(done, m.Name)
+				s.Verb = Verb(m.Name)
+				s.Subject = r.text(m.Value, at, m.Name)
+				found = append(found, m.Name)
 			}
 		}
 	}
-	r.oneVerb(done, at, members)
+	r.oneVerb(found, at, members)
 	r.arguments(s, members)
-	s.Name = cmp.Or(s.Name, string(s.Verb)+" "+s.Subject)
+	if s.Name == "" {
+		s.Name = string(s.Verb) + " " + s.Subject
+	}
 	return s
 }
 
-func (r *reader) oneVerb(done []string, at string, members jsonraw.Members) {
-	if len(done) > 1 {
-		r.bad(at, "a step has one action, not %s", strings.Join(done, " and "))
-	} else if len(done) == 0 && members != nil && (len(r.problems) == 0 || !strings.HasPrefix(r.problems[len(r.problems)-1].At, at+"/")) {
+// oneVerb checks that a step has one verb. It does not report a missing verb if the last problem is
+// in the step, because the verb may be misspelled.
+func (r *reader) oneVerb(found []string, at string, members jsonraw.Members) {
+	n := len(r.problems)
+	isReported := n > 0 && strings.HasPrefix(r.problems[n-1].At, at+"/")
+	if len(found) > 1 {
+		r.bad(at, "a step has one action, not %s", strings.Join(found, " and "))
+	} else if len(found) == 0 && members != nil && !isReported {
 		r.bad(at, "the step has no action: call, read, prompt, list or raw")
 	}
 }
 
-// arguments checks that they are of the shape that the verb takes.
+// arguments checks that the arguments fit the verb.
 func (r *reader) arguments(s Step, members jsonraw.Members) {
-	_, args := members.Get("args")
-	_, params := members.Get("params")
+	_, hasArgs := members.Get("args")
+	_, hasParams := members.Get("params")
 	switch {
-	case args && s.Verb == Raw:
+	case hasArgs && s.Verb == Raw:
 		r.bad(s.At+"/args", "raw takes params")
-	case params && s.Verb != Raw:
+	case hasParams && s.Verb != Raw:
 		r.bad(s.At+"/params", "%s takes args", s.Verb)
-	case args && s.Verb == List:
+	case hasArgs && s.Verb == List:
 		r.bad(s.At+"/args", "list takes no args")
-	case args:
+	case hasArgs:
 		r.object(s.Args, s.At+"/args", "args")
 	}
 	if s.Loose && s.Verb != Call && s.Verb != Prompt {
@@ -313,9 +309,10 @@ func (r *reader) arguments(s Step, members jsonraw.Members) {
 	}
 }
 
-// anyQuery replaces an invalid query, so that no further problem is reported for it.
+// anyQuery replaces an invalid query, so that it causes no further problem.
 const anyQuery = "."
 
+// capture parses the variables that a step sets.
 func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
 	for _, m := range r.object(raw, at, "capture") {
 		at := jsonraw.Pointer(at, m.Name)
@@ -330,6 +327,7 @@ func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
 	return all
 }
 
+// expect parses the expected outcome of a step: jq expressions, or a mapping.
 func (r *reader) expect(raw json.RawMessage, at string) Expect {
 	e := Expect{At: at, Exit: -1}
 	if _, err := jsonraw.Object(raw); err != nil {
@@ -358,13 +356,15 @@ func (r *reader) expect(raw json.RawMessage, at string) Expect {
 			e.WithinAt = at
 		}
 	}
-	if _, named := members.Get("kind"); named && len(r.problems) == before && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
+	_, hasKind := members.Get("kind")
+	isValid := len(r.problems) == before
+	if isValid && hasKind && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
 		r.bad(at+"/exit", "kind and exit contradict each other: that kind ends with %d", e.Kind.ExitCode())
 	}
 	return e
 }
 
-// queries reads jq expressions. A ${…} in them is not a variable: jq has its own, $name.
+// queries parses jq expressions. ${…} in them is no reference: jq has its own variables, $name.
 func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
@@ -387,9 +387,10 @@ func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 	return all
 }
 
-// Good is how kind calls the good ending, which has no name of its own.
+// Good is the name of wire.OK in a file.
 const Good = "ok"
 
+// kind parses the expected kind of outcome.
 func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
 	word, _ := jsonraw.Text(raw)
 	known := []string{Good}
@@ -402,14 +403,13 @@ func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
 		return wire.OK
 	}
 	if !slices.Contains(known, word) {
-		r.problems = append(
-			r.problems,
-			Problem{At: at, Got: word, Known: known, Text: fmt.Sprintf("unknown kind %s", excerpt(raw))},
-		)
+		text := fmt.Sprintf("unknown kind %s", excerpt(raw))
+		r.problems = append(r.problems, Problem{At: at, Got: word, Known: known, Text: text})
 	}
 	return wire.Kind(word)
 }
 
+// exit parses an exit code.
 func (r *reader) exit(raw json.RawMessage, at string) int {
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 || n > 255 {
@@ -418,6 +418,7 @@ func (r *reader) exit(raw json.RawMessage, at string) int {
 	return n
 }
 
+// duration parses a time; a number is in seconds.
 func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
 	word, ok := jsonraw.Text(raw)
 	if !ok {
@@ -430,4 +431,5 @@ func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
 	return d
 }
 
+// excerpt returns the beginning of a value for an error.
 func excerpt(raw json.RawMessage) string { return jsonraw.Excerpt(raw, 40) }

@@ -14,9 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// secrets refuses a file that holds any: it lies in git, and is read by many. What a
-// field, a flag or a part of a URL is named like decides, and everywhere else what
-// looks like a well-known token.
+// secrets reports secrets in a file, because such files are stored in git. It judges by the names of
+// fields, flags and parts of URLs, and by the form of well-known tokens.
 func (r *reader) secrets(f File) {
 	for _, h := range f.Headers {
 		if redact.RedactField(h).Value != h.Value && !onlyReferences(h) {
@@ -51,29 +50,34 @@ func (r *reader) secrets(f File) {
 	}
 }
 
-// secretsIn refuses what looks like a secret. What is only named like one may be test
-// data, and is reported as a Mild problem.
+// secretsIn reports texts in a value that look like a secret. A text that is only named like a
+// secret may be test data, so it is a Mild problem.
 func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 	eachText(name, raw, at, func(name, at, text string) {
-		switch plain := withoutReferences(text); {
-		case holdsSecret(plain):
+		plain := withoutReferences(text)
+		if holdsSecret(plain) {
 			r.secret(at)
-		case text == "" || text == Any || plain != text:
-		case holdsSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))):
+			return
+		}
+		if text == "" || text == Any || plain != text {
+			return
+		}
+		if holdsSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))) {
 			r.problems = append(r.problems, Problem{At: at, Mild: true,
 				Text: fmt.Sprintf("%s is named like a secret; use the environment: ${env.NAME}", name)})
 		}
 	})
 }
 
+// secret adds the problem of a secret.
 func (r *reader) secret(at string) {
 	r.bad(at, "the file contains a secret; move it to the environment and write ${env.NAME}")
 }
 
-// userAlone is what stands before the host of a URL whose password was a reference.
+// userAlone matches the user of a URL whose password was a reference.
 var userAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/?#@:\s]*:?@`) })
 
-// withoutReferences is what a text says by itself.
+// withoutReferences returns a text without its references.
 func withoutReferences(text string) string {
 	var b strings.Builder
 	_ = eachPart(text, func(part string) { b.WriteString(part) }, func(string) {})
@@ -83,12 +87,13 @@ func withoutReferences(text string) string {
 	return userAlone().ReplaceAllString(b.String(), "//")
 }
 
+// holdsSecret reports whether a text contains what looks like a secret.
 func holdsSecret(text string) bool {
 	_, n := new(redact.Secrets).Bytes([]byte(text))
 	return n > 0
 }
 
-// onlyReferences reports a field whose value is a variable, perhaps behind a scheme.
+// onlyReferences reports whether a field's value consists of references, possibly after a scheme.
 func onlyReferences(h wire.Field) bool {
 	words := strings.Fields(h.Value)
 	found := References(jsonraw.Quote(h.Value))

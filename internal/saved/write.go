@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Literal returns a JSON value as it must be written in a file for the same value to be
-// read again: what begins like a reference is escaped. A hidden secret (redact.Redacted)
-// becomes a reference to the environment variable that name returns.
+// Literal returns a JSON value as it has to be written in a file: a text like a reference is
+// escaped, and a redacted secret (redact.Redacted) becomes a reference to the environment variable
+// that name returns.
 func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessage {
 	if members, err := jsonraw.Object(raw); err == nil {
 		object := json.RawMessage("{}")
@@ -31,7 +31,7 @@ func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessa
 	return raw
 }
 
-// LiteralText is Literal for a text.
+// LiteralText returns a text as Literal writes it.
 func LiteralText(text string, name func(hidden string) string) string {
 	var b strings.Builder
 	at := 0
@@ -45,21 +45,20 @@ func LiteralText(text string, name func(hidden string) string) string {
 	return b.String()
 }
 
-// JSON is the file as it is read again; Args and the texts beside it are literal
-// already.
+// JSON returns the file as ReadFile parses it. Args and texts must be literal already.
 func (f File) JSON() json.RawMessage {
 	doc := json.RawMessage("{}")
-	some := func(object *json.RawMessage, name, text string) {
+	addText := func(name, text string) {
 		if text != "" {
-			*object = jsonraw.With(*object, name, jsonraw.Quote(text))
+			doc = jsonraw.With(doc, name, jsonraw.Quote(text))
 		}
 	}
-	some(&doc, "name", f.Name)
-	some(&doc, "server", f.Server)
+	addText("name", f.Name)
+	addText("server", f.Server)
 	if f.Command != nil {
 		doc = jsonraw.With(doc, "command", jsonraw.ListOf(f.Command, jsonraw.Quote))
 	}
-	some(&doc, "protocol", f.Protocol)
+	addText("protocol", f.Protocol)
 	if len(f.Headers) > 0 {
 		headers := json.RawMessage("{}")
 		for _, h := range f.Headers {
@@ -73,10 +72,10 @@ func (f File) JSON() json.RawMessage {
 	return jsonraw.With(doc, "steps", jsonraw.ListOf(f.Steps, Step.JSON))
 }
 
-// Answers are the members of the file that say how to answer what a server asks.
+// Answers returns the members of the file that say how to answer the server's requests.
 func (f File) Answers() (all jsonraw.Members) {
-	add := func(name string, value json.RawMessage, set bool) {
-		if set {
+	add := func(name string, value json.RawMessage, isSet bool) {
+		if isSet {
 			all = append(all, jsonraw.Member{Name: name, Value: value})
 		}
 	}
@@ -92,7 +91,7 @@ func (f File) Answers() (all jsonraw.Members) {
 	return all
 }
 
-// Same reports whether two files answer what a server asks in the same way.
+// Same reports whether two files answer the server's requests in the same way.
 func (f File) Same(other File) bool {
 	own := f.Answers()
 	theirs := other.Answers()
@@ -101,7 +100,7 @@ func (f File) Same(other File) bool {
 	})
 }
 
-// JSON is the step as it is read again.
+// JSON returns the step as ReadFile parses it.
 func (s Step) JSON() json.RawMessage {
 	step := jsonraw.With(nil, string(s.Verb), jsonraw.Quote(s.Subject))
 	if s.Args != nil {
