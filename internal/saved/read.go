@@ -76,8 +76,9 @@ var keysElsewhere = map[string]string{
 }
 
 const (
-	rowsElsewhere        = `a file has no rows: run it once for each with --var NAME=VALUE`
-	repeatElsewhere      = `a step is taken once: repeat the run in the shell, as in: until mcpc run FILE; do sleep 1; done`
+	rowsElsewhere   = `a file has no rows: run it once for each with --var NAME=VALUE`
+	repeatElsewhere = `a step is taken once: repeat the run in the shell, ` +
+		`as in: until mcpc run FILE; do sleep 1; done`
 	environmentElsewhere = `"${env.NAME}" is a variable of the environment; set -a; . ./.env sets the variables of a file`
 )
 

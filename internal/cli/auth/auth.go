@@ -138,7 +138,7 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	endpoint := endpointOf(c)
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
 		return usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))
 	}
@@ -170,11 +170,11 @@ func challengeStep(endpoint string, r *auth.Refusal) auth.Step {
 	if r == nil {
 		return auth.Step{URL: redact.RedactURL(endpoint), Text: "the server accepted a request without a token"}
 	}
-	return auth.Step{
-		URL:    redact.RedactURL(endpoint),
-		Status: r.Status,
-		Text:   "WWW-Authenticate: " + cmp.Or(strings.Join(r.Fields, ", "), "(none)"),
+	fields := strings.Join(r.Fields, ", ")
+	if fields == "" {
+		fields = "(none)"
 	}
+	return auth.Step{URL: redact.RedactURL(endpoint), Status: r.Status, Text: "WWW-Authenticate: " + fields}
 }
 
 // registrationText returns how mcpc can be registered as a client at the server.

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -283,7 +282,7 @@ func loginRequest(ctx context.Context, f *cmdutil.Factory, command string) (auth
 		err := usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command))
 		return auth.Request{}, usage.Outcome(err)
 	}
-	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	endpoint := endpointOf(c)
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
 		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run(command)))
 	}
@@ -319,6 +318,14 @@ func findServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Ou
 	return c, out
 }
 
+// endpointOf returns the URL of a selected server, or "" for a stdio server.
+func endpointOf(c *connect.Conn) string {
+	if c.Saved != nil {
+		return c.Saved.Endpoint
+	}
+	return c.OneOff.Endpoint
+}
+
 // requestFor returns the request that answers a pending challenge.
 func requestFor(f *cmdutil.Factory, p auth.Pending) auth.Request {
 	c, _ := auth.Wanted(auth.ParseChallenges(p.Fields))
@@ -339,7 +346,10 @@ func askForChallenge(
 	}
 	switch {
 	case out.Kind == wire.RPCFailed: // some servers refuse a request without a token with a JSON-RPC error
-		req.Refused = cmp.Or(out.Text, "an error")
+		req.Refused = out.Text
+		if req.Refused == "" {
+			req.Refused = "an error"
+		}
 		f.Note("the server required no authentication, but answered " + f.ErrStyle.Line(strconv.Quote(req.Refused)) +
 			"; trying its metadata")
 	case out.Good() || out.Kind == wire.Auth:

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +83,7 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		return cmdutil.Exit(out)
 	}
 	where := c.Where
-	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	endpoint := endpointOf(c)
 	if c.Target.Source == target.FromDefault && f.Auth.Account == "" && len(records.Tokens) == 1 {
 		only := records.Tokens[0]
 		endpoint = only.Endpoint

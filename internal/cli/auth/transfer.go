@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +91,9 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 		f.Server = from.Server
 		f.ServerGiven = true
 	}
-	f.Auth.Account = cmp.Or(f.Auth.Account, from.Account)
+	if f.Auth.Account == "" {
+		f.Auth.Account = from.Account
+	}
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
 	if out.Good() {
@@ -176,7 +177,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	t, final, err := store.Export(ctx, cmp.Or(c.Saved, c.OneOff).Endpoint, f.Auth.Account)
+	t, final, err := store.Export(ctx, endpointOf(c), f.Auth.Account)
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{Where: c.Where}))
 	}

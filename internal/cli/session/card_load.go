@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,7 +185,10 @@ func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Ou
 		return got, unusableDocument(where, "answered with more than 1 MiB", wire.BadResponse)
 	}
 	if l.env.Verbose > 0 {
-		kind := cmp.Or(got.Type, "without a Content-Type")
+		kind := got.Type
+		if kind == "" {
+			kind = "without a Content-Type"
+		}
 		l.env.UI.Note(fmt.Sprintf("card: %s answered HTTP %d, %s", redact.RedactURL(got.URL), got.Status, kind))
 	}
 	return got, wire.Outcome{}

@@ -187,7 +187,9 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 			old, ok := st.Session(name)
 			return ok && !samePlace(old, *c.OneOff)
 		}
-		place.Name = cmp.Or(name, place.Name)
+		if name != "" {
+			place.Name = name
+		}
 		if place.Name == "" {
 			place.Name = target.NameFor(c.Target, isTaken)
 		}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,9 +116,13 @@ func closeKept(ctx context.Context, f *cmdutil.Factory, store *state.Store, s st
 	case errors.Is(err, keepalive.ErrGone):
 		f.Note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
+		pid := facts.PID
+		if pid == 0 {
+			pid = s.Held.PID
+		}
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + host.Reason(err),
-			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
+			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", pid))})
 	default:
 		f.Note("closed " + s.Name + " and stopped its server")
 	}

@@ -152,7 +152,11 @@ func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
 func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	var cells [][]string
 	for _, r := range rows {
-		row := []string{r.Name, string(r.Kind), r.From, r.note(), cmp.Or(r.place, "("+r.Problem+")")}
+		server := r.place
+		if server == "" {
+			server = "(" + r.Problem + ")"
+		}
+		row := []string{r.Name, string(r.Kind), r.From, r.note(), server}
 		if !st.Terminal {
 			row = append(row, r.File)
 		}

@@ -193,7 +193,10 @@ func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all boo
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	names := []string{cmp.Or(name, st.Current())}
+	if name == "" {
+		name = st.Current()
+	}
+	names := []string{name}
 	if all {
 		names = st.Names()
 	}
@@ -220,7 +223,9 @@ func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all boo
 func setCloseAuth(c *connect.Conn, opt *client.Options) error {
 	account := c.Env.Auth.Account
 	defer func() { c.Env.Auth.Account = account }()
-	c.Env.Auth.Account = cmp.Or(account, c.Saved.Account)
+	if account == "" {
+		c.Env.Auth.Account = c.Saved.Account
+	}
 	err := c.SetAuthTransport(opt)
 	if c.Env.Guard != nil {
 		c.Env.Guard.Login = nil

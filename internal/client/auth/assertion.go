@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -24,7 +23,14 @@ func (flow *Flow) assertion(c Client, s *Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	algorithm := cmp.Or(c.Algorithm, usualAlgorithm(key))
+	algorithm := c.Algorithm
+	if algorithm == "" {
+		algorithm = usualAlgorithm(key)
+	}
+	audience := c.Audience
+	if audience == "" {
+		audience = s.Issuer
+	}
 	signing := jwt.GetSigningMethod(algorithm)
 	if signing == nil || signing == jwt.SigningMethodNone {
 		return "", keyError(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
@@ -33,7 +39,7 @@ func (flow *Flow) assertion(c Client, s *Server) (string, error) {
 	claims := jwt.MapClaims{
 		"iss": c.ID,
 		"sub": c.ID,
-		"aud": cmp.Or(c.Audience, s.Issuer),
+		"aud": audience,
 		"iat": now.Unix(),
 		"exp": now.Add(assertionTime).Unix(),
 		"jti": rand.Text(),

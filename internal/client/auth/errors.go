@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"errors"
 
 	"mcpc/internal/usage"
@@ -61,9 +60,17 @@ func (e *Error) Kind() wire.Kind {
 	if _, late := errors.AsType[usage.Late](e.Err); late {
 		return wire.Timeout
 	}
-	kinds := map[Rule]wire.Kind{URLBlocked: wire.Refused, Unreachable: wire.Transport, Unavailable: wire.Transport,
-		StoreFailed: wire.LocalIO, KeyUnusable: wire.Usage}
-	return cmp.Or(kinds[e.Rule], wire.Auth)
+	switch e.Rule {
+	case URLBlocked:
+		return wire.Refused
+	case Unreachable, Unavailable:
+		return wire.Transport
+	case StoreFailed:
+		return wire.LocalIO
+	case KeyUnusable:
+		return wire.Usage
+	}
+	return wire.Auth
 }
 
 // IsTransient reports whether the authorization server could not be reached or could not handle the

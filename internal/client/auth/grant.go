@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -78,7 +77,9 @@ func (flow *Flow) unattendedForm(ctx context.Context, store *Store, c Client, t 
 // exchangeIDToken exchanges the person's ID token at the identity provider for an assertion to one
 // authorization server (enterprise-managed-authorization, "Token Exchange").
 func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t Token) (string, error) {
-	c.IDP = cmp.Or(c.IDP, &IDP{})
+	if c.IDP == nil {
+		c.IDP = &IDP{}
+	}
 	idToken, err := readSecretFile(flow, c.IDP.IDTokenFile)
 	if err != nil {
 		return "", err

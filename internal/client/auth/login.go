@@ -36,7 +36,7 @@ type Request struct {
 	// RegistrationToken is the initial access token for registering a client (RFC 7591, section 3), or
 	// "". It is not stored.
 	RegistrationToken string
-	// Settings are in place of those of the last login.
+	// Settings replace the stored settings of the last login.
 	Settings
 	// Bind requests a token that is bound to a key. If it is not set, the token is bound if the last
 	// one was or if the challenge requires it.
@@ -329,8 +329,9 @@ func (l *login) runBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.requestToken(ctx, p, l.token.withResource(url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
-		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}}))
+	form := url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
+		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}}
+	return l.requestToken(ctx, p, l.token.withResource(form))
 }
 
 // listen opens the port that the user wants, else the port of the registered redirect URI if it is

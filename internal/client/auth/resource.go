@@ -115,8 +115,12 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	if err := m.checkLists(flow, "RFC 9728 section 2", "authorization_servers", "scopes_supported"); err != nil {
 		return nil, err
 	}
+	name := r.ID
+	if name == "" {
+		name = "nothing"
+	}
 	mismatch := &Error{Rule: ResourceMismatch, Other: r.ID, At: endpoint.String(),
-		Text: "the resource metadata is for another server: " + cmp.Or(r.ID, "nothing") + ", not " + endpoint.String(),
+		Text: "the resource metadata is for another server: " + name + ", not " + endpoint.String(),
 		Hint: "its tokens would be for another server; contact the server's operator"}
 	isCovered := Covers(r.ID, endpoint.String())
 	if err := flow.check(`"resource" is this server (RFC 9728 section 3.3)`, isCovered, mismatch); err != nil {

@@ -247,7 +247,7 @@ func isUnavailable(status int, code string) bool {
 // server names no usable time.
 type seconds int64
 
-// maxSeconds are 285 years. Go and JSON can represent a time so many seconds from now or from 1970.
+// maxSeconds are 285 years. Go and JSON can represent times that far from now or from 1970.
 const maxSeconds = 9e9
 
 // UnmarshalJSON reads a number or a text with a number. It never fails.

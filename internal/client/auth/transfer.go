@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -50,7 +49,12 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return t, damaged("it is not a JSON object of texts, with expires_at in the form of RFC 3339")
 	}
-	t.GrantType = cmp.Or(t.GrantType, AuthorizationCode)
+	if t.GrantType == "" {
+		t.GrantType = AuthorizationCode
+	}
+	if t.TokenType == "" {
+		t.TokenType = "Bearer"
+	}
 	switch {
 	case t.ClientID == "":
 		return t, damaged("it has no client_id")
@@ -81,7 +85,9 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 	if err != nil {
 		return Token{}, err
 	}
-	req.Issuer = cmp.Or(from.Issuer, req.Issuer)
+	if from.Issuer != "" {
+		req.Issuer = from.Issuer
+	}
 	req.Grant = from.GrantType
 	found, err := flow.Discover(ctx, req, known)
 	if err != nil {
@@ -109,8 +115,8 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 			return Token{}, err
 		}
 	}
-	got := &tokenResponse{Access: from.AccessToken, Refresh: from.RefreshToken, Type: cmp.Or(from.TokenType, "Bearer")}
-	if err := checkToken(flow, got, l.key); err != nil {
+	response := &tokenResponse{Access: from.AccessToken, Refresh: from.RefreshToken, Type: from.TokenType}
+	if err := checkToken(flow, response, l.key); err != nil {
 		return Token{}, err
 	}
 	c := Client{Issuer: found.Server.Issuer, ID: from.ClientID, Origin: Document, Grant: req.Grant}
@@ -122,7 +128,7 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 		}
 	}
 	l.token.Client = c.ID
-	l.token, err = store.tokenOf(got, l.token, flow.now())
+	l.token, err = store.tokenOf(response, l.token, flow.now())
 	if err != nil {
 		return Token{}, err
 	}

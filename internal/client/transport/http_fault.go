@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -153,7 +152,10 @@ func aboutCertificate(c *x509.Certificate) string {
 	for _, ip := range c.IPAddresses {
 		names = append(names, ip.String())
 	}
-	return fmt.Sprintf(" (%s, for %s, from %s until %s)", c.Subject, cmp.Or(strings.Join(names, ", "), "none"),
+	if len(names) == 0 {
+		names = []string{"none"}
+	}
+	return fmt.Sprintf(" (%s, for %s, from %s until %s)", c.Subject, strings.Join(names, ", "),
 		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 

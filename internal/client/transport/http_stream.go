@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,10 +225,7 @@ func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition
 			pos.drop(ev)
 		}
 		if pos.advance(ev) {
-			m := wire.ParseMessage(ev.Data)
-			t.inbox.Finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
-				Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
-					jsonraw.Excerpt([]byte(*ev.ID), 40), cmp.Or(m.Method, m.Kind.String()))})
+			t.reportRepeated(ev)
 			continue
 		}
 		reportEventType(t.inbox, ev)
@@ -241,6 +237,18 @@ func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition
 			events.Release()
 		}
 	}
+}
+
+// reportRepeated reports an event that a resumed stream sent again.
+func (t *HTTP) reportRepeated(ev sse.Event) {
+	m := wire.ParseMessage(ev.Data)
+	what := m.Method
+	if what == "" {
+		what = m.Kind.String()
+	}
+	t.inbox.Finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
+		Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
+			jsonraw.Excerpt([]byte(*ev.ID), 40), what)})
 }
 
 // maxDropped is how many bytes outside of events are kept.
