@@ -323,7 +323,7 @@ func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	return valid
 }
 
-// stateAfterNotFound judges the body of a 404 in a session. m is nil if the body is no message.
+// stateAfterNotFound judges the body of a 404 in a session. m is nil if the body is not a message.
 func stateAfterNotFound(m *wire.Message) sessionState {
 	ended, sure := mcp.EndsSession(m)
 	if !sure {

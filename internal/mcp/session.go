@@ -16,7 +16,7 @@ var requestCodes = []int64{
 
 // EndsSession reports whether a response with the status 404 to a request with a session id says that the server does
 // not know the session, after which a client initializes again (basic/transports, "Session Management"). m is the body,
-// nil if it is no message. An error with the request's id and a code such as "method not found" is about the request.
+// nil if it is not a message. An error with the request's id and a code such as "method not found" is about the request.
 // sure is false if the error has the request's id and a code of no known meaning: then a ping shows whether the session
 // has ended.
 func EndsSession(m *wire.Message) (ended, sure bool) {
