@@ -79,6 +79,7 @@ func ParseForm(params json.RawMessage) (Form, error) {
 	return form, nil
 }
 
+// parseField returns the field for a property of the schema.
 func parseField(name string, schema json.RawMessage) Field {
 	members, _ := jsonraw.Object(schema)
 	f := Field{Name: name, Title: members.Text("title"), Description: members.Text("description"),
@@ -139,7 +140,12 @@ func (f Form) Field(name string) (Field, bool) {
 }
 
 // Label returns the title of the field, or its name.
-func (f Field) Label() string { return cmp.Or(f.Title, f.Name) }
+func (f Field) Label() string {
+	if f.Title == "" {
+		return f.Name
+	}
+	return f.Title
+}
 
 // secretWords matches names of values that no server may request in a form (client/elicitation,
 // "Security Considerations").

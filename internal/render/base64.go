@@ -70,6 +70,8 @@ var base64Alphabet = func() (to [256]byte) {
 
 var errPadding = errors.New("text after the padding")
 
+// add decodes a piece of the text, except up to three characters at its end. It sets d.err if text
+// follows the padding.
 func (d *base64Decoder) add(piece []byte) {
 	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.padded {
 		d.add(piece[:at])

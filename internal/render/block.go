@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -113,6 +112,7 @@ func typeOf(members jsonraw.Members) string {
 	return ""
 }
 
+// readText reads the member text. It reports whether m has one.
 func (b *block) readText(m jsonraw.Members) bool {
 	raw, _ := m.Get("text")
 	if len(raw) > spool.Memory && raw[0] == '"' {
@@ -150,6 +150,7 @@ func (b *block) isBlank() bool {
 	return true
 }
 
+// readData reads the base64 text in the member name. It does nothing if m has none.
 func (b *block) readData(m jsonraw.Members, name string) {
 	raw, _ := m.Get(name)
 	if len(raw) > spool.Memory && raw[0] == '"' {
@@ -181,6 +182,7 @@ func (b *block) readContents(m jsonraw.Members) {
 	}
 }
 
+// parseContents parses the contents of a result of resources/read.
 func parseContents(items []json.RawMessage) []block {
 	blocks := make([]block, len(items))
 	for i, raw := range items {
@@ -193,6 +195,7 @@ func parseContents(items []json.RawMessage) []block {
 	return blocks
 }
 
+// block writes one block and its annotations.
 func (p *resultWriter) block(b block) {
 	switch b.kind {
 	case textBlock:
@@ -252,8 +255,12 @@ func (p *resultWriter) saveCommand(b block) string {
 	return "--jq '" + b.path + "' | base64 -d > FILE"
 }
 
+// link writes a resource_link: its tag and its description.
 func (p *resultWriter) link(b block) {
-	title := cmp.Or(b.members.Text("title"), b.members.Text("name"))
+	title := b.members.Text("title")
+	if title == "" {
+		title = b.members.Text("name")
+	}
 	length := ""
 	if raw, ok := b.members.Get("size"); ok {
 		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 {

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"io"
 	"strings"
 
@@ -38,24 +37,29 @@ func DescribeTemplate(w io.Writer, st term.Style, r mcp.Resource) error {
 	})
 }
 
-func describeResource(w io.Writer, s term.Style, r mcp.Resource, more func(*term.Outline)) error {
-	sh := term.NewOutline(s)
-	writeTitle(sh, r.URI, cmp.Or(r.Title, r.Name))
-	sh.Prose(0, r.Description)
-	writeHidden(sh, hiddenInJSON(r.Raw))
+// describeResource writes the entry of a resource or template. writeMore adds the rest.
+func describeResource(w io.Writer, st term.Style, r mcp.Resource, writeMore func(*term.Outline)) error {
+	s := term.NewOutline(st)
+	title := r.Title
+	if title == "" {
+		title = r.Name
+	}
+	writeTitle(s, r.URI, title)
+	s.Prose(0, r.Description)
+	writeHidden(s, hiddenInJSON(r.Raw))
 	var facts []string
 	if r.MIMEType != "" {
-		facts = append(facts, s.Line(r.MIMEType))
+		facts = append(facts, st.Line(r.MIMEType))
 	}
 	if r.Size >= 0 {
 		facts = append(facts, term.Size(r.Size))
 	}
 	members, _ := jsonraw.Object(r.Raw)
-	facts = append(facts, (&resultWriter{st: s}).annotationTexts(members)...)
+	facts = append(facts, (&resultWriter{st: st}).annotationTexts(members)...)
 	if len(facts) > 0 {
-		sh.Wrapped(0, strings.Join(facts, "; "))
+		s.Wrapped(0, strings.Join(facts, "; "))
 	}
-	more(sh)
-	_, err := io.WriteString(w, sh.String())
+	writeMore(s)
+	_, err := io.WriteString(w, s.String())
 	return err
 }

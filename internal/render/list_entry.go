@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,7 +38,9 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Too
 	like := mcp.Lookalikes(names)
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
-		e.hints = append(e.hints, listHints(st, names[i], like[i], suspicious(tools[i]), index[i])...)
+		warnings := suspicious(tools[i])
+		e.alert = e.alert || len(warnings) > 0 || lookalikeHint(st, names[i], like[i]) != nil
+		e.hints = append(e.hints, listHints(st, names[i], like[i], warnings, index[i])...)
 		return e
 	}, long)
 }
@@ -100,6 +101,8 @@ type entry struct {
 	name, title string
 	params      []parameter
 	hints       []string
+	// alert is true if the hints have a warning.
+	alert bool
 	// summary is the first line of the description, rest the number of characters after it.
 	summary string
 	rest    int
@@ -111,31 +114,29 @@ func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
 	if long || !s.Pretty() {
 		choices = 100
 	}
-	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: toolHints(s, t)}
+	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: shortHints(t.Hints)}
+	if t.UI != "" {
+		e.hints = append(e.hints, "ui")
+	}
+	if t.AppOnly {
+		e.hints = append(e.hints, "app only")
+	}
+	e.alert = t.Hints.Destructive != nil && *t.Hints.Destructive
+	e.warnOfHidden(s, t.Raw)
 	e.params = schemaParameters(s, t.InputSchema, choices)
 	return withDescription(s, e, t.Description, t.Title)
 }
 
 // withDescription returns e with a description, or with the title if the description is empty.
 func withDescription(s term.Style, e entry, description, title string) entry {
-	e.full = cmp.Or(strings.TrimSpace(description), title)
+	e.full = strings.TrimSpace(description)
+	if e.full == "" {
+		e.full = title
+	}
 	first, rest, _ := strings.Cut(e.full, "\n")
 	e.summary = s.Line(strings.TrimSpace(first))
 	e.rest = utf8.RuneCountInString(strings.TrimSpace(rest))
 	return e
-}
-
-// toolHints returns a tool's declared annotations in short form, and the number of hidden
-// characters.
-func toolHints(s term.Style, t mcp.Tool) []string {
-	hints := shortHints(t.Hints)
-	if t.UI != "" {
-		hints = append(hints, "ui")
-	}
-	if t.AppOnly {
-		hints = append(hints, "app only")
-	}
-	return append(hints, hiddenHint(s, hiddenInJSON(t.Raw))...)
 }
 
 // lookalikeHint returns a warning for a name that can be taken for another, or nil.
@@ -149,11 +150,12 @@ func lookalikeHint(s term.Style, name, like string) []string {
 	return nil
 }
 
-func hiddenHint(s term.Style, n int) []string {
-	if n == 0 {
-		return nil
+// warnOfHidden adds a hint with the number of hidden characters in a definition, if there are any.
+func (e *entry) warnOfHidden(s term.Style, definition json.RawMessage) {
+	if n := hiddenInJSON(definition); n > 0 {
+		e.hints = append(e.hints, fmt.Sprintf("%s%d hidden", warningMark(s), n))
+		e.alert = true
 	}
-	return []string{fmt.Sprintf("%s%d hidden", warningMark(s), n)}
 }
 
 func warningMark(s term.Style) string { return s.Ornament("!", "⚠ ") }
@@ -199,17 +201,19 @@ func descriptionText(s term.Style, e entry, width int) string {
 		return s.CutMore(e.summary, width, e.rest)
 	}
 	hints := "[" + strings.Join(e.hints, ", ") + "]"
-	mark := term.Dim
-	if strings.Contains(hints, "destr") || strings.Contains(hints, warningMark(s)) {
-		mark = term.Yellow
+	color := term.Dim
+	if e.alert {
+		color = term.Yellow
 	}
 	room := width - term.Width(hints) - 1
 	if e.summary == "" || room < 12 {
-		return s.Paint(mark, s.Cut(hints, width))
+		return s.Paint(color, s.Cut(hints, width))
 	}
-	return s.Paint(mark, hints) + " " + s.CutMore(e.summary, room, e.rest)
+	return s.Paint(color, hints) + " " + s.CutMore(e.summary, room, e.rest)
 }
 
+// writeNarrowEntry writes an entry as one line, and a second one with the hints and the
+// description.
 func writeNarrowEntry(s term.Style, b *bytes.Buffer, e entry) {
 	width := s.Columns()
 	name := s.Cut(e.name, width)
@@ -231,21 +235,17 @@ func writeWideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
 	paramWidth := 0
 	for _, e := range entries {
 		nameWidth = max(nameWidth, term.Width(e.name))
-		paramWidth = max(paramWidth, term.Width(joinParams(e.params, 0)))
+		paramWidth = max(paramWidth, term.Width(joinParams(e.params, wholeForm)))
 	}
 	room := width - nameWidth - paramWidth - 2*len(term.Gap)
 	if room < max(width/2, minDescription) {
 		return false
 	}
 	for _, e := range entries {
-		line := s.Paint(
-			term.Bold,
-			term.Pad(e.name, nameWidth),
-		) + term.Gap + term.Pad(
-			s.Paint(term.Cyan, joinParams(e.params, 0)),
-			paramWidth,
-		) + term.Gap
-		b.WriteString(strings.TrimRight(line+descriptionText(s, e, room), " ") + "\n")
+		name := s.Paint(term.Bold, term.Pad(e.name, nameWidth))
+		params := term.Pad(s.Paint(term.Cyan, joinParams(e.params, wholeForm)), paramWidth)
+		line := name + term.Gap + params + term.Gap + descriptionText(s, e, room)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return true
 }

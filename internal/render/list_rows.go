@@ -84,6 +84,7 @@ func (r *Rows) Empty() {
 	*r = *NewRows(r.st, r.long, r.dir)
 }
 
+// add writes the line of an entry.
 func (r *Rows) add(e entry) {
 	r.line = append(append(r.line[:0], e.name...), '\t')
 	for i, p := range e.params {

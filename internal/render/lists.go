@@ -21,8 +21,10 @@ func Prompts(w io.Writer, st term.Style, prompts []mcp.Prompt, long bool) error 
 	return writeEntries(w, st, len(prompts), func(i int) entry { return promptEntry(st, prompts[i]) }, long)
 }
 
+// promptEntry returns the entry of a prompt.
 func promptEntry(st term.Style, p mcp.Prompt) entry {
-	e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: hiddenHint(st, hiddenInJSON(p.Raw))}
+	e := entry{name: st.Line(p.Name), title: st.Line(p.Title)}
+	e.warnOfHidden(st, p.Raw)
 	for _, a := range p.Arguments {
 		name := st.Line(a.Name)
 		if !a.Required {
@@ -44,6 +46,7 @@ func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) 
 	return writeEntries(w, st, len(resources), func(i int) entry { return resourceEntry(st, resources[i]) }, long)
 }
 
+// resourceEntry returns the entry of a resource or template.
 func resourceEntry(st term.Style, r mcp.Resource) entry {
 	e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
 	if name := st.Line(r.Name); name != "" {
@@ -55,7 +58,7 @@ func resourceEntry(st term.Style, r mcp.Resource) entry {
 	if r.Size >= 0 {
 		e.hints = append(e.hints, term.Size(r.Size))
 	}
-	e.hints = append(e.hints, hiddenHint(st, hiddenInJSON(r.Raw))...)
+	e.warnOfHidden(st, r.Raw)
 	return withDescription(st, e, r.Description, r.Title)
 }
 

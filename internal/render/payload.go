@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,19 +19,21 @@ import (
 func Payload(method string, result json.RawMessage) (write func(io.Writer) (what string, err error), err error) {
 	blocks := resultBlocks(method, result)
 	texts, media := splitBlocks(blocks)
-	switch {
-	case len(media) == 1:
+	if len(media) > 1 {
+		return nil, &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
+			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
+	}
+	if len(media) == 1 {
 		data, err := decodePayload(media[0])
 		return func(w io.Writer) (string, error) {
 			_, err := spool.WriteAll(w, data)
 			return term.Line(describeMedia(media[0])), err
 		}, err
-	case len(media) > 1:
-		return nil, &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
-			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
-	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
-		texts = blocks // an empty file is a file
-	case len(texts) == 0:
+	}
+	if method == "resources/read" && len(blocks) == 1 && blocks[0].kind == textBlock {
+		texts = blocks // also a blank text: it is the whole file
+	}
+	if len(texts) == 0 {
 		return jsonPayload(method, result), nil
 	}
 	return func(w io.Writer) (string, error) {
@@ -61,7 +62,10 @@ func Unsaved(method string, result json.RawMessage) string {
 		if isText && (len(media) != 1 || b.isBlank()) || b.kind == mediaBlock && len(media) == 1 {
 			continue
 		}
-		kind := term.Line(cmp.Or(b.name, "resource"))
+		kind := "resource"
+		if b.name != "" {
+			kind = term.Line(b.name)
+		}
 		count[kind]++
 		if count[kind] == 1 {
 			kinds = append(kinds, kind)
@@ -76,6 +80,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	return strings.Join(kinds, ", ")
 }
 
+// decodePayload returns the bytes of a block, or a PayloadError.
 func decodePayload(b block) ([]byte, error) {
 	data, err := b.decode()
 	if err != nil {

@@ -95,6 +95,7 @@ func (p *resultWriter) writeVerbatim(b block) (ended bool) {
 	return strings.HasSuffix(b.text, "\n")
 }
 
+// json writes JSON, indented for a reader.
 func (p *resultWriter) json(raw json.RawMessage) {
 	if p.err != nil {
 		return
@@ -127,6 +128,8 @@ func looksLikeJSON(text string) bool {
 	return text != "" && (text[0] == '{' || text[0] == '[') && jsonraw.Valid([]byte(text)) == nil
 }
 
+// toolResult writes a result of tools/call: its content, and structuredContent if no text repeats
+// it.
 func (p *resultWriter) toolResult(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	content, _ := members.Get("content")
@@ -186,6 +189,7 @@ func (p *resultWriter) prompt(result json.RawMessage) {
 	}
 }
 
+// message writes the message with index i of a prompt.
 func (p *resultWriter) message(raw json.RawMessage, i int) {
 	members, _ := jsonraw.Object(raw)
 	role, hasRole := members.Get("role")

@@ -82,6 +82,7 @@ func decodeCanonical(raw []byte) (v any) {
 	return canonicalNumbers(v)
 }
 
+// canonicalNumbers returns a decoded value with all its numbers spelled in one way.
 func canonicalNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

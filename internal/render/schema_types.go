@@ -66,6 +66,7 @@ func impliedTypes(st term.Style, s schema.Schema, choices, depth int) []string {
 	return []string{"any"}
 }
 
+// arrayText returns the type of an array: string[], or "array" if its items are unknown.
 func arrayText(st term.Style, s schema.Schema, choices, depth int) string {
 	item, ok := s.Item()
 	if !ok {
@@ -88,6 +89,7 @@ func arrayOf(text string) string {
 	return text + "[]"
 }
 
+// enumText joins at most choices values of an enum with |.
 func enumText(st term.Style, values []json.RawMessage, choices int) string {
 	var texts []string
 	for i, v := range values {
@@ -116,9 +118,15 @@ func valueLine(st term.Style, raw json.RawMessage, width int) string {
 	return st.Cut(st.Line(string(term.EscapeHidden(jsonraw.Compact(raw)))), width)
 }
 
-// parameter is one entry of a signature in three forms, from long to short: b?: string="x", b?:
-// string, b?.
+// parameter is one entry of a signature in three forms.
 type parameter [3]string
+
+// The forms of a parameter.
+const (
+	wholeForm = iota // b?: string="x"
+	typedForm        // b?: string
+	nameForm         // b?
+)
 
 // schemaParameters returns the arguments that a schema declares. It names at most choices values of
 // an enum.
@@ -133,7 +141,7 @@ func schemaParameters(st term.Style, raw json.RawMessage, choices int) (all []pa
 		if value := p.Schema.First("default"); value != nil {
 			whole += "=" + shortValue(st, value)
 		}
-		all = append(all, parameter{whole, typed, name})
+		all = append(all, parameter{wholeForm: whole, typedForm: typed, nameForm: name})
 	}
 	return all
 }

@@ -20,7 +20,7 @@ func joinParams(params []parameter, form int) string {
 func paramLines(params []parameter, width int) []string {
 	var lines []string
 	for i, p := range params {
-		text := p[0]
+		text := p[wholeForm]
 		if i < len(params)-1 {
 			text += ","
 		}
@@ -37,16 +37,16 @@ func paramLines(params []parameter, width int) []string {
 // signature returns params in width columns: whole, without defaults, or the names alone. If the
 // names do not fit, it returns as many as fit and the number of the others.
 func signature(st term.Style, params []parameter, width int) string {
-	for form := range 3 {
+	for _, form := range []int{wholeForm, typedForm, nameForm} {
 		if text := joinParams(params, form); term.Width(text) <= width {
 			return text
 		}
 	}
 	for n := len(params) - 1; n > 0; n-- {
-		text := joinParams(params[:n], 2) + ", " + st.Ellipsis() + " +" + english.Plural(len(params)-n, "arg")
+		text := joinParams(params[:n], nameForm) + ", " + st.Ellipsis() + " +" + english.Plural(len(params)-n, "arg")
 		if term.Width(text) <= width {
 			return text
 		}
 	}
-	return st.Cut(joinParams(params, 2), width)
+	return st.Cut(joinParams(params, nameForm), width)
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +30,7 @@ type Truncation struct {
 // Truncated reports whether anything was cut.
 func (c Truncation) Truncated() bool { return c.Shown < c.Whole }
 
+// String returns "cut to 5 of 9 characters", with what was cut.
 func (c Truncation) String() string {
 	parts := slices.Clone(c.Lists[:min(len(c.Lists), 3)])
 	if c.Texts > 0 {
@@ -107,6 +107,7 @@ type valueNode struct {
 	kept  int // number of kids that are written
 }
 
+// parseNode returns valid JSON as a tree; path is its JSON pointer.
 func parseNode(raw json.RawMessage, path string) *valueNode {
 	if members, err := jsonraw.Object(raw); err == nil {
 		n := &valueNode{open: '{', path: path, kept: len(members)}
@@ -198,6 +199,8 @@ func (n *valueNode) longest() (found *valueNode, size int) {
 	return found, size
 }
 
+// write writes the value with texts cut to limit and the remaining items, and counts the cuts in
+// cut.
 func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 	if n.open == '"' && n.chars > limit+maxMark+2 {
 		head, missing := cutString(n.raw, limit)
@@ -223,7 +226,11 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 	}
 	b.WriteByte(n.open + 2) // in ASCII, ] is [ + 2 and } is { + 2
 	if n.kept < len(n.kids) {
-		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", cmp.Or(n.path, "the list"), n.kept, len(n.kids)))
+		name := n.path
+		if name == "" {
+			name = "the list"
+		}
+		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", name, n.kept, len(n.kids)))
 	}
 }
 

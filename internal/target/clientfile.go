@@ -145,6 +145,7 @@ func (e *entry) hasPrefix(prefix []string) bool {
 	return program(e.command) == program(prefix[0]) && len(e.words) > n && slices.Equal(e.words[:n], prefix[1:])
 }
 
+// findEntry returns the command of a server with its position in text. Its error is an *EntryError.
 func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	if isTOML(c.paths[""]) {
 		return c.findInTOML(text, server)

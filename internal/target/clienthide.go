@@ -173,6 +173,7 @@ func (h *tomlHider) hideIn(path []string, n *unstable.Node) bool {
 	return false
 }
 
+// hide hides the values in n, and the text of a comment.
 func (h *tomlHider) hide(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Comment:

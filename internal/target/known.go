@@ -83,8 +83,17 @@ func (s Server) Fingerprint() string {
 		Headers         []string
 		Project         string
 		Variables, Load []string
-	}{Kind: s.Kind, Command: s.Command, Env: Names(s.Env), Passed: s.Passed, EnvFile: s.EnvFile, Cwd: s.Cwd,
-		URL: s.URL, Headers: Names(s.Headers), Variables: s.Variables()}
+	}{
+		Kind:      s.Kind,
+		Command:   s.Command,
+		Env:       Names(s.Env),
+		Passed:    s.Passed,
+		EnvFile:   s.EnvFile,
+		Cwd:       s.Cwd,
+		URL:       s.URL,
+		Headers:   Names(s.Headers),
+		Variables: s.Variables(),
+	}
 	if s.Client.Project {
 		confirmed.Project = s.Folder
 	}

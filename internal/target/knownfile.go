@@ -158,6 +158,7 @@ func parseStrings(raw json.RawMessage) (all []string, ok bool) {
 	return all, true
 }
 
+// read reads the members of a server's entry.
 func (s *Server) read(m jsonraw.Members) {
 	s.Disabled = string(firstValue(m, "disabled")) == "true" || string(firstValue(m, "enabled")) == "false"
 	s.readCommand(m)
@@ -193,6 +194,7 @@ func (s *Server) missingServer(m jsonraw.Members) string {
 	return "its entry has neither a command nor a URL"
 }
 
+// readCommand reads the members of a stdio server.
 func (s *Server) readCommand(m jsonraw.Members) {
 	raw := firstValue(m, "command", "cmd")
 	program, isText := jsonraw.Text(raw)
@@ -225,6 +227,7 @@ func (s *Server) readCommand(m jsonraw.Members) {
 	s.Cwd = firstText(m, "cwd")
 }
 
+// readURL reads the members of a server with a URL.
 func (s *Server) readURL(m jsonraw.Members) {
 	s.URL = firstText(m, "url", "httpUrl", "serverUrl", "uri")
 	s.Headers = parseSettings(firstValue(m, "headers", "http_headers"))

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -106,25 +105,21 @@ var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
 func withoutScheme(text string) *Error {
 	err := newError("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
 	if scopedPackage().MatchString(text) {
-		return newError(
-			"scheme",
-			0,
-			"the server is an npm package, not a URL",
-			"start it with npx: "+wire.Run("list -- npx -y "+text),
-		)
+		return newError("scheme", 0, "the server is an npm package, not a URL",
+			"start it with npx: "+wire.Run("list -- npx -y "+text))
 	}
 	bare := strings.TrimPrefix(text, "//")
 	if strings.ContainsAny(bare, "?@") {
 		return err
 	}
 	scheme := "https://"
-	if u, perr := url.Parse("http://" + bare); perr == nil && isLocalHost(u.Hostname()) {
+	if u, parseErr := url.Parse("http://" + bare); parseErr == nil && isLocalHost(u.Hostname()) {
 		scheme = "http://"
 	}
 	if !strings.Contains(bare, "/") {
 		bare += "/mcp" // where most servers listen
 	}
-	if full, uerr := parseURL(scheme + bare); uerr == nil {
+	if full, invalid := parseURL(scheme + bare); invalid == nil {
 		err.hint = wire.Hint(full)
 	}
 	return err
@@ -179,6 +174,7 @@ func parsePort(port string) (string, *Error) {
 	return ":" + strconv.FormatUint(n, 10), nil
 }
 
+// parseIPv6 checks an IPv6 address in brackets and returns its canonical form in brackets.
 func parseIPv6(host string) (string, *Error) {
 	inner, closed := strings.CutSuffix(host[1:], "]")
 	if strings.Contains(inner, "%") {
@@ -261,13 +257,16 @@ func parseTail(tail string) (string, *Error) {
 			"write a percent sign as %25",
 		)
 	}
-	path = cmp.Or(path, "/")
+	if path == "" {
+		path = "/"
+	}
 	if hasQuery {
 		path += "?" + query
 	}
 	return escape(path), nil
 }
 
+// hasValidEscapes reports whether two hexadecimal digits follow each %.
 func hasValidEscapes(path string) bool {
 	for {
 		_, rest, found := strings.Cut(path, "%")

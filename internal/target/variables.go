@@ -85,6 +85,7 @@ type variable struct {
 	text        string
 }
 
+// expand replaces the variables in text by their values.
 func (s Server) expand(text string, l Lookup) (string, error) {
 	return s.eachVariable(text, func(v variable) (string, error) {
 		if v.env != "" {

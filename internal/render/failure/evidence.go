@@ -84,6 +84,7 @@ func (r *writer) rpc(o wire.Outcome) {
 	}
 }
 
+// http adds the status, the header fields and the body of an HTTP response.
 func (r *writer) http(o wire.Outcome) {
 	if o.HTTP == nil {
 		return
@@ -239,6 +240,7 @@ var phases = map[string]string{
 // isReadOnly reports whether a server does not act on requests of the method.
 func isReadOnly(method string) bool { return method == "initialize" || mcp.OnlyReads(method) }
 
+// deliveryText says whether the server received the request and may have acted on it.
 func deliveryText(o wire.Outcome) string {
 	switch {
 	case o.Part == wire.After:

@@ -77,6 +77,7 @@ func (r *writer) text(s string) {
 	}
 }
 
+// findings adds at most maxFindings findings.
 func (r *writer) findings(findings []wire.Finding) {
 	for i, f := range findings {
 		if f.Rule == wire.RuleMore {
@@ -205,6 +206,7 @@ func shortHeadline(st term.Style, o wire.Outcome) string {
 	return protocolError(o.RPC().Code, strings.TrimRight(first, " \t\r[{")+" "+st.Ellipsis())
 }
 
+// argumentsHeadline returns the headline for arguments that do not match the schema.
 func argumentsHeadline(o wire.Outcome) string {
 	text := o.Text
 	if text == "" {

@@ -1,7 +1,6 @@
 package failure
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -188,6 +187,7 @@ func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 	return wire.Hint(name + " is not installed, or not on the PATH")
 }
 
+// rpcHint returns the hint for an error code, or "".
 func rpcHint(o wire.Outcome) wire.Hint {
 	e := o.RPC()
 	if e == nil {
@@ -210,10 +210,12 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		if slices.Contains(handshakeMethods, o.Method) && slices.ContainsFunc(parts, isCommand) {
 			return "the handshake was rejected: -vv shows it"
 		}
-		list := wire.RunOnServer(cmp.Or(nextCommands[o.Method].list, "list all"))
-		return wire.Hint(
-			strings.NewReplacer("{list}", string(list), "{flags}", string(flagsFor(e.Data))).Replace(string(row.hint)),
-		)
+		list := nextCommands[o.Method].list
+		if list == "" {
+			list = "list all"
+		}
+		fill := strings.NewReplacer("{list}", string(wire.RunOnServer(list)), "{flags}", string(flagsFor(e.Data)))
+		return wire.Hint(fill.Replace(string(row.hint)))
 	}
 	return ""
 }
@@ -274,6 +276,7 @@ func flagsFor(data []byte) wire.Hint {
 	return wire.Hint(strings.Join(all, "; "))
 }
 
+// argumentsHint returns the hint for arguments that do not match the schema.
 func argumentsHint(o wire.Outcome) wire.Hint {
 	describe := nextCommands[o.Method].describe
 	anyway := wire.Hint("")
@@ -289,6 +292,7 @@ func argumentsHint(o wire.Outcome) wire.Hint {
 	return wire.RunOnServer(describe+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
 }
 
+// httpHint returns the hint for an HTTP status, or "".
 func httpHint(o wire.Outcome) wire.Hint {
 	if o.HTTP == nil {
 		return ""

@@ -145,6 +145,7 @@ func (p *Program) Print(ctx context.Context, w io.Writer, st term.Style, raw []b
 	})
 }
 
+// decodeInput decodes JSON; its numbers keep their digits.
 func decodeInput(raw []byte) (value any, err error) {
 	if err := jsonraw.Valid(raw); err != nil {
 		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
@@ -226,6 +227,7 @@ func (o originals) encode(v any) ([]byte, error) {
 	return o.append(nil, v)
 }
 
+// append appends v as JSON. It copies the bytes of an object of the input.
 func (o originals) append(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -192,6 +192,7 @@ func JSON(files []File) json.RawMessage {
 	return j.Bytes()
 }
 
+// stepJSON returns a step as JSON, see JSON.
 func stepJSON(s Step) json.RawMessage {
 	j := &jsonraw.Builder{}
 	j.Text("name", s.Name)

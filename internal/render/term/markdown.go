@@ -98,18 +98,17 @@ func (d *markdownWriter) drawNext(lines []string) int {
 		return 1
 	case isRule(bare):
 		d.line(d.st.Paint(Dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
-	default:
-		_, _, item := parseItem(bare)
-		d.list = item || d.list && strings.HasPrefix(line, " ")
-		d.afterBlank = false
-		n := d.paragraphLines(lines)
-		for _, more := range lines[1:n] {
-			line += " " + strings.TrimSpace(more)
-		}
-		d.paragraph(line)
-		return n
+		return 1
 	}
-	return 1
+	_, _, isItem := parseItem(bare)
+	d.list = isItem || d.list && strings.HasPrefix(line, " ")
+	d.afterBlank = false
+	n := d.paragraphLines(lines)
+	for _, more := range lines[1:n] {
+		line += " " + strings.TrimSpace(more)
+	}
+	d.paragraph(line)
+	return n
 }
 
 // paragraphLines returns how many lines to join to one paragraph: all lines of a paragraph if one

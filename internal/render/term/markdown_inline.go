@@ -168,6 +168,7 @@ func paintAll(s Style, spans []span) string {
 // A piece is a word, possibly in several styles, with the blanks before it.
 type piece []span
 
+// splitWords splits spans at blanks.
 func splitWords(runs []span) (all []piece) {
 	var w piece
 	inWord := false // w has more than blanks

@@ -174,17 +174,25 @@ func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 	case Kitty:
 		// Quiet 2: the terminal sends no response, because mcpc would not read it. Without a size in
 		// cells the terminal does not stretch the picture.
-		err := kitty.EncodeGraphics(out, scaled, &kitty.Options{Action: kitty.TransmitAndPut, Transmission: kitty.Direct,
-			Format: kitty.PNG, Quiet: 2, Chunk: true})
+		err := kitty.EncodeGraphics(out, scaled, &kitty.Options{
+			Action:       kitty.TransmitAndPut,
+			Transmission: kitty.Direct,
+			Format:       kitty.PNG,
+			Quiet:        2,
+			Chunk:        true,
+		})
 		out.WriteByte('\n')
 		return err
 	case ITerm:
 		var b bytes.Buffer
 		err := png.Encode(&b, scaled)
-		out.WriteString(
-			ansi.ITerm2(iterm2.File{Size: int64(b.Len()), Width: iterm2.Cells(cells.X), Height: iterm2.Cells(cells.Y),
-				Inline: true, Content: base64.StdEncoding.AppendEncode(nil, b.Bytes())}) + "\n",
-		)
+		out.WriteString(ansi.ITerm2(iterm2.File{
+			Size:    int64(b.Len()),
+			Width:   iterm2.Cells(cells.X),
+			Height:  iterm2.Cells(cells.Y),
+			Inline:  true,
+			Content: base64.StdEncoding.AppendEncode(nil, b.Bytes()),
+		}) + "\n")
 		return err
 	case Sixel:
 		var b bytes.Buffer

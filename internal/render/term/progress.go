@@ -2,7 +2,6 @@ package term
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -120,7 +119,11 @@ func (p *Progress) Log(level, logger string, data json.RawMessage) {
 		text = logger + ": " + text
 	}
 	if level != "" {
-		level = p.st.Paint(cmp.Or(levelColors[level], Dim), "["+p.st.Line(level)+"]") + " "
+		color := levelColors[level]
+		if color == "" {
+			color = Dim
+		}
+		level = p.st.Paint(color, "["+p.st.Line(level)+"]") + " "
 	}
 	_, _ = io.WriteString(p, level+p.st.Line(text)+"\n")
 }
@@ -161,6 +164,7 @@ type wrapped struct {
 
 func (w wrapped) Write(b []byte) (int, error) { return w.p.writeTo(w.w, b) }
 
+// writeTo clears the line and writes b to w, or keeps b while a pager uses the terminal.
 func (p *Progress) writeTo(w io.Writer, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,6 +204,7 @@ func (p *Progress) Newline() {
 	p.start = p.now()
 }
 
+// drawLocked draws the line if nothing prevents it and enough time has passed.
 func (p *Progress) drawLocked() {
 	now := p.now()
 	if !p.st.Terminal || p.done || p.held != nil || p.midline || p.st.Columns() < 10 ||
@@ -240,7 +245,11 @@ func (p *Progress) lineLocked(now time.Time) string {
 		parts = append(parts, p.spinner())
 	}
 	if elapsed := now.Sub(p.start); elapsed >= slowAfter {
-		parts = append(parts, "("+Duration(elapsed)+", Ctrl-C "+cmp.Or(p.onCtrlC, "cancels")+")")
+		effect := p.onCtrlC
+		if effect == "" {
+			effect = "cancels"
+		}
+		parts = append(parts, "("+Duration(elapsed)+", Ctrl-C "+effect+")")
 	}
 	if p.activity != "" {
 		parts = append(parts, p.st.Line(p.st.Excerpt([]byte(p.activity), 400)))

@@ -64,6 +64,7 @@ func StyleFor(stream any, color string, getenv func(string) string) Style {
 	return s
 }
 
+// wantsColor reports whether a stream gets colour, see StyleFor.
 func wantsColor(terminal bool, color string, getenv func(string) string) bool {
 	switch {
 	case color == "always":

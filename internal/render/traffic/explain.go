@@ -86,6 +86,7 @@ func (e *explainer) line(text, sgr, note string) {
 	e.lines = append(e.lines, annotatedLine{text, sgr, note})
 }
 
+// exchange shows the heads and messages of an exchange.
 func (e *explainer) exchange(x *wire.Exchange) {
 	e.x = x
 	e.request = wire.ParseMessage(x.Request.Raw)
@@ -229,6 +230,7 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
 }
 
+// event shows the lines of an SSE event before its data.
 func (e *explainer) event(f wire.Frame) {
 	text := arrow(e.st, f.Dir) + " event"
 	if f.SSE != nil && f.SSE.Event != "" {

@@ -14,6 +14,7 @@ const (
 	maxLeftPercent = 46
 )
 
+// layout returns all lines with their notes.
 func (e *explainer) layout() string {
 	var b strings.Builder
 	edge := e.edge()
@@ -48,6 +49,8 @@ func (e *explainer) edge() int {
 // maxLeftWidth returns the width of the longest line that has its note beside it.
 func (e *explainer) maxLeftWidth() int { return e.st.Columns() * maxLeftPercent / 100 }
 
+// writeBeside writes a line with its note in the column edge, or from the next line on if the line
+// is too long.
 func (e *explainer) writeBeside(b *strings.Builder, r annotatedLine, edge int) {
 	b.WriteString(e.st.Paint(r.sgr, r.text))
 	pad := edge - term.Width(r.text)

@@ -52,6 +52,7 @@ func (e *explainer) findRow(path []string, raw json.RawMessage) int {
 	return -1
 }
 
+// matches reports whether a row is for the member at path of the current message.
 func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) bool {
 	if row.role != "" && row.role != e.role || row.is != "" && row.is != string(raw) {
 		return false
@@ -60,7 +61,7 @@ func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) boo
 	if e.role == "response" {
 		method = e.request.Method
 	}
-	if prefix, open := strings.CutSuffix(row.method, "*"); open {
+	if prefix, isPrefix := strings.CutSuffix(row.method, "*"); isPrefix {
 		if !strings.HasPrefix(method, prefix) {
 			return false
 		}
@@ -122,6 +123,7 @@ var verbNotes = map[string]string{
 	http.MethodDelete: "ends the session",
 }
 
+// statusNote returns the note for an HTTP status, or "".
 func statusNote(code int) string {
 	switch {
 	case code == http.StatusAccepted:

@@ -100,6 +100,7 @@ func hasChildren(raw json.RawMessage) bool {
 	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
 }
 
+// members shows the members of an object, each on lines of its own.
 func (e *explainer) members(members jsonraw.Members, path []string, indent string) {
 	for i, m := range members {
 		if i == maxExplainNames {

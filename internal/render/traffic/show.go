@@ -79,6 +79,7 @@ func (v *exchangeWriter) sectionWithNote(name, note string) {
 
 func (v *exchangeWriter) line(text string) { v.b.WriteString(text + "\n") }
 
+// exchange writes the heads, the messages, the events and the timing of an exchange.
 func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 	for _, f := range x.Heads {
 		v.head(f)

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -84,7 +83,11 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 		phases = append(phases, phase{"read", phases[n-1].to, max(since(x.Response), phases[n-1].to)})
 	}
 	for _, f := range x.Between[:min(len(x.Between), maxTicks)] {
-		phases = append(phases, phase{cmp.Or(wire.ParseMessage(f.Raw).Method, f.Kind.String()), since(f), since(f)})
+		name := wire.ParseMessage(f.Raw).Method
+		if name == "" {
+			name = f.Kind.String()
+		}
+		phases = append(phases, phase{name, since(f), since(f)})
 	}
 	for _, f := range x.Beside {
 		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {

@@ -78,6 +78,7 @@ func (v *verbose) frame(f wire.Frame) {
 	}
 }
 
+// frameLocked writes a frame. It keeps the head of a POST until its body, which shares its line.
 func (v *verbose) frameLocked(f wire.Frame) {
 	if f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP != nil {
 		v.sentAt[f.Stream] = f.Time
@@ -110,6 +111,7 @@ func (v *verbose) frameLocked(f wire.Frame) {
 	}
 }
 
+// noiseLocked writes bytes that are not a message.
 func (v *verbose) noiseLocked(f wire.Frame) {
 	what := "no message"
 	if f.Stream == 0 {
@@ -134,6 +136,7 @@ func (v *verbose) mark() string { return v.st.Ornament("*", "·") }
 
 func (v *verbose) arrow(d wire.Direction) string { return v.st.Paint(term.Bold, arrow(v.st, d)) }
 
+// headLocked writes the line of a head and its header fields.
 func (v *verbose) headLocked(f wire.Frame) {
 	if f.HTTP == nil {
 		return
@@ -265,6 +268,7 @@ func (v *verbose) messageText(f wire.Frame) string {
 	return "not a message: " + m.Problem()
 }
 
+// responseText says to which request a response belongs, and how long it took.
 func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
 	key := requestKey(1-f.Dir, m)
 	request, ok := v.pending[key]
@@ -288,6 +292,7 @@ func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
 // requestKey returns a key for a request's id; client and server number their requests separately.
 func requestKey(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
 
+// closedLocked says who closed a stream, and how.
 func (v *verbose) closedLocked(f wire.Frame) {
 	delete(v.sentAt, f.Stream)
 	c := f.Close
@@ -323,6 +328,7 @@ func (v *verbose) body(f wire.Frame) {
 // maxPretty is how many bytes of an indented body -vv shows.
 const maxPretty = 4 << 10
 
+// pretty writes a body indented, at most maxPretty bytes.
 func (v *verbose) pretty(raw []byte) {
 	shown := raw[:jsonraw.RuneStart(raw, min(len(raw), maxPretty))]
 	text := v.st.Block(string(shown))

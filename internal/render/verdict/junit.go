@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -131,8 +130,12 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 		switch rule.Verdict {
 		case Error:
+			message := rule.Why
+			if message == "" {
+				message = rule.Title
+			}
 			c.Failure = &JUnitText{
-				Message: term.Line(cmp.Or(rule.Why, rule.Title)),
+				Message: term.Line(message),
 				Type:    rule.Verdict,
 				Text:    strings.Join(texts, "\n\n"),
 			}

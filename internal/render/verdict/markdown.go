@@ -75,24 +75,26 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
+// badgeValue returns the text at the right of a badge and the colour behind it.
+func (r *Report) badgeValue() (value, color string) {
+	color = badgeColors[r.Worst()]
+	switch {
+	case r.Count(Error) > 0:
+		return english.Plural(r.Count(Error), "error"), color
+	case r.Unfinished() != "":
+		return "not judged", "#616161"
+	case r.Count(Warn) > 0:
+		return english.Plural(r.Count(Warn), "warning"), color
+	}
+	return "passed", color
+}
+
 // badgeColors are the colours by weight of the worst severity; 0 is no finding.
 var badgeColors = []string{"#2e7d32", "#2e7d32", "#b26a00", "#c62828"}
 
 // Badge writes an SVG image with the number of broken rules.
 func (r *Report) Badge(w io.Writer) error {
-	value := "passed"
-	switch {
-	case r.Count(Error) > 0:
-		value = english.Plural(r.Count(Error), "error")
-	case r.Unfinished() != "":
-		value = "not judged"
-	case r.Count(Warn) > 0:
-		value = english.Plural(r.Count(Warn), "warning")
-	}
-	color := badgeColors[r.Worst()]
-	if value == "not judged" {
-		color = "#616161"
-	}
+	value, color := r.badgeValue()
 	label := "mcpc " + r.Command
 	left := 14 + 7*len(label)
 	right := 14 + 7*len(value)

@@ -119,7 +119,10 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 			indexes[f.Rule] = len(run.Tool.Driver.Rules)
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSARIFRule(r.rule(f.Rule)))
 		}
-		server := cmp.Or(f.Server, r.Target)
+		server := f.Server
+		if server == "" {
+			server = r.Target
+		}
 		result := sarifResult{
 			RuleID:       f.Rule,
 			RuleIndex:    indexes[f.Rule],
@@ -194,7 +197,10 @@ func serverPath(server string) string {
 	}
 	name = strings.NewReplacer(":", "_", "[", "", "]", "", "\\", "/").Replace(term.Line(name))
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
-	return escapedPath(cmp.Or(name, "server"))
+	if name == "" {
+		name = "server"
+	}
+	return escapedPath(name)
 }
 
 // escapedPath escapes the segments of a path.

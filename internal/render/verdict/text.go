@@ -77,6 +77,7 @@ func (t *text) paintWord(word string, width int) string {
 	return t.st.Paint(colors[word], term.Pad(word, width))
 }
 
+// ladder adds the steps of the ladder with their fixes.
 func (t *text) ladder(rungs []Rung) {
 	if len(rungs) > 0 {
 		t.b.WriteByte('\n')
@@ -136,6 +137,7 @@ func (t *text) info(findings []Finding) {
 	t.line(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(findings[0].Fix))
 }
 
+// finding adds a finding: its place, its evidence and how to repeat it.
 func (t *text) finding(f Finding) {
 	e := Evidence{}
 	if len(f.Evidence) > 0 {

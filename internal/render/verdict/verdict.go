@@ -4,7 +4,6 @@
 package verdict
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -143,8 +142,10 @@ func (r *Report) Judge() {
 	}
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		if rule.Verdict != NotApplicable && rule.Verdict != NotRun || worst[rule.ID] != "" {
-			rule.Verdict = cmp.Or(worst[rule.ID], Pass)
+		if severity := worst[rule.ID]; severity != "" {
+			rule.Verdict = severity
+		} else if rule.Verdict != NotApplicable && rule.Verdict != NotRun {
+			rule.Verdict = Pass
 		}
 	}
 	sliceutil.Sort(r.Findings, func(a, b Finding) int { return Weight(b.Severity) - Weight(a.Severity) })
