@@ -25,8 +25,13 @@ var (
 
 func main() {
 	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
-	f.Commit, f.Date, f.Leave = commit, date, os.Exit
-	f.Getenv, f.Environ, f.Now, f.Version = os.Getenv, os.Environ, time.Now, version
+	f.Commit = commit
+	f.Date = date
+	f.Leave = os.Exit
+	f.Getenv = os.Getenv
+	f.Environ = os.Environ
+	f.Now = time.Now
+	f.Version = version
 	// net/http logs what a server sends unasked. The failure says it, sanitized.
 	log.SetOutput(io.Discard)
 	console.CatchBrokenPipes()

@@ -21,7 +21,10 @@ import (
 // it may know of the world.
 func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	f := cmdutil.New(in, out, err)
-	f.Groups, f.NewRoot, f.PathMeant, f.Asker = commandGroups, NewRoot, meant.ByPath, elicit.New
+	f.Groups = commandGroups
+	f.NewRoot = NewRoot
+	f.PathMeant = meant.ByPath
+	f.Asker = elicit.New
 	return f
 }
 
@@ -87,7 +90,11 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 	f.Args = args
 	f.SettleStyles()
 	f.Secrets.Full = func() {
-		failure.Warn(f.Stderr(), f.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
+		failure.Warn(
+			f.Stderr(),
+			f.ErrStyle,
+			"more secrets than mcpc can track: message texts are hidden in the recording from here on",
+		)
 	}
 	root := RootFor(f, meant.WithCodes(meant.WithNegations(args)))
 	err := meant.Execute(ctx, f, root, args)
@@ -106,7 +113,11 @@ func crashed(f *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
 		f.SettleStyles()
 	}
 	f.Env.LearnArgs()
-	o := wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Hint: "please report it with the command and what -vv prints"}
+	o := wire.Outcome{
+		Kind: wire.Internal,
+		Text: fmt.Sprint(crash),
+		Hint: "please report it with the command and what -vv prints",
+	}
 	if f.Talking.Load() || f.Record.Crossed.Load() {
 		o.Reached = wire.Unknown
 	}

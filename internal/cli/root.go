@@ -146,10 +146,10 @@ traffic. "demo" is a built-in server to try it with.`,
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
 				return help.PrintVersion(cmd.Context(), f)
 			}
-			switch {
-			case f.ServerGiven && len(f.Args) > 0:
+			if f.ServerGiven && len(f.Args) > 0 {
 				return usage.New("a server is named, and no command", "did you mean "+wire.RunOnServer("list")+"?")
-			case f.Verbose > 0 && len(f.Args) == 1:
+			}
+			if f.Verbose > 0 && len(f.Args) == 1 {
 				return usage.New("-v shows more of a command, and there is none", "did you mean "+wire.Run("version")+"?")
 			}
 			return cmd.Help()
@@ -224,9 +224,15 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		return usage.New("-o needs a file name", "without -o the result goes to stdout")
 	}
 	if f.Output == "-" {
-		return usage.New("-o - names no file", "without -o the result goes to stdout; -o /dev/stdout writes there what -o writes to a file")
+		return usage.New(
+			"-o - names no file",
+			"without -o the result goes to stdout; -o /dev/stdout writes there what -o writes to a file",
+		)
 	}
-	if formats := []string{"json", "jsonl", "yaml", "table", "text", "raw", "wide", "name"}; slices.Contains(formats, f.Output) {
+	if formats := []string{"json", "jsonl", "yaml", "table", "text", "raw", "wide", "name"}; slices.Contains(
+		formats,
+		f.Output,
+	) {
 		return usage.New("-o names a file, and "+f.Output+" is a format",
 			wire.Hint("--json prints the result as JSON; -o ./"+f.Output+" writes to a file of that name"))
 	}

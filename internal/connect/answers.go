@@ -12,8 +12,10 @@ import (
 // offer are the ClientCapabilities that can be honoured: by flags, and by
 // a person at the terminal.
 func offer(f host.Answers, person bool) json.RawMessage {
-	modes, all := json.RawMessage("{}"), json.RawMessage("{}")
-	form, page := f.Elicits() || person, f.Decline || f.OnElicit != "" || person
+	modes := json.RawMessage("{}")
+	all := json.RawMessage("{}")
+	form := f.Elicits() || person
+	page := f.Decline || f.OnElicit != "" || person
 	if form {
 		modes = jsonraw.With(modes, "form", json.RawMessage("{}"))
 	}
@@ -83,9 +85,12 @@ func (c *Conn) standBeside(opt *client.Options) {
 		client.Covers(c.Saved.Declared, offered) {
 		return
 	}
-	opt.Resume, c.Passing = nil, true
-	c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
-		"of its own; mcpc init " + c.Saved.Name + " with the same flags opens one that is kept")
+	opt.Resume = nil
+	c.Passing = true
+	c.Env.UI.Note(
+		"session " + c.Saved.Name + " was opened without the capabilities of these flags, so this command opens a session " +
+			"of its own; mcpc init " + c.Saved.Name + " with the same flags opens one that is kept",
+	)
 }
 
 // mayBeAsked reports a conversation in which the server may ask: it then gets a

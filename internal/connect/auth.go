@@ -24,12 +24,13 @@ import (
 
 // StepLine is a step in one line.
 func StepLine(s auth.Step) string {
-	switch {
-	case s.Rule != "" && s.Broken:
+	if s.Rule != "" && s.Broken {
 		return "fail  " + s.Rule + ": " + s.Text
-	case s.Rule != "":
+	}
+	if s.Rule != "" {
 		return "pass  " + s.Rule
-	case s.URL == "":
+	}
+	if s.URL == "" {
 		return "      " + s.Text
 	}
 	line := "      " + s.URL
@@ -45,7 +46,10 @@ func StepLine(s auth.Step) string {
 // SetAuthTransport sets up the authorization of HTTP requests in opt, except for a server without
 // a URL, or where the user gives an empty Authorization header.
 func (c *Conn) SetAuthTransport(opt *client.Options) error {
-	none := slices.ContainsFunc(opt.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" })
+	none := slices.ContainsFunc(
+		opt.Fields,
+		func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" },
+	)
 	if opt.Server.URL == "" || none {
 		return nil // with -H 'Authorization:' the user wants none
 	}
@@ -55,8 +59,15 @@ func (c *Conn) SetAuthTransport(opt *client.Options) error {
 		return err
 	}
 	e.Secrets.Learn(fixed)
-	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: e.Auth.Account, Now: e.Now, AddSecret: e.Secrets.Learn, Pause: transport.Pause,
-		NewFlow: func(ctx context.Context) *auth.Flow { return NewAuthFlow(ctx, e, opt.Server.URL) }}
+	g := &auth.Transport{
+		Endpoint:  opt.Server.URL,
+		Fixed:     fixed,
+		Account:   e.Auth.Account,
+		Now:       e.Now,
+		AddSecret: e.Secrets.Learn,
+		Pause:     transport.Pause,
+		NewFlow:   func(ctx context.Context) *auth.Flow { return NewAuthFlow(ctx, e, opt.Server.URL) },
+	}
 	g.Store, _ = e.Tokens() // without a place for the state there are none
 	if e.UI.CanAsk() && !e.Auth.NoPrompt {
 		g.Login = e.UI.OfferLogin
@@ -74,13 +85,20 @@ func fixedToken(e *host.Env) (string, error) {
 		if err != nil {
 			return "", usage.NotRead("--token-file "+name, err, "")
 		}
-		if token = string(raw); strings.TrimSpace(token) == "" {
-			return "", usage.New("--token-file "+name+": the file is empty", "the file must contain the token on one line, and nothing else")
+		token = string(raw)
+		if strings.TrimSpace(token) == "" {
+			return "", usage.New(
+				"--token-file "+name+": the file is empty",
+				"the file must contain the token on one line, and nothing else",
+			)
 		}
 	}
 	token = strings.TrimSpace(token)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usage.New("the token contains characters that are not allowed in a token", "pass one word, without \"Bearer\"")
+		return "", usage.New(
+			"the token contains characters that are not allowed in a token",
+			"pass one word, without \"Bearer\"",
+		)
 	}
 	return token, nil
 }
@@ -119,7 +137,9 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	case r == nil:
 		return o
 	case r.Scheme == "" && len(r.Fields) > 0:
-		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
+		o.Hint = "the challenge is not OAuth, so " + wire.Run(
+			"login",
+		) + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
 	case r.OwnField && r.Status == http.StatusForbidden:
 		o.Text += ": the given token needs more scopes"
@@ -145,10 +165,9 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		o.Hint = wire.Hint(fmt.Sprintf("tokens of other accounts are stored (%s): add --account %s, or run ",
 			strings.Join(accounts, ", "), shellwords.Quote(accounts[0]))) + o.Hint
 	}
-	switch {
-	case r.Sent && r.Status == http.StatusUnauthorized:
+	if r.Sent && r.Status == http.StatusUnauthorized {
 		o.Text += ": the token was rejected and could not be refreshed"
-	case r.Sent && len(r.Scopes) > 0:
+	} else if r.Sent && len(r.Scopes) > 0 {
 		o.Text += ": more scopes are required: " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
 	}
 	if failed, ok := errors.AsType[*auth.Error](r.Err); ok {
@@ -162,7 +181,8 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	} else if !r.Sent && !r.Challenge.NamesMetadata() {
 		o.Hint += " (OAuth), or a token from the operator in MCPC_TOKEN"
 	}
-	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) || e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint { // it is not copied
+	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) ||
+		e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint { // it is not copied
 		return o
 	}
 	if err := keepChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
@@ -236,7 +256,11 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
-			o.Hint = "if " + wire.Hint(redact.RedactURL(failed.At)) + " is your proxy: run " + wire.Run("login "+shellwords.Quote(server.String())) + "; otherwise contact the server's operator"
+			o.Hint = "if " + wire.Hint(
+				redact.RedactURL(failed.At),
+			) + " is your proxy: run " + wire.Run(
+				"login "+shellwords.Quote(server.String()),
+			) + "; otherwise contact the server's operator"
 		}
 	}
 	return o
@@ -248,7 +272,13 @@ func keepChallenge(e *host.Env, r auth.Refusal) error {
 		return err
 	}
 	return store.Change(context.Background(), func(b *auth.Records) {
-		b.Pending = &auth.Pending{Endpoint: e.Guard.Endpoint, Account: e.Auth.Account, Status: r.Status, Fields: r.Fields, At: e.Now()}
+		b.Pending = &auth.Pending{
+			Endpoint: e.Guard.Endpoint,
+			Account:  e.Auth.Account,
+			Status:   r.Status,
+			Fields:   r.Fields,
+			At:       e.Now(),
+		}
 	})
 }
 

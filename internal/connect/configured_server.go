@@ -23,7 +23,12 @@ import (
 func (c *Conn) consented(ctx context.Context) wire.Outcome {
 	s := *c.Origin
 	if s.Problem != "" {
-		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
+		return usage.Outcome(
+			usage.New(
+				fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem),
+				wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry",
+			),
+		)
 	}
 	now := host.StandingOf(c.Env.Trusts(c.Store), s)
 	c.Trusted = now == host.Confirmed || c.card != nil && c.card.Approved
@@ -34,10 +39,16 @@ func (c *Conn) consented(ctx context.Context) wire.Outcome {
 	if now == host.Changed {
 		what = "changed since it was approved"
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
-		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
+	refused := wire.Outcome{
+		Kind:  wire.Refused,
+		Where: s.ID(),
+		Phase: "arguments",
+		Text:  fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
+		Hint:  wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it",
+	}
 	if s.Client.Name == target.CardClient.Name {
-		if refused.Hint = "--yes approves it without asking"; c.card == nil {
+		refused.Hint = "--yes approves it without asking"
+		if c.card == nil {
 			refused.Hint = wire.Run("init --experimental --card "+shellwords.Quote(s.File)) + " shows and approves it"
 		}
 	}
@@ -60,7 +71,8 @@ func (c *Conn) consented(ctx context.Context) wire.Outcome {
 		if ctx.Err() != nil {
 			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
-		refused.Text, refused.Hint = "the server was not approved", ""
+		refused.Text = "the server was not approved"
+		refused.Hint = ""
 		return refused
 	}
 	return wire.Outcome{}
@@ -131,7 +143,9 @@ func (c *Conn) findCard(s *CardServer) wire.Outcome {
 			c.names = remembered.Names()
 		}
 	}
-	out := c.FindOrigin(&state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)})
+	out := c.FindOrigin(
+		&state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)},
+	)
 	if out.Good() {
 		c.card = s
 		c.setTarget(target.Target{Kind: target.Known, Name: c.Origin.Name, Source: target.FromFlag})
@@ -155,14 +169,16 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 			return out
 		}
 		var err error
-		if s, err = c.resolved(ctx); err != nil {
+		s, err = c.resolved(ctx)
+		if err != nil {
 			return c.unresolved(ctx, err)
 		}
 		c.originSettled = true
 		c.Env.LearnServer(s)
 	}
 	place := *cmp.Or(c.Saved, c.OneOff)
-	place.Endpoint, place.Command = s.URL, s.Command
+	place.Endpoint = s.URL
+	place.Command = s.Command
 	if s.URL != "" && !draft {
 		t, err := target.Parse(target.Input{Flag: s.URL})
 		if err != nil {
@@ -177,7 +193,9 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	}
 	c.childDir = s.Cwd
 	if s.Helper != "" && !draft {
-		c.Env.UI.Warn(s.ID() + " has " + s.Helper + ", a command that mcpc does not run: its header fields are missing; -H adds them")
+		c.Env.UI.Warn(
+			s.ID() + " has " + s.Helper + ", a command that mcpc does not run: its header fields are missing; -H adds them",
+		)
 	}
 	for _, h := range s.Headers {
 		c.originHeaders = append(c.originHeaders, wire.Field{Name: h.Name, Value: h.Value})

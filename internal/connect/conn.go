@@ -252,7 +252,8 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	}
 	switch {
 	case how.NoResume && !(how.UseKept && c.IsKept() && c.resumes()):
-		opt.Server.Transport, c.Passing = "", true
+		opt.Server.Transport = ""
+		c.Passing = true
 		if (how.UseKept || how.KeepRevision && c.Env.Protocol == "") && c.Saved != nil {
 			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses
 		}
@@ -316,7 +317,8 @@ func (c *Conn) recall(opt *client.Options, draft bool) {
 		return // a probe costs nothing there, and a wrong guess a process
 	}
 	c.recalled = verdict.Capabilities
-	opt.KnownRevision, opt.Server.Transport = verdict.Revision, transport.Name(verdict.Transport)
+	opt.KnownRevision = verdict.Revision
+	opt.Server.Transport = transport.Name(verdict.Transport)
 }
 
 // rememberFor is how long a revision or a tool's definition is believed without
@@ -372,9 +374,14 @@ func (c *Conn) updateSaved(ctx context.Context) error {
 }
 
 func FillSession(s *state.Session, m client.Memory) {
-	s.Transport, s.Revision = string(m.Transport), m.Revision
-	s.SessionID, s.Cookies = state.Secret(m.SessionID), state.Secret(m.Cookies)
-	s.Declared, s.Capabilities, s.ServerInfo, s.Instructions = m.Declared, m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
+	s.Transport = string(m.Transport)
+	s.Revision = m.Revision
+	s.SessionID = state.Secret(m.SessionID)
+	s.Cookies = state.Secret(m.Cookies)
+	s.Declared = m.Declared
+	s.Capabilities = m.Info.Capabilities
+	s.ServerInfo = m.Info.ServerInfo
+	s.Instructions = m.Info.Instructions
 }
 
 // SafeInfo is what a server said of itself as it may be kept: it may say again what it was
@@ -382,7 +389,8 @@ func FillSession(s *state.Session, m client.Memory) {
 func SafeInfo(e *host.Env, info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
 		if safe, n := e.Secrets.Bytes(*raw); n > 0 {
-			if *raw = safe; jsonraw.Valid(safe) != nil {
+			*raw = safe
+			if jsonraw.Valid(safe) != nil {
 				*raw = nil
 			}
 		}

@@ -109,7 +109,8 @@ func (b *toolbox) empty() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tools, b.whole = nil, nil
+	b.tools = nil
+	b.whole = nil
 }
 
 // recent is the list that was fetched a moment ago, or nil.

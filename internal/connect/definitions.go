@@ -223,7 +223,8 @@ func (c *Conn) ForgetLists() {
 // Forget drops the remembered list of a kind. A notification may ask for it at any time.
 func (c *Conn) Forget(k Kind) {
 	c.Mu.Lock()
-	known, key := c.remembers(k), ""
+	known := c.remembers(k)
+	key := ""
 	if known {
 		key = c.listKey(k)
 	}
@@ -238,7 +239,8 @@ func (c *Conn) Forget(k Kind) {
 func (c *Conn) SaveAs(s *state.Session) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	c.Saved, c.Passing = s, false
+	c.Saved = s
+	c.Passing = false
 }
 
 // remembers reports whether lists of a kind are kept for later commands: all of a session, and
@@ -426,7 +428,8 @@ func (c *Conn) SuggestServer(name string) wire.Hint {
 	if at < 1 || at == len(name)-1 {
 		return ""
 	}
-	server, tool := name[:at], name[at+1:]
+	server := name[:at]
+	tool := name[at+1:]
 	known := server == DemoEndpoint || slices.Contains(c.Env.ConfiguredNames(), server)
 	if _, st, err := c.Env.LoadState(); err == nil {
 		known = known || slices.Contains(st.Names(), server)

@@ -43,7 +43,12 @@ func (c *Conn) mayKeep(server client.Server) wire.Outcome {
 		return usage.Outcome(usage.New("--keep needs unix sockets and process sessions, which this system does not have",
 			"without --keep each command starts the server"))
 	case server.Pipe != nil:
-		return usage.Outcome(usage.New("--keep needs a command after --; the demo server runs inside mcpc", wire.Run("init --keep -- mcpc demo --stdio")))
+		return usage.Outcome(
+			usage.New(
+				"--keep needs a command after --; the demo server runs inside mcpc",
+				wire.Run("init --keep -- mcpc demo --stdio"),
+			),
+		)
 	case server.URL != "":
 		return usage.Outcome(usage.New("--keep needs a command after --; over HTTP the server keeps the session",
 			"later commands use it without --keep"))
@@ -86,13 +91,14 @@ func (c *Conn) IsKept() bool { return c.Saved != nil && c.Saved.Held != nil }
 // none.
 func (c *Conn) Kept() *state.KeptServer {
 	facts, ok := c.Keepalive()
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case c.holding == nil: // it was held before
+	}
+	if c.holding == nil { // it was held before
 		return c.Saved.Held
 	}
-	c.holding.PID, c.holding.Since = facts.PID, facts.Since
+	c.holding.PID = facts.PID
+	c.holding.Since = facts.Since
 	return c.holding
 }
 

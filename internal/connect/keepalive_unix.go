@@ -34,8 +34,12 @@ func startHolder(env *host.Env, server client.Server, held state.KeptServer) (ne
 	}
 	keepFilesHere()
 	process.KeepOrphans()
-	cmd := exec.Command(self, append([]string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}, server.Command...)...)
-	cmd.Stdin, cmd.Env, cmd.Dir = theirs, server.Env, server.Dir
+	cmd := exec.Command(
+		self,
+		append([]string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}, server.Command...)...)
+	cmd.Stdin = theirs
+	cmd.Env = server.Env
+	cmd.Dir = server.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -51,7 +51,10 @@ func KindNamed(word string) (Kind, bool) {
 		}
 	}
 	switch strings.ToLower(word) {
-	case "resource-templates", "resourcetemplates", "resource_templates", "resources/templates": // as the protocol names them
+	case "resource-templates",
+		"resourcetemplates",
+		"resource_templates",
+		"resources/templates": // as the protocol names them
 		return KindNamed("templates")
 	}
 	return Kind{}, false
@@ -142,7 +145,9 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, tells bool) {
 		declared := offer(c.Answering, person)
 		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
-	here, person, now := list.Count, c.Env.UI.CanAsk(), c.Env.Now()
+	here := list.Count
+	person := c.Env.UI.CanAsk()
+	now := c.Env.Now()
 	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
 		list, err := c.Store.Tools(key(person))
 		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
@@ -152,7 +157,11 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, tells bool) {
 		return number, list.FetchedAt
 	}
 	if n, _ := remembered(person, rememberFor/2); n != here {
-		_ = c.Store.SaveTools(ctx, key(person), state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(here)}}}) // only for a note
+		_ = c.Store.SaveTools(
+			ctx,
+			key(person),
+			state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(here)}}},
+		) // only for a note
 	}
 	there, at := remembered(!person, rememberFor)
 	if there < 0 || !tells {

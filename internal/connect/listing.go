@@ -49,8 +49,8 @@ type Rows interface {
 	Special() []string
 }
 
-// Add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked for, one that the server declares
-// and then refuses is left out.
+// Add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked
+// for, one that the server declares and then refuses is left out.
 func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool) (out wire.Outcome, left bool) {
 	c.tellsLeftOut.Store(tells)
 	list, out := c.Listed(ctx, k, nil)
@@ -157,7 +157,11 @@ func (c *Conn) sortItems(k Kind, items []json.RawMessage, first int) (e Entries)
 	return e
 }
 
-func appended[T any](all []T, raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding)) ([]T, *wire.Finding) {
+func appended[T any](
+	all []T,
+	raw json.RawMessage,
+	parse func(json.RawMessage) (T, *wire.Finding),
+) ([]T, *wire.Finding) {
 	one, bad := parse(raw)
 	if bad != nil {
 		return all, bad

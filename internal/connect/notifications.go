@@ -171,7 +171,10 @@ func (c *Conn) setLogLevel(ctx context.Context) {
 		}
 		return
 	}
-	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(c.Env.LogLevel))})
+	out := c.Do(
+		ctx,
+		client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(c.Env.LogLevel))},
+	)
 	if !out.Good() {
 		c.Env.UI.Warn("the log level could not be set: " + out.Text)
 		return

@@ -32,7 +32,9 @@ func (b *requestIDs) refill() error {
 	}
 	first, err := b.store.Reserve(b.ctx, b.session, n)
 	if err == nil {
-		b.free, b.end, b.size = first, first+int64(n), n
+		b.free = first
+		b.end = first + int64(n)
+		b.size = n
 	}
 	return err
 }

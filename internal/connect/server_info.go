@@ -15,7 +15,9 @@ func ServerName(raw json.RawMessage) string {
 	if err != nil {
 		return "(not given)"
 	}
-	name, title, version := info.Text("name"), info.Text("title"), info.Text("version")
+	name := info.Text("name")
+	title := info.Text("title")
+	version := info.Text("version")
 	if title != "" && title != name {
 		name = fmt.Sprintf("%s (%s)", title, name)
 	}

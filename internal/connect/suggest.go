@@ -15,8 +15,13 @@ import (
 func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.RememberedEntries(Kinds[i]) {
-			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
-				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " + wire.RunOnServer(command+shellwords.Quote(entry.Name))
+			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k &&
+				(entry.Name == name || title == name) {
+				return "there is a " + wire.Hint(
+					Kinds[i].One,
+				) + " with this name: " + wire.RunOnServer(
+					command+shellwords.Quote(entry.Name),
+				)
 			}
 		}
 	}

@@ -70,7 +70,8 @@ func (t *taker) take(p *client.Page) (enough bool) {
 		t.empty()
 		return false
 	}
-	if t.pages++; t.pages == 1 {
+	t.pages++
+	if t.pages == 1 {
 		t.first = p.Message
 	}
 	if t.pages == manyPages {
@@ -115,7 +116,8 @@ func (t *taker) read(p *client.Page) {
 		}
 		name := "" // of a tool that was read already
 		if len(tools) > 0 && &tools[0].Raw[0] == &item[0] {
-			name, tools = tools[0].Name, tools[1:]
+			name = tools[0].Name
+			tools = tools[1:]
 		}
 		t.keep.add(item, name)
 		if t.how.JSON != nil {

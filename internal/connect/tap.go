@@ -35,7 +35,8 @@ func (c *Conn) Tap() wire.Tap {
 	}
 	e := c.Env
 	e.StartRecording(c.Where, capture.ByCommand, command)
-	recorder, conn := e.Record.Recorder, max(0, e.Record.Conns-1)
+	recorder := e.Record.Recorder
+	conn := max(0, e.Record.Conns-1)
 	return func(f wire.Frame) {
 		f.Conn = conn
 		e.Record.Crossed.Store(true)

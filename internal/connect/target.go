@@ -46,7 +46,8 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 	}
 	if t.Kind == target.Session {
 		saved, _ := remembered.Session(t.Name)
-		c.Saved, c.childDir = &saved, saved.Folder
+		c.Saved = &saved
+		c.childDir = saved.Folder
 		c.Env.Auth.Account = cmp.Or(c.Env.Auth.Account, saved.Account)
 		if saved.From != nil {
 			if out := c.FindOrigin(saved.From); !out.Good() {
@@ -103,10 +104,9 @@ const DemoEndpoint = "demo"
 func (c *Conn) SetServer(opt *client.Options) {
 	place := cmp.Or(c.Saved, c.OneOff)
 	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: transport.Name(place.Transport)}
-	switch {
-	case place.Endpoint == DemoEndpoint:
+	if place.Endpoint == DemoEndpoint {
 		opt.Server.Pipe = DemoPipe
-	case place.Endpoint != "":
+	} else if place.Endpoint != "" {
 		opt.Server.URL = place.Endpoint
 	}
 	c.serverIn(opt)
@@ -128,13 +128,15 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 func unknownTarget(e *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
 	unknown, ok := errors.AsType[*target.UnknownError](err)
-	from, text := "", e.Server
+	from := ""
+	text := e.Server
 	if !e.ServerGiven {
 		from, text = host.EnvName("server")+": ", e.Getenv(host.EnvName("server"))
 	}
 	what, hint := e.UI.MeantByPath(text)
 	if what != "" {
-		o.Text, o.Hint = from+"the server is neither a URL nor a name, but "+what, hint
+		o.Text = from + "the server is neither a URL nor a name, but " + what
+		o.Hint = hint
 	}
 	if !ok || what != "" {
 		return o
@@ -166,6 +168,8 @@ func (c *Conn) SetNetwork(opt *client.Options) error {
 	if err != nil {
 		return err
 	}
-	opt.TLS, opt.Pins, opt.Proxy = w.TLS, w.Pins, w.ProxyFunc
+	opt.TLS = w.TLS
+	opt.Pins = w.Pins
+	opt.Proxy = w.ProxyFunc
 	return nil
 }

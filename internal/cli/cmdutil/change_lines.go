@@ -49,7 +49,9 @@ func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Chan
 	}
 	shown := map[string]bool{}
 	for _, c := range all {
-		lines := append([]changes.Line{{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}}, changes.Unified(c)...)
+		lines := append(
+			[]changes.Line{{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}},
+			changes.Unified(c)...)
 		for i, l := range lines {
 			indent := "  "
 			if i > 0 {

@@ -65,7 +65,10 @@ func RunOf(cmd *cobra.Command, behind string) wire.Hint {
 }
 
 func CommandNames(cmd *cobra.Command) []string {
-	return sliceutil.Map(slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }), (*cobra.Command).Name)
+	return sliceutil.Map(
+		slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }),
+		(*cobra.Command).Name,
+	)
 }
 
 // IsURL tells a server's address from a word.

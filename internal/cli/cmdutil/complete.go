@@ -38,7 +38,10 @@ func CompleteFlags(cmd *cobra.Command, words map[string][]string) {
 // CompletedWords are those of the words that begin with what is typed, and that no shell
 // takes for more than a word.
 func CompletedWords(words []string, typed string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !shellwords.Inert(word) })
+	return slices.DeleteFunc(
+		slices.Clone(words),
+		func(word string) bool { return !strings.HasPrefix(word, typed) || !shellwords.Inert(word) },
+	)
 }
 
 // What a session's server lists, for a shell that completes a line. It comes from
@@ -83,7 +86,10 @@ func opensBox(c *connect.Conn) bool {
 
 // completedNames are those of one kind that the session's server listed last.
 func (f *Factory) completedNames(cmd *cobra.Command, k connect.Kind, typed string) []string {
-	names := CompletedWords(sliceutil.Map(f.CompletedEntries(cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
+	names := CompletedWords(
+		sliceutil.Map(f.CompletedEntries(cmd, k), func(entry state.Tool) string { return entry.Name }),
+		typed,
+	)
 	return names[:min(len(names), MaxOffered)]
 }
 
@@ -94,10 +100,10 @@ func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 		return f.Shell.Entries(k)
 	}
 	c := f.onLine(cmd)
-	switch {
-	case c == nil:
+	if c == nil {
 		return nil
-	case c.Saved == nil:
+	}
+	if c.Saved == nil {
 		return new(ShellLists).Of(c, k)
 	}
 	return c.RememberedEntries(k)
@@ -166,7 +172,8 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 	var words []string
 	for _, name := range place.Names() {
 		in, _ := schema.Member(place, name)
-		if word := inside + arguments.EscapedName(name) + endingOf(in); !strings.HasSuffix(word, "=") || !standsIn(before, word) {
+		if word := inside + arguments.EscapedName(name) + endingOf(in); !strings.HasSuffix(word, "=") ||
+			!standsIn(before, word) {
 			words = append(words, word)
 		}
 	}
@@ -202,7 +209,10 @@ func (f *Factory) CompletePrompt(cmd *cobra.Command, args []string, typed string
 	}
 	prompt, _ := mcp.ParsePrompt(entry.Raw)
 	words := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
-	return CompletedWords(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
+	return CompletedWords(
+		slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }),
+		typed,
+	), noSpace
 }
 
 // CompleteRead offers the resources.
@@ -214,7 +224,11 @@ func (f *Factory) CompleteRead(cmd *cobra.Command, args []string, typed string) 
 }
 
 // CompleteDescribe: a name alone is a tool's.
-func (f *Factory) CompleteDescribe(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteDescribe(
+	cmd *cobra.Command,
+	args []string,
+	typed string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		if k, ok := connect.KindNamed(args[0]); ok {
 			return f.completedNames(cmd, k, typed), NoFiles
@@ -232,7 +246,11 @@ func (f *Factory) CompleteDescribe(cmd *cobra.Command, args []string, typed stri
 
 // CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
 // no completion.
-func (f *Factory) CompleteComplete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteComplete(
+	cmd *cobra.Command,
+	args []string,
+	typed string,
+) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		return CompletedWords([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
@@ -281,7 +299,10 @@ func (f *Factory) CompleteKnown(cmd *cobra.Command, args []string, typed string)
 	if len(args) > 0 && cmd.Name() != "trust" {
 		return nil, NoFiles
 	}
-	return slices.DeleteFunc(f.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
+	return slices.DeleteFunc(
+		f.completedKnown(typed),
+		func(name string) bool { return slices.Contains(args, name) },
+	), NoFiles
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.

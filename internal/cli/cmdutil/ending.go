@@ -62,17 +62,18 @@ func KindOf(err error) wire.Kind { return exitOf(err).Outcome.Kind }
 // and each further one is reported as a warning, unless a signal ended the command.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	switch {
-	case len(errs) == 0:
+	if len(errs) == 0 {
 		return nil
-	case len(errs) == 1 || KindOf(errs[0]) == wire.Signal:
+	}
+	if len(errs) == 1 || KindOf(errs[0]) == wire.Signal {
 		return errs[0]
 	}
 	all := exitOf(errs[0])
 	all.Also = slices.Clip(all.Also)
 	for _, err := range errs[1:] {
 		e := exitOf(err)
-		if all.lost = all.lost || e.lost; !interruptedQuietly(e.Outcome) {
+		all.lost = all.lost || e.lost
+		if !interruptedQuietly(e.Outcome) {
 			all.Also = append(append(all.Also, e.Outcome), e.Also...)
 		}
 	}
@@ -107,7 +108,8 @@ func settle(ctx context.Context, f *Factory, err error) ExitError {
 	if lost := f.lost.Swap(nil); lost != nil && !e.lost && e.Outcome.Kind != wire.Internal {
 		e = exitOf(Join(lost, err))
 	}
-	if e.Outcome = Signalled(ctx, e.Outcome); !e.Said {
+	e.Outcome = Signalled(ctx, e.Outcome)
+	if !e.Said {
 		e.Outcome = connect.Explain(&f.Env, e.Outcome)
 	}
 	if !e.Outcome.Good() {

@@ -97,17 +97,27 @@ func (f *Factory) TellUnasked(all []Unasked) {
 // shares no connection with it.
 func (f *Factory) WithoutPrompts(said io.Writer, id string) *Factory {
 	b := f.Separate()
-	b.Known, b.Ballast = f.Known, []byte{}
+	b.Known = f.Known
+	b.Ballast = []byte{}
 	b.Getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
 			return ""
 		}
 		return f.Getenv(name)
 	}
-	b.Server, b.ServerGiven, b.NoInput = id, true, true
-	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
-	b.Auth.NoPrompt, b.Auth.Account = true, ""
-	b.OutStyle, b.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
+	b.Server = id
+	b.ServerGiven = true
+	b.NoInput = true
+	b.JSON = false
+	b.Wire = false
+	b.Jq = ""
+	b.Output = ""
+	b.Explain = false
+	b.Verbose = 0
+	b.Auth.NoPrompt = true
+	b.Auth.Account = ""
+	b.OutStyle = term.Style{Width: 80}
+	b.ErrStyle = term.Style{Width: 80}
 	b.Typist = &console.Typist{In: strings.NewReader("")}
 	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
 	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to

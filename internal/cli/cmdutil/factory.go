@@ -92,7 +92,8 @@ func (f *Factory) Invocation() *Factory {
 // --redact-file, and no connection with it.
 func (f *Factory) Separate() *Factory {
 	g := f.Invocation()
-	g.Shared, g.processState = new(host.Shared), new(processState)
+	g.Shared = new(host.Shared)
+	g.processState = new(processState)
 	for _, r := range f.redactions {
 		r.hide(g)
 	}

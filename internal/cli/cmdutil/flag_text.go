@@ -30,10 +30,9 @@ func flagCause(bad *pflag.InvalidValueError) string {
 	number, isNumber := errors.AsType[*strconv.NumError](bad)
 	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
 		"bool": "true or false"}[bad.GetFlag().Value.Type()]
-	switch {
-	case isNumber && ok && errors.Is(number.Err, strconv.ErrRange):
+	if isNumber && ok && errors.Is(number.Err, strconv.ErrRange) {
 		wants += " that is not that large"
-	case !isNumber || !ok:
+	} else if !isNumber || !ok {
 		return ": " + bad.Unwrap().Error()
 	}
 	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())

@@ -96,19 +96,38 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.StringVar(&g.Network.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
 	f.StringVar(&g.Network.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
 	f.BoolVar(&g.Network.Insecure, "insecure", false, "do not verify the server's certificate; never remembered")
-	f.StringVar((*string)(&g.Network.Proxy), "proxy", "", "proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it")
-	f.StringArrayVar(&g.Network.Resolve, "resolve", nil, "`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST")
+	f.StringVar(
+		(*string)(&g.Network.Proxy),
+		"proxy",
+		"",
+		"proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it",
+	)
+	f.StringArrayVar(
+		&g.Network.Resolve,
+		"resolve",
+		nil,
+		"`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST",
+	)
 	f.StringVar(&g.Network.Socket, "unix-socket", "", "connect through the unix socket at this `path`")
 	f.BoolVar(&g.NoRecord, "no-record", false, "do not record (the recording is what mcpc log shows)")
 	f.StringVar(&g.RedactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
 	f.Var(g.limitTime(&g.connect, "connect-timeout"), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
 	f.Var(g.limitTime(&g.timeout, "timeout"), "timeout", "time limit without a response or progress (default 60s)")
 	f.Var(g.limitTime(&g.maxTime, "max-time"), "max-time", "time limit for a whole request or list (default 10m)")
-	f.Var(g.limitTime(&g.probe, "probe-timeout"), "probe-timeout", "time limit for the probe server/discover (default 10s)")
+	f.Var(
+		g.limitTime(&g.probe, "probe-timeout"),
+		"probe-timeout",
+		"time limit for the probe server/discover (default 10s)",
+	)
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.Confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")
-	f.BoolVar(&g.Strict, "strict", false, "reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)")
+	f.BoolVar(
+		&g.Strict,
+		"strict",
+		false,
+		"reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)",
+	)
 	f.BoolVar(&g.NoInput, "no-input", false, "never prompt")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
@@ -135,7 +154,12 @@ func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 
 // AddExtension declares the flag for client extensions.
 func (f *Factory) AddExtension(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
+	flags.StringArrayVar(
+		&f.Answers.Extensions,
+		"extension",
+		nil,
+		"declare the client extension `ID[=JSON]`, with its settings",
+	)
 }
 
 // AddAnswering declares them on a command that talks to a server.
@@ -192,13 +216,27 @@ func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 func (g *Factory) CheckFlags() error {
 	known := client.Revisions()
 	if g.Protocol != "" && !slices.Contains(known, g.Protocol) {
-		return usage.New(fmt.Sprintf("unknown revision %q", g.Protocol), wire.Hint("mcpc supports "+strings.Join(known, ", ")))
+		return usage.New(
+			fmt.Sprintf("unknown revision %q", g.Protocol),
+			wire.Hint("mcpc supports "+strings.Join(known, ", ")),
+		)
 	}
 	if !slices.Contains(toolcall.ConfirmWords, g.Confirm) {
-		return usage.New(fmt.Sprintf("--confirm must be auto, always or never, not %q", g.Confirm), "auto asks for destructive tools and servers that are not trusted")
+		return usage.New(
+			fmt.Sprintf("--confirm must be auto, always or never, not %q", g.Confirm),
+			"auto asks for destructive tools and servers that are not trusted",
+		)
 	}
 	if g.LogLevel != "" && !slices.Contains(mcp.LogLevels, g.LogLevel) {
-		return usage.New(fmt.Sprintf("unknown log level %q", g.LogLevel), suggest.DidYouMean("--log-level %s", g.LogLevel, mcp.LogLevels, wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", "))))
+		return usage.New(
+			fmt.Sprintf("unknown log level %q", g.LogLevel),
+			suggest.DidYouMean(
+				"--log-level %s",
+				g.LogLevel,
+				mcp.LogLevels,
+				wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", ")),
+			),
+		)
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
 		return usage.New("--max-pages and --max-items must be 0 or more", "0 means no limit")
@@ -209,12 +247,16 @@ func (g *Factory) CheckFlags() error {
 	if _, err := g.TypedFields(); err != nil {
 		return err
 	}
-	switch {
-	case g.maxChars == 0:
+	if g.maxChars == 0 {
 		return nil
-	case g.maxChars < fewestChars:
-		return usage.New(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, g.maxChars), "--max-chars 4000 is about 1000 tokens")
-	case g.Wire:
+	}
+	if g.maxChars < fewestChars {
+		return usage.New(
+			fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, g.maxChars),
+			"--max-chars 4000 is about 1000 tokens",
+		)
+	}
+	if g.Wire {
 		return usage.New("--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars")
 	}
 	return nil
@@ -248,12 +290,14 @@ func (s *Seconds) String() string {
 func (s *Seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if n, bad := strconv.ParseFloat(text, 64); bad == nil {
-		d, err = time.Duration(n*float64(time.Second)), nil
+		d = time.Duration(n * float64(time.Second))
+		err = nil
 	}
 	if err != nil || d < 0 {
 		return fmt.Errorf("%q is not a duration: use 5, 500ms or 2m", text)
 	}
-	if *s = Seconds(d); d == 0 {
+	*s = Seconds(d)
+	if d == 0 {
 		*s = -1
 	}
 	return nil
@@ -280,10 +324,12 @@ var units = []struct {
 }{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"b", 1}}
 
 func (s *size) Set(text string) error {
-	number, factor := strings.ToLower(strings.TrimSpace(text)), int64(1)
+	number := strings.ToLower(strings.TrimSpace(text))
+	factor := int64(1)
 	for _, u := range units {
 		if strings.HasSuffix(number, u.suffix) {
-			number, factor = strings.TrimSuffix(number, u.suffix), u.factor
+			number = strings.TrimSuffix(number, u.suffix)
+			factor = u.factor
 			break
 		}
 	}
@@ -291,7 +337,8 @@ func (s *size) Set(text string) error {
 	if err != nil || n < 0 || n > 1<<53/factor {
 		return fmt.Errorf("%q is not a size: use 4096, 64MiB or 10mb", text)
 	}
-	s.set, s.value = true, n*factor
+	s.set = true
+	s.value = n * factor
 	return nil
 }
 

@@ -29,7 +29,8 @@ func (f *Factory) NameServer(argv []string) {
 		aim.ServerFlag = "-s " + shellwords.Quote(f.Server)
 	}
 	aim.Flags = f.typed
-	f.OutStyle.Hints, f.ErrStyle.Hints = aim, aim
+	f.OutStyle.Hints = aim
+	f.ErrStyle.Hints = aim
 	f.hideHints()
 }
 
@@ -67,7 +68,19 @@ func (f *Factory) hideHints() {
 
 // carriedFlags are flags of all commands that the command of a hint repeats, else it could
 // reach another server or use another account. --state belongs to every command.
-var carriedFlags = []string{"protocol", "header", "header-file", "account", "cacert", "cert", "key", "insecure", "proxy", "resolve", "unix-socket"}
+var carriedFlags = []string{
+	"protocol",
+	"header",
+	"header-file",
+	"account",
+	"cacert",
+	"cert",
+	"key",
+	"insecure",
+	"proxy",
+	"resolve",
+	"unix-socket",
+}
 
 // NoteTyped remembers which of these were typed, before variables fill in others. A
 // variable is still set for the next command.
@@ -88,7 +101,8 @@ func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
 	for _, flag := range f.typedFlags {
 		there = append(there, typedWord(flag, &f.Secrets))
 	}
-	if t.Server = strings.Join(there, " "); t.All+t.Server == "" {
+	t.Server = strings.Join(there, " ")
+	if t.All+t.Server == "" {
 		return
 	}
 	for _, c := range f.Commands() {
@@ -151,10 +165,10 @@ func FlagValues(f *pflag.Flag) []string {
 // variableFor is what a shell could call the secret of that name.
 func variableFor(name string) string {
 	return strings.Map(func(c rune) rune {
-		switch {
-		case 'a' <= c && c <= 'z':
+		if 'a' <= c && c <= 'z' {
 			return c - 'a' + 'A'
-		case 'A' <= c && c <= 'Z' || '0' <= c && c <= '9':
+		}
+		if 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
 			return c
 		}
 		return '_'

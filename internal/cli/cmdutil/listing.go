@@ -101,11 +101,18 @@ func (r *listRows) write(w io.Writer) error {
 
 // AddList lists one kind for Answer. The pages are not kept where the answer needs no
 // more than their entries, one by one. left is set where the list is left out of several.
-func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
-	switch {
-	case !several && f.OnlyWritesJSON():
+func AddList(
+	ctx context.Context,
+	f *Factory,
+	l *connect.Listing,
+	c *connect.Conn,
+	k connect.Kind,
+	several, long bool,
+) (out wire.Outcome, left bool) {
+	if !several && f.OnlyWritesJSON() {
 		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
-	case f.OnlyWritesText():
+	}
+	if f.OnlyWritesText() {
 		rows := &listRows{Rows: render.NewRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))}
 		rows.forget()
 		return l.Take(ctx, c, k, several, connect.Taking{Rows: rows})
@@ -116,10 +123,9 @@ func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Con
 // ListAnswer is what `mcpc list` prints: one list, or several as one answer.
 func (f *Factory) ListAnswer(l connect.Listing, several, long bool) Answer {
 	ans := Answer{Messages: l.Messages}
-	switch {
-	case len(l.Lists) == 1 && l.Lists[0].JSON != nil:
+	if len(l.Lists) == 1 && l.Lists[0].JSON != nil {
 		ans.Write = l.Lists[0].WriteJSON
-	case f.JSON || f.Jq != "" || f.Output != "":
+	} else if f.JSON || f.Jq != "" || f.Output != "" {
 		ans.Result = l.Result(several)
 	}
 	if len(l.Lists) == 1 && !several {

@@ -29,7 +29,8 @@ func (l *ShellLists) Of(c *connect.Conn, k connect.Kind) []state.Tool {
 		return l.entries[k]
 	}
 	if l.at == nil {
-		l.entries, l.at = map[connect.Kind][]state.Tool{}, map[connect.Kind]time.Time{}
+		l.entries = map[connect.Kind][]state.Tool{}
+		l.at = map[connect.Kind]time.Time{}
 	}
 	ctx, stop := context.WithTimeout(context.Background(), listWithin)
 	defer stop()

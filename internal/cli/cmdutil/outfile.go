@@ -89,7 +89,8 @@ func descriptor(name string) (fd int, ok bool) {
 		if n, err := strconv.ParseUint(base, 10, 31); err == nil && hasDescriptors(folder) {
 			return int(n), true
 		}
-		if name, err = os.Readlink(filepath.Join(folder, base)); err != nil {
+		name, err = os.Readlink(filepath.Join(folder, base))
+		if err != nil {
 			return 0, false
 		}
 		if !filepath.IsAbs(name) {
@@ -175,7 +176,12 @@ func AppendableAs(flag, name string) wire.Outcome {
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + name + ": " + usage.Bare(err).Error(), Err: err}
+		return wire.Outcome{
+			Kind:  wire.LocalIO,
+			Phase: "output",
+			Text:  flag + ": " + name + ": " + usage.Bare(err).Error(),
+			Err:   err,
+		}
 	}
 	_ = f.Close() // nothing was written
 	return wire.Outcome{}

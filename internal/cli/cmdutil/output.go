@@ -96,7 +96,8 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	case IsUsage(err):
 		o := usage.Outcome(err)
 		if f.Talking.Load() {
-			o.Reached, o.Phase = wire.Answered, "output"
+			o.Reached = wire.Answered
+			o.Phase = "output"
 		}
 		return Exit(o)
 	case isPayload:
@@ -179,12 +180,16 @@ func printOut(ctx context.Context, f *Factory, ans Answer) error {
 
 // fileContent writes what -o saves: JSON where JSON was asked for, else what the
 // answer is made of, an image as its bytes. What it is is "" where its size says enough.
-func fileContent(ctx context.Context, f *Factory, ans Answer) (save func(io.Writer) (what string, err error), err error) {
+func fileContent(
+	ctx context.Context,
+	f *Factory,
+	ans Answer,
+) (save func(io.Writer) (what string, err error), err error) {
 	st := term.Style{Width: 80}
-	switch {
-	case f.Jq == "" && f.JSON && ans.Result != nil:
+	if f.Jq == "" && f.JSON && ans.Result != nil {
 		return func(w io.Writer) (string, error) { return "", printTo(ctx, f, w, st, ans) }, nil
-	case f.JSON || f.Wire || f.Jq != "" || ans.Result == nil:
+	}
+	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
 		var b bytes.Buffer
 		err := printTo(ctx, f, &b, st, ans)
 		return func(w io.Writer) (string, error) {
@@ -283,12 +288,13 @@ func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 
 // LineError returns the error of a command whose line could not be printed.
 func (f *Factory) LineError(err error) error {
-	switch {
-	case err == nil || f.StdoutError() != nil:
+	if err == nil || f.StdoutError() != nil {
 		return f.StdoutError()
-	case IsStopped(err):
+	}
+	if IsStopped(err) {
 		return Exit(f.Afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
-	case IsUsage(err):
+	}
+	if IsUsage(err) {
 		return Exit(usage.Outcome(err))
 	}
 	return f.Unwritten("writing the result", err)

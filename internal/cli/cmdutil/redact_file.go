@@ -108,7 +108,8 @@ func redactionOf(line string) (r redaction, problem string) {
 func asPattern(line string) (pattern, flags string) {
 	line, ignoring := strings.CutSuffix(line, "/i")
 	if ignoring {
-		line, flags = line+"/", "(?i)"
+		line = line + "/"
+		flags = "(?i)"
 	}
 	if len(line) < 3 || line[0] != '/' || line[len(line)-1] != '/' {
 		return "", ""

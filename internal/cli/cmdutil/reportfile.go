@@ -31,7 +31,10 @@ func (files ReportFiles) Settle(document bool) error {
 			continue
 		}
 		if onStdout != "" {
-			return usage.New("only one report can go to stdout: "+onStdout+" or "+file.Flag+" -", wire.Hint("use "+file.Flag+" FILE"))
+			return usage.New(
+				"only one report can go to stdout: "+onStdout+" or "+file.Flag+" -",
+				wire.Hint("use "+file.Flag+" FILE"),
+			)
 		}
 		onStdout = file.Flag
 	}

@@ -38,7 +38,13 @@ func HeldWord(c *connect.Conn) string {
 	if f.Idle > 0 {
 		until = "stops after " + english.Duration(f.Idle) + " idle"
 	}
-	return fmt.Sprintf("server process %d, kept by process %d since %s, %s", f.Server, f.PID, f.Since.Format("15:04:05"), until)
+	return fmt.Sprintf(
+		"server process %d, kept by process %d since %s, %s",
+		f.Server,
+		f.PID,
+		f.Since.Format("15:04:05"),
+		until,
+	)
 }
 
 var TransportWords = map[transport.Name]string{

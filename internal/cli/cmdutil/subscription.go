@@ -87,10 +87,10 @@ func StartListening(ctx context.Context, c *connect.Conn, l client.ListenRequest
 
 // Ending is the outcome: what the user asked for is good, and Ctrl-C needs no message.
 func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
-	switch {
-	case context.Cause(on.Ctx) == errEnough:
+	if context.Cause(on.Ctx) == errEnough {
 		return wire.Outcome{}
-	case out.Kind == wire.Signal:
+	}
+	if out.Kind == wire.Signal {
 		return wire.Outcome{Kind: wire.Signal, Reached: out.Reached}
 	}
 	return out
@@ -98,11 +98,20 @@ func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 
 // EachNotification listens and gives each notification to take, which says how many it
 // counts for, until that is enough, it fails, the time is up, or the listening ends.
-func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *NoticeQueue, l client.ListenRequest, until ListenLimits, take func(Notice) (int, error)) (wire.Outcome, error) {
+func EachNotification(
+	ctx context.Context,
+	f *Factory,
+	c *connect.Conn,
+	e *NoticeQueue,
+	l client.ListenRequest,
+	until ListenLimits,
+	take func(Notice) (int, error),
+) (wire.Outcome, error) {
 	on := StartListening(ctx, c, l, until)
 	defer on.Enough()
 	defer e.Stop()
-	left, failed := cmp.Or(until.Count, math.MaxInt), error(nil)
+	left := cmp.Or(until.Count, math.MaxInt)
+	failed := error(nil)
 	count := func(m *wire.Message) {
 		if left > 0 && failed == nil {
 			var n int
@@ -118,7 +127,8 @@ func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *Notic
 	for {
 		select {
 		case <-read.C:
-			if failed = cmp.Or(failed, f.StdoutClosed()); failed != nil {
+			failed = cmp.Or(failed, f.StdoutClosed())
+			if failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:

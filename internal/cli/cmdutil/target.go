@@ -16,10 +16,10 @@ func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) 
 		return words, nil
 	}
 	others = slices.Delete(slices.Clone(words), at, at+1)
-	switch {
-	case f.Shell != nil:
+	if f.Shell != nil {
 		return nil, usage.New("every line of the shell goes to the same server", "use another terminal for another server")
-	case slices.ContainsFunc(others, IsURL):
+	}
+	if slices.ContainsFunc(others, IsURL) {
 		return nil, usage.New("two servers are given", "use only one of them")
 	}
 	return others, f.GoTo(words[at], argv)
@@ -27,13 +27,14 @@ func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) 
 
 // GoTo settles that a word of the command names the server.
 func (f *Factory) GoTo(server string, argv []string) error {
-	switch {
-	case f.ServerGiven:
+	if f.ServerGiven {
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")
-	case argv != nil:
+	}
+	if argv != nil {
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one after --", "use only one of them")
 	}
-	f.Server, f.ServerGiven = server, true
+	f.Server = server
+	f.ServerGiven = true
 	f.NameServer(nil)
 	return nil
 }

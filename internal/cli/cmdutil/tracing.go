@@ -28,7 +28,12 @@ type TraceOptions struct {
 
 // AddFlags declares them.
 func (o *TraceOptions) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.endpoint, "otlp", "", "send spans and metrics to the OpenTelemetry collector at `URL`; env: as OTEL_* variables say")
+	flags.StringVar(
+		&o.endpoint,
+		"otlp",
+		"",
+		"send spans and metrics to the OpenTelemetry collector at `URL`; env: as OTEL_* variables say",
+	)
 	flags.BoolVar(&o.content, "otlp-content", false, "add arguments and results to spans, without secrets")
 	flags.BoolVar(&o.uriNames, "otlp-uri-names", false, "add the URI of a resource to the names of spans")
 }
@@ -55,10 +60,23 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 	if !ok {
 		_, _ = rand.Read(parent.Trace[:]) // which never fails
 	}
-	own := telemetry.Context{Trace: parent.Trace, State: parent.State, Sampled: e.config.Sampler.Sample(parent.Trace, ok, parent.Sampled)}
+	own := telemetry.Context{
+		Trace:   parent.Trace,
+		State:   parent.State,
+		Sampled: e.config.Sampler.Sample(parent.Trace, ok, parent.Sampled),
+	}
 	_, _ = rand.Read(own.Span[:])
-	root := otlp.Span{Trace: own.Trace, ID: own.Span, Parent: parent.Span, Remote: ok, TraceState: own.State, Sampled: own.Sampled,
-		Name: "mcpc " + name, Kind: otlp.Internal, Start: f.Now()}
+	root := otlp.Span{
+		Trace:      own.Trace,
+		ID:         own.Span,
+		Parent:     parent.Span,
+		Remote:     ok,
+		TraceState: own.State,
+		Sampled:    own.Sampled,
+		Name:       "mcpc " + name,
+		Kind:       otlp.Internal,
+		Start:      f.Now(),
+	}
 	f.Trace.Trace, f.Trace.Span = hex.EncodeToString(own.Trace[:]), hex.EncodeToString(own.Span[:])
 	f.Trace.Meta = func() []jsonraw.Member {
 		next := own
@@ -69,7 +87,8 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 	f.Ending = func(ended ExitError) {
 		if out := ended.Outcome; !out.Good() {
 			e.live.Fail(nil, out.Kind, out.Text, f.Now())
-			root.Failed, root.Message = true, out.Text
+			root.Failed = true
+			root.Message = out.Text
 			root.Attributes = append(root.Attributes, otlp.Attribute{Key: "error.type", Value: string(out.Kind)})
 		}
 		root.End = f.Now()
@@ -120,7 +139,13 @@ func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
 
 // TelemetrySending are the options of an Exporter that this program makes.
 func (f *Factory) TelemetrySending() send.Options {
-	return send.Options{Now: f.Now, Proxy: http.ProxyFromEnvironment, UserAgent: "mcpc/" + f.Version, Scope: telemetry.Scope(), Resource: f.TelemetryResource()}
+	return send.Options{
+		Now:       f.Now,
+		Proxy:     http.ProxyFromEnvironment,
+		UserAgent: "mcpc/" + f.Version,
+		Scope:     telemetry.Scope(),
+		Resource:  f.TelemetryResource(),
+	}
 }
 
 // TelemetryResource is what the telemetry of this process comes from.
@@ -134,7 +159,9 @@ func (f *Factory) TelemetryResource() otlp.Resource {
 
 // Builder completes the options of a Builder by the flags.
 func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Options {
-	b.Content, b.URINames, b.Hide = o.content, o.uriNames, f.Secrets.Frame
+	b.Content = o.content
+	b.URINames = o.uriNames
+	b.Hide = f.Secrets.Frame
 	b.Seed = cmp.Or(b.Seed, rand.Text())
 	return b
 }
@@ -148,13 +175,15 @@ func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) 
 
 // start opens the export, whose frames come by way of f.Trace.
 func (e *traceExport) start(b telemetry.Options) {
-	sending, metrics := e.f.TelemetrySending(), &telemetry.Metrics{Start: e.f.Now()}
+	sending := e.f.TelemetrySending()
+	metrics := &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
 	if b.Between && !e.f.Record.Quiet.Load() { // it may run for a long time; a tap's stderr is the server's
 		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }
 	}
 	e.exporter = send.New(e.config, sending)
-	b.Metrics, b.Emit = metrics, func(_ int64, s otlp.Span) { e.exporter.Span(s) }
+	b.Metrics = metrics
+	b.Emit = func(_ int64, s otlp.Span) { e.exporter.Span(s) }
 	e.live = telemetry.NewLive(telemetry.New(b), e.f.Now)
 	e.f.Trace.Tap, e.f.Trace.Lost = e.live.Tap, e.live.Gap
 	e.f.Trace.Fail = func(o wire.Outcome) { e.live.Fail(o.ID, o.Kind, e.f.Secrets.Text(o.Text), e.f.Now()) }
@@ -167,7 +196,9 @@ func (e *traceExport) end() {
 	defer stop()
 	report := e.exporter.Close(ctx)
 	if lost > 0 {
-		e.f.Warn("telemetry: " + english.Plural(lost, "request") + " without a span: messages came faster than they could be read")
+		e.f.Warn(
+			"telemetry: " + english.Plural(lost, "request") + " without a span: messages came faster than they could be read",
+		)
 	}
 	for _, part := range []struct {
 		counts send.Counts
@@ -194,5 +225,10 @@ func unsent(c send.Counts, one string) string {
 			why = append(why, fmt.Sprintf("%d %s", part.n, part.text))
 		}
 	}
-	return fmt.Sprintf("%d of %s did not reach the collector (%s)", missing, english.Plural(int(missing+c.Sent), one), strings.Join(why, ", "))
+	return fmt.Sprintf(
+		"%d of %s did not reach the collector (%s)",
+		missing,
+		english.Plural(int(missing+c.Sent), one),
+		strings.Join(why, ", "),
+	)
 }

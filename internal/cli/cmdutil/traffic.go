@@ -74,14 +74,16 @@ func Explained(ctx context.Context, f *Factory, methods ...string) {
 	for _, e := range all {
 		method := wire.ParseMessage(e.Request.Raw).Method
 		meant := slices.Contains(methods, method)
-		if asked = asked || meant; meant || e.Request.Raw == nil || e.ByServer() {
+		asked = asked || meant
+		if meant || e.Request.Raw == nil || e.ByServer() {
 			own = append(own, e)
 		} else {
 			before = append(before, method)
 		}
 	}
 	if !asked {
-		own, before = all, nil
+		own = all
+		before = nil
 	}
 	if len(before) > 0 {
 		f.Note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")

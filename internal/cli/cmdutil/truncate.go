@@ -34,7 +34,10 @@ func printCut(ctx context.Context, f *Factory, ans Answer) error {
 		cut, err = f.printTextCut(ans)
 	}
 	if errors.Is(err, render.ErrTooManyNames) {
-		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err), f.rest(ans))
+		return usage.New(
+			fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err),
+			f.rest(ans),
+		)
 	}
 	if err == nil && cut.Truncated() {
 		rest, _ := f.ErrStyle.Hints.Text(f.rest(ans))
@@ -98,15 +101,17 @@ func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncati
 		} else if left > 0 {
 			cut, err = f.printJSONCut(v, left)
 		}
-		switch {
-		case errors.Is(err, render.ErrTooManyNames) && i > 0:
-			left, err = 0, nil
-		case err != nil:
+		if errors.Is(err, render.ErrTooManyNames) && i > 0 {
+			left = 0
+			err = nil
+		} else if err != nil {
 			all.Whole += cut.Whole
 			return all, err
 		}
 		left -= cut.Shown
-		all.Shown, all.Whole, all.Texts, all.Lists = all.Shown+cut.Shown, all.Whole+cut.Whole, all.Texts+cut.Texts, append(all.Lists, cut.Lists...)
+		all.Shown, all.Whole, all.Texts, all.Lists = all.Shown+cut.Shown, all.Whole+cut.Whole, all.Texts+cut.Texts, append(
+			all.Lists,
+			cut.Lists...)
 	}
 	return all, nil
 }

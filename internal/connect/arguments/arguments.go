@@ -34,7 +34,8 @@ type Given struct {
 // it at once.
 func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err error) {
 	if flag == "" && len(args) > 0 && isDocument(args[0]) && !IsScalar(args[0]) {
-		flag, args = args[0], args[1:]
+		flag = args[0]
+		args = args[1:]
 	} else if flag == "" {
 		flag = "{}"
 	}
@@ -42,7 +43,8 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 		return g, err
 	}
 	var wrong []error
-	if g.Document, err = Arguments(e, flag); err != nil {
+	g.Document, err = Arguments(e, flag)
+	if err != nil {
 		wrong = append(wrong, err)
 	}
 	var unnamed []string
@@ -66,7 +68,10 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 		g.Words = append(g.Words, w)
 	}
 	if len(unnamed) > 0 {
-		wrong = append(wrong, usage.New("not NAME=VALUE: "+strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`))
+		wrong = append(
+			wrong,
+			usage.New("not NAME=VALUE: "+strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`),
+		)
 	}
 	return g, allWrong(wrong)
 }
@@ -129,7 +134,10 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	}
 	members, bad := jsonraw.Object(raw)
 	if bad != nil {
-		return nil, usage.New(from+" must be a JSON object, got "+jsonraw.Excerpt(bytes.TrimSpace(raw), 40), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
+		return nil, usage.New(
+			from+" must be a JSON object, got "+jsonraw.Excerpt(bytes.TrimSpace(raw), 40),
+			`arguments are NAME=VALUE, or one JSON object: '{"a":1}'`,
+		)
 	}
 	if err := EachOnce(members, from); err != nil {
 		return nil, err
@@ -206,7 +214,8 @@ func (r Reading) Otherwise(findings []wire.Finding) string {
 	return ""
 }
 
-// Split returns the hint for words that were perhaps meant for one item of a list and make several; "" if there are none.
+// Split returns the hint for words that were perhaps meant for one item of a list and make several; "" if
+// there are none.
 func (g Given) Split() string {
 	appended := map[string]string{}
 	for _, w := range g.Words {
@@ -229,7 +238,10 @@ func (g Given) Joined(findings []wire.Finding) string {
 		if !slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
 			continue
 		}
-		words := strings.FieldsFunc(w.Typed, func(r rune) bool { return strings.ContainsRune(",;&", r) || unicode.IsSpace(r) })
+		words := strings.FieldsFunc(
+			w.Typed,
+			func(r rune) bool { return strings.ContainsRune(",;&", r) || unicode.IsSpace(r) },
+		)
 		assigns := func(word string) bool { at, _ := Operator(word); return at > 0 }
 		if len(words) == 0 || words[0] == w.Typed || slices.ContainsFunc(words, func(w string) bool { return !assigns(w) }) {
 			continue
@@ -306,7 +318,9 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 			place = schema.Narrowed(next, given)
 		}
 		r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
-		value, problem, note := w.Raw, "", ""
+		value := w.Raw
+		problem := ""
+		note := ""
 		if value == nil {
 			value, problem, note = typedText(w, place)
 		}
@@ -318,7 +332,15 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 			object, problem = putAt(r.Arguments, w.Path, value)
 		}
 		if problem != "" {
-			r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Where: w.pointer(), Text: problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60)})
+			r.Findings = append(
+				r.Findings,
+				wire.Finding{
+					Rule:  "argument",
+					Level: wire.Error,
+					Where: w.pointer(),
+					Text:  problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60),
+				},
+			)
 			continue
 		}
 		r.Arguments = object
@@ -327,7 +349,10 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		}
 	}
 	if bad := jsonraw.Valid(r.Arguments); bad != nil {
-		r.Findings = append(r.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: "they do not form valid JSON: " + bad.Error()})
+		r.Findings = append(
+			r.Findings,
+			wire.Finding{Rule: "argument", Level: wire.Error, Text: "they do not form valid JSON: " + bad.Error()},
+		)
 	}
 	return r
 }
@@ -447,10 +472,15 @@ func putAt(into json.RawMessage, path []Part, value json.RawMessage) (out json.R
 	into = jsonraw.OrEmpty(into)
 	members, bad := jsonraw.Object(into)
 	if bad != nil {
-		return nil, fmt.Sprintf("%s is not an object, so it cannot have the member %q", jsonraw.Excerpt(into, 40), path[0].Name)
+		return nil, fmt.Sprintf(
+			"%s is not an object, so it cannot have the member %q",
+			jsonraw.Excerpt(into, 40),
+			path[0].Name,
+		)
 	}
 	inner, _ := members.Get(path[0].Name)
-	if inner, problem = putAt(inner, path[1:], value); problem != "" {
+	inner, problem = putAt(inner, path[1:], value)
+	if problem != "" {
 		return nil, problem
 	}
 	return jsonraw.With(into, path[0].Name, inner), ""
@@ -465,16 +495,16 @@ func putItem(into json.RawMessage, path []Part, value json.RawMessage) (out json
 		return nil, jsonraw.Excerpt(into, 40) + " is not an array"
 	}
 	at := path[0].at
-	switch {
-	case at == behindLast:
+	if at == behindLast {
 		at = len(items)
-	case at > len(items):
+	} else if at > len(items) {
 		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", at, len(items))
 	}
 	if at == len(items) {
 		items = append(items, nil)
 	}
-	if items[at], problem = putAt(items[at], path[1:], value); problem != "" {
+	items[at], problem = putAt(items[at], path[1:], value)
+	if problem != "" {
 		return nil, problem
 	}
 	return AsList(items), ""

@@ -61,10 +61,9 @@ func splitOutsideQuotes(text string, separator rune) []string {
 	var parts []string
 	start := 0
 	for at, r := range text {
-		switch {
-		case r == '"':
+		if r == '"' {
 			inQuotes = !inQuotes
-		case r == separator && !inQuotes:
+		} else if r == separator && !inQuotes {
 			parts = append(parts, text[start:at])
 			start = at + 1
 		}

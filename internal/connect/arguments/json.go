@@ -43,5 +43,9 @@ func NotJSON(raw []byte, from string, bad *jsonraw.SyntaxError) error {
 	default:
 		hint = `quote it for the shell: '{"a":1}'`
 	}
-	return &usage.JSONError{Text: from + " is not JSON: " + bad.Error(), Hint: hint, Facts: wire.InputFacts{Raw: raw, Offset: bad.Offset}}
+	return &usage.JSONError{
+		Text:  from + " is not JSON: " + bad.Error(),
+		Hint:  hint,
+		Facts: wire.InputFacts{Raw: raw, Offset: bad.Offset},
+	}
 }

@@ -14,14 +14,18 @@ import (
 // string as it stands and a list where its name comes again, or one JSON object
 // in the places where a tool's arguments may stand.
 func Assigned(e *host.Env, words []string) (json.RawMessage, error) {
-	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
+	if len(words) == 1 &&
+		(words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
 		return Arguments(e, words[0])
 	}
 	object := json.RawMessage("{}")
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return nil, usage.New(fmt.Sprintf("not NAME=VALUE: %q", word), `pass several one after the other, or all in one JSON object: '{"a":"1"}'`)
+			return nil, usage.New(
+				fmt.Sprintf("not NAME=VALUE: %q", word),
+				`pass several one after the other, or all in one JSON object: '{"a":"1"}'`,
+			)
 		}
 		members, _ := jsonraw.Object(object)
 		before, again := members.Get(name)

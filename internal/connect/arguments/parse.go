@@ -54,10 +54,12 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 		return w, usage.New(Shortened(typed)+" is not UTF-8, which JSON requires", "")
 	}
 	var err error
-	if w.Path, err = ReadPath(typed[:at], flat); err != nil {
+	w.Path, err = ReadPath(typed[:at], flat)
+	if err != nil {
 		return w, usage.New(Shortened(typed)+": "+err.Error(), wire.Run("help arguments"))
 	}
-	value, isJSON := typed[from:], typed[at] == ':'
+	value := typed[from:]
+	isJSON := typed[at] == ':'
 	whose := "the value of " + w.Key()
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := e.UI.Input(value)
@@ -66,19 +68,27 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 			return w, err
 		}
 		if err != nil {
-			return w, usage.New(err.Error(), wire.Hint(shellwords.Quote(w.Key()+":="+string(jsonraw.Quote(value)))+" sends this string"))
+			return w, usage.New(
+				err.Error(),
+				wire.Hint(shellwords.Quote(w.Key()+":="+string(jsonraw.Quote(value)))+" sends this string"),
+			)
 		}
 		if !isJSON && !utf8.Valid(raw) {
 			return w, usage.New(name+" is not UTF-8, which JSON requires", "")
 		}
-		value, whose = string(raw), name
+		value = string(raw)
+		whose = name
 		w.Raw = jsonraw.Quote(value)
 	}
 	w.Text = value
 	if isJSON {
 		w.Raw = json.RawMessage(strings.TrimSpace(value))
 		if bad := jsonraw.Valid(w.Raw); bad != nil {
-			return w, &usage.JSONError{Text: whose + " is not JSON: " + bad.Error(), Hint: wire.Hint(w.Key() + "=… sends a string unchanged"), Facts: wire.InputFacts{Raw: w.Raw, Offset: bad.Offset}}
+			return w, &usage.JSONError{
+				Text:  whose + " is not JSON: " + bad.Error(),
+				Hint:  wire.Hint(w.Key() + "=… sends a string unchanged"),
+				Facts: wire.InputFacts{Raw: w.Raw, Offset: bad.Offset},
+			}
 		}
 	}
 	return w, nil
@@ -87,38 +97,47 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 // ReadPath reads a.b, a[0], a[] and what is made of them. A backslash makes the
 // character behind it a part of the name.
 func ReadPath(text string, flat bool) (path []Part, err error) {
-	name, named := []byte(nil), false
+	name := []byte(nil)
+	named := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\' && i+1 < len(text):
 			i++
-			name, named = append(name, text[i]), true
+			name = append(name, text[i])
+			named = true
 		case c == '\\':
 			return nil, errors.New("a character is missing after the backslash")
 		case flat || c != '.' && c != '[':
-			name, named = append(name, c), true
+			name = append(name, c)
+			named = true
 		case c == '.':
 			if !named && (len(path) == 0 || !path[len(path)-1].list) {
 				return nil, errors.New("a name is missing before the dot")
 			}
-			if path, named = flush(path, &name, named), false; i+1 == len(text) {
+			path = flush(path, &name, named)
+			named = false
+			if i+1 == len(text) {
 				return nil, errors.New("a name is missing after the dot")
 			}
 		default:
 			if !named && (len(path) == 0 || !path[len(path)-1].list) {
 				return nil, errors.New("a name is missing before the [")
 			}
-			path, named = flush(path, &name, named), false
+			path = flush(path, &name, named)
+			named = false
 			item, length, bad := readIndex(text[i:])
 			if bad != nil {
 				return nil, bad
 			}
-			if path, i = append(path, item), i+length-1; i+1 < len(text) && text[i+1] != '.' && text[i+1] != '[' {
+			path = append(path, item)
+			i = i + length - 1
+			if i+1 < len(text) && text[i+1] != '.' && text[i+1] != '[' {
 				return nil, errors.New("only a dot or a [ can follow ]")
 			}
 		}
 	}
-	if path = flush(path, &name, named); len(path) == 0 {
+	path = flush(path, &name, named)
+	if len(path) == 0 {
 		return nil, errors.New("a name is missing before the =")
 	}
 	return path, nil
@@ -136,7 +155,8 @@ func flush(path []Part, name *[]byte, named bool) []Part {
 // readIndex reads [], which appends, or [3].
 func readIndex(text string) (item Part, length int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "]")
-	if item = (Part{list: true, at: behindLast}); closed && inner == "" {
+	item = (Part{list: true, at: behindLast})
+	if closed && inner == "" {
 		return item, 2, nil
 	}
 	n, bad := strconv.ParseUint(inner, 10, 31)
@@ -191,7 +211,10 @@ func (p *placed) put(w Word) error {
 			if p.flat {
 				hint = "use only one of them"
 			}
-			return usage.New(fmt.Sprintf("%s and %s give the same argument twice", Shortened(before), Shortened(w.Typed)), wire.Hint(hint))
+			return usage.New(
+				fmt.Sprintf("%s and %s give the same argument twice", Shortened(before), Shortened(w.Typed)),
+				wire.Hint(hint),
+			)
 		}
 		p.filled[place.String()] = w.Typed
 	}

@@ -23,18 +23,29 @@ func typedText(w Word, place validate.Expected) (value json.RawMessage, problem,
 	if values := place.Values(); values != nil {
 		return listedValue(w, values)
 	}
-	types, text := place.Types(), json.RawMessage(jsonraw.Quote(w.Text))
+	types := place.Types()
+	text := json.RawMessage(jsonraw.Quote(w.Text))
 	other := kindOfJSON(w.Text)
-	switch {
-	case types == nil || slices.Contains(types, "string"):
+	if types == nil || slices.Contains(types, "string") {
 		if other != "string" && takes(types, other) && len(types) != 1 {
-			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
-				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60), w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), other)
+			note = fmt.Sprintf(
+				"%s is sent as the text %s; %s:=%s sends the %s",
+				jsonraw.Excerpt(
+					[]byte(w.Typed),
+					60,
+				),
+				jsonraw.Excerpt(text, 60),
+				w.Key(),
+				jsonraw.Excerpt([]byte(w.Text), 60),
+				other,
+			)
 		}
 		return text, "", note
-	case other == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text):
+	}
+	if other == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "must be " + examples(types, w.Key()), ""
-	case other != "string" && takes(types, other):
+	}
+	if other != "string" && takes(types, other) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "", ""
 	}
 	if bare := withoutZeros(w.Text); bare != "" && takes(types, "number") {

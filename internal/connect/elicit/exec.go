@@ -17,15 +17,21 @@ import (
 
 // shellOut runs a command of the user's with a server's words on its standard
 // input, and nowhere else: nothing of them may become a part of the command.
-func (r *Answerer) shellOut(ctx context.Context, flag, command string, params json.RawMessage) ([]byte, *client.Answer) {
+func (r *Answerer) shellOut(
+	ctx context.Context,
+	flag, command string,
+	params json.RawMessage,
+) ([]byte, *client.Answer) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(jsonraw.OrEmpty(params)), '\n')), r.A.UI.Stderr()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, &client.Answer{Ending: wire.Outcome{Kind: wire.LocalIO, Text: fmt.Sprintf("%s: the command failed: %v", flag, err),
-			Hint: "it reads the params on stdin and must exit with 0"}}
+		return nil, &client.Answer{
+			Ending: wire.Outcome{Kind: wire.LocalIO, Text: fmt.Sprintf("%s: the command failed: %v", flag, err),
+				Hint: "it reads the params on stdin and must exit with 0"},
+		}
 	}
 	return bytes.TrimSpace(out), nil
 }
@@ -87,7 +93,9 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 	}
 	message, err := question.Message(q.Params, wrote)
 	if err != nil {
-		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
+		return client.Answer{
+			Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
+		}
 	}
 	r.told(q.Method, "answered with "+jsonraw.Excerpt(message, 400))
 	return client.Answer{Result: message}
@@ -102,6 +110,7 @@ func (r *Answerer) samplingFile() ([]byte, *client.Answer) {
 	if err != nil {
 		return nil, &client.Answer{Ending: wire.Outcome{Kind: wire.LocalIO, Text: "--sampling: " + err.Error()}}
 	}
-	r.typed, r.read = raw, true
+	r.typed = raw
+	r.read = true
 	return raw, nil
 }

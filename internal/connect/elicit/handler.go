@@ -54,7 +54,8 @@ func (r *Answerer) answer(ctx context.Context, q client.Asking) client.Answer {
 
 func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 	members, _ := jsonraw.Object(q.Params)
-	page, what := members.Text("mode") == "url", "form"
+	page := members.Text("mode") == "url"
+	what := "form"
 	if page {
 		what = "page"
 	}
@@ -87,7 +88,8 @@ func (r *Answerer) byHand(what string, a client.Answer) client.Answer {
 // in words of its own.
 func Refusal(who, what string, a client.Answer) client.Answer {
 	action, _ := jsonraw.Text(jsonraw.First(a.Result, "action"))
-	if said := map[string]string{"decline": " declined the ", "cancel": " cancelled the "}[action]; said != "" && a.Ending.Kind == wire.OK {
+	if said := map[string]string{"decline": " declined the ", "cancel": " cancelled the "}[action]; said != "" &&
+		a.Ending.Kind == wire.OK {
 		a.Ending = wire.Outcome{Kind: wire.InputRequired, Text: who + said + what}
 	}
 	return a

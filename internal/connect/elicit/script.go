@@ -36,10 +36,12 @@ type script struct {
 func readScript(e *host.Env, texts []string) (script, error) {
 	s := script{named: map[string]jsonraw.Members{}}
 	for _, text := range texts {
-		raw, from := []byte(text), "--answer"
+		raw := []byte(text)
+		from := "--answer"
 		if strings.HasPrefix(text, "@") {
 			var err error
-			if raw, from, err = e.UI.Input(text); err != nil {
+			raw, from, err = e.UI.Input(text)
+			if err != nil {
 				return s, err
 			}
 		}
@@ -73,7 +75,10 @@ func (s *script) add(raw []byte, from string) error {
 	for _, item := range items {
 		members, err := jsonraw.Object(item)
 		if err != nil {
-			return usage.New(fmt.Sprintf("%s: an answer is a JSON object, not %s", from, jsonraw.Excerpt(item, 40)), wire.Run("help answering"))
+			return usage.New(
+				fmt.Sprintf("%s: an answer is a JSON object, not %s", from, jsonraw.Excerpt(item, 40)),
+				wire.Run("help answering"),
+			)
 		}
 		if len(members) == 0 || !allObjects(members) {
 			s.contents = append(s.contents, members)
@@ -93,13 +98,14 @@ func allObjects(members jsonraw.Members) bool {
 
 // next is the content for a question; false where none is left.
 func (s *script) next(key string) (content jsonraw.Members, ok bool) {
-	if content, ok = s.named[key]; ok && key != "" {
+	content, ok = s.named[key]
+	if ok && key != "" {
 		return content, true
 	}
-	switch {
-	case len(s.contents) == 1:
+	if len(s.contents) == 1 {
 		return s.contents[0], true
-	case s.used < len(s.contents):
+	}
+	if s.used < len(s.contents) {
 		s.used++
 		return s.contents[s.used-1], true
 	}
@@ -114,7 +120,8 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 		return NoForm(err), true
 	}
 	content, ok := r.script.next(q.Key)
-	values, findings := map[string]json.RawMessage{}, []wire.Finding(nil)
+	values := map[string]json.RawMessage{}
+	findings := []wire.Finding(nil)
 	switch {
 	case ok:
 		for _, m := range content {
@@ -137,7 +144,8 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 		end.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
 		return client.Answer{Ending: end}, false
 	}
-	if findings = append(findings, r.Broken(form.Schema, answer)...); len(findings) > 0 {
+	findings = append(findings, r.Broken(form.Schema, answer)...)
+	if len(findings) > 0 {
 		unfit := unfit(form, "the answer does not match the form that the server requested", findings)
 		if len(r.script.fields) > 0 && r.script.used > 1 {
 			unfit.Ending.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
@@ -166,13 +174,15 @@ func (s *script) elsewhere(q client.Asking) wire.Outcome {
 
 // read takes the fields for those of the form.
 func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
-	texts, values := map[string]string{}, map[string]json.RawMessage{}
+	texts := map[string]string{}
+	values := map[string]json.RawMessage{}
 	var findings []wire.Finding
 	bad := func(name, text string) {
 		findings = append(findings, wire.Finding{Rule: "answer", Level: wire.Error, Where: "/" + name, Text: text})
 	}
 	for _, pair := range s.fields {
-		name, text := pair[0], pair[1]
+		name := pair[0]
+		text := pair[1]
 		field, known := form.Field(name)
 		if !known {
 			bad(name, "is not a field of the form")
@@ -182,7 +192,8 @@ func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Fi
 			text = before + "," + text
 		}
 		texts[name] = text
-		if values[name] = nil; text == "" {
+		values[name] = nil
+		if text == "" {
 			continue
 		}
 		value, err := field.Read(text, false)
@@ -216,9 +227,12 @@ func NoForm(err error) client.Answer {
 
 // unfit is an answer that must not be sent.
 func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
-	names, hint := sliceutil.Map(form.Fields, func(f question.Field) string { return f.Name }), "the form has no fields"
+	names := sliceutil.Map(form.Fields, func(f question.Field) string { return f.Name })
+	hint := "the form has no fields"
 	if len(names) > 0 {
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}
-	return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings}}
+	return client.Answer{
+		Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings},
+	}
 }

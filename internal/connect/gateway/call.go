@@ -56,7 +56,8 @@ func (c *call) send(raw []byte) bool {
 func (c *call) belongsTo(m *wire.Message, send func([]byte)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out, c.token = send, nil
+	c.out = send
+	c.token = nil
 	if m != nil {
 		c.token = jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken")
 	}
@@ -140,18 +141,25 @@ func otherName(params json.RawMessage) string {
 }
 
 // callTool calls a tool.
-func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message, params json.RawMessage, send func([]byte)) []byte {
+func (p *peer) callTool(
+	ctx context.Context,
+	c mcpserver.Caller,
+	m *wire.Message,
+	params json.RawMessage,
+	send func([]byte),
+) []byte {
 	if other := otherName(params); other != "" {
 		return wire.ComposeError(m.ID, -32602, "params has "+other+" beside name")
 	}
 	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
 	l, t, down := p.tool(ctx, shown)
-	switch {
-	case down != nil:
+	if down != nil {
 		return down.failure(c, m, down.unreached())
-	case l == nil:
+	}
+	if l == nil {
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
-	case t.refused != "":
+	}
+	if t.refused != "" {
 		return toolFailure(c, m, "the tool "+shown+" is not served: "+t.refused)
 	}
 	if conn := l.current(); conn != nil {
@@ -162,22 +170,43 @@ func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message
 
 // forward sends a request to a server, and gives the response for the client, which may ask something before the call
 // has ended.
-func (g *Gateway) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message, params, schema json.RawMessage, send func([]byte)) []byte {
+func (g *Gateway) forward(
+	ctx context.Context,
+	l *link,
+	c mcpserver.Caller,
+	m *wire.Message,
+	params, schema json.RawMessage,
+	send func([]byte),
+) []byte {
 	conn, out := l.connected(ctx)
 	release := func() {}
-	if conn != nil && c.Stateless && !g.pipe && mcp.MayRequireInput(m.Method) && client.MayAsk(l.p.capabilities) && !client.Stateless(conn.Revision()) {
+	if conn != nil && c.Stateless && !g.pipe && mcp.MayRequireInput(m.Method) && client.MayAsk(l.p.capabilities) &&
+		!client.Stateless(conn.Revision()) {
 		leased, free := g.lease(l)
 		if leased == nil {
-			return l.failure(c, m, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("%d calls are under way already", mostPeers)})
+			return l.failure(
+				c,
+				m,
+				wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("%d calls are under way already", mostPeers)},
+			)
 		}
-		l, release = leased, free
+		l = leased
+		release = free
 		conn, out = l.connected(ctx)
 	}
 	if conn == nil {
 		release()
 		return l.failure(c, m, out)
 	}
-	k := &call{l: l, c: c, number: numbers.Add(1), asks: mcp.MayRequireInput(m.Method), level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
+	k := &call{
+		l:      l,
+		c:      c,
+		number: numbers.Add(1),
+		asks:   mcp.MayRequireInput(m.Method),
+		level:  c.Level,
+		asked:  make(chan *question),
+		ended:  make(chan wire.Outcome, 1),
+	}
 	k.own = fmt.Sprintf("mcpc-%d", k.number)
 	k.belongsTo(m, send)
 	life, stop := context.WithCancel(l.p.life)
@@ -191,7 +220,10 @@ func (g *Gateway) forward(ctx context.Context, l *link, c mcpserver.Caller, m *w
 		l.setLevel(life, conn, k.level)
 		out := conn.Do(withCall(life, k), k.toServer(conn, m, params, schema))
 		if client.HeaderMismatch(out) { // it was refused unread: the definition is out of date
-			out = conn.Do(withCall(life, k), k.toServer(conn, m, params, l.freshSchema(life, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))))
+			out = conn.Do(
+				withCall(life, k),
+				k.toServer(conn, m, params, l.freshSchema(life, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))),
+			)
 		}
 		l.mu.Lock()
 		delete(l.calls, k)
@@ -230,15 +262,16 @@ func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
 
 // response is the response to a client whose request ended so.
 func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
-	got, method := out.Message, m.Method
+	got := out.Message
+	method := m.Method
 	alone := false
 	if conn := c.l.current(); conn != nil {
 		alone = client.Stateless(conn.Revision())
 	}
-	switch {
-	case got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.AsksForInput(got.Result)):
+	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.AsksForInput(got.Result)) {
 		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, alone, method, got.Result))
-	case got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport: // which is about the session
+	}
+	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport { // which is about the session
 		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))
 	}
 	c.l.tellOfExit(out)

@@ -98,8 +98,17 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	g := &Gateway{Options: o, states: o.Token() + "-", told: map[string]bool{}, used: map[string]bool{},
 		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}}
-	g.server = mcpserver.New(g, mcpserver.Options{Name: "mcpc serve", Eras: bridge.BothEras, SessionID: o.Token, MostSessions: mostPeers, Admit: o.Admit,
-		Dropped: func() { g.once("", "messages were left out: the client does not read its GET stream") }})
+	g.server = mcpserver.New(
+		g,
+		mcpserver.Options{
+			Name:         "mcpc serve",
+			Eras:         bridge.BothEras,
+			SessionID:    o.Token,
+			MostSessions: mostPeers,
+			Admit:        o.Admit,
+			Dropped:      func() { g.once("", "messages were left out: the client does not read its GET stream") },
+		},
+	)
 	return g
 }
 
@@ -169,7 +178,8 @@ const mostQueued = 1024
 // queue gives a send that does not wait for the client, because other clients use the connections that it would hold
 // up, and a function that waits until all is sent.
 func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
-	waiting, sent := make(chan []byte, mostQueued), make(chan struct{})
+	waiting := make(chan []byte, mostQueued)
+	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
 		for raw := range waiting {
@@ -259,7 +269,10 @@ func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	}
 	var b jsonraw.Builder
 	b.Text("resultType", "complete")
-	b.Raw("supportedVersions", jsonraw.ListOf(g.server.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) }))
+	b.Raw(
+		"supportedVersions",
+		jsonraw.ListOf(g.server.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) }),
+	)
 	b.Raw("capabilities", json.RawMessage(capabilities))
 	b.Text("instructions", g.instructions())
 	b.Number("ttlMs", 0)

@@ -60,10 +60,10 @@ func (l *link) current() *connect.Conn {
 func (l *link) attempt() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.dialing != nil:
+	if l.dialing != nil {
 		return l.dialing
-	case l.conn != nil || l.closed || l.p.g.Now().Before(l.again):
+	}
+	if l.conn != nil || l.closed || l.p.g.Now().Before(l.again) {
 		return nil
 	}
 	done := make(chan struct{})
@@ -93,8 +93,19 @@ func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 func (l *link) dial(done chan struct{}) {
 	ctx, stop := context.WithTimeout(l.p.life, dialTime)
 	defer stop()
-	c, out := connect.Dial(ctx, l.env, connect.Options{NoResume: true, KeepRevision: true, MultiCall: true, RequireServerInfo: true, Unjudged: true, OnNotification: l.notified,
-		As: &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.renewed}})
+	c, out := connect.Dial(
+		ctx,
+		l.env,
+		connect.Options{
+			NoResume:          true,
+			KeepRevision:      true,
+			MultiCall:         true,
+			RequireServerInfo: true,
+			Unjudged:          true,
+			OnNotification:    l.notified,
+			As:                &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.renewed},
+		},
+	)
 	if out.Good() {
 		l.setLevel(ctx, c, l.p.level())
 		l.listen(ctx, c)
@@ -103,10 +114,15 @@ func (l *link) dial(done chan struct{}) {
 		out = connect.Explain(l.env, out)
 	}
 	l.mu.Lock()
-	closed, missed, told := l.closed, l.missed, ""
-	l.dialing, l.failed = nil, out
+	closed := l.closed
+	missed := l.missed
+	told := ""
+	l.dialing = nil
+	l.failed = out
 	if out.Good() && !closed {
-		l.conn, l.pause, l.missed = c, 0, false
+		l.conn = c
+		l.pause = 0
+		l.missed = false
 		told = l.told
 	} else {
 		l.pause = min(max(2*l.pause, firstPause), longestPause)
@@ -179,7 +195,11 @@ func (l *link) tellOfExit(out wire.Outcome) {
 // listen has the server tell of changes, where that has to be asked for: on the line of a session over stdio they
 // come anyway. It waits until the server agreed, or does not, so that no change of a list that follows is missed.
 func (l *link) listen(ctx context.Context, c *connect.Conn) {
-	filter := client.SubscriptionFilter{Tools: c.Offers("tools", "listChanged"), Prompts: c.Offers("prompts", "listChanged"), Resources: c.Offers("resources", "listChanged")}
+	filter := client.SubscriptionFilter{
+		Tools:     c.Offers("tools", "listChanged"),
+		Prompts:   c.Offers("prompts", "listChanged"),
+		Resources: c.Offers("resources", "listChanged"),
+	}
 	pipe := !client.Stateless(c.Revision()) && c.Transport() == transport.Stdio
 	if pipe || !filter.Tools && !filter.Prompts && !filter.Resources {
 		return
@@ -206,7 +226,11 @@ func (l *link) listen(ctx context.Context, c *connect.Conn) {
 }
 
 // listChanges are the notifications about lists.
-var listChanges = []string{"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed"}
+var listChanges = []string{
+	"notifications/tools/list_changed",
+	"notifications/prompts/list_changed",
+	"notifications/resources/list_changed",
+}
 
 // changed tells the client that a list has changed; "" is all of them.
 func (l *link) changed(method string) {
@@ -221,7 +245,8 @@ func (l *link) changed(method string) {
 // note of a call has it already.
 func (l *link) renewed(r client.Renewal) {
 	l.mu.Lock()
-	c, process := l.conn, r.Process
+	c := l.conn
+	process := r.Process
 	if process != nil && *process == l.toldProcess {
 		process = nil
 	}
@@ -268,7 +293,13 @@ func (l *link) notified(m *wire.Message) {
 	case "notifications/message":
 		l.logged(m)
 	case "notifications/resources/updated", "notifications/elicitation/complete":
-		l.p.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: bridge.WithoutMeta(m.Params, bridge.MetaSubscription)})
+		l.p.push(
+			&wire.Message{
+				Kind:   wire.Notification,
+				Method: m.Method,
+				Params: bridge.WithoutMeta(m.Params, bridge.MetaSubscription),
+			},
+		)
 	default:
 		l.changed(m.Method)
 	}
@@ -334,7 +365,11 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 // toolFailure is the result of a call that failed before a server answered it.
 func toolFailure(c mcpserver.Caller, m *wire.Message, text string) []byte {
 	block := jsonraw.With(jsonraw.With(nil, "type", jsonraw.Quote("text")), "text", jsonraw.Quote(text))
-	result := jsonraw.With(jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block})), "isError", json.RawMessage("true"))
+	result := jsonraw.With(
+		jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block})),
+		"isError",
+		json.RawMessage("true"),
+	)
 	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, result))
 }
 
@@ -348,7 +383,8 @@ func (l *link) close() {
 		<-under
 	}
 	l.mu.Lock()
-	c, done := l.conn, l.done
+	c := l.conn
+	done := l.done
 	l.conn = nil
 	l.mu.Unlock()
 	if c != nil {

@@ -49,7 +49,8 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 		return wire.ComposeError(m.ID, -32602, "unknown cursor: the list has one page")
 	}
 	k := connect.Kinds[slices.IndexFunc(connect.Kinds, func(k connect.Kind) bool { return k.Method == m.Method })]
-	lists, whole := make([][]json.RawMessage, len(p.links)), make([]bool, len(p.links))
+	lists := make([][]json.RawMessage, len(p.links))
+	whole := make([]bool, len(p.links))
 	var all sync.WaitGroup
 	for i, l := range p.links {
 		all.Go(func() { lists[i], whole[i] = l.list(ctx, k) })
@@ -77,7 +78,8 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.RawMessage, failed string) {
 	from := map[string]string{}
 	for i, list := range lists {
-		name, twice := p.links[i].Name, map[string]int{}
+		name := p.links[i].Name
+		twice := map[string]int{}
 		for _, raw := range list {
 			key, _ := jsonraw.Text(jsonraw.First(raw, k.Key))
 			first, taken := from[key]
@@ -87,13 +89,21 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 				items = append(items, raw)
 			case first == name:
 			case k == connect.ToolKind:
-				return nil, fmt.Sprintf("%s and %s both list the tool %s: mcpc serve needs --deny for one of them, or no --no-prefix", first, name, key)
+				return nil, fmt.Sprintf(
+					"%s and %s both list the tool %s: mcpc serve needs --deny for one of them, or no --no-prefix",
+					first,
+					name,
+					key,
+				)
 			default:
 				twice[first]++
 			}
 		}
 		for first, n := range twice {
-			p.g.once("", fmt.Sprintf("%s lists %s that %s lists too: read from %s", name, english.Plural(n, k.One), first, first))
+			p.g.once(
+				"",
+				fmt.Sprintf("%s lists %s that %s lists too: read from %s", name, english.Plural(n, k.One), first, first),
+			)
 		}
 	}
 	return items, ""
@@ -137,7 +147,12 @@ func (l *link) miss(out wire.Outcome) {
 }
 
 // keep makes the table of a list, and gives the entries as clients see them.
-func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, items []json.RawMessage) (shown []json.RawMessage) {
+func (l *link) keep(
+	ctx context.Context,
+	conn *connect.Conn,
+	k connect.Kind,
+	items []json.RawMessage,
+) (shown []json.RawMessage) {
 	var made tables
 	switch k {
 	case connect.ToolKind:
@@ -154,7 +169,11 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 			if !first(l, seen, k, prompt.Name) {
 				continue
 			}
-			name := shownName(l.p.g.prefix(l.Member), prompt.Name, func(name string) bool { _, taken := made.prompts[name]; return taken })
+			name := shownName(
+				l.p.g.prefix(l.Member),
+				prompt.Name,
+				func(name string) bool { _, taken := made.prompts[name]; return taken },
+			)
 			made.prompts[name] = prompt.Name
 			shown = append(shown, renamed(raw, prompt.Name, name))
 		}
@@ -197,7 +216,11 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 }
 
 // keepTools makes the table of tools. One that is denied, or is no longer what was approved, is not shown.
-func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.RawMessage) (made map[string]*tool, shown []json.RawMessage) {
+func (l *link) keepTools(
+	ctx context.Context,
+	conn *connect.Conn,
+	items []json.RawMessage,
+) (made map[string]*tool, shown []json.RawMessage) {
 	made = map[string]*tool{}
 	seen := map[string]bool{}
 	for _, raw := range items {
@@ -218,8 +241,11 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
 			approve := "mcpc trust " + shellwords.Quote(l.ID) + " --tools"
 			t.refused = "its definition changed since it was approved, and the user has not approved the new one; the user can do so with: " + approve
-			l.p.g.once("", fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (%s shows the change and approves it)",
-				l.Name, parsed.Name, approve))
+			l.p.g.once(
+				"",
+				fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (%s shows the change and approves it)",
+					l.Name, parsed.Name, approve),
+			)
 		default:
 			shown = append(shown, renamed(raw, parsed.Name, name))
 		}
@@ -260,7 +286,12 @@ func renamed(raw json.RawMessage, name, shown string) json.RawMessage {
 
 // named gives the server of a name that clients use. look looks it up in what the server listed last; where it is
 // not there the server is asked for its list once more.
-func (p *peer) named(ctx context.Context, k connect.Kind, shown string, look func(*tables) bool) (l *link, found bool, down *link) {
+func (p *peer) named(
+	ctx context.Context,
+	k connect.Kind,
+	shown string,
+	look func(*tables) bool,
+) (l *link, found bool, down *link) {
 	prefix, _, _ := strings.Cut(shown, separator)
 	for _, fresh := range []bool{false, true} {
 		for _, l := range p.links {

@@ -20,9 +20,13 @@ const (
 // long, each another one. In a name NAME__tool the first __ so always ends the prefix, and two servers never have
 // a name in common. The names are different.
 func Prefixes(names []string) []string {
-	all, times := make([]string, len(names)), map[string]int{}
+	all := make([]string, len(names))
+	times := map[string]int{}
 	for i, name := range names {
-		all[i] = strings.Join(strings.FieldsFunc(plainName(strings.TrimPrefix(name, "@")), func(r rune) bool { return r == '_' }), "_")
+		all[i] = strings.Join(
+			strings.FieldsFunc(plainName(strings.TrimPrefix(name, "@")), func(r rune) bool { return r == '_' }),
+			"_",
+		)
 		times[all[i]]++
 	}
 	for i, name := range names {
@@ -90,7 +94,8 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 		}
 		return any
 	}
-	allowed, denied := fits(g.Allow), fits(g.Deny)
+	allowed := fits(g.Allow)
+	denied := fits(g.Deny)
 	return (allowed || len(g.Allow) == 0) && !denied
 }
 

@@ -31,7 +31,10 @@ func (g *Gateway) newPeer(session *mcpserver.Session, capabilities json.RawMessa
 	p := &peer{g: g, session: session, capabilities: capabilities, ready: make(chan struct{})}
 	p.life, p.end = context.WithCancel(context.Background())
 	for i := range g.Members {
-		p.links = append(p.links, &link{p: p, Member: &g.Members[i], calls: map[*call]bool{}, watched: map[string]*watching{}})
+		p.links = append(
+			p.links,
+			&link{p: p, Member: &g.Members[i], calls: map[*call]bool{}, watched: map[string]*watching{}},
+		)
 	}
 	return p
 }
@@ -44,7 +47,11 @@ func offered(theirs json.RawMessage) json.RawMessage {
 			all = jsonraw.With(all, name, jsonraw.Without(value, "tasks"))
 		}
 	}
-	if extensions := jsonraw.Without(jsonraw.First(theirs, "extensions"), mcp.TasksExtension); len(extensions) > len("{}") {
+	if extensions := jsonraw.Without(jsonraw.First(theirs, "extensions"), mcp.TasksExtension); len(
+		extensions,
+	) > len(
+		"{}",
+	) {
 		all = jsonraw.With(all, "extensions", extensions)
 	}
 	return all
@@ -60,10 +67,9 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	}
 	old := g.sessions[s]
 	g.sessions[s] = p
-	switch {
-	case old != nil: // the client initialized again
+	if old != nil { // the client initialized again
 		g.closing.Go(old.close)
-	case !g.pipe: // over stdio requests under way may end: see Close
+	} else if !g.pipe { // over stdio requests under way may end: see Close
 		s.OnEnd(func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -171,10 +177,9 @@ func (p *peer) connectAll() {
 
 // push sends the client a message that belongs to no request.
 func (p *peer) push(m *wire.Message) {
-	switch {
-	case p.session == nil:
+	if p.session == nil {
 		p.g.hub.Publish(m)
-	case p.session.Wants(m):
+	} else if p.session.Wants(m) {
 		select {
 		case <-p.ready:
 			p.session.Push(wire.ComposeNotification(m.Method, m.Params))

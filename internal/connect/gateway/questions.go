@@ -65,7 +65,12 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 
 // askAlone asks in the response to the request of the client, which comes back with the answer.
 func (c *call) askAlone(ctx context.Context, q client.Asking) json.RawMessage {
-	one := &question{method: q.Method, params: bridge.Question(true, q.Method, q.Params, ""), answer: make(chan json.RawMessage, 1), gone: ctx}
+	one := &question{
+		method: q.Method,
+		params: bridge.Question(true, q.Method, q.Params, ""),
+		answer: make(chan json.RawMessage, 1),
+		gone:   ctx,
+	}
 	select {
 	case c.asked <- one:
 	case <-ctx.Done():

@@ -24,7 +24,10 @@ func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
 		}
 		listed := func(t *tables) bool { return t.resources[uri] }
 		templated := func(t *tables) bool {
-			return slices.ContainsFunc(t.templates, func(one template) bool { return one.text == uri || one.parsed.MayGive(uri) })
+			return slices.ContainsFunc(
+				t.templates,
+				func(one template) bool { return one.text == uri || one.parsed.MayGive(uri) },
+			)
 		}
 		for _, fits := range []func(*tables) bool{listed, templated} {
 			if l := p.linkWith(fits); l != nil {
@@ -36,7 +39,8 @@ func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
 	var names []string
 	for _, l := range p.links {
 		if c := l.current(); c != nil && c.Offers("resources", "") {
-			candidates, names = append(candidates, l), append(names, l.Name)
+			candidates = append(candidates, l)
+			names = append(names, l.Name)
 		}
 	}
 	switch len(candidates) {
@@ -118,7 +122,8 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	one := &watching{stop, 1}
 	l.watched[uri] = one
 	l.mu.Unlock()
-	began, ended := make(chan client.SubscriptionFilter, 1), make(chan wire.Outcome, 1)
+	began := make(chan client.SubscriptionFilter, 1)
+	ended := make(chan wire.Outcome, 1)
 	go func() {
 		defer stop()
 		ended <- conn.Listen(life, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{URIs: []string{uri}}, Began: func(agreed client.SubscriptionFilter) {
@@ -155,7 +160,8 @@ func (l *link) unwatch(uri string) {
 	if one == nil {
 		return
 	}
-	if one.users--; one.users == 0 {
+	one.users--
+	if one.users == 0 {
 		delete(l.watched, uri)
 		one.stop()
 	}
@@ -205,7 +211,10 @@ func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessa
 
 // listen serves a subscriptions/listen. A resource of which its server does not tell is told about, and left out.
 func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
-	uris, _ := jsonraw.ArrayUpTo(jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"), mostWatched)
+	uris, _ := jsonraw.ArrayUpTo(
+		jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"),
+		mostWatched,
+	)
 	watched := map[string]*link{}
 	defer func() {
 		for uri, l := range watched {

@@ -44,12 +44,16 @@ func Extension(text string) (id string, settings json.RawMessage) {
 
 func checkExtension(text string) error {
 	id, settings := Extension(text)
-	switch {
-	case id == mcp.TasksExtension:
+	if id == mcp.TasksExtension {
 		return usage.New("--extension "+id+": mcpc declares it with --task", "mcpc call TOOL --task")
-	case !strings.Contains(id, "/"):
-		return usage.New(fmt.Sprintf("--extension: %q is not the id of an extension", id), "--extension io.modelcontextprotocol/skills, or ID=JSON with its settings")
-	case jsonraw.Valid(settings) != nil:
+	}
+	if !strings.Contains(id, "/") {
+		return usage.New(
+			fmt.Sprintf("--extension: %q is not the id of an extension", id),
+			"--extension io.modelcontextprotocol/skills, or ID=JSON with its settings",
+		)
+	}
+	if jsonraw.Valid(settings) != nil {
 		return usage.New("--extension "+id+": the settings are not JSON", wire.Hint("--extension "+id+"='{}'"))
 	}
 	return nil
@@ -62,10 +66,13 @@ func contradiction(f Answers) error {
 			ways++
 		}
 	}
-	switch {
-	case ways > 1:
-		return usage.New("a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them")
-	case f.Sampling != "" && f.OnSampling != "":
+	if ways > 1 {
+		return usage.New(
+			"a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit",
+			"use only one of them",
+		)
+	}
+	if f.Sampling != "" && f.OnSampling != "" {
 		return usage.New("use --sampling or --on-sampling, not both", "use only one of them")
 	}
 	return nil

@@ -48,7 +48,8 @@ func (e *Env) ConfigFiles() []ConfigFile {
 	}
 	var all []ConfigFile
 	for _, c := range target.Clients {
-		path, folder := c.File(runtime.GOOS, e.Getenv), here
+		path := c.File(runtime.GOOS, e.Getenv)
+		folder := here
 		if c.Project {
 			path, folder = upwards(here, path)
 		}
@@ -127,7 +128,8 @@ func (f *ConfigFile) Read(folder string) bool {
 		if err == nil {
 			f.doc, err = decoded(f.Path, raw)
 		}
-		if f.Err = usage.Bare(err); err != nil {
+		f.Err = usage.Bare(err)
+		if err != nil {
 			return true
 		}
 	}
@@ -142,12 +144,13 @@ func (f *ConfigFile) Read(folder string) bool {
 // readRegular reads a file that is one: a pipe would be waited for.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
+	}
+	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
-	case info.Size() > mostKnown:
+	}
+	if info.Size() > mostKnown {
 		return nil, fmt.Errorf("it has more than %d MiB", mostKnown>>20)
 	}
 	f, err := os.Open(path)
@@ -221,11 +224,15 @@ func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
 		}
 	}
 	called := slices.DeleteFunc(e.ConfiguredServers(), func(s target.Server) bool { return s.Name != name })
-	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
+	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(
+		enabled,
+	) > 0 {
 		called = enabled
 	}
 	if len(called) == 0 {
-		return target.Server{}, usage.Outcome(usage.New(fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers")+" lists them"))
+		return target.Server{}, usage.Outcome(
+			usage.New(fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers")+" lists them"),
+		)
 	}
 	var ids []string
 	same := true
@@ -234,8 +241,10 @@ func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
 		ids = append(ids, s.ID())
 	}
 	if !same {
-		return target.Server{}, usage.Outcome(usage.New(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
-			"-s "+wire.Hint(ids[0])+" selects one; "+wire.Run("servers "+name)+" shows them"))
+		return target.Server{}, usage.Outcome(
+			usage.New(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
+				"-s "+wire.Hint(ids[0])+" selects one; "+wire.Run("servers "+name)+" shows them"),
+		)
 	}
 	return called[0], wire.Outcome{}
 }

@@ -55,7 +55,8 @@ func (o NetworkFlags) over(saved *state.Reach) (state.Reach, error) {
 // so are the two ways round the network.
 func filled(now, saved state.Reach) state.Reach {
 	if now.Cert == "" && now.Key == "" {
-		now.Cert, now.Key = saved.Cert, saved.Key
+		now.Cert = saved.Cert
+		now.Key = saved.Key
 	} else {
 		now.Cert = cmp.Or(now.Cert, saved.Cert)
 	}
@@ -99,7 +100,8 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 		}
 	}
 	if u, err := url.Parse(endpoint); err == nil {
-		if w.server = network.HostPort(u); r.Socket != "" {
+		w.server = network.HostPort(u)
+		if r.Socket != "" {
 			w.Pins[w.server] = []string{r.Socket}
 		}
 	}
@@ -109,7 +111,9 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 	}
 	w.ProxyFunc = w.Pins.WrapProxy(proxy)
 	if e.Network.Insecure && e.Route == nil {
-		e.UI.Warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
+		e.UI.Warn(
+			"--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included",
+		)
 	}
 	e.Route = w
 	return w, nil
@@ -125,14 +129,16 @@ func secure(e *Env, w *Network) (err error) {
 		if f.name == "" {
 			continue
 		}
-		if *f.into, err = e.ReadFile(f.name, MostSecret); err != nil {
+		*f.into, err = e.ReadFile(f.name, MostSecret)
+		if err != nil {
 			return usage.NotRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
 			return usage.New(f.flag+" "+f.name+": the file is empty", wire.Hint(f.flag+" must be a PEM file"))
 		}
 	}
-	if w.TLS, err = papers.TLS(); err != nil {
+	w.TLS, err = papers.TLS()
+	if err != nil {
 		return w.unusable(err)
 	}
 	w.others, err = network.Certificates{CACert: papers.CACert}.TLS()
@@ -141,11 +147,17 @@ func secure(e *Env, w *Network) (err error) {
 
 // unusable says which file it was, and what can be done about it.
 func (w *Network) unusable(err error) error {
-	switch {
-	case errors.Is(err, network.ErrNoAuthority):
-		return usage.New("--cacert "+w.CACert+": "+err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem")
-	case errors.Is(err, network.ErrKeyEncrypted):
-		return usage.New("--key "+cmp.Or(w.Key, w.Cert)+": "+err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem")
+	if errors.Is(err, network.ErrNoAuthority) {
+		return usage.New(
+			"--cacert "+w.CACert+": "+err.Error(),
+			"convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem",
+		)
+	}
+	if errors.Is(err, network.ErrKeyEncrypted) {
+		return usage.New(
+			"--key "+cmp.Or(w.Key, w.Cert)+": "+err.Error(),
+			"remove the passphrase: openssl pkey -in FILE -out key.pem",
+		)
 	}
 	return usage.New("--cert "+w.Cert+": "+err.Error(), "--cert and --key must belong to each other; both are PEM files")
 }

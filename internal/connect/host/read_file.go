@@ -95,7 +95,8 @@ func ReadLine(r *bufio.Reader) (string, error) {
 	var line strings.Builder
 	for {
 		part, err := r.ReadSlice('\n')
-		if line.Write(part); line.Len() > mostTyped {
+		line.Write(part)
+		if line.Len() > mostTyped {
 			return "", fmt.Errorf("the line is longer than %d bytes", mostTyped)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

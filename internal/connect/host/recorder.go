@@ -71,7 +71,9 @@ func (e *Env) StartRecording(where, by string, command []string) {
 		return
 	}
 	// A client may start a server's command twice, so that two record into one file.
-	place, most, turn := capture.File(e.RecordTo), int64(0), capture.Rotation{}
+	place := capture.File(e.RecordTo)
+	most := int64(0)
+	turn := capture.Rotation{}
 	e.Record.mark = strings.ToLower(rand.Text()[:8])
 	if e.RecordTo == "" {
 		ring, err := e.Ring()
@@ -85,7 +87,19 @@ func (e *Env) StartRecording(where, by string, command []string) {
 	}
 	e.Record.Recorder = capture.NewRecorder(capture.Recording{
 		Open: place, MaxBytes: most, Rotation: turn, Secrets: &e.Secrets, OnError: func(err error) { recordingFailed(e, err) },
-		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Pid: os.Getpid(), Of: e.Record.Resent, In: e.Record.mark, Trace: e.Trace.Trace, Span: e.Trace.Span},
+		Head: capture.Head{
+			Mcpc:    e.Version,
+			Started: e.Now(),
+			Target:  where,
+			Argv:    shownArgs(e),
+			Command: command,
+			By:      by,
+			Pid:     os.Getpid(),
+			Of:      e.Record.Resent,
+			In:      e.Record.mark,
+			Trace:   e.Trace.Trace,
+			Span:    e.Trace.Span,
+		},
 	})
 }
 
@@ -262,10 +276,10 @@ func (r *Recording) read(file string) error {
 		file = run.Path
 	}
 	info, err := os.Stat(file)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !info.Mode().IsRegular(): // a pipe cannot be read twice
+	}
+	if !info.Mode().IsRegular() { // a pipe cannot be read twice
 		return fs.ErrInvalid
 	}
 	r.own, err = rows.Open(file)

@@ -63,7 +63,10 @@ func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, er
 	value := e.Getenv(InputEnv(in.ID))
 	if value == "" {
 		if !e.UI.Interactive() {
-			return "", usage.New(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint("set the variable "+InputEnv(in.ID)))
+			return "", usage.New(
+				fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID),
+				wire.Hint("set the variable "+InputEnv(in.ID)),
+			)
 		}
 		prompt := in.ID // a file may describe an input as anything
 		if in.Description != "" {
@@ -76,7 +79,8 @@ func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, er
 			prompt += " [" + in.Default + "]"
 		}
 		var err error
-		if value, err = e.UI.TypedLine(ctx, prompt, in.Secret); err != nil {
+		value, err = e.UI.TypedLine(ctx, prompt, in.Secret)
+		if err != nil {
 			return "", err
 		}
 		value = cmp.Or(value, in.Default)
@@ -98,8 +102,24 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LA
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"}
 
-var inheritedOnWindows = []string{"APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "USERPROFILE", "USERNAME", "PROGRAMFILES",
-	"PROGRAMDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROCESSOR_ARCHITECTURE"}
+var inheritedOnWindows = []string{
+	"APPDATA",
+	"LOCALAPPDATA",
+	"HOMEDRIVE",
+	"HOMEPATH",
+	"USERPROFILE",
+	"USERNAME",
+	"PROGRAMFILES",
+	"PROGRAMDATA",
+	"SYSTEMROOT",
+	"SYSTEMDRIVE",
+	"WINDIR",
+	"COMSPEC",
+	"PATHEXT",
+	"TEMP",
+	"TMP",
+	"PROCESSOR_ARCHITECTURE",
+}
 
 // ServerEnvironment is what a server's process gets.
 func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
@@ -125,7 +145,13 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 		switch {
 		case value != "":
 		case s.Client.Keyring:
-			e.UI.Warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
+			e.UI.Warn(
+				fmt.Sprintf(
+					"%s stores %s in a keyring or another place that mcpc does not read; set the variable instead",
+					s.Client.Title,
+					name,
+				),
+			)
 		default:
 			e.UI.Warn(fmt.Sprintf("the variable %s, which %s passes to the server, is not set", name, s.Client.Title))
 		}
@@ -152,7 +178,8 @@ func Dotenv(text string) (all []target.Setting) {
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		name = strings.TrimSpace(name)
+		value = strings.TrimSpace(value)
 		if !ok || name == "" || strings.HasPrefix(line, "#") {
 			continue
 		}

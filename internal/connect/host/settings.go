@@ -43,7 +43,8 @@ func readHeaderFiles(e *Env) error {
 			return usage.NotRead("--header-file "+name, err, "")
 		}
 		for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
-			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' {
 				continue
 			}
 			field, err := headerField(line)
@@ -55,7 +56,8 @@ func readHeaderFiles(e *Env) error {
 			lines = append(lines, line)
 		}
 	}
-	e.Headers, e.HeaderFiles = append(lines, e.Headers...), nil
+	e.Headers = append(lines, e.Headers...)
+	e.HeaderFiles = nil
 	return nil
 }
 

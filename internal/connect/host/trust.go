@@ -31,7 +31,8 @@ const (
 
 // StandingOf looks it up among what is remembered.
 func StandingOf(trusts []state.Trust, s target.Server) Standing {
-	found, print := unseen, s.Fingerprint()
+	found := unseen
+	print := s.Fingerprint()
 	for _, t := range trusts {
 		switch {
 		case t.Tool != "":

@@ -123,10 +123,12 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		}
 		return New
 	}
-	old, same := pins[len(pins)-1], false
+	old := pins[len(pins)-1]
+	same := false
 	for _, p := range pins {
 		if p.Revision == c.Revision() {
-			old, same = p, true
+			old = p
+			same = true
 		}
 	}
 	// A difference in nothing but secrets of the client's own, which the server repeats, is none. A server whose text
@@ -143,14 +145,17 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
-	worth := asked(slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }))
-	switch {
-	case diff.Failing(worth, diff.Risky) > 0:
+	worth := asked(
+		slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }),
+	)
+	if diff.Failing(worth, diff.Risky) > 0 {
 		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
 		return changed(c, tool, old.At, ":", worth, marked)
-	case !same:
+	}
+	if !same {
 		return New
-	case len(worth) > 0:
+	}
+	if len(worth) > 0 {
 		note(ctx, c, old, worth)
 	}
 	return Approved
@@ -203,7 +208,14 @@ func isMarked(tool *connect.Definition) bool {
 // changed shows the changes of a tool, and returns its standing: the user's own server may change,
 // unless the new text is marked, and so may a tool that a confirmed lock file has as it is now. approved is when the
 // former definition was approved. A user is not asked about the tools of the own server: their last call is named.
-func changed(c *connect.Conn, tool *connect.Definition, approved time.Time, more string, changes []diff.Change, marked bool) Standing {
+func changed(
+	c *connect.Conn,
+	tool *connect.Definition,
+	approved time.Time,
+	more string,
+	changes []diff.Change,
+	marked bool,
+) Standing {
 	headline := "the tool " + tool.Name + " of " + c.Where + " changed since it was "
 	if isOwn(c) && !marked {
 		c.Env.UI.ShowChanges(wire.Info, headline+"last called"+more, changes)
@@ -228,8 +240,20 @@ func isOwn(c *connect.Conn) bool {
 // quiet are the rules of changes that do nothing to a caller: a header field has the argument
 // that is sent anyway. What they change stays compared
 // with what was approved, so that many small ones are noticed.
-var quiet = map[string]bool{"description-reworded": true, "title-changed": true, "icons-changed": true, "meta-changed": true, "order-changed": true,
-	"schema-note-changed": true, "equivalent-form": true, "annotation-changed": true, "dialect-standard": true, "header-added": true, "header-changed": true, "header-removed": true}
+var quiet = map[string]bool{
+	"description-reworded": true,
+	"title-changed":        true,
+	"icons-changed":        true,
+	"meta-changed":         true,
+	"order-changed":        true,
+	"schema-note-changed":  true,
+	"equivalent-form":      true,
+	"annotation-changed":   true,
+	"dialect-standard":     true,
+	"header-added":         true,
+	"header-changed":       true,
+	"header-removed":       true,
+}
 
 // note tells of harmless changes, once.
 func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Change) {
@@ -277,12 +301,13 @@ func key(c *connect.Conn) string {
 
 // servers are the names that the user calls it by.
 func servers(c *connect.Conn) (names []string) {
-	switch {
-	case c.Origin != nil:
+	if c.Origin != nil {
 		return []string{c.Origin.ID()}
-	case c.Saved == nil:
+	}
+	if c.Saved == nil {
 		return []string{c.Where}
-	case c.Saved.Endpoint != "":
+	}
+	if c.Saved.Endpoint != "" {
 		names = []string{c.Env.Secrets.Text(redact.RedactURL(c.Saved.Endpoint))}
 	}
 	return append(names, c.Saved.Name)

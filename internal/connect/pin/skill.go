@@ -28,13 +28,14 @@ func Skill(c *connect.Conn, e *skill.Entry) (now Standing, changes []string) {
 		return New, nil
 	}
 	pins, err := c.Store.Pins(key(c)).Of(pinOf(e))
-	switch {
-	case err != nil:
+	if err != nil {
 		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
 		return New, nil
-	case len(pins) == 0:
+	}
+	if len(pins) == 0 {
 		return New, nil
-	case bytes.Equal(pins[len(pins)-1].Definition, print):
+	}
+	if bytes.Equal(pins[len(pins)-1].Definition, print) {
 		return Approved, nil
 	}
 	return Changed, skill.Changed(pins[len(pins)-1].Definition, print)

@@ -60,7 +60,8 @@ func (o *Request) fill(schema *validate.Schema) bool {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%s requires %s, which was not given: sending its default %s",
 			o.Name, d.Where, jsonraw.Excerpt(d.Value, 60)))
 	}
-	o.Arguments, o.Filled = filled, len(added) > 0
+	o.Arguments = filled
+	o.Filled = len(added) > 0
 	return o.Filled
 }
 
@@ -137,10 +138,9 @@ func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definit
 func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
 	var schema *validate.Schema
 	var hint wire.Hint
-	switch {
-	case tool == nil:
+	if tool == nil {
 		hint = wire.Run("help arguments")
-	case len(o.Given.Words) > 0:
+	} else if len(o.Given.Words) > 0 {
 		schema = tool.Input.Types(tool.InputSchema)
 	}
 	o.Reading = o.Given.Read(schema, true)
@@ -269,7 +269,8 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 		if !again.Good() {
 			return again.As(wire.After), nil
 		}
-		tool, call.Schema = fresh, fresh.InputSchema
+		tool = fresh
+		call.Schema = fresh.InputSchema
 		out = c.Do(ctx, call)
 	}
 	if client.DeniesTool(out) && tool != nil && (c.JustFetched(tool) || !denied(ctx, c, &out, o.Name)) {
@@ -360,6 +361,8 @@ func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wi
 }
 
 func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
-	out.Kind, out.Text, out.Findings = wire.OutputInvalid, text, findings
+	out.Kind = wire.OutputInvalid
+	out.Text = text
+	out.Findings = findings
 	return out
 }

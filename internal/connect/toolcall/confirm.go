@@ -86,12 +86,18 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	if changed {
 		action = "Approve it as it is now, and call it"
 	}
-	question := fmt.Sprintf("%s of %s %s. %s with %s?", o.Name, c.Where, why, action, c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400)))
+	question := fmt.Sprintf(
+		"%s of %s %s. %s with %s?",
+		o.Name,
+		c.Where,
+		why,
+		action,
+		c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400)),
+	)
 	offered := ""
-	switch {
-	case lock != nil:
+	if lock != nil {
 		offered = "/always for all tools of this " + lockfile.Name
-	case always:
+	} else if always {
 		offered = "/always for exactly this tool"
 	}
 	switch answer := c.Env.UI.AskAlways(ctx, question, offered); {
@@ -105,7 +111,8 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	case ctx.Err() != nil:
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	default:
-		refused.Text, refused.Hint = "the call was not confirmed", ""
+		refused.Text = "the call was not confirmed"
+		refused.Hint = ""
 		return refused
 	}
 	return wire.Outcome{}
@@ -157,7 +164,16 @@ func toolTrusted(c *connect.Conn, tool *connect.Definition) bool {
 func trustTool(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 	err := error(nil)
 	if c.Store != nil {
-		err = c.Store.Trusts().Save(ctx, state.Trust{Fingerprint: toolPrint(c, tool), Server: c.Origin.ID(), File: c.Origin.File, Tool: tool.Name, At: c.Env.Now()})
+		err = c.Store.Trusts().Save(
+			ctx,
+			state.Trust{
+				Fingerprint: toolPrint(c, tool),
+				Server:      c.Origin.ID(),
+				File:        c.Origin.File,
+				Tool:        tool.Name,
+				At:          c.Env.Now(),
+			},
+		)
 	}
 	if err != nil {
 		c.Env.WarnOfState("it could not be stored: " + err.Error())

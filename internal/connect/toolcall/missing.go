@@ -23,7 +23,13 @@ func TextOf(value json.RawMessage) string {
 // completed asks the person at the terminal for the arguments that a tool
 // requires and that were not given; out is the ending without them. What a form
 // cannot express, and a person who stops, leave it at that.
-func completed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o *Request, out wire.Outcome) wire.Outcome {
+func completed(
+	ctx context.Context,
+	c *connect.Conn,
+	tool *connect.Definition,
+	o *Request,
+	out wire.Outcome,
+) wire.Outcome {
 	if out.Kind != wire.InvalidArguments || len(o.Findings) > 0 || !c.Env.UI.CanAsk() {
 		return out
 	}
@@ -33,15 +39,22 @@ func completed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	}
 	r := &elicit.Answerer{A: c.Env, C: c}
 	values := c.Env.UI.FillArguments(ctx, o.Name, form, r.Broken)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-	case values == nil:
+	}
+	if values == nil {
 		return out
 	}
 	for _, field := range form.Fields {
 		if value := values[field.Name]; value != nil {
-			o.Given.Words = append(o.Given.Words, arguments.Word{Typed: arguments.EscapedName(field.Name) + ":=" + string(value), Path: []arguments.Part{{Name: field.Name}}, Raw: value})
+			o.Given.Words = append(
+				o.Given.Words,
+				arguments.Word{
+					Typed: arguments.EscapedName(field.Name) + ":=" + string(value),
+					Path:  []arguments.Part{{Name: field.Name}},
+					Raw:   value,
+				},
+			)
 		}
 	}
 	return CheckArguments(c, tool, o)
@@ -63,7 +76,8 @@ func missing(input, arguments json.RawMessage) (question.Form, bool) {
 		jsonraw.With(jsonraw.With(nil, "properties", properties), "required", jsonraw.List(required))))
 	for _, field := range form.Fields {
 		kind, _ := jsonraw.Text(jsonraw.First(field.Schema, "type"))
-		if bytes.Contains(field.Schema, []byte(`"$ref"`)) || field.Kind == question.Other && kind != "array" && kind != "object" {
+		if bytes.Contains(field.Schema, []byte(`"$ref"`)) ||
+			field.Kind == question.Other && kind != "array" && kind != "object" {
 			return form, false
 		}
 	}

@@ -30,7 +30,8 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	remembered := false
 	if !o.NoValidate {
 		var out wire.Outcome
-		if remembered, out = checkPrompt(ctx, c, o); !out.Good() {
+		remembered, out = checkPrompt(ctx, c, o)
+		if !out.Good() {
 			return out.As(wire.Before)
 		}
 	}
@@ -40,7 +41,8 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	if remembered && client.DeniesTool(out) {
 		c.Forget(connect.PromptKind)
 		_, fresh := c.Entry(ctx, connect.PromptKind, o.Name)
-		if listed = fresh.Good(); fresh.Kind == wire.InvalidArguments {
+		listed = fresh.Good()
+		if fresh.Kind == wire.InvalidArguments {
 			out.Hint = fresh.Hint
 		}
 	}
@@ -85,14 +87,20 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 	given, _ := jsonraw.Object(o.Arguments)
 	var findings []wire.Finding
 	names := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name })
-	unknown := slices.DeleteFunc(sliceutil.Map(given, func(m jsonraw.Member) string { return m.Name }), func(name string) bool { return slices.Contains(names, name) })
+	unknown := slices.DeleteFunc(
+		sliceutil.Map(given, func(m jsonraw.Member) string { return m.Name }),
+		func(name string) bool { return slices.Contains(names, name) },
+	)
 	for _, a := range prompt.Arguments {
 		if _, there := given.Get(a.Name); a.Required && !there {
 			text := "is required and missing"
 			if near := suggest.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
-			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: jsonraw.Pointer("", a.Name), Text: text})
+			findings = append(
+				findings,
+				wire.Finding{Rule: "required", Level: wire.Error, Where: jsonraw.Pointer("", a.Name), Text: text},
+			)
 		}
 	}
 	findings = append(findings, NotStrings(given)...)
@@ -102,7 +110,10 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 		return out, nil
 	}
 	for _, name := range unknown {
-		unlisted = append(unlisted, suggest.OrMeant(fmt.Sprintf("the prompt %s has no argument %q", o.Name, name), name, names))
+		unlisted = append(
+			unlisted,
+			suggest.OrMeant(fmt.Sprintf("the prompt %s has no argument %q", o.Name, name), name, names),
+		)
 	}
 	return wire.Outcome{}, unlisted
 }

@@ -34,7 +34,9 @@ func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))})
 	if t, err := mcp.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template needs values: " + wire.RunOnServer("read "+shellwords.Quote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
+		out.Hint = "a template needs values: " + wire.RunOnServer(
+			"read "+shellwords.Quote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE",
+		)
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
 		if near := suggest.Nearest(uri, c.RememberedNames(connect.ResourceKind)); near != "" && near != uri {

@@ -14,8 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// askForTask lets a call become a task if the user asks for one, if the tool runs in no other way, or if the server alone
-// decides. It returns an outcome that is not good if the call cannot become the task that the user asks for.
+// askForTask lets a call become a task if the user asks for one, if the tool runs in no other way, or if the
+// server alone decides. It returns an outcome that is not good if the call cannot become the task that the
+// user asks for.
 func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o Request) wire.Outcome {
 	support := ""
 	if tool != nil {
@@ -50,7 +51,9 @@ func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 	case c.Transport() != transport.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.Saved == nil || c.Passing):
-		return "the task belongs to a session that ends with this command", wire.RunOnServer("init") + " opens a session that is kept; " + wait
+		return "the task belongs to a session that ends with this command", wire.RunOnServer(
+			"init",
+		) + " opens a session that is kept; " + wait
 	}
 	return "", ""
 }
@@ -58,13 +61,20 @@ func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 // became goes on with a call that became a task: it is left to itself where that
 // was asked for, and waited for elsewhere.
 func became(ctx context.Context, c *connect.Conn, task client.Task, out wire.Outcome, o Request) wire.Outcome {
-	kept := state.Task{ID: task.ID, Tool: o.Name, Revision: c.Revision(), BegunAt: c.Env.Now(), TTLms: task.TTL.Milliseconds()}
+	kept := state.Task{
+		ID:       task.ID,
+		Tool:     o.Name,
+		Revision: c.Revision(),
+		BegunAt:  c.Env.Now(),
+		TTLms:    task.TTL.Milliseconds(),
+	}
 	PlaceTask(c, &kept)
 	KeepTask(ctx, c, kept)
 	if o.Task != 0 {
 		return out
 	}
-	if out = AwaitTask(ctx, c, task, kept, false); !out.Good() {
+	out = AwaitTask(ctx, c, task, kept, false)
+	if !out.Good() {
 		out = out.As(wire.After)
 	}
 	return out
@@ -93,10 +103,14 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept stat
 	if task.Status != "" {
 		seen(task)
 	}
-	out := c.Await(ctx, task, client.Waiting{Tool: kept.Tool, Once: once, Seen: seen, Answered: kept.Answered, Answers: func(keys []string) {
-		kept.Answered = append(slices.Clone(kept.Answered), keys...)
-		KeepTask(ctx, c, kept)
-	}})
+	out := c.Await(
+		ctx,
+		task,
+		client.Waiting{Tool: kept.Tool, Once: once, Seen: seen, Answered: kept.Answered, Answers: func(keys []string) {
+			kept.Answered = append(slices.Clone(kept.Answered), keys...)
+			KeepTask(ctx, c, kept)
+		}},
+	)
 	switch {
 	case client.NoSuchTask(out):
 		return ExplainTaskError(ctx, c, out, kept)

@@ -16,7 +16,9 @@ func PlaceTask(c *connect.Conn, kept *state.Task) {
 		defer func() { kept.Endpoint = c.Origin.ID() }()
 	}
 	if c.Saved != nil && !c.Passing {
-		kept.Session, kept.Key, kept.Endpoint = c.Saved.Name, c.Saved.Key, c.Saved.Endpoint
+		kept.Session = c.Saved.Name
+		kept.Key = c.Saved.Key
+		kept.Endpoint = c.Saved.Endpoint
 		return
 	}
 	kept.Endpoint = cmp.Or(c.Saved, c.OneOff).Endpoint
@@ -73,6 +75,8 @@ func ExplainTaskError(ctx context.Context, c *connect.Conn, out wire.Outcome, ke
 		return out
 	}
 	DropTask(ctx, c, kept)
-	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " + wire.Run("tasks list")
+	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " + wire.Run(
+		"tasks list",
+	)
 	return out
 }
