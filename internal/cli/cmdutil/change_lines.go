@@ -19,7 +19,7 @@ var changeColors = map[changes.Role]string{
 	changes.Added: term.Green, changes.AddedWord: term.Green + ";7",
 }
 
-// WriteLines writes the lines of a report of changes, coloured as the stream can.
+// WriteLines writes the lines of a report of changes, with colour if the style has it.
 func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 	var b []byte
 	for _, l := range lines {
@@ -36,8 +36,8 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 	return err
 }
 
-// ShowChanges shows what changed in the definition of a tool that was approved: once in a
-// command of many calls, and lines that two changes have alike once.
+// ShowChanges prints how the definition of an approved tool changed. It prints each headline once
+// per command, and each line once.
 func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Change) {
 	if f.Repeats.Again(headline) {
 		return

@@ -10,19 +10,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Maker makes one command and what is below it, and says what has to be known of it
-// where it is not made.
+// A Maker builds one command with its subcommands. Name and Is are known without building it.
 type Maker struct {
 	Name string
 	Make func(*Factory) *cobra.Command
 	Is   Trait
 }
 
+// Command returns a Maker.
 func Command(name string, make func(*Factory) *cobra.Command, is Trait) Maker {
 	return Maker{name, make, is}
 }
 
-// A Trait is what has to be known of a command that is not made.
+// A Trait is a property of a command that is known without building it.
 type Trait uint8
 
 const (
@@ -51,33 +51,32 @@ func (f *Factory) Commands() (all []Maker) {
 	return all
 }
 
-// CommandIs reports that a command has a trait.
+// CommandIs reports whether the named command has a trait.
 func (f *Factory) CommandIs(name string, t Trait) bool {
 	return slices.ContainsFunc(f.Commands(), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
 }
 
-// CommandsHint is the hint where the first word is no command.
+// CommandsHint is the hint if the first word is not a command.
 var CommandsHint = wire.Run("--help") + " shows the commands"
 
-// RunOf returns the command line of cmd as a hint; behind is appended to the command's path.
+// RunOf returns the command line of cmd as a hint. behind is appended to the path.
 func RunOf(cmd *cobra.Command, behind string) wire.Hint {
 	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
 }
 
+// CommandNames returns the names of the subcommands that are not hidden.
 func CommandNames(cmd *cobra.Command) []string {
-	return sliceutil.Map(
-		slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden }),
-		(*cobra.Command).Name,
-	)
+	shown := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return c.Hidden })
+	return sliceutil.Map(shown, (*cobra.Command).Name)
 }
 
-// IsURL tells a server's address from a word.
+// IsURL reports whether a word begins with http:// or https://.
 func IsURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
 
-// SplitDash parts the arguments at "--": what follows is a server's command. Appending to own changes
-// no word of it.
+// SplitDash splits the arguments at "--": argv is the command of a server, or nil. Appending to own
+// does not overwrite argv.
 func SplitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 	at := cmd.ArgsLenAtDash()
 	if at < 0 {
@@ -86,7 +85,7 @@ func SplitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 	return args[:at:at], args[at:]
 }
 
-// BeforeDashes are the words before "--": what follows is another program's.
+// BeforeDashes returns the words before "--".
 func BeforeDashes(args []string) []string {
 	if at := slices.Index(args, "--"); at >= 0 {
 		return args[:at]

@@ -18,50 +18,47 @@ import (
 	"mcpc/internal/validate"
 )
 
-// A Completer returns the words that may stand next on a command line before --.
+// A Completer returns the words that may come next on a command line before "--".
 type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
-// CompleteFixed completes one of some words.
+// CompleteFixed returns a Completer for a fixed list of words.
 func CompleteFixed(words ...string) Completer {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return CompletedWords(words, typed), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteFlags has the values of flags completed that take one of some words.
+// CompleteFlags registers, for each flag in words, the values that it takes.
 func CompleteFlags(cmd *cobra.Command, words map[string][]string) {
 	for flag, words := range words {
 		_ = cmd.RegisterFlagCompletionFunc(flag, CompleteFixed(words...))
 	}
 }
 
-// CompletedWords are those of the words that begin with what is typed, and that no shell
-// takes for more than a word.
+// CompletedWords returns the words that begin with typed and need no quotes in a shell.
 func CompletedWords(words []string, typed string) []string {
-	return slices.DeleteFunc(
-		slices.Clone(words),
-		func(word string) bool { return !strings.HasPrefix(word, typed) || !shellwords.Inert(word) },
-	)
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return !strings.HasPrefix(word, typed) || !shellwords.Inert(word)
+	})
 }
 
-// What a session's server lists, for a shell that completes a line. It comes from
-// what is remembered: nothing is sent, and whatever is not there is not offered. Only
-// the built-in demo server is asked, which runs in this process.
-
+// NoFiles and noSpace tell the shell what to do after the offered words.
 const (
 	NoFiles = cobra.ShellCompDirectiveNoFileComp
 	noSpace = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 )
 
-// MaxOffered bounds what a shell has to show.
+// MaxOffered limits the words that are offered to a shell.
 const MaxOffered = 500
 
-// onLine finds the remembered session that a command line means, or the built-in
-// demo server; nil where it means neither.
-func (f *Factory) onLine(cmd *cobra.Command) *connect.Conn {
+// completionConn returns a Conn for the remembered session or the built-in demo server that the
+// command line names. Returns nil if the line names neither. Completion sends nothing to a
+// session's server: it uses the lists that are remembered. Only the demo server is asked, because
+// it runs in this process.
+func (f *Factory) completionConn(cmd *cobra.Command) *connect.Conn {
 	f.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &f.Env}
-	if out := c.Find(nil); !out.Good() || c.Saved == nil && !opensBox(c) {
+	if out := c.Find(nil); !out.Good() || c.Saved == nil && !openDemo(c) {
 		return nil
 	}
 	fields, err := f.Env.Fields()
@@ -72,9 +69,9 @@ func (f *Factory) onLine(cmd *cobra.Command) *connect.Conn {
 	return c
 }
 
-// opensBox opens a conversation with the built-in demo server, where that is meant. It
-// is recorded nowhere and ends with the process.
-func opensBox(c *connect.Conn) bool {
+// openDemo opens a session with the built-in demo server, and reports whether it could. It returns
+// false if c has another target. The session is not recorded and ends with the process.
+func openDemo(c *connect.Conn) bool {
 	if c.Target.Kind != target.Demo {
 		return false
 	}
@@ -84,22 +81,21 @@ func opensBox(c *connect.Conn) bool {
 	return out.Good()
 }
 
-// completedNames are those of one kind that the session's server listed last.
+// completedNames returns at most MaxOffered names of kind k that begin with typed.
 func (f *Factory) completedNames(cmd *cobra.Command, k connect.Kind, typed string) []string {
-	names := CompletedWords(
-		sliceutil.Map(f.CompletedEntries(cmd, k), func(entry state.Tool) string { return entry.Name }),
-		typed,
-	)
+	all := sliceutil.Map(f.CompletedEntries(cmd, k), func(entry state.Tool) string { return entry.Name })
+	names := CompletedWords(all, typed)
 	return names[:min(len(names), MaxOffered)]
 }
 
-// CompletedEntries returns those of one kind, as the session's server listed them last, or as that
-// of the shell lists them now.
+// CompletedEntries returns the entries of kind k: in a shell as its server lists them now,
+// otherwise as the session's server listed them last. Returns nil if the command line names no
+// session.
 func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.Tool {
 	if f.Shell != nil {
 		return f.Shell.Entries(k)
 	}
-	c := f.onLine(cmd)
+	c := f.completionConn(cmd)
 	if c == nil {
 		return nil
 	}
@@ -109,7 +105,7 @@ func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 	return c.RememberedEntries(k)
 }
 
-// EntryOf is the entry of that name, or nil.
+// EntryOf returns the entry with the given name, or nil.
 func (f *Factory) EntryOf(cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
 	all := f.CompletedEntries(cmd, k)
 	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
@@ -118,7 +114,7 @@ func (f *Factory) EntryOf(cmd *cobra.Command, k connect.Kind, name string) *stat
 	return nil
 }
 
-// CompleteCall offers the tools, and the arguments of one.
+// CompleteCall offers the tools, then the arguments of the tool that was typed.
 func (f *Factory) CompleteCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return f.completedNames(cmd, connect.ToolKind, typed), NoFiles
@@ -141,47 +137,48 @@ func (f *Factory) CompleteCall(cmd *cobra.Command, args []string, typed string) 
 	return completeArgument(schema, args[1:], typed)
 }
 
-// completeArgument gives NAME= for the members that are not given yet, below an
-// object as well, and NAME=VALUE where the schema lists values.
+// completeArgument offers NAME= for each property that has no value yet, also inside of objects,
+// and NAME=VALUE if the schema lists the values. before are the arguments that are complete.
 func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
-	place := schema.Expected()
-	enter := func(text string) bool {
+	expected := schema.Expected()
+	descend := func(text string) bool {
 		path, err := arguments.ReadPath(text, false)
 		for _, p := range path {
-			place, _ = arguments.Below(schema, place, p)
+			expected, _ = arguments.Below(schema, expected, p)
 		}
 		return err == nil
 	}
 	if at, value := arguments.Operator(typed); at >= 0 {
-		if typed[at] == ':' || !enter(typed[:at]) {
+		if typed[at] == ':' || !descend(typed[:at]) {
 			return nil, NoFiles
 		}
-		values := sliceutil.Map(place.Values(), arguments.PlainValue)
-		if values == nil && slices.Contains(place.Types(), "boolean") {
+		values := sliceutil.Map(expected.Values(), arguments.PlainValue)
+		if values == nil && slices.Contains(expected.Types(), "boolean") {
 			values = []string{"true", "false"}
 		}
 		return CompletedWords(sliceutil.Map(values, func(v string) string { return typed[:value] + v }), typed), NoFiles
 	}
-	inside := ""
+	prefix := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
-		inside = typed[:dot+1]
-		if !enter(typed[:dot]) {
+		prefix = typed[:dot+1]
+		if !descend(typed[:dot]) {
 			return nil, noSpace
 		}
 	}
 	var words []string
-	for _, name := range place.Names() {
-		in, _ := schema.Member(place, name)
-		if word := inside + arguments.EscapedName(name) + endingOf(in); !strings.HasSuffix(word, "=") ||
-			!standsIn(before, word) {
+	for _, name := range expected.Names() {
+		member, _ := schema.Member(expected, name)
+		word := prefix + arguments.EscapedName(name) + operatorFor(member)
+		if !strings.HasSuffix(word, "=") || !hasValue(before, word) {
 			words = append(words, word)
 		}
 	}
 	return CompletedWords(words, typed), noSpace
 }
 
-// endingOf returns the operator that follows a name of that type.
-func endingOf(place validate.Expected) string {
+// operatorFor returns what follows the name of a property of this type on a command line: "=",
+// "[]=" or ".".
+func operatorFor(place validate.Expected) string {
 	switch types := place.Types(); {
 	case len(types) == 1 && types[0] == "array":
 		return "[]="
@@ -191,14 +188,15 @@ func endingOf(place validate.Expected) string {
 	return "="
 }
 
-// standsIn reports an argument that has its value already. A list takes more.
-func standsIn(words []string, name string) bool {
-	return !strings.HasSuffix(name, "[]=") && slices.ContainsFunc(words, func(w string) bool {
-		return strings.HasPrefix(w, name) || strings.HasPrefix(w, strings.TrimSuffix(name, "=")+":=")
+// hasValue reports whether one of the words already sets the property of assignment, which is
+// "NAME=". A list takes any number of values, so it returns false for "NAME[]=".
+func hasValue(words []string, assignment string) bool {
+	return !strings.HasSuffix(assignment, "[]=") && slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, assignment) || strings.HasPrefix(w, strings.TrimSuffix(assignment, "=")+":=")
 	})
 }
 
-// CompletePrompt offers the prompts, and the arguments of one.
+// CompletePrompt offers the prompts, then the arguments of the prompt that was typed.
 func (f *Factory) CompletePrompt(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return f.completedNames(cmd, connect.PromptKind, typed), NoFiles
@@ -209,10 +207,8 @@ func (f *Factory) CompletePrompt(cmd *cobra.Command, args []string, typed string
 	}
 	prompt, _ := mcp.ParsePrompt(entry.Raw)
 	words := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
-	return CompletedWords(
-		slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }),
-		typed,
-	), noSpace
+	words = slices.DeleteFunc(words, func(word string) bool { return hasValue(args[1:], word) })
+	return CompletedWords(words, typed), noSpace
 }
 
 // CompleteRead offers the resources.
@@ -223,7 +219,7 @@ func (f *Factory) CompleteRead(cmd *cobra.Command, args []string, typed string) 
 	return f.completedNames(cmd, connect.ResourceKind, typed), NoFiles
 }
 
-// CompleteDescribe: a name alone is a tool's.
+// CompleteDescribe offers the tools and the kinds, then the names of the kind that was typed.
 func (f *Factory) CompleteDescribe(
 	cmd *cobra.Command,
 	args []string,
@@ -244,8 +240,8 @@ func (f *Factory) CompleteDescribe(
 	return words, NoFiles
 }
 
-// CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
-// no completion.
+// CompleteComplete offers the kinds that mcpc complete takes, then their names. Tools have no
+// completion.
 func (f *Factory) CompleteComplete(
 	cmd *cobra.Command,
 	args []string,
@@ -262,7 +258,7 @@ func (f *Factory) CompleteComplete(
 	return nil, NoFiles
 }
 
-// SessionNames are those of the remembered ones.
+// SessionNames returns the names of the remembered sessions that begin with typed.
 func (f *Factory) SessionNames(typed string) []string {
 	_, remembered, err := f.Env.LoadState()
 	if err != nil {
@@ -279,13 +275,13 @@ func (f *Factory) CompleteSessions(_ *cobra.Command, args []string, typed string
 	return f.SessionNames(typed), NoFiles
 }
 
-// CompleteServer offers what -s may name.
+// CompleteServer offers the values of -s.
 func (f *Factory) CompleteServer(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	demo := CompletedWords([]string{connect.DemoEndpoint}, typed)
 	return slices.Concat(f.SessionNames(typed), f.completedKnown(typed), demo), NoFiles
 }
 
-// CompleteTarget is for commands that take a TARGET in the place of -s.
+// CompleteTarget offers the values of -s to a command that takes a TARGET as its first word.
 func (f *Factory) CompleteTarget(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, NoFiles
@@ -293,19 +289,17 @@ func (f *Factory) CompleteTarget(cmd *cobra.Command, args []string, typed string
 	return f.CompleteServer(cmd, args, typed)
 }
 
-// CompleteKnown completes the names of known servers; no file's server is started for
-// that.
+// CompleteKnown offers the names of configured servers. It starts no server.
 func (f *Factory) CompleteKnown(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 && cmd.Name() != "trust" {
 		return nil, NoFiles
 	}
-	return slices.DeleteFunc(
-		f.completedKnown(typed),
-		func(name string) bool { return slices.Contains(args, name) },
-	), NoFiles
+	isGiven := func(name string) bool { return slices.Contains(args, name) }
+	return slices.DeleteFunc(f.completedKnown(typed), isGiven), NoFiles
 }
 
-// completedKnown are the plain names, and once a program's is typed those with it.
+// completedKnown returns the configured names that begin with typed. It returns names with a
+// program's prefix ("cursor:NAME") only once the prefix is typed.
 func (f *Factory) completedKnown(typed string) []string {
 	return slices.DeleteFunc(CompletedWords(f.Env.ConfiguredNames(), typed), func(name string) bool {
 		client, _, qualified := strings.Cut(name, ":")

@@ -16,26 +16,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An ExitError is the error of a command that did not end well. The command returns it, and
-// the caller reports it once.
+// An ExitError is the error of a command that did not succeed. The command returns it, and End
+// reports it once.
 type ExitError struct {
 	Outcome wire.Outcome
-	// Also are failures of later steps, which are reported as warnings.
+	// Also are failures of later steps. They are reported as warnings.
 	Also []wire.Outcome
 	// Code replaces the exit code of the outcome unless it is 0.
 	Code int
-	// Said is set where the command has reported the outcome itself.
+	// Said is set if the command has reported the outcome itself.
 	Said bool
-	// lost is set where the command could not write its answer.
+	// lost is set if the command could not write its answer.
 	lost bool
 }
 
 func (e *ExitError) Error() string { return e.Outcome.Text }
 
-// ExitCode is the exit status of a process that ends with e.
+// ExitCode returns the exit status of a process that ends with e.
 func (e *ExitError) ExitCode() int { return cmp.Or(e.Code, e.Outcome.ExitCode()) }
 
-// Exit returns the error of an outcome, nil where that is good.
+// Exit returns the outcome as an error, or nil if it is OK.
 func Exit(o wire.Outcome) error {
 	if o.Good() {
 		return nil
@@ -43,8 +43,8 @@ func Exit(o wire.Outcome) error {
 	return &ExitError{Outcome: o}
 }
 
-// exitOf returns the ending that a command's error stands for: nil is the good ending, and
-// an error that is no ExitError is a usage error.
+// exitOf returns the ExitError of a command that returned err. An error of another type is a usage
+// error. The result for nil is OK.
 func exitOf(err error) ExitError {
 	if err == nil {
 		return ExitError{}
@@ -55,11 +55,12 @@ func exitOf(err error) ExitError {
 	return ExitError{Outcome: usage.Outcome(err)}
 }
 
-// KindOf returns the kind of ending that a command's error stands for.
+// KindOf returns the kind of outcome of a command that returned err.
 func KindOf(err error) wire.Kind { return exitOf(err).Outcome.Kind }
 
-// Join returns the error of a command of several steps: the first failure is the ending,
-// and each further one is reported as a warning, unless a signal ended the command.
+// Join returns the error of a command of several steps. The first failure decides how the command
+// ended. Each further failure becomes a warning, unless a signal ended the command. Returns nil if
+// all errs are nil.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -80,30 +81,31 @@ func Join(errs ...error) error {
 	return &all
 }
 
-// End reports how a command ended that returned err, closes its connection, and returns the
-// ending.
+// End reports how a command that returned err ended, closes its connection and returns the outcome
+// that decides the exit code.
 func End(ctx context.Context, f *Factory, err error) ExitError {
-	e := settle(ctx, f, err)
+	e := completeExit(ctx, f, err)
 	f.report(e)
 	if f.conn == nil {
 		return e
 	}
-	closed := f.Close(ctx, f.conn)
-	switch {
-	case closed == nil || e.Outcome.Kind == wire.Signal:
-	case e.Outcome.Good():
-		e = settle(ctx, f, closed)
+	closeErr := f.Close(ctx, f.conn)
+	if closeErr == nil || e.Outcome.Kind == wire.Signal {
+		return e
+	}
+	if e.Outcome.Good() {
+		e = completeExit(ctx, f, closeErr)
 		f.report(e)
-	default:
-		f.report(ExitError{Said: true, Also: []wire.Outcome{exitOf(closed).Outcome}})
+	} else {
+		f.report(ExitError{Said: true, Also: []wire.Outcome{exitOf(closeErr).Outcome}})
 	}
 	return e
 }
 
-// settle completes the ending of a command that returned err, so that it can be reported
-// and recorded: it adds a lost answer, the signal and the cause, and removes secrets. What
-// the ending changes in the state is changed here, and not while it is reported.
-func settle(ctx context.Context, f *Factory, err error) ExitError {
+// completeExit returns the ExitError for err, ready to be reported and recorded. It adds a failure
+// to write the answer, the signal and the hint, and removes secrets. Changes of the state that
+// depend on the outcome are made here.
+func completeExit(ctx context.Context, f *Factory, err error) ExitError {
 	e := exitOf(err)
 	if lost := f.lost.Swap(nil); lost != nil && !e.lost && e.Outcome.Kind != wire.Internal {
 		e = exitOf(Join(lost, err))
@@ -122,7 +124,7 @@ func settle(ctx context.Context, f *Factory, err error) ExitError {
 	return e
 }
 
-// report prints how the command ended.
+// report prints how the command ended, then the warnings.
 func (f *Factory) report(e ExitError) {
 	f.Progress.Done()
 	if !e.Said && !interruptedQuietly(e.Outcome) {
@@ -133,8 +135,8 @@ func (f *Factory) report(e ExitError) {
 	}
 }
 
-// Finish ends the recording and prints the last lines: the hint at the recorded exchange,
-// and the JSON error.
+// Finish ends the recording and the telemetry, then prints the last lines: the hint at the recorded
+// exchange and the JSON error.
 func (f *Factory) Finish(e ExitError) {
 	f.Env.EndRecording(e.Outcome, e.ExitCode())
 	if f.Ending != nil { // it may wait for a collector
@@ -145,8 +147,8 @@ func (f *Factory) Finish(e ExitError) {
 	f.FailureJSON(e.Outcome)
 }
 
-// FailureJSON prints for a program how the command ended, unless the reader of standard
-// output is gone: other programs are silent then too.
+// FailureJSON prints the outcome as JSON on standard error, for programs. It prints nothing if the
+// reader of standard output is gone, as other programs do.
 func (f *Factory) FailureJSON(o wire.Outcome) {
 	if f.OnFailure != nil && !o.Good() {
 		f.OnFailure(o)
@@ -156,19 +158,19 @@ func (f *Factory) FailureJSON(o wire.Outcome) {
 	}
 }
 
-// interruptedQuietly reports whether an interrupt needs no message: the user who pressed
-// Ctrl-C knows of it, but not what became of a request that was under way.
+// interruptedQuietly reports whether an interrupt needs no message. The user who pressed Ctrl-C
+// knows about it, but does not know what happened to a request that was already sent.
 func interruptedQuietly(o wire.Outcome) bool {
 	return o.Kind == wire.Signal && (o.Method == "" || o.Reached == wire.Unsent)
 }
 
-// ErrInterrupted is the cause of the context that a signal ends.
+// ErrInterrupted is the cause of a context that a signal ended.
 type ErrInterrupted struct{ Sig os.Signal }
 
 func (e ErrInterrupted) Error() string { return "interrupted by " + e.Sig.String() }
 
-// Signalled says of an ending by a signal which one it was, so that the exit code
-// is what the shell sees wherever it stands.
+// Signalled returns o with the number of the signal that ended ctx, if a signal did: the exit code
+// depends on it.
 func Signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 	if by, ok := errors.AsType[ErrInterrupted](context.Cause(ctx)); ok && o.Kind == wire.Signal {
 		if sig, ok := by.Sig.(syscall.Signal); ok {
@@ -178,7 +180,7 @@ func Signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// StdoutError returns the first failure to write to standard output, nil where none failed.
+// StdoutError returns the first failure to write to standard output, or nil.
 func (f *Factory) StdoutError() error {
 	if lost := f.lost.Load(); lost != nil {
 		return lost
@@ -186,35 +188,36 @@ func (f *Factory) StdoutError() error {
 	return nil
 }
 
-// lose keeps a failure to write to standard output, if it is the first, and returns the first.
-func (f *Factory) lose(o wire.Outcome) error {
+// noteLost stores o as the failure to write to standard output unless one is stored already. It
+// returns the stored failure.
+func (f *Factory) noteLost(o wire.Outcome) error {
 	f.lost.CompareAndSwap(nil, &ExitError{Outcome: o, lost: true})
 	return f.StdoutError()
 }
 
-// unread is the ending of a command when the reader of its standard output is gone.
-var unread = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "stdout was closed by its reader"}
+// stdoutClosed is the outcome of a command when the reader of its standard output is gone.
+var stdoutClosed = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "stdout was closed by its reader"}
 
-// StdoutClosed returns an error once the reader of standard output is gone. A command that waits
-// for more to print asks for it.
+// StdoutClosed returns an error if the reader of standard output is gone. Commands that wait for
+// more to print poll it.
 func (f *Factory) StdoutClosed() error {
 	if tty.ReaderClosed(tty.File(f.Out)) {
-		return f.lose(unread)
+		return f.noteLost(stdoutClosed)
 	}
 	return f.StdoutError()
 }
 
-// UnreadEvery is how often a command that waits looks whether it is still read.
+// UnreadEvery is the interval at which a waiting command polls StdoutClosed.
 const UnreadEvery = 200 * time.Millisecond
 
-// Unwritten returns the error of a command that could not write its answer.
+// Unwritten returns the error of a command that could not write its answer. doing says what it was
+// doing.
 func (f *Factory) Unwritten(doing string, err error) error {
 	return cmp.Or(f.StdoutError(), Exit(f.Afterwards(usage.LocalIO(doing, err))))
 }
 
-// Afterwards is an ending that came when everything was answered. Where there is a
-// conversation, saying that nothing was sent would be a lie that makes a script send it
-// again.
+// Afterwards returns o for a failure after the server's response. If there was traffic, it marks
+// the request as answered: a script must not send it again.
 func (f *Factory) Afterwards(o wire.Outcome) wire.Outcome {
 	if f.Talking.Load() || f.Record.Crossed.Load() {
 		o.Reached = wire.Answered
@@ -222,15 +225,15 @@ func (f *Factory) Afterwards(o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// WorstFirst is every kind but the good one, in the order in which they decide the
-// exit code of a command that did several things: the one that wire has for a
-// single thing, and around it what is no server's doing and what was not sent.
+// WorstFirst returns every kind except OK, the most severe first. The first kind that occurred
+// decides the exit code of a command that did several things. It extends wire.Precedence with the
+// kinds that are not about a server or a sent request.
 func WorstFirst() []wire.Kind {
 	return slices.Concat([]wire.Kind{wire.Signal, wire.Internal, wire.LocalIO}, wire.Precedence[1:],
 		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed, wire.NoMatch})
 }
 
-// MoreSevere returns the one of two kinds that decides the exit code.
+// MoreSevere returns the kind that decides the exit code when both occurred.
 func MoreSevere(a, b wire.Kind) wire.Kind {
 	for _, kind := range WorstFirst() {
 		if a == kind || b == kind {

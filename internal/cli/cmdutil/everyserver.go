@@ -12,31 +12,31 @@ import (
 	"mcpc/internal/target"
 )
 
-// A Server is one that mcpc knows by name.
+// A KnownServer is a session or a configured server.
 type KnownServer struct {
-	// ID names it to every command, Name is what its own configuration calls it.
+	// ID names the server in every command. Name is its name in its own configuration.
 	ID, Name string
-	// Title is the program that it comes from, File its file.
+	// Title is the program that configures the server, and File its configuration file.
 	Title, File string
-	// Also are servers that are the same.
+	// Also are the ids of identical servers.
 	Also []string
 }
 
-// An Unasked is a server that is not used, and why.
+// An Unasked is a server that is skipped, and the reason.
 type Unasked struct{ ID, Why string }
 
-// The reasons, in the order in which they are told.
+// NotTrusted, Disabled and Unusable are the reasons why a server is skipped.
 const (
 	NotTrusted = "not trusted"
 	Disabled   = "disabled"
 	Unusable   = "unusable"
 )
 
-// KnownServers are the sessions, and the servers of other programs that may be asked
-// without a question. Of several that are the same one is asked.
+// KnownServers returns the sessions, and the servers of other programs that need no question first.
+// Of several identical servers it returns one. left are the servers that are skipped.
 func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
 	var trusts []state.Trust
-	origins := map[string]string{}
+	sessionOf := map[string]string{}
 	if store, st, err := f.Env.LoadState(); err != nil {
 		f.Warn("sessions are omitted: " + err.Error())
 	} else {
@@ -45,14 +45,14 @@ func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
 			s, _ := st.Session(name)
 			asked = append(asked, &KnownServer{ID: name, Name: name, Title: "session"})
 			if s.From != nil {
-				origins[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
+				sessionOf[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
 			}
 		}
 	}
-	firsts := map[string]*KnownServer{}
-	var same []target.Server
+	byID := map[string]*KnownServer{}
+	var distinct []target.Server
 	for _, s := range f.Env.ConfiguredServers() {
-		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
+		i := slices.IndexFunc(distinct, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
 			left = append(left, Unasked{s.ID(), Unusable})
@@ -60,20 +60,20 @@ func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
 			left = append(left, Unasked{s.ID(), Disabled})
 		case host.AsksFirst(s, host.StandingOf(trusts, s)):
 			left = append(left, Unasked{s.ID(), NotTrusted})
-		case origins[s.ID()+"\n"+s.File] != "": // its session is asked
+		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is asked
 		case i >= 0:
-			first := firsts[same[i].ID()]
+			first := byID[distinct[i].ID()]
 			first.Also = append(first.Also, s.ID())
 		default:
-			same = append(same, s)
-			firsts[s.ID()] = &KnownServer{ID: s.ID(), Name: s.Name, Title: s.Client.Title, File: s.File}
-			asked = append(asked, firsts[s.ID()])
+			distinct = append(distinct, s)
+			byID[s.ID()] = &KnownServer{ID: s.ID(), Name: s.Name, Title: s.Client.Title, File: s.File}
+			asked = append(asked, byID[s.ID()])
 		}
 	}
 	return asked, left
 }
 
-// TellUnasked names those that were left out.
+// TellUnasked prints a note with the skipped servers, one line for each reason.
 func (f *Factory) TellUnasked(all []Unasked) {
 	for _, why := range []string{NotTrusted, Disabled, Unusable} {
 		var ids []string
@@ -93,8 +93,8 @@ func (f *Factory) TellUnasked(all []Unasked) {
 	}
 }
 
-// WithoutPrompts returns a Factory for one server: it has the flags of f, has no prompts, and
-// shares no connection with it.
+// WithoutPrompts returns a Factory for one server of many: with the flags of f, but without prompts
+// and without a shared connection. Progress is written to said.
 func (f *Factory) WithoutPrompts(said io.Writer, id string) *Factory {
 	b := f.Separate()
 	b.Known = f.Known
@@ -120,6 +120,6 @@ func (f *Factory) WithoutPrompts(said io.Writer, id string) *Factory {
 	b.ErrStyle = term.Style{Width: 80}
 	b.Typist = &console.Typist{In: strings.NewReader("")}
 	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
-	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
+	b.Record.Quiet.Store(true) // the main command reports a folder that cannot be written to
 	return b
 }

@@ -1,6 +1,6 @@
-// Package cmdutil has the Factory: what one invocation of a command may use, its flags, its connection and what a shell
-// may complete. It also has what commands do alike: print an answer or a list, write files and reports, listen until a
-// limit, send telemetry, and end with an outcome.
+// Package cmdutil has the Factory: flags, connection and streams of one invocation of a command. It
+// also has the jobs that commands share: printing an answer or a list, writing files and reports,
+// completion, listening until a limit, sending telemetry, and reporting how a command ended.
 package cmdutil
 
 import (
@@ -21,8 +21,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Factory is what one invocation of a command may touch of the world: its flags, and what the
-// invocations of a process have in common.
+// A Factory has everything that one invocation of a command uses: its flags, streams and
+// connection, and the state that the invocations of a process share.
 type Factory struct {
 	host.Env
 	console.Console
@@ -31,65 +31,70 @@ type Factory struct {
 	Jq, Output, RedactFile string
 	maxChars               int
 	limitFlags
-	// Commit and Date are "" where the program was not built by the release script.
+	// Commit and Date are "" unless the release script built the program.
 	Commit, Date string
-	// Groups returns the commands of mcpc, NewRoot makes the tree of all of them.
+	// Groups returns the commands of mcpc. NewRoot builds the command tree.
 	Groups  func() []Group
 	NewRoot func(*Factory) *cobra.Command
-	// PathMeant returns what a path on this machine is that was given for a server, and the hint for it.
+	// PathMeant describes a file or folder that was given instead of a server, and returns a hint
+	// for it.
 	PathMeant func(f *Factory, text string) (what string, hint wire.Hint)
-	// Leave ends the process at once; only a mock server is told to do so.
+	// Leave ends the process at once. Only a mock server does that.
 	Leave func(code int)
 
-	// typed are flags that the command of a hint needs too; nil is none.
+	// typed are the flags that commands in hints repeat. It is nil if there are none.
 	typed      *hint.Flags
 	typedFlags []typedFlag
-	Prepared   bool // typed is settled
-	// redactions are the lines of --redact-file; nil before it was read.
+	Prepared   bool // Prepared is set once the flags are read.
+	// redactions are the lines of --redact-file. It is nil until the file is read.
 	redactions []redaction
-	// conn is the connection that End closes; nil where there is none.
+	// conn is the connection that End closes, or nil.
 	conn *connect.Conn
-	// Shell is the one that is open, nil where none is.
+	// Shell is the shell that runs this command as a line, or nil.
 	Shell Shell
 	*processState
 }
 
-// processState is what the invocations of a process have in common.
+// processState is shared by the invocations of a process.
 type processState struct {
-	// Relaying is set where signals are another process's.
+	// Relaying is set while signals are relayed to another process.
 	Relaying atomic.Bool
-	// Line ends what the shell's line is doing; nil where no line runs.
+	// Line cancels the command that runs as a line of the shell. It is nil if none runs.
 	Line atomic.Pointer[context.CancelCauseFunc]
-	// Frames are those of the command, for --explain.
+	// Frames are the frames of the command, for --explain.
 	Frames frameLog
-	// lost is the first failure to write to standard output; nil where none was.
+	// lost is the first failure to write to standard output, or nil. noteLost sets it, completeExit
+	// resets it.
 	lost atomic.Pointer[ExitError]
-	// Ending is called once with how the command ended, behind all traffic; it may be nil.
-	// Ended is how, while it runs: a signal then ends only the waiting.
+	// Ending is called once after all traffic, with how the command ended. It may be nil. Ended is
+	// set while Ending runs: a signal then only ends the waiting.
 	Ending func(ExitError)
 	Ended  atomic.Pointer[ExitError]
-	// OnFailure prints for a program how the command failed, in place of the JSON on standard error;
-	// it may be nil.
+	// OnFailure reports a failure in place of the JSON on standard error. It may be nil.
 	OnFailure func(wire.Outcome)
 }
 
-// New returns a Factory with the streams. The caller sets what else it may touch of the world.
+// New returns a Factory with the given streams. The caller sets the other fields.
 func New(in io.Reader, out, err io.Writer) *Factory {
 	f := &Factory{processState: new(processState)}
-	f.Shared, f.UI, f.Console = new(host.Shared), f, console.New(in, out, err, &f.Env)
+	f.Shared = new(host.Shared)
+	f.UI = f
+	f.Console = console.New(in, out, err, &f.Env)
 	return f
 }
 
-// Invocation returns a Factory with the flags of f for another invocation, which changes no
-// flag of f. It shares streams, terminal and recording with f, and has no connection.
+// Invocation returns a copy of f for another invocation, with its own flags and without a
+// connection. It shares the streams, the terminal and the recording with f.
 func (f *Factory) Invocation() *Factory {
 	g := *f
-	g.UI, g.Console, g.conn = &g, f.Console.For(&g.Env), nil
+	g.UI = &g
+	g.Console = f.Console.For(&g.Env)
+	g.conn = nil
 	return &g
 }
 
-// Separate returns a Factory with the flags of f that shares no recording, no secrets but those of
-// --redact-file, and no connection with it.
+// Separate returns a copy of f that shares no recording and no connection with f, and only the
+// secrets of --redact-file.
 func (f *Factory) Separate() *Factory {
 	g := f.Invocation()
 	g.Shared = new(host.Shared)
@@ -100,8 +105,8 @@ func (f *Factory) Separate() *Factory {
 	return g
 }
 
-// NewRootWithFlags makes the tree of commands for an invocation that begins with the flags of f: to declare flags sets
-// them to their defaults.
+// NewRootWithFlags builds the command tree without changing the flags of f. Declaring a flag sets
+// it to its default.
 func (f *Factory) NewRootWithFlags() *cobra.Command {
 	before := *f
 	root := f.NewRoot(f)
@@ -109,38 +114,40 @@ func (f *Factory) NewRootWithFlags() *cobra.Command {
 	return root
 }
 
-// A Shell has one connection for the commands that are its lines.
+// A Shell runs commands as its lines, over one connection.
 type Shell interface {
-	// Lend gives the invocation of a line the connection.
+	// Lend lends the connection to the command of a line.
 	Lend(f *Factory, how connect.Options) (*connect.Conn, wire.Outcome)
-	// MayRun refuses commands and flags that are not for a line.
+	// MayRun returns an error for commands and flags that a line cannot use.
 	MayRun(f *Factory, cmd *cobra.Command) error
-	// Getenv leaves out the variables of the shell's own flags, which have their values.
+	// Getenv returns environment variables, except those of the flags that the shell was started
+	// with.
 	Getenv(name string) string
-	// Entries are what the server lists of a kind now.
+	// Entries returns what the server lists of a kind now.
 	Entries(k connect.Kind) []state.Tool
-	// LineNumber is that of the line in a script, from 1; 0 where a person types.
+	// LineNumber returns the number of the line in a script, from 1, or 0 if a person types.
 	LineNumber() int
-	// Answered notes the result of a line.
+	// Answered records the result of a line.
 	Answered(result json.RawMessage)
 }
 
-// AsksJSON reads --json from a command line that could not be read: what is
-// behind a bad flag was not looked at, nor was the environment.
+// AsksJSON reports whether a command line that could not be parsed asks for JSON. The words after a
+// bad flag and the environment were not read yet.
 func (f *Factory) AsksJSON(args []string) bool {
 	set, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
 	return set || slices.Contains(BeforeDashes(args), "--json")
 }
 
-// MeantByPath returns what -s names if that is no server but something on this machine, and the hint for it.
+// MeantByPath describes a file or folder that -s names instead of a server, and returns a hint for
+// it.
 func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) { return f.PathMeant(f, text) }
 
-// MostRecorded is how many bytes a batch takes of the ring in which every command is
-// recorded: what two thousand small calls are. Its lines have the rest.
-const MostRecorded = 2 << 20
+// MostRecorded limits how much of the ring of recordings a batch takes: about two thousand small
+// calls.
+const MostRecorded = 2 << 20 // bytes
 
-// Open finds the server that a command means, and opens or resumes the connection with it.
-// End closes it, once it has reported how the command ended: a server may take long to exit.
+// Open finds the server that the command line names, and opens or resumes the connection. End
+// closes it after reporting how the command ended: a server may take long to exit.
 func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
 	if f.Shell != nil {
 		c, o := f.Shell.Lend(f, how)
@@ -165,14 +172,14 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	return c, o
 }
 
-// forgetLists does what --fresh says of an open connection.
+// forgetLists drops the cached lists if --fresh is set and the connection is open.
 func (f *Factory) forgetLists(c *connect.Conn, opened wire.Outcome) {
 	if f.Fresh && opened.Good() {
 		c.ForgetLists()
 	}
 }
 
-// Close closes a connection of a command that goes on without it.
+// Close closes the connection of a command that continues without it.
 func (f *Factory) Close(ctx context.Context, c *connect.Conn) error {
 	f.conn = nil
 	return Exit(c.Close(ctx))

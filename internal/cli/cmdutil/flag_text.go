@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ExampleAnnotation is the annotation of a flag with an example of its use, for the error about a missing value.
+// ExampleAnnotation is the key of a flag's annotation with an example value.
 const ExampleAnnotation = "mcpc_example"
 
-// FlagText says which flag it is, what it wants, and what it got.
+// FlagText returns the text of an error of pflag: the flag, what it takes and what it got.
 func FlagText(err error) string {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
@@ -24,8 +24,8 @@ func FlagText(err error) string {
 	return err.Error()
 }
 
-// flagCause says what a flag wants and what it got. Types of mcpc's own say it
-// themselves.
+// flagCause returns what a flag takes and what it got. The errors of mcpc's own types say both
+// already.
 func flagCause(bad *pflag.InvalidValueError) string {
 	number, isNumber := errors.AsType[*strconv.NumError](bad)
 	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
@@ -38,8 +38,7 @@ func flagCause(bad *pflag.InvalidValueError) string {
 	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())
 }
 
-// ShownValue returns the placeholder after a flag's name, in brackets where the value is
-// optional.
+// ShownValue returns the placeholder after a flag's name, in brackets if the value is optional.
 func ShownValue(f *pflag.Flag) string {
 	if f.NoOptDefVal != "" {
 		return "[=" + Placeholder(f) + "]"
@@ -47,7 +46,8 @@ func ShownValue(f *pflag.Flag) string {
 	return " " + Placeholder(f)
 }
 
-// Placeholder is what the usage of a flag has in back quotes, or a type of mcpc's own.
+// Placeholder returns the word for a flag's value: what its usage has in back quotes, else its
+// type.
 func Placeholder(f *pflag.Flag) string {
 	switch name, _ := pflag.UnquoteUsage(f); name {
 	case "int":

@@ -20,7 +20,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// limitFlags are the limits as they are typed: 0 is none.
+// limitFlags are the limits as typed. 0 is a flag that was not set; a limit of time that is off is
+// -1.
 type limitFlags struct {
 	connect  time.Duration
 	timeout  time.Duration
@@ -29,11 +30,12 @@ type limitFlags struct {
 	maxSize  size
 	maxPages int
 	maxItems int
-	// unitless are the times that were typed as large numbers without a unit, by flag.
+	// unitless has, for each time limit that was typed as a large number without a unit, its text
+	// by the flag's name.
 	unitless map[string]string
 }
 
-// limitTime returns the value of a time limit's flag.
+// limitTime returns the flag value for a time limit.
 func (g *limitFlags) limitTime(limit *time.Duration, name string) pflag.Value {
 	return limitTime{(*Seconds)(limit), name, g}
 }
@@ -45,9 +47,10 @@ type limitTime struct {
 	flags *limitFlags
 }
 
-// maxUnitless is the largest number without a unit that is taken for seconds without a note.
+// maxUnitless is the largest number without a unit that is taken as seconds without a note.
 const maxUnitless = 3600
 
+// Set parses the time, and records a large number without a unit.
 func (t limitTime) Set(text string) error {
 	if err := t.Seconds.Set(text); err != nil {
 		return err
@@ -62,7 +65,7 @@ func (t limitTime) Set(text string) error {
 	return nil
 }
 
-// NoteTimes notes the time limits that are probably meant as milliseconds.
+// NoteTimes prints a note for each time limit that probably means milliseconds.
 func (g *Factory) NoteTimes() {
 	for _, name := range slices.Sorted(maps.Keys(g.unitless)) {
 		text := g.unitless[name]
@@ -72,8 +75,8 @@ func (g *Factory) NoteTimes() {
 	}
 }
 
-// AddGlobals declares the flags of all commands. Their defaults are those of internal/client, where
-// zero means "the default" and the flag's 0 means "no limit".
+// AddGlobals declares the flags of all commands. The defaults of the limits are in internal/client:
+// there 0 means the default, while 0 as a flag's value means no limit.
 func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, name that mcpc servers lists, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.Protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
@@ -96,38 +99,23 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.StringVar(&g.Network.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
 	f.StringVar(&g.Network.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
 	f.BoolVar(&g.Network.Insecure, "insecure", false, "do not verify the server's certificate; never remembered")
-	f.StringVar(
-		(*string)(&g.Network.Proxy),
-		"proxy",
-		"",
-		"proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it",
-	)
-	f.StringArrayVar(
-		&g.Network.Resolve,
-		"resolve",
-		nil,
-		"`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST",
-	)
+	f.StringVar((*string)(&g.Network.Proxy), "proxy", "",
+		"proxy `URL`: http://, https:// or socks5://HOST:PORT; none disables it")
+	f.StringArrayVar(&g.Network.Resolve, "resolve", nil,
+		"`HOST:PORT:ADDR`ESS: connect to ADDRESS instead of resolving HOST")
 	f.StringVar(&g.Network.Socket, "unix-socket", "", "connect through the unix socket at this `path`")
 	f.BoolVar(&g.NoRecord, "no-record", false, "do not record (the recording is what mcpc log shows)")
 	f.StringVar(&g.RedactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
 	f.Var(g.limitTime(&g.connect, "connect-timeout"), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
 	f.Var(g.limitTime(&g.timeout, "timeout"), "timeout", "time limit without a response or progress (default 60s)")
 	f.Var(g.limitTime(&g.maxTime, "max-time"), "max-time", "time limit for a whole request or list (default 10m)")
-	f.Var(
-		g.limitTime(&g.probe, "probe-timeout"),
-		"probe-timeout",
-		"time limit for the probe server/discover (default 10s)",
-	)
+	f.Var(g.limitTime(&g.probe, "probe-timeout"), "probe-timeout",
+		"time limit for the probe server/discover (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.Confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")
-	f.BoolVar(
-		&g.Strict,
-		"strict",
-		false,
-		"reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)",
-	)
+	f.BoolVar(&g.Strict, "strict", false,
+		"reject malformed responses (exit code 8), and arguments that mcpc cannot check (3)")
 	f.BoolVar(&g.NoInput, "no-input", false, "never prompt")
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
@@ -137,12 +125,12 @@ func (f *Factory) AddIndex(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Index, "index", 0, "which of several tools with the same name, from 1")
 }
 
-// AddFresh declares --fresh on a command that checks its requests with the server's lists.
+// AddFresh declares --fresh on a command that checks its requests against the server's lists.
 func (f *Factory) AddFresh(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Fresh, "fresh", false, "fetch definitions again, whatever is cached")
 }
 
-// AnsweringFlags are those of mcpc help answering, where a command has them.
+// AnsweringFlags returns the flags of cmd that mcpc help answering explains.
 func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 	for _, name := range []string{"answer", "answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "root"} {
 		if f := cmd.LocalNonPersistentFlags().Lookup(name); f != nil {
@@ -152,17 +140,13 @@ func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 	return answers
 }
 
-// AddExtension declares the flag for client extensions.
+// AddExtension declares --extension.
 func (f *Factory) AddExtension(flags *pflag.FlagSet) {
-	flags.StringArrayVar(
-		&f.Answers.Extensions,
-		"extension",
-		nil,
-		"declare the client extension `ID[=JSON]`, with its settings",
-	)
+	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil,
+		"declare the client extension `ID[=JSON]`, with its settings")
 }
 
-// AddAnswering declares them on a command that talks to a server.
+// AddAnswering declares the flags that answer a server's requests.
 func (f *Factory) AddAnswering(flags *pflag.FlagSet) {
 	f.AddExtension(flags)
 	flags.StringArrayVar(&f.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
@@ -174,12 +158,12 @@ func (f *Factory) AddAnswering(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
 }
 
-// AddCut declares --max-chars on a command that prints what a server sent.
+// AddCut declares --max-chars on a command that prints a server's result.
 func (f *Factory) AddCut(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
-// AsLimits are those of internal/client, where 0 means the default and -1 none.
+// AsLimits returns the limits for internal/client, in which 0 means the default and -1 no limit.
 func (g *limitFlags) AsLimits() client.Limits {
 	return client.Limits{
 		Connect: g.connect, Idle: g.timeout, Hard: g.maxTime, Probe: g.probe, Message: g.maxSize.bytes(),
@@ -187,6 +171,7 @@ func (g *limitFlags) AsLimits() client.Limits {
 	}
 }
 
+// noLimit returns -1 for 0, and any other n unchanged.
 func noLimit(n int) int {
 	if n == 0 {
 		return -1
@@ -194,14 +179,14 @@ func noLimit(n int) int {
 	return n
 }
 
-// FromEnvironment gives every flag that was not set the value of its variable:
-// --max-time is MCPC_MAX_TIME. It runs before any command does.
+// FromEnvironment sets every flag that was not typed from its environment variable: --max-time from
+// MCPC_MAX_TIME. It runs before the command, and returns the first error.
 func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := host.EnvName(f.Name)
 		value := getenv(name)
-		// package target selects the server, and whether the flag or the variable names it matters.
+		// Package target reads MCPC_SERVER itself: it treats the variable unlike the flag.
 		if f.Changed || value == "" || f.Name == "help" || f.Name == "server" {
 			return
 		}
@@ -212,13 +197,14 @@ func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	return failed
 }
 
-// CheckFlags refuses values that no type could refuse, and flags that exclude each other.
+// CheckFlags returns an error for values that their types accept but the commands do not, and for
+// flags that exclude each other.
 func (g *Factory) CheckFlags() error {
-	known := client.Revisions()
-	if g.Protocol != "" && !slices.Contains(known, g.Protocol) {
+	revisions := client.Revisions()
+	if g.Protocol != "" && !slices.Contains(revisions, g.Protocol) {
 		return usage.New(
 			fmt.Sprintf("unknown revision %q", g.Protocol),
-			wire.Hint("mcpc supports "+strings.Join(known, ", ")),
+			wire.Hint("mcpc supports "+strings.Join(revisions, ", ")),
 		)
 	}
 	if !slices.Contains(toolcall.ConfirmWords, g.Confirm) {
@@ -230,12 +216,8 @@ func (g *Factory) CheckFlags() error {
 	if g.LogLevel != "" && !slices.Contains(mcp.LogLevels, g.LogLevel) {
 		return usage.New(
 			fmt.Sprintf("unknown log level %q", g.LogLevel),
-			suggest.DidYouMean(
-				"--log-level %s",
-				g.LogLevel,
-				mcp.LogLevels,
-				wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", ")),
-			),
+			suggest.DidYouMean("--log-level %s", g.LogLevel, mcp.LogLevels,
+				wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", "))),
 		)
 	}
 	if g.maxPages < 0 || g.maxItems < 0 {
@@ -250,9 +232,9 @@ func (g *Factory) CheckFlags() error {
 	if g.maxChars == 0 {
 		return nil
 	}
-	if g.maxChars < fewestChars {
+	if g.maxChars < minChars {
 		return usage.New(
-			fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, g.maxChars),
+			fmt.Sprintf("--max-chars must be %d or more, not %d", minChars, g.maxChars),
 			"--max-chars 4000 is about 1000 tokens",
 		)
 	}
@@ -262,7 +244,7 @@ func (g *Factory) CheckFlags() error {
 	return nil
 }
 
-// targetFlag is what names a server.
+// targetFlag is the value of -s. Its own type gives help a word for it.
 type targetFlag string
 
 func (t *targetFlag) Type() string { return "target" }
@@ -271,8 +253,8 @@ func (t *targetFlag) String() string { return string(*t) }
 
 func (t *targetFlag) Set(text string) error { *t = targetFlag(text); return nil }
 
-// Seconds is a duration flag: "5" and "5s" are the same. 0 is none and kept as -1, so
-// that the zero value is a flag that was not set.
+// Seconds is a duration flag: "5" and "5s" are the same. A typed 0 is stored as -1, so that 0 means
+// a flag that was not set.
 type Seconds time.Duration
 
 func (s *Seconds) Type() string { return "time" }
@@ -303,7 +285,7 @@ func (s *Seconds) Set(text string) error {
 	return nil
 }
 
-// size is a number of bytes: "64MiB", "10mb", "4096"; 0 is no limit.
+// size is a number of bytes as typed: "64MiB", "10mb", "4096". 0 is no limit.
 type size struct {
 	set   bool
 	value int64
@@ -318,10 +300,15 @@ func (s *size) String() string {
 	return strconv.FormatInt(s.value, 10)
 }
 
+// units are the suffixes of a size. A suffix comes before the shorter suffixes that it ends with.
 var units = []struct {
 	suffix string
 	factor int64
-}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"b", 1}}
+}{
+	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9},
+	{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"b", 1},
+}
 
 func (s *size) Set(text string) error {
 	number := strings.ToLower(strings.TrimSpace(text))
@@ -342,6 +329,7 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// bytes returns the limit for internal/client: 0 if the flag is not set, -1 for no limit.
 func (s *size) bytes() int64 {
 	if s.set && s.value == 0 {
 		return -1
@@ -349,10 +337,11 @@ func (s *size) bytes() int64 {
 	return s.value
 }
 
-// ShowsTables reports that the answer is not JSON, which has all that came.
+// ShowsTables reports whether the answer is printed for people, not as JSON.
 func (f *Factory) ShowsTables() bool { return !f.JSON && !f.Wire && f.Jq == "" }
 
-// OnlyWritesText reports that an answer's text goes into a pipe, and nothing else is asked of it.
+// OnlyWritesText reports whether the answer is plain text for a pipe that is neither saved, cut nor
+// coloured.
 func (f *Factory) OnlyWritesText() bool {
 	return f.ShowsTables() && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0
 }

@@ -4,11 +4,10 @@ import (
 	"strings"
 )
 
-// helpColumns is how wide a line of help may be.
+// helpColumns is the width of help.
 const helpColumns = 80
 
-// HelpRow writes what stands left and, beside it, a text in as many lines as it
-// needs.
+// HelpRow writes left, then text beside it, wrapped at helpColumns.
 func HelpRow(b *strings.Builder, left, text string) {
 	line := left
 	for i, word := range strings.Fields(text) {

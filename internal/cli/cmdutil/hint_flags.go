@@ -13,8 +13,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NameServer settles how the commands in hints and examples name the server: as
-// this command line did, with -s or after --. A command with a secret is "-- ...", and a URL with one is a variable.
+// NameServer sets how commands in hints and examples name the server: as this command line did,
+// with -s or after "--". A command with a secret becomes "-- ...", a URL with one becomes a shell
+// variable.
 func (f *Factory) NameServer(argv []string) {
 	aim := hint.Context{}
 	switch {
@@ -34,17 +35,17 @@ func (f *Factory) NameServer(argv []string) {
 	f.hideHints()
 }
 
-// secretServer stands for a server whose URL has a secret. Without any -s the command would go to another server;
-// where the variable is not set it goes to none.
+// secretServer names a server whose URL has a secret. Without -s the hint's command would reach
+// another server; with an unset variable it reaches none.
 const secretServer = `-s "$SERVER"`
 
-// hideHints takes out of the commands in hints what is known to be secret by now.
+// hideHints removes the secrets that are known now from the commands in hints.
 func (f *Factory) hideHints() {
-	holds := func(text string) bool { return f.Secrets.Text(text) != text }
-	if f.typed != nil && holds(f.typed.All+f.typed.Server) {
+	hasSecret := func(text string) bool { return f.Secrets.Text(text) != text }
+	if f.typed != nil && hasSecret(f.typed.All+f.typed.Server) {
 		hidden := *f.typed
 		hidden.Server = ""
-		if holds(hidden.All) {
+		if hasSecret(hidden.All) {
 			hidden.All = ""
 		}
 		for _, flag := range f.typedFlags {
@@ -57,17 +58,17 @@ func (f *Factory) hideHints() {
 		if aim.Flags != nil {
 			aim.Flags = f.typed
 		}
-		if holds(aim.ServerFlag) {
+		if hasSecret(aim.ServerFlag) {
 			aim.ServerFlag = secretServer
 		}
-		if holds(aim.ServerCommand) {
+		if hasSecret(aim.ServerCommand) {
 			aim.ServerCommand = hint.Elsewhere
 		}
 	}
 }
 
-// carriedFlags are flags of all commands that the command of a hint repeats, else it could
-// reach another server or use another account. --state belongs to every command.
+// carriedFlags are the flags of all commands that the command in a hint repeats: without them it
+// could reach another server or account. --state is repeated with every command.
 var carriedFlags = []string{
 	"protocol",
 	"header",
@@ -82,38 +83,39 @@ var carriedFlags = []string{
 	"unix-socket",
 }
 
-// NoteTyped remembers which of these were typed, before variables fill in others. A
-// variable is still set for the next command.
+// NoteTyped records which of carriedFlags were typed. It runs before flags are set from environment
+// variables: the next command reads the variables itself.
 func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
-	t := &hint.Flags{Commands: map[string]bool{}}
+	carried := &hint.Flags{Commands: map[string]bool{}}
 	if flag := flags.Lookup("state"); flag != nil && flag.Changed {
-		t.All = typedWord(typedFlags(flag)[0], &f.Secrets)
+		carried.All = typedWord(typedFlags(flag)[0], &f.Secrets)
 	}
 	flag := flags.Lookup("account")
 	f.AccountTyped = flag != nil && flag.Changed
 	f.typedFlags = nil
-	var there []string
+	var words []string
 	for _, name := range carriedFlags {
 		if flag := flags.Lookup(name); flag != nil && flag.Changed {
 			f.typedFlags = append(f.typedFlags, typedFlags(flag)...)
 		}
 	}
 	for _, flag := range f.typedFlags {
-		there = append(there, typedWord(flag, &f.Secrets))
+		words = append(words, typedWord(flag, &f.Secrets))
 	}
-	t.Server = strings.Join(there, " ")
-	if t.All+t.Server == "" {
+	carried.Server = strings.Join(words, " ")
+	if carried.All+carried.Server == "" {
 		return
 	}
 	for _, c := range f.Commands() {
 		if c.Is&(Asks|Local) != 0 {
-			t.Commands[c.Name] = c.Is&Asks != 0
+			carried.Commands[c.Name] = c.Is&Asks != 0
 		}
 	}
-	f.typed = t
+	f.typed = carried
 }
 
-// SetHintFlags lets the hint of a command line that could not be read carry what was read.
+// SetHintFlags sets the flags of hints for a command line that could not be parsed, from what was
+// parsed.
 func (f *Factory) SetHintFlags(flags *pflag.FlagSet) {
 	if !f.Prepared {
 		f.LearnEnvironment()
@@ -123,12 +125,13 @@ func (f *Factory) SetHintFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// A typedFlag is a flag as it was typed, with one of its values.
+// A typedFlag is one occurrence of a flag on the command line.
 type typedFlag struct {
 	name, value string
 	isSwitch    bool
 }
 
+// typedFlags returns one typedFlag for each value of f.
 func typedFlags(f *pflag.Flag) (all []typedFlag) {
 	for _, value := range FlagValues(f) {
 		all = append(all, typedFlag{f.Name, value, f.Value.Type() == "bool"})
@@ -136,25 +139,26 @@ func typedFlags(f *pflag.Flag) (all []typedFlag) {
 	return all
 }
 
-// typedWord is a flag as text. A secret is named and not said: the shell puts it there from a variable.
+// typedWord returns the flag as words of a command line. A secret becomes a shell variable.
 func typedWord(f typedFlag, s *redact.Secrets) string {
 	word := " " + shellwords.Quote(f.value)
-	hides := s.Text(f.value) != f.value
+	isSecret := s.Text(f.value) != f.value
 	switch {
 	case f.isSwitch:
 		word = ""
 	case f.name == "header":
 		name, text, _ := strings.Cut(f.value, ":")
 		field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
-		if redact.RedactField(field) != field || hides {
+		if redact.RedactField(field) != field || isSecret {
 			word = ` "` + name + ": $" + variableFor(name) + `"`
 		}
-	case redact.RedactURL(f.value) != f.value || hides:
+	case redact.RedactURL(f.value) != f.value || isSecret:
 		word = ` "$` + variableFor(f.name) + `"`
 	}
 	return "--" + f.name + word
 }
 
+// FlagValues returns the values of a flag.
 func FlagValues(f *pflag.Flag) []string {
 	if many, ok := f.Value.(pflag.SliceValue); ok {
 		return many.GetSlice()
@@ -162,7 +166,7 @@ func FlagValues(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// variableFor is what a shell could call the secret of that name.
+// variableFor returns a name for the shell variable with the secret of a flag or header field.
 func variableFor(name string) string {
 	return strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' {

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ListenLoopback opens a loopback port for a server without authentication.
+// ListenLoopback listens on a loopback address, for servers without authentication.
 func ListenLoopback(address string) (net.Listener, wire.Outcome) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

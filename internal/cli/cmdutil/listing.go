@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WriteEntries shows the entries as a table.
+// WriteEntries writes the entries of kind k as a table.
 func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
@@ -28,8 +28,9 @@ func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind,
 	return render.Resources(w, st, e.Resources, long)
 }
 
-// suspicions gives what package poison finds in a definition. Hidden characters are counted in
-// the list anyway.
+// suspicions returns the kinds of what package poison finds in a tool's definition, each once. It
+// leaves out hidden characters: the list counts them already. own are the names of the server's
+// tools.
 func suspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
 	for _, mark := range poison.Scan(tool, own) {
 		if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
@@ -39,24 +40,26 @@ func suspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
 	return kinds
 }
 
-// listRows are a list that is written into a pipe.
+// listRows are the rows of a list that is written to a pipe.
 type listRows struct {
 	*render.Rows
-	// waiting are tools that are judged once the names of all are known, by their numbers.
+	// waiting are definitions, by their row numbers, that are scanned once the names of all tools
+	// are known.
 	waiting map[int]json.RawMessage
-	// own are the names of the tools; nil if there are more than maxNames.
+	// own are the names of the tools. It is nil once there are more than maxNames.
 	own poison.Names
 }
 
-// maxNames bounds the names that are kept.
+// maxNames limits the names in listRows.own.
 const maxNames = 1000
 
-func (r *listRows) forget() {
+// reset drops the waiting definitions and the names.
+func (r *listRows) reset() {
 	r.waiting = map[int]json.RawMessage{}
 	r.own = poison.Names{}
 }
 
-// Take takes entries of one kind.
+// Take adds entries of one kind.
 func (r *listRows) Take(e connect.Entries) {
 	first := r.Taken()
 	for _, tool := range e.Tools {
@@ -72,35 +75,37 @@ func (r *listRows) Take(e connect.Entries) {
 	r.Resources(e.Resources)
 	for i, tool := range e.Tools {
 		if !poison.IsClean(tool.Raw) {
-			r.waiting[first+i] = bytes.Clone(tool.Raw) // its page is not kept for it
+			r.waiting[first+i] = bytes.Clone(tool.Raw) // a clone does not keep the whole page in memory
 		}
 	}
 	if r.own == nil {
-		r.judge()
+		r.scanWaiting()
 	}
 }
 
-// judge looks at the tools that are waiting.
-func (r *listRows) judge() {
+// scanWaiting scans the waiting definitions and marks the rows that are suspicious.
+func (r *listRows) scanWaiting() {
 	for i, tool := range r.waiting {
 		r.Warn(i, suspicions(tool, r.own))
 	}
 	clear(r.waiting)
 }
 
-// Empty forgets what was taken.
+// Empty drops everything that was added.
 func (r *listRows) Empty() {
 	r.Rows.Empty()
-	r.forget()
+	r.reset()
 }
 
+// write scans the waiting definitions and writes the rows.
 func (r *listRows) write(w io.Writer) error {
-	r.judge()
+	r.scanWaiting()
 	return r.Write(w)
 }
 
-// AddList lists one kind for Answer. The pages are not kept where the answer needs no
-// more than their entries, one by one. left is set where the list is left out of several.
+// AddList lists kind k for ListAnswer. If the answer needs only one entry after the other, the
+// pages are not kept. several is set if the command lists several kinds; left reports that this
+// kind was then left out.
 func AddList(
 	ctx context.Context,
 	f *Factory,
@@ -114,13 +119,13 @@ func AddList(
 	}
 	if f.OnlyWritesText() {
 		rows := &listRows{Rows: render.NewRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))}
-		rows.forget()
+		rows.reset()
 		return l.Take(ctx, c, k, several, connect.Taking{Rows: rows})
 	}
 	return l.Add(ctx, c, k, several, f.ShowsTables())
 }
 
-// ListAnswer is what `mcpc list` prints: one list, or several as one answer.
+// ListAnswer returns the answer of mcpc list: one list, or several in one result.
 func (f *Factory) ListAnswer(l connect.Listing, several, long bool) Answer {
 	ans := Answer{Messages: l.Messages}
 	if len(l.Lists) == 1 && l.Lists[0].JSON != nil {
@@ -130,22 +135,22 @@ func (f *Factory) ListAnswer(l connect.Listing, several, long bool) Answer {
 	}
 	if len(l.Lists) == 1 && !several {
 		ans.Method = l.Lists[0].Method
-		ans.Human = func(w io.Writer, st term.Style) error { return writeList(l.Lists[0], w, st, long) }
+		ans.Human = func(w io.Writer, st term.Style) error { return writeTable(l.Lists[0], w, st, long) }
 		return ans
 	}
 	ans.Human = func(w io.Writer, st term.Style) error {
 		var parts []render.Section
 		for _, s := range l.Lists {
 			parts = append(parts, render.Section{Heading: s.Many, Prefix: s.One,
-				Write: func(w io.Writer) error { return writeList(s, w, st, long) }})
+				Write: func(w io.Writer) error { return writeTable(s, w, st, long) }})
 		}
 		return render.Sections(w, st, parts)
 	}
 	return ans
 }
 
-// writeList shows a list as a table.
-func writeList(s connect.Sorted, w io.Writer, st term.Style, long bool) error {
+// writeTable writes one list as a table.
+func writeTable(s connect.Sorted, w io.Writer, st term.Style, long bool) error {
 	if rows, ok := s.Rows.(*listRows); ok {
 		return rows.write(w)
 	}

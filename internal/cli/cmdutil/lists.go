@@ -8,21 +8,20 @@ import (
 	"mcpc/internal/state"
 )
 
-// ShellLists are what the server listed while the shell was open, for TAB.
+// ShellLists caches what a server lists while a shell is open, for completion.
 type ShellLists struct {
 	entries map[connect.Kind][]state.Tool
 	at      map[connect.Kind]time.Time
 }
 
-// listWithin is how long TAB waits for a server, and listsFor how long an answer is
-// good.
+// listWithin limits how long completion waits for a server. listsFor is how long a list is cached.
 const (
 	listWithin = time.Second
 	listsFor   = 30 * time.Second
 )
 
-// Of gives the entries of one kind, asking the server where that was not done just
-// now. A server that does not answer is not asked again at every key.
+// Of returns the entries of kind k. It asks the server unless it did so within listsFor, also if
+// the server did not answer. Then it returns the entries before.
 func (l *ShellLists) Of(c *connect.Conn, k connect.Kind) []state.Tool {
 	now := c.Env.Now()
 	if at, asked := l.at[k]; asked && now.Sub(at) < listsFor {

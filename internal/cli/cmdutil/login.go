@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/redact"
 )
 
-// OfferLogin asks the user at the terminal, in the middle of a command, and reports whether
-// a login was done. Request timeouts are paused meanwhile.
+// OfferLogin asks the user at the terminal to log in, in the middle of a command, and reports
+// whether the login succeeded. Timeouts of requests are paused until then.
 func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer transport.Pause(ctx)()
 	d := f.Dialog(ctx)
@@ -34,7 +34,14 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	store.Seals = store.Keyring.Answers()
 	w := connect.NewAuthFlow(ctx, &f.Env, f.Guard.Endpoint)
 	defer w.Net.Close()
-	_, err = w.Login(ctx, store, auth.Request{Endpoint: f.Guard.Endpoint, Account: f.Auth.Account,
-		Challenge: r.Challenge, Challenged: true, Visit: console.Visitor(&f.Console, nil), ShowCode: console.ShowCode(&f.Console), Choose: console.ChooseIssuer(&f.Console)})
+	_, err = w.Login(ctx, store, auth.Request{
+		Endpoint:   f.Guard.Endpoint,
+		Account:    f.Auth.Account,
+		Challenge:  r.Challenge,
+		Challenged: true,
+		Visit:      console.Visitor(&f.Console, nil),
+		ShowCode:   console.ShowCode(&f.Console),
+		Choose:     console.ChooseIssuer(&f.Console),
+	})
 	return err == nil, err
 }

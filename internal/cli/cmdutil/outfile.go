@@ -15,14 +15,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Where a flag names a file to write. A file is replaced as a whole, and so is a link to
-// one: another user may have put it there. A stream, a pipe or a device is written to,
+// Flags such as -o name a file to write. A regular file is replaced as a whole, and so is a
+// symbolic link: another user may have put it there. A stream, a pipe or a device is written to,
 // whatever its name.
 
-// tempName is the pattern of a file that is not yet whole.
+// tempName is the pattern of the names of temporary files.
 const tempName = ".mcpc-*"
 
-// ReplaceFile writes a file as a whole.
+// ReplaceFile writes data to the named file as ReplaceBy does.
 func ReplaceFile(name string, data []byte) error {
 	_, err := ReplaceBy(name, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -31,8 +31,8 @@ func ReplaceFile(name string, data []byte) error {
 	return err
 }
 
-// ReplaceBy writes a temporary file beside the name and renames it, so that no
-// reader ever sees half an answer. It gives the number of bytes.
+// ReplaceBy writes a temporary file in the same folder and renames it, so that no reader sees an
+// incomplete file. It writes directly to a stream, a pipe or a device. Returns the number of bytes.
 func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 	if f, err := openStream(name); f != nil || err != nil {
 		if err != nil {
@@ -52,7 +52,7 @@ func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 	return n, os.Rename(f.Name(), name)
 }
 
-// openStream opens what no file may take the place of; it is nil for any other name.
+// openStream opens a stream, a pipe or a device. Returns nil for any other name.
 func openStream(name string) (*os.File, error) {
 	if fd, ok := descriptor(name); ok {
 		return tty.OpenInherited(fd)
@@ -63,8 +63,8 @@ func openStream(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY, 0)
 }
 
-// isDevice reports a device, a pipe or a socket, and a link that stands among the
-// devices, whatever it leads to.
+// isDevice reports whether name is a device, a pipe or a socket, or a symbolic link in /dev,
+// whatever its destination.
 func isDevice(name string) bool {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return true
@@ -74,13 +74,13 @@ func isDevice(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0 && folder == "/dev"
 }
 
-// mostLinks is how many links a name may lead through, as in Linux.
-const mostLinks = 40
+// maxLinks limits how many symbolic links are followed, as Linux does.
+const maxLinks = 40
 
-// descriptor is the number of the stream of this process that a name leads to, as
-// /dev/stdout does. Opened by name, a file behind it would be written from its start.
+// descriptor returns the number of the process's own stream that name leads to, as /dev/stdout
+// does. Opening such a name would write a redirected file from its start.
 func descriptor(name string) (fd int, ok bool) {
-	for range mostLinks {
+	for range maxLinks {
 		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
 		if err != nil {
 			return 0, false
@@ -100,17 +100,18 @@ func descriptor(name string) (fd int, ok bool) {
 	return 0, false
 }
 
-// hasDescriptors reports the folder of the process's own streams, or that of a thread.
+// hasDescriptors reports whether the folder holds the streams of this process, or of one of its
+// threads.
 func hasDescriptors(folder string) bool {
 	self, err := filepath.EvalSymlinks("/proc/self")
 	if err != nil {
 		return folder == "/dev/fd"
 	}
-	ofThread, _ := path.Match(self+"/task/*/fd", folder)
-	return folder == self+"/fd" || ofThread
+	isThread, _ := path.Match(self+"/task/*/fd", folder)
+	return folder == self+"/fd" || isThread
 }
 
-// fill writes a file, counts its bytes and closes it.
+// fill calls write with f, counts the bytes and closes f.
 func fill(f *os.File, write func(io.Writer) error) (int64, error) {
 	count := &counter{w: f}
 	err := write(count)
@@ -128,7 +129,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// AppendTo appends text to a file, which it creates where there is none, or to a stream.
+// AppendTo appends text to a stream or a file. It creates the file if needed.
 func AppendTo(name string, text []byte) error {
 	f, err := openStream(name)
 	if f == nil && err == nil {
@@ -141,35 +142,35 @@ func AppendTo(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Writable refuses -o where no file can be written: before anything is sent, and not
-// when the answer is there.
+// Writable returns a failure if the file of -o cannot be written. Commands check it before they
+// send anything.
 func Writable(name string) wire.Outcome { return WritableAs("-o", name) }
 
-// WritableAs is writable for a file of another flag.
+// WritableAs does what Writable does for the file of the named flag. It accepts an empty name.
 func WritableAs(flag, name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
 	}
-	bad := func(text string, err error) wire.Outcome {
+	failure := func(text string, err error) wire.Outcome {
 		return wire.Outcome{Kind: wire.LocalIO, Phase: "output", Text: flag + ": " + text, Err: err}
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		out := bad(name+" is a directory", nil)
+		out := failure(name+" is a directory", nil)
 		out.Hint = wire.Hint(flag + " " + shellwords.Quote(filepath.Join(name, "FILE")))
 		return out
 	}
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return bad("no such directory: "+folder, nil)
+		return failure("no such directory: "+folder, nil)
 	}
 	if err := tryReplacing(name); err != nil {
-		return bad(name+": "+usage.Bare(err).Error(), err)
+		return failure(name+": "+usage.Bare(err).Error(), err)
 	}
 	return wire.Outcome{}
 }
 
-// AppendableAs is writableAs for a file that is added to.
+// AppendableAs does what WritableAs does for a file that is appended to.
 func AppendableAs(flag, name string) wire.Outcome {
 	if !IsFile(name) {
 		return WritableAs(flag, name)
@@ -187,15 +188,15 @@ func AppendableAs(flag, name string) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// IsFile reports that there is a file, and no stream or device.
+// IsFile reports whether name is an existing regular file and not a stream.
 func IsFile(name string) bool {
 	info, err := os.Stat(name)
 	_, stream := descriptor(name)
 	return err == nil && info.Mode().IsRegular() && !stream
 }
 
-// tryReplacing finds out whether ReplaceBy may write. A device and a pipe are not opened:
-// the pipe's reader would see end of file.
+// tryReplacing returns an error if ReplaceBy could not write the file. It does not open devices and
+// pipes: the reader of a pipe would see its end.
 func tryReplacing(name string) error {
 	if fd, ok := descriptor(name); ok {
 		f, err := tty.OpenInherited(fd)
@@ -218,7 +219,7 @@ func tryReplacing(name string) error {
 	return err
 }
 
-// ShownFile is how a file to read is called.
+// ShownFile returns the name of an input file for messages: "stdin" for "-".
 func ShownFile(name string) string {
 	if name == "-" {
 		return "stdin"

@@ -20,28 +20,28 @@ import (
 // An Answer is what a command has to print, in the forms a user may ask for.
 type Answer struct {
 	Method string
-	// Result is one JSON document; messages are the JSON-RPC messages it came in.
+	// Result is one JSON document. Messages are the JSON-RPC messages that it was received in.
 	Result   json.RawMessage
 	Messages []*wire.Message
-	// Write writes a result that is never made; nil where there is result.
+	// Write writes a result that is too large to build in memory. It is nil if Result is set.
 	Write func(w io.Writer) error
-	// Human writes what a person reads.
+	// Human writes the result for people.
 	Human func(w io.Writer, st term.Style) error
 }
 
-// Document is the answer that is one JSON document and the only message.
+// Document returns the answer for a JSON document that is both the result and the only message.
 func Document(raw json.RawMessage, human func(w io.Writer, st term.Style) error) Answer {
 	return Answer{Result: raw, Messages: []*wire.Message{{Raw: raw}}, Human: human}
 }
 
-// AnswerOf is the answer of a plain request.
+// AnswerOf returns the answer for the outcome of one request.
 func AnswerOf(o wire.Outcome) Answer {
 	ans := Answer{Method: o.Method, Result: o.Result}
 	if o.Message != nil {
 		ans.Messages = []*wire.Message{o.Message}
 	}
 	ans.Human = func(w io.Writer, st term.Style) error {
-		// What a server asks is shown whole; a result of that method it is not.
+		// A request for input is not a result of the method, so it is printed as JSON.
 		if o.Kind == wire.InputRequired {
 			return render.JSON(w, st, o.Result)
 		}
@@ -50,9 +50,9 @@ func AnswerOf(o wire.Outcome) Answer {
 	return ans
 }
 
-// Show prints an answer where there is one, explains the exchanges of these methods where
-// that was asked for, and returns how the command ended. The answer comes first: its reader
-// need not wait for a server's shutdown.
+// Show prints the answer if the outcome has one, explains the exchanges of these methods if
+// --explain is set, and returns the outcome as an error. It prints before the connection is closed:
+// the reader need not wait until the server has exited.
 func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
 	f.Record.About(o)
 	if f.HasAnswer(o) {
@@ -64,8 +64,8 @@ func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods .
 	return Join(err, Exit(o))
 }
 
-// HasAnswer follows the table of exit codes: these endings have a result, and
-// --wire shows any message that came.
+// HasAnswer reports whether a command that ended with o prints a result. --wire also prints the
+// message of a JSON-RPC error.
 func (f *Factory) HasAnswer(o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid, wire.InputRequired, wire.CheckFailed:
@@ -76,8 +76,8 @@ func (f *Factory) HasAnswer(o wire.Outcome) bool {
 	return false
 }
 
-// Print writes an answer to where it was asked for. That it could not be
-// written is an ending of its own.
+// Print writes the answer to standard output or to the file of -o. A failure to write is an error
+// of its own.
 func Print(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Shell != nil && ans.Result != nil {
 		f.Shell.Answered(ans.Result)
@@ -85,11 +85,11 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	f.Progress.Done()
 	err := tryPrint(ctx, f, ans)
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
-	_, isEnding := errors.AsType[*ExitError](err)
+	_, isExit := errors.AsType[*ExitError](err)
 	switch {
 	case err == nil || f.StdoutError() != nil:
 		return f.StdoutError()
-	case isEnding:
+	case isExit:
 		return err
 	case IsStopped(err):
 		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
@@ -110,23 +110,25 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	return f.Unwritten("writing the result", err)
 }
 
+// IsUsage reports whether err is an error of the command line.
 func IsUsage(err error) bool {
 	_, ok := errors.AsType[usage.Error](err)
 	return ok
 }
 
-// IsStopped reports whether an expression of --jq was interrupted: not every one has
-// an end.
+// IsStopped reports whether a --jq expression was interrupted. Some expressions never end.
 func IsStopped(err error) bool { return errors.Is(err, context.Canceled) }
 
-// unfiltered is the error of an expression of --jq that failed.
-func unfiltered(ctx context.Context, err error) error {
+// filterError returns the error for a --jq expression that failed with err.
+func filterError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Canceled
 	}
 	return usage.New("--jq: "+err.Error(), "the result was received: without --jq it is printed in full")
 }
 
+// tryPrint writes the answer. If the file of -o cannot be written, it prints the answer to standard
+// output, so that it is not lost.
 func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Output == "" {
 		return printOut(ctx, f, ans)
@@ -142,7 +144,6 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 		return err
 	})
 	if err != nil {
-		// The answer must not be lost with the file.
 		_ = printTo(ctx, f, f.Stdout(), f.OutStyle, ans)
 		return fmt.Errorf("%s: %w", f.Output, usage.Bare(err))
 	}
@@ -156,8 +157,8 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 	return nil
 }
 
-// printOut writes an answer to standard output. A terminal gets its pictures, or a
-// pager where it is long; the pixels of a picture are nothing for a pager.
+// printOut writes the answer to standard output: cut, through a pager, or with pictures on a
+// terminal. An answer with pictures is not paged.
 func printOut(ctx context.Context, f *Factory, ans Answer) error {
 	if f.maxChars > 0 {
 		return printCut(ctx, f, ans)
@@ -178,8 +179,9 @@ func printOut(ctx context.Context, f *Factory, ans Answer) error {
 	return cmp.Or(err, f.WritePaged(b.Bytes()))
 }
 
-// fileContent writes what -o saves: JSON where JSON was asked for, else what the
-// answer is made of, an image as its bytes. What it is is "" where its size says enough.
+// fileContent returns a function that writes what -o saves: JSON if JSON was requested, otherwise
+// the content of the result, such as the bytes of an image. The function returns a description of
+// what it saved, or "" if its size says enough.
 func fileContent(
 	ctx context.Context,
 	f *Factory,
@@ -200,6 +202,7 @@ func fileContent(
 	return render.Payload(ans.Method, ans.Result)
 }
 
+// printTo writes the answer to w in the form that the flags select.
 func printTo(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
 	switch {
 	case f.Jq != "":
@@ -220,14 +223,13 @@ func printTo(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 	}
 }
 
-// OnlyWritesJSON reports that an answer's JSON is written as it came, and nothing else
-// is asked of it.
+// OnlyWritesJSON reports whether the result is written as received, and is neither saved, cut,
+// filtered nor shown on a terminal.
 func (f *Factory) OnlyWritesJSON() bool {
 	return f.JSON && !f.Wire && f.Jq == "" && f.Output == "" && f.maxChars == 0 && f.Shell == nil && !f.OutStyle.Terminal
 }
 
-// applyJQ runs the jq expression over the result, or with --wire over each
-// message.
+// applyJQ prints what the --jq expression yields for the result, or with --wire for each message.
 func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
 	program, err := jq.Compile(f.Jq)
 	if err != nil {
@@ -242,17 +244,17 @@ func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 	}
 	for _, raw := range inputs {
 		if err := program.Print(ctx, w, st, raw); err != nil {
-			return unfiltered(ctx, err)
+			return filterError(ctx, err)
 		}
 	}
 	return nil
 }
 
-// OneDocument reports whether JSON was asked for, whole or filtered.
+// OneDocument reports whether the output is JSON, whole or filtered.
 func (f *Factory) OneDocument() bool { return f.JSON || f.Wire || f.Jq != "" }
 
-// WriteOut gives write the place that -o names, or standard output. What goes to
-// a terminal is made harmless.
+// WriteOut calls write with the file of -o or with standard output. For a terminal it removes
+// control sequences.
 func (f *Factory) WriteOut(write func(io.Writer) error) error {
 	f.Progress.Done()
 	if f.Output != "" {
@@ -273,12 +275,13 @@ func (f *Factory) WriteOut(write func(io.Writer) error) error {
 	return clean.Close()
 }
 
-// PrintLine writes one JSON document of a stream, on a line or through --jq.
+// PrintLine writes one JSON document of a stream on a line, or what --jq yields for it.
 func PrintLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 	return f.LineError(TryLine(ctx, f, raw))
 }
 
-// TryLine is PrintLine for callers that go on after an error of the --jq expression.
+// TryLine does what PrintLine does, but returns the plain error, for callers that continue after a
+// failed --jq expression.
 func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 	if f.Jq != "" {
 		return applyJQ(ctx, f, f.Stdout(), f.OutStyle, Document(raw, nil))
@@ -286,7 +289,7 @@ func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 	return render.JSONLine(f.Stdout(), f.OutStyle, raw)
 }
 
-// LineError returns the error of a command whose line could not be printed.
+// LineError returns the error of a command for an error of TryLine.
 func (f *Factory) LineError(err error) error {
 	if err == nil || f.StdoutError() != nil {
 		return f.StdoutError()
@@ -300,11 +303,12 @@ func (f *Factory) LineError(err error) error {
 	return f.Unwritten("writing the result", err)
 }
 
-// Stdout is where a command writes its answer, as Stderr is for the rest.
+// Stdout returns the writer for a command's answer. All other output goes to Stderr.
 func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }
 
-// answerWriter writes the answer, once the recording has the frames that it was made of. It notes that the answer could
-// not be written: a full disk must not look like success, and a reader that went away ends the command quietly.
+// answerWriter writes the answer after the recording has written the frames that the answer was
+// made from. It stores the first failure to write: a full disk must not look like success, and a
+// reader that is gone ends the command quietly.
 type answerWriter struct {
 	f *Factory
 	w io.Writer
@@ -313,17 +317,15 @@ type answerWriter struct {
 func (w *answerWriter) Write(b []byte) (int, error) {
 	w.f.Record.WriteWaiting()
 	n, err := w.w.Write(b)
-	switch {
-	case err == nil:
-	case console.IsBrokenPipe(err):
-		_ = w.f.lose(unread)
-	default:
-		_ = w.f.lose(w.f.Afterwards(usage.LocalIO("writing the result", err)))
+	if console.IsBrokenPipe(err) {
+		_ = w.f.noteLost(stdoutClosed)
+	} else if err != nil {
+		_ = w.f.noteLost(w.f.Afterwards(usage.LocalIO("writing the result", err)))
 	}
 	return n, err
 }
 
-// WritePaged writes a text to standard output, through a pager if it is longer than the screen.
+// WritePaged writes text to standard output, through a pager if it is longer than the screen.
 func (f *Factory) WritePaged(text []byte) error {
 	if f.ShowPaged(text) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/usage"
 )
 
-// A redaction is a line of the user's file of what is to be hidden: a value or a pattern.
+// A redaction is a line of the file of --redact-file: a value or a pattern.
 type redaction struct {
 	line    int
 	value   string
@@ -22,21 +22,21 @@ type redaction struct {
 }
 
 const (
-	// mostRedactions bounds the file, in bytes.
-	mostRedactions = 16 << 20
-	// shortestValue is how long a value must be: shorter ones stand within words.
-	// shortestSpelled is from where on it is found in base64 and in digits as well.
-	shortestValue   = 4
-	shortestSpelled = 8
+	// maxRedactFile limits the size of the file, in bytes.
+	maxRedactFile = 16 << 20
+	// minValue is the minimum length of a value: a shorter one is often a part of other words.
+	// Values of at least minEncoded bytes are also found in other encodings, such as base64.
+	minValue   = 4
+	minEncoded = 8
 )
 
-// ReadRedactFile hides what the user's own file names, before anything else is read. A
-// file that cannot be read or parsed ends the command: the user would not notice otherwise.
+// ReadRedactFile hides what the file of --redact-file lists, before anything else is read. A file
+// that cannot be read or parsed is an error: the user would not notice otherwise.
 func (f *Factory) ReadRedactFile() error {
 	if f.redactions != nil {
 		return nil
 	}
-	raw, err := f.Env.ReadFile(f.RedactFile, mostRedactions)
+	raw, err := f.Env.ReadFile(f.RedactFile, maxRedactFile)
 	if err != nil {
 		return usage.NotRead("--redact-file "+f.RedactFile, err, "")
 	}
@@ -46,7 +46,7 @@ func (f *Factory) ReadRedactFile() error {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		r, problem := redactionOf(line)
+		r, problem := parseRedaction(line)
 		if problem != "" {
 			return usage.New(fmt.Sprintf("--redact-file %s:%d: %s", f.RedactFile, i+1, problem),
 				"each line is a value, a \"JSON string\", a /regular expression/ or a # comment")
@@ -58,27 +58,28 @@ func (f *Factory) ReadRedactFile() error {
 	return nil
 }
 
-// hide hides what a line names.
+// hide makes f hide the value or what matches the pattern.
 func (r redaction) hide(f *Factory) {
 	switch {
 	case r.pattern != nil:
 		f.Secrets.Hide(r.pattern)
-	case len(r.value) < shortestSpelled:
+	case len(r.value) < minEncoded:
 		f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
 	default:
 		f.Secrets.Learn(r.value)
 	}
 }
 
-// redactionOf reads a line. What is wrong is said without the value.
-func redactionOf(line string) (r redaction, problem string) {
-	switch pattern, flags := asPattern(line); {
+// parseRedaction parses a line. A problem is described without the value.
+func parseRedaction(line string) (r redaction, problem string) {
+	pattern, flags := cutPattern(line)
+	switch {
 	case !utf8.ValidString(line):
 		return r, "not UTF-8"
 	case pattern != "":
 		compiled, err := regexp.Compile(flags + pattern)
 		if err != nil {
-			reason := "it is too large" // said without the pattern
+			reason := "it is too large" // err contains the pattern
 			if fault, ok := errors.AsType[*syntax.Error](err); ok {
 				reason = fault.Code.String()
 			}
@@ -98,16 +99,17 @@ func redactionOf(line string) (r redaction, problem string) {
 	default:
 		r.value = line
 	}
-	if len(r.value) < shortestValue {
-		return r, fmt.Sprintf("a value needs at least %d characters", shortestValue)
+	if len(r.value) < minValue {
+		return r, fmt.Sprintf("a value needs at least %d characters", minValue)
 	}
 	return r, ""
 }
 
-// asPattern takes /.../ or /.../i apart; "" is no pattern.
-func asPattern(line string) (pattern, flags string) {
-	line, ignoring := strings.CutSuffix(line, "/i")
-	if ignoring {
+// cutPattern returns the expression of a line /.../ or /.../i and its flags. Returns "" if the line
+// is no pattern.
+func cutPattern(line string) (pattern, flags string) {
+	line, ignoresCase := strings.CutSuffix(line, "/i")
+	if ignoresCase {
 		line = line + "/"
 		flags = "(?i)"
 	}
@@ -117,7 +119,7 @@ func asPattern(line string) (pattern, flags string) {
 	return line[1 : len(line)-1], flags
 }
 
-// RedactionFor is the line of the file that names a secret; 0 where none does.
+// RedactionFor returns the number of the line of --redact-file that hides a secret, or 0.
 func (f *Factory) RedactionFor(secret string) int {
 	at := slices.IndexFunc(f.redactions, func(r redaction) bool {
 		return r.value == secret || r.pattern != nil && r.pattern.MatchString(secret)

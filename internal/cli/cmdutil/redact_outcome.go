@@ -8,19 +8,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WithoutSecrets returns an outcome that may be printed and recorded: a server's last
-// stderr, a body or an error may repeat a secret. The answer on standard output is the
-// user's, and is not touched.
+// WithoutSecrets returns a copy of o without secrets, to be printed and recorded. Stderr, response
+// bodies and errors may repeat a secret. The result itself is left as it is: it belongs to the
+// user.
 func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 	s := &f.Secrets
 	if !o.Good() {
-		f.Record.WriteWaiting() // which learns the secrets in the frames that wait
+		f.Record.WriteWaiting() // learns the secrets in the waiting frames
 	}
 	if o.Message != nil {
-		s.Bytes(o.Message.Raw) // learns what it hides: the text repeats it
+		s.Bytes(o.Message.Raw) // learns the message's secrets, which the text may repeat
 	}
-	o.Text, o.Hint = s.Text(o.Text), wire.Hint(s.Text(string(o.Hint)))
-	o.Method, o.Name, o.Where = s.Text(o.Method), s.Text(o.Name), s.Text(o.Where)
+	o.Text = s.Text(o.Text)
+	o.Hint = wire.Hint(s.Text(string(o.Hint)))
+	o.Method = s.Text(o.Method)
+	o.Name = s.Text(o.Name)
+	o.Where = s.Text(o.Where)
 	if o.Process != nil {
 		process := *o.Process
 		process.Stderr = s.Text(process.Stderr)
@@ -28,7 +31,8 @@ func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 	}
 	if o.HTTP != nil {
 		facts := *o.HTTP
-		facts.URL, facts.ContentType = s.Text(facts.URL), s.Text(facts.ContentType)
+		facts.URL = s.Text(facts.URL)
+		facts.ContentType = s.Text(facts.ContentType)
 		facts.Body, _ = s.Bytes(facts.Body)
 		facts.Fields = slices.Clone(facts.Fields)
 		for i, f := range facts.Fields {
@@ -42,33 +46,34 @@ func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 		}
 	}
 	if o.Input != nil {
-		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // of which the bytes are no longer those that were typed
+		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // the offset moves with the hidden bytes
 			before, _ := s.Bytes(o.Input.Raw[:min(o.Input.Offset, int64(len(o.Input.Raw)))])
 			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), Words: true}
 		}
 	}
 	o.Findings = slices.Clone(o.Findings)
 	for i, f := range o.Findings {
-		o.Findings[i].Text, o.Findings[i].Got = s.Text(f.Text), s.Text(f.Got)
+		o.Findings[i].Text = s.Text(f.Text)
+		o.Findings[i].Got = s.Text(f.Got)
 	}
 	return o
 }
 
-// LearnEnvironment makes the secrets of the environment known.
+// LearnEnvironment makes f hide the secrets in environment variables.
 func (f *Factory) LearnEnvironment() {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
 }
 
-// HideIn hides in what a recording gives out what is known by now, and was perhaps not when
-// it was recorded.
+// HideIn makes a recording hide the secrets that are known now. They were perhaps not known when it
+// was recorded.
 func (f *Factory) HideIn(c *rows.Capture) {
 	f.LearnEnvironment()
 	c.Hide(&f.Secrets)
 }
 
-// HideRows does that for rows in a table, where the user names what is to be hidden.
+// HideRows hides the secrets in table rows if --redact-file lists any.
 func (f *Factory) HideRows(rows []*rows.Row) []*rows.Row {
 	if len(f.redactions) > 0 {
 		for _, row := range rows {

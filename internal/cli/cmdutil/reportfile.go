@@ -8,19 +8,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A File is a report with its flag, "--junit", and the name that the user gave: "" for none,
-// "-" for standard output.
+// A ReportFile is a report with its flag, such as "--junit", and the file name that the user gave:
+// "" for no report, "-" for standard output.
 type ReportFile struct {
 	Flag, Name string
 	Write      func(w io.Writer) error
-	// Withheld is set for a report that is not written.
+	// Withheld is set if the report is not written.
 	Withheld bool
 }
 
 // ReportFiles are the reports of one command.
 type ReportFiles []ReportFile
 
-// Settle refuses two reports on standard output; document is set where JSON goes there.
+// Settle returns an error if two reports go to standard output. document is set if --json goes
+// there.
 func (files ReportFiles) Settle(document bool) error {
 	onStdout := ""
 	if document {
@@ -41,7 +42,7 @@ func (files ReportFiles) Settle(document bool) error {
 	return nil
 }
 
-// OnStdout is the report that goes to standard output, nil where none does.
+// OnStdout returns the report that goes to standard output, or nil.
 func (files ReportFiles) OnStdout() *ReportFile {
 	for i := range files {
 		if files[i].Name == "-" {
@@ -51,9 +52,8 @@ func (files ReportFiles) OnStdout() *ReportFile {
 	return nil
 }
 
-// WithholdSARIF keeps the SARIF report of a judgement that is not whole from being written, and
-// says so. GitHub closes each alert that a new file does not have: findings that were not
-// looked for would read as fixed.
+// WithholdSARIF prevents an incomplete SARIF report from being written, with a note. GitHub closes
+// every alert that a new report does not list, as if it were fixed.
 func (files ReportFiles) WithholdSARIF(f *Factory) ReportFiles {
 	for i := range files {
 		if file := &files[i]; file.Flag == "--sarif" && file.Name != "" {
@@ -64,7 +64,8 @@ func (files ReportFiles) WithholdSARIF(f *Factory) ReportFiles {
 	return files
 }
 
-// Writable refuses files that cannot be written, before anything is sent.
+// Writable returns a failure for the first file that cannot be written. Commands call it before
+// they send anything.
 func (files ReportFiles) Writable() wire.Outcome {
 	for _, file := range files {
 		if file.Name == "" || file.Name == "-" {
@@ -77,7 +78,7 @@ func (files ReportFiles) Writable() wire.Outcome {
 	return wire.Outcome{}
 }
 
-// Print writes the report that goes to standard output.
+// Print writes the report to standard output.
 func (file ReportFile) Print(f *Factory) error {
 	if file.Withheld {
 		return nil
@@ -85,7 +86,7 @@ func (file ReportFile) Print(f *Factory) error {
 	return cmp.Or(file.Write(f.Stdout()), f.StdoutError())
 }
 
-// Write writes the reports with a file of their own.
+// Write writes the reports that go to files.
 func (files ReportFiles) Write() error {
 	for _, file := range files {
 		if file.Name == "" || file.Name == "-" || file.Withheld {

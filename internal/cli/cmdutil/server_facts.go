@@ -14,21 +14,21 @@ import (
 	"mcpc/internal/target"
 )
 
-// ShowServer shows what has to be confirmed of a server.
+// ShowServer prints a headline and what the user has to confirm about a server.
 func (f *Factory) ShowServer(headline string, s target.Server) {
 	fmt.Fprintln(f.Stderr(), f.ErrStyle.WrapLine(headline))
 	_ = f.WriteServer(f.Stderr(), f.ErrStyle, s)
 }
 
-// WriteServer shows all that is confirmed: the command word for word, the names of
-// variables and header fields, and where it stands. Nothing is cut, and no value that
-// may be a secret is among it.
+// WriteServer writes what the user confirms about a server: the full command, the names of
+// variables and header fields, and the configuration file. It cuts nothing and shows no value that
+// may be secret.
 func (f *Factory) WriteServer(w io.Writer, st term.Style, s target.Server) error {
 	return term.Facts(w, st, host.ServerFacts(&f.Env, s))
 }
 
-// HeldWord describes the kept server process, the process that keeps it, and when it stops;
-// "" where it is not kept.
+// HeldWord describes a kept server process, the process that keeps it, and when it stops. Returns
+// "" if the server is not kept.
 func HeldWord(c *connect.Conn) string {
 	f, ok := c.Keepalive()
 	if !ok {
@@ -47,13 +47,15 @@ func HeldWord(c *connect.Conn) string {
 	)
 }
 
+// TransportWords are the names of transports for people.
 var TransportWords = map[transport.Name]string{
 	transport.StreamableHTTP: "Streamable HTTP", transport.HTTPSSE: "HTTP+SSE (deprecated)", transport.Stdio: "stdio",
 }
 
-// SessionWord says whether the server keeps a session, and never which.
+// SessionWord describes whether the server keeps a session, without its id.
 func SessionWord(c *connect.Conn) string {
-	switch id := c.Memory().SessionID; {
+	id := c.Memory().SessionID
+	switch {
 	case id != "":
 		return ", session " + redact.Redacted(id)
 	case client.Stateless(c.Revision()):

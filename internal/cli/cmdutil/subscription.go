@@ -16,12 +16,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Limits is how long a command listens that does not end by itself.
+// ListenLimits are the flags --for and --count of a command that listens. 0 is no limit.
 type ListenLimits struct {
 	time  time.Duration
 	Count int
 }
 
+// Flags declares the flags. what names the things that --count counts.
 func (p *ListenLimits) Flags(f *pflag.FlagSet, what string) {
 	f.Var((*Seconds)(&p.time), "for", "stop after this time")
 	f.IntVar(&p.Count, "count", 0, "stop after N "+what)
@@ -37,30 +38,32 @@ func (p *ListenLimits) Check() error {
 // errEnough is the cause of a context that --for or --count ended.
 var errEnough = errors.New("done")
 
-// A Notice is a notification and when it came.
+// A Notice is a notification with its time of arrival.
 type Notice struct {
 	*wire.Message
 	At time.Time
 }
 
-// NoticeQueue buffers notifications until the command has shown the one before: the
-// reader of a stream must not wait for the reader of standard output.
+// NoticeQueue buffers notifications until the command has shown the previous ones: a slow standard
+// output must not delay the reader of the stream.
 type NoticeQueue struct {
-	// ctx ends when the command stops listening; what comes then is dropped.
+	// ctx ends when the command stops listening. Later notifications are dropped.
 	ctx     context.Context
 	Stop    context.CancelFunc
 	notices chan *wire.Message
 }
 
-// maxNotices is how many may wait. A server that tells more, and faster than it is
-// read, is read more slowly.
+// maxNotices limits the notifications that wait. When the queue is full, the stream is read more
+// slowly.
 const maxNotices = 4096
 
+// NewNoticeQueue returns an empty queue that drops notifications after Stop or the end of ctx.
 func NewNoticeQueue(ctx context.Context) *NoticeQueue {
-	ctx, deaf := context.WithCancel(ctx)
-	return &NoticeQueue{ctx, deaf, make(chan *wire.Message, maxNotices)}
+	ctx, cancel := context.WithCancel(ctx)
+	return &NoticeQueue{ctx, cancel, make(chan *wire.Message, maxNotices)}
 }
 
+// Add appends a notification. It waits while the queue is full.
 func (e *NoticeQueue) Add(m *wire.Message) {
 	select {
 	case e.notices <- m:
@@ -68,24 +71,26 @@ func (e *NoticeQueue) Add(m *wire.Message) {
 	}
 }
 
-// A Subscription is what a command listens to, until it has enough.
+// A Subscription is a running request that listens for notifications.
 type Subscription struct {
 	Ctx    context.Context
 	Enough func()
-	// Ended gets how it ended, once.
+	// Ended receives the outcome, once.
 	Ended chan wire.Outcome
 }
 
-// StartListening listens beside the command, until ctx is done or the time is up.
+// StartListening listens in its own goroutine until ctx is done, the time is up or Enough is
+// called.
 func StartListening(ctx context.Context, c *connect.Conn, l client.ListenRequest, until ListenLimits) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
-	on := Subscription{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
-	l.Began = until.from(l.Began, on.Enough)
-	go func() { on.Ended <- c.Listen(ctx, l) }()
-	return on
+	sub := Subscription{Ctx: ctx, Enough: func() { cancel(errEnough) }, Ended: make(chan wire.Outcome, 1)}
+	l.Began = until.startOnAgreement(l.Began, sub.Enough)
+	go func() { sub.Ended <- c.Listen(ctx, l) }()
+	return sub
 }
 
-// Ending is the outcome: what the user asked for is good, and Ctrl-C needs no message.
+// Ending returns the outcome of the command for the outcome of the request: OK if Enough was called
+// or the time was up, and no text after Ctrl-C.
 func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 	if context.Cause(on.Ctx) == errEnough {
 		return wire.Outcome{}
@@ -96,8 +101,9 @@ func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 	return out
 }
 
-// EachNotification listens and gives each notification to take, which says how many it
-// counts for, until that is enough, it fails, the time is up, or the listening ends.
+// EachNotification listens and calls take with each notification. take returns for how many
+// notifications it counts. EachNotification returns when --count is reached, take or standard
+// output fails, the time is up, or the request ends.
 func EachNotification(
 	ctx context.Context,
 	f *Factory,
@@ -107,8 +113,8 @@ func EachNotification(
 	until ListenLimits,
 	take func(Notice) (int, error),
 ) (wire.Outcome, error) {
-	on := StartListening(ctx, c, l, until)
-	defer on.Enough()
+	sub := StartListening(ctx, c, l, until)
+	defer sub.Enough()
 	defer e.Stop()
 	left := cmp.Or(until.Count, math.MaxInt)
 	failed := error(nil)
@@ -119,43 +125,44 @@ func EachNotification(
 			left -= n
 		}
 		if left <= 0 || failed != nil {
-			on.Enough()
+			sub.Enough()
 		}
 	}
-	read := time.NewTicker(UnreadEvery)
-	defer read.Stop()
+	unread := time.NewTicker(UnreadEvery)
+	defer unread.Stop()
 	for {
 		select {
-		case <-read.C:
+		case <-unread.C:
 			failed = cmp.Or(failed, f.StdoutClosed())
 			if failed != nil {
-				on.Enough()
+				sub.Enough()
 			}
 		case m := <-e.notices:
 			count(m)
-		case out := <-on.Ended:
+		case out := <-sub.Ended:
 			for len(e.notices) > 0 {
 				count(<-e.notices)
 			}
-			return on.Ending(out), failed
+			return sub.Ending(out), failed
 		}
 	}
 }
 
-// leastPatience is how long a server may take to agree, however short --for is.
-const leastPatience = 5 * time.Second
+// minPatience is the shortest time that a server gets to agree, however short --for is.
+const minPatience = 5 * time.Second
 
-// Patience returns how long a server may take to agree: with --for not much longer than
-// that, unless --timeout is set. 0 is no limit of its own.
+// Patience returns how long a server may take to agree to listen. With --for that is about as long,
+// unless --timeout is set. 0 means the default.
 func (p ListenLimits) Patience(idle time.Duration) time.Duration {
 	if d := p.time; d > 0 && idle == 0 {
-		return max(d, leastPatience)
+		return max(d, minPatience)
 	}
 	return 0
 }
 
-// from starts the time when the server has agreed for the first time.
-func (p ListenLimits) from(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
+// startOnAgreement returns began, extended to start the time when the server agrees for the first
+// time.
+func (p ListenLimits) startOnAgreement(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
 	var once sync.Once
 	return func(agreed client.SubscriptionFilter) {
 		once.Do(func() { p.Begin(enough) })
@@ -163,7 +170,7 @@ func (p ListenLimits) from(began func(client.SubscriptionFilter), enough func())
 	}
 }
 
-// Begin starts the time, if there is one.
+// Begin calls enough after the time of --for, if it is set.
 func (p ListenLimits) Begin(enough func()) {
 	if d := p.time; d > 0 {
 		time.AfterFunc(d, enough)

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// WithoutURL takes the first URL among the words of a command for the server's, as
-// behind -s: nothing else that they could be is written so.
+// WithoutURL removes the first URL from the words of a command and uses it as the server, as with
+// -s. Returns words unchanged if there is no URL.
 func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) {
 	at := slices.IndexFunc(words, IsURL)
 	if at < 0 {
@@ -25,7 +25,8 @@ func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) 
 	return others, f.GoTo(words[at], argv)
 }
 
-// GoTo settles that a word of the command names the server.
+// GoTo sets the server that a word of the command names. Returns an error if -s or argv names one
+// too.
 func (f *Factory) GoTo(server string, argv []string) error {
 	if f.ServerGiven {
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")
@@ -39,7 +40,7 @@ func (f *Factory) GoTo(server string, argv []string) error {
 	return nil
 }
 
-// IsLocal reports a server on this machine; "" is the endpoint of one over stdio.
+// IsLocal reports whether the server is on this machine. endpoint is "" for stdio.
 func IsLocal(endpoint string) bool {
 	return endpoint == "" || auth.IsLocal(endpoint)
 }

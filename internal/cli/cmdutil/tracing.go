@@ -20,28 +20,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TraceOptions are the flags.
+// TraceOptions are the flags of telemetry.
 type TraceOptions struct {
 	endpoint          string
 	content, uriNames bool
 }
 
-// AddFlags declares them.
+// AddFlags declares the flags.
 func (o *TraceOptions) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(
-		&o.endpoint,
-		"otlp",
-		"",
-		"send spans and metrics to the OpenTelemetry collector at `URL`; env: as OTEL_* variables say",
-	)
+	flags.StringVar(&o.endpoint, "otlp", "",
+		"send spans and metrics to the OpenTelemetry collector at `URL`; env: as OTEL_* variables say")
 	flags.BoolVar(&o.content, "otlp-content", false, "add arguments and results to spans, without secrets")
 	flags.BoolVar(&o.uriNames, "otlp-uri-names", false, "add the URI of a resource to the names of spans")
 }
 
-// closeWithin is how long the end of a command waits for the collector.
+// closeWithin limits how long the end of a command waits for the collector.
 const closeWithin = 3 * time.Second
 
-// An export is what is sent while a command runs.
+// A traceExport sends the telemetry of a running command.
 type traceExport struct {
 	f        *Factory
 	config   send.Config
@@ -49,8 +45,8 @@ type traceExport struct {
 	live     *telemetry.Live
 }
 
-// Command begins to trace mcpc's own requests: each gives a span below that of the command, whose
-// parent is TRACEPARENT. Without --otlp it does nothing.
+// Command starts tracing mcpc's own requests. Each request gets a span below the span of the
+// command, whose parent is TRACEPARENT. Without --otlp it does nothing.
 func (o *TraceOptions) Command(f *Factory, name string) error {
 	e, err := o.begin(f)
 	if e == nil {
@@ -58,7 +54,7 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 	}
 	parent, ok := telemetry.ParseContext(f.Getenv("TRACEPARENT"), f.Getenv("TRACESTATE"))
 	if !ok {
-		_, _ = rand.Read(parent.Trace[:]) // which never fails
+		_, _ = rand.Read(parent.Trace[:]) // never fails
 	}
 	own := telemetry.Context{
 		Trace:   parent.Trace,
@@ -77,7 +73,8 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 		Kind:       otlp.Internal,
 		Start:      f.Now(),
 	}
-	f.Trace.Trace, f.Trace.Span = hex.EncodeToString(own.Trace[:]), hex.EncodeToString(own.Span[:])
+	f.Trace.Trace = hex.EncodeToString(own.Trace[:])
+	f.Trace.Span = hex.EncodeToString(own.Span[:])
 	f.Trace.Meta = func() []jsonraw.Member {
 		next := own
 		_, _ = rand.Read(next.Span[:])
@@ -101,8 +98,8 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 	return nil
 }
 
-// Between begins to trace the traffic that a tap or a proxy passes on to a target; end sends what
-// is left. Without --otlp both do nothing.
+// Between starts tracing the traffic that a tap or a proxy relays to a target. The caller calls end
+// to send the rest. Without --otlp both do nothing.
 func (o *TraceOptions) Between(f *Factory, target string) (end func(), err error) {
 	e, err := o.begin(f)
 	if e == nil {
@@ -112,7 +109,7 @@ func (o *TraceOptions) Between(f *Factory, target string) (end func(), err error
 	return e.end, nil
 }
 
-// begin reads the settings; the export is nil without --otlp.
+// begin reads the settings. It returns nil without --otlp.
 func (o *TraceOptions) begin(f *Factory) (*traceExport, error) {
 	config, err := o.Config(f)
 	if err != nil || o.endpoint == "" {
@@ -121,10 +118,10 @@ func (o *TraceOptions) begin(f *Factory) (*traceExport, error) {
 	return &traceExport{f: f, config: config}, nil
 }
 
-// Given reports whether --otlp was.
+// Given reports whether --otlp is set.
 func (o *TraceOptions) Given() bool { return o.endpoint != "" }
 
-// Config reads the settings for --otlp, and says which variables were ignored.
+// Config reads the settings of --otlp, and warns about environment variables that it ignores.
 func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
 	if o.endpoint == "" {
 		return send.Config{}, nil
@@ -137,7 +134,7 @@ func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
 	return config, err
 }
 
-// TelemetrySending are the options of an Exporter that this program makes.
+// TelemetrySending returns the options of an Exporter of this program.
 func (f *Factory) TelemetrySending() send.Options {
 	return send.Options{
 		Now:       f.Now,
@@ -148,7 +145,7 @@ func (f *Factory) TelemetrySending() send.Options {
 	}
 }
 
-// TelemetryResource is what the telemetry of this process comes from.
+// TelemetryResource returns the resource that identifies this process in telemetry.
 func (f *Factory) TelemetryResource() otlp.Resource {
 	return otlp.Resource{Attributes: []otlp.Attribute{
 		{Key: "service.name", Value: "mcpc"},
@@ -157,7 +154,7 @@ func (f *Factory) TelemetryResource() otlp.Resource {
 	}}
 }
 
-// Builder completes the options of a Builder by the flags.
+// Builder returns b with the settings of the flags.
 func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Options {
 	b.Content = o.content
 	b.URINames = o.uriNames
@@ -166,6 +163,7 @@ func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Option
 	return b
 }
 
+// builder returns the options of a Builder that samples as the settings of e say.
 func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) telemetry.Options {
 	b.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
 		return e.config.Sampler.Sample(trace, parent.Valid(), parent.Sampled)
@@ -173,23 +171,24 @@ func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) 
 	return o.Builder(f, b)
 }
 
-// start opens the export, whose frames come by way of f.Trace.
+// start opens the exporter, and sets f.Trace so that it receives the frames.
 func (e *traceExport) start(b telemetry.Options) {
 	sending := e.f.TelemetrySending()
 	metrics := &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
-	if b.Between && !e.f.Record.Quiet.Load() { // it may run for a long time; a tap's stderr is the server's
+	if b.Between && !e.f.Record.Quiet.Load() { // not for a tap: its stderr belongs to the server
 		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }
 	}
 	e.exporter = send.New(e.config, sending)
 	b.Metrics = metrics
 	b.Emit = func(_ int64, s otlp.Span) { e.exporter.Span(s) }
 	e.live = telemetry.NewLive(telemetry.New(b), e.f.Now)
-	e.f.Trace.Tap, e.f.Trace.Lost = e.live.Tap, e.live.Gap
+	e.f.Trace.Tap = e.live.Tap
+	e.f.Trace.Lost = e.live.Gap
 	e.f.Trace.Fail = func(o wire.Outcome) { e.live.Fail(o.ID, o.Kind, e.f.Secrets.Text(o.Text), e.f.Now()) }
 }
 
-// end sends what waits, and reports what was not sent.
+// end sends the waiting spans and metrics, and warns about what could not be sent.
 func (e *traceExport) end() {
 	lost := e.live.Close(e.f.Now())
 	ctx, stop := context.WithTimeout(context.Background(), closeWithin)
@@ -210,7 +209,8 @@ func (e *traceExport) end() {
 	}
 }
 
-// unsent says how many spans or points were not accepted, and why; "" where all were.
+// unsent describes how many spans or points did not reach the collector, and why. Returns "" if all
+// did.
 func unsent(c send.Counts, one string) string {
 	missing := c.Dropped + c.Rejected + c.Failed
 	if missing == 0 {

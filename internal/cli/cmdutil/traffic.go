@@ -12,25 +12,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A frameLog keeps the frames of a command.
+// A frameLog collects the frames of a command.
 type frameLog struct {
 	mu     sync.Mutex
 	frames []wire.Frame
 }
 
+// all returns the frames.
 func (l *frameLog) all() []wire.Frame {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.frames)
 }
 
+// Empty drops the frames.
 func (l *frameLog) Empty() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.frames = nil
 }
 
-// ShowTraffic shows the frames from the next one on: -v as they cross, --explain at the end.
+// ShowTraffic shows the frames from now on: with verbose > 0 live, with explain when the command
+// ends.
 func (f *Factory) ShowTraffic(verbose int, explain bool) {
 	if verbose == 0 && !explain {
 		f.Watch.Store(nil)
@@ -48,8 +51,8 @@ func (f *Factory) ShowTraffic(verbose int, explain bool) {
 	f.Watch.Store(&tap)
 }
 
-// hintAtRecord tells a person where the evidence is, of endings that it explains,
-// unless it was shown.
+// hintAtRecord prints a hint at the recorded exchange if the recording explains the outcome, a
+// person reads it, and the traffic was not shown.
 func (f *Factory) hintAtRecord(ended wire.Kind) {
 	shown := f.Explain || f.Verbose > 0 || !f.ErrStyle.Terminal || f.JSON || f.Wire
 	if r := &f.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
@@ -61,32 +64,32 @@ func (f *Factory) hintAtRecord(ended wire.Kind) {
 	}
 }
 
-// Explained prints the exchange that the command was about, and names those
-// that led to it. A command that got no further shows what it came to.
+// Explained prints the exchanges of the methods that the command is about, if --explain is set, and
+// notes which requests it leaves out. If none of these methods was sent, it prints all exchanges.
 func Explained(ctx context.Context, f *Factory, methods ...string) {
 	if !f.Explain {
 		return
 	}
 	all := traffic.WithoutRepeats(wire.Fold(f.Frames.all()))
 	var own []*wire.Exchange
-	var before []string
-	asked := false
+	var earlier []string
+	found := false
 	for _, e := range all {
 		method := wire.ParseMessage(e.Request.Raw).Method
-		meant := slices.Contains(methods, method)
-		asked = asked || meant
-		if meant || e.Request.Raw == nil || e.ByServer() {
+		isOwn := slices.Contains(methods, method)
+		found = found || isOwn
+		if isOwn || e.Request.Raw == nil || e.ByServer() {
 			own = append(own, e)
 		} else {
-			before = append(before, method)
+			earlier = append(earlier, method)
 		}
 	}
-	if !asked {
+	if !found {
 		own = all
-		before = nil
+		earlier = nil
 	}
-	if len(before) > 0 {
-		f.Note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
+	if len(earlier) > 0 {
+		f.Note("earlier requests of this command: " + strings.Join(earlier, ", ") + " (-vv shows them)")
 	}
 	var b bytes.Buffer
 	if traffic.Explain(&b, f.ErrStyle, own) {

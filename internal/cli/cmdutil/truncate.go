@@ -17,11 +17,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// fewestChars is the least that an answer can be cut to and still say something.
-const fewestChars = 100
+// minChars is the smallest --max-chars: a shorter text says too little.
+const minChars = 100
 
-// printCut writes an answer to standard output with no more than --max-chars
-// characters, and says on standard error what is missing and where it is.
+// printCut writes at most --max-chars characters of the answer to standard output. It notes on
+// standard error what is missing and how to get it.
 func printCut(ctx context.Context, f *Factory, ans Answer) error {
 	var cut render.Truncation
 	var err error
@@ -36,26 +36,27 @@ func printCut(ctx context.Context, f *Factory, ans Answer) error {
 	if errors.Is(err, render.ErrTooManyNames) {
 		return usage.New(
 			fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err),
-			f.rest(ans),
+			f.restHint(ans),
 		)
 	}
 	if err == nil && cut.Truncated() {
-		rest, _ := f.ErrStyle.Hints.Text(f.rest(ans))
+		rest, _ := f.ErrStyle.Hints.Text(f.restHint(ans))
 		f.Note(cut.String() + "; " + rest)
 	}
 	return err
 }
 
-func (f *Factory) printJSONCut(raw []byte, most int) (render.Truncation, error) {
-	short, cut, err := render.TruncateJSON(raw, most)
+// printJSONCut writes at most limit characters of a JSON text.
+func (f *Factory) printJSONCut(raw []byte, limit int) (render.Truncation, error) {
+	short, cut, err := render.TruncateJSON(raw, limit)
 	if err != nil {
 		return cut, err
 	}
 	return cut, render.JSON(f.Stdout(), f.OutStyle, short)
 }
 
-// printTextCut cuts what a person reads. Colours and pictures are left out of what
-// is cut, and bytes that are no text are named as for a terminal.
+// printTextCut writes at most --max-chars characters of the text for people. A text that is cut has
+// no colours and pictures. Bytes that are not UTF-8 are escaped as for a terminal.
 func (f *Factory) printTextCut(ans Answer) (render.Truncation, error) {
 	st := f.OutStyle
 	var b bytes.Buffer
@@ -77,7 +78,7 @@ func (f *Factory) printTextCut(ans Answer) (render.Truncation, error) {
 	return cut, err
 }
 
-// filterCut runs the jq expression, and cuts each value so that all of them fit.
+// filterCut runs the jq expression, and cuts its values so that together they fit.
 func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncation, err error) {
 	program, err := jq.Compile(f.Jq)
 	if err != nil {
@@ -85,11 +86,11 @@ func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncati
 	}
 	values, err := program.Values(ctx, ans.Result)
 	if err != nil {
-		return all, unfiltered(ctx, err)
+		return all, filterError(ctx, err)
 	}
-	if lines, ok := allTexts(values); ok {
+	if lines, ok := joinTexts(values); ok {
 		text, cut := render.TruncateText(lines, f.maxChars)
-		_, err := io.WriteString(f.Stdout(), f.shownText(text))
+		_, err := io.WriteString(f.Stdout(), f.cleanText(text))
 		return cut, err
 	}
 	left := f.maxChars
@@ -97,27 +98,28 @@ func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncati
 		cut := render.Truncation{Whole: utf8.RuneCount(v)}
 		if text, ok := jsonraw.Text(v); ok && left > 0 {
 			text, cut = render.TruncateText(text, left)
-			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(f.shownText(text), "\n"))
+			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(f.cleanText(text), "\n"))
 		} else if left > 0 {
 			cut, err = f.printJSONCut(v, left)
 		}
 		if errors.Is(err, render.ErrTooManyNames) && i > 0 {
-			left = 0
+			left = 0 // the values before fit; the others are counted only
 			err = nil
 		} else if err != nil {
 			all.Whole += cut.Whole
 			return all, err
 		}
 		left -= cut.Shown
-		all.Shown, all.Whole, all.Texts, all.Lists = all.Shown+cut.Shown, all.Whole+cut.Whole, all.Texts+cut.Texts, append(
-			all.Lists,
-			cut.Lists...)
+		all.Shown += cut.Shown
+		all.Whole += cut.Whole
+		all.Texts += cut.Texts
+		all.Lists = append(all.Lists, cut.Lists...)
 	}
 	return all, nil
 }
 
-// allTexts joins values that are all texts, one on a line.
-func allTexts(values []json.RawMessage) (lines string, ok bool) {
+// joinTexts joins the values, one on a line. It returns false if one of them is not a string.
+func joinTexts(values []json.RawMessage) (lines string, ok bool) {
 	var b strings.Builder
 	for _, v := range values {
 		text, ok := jsonraw.Text(v)
@@ -129,16 +131,16 @@ func allTexts(values []json.RawMessage) (lines string, ok bool) {
 	return b.String(), true
 }
 
-// shownText is a text for standard output: on a terminal nothing in it hides.
-func (f *Factory) shownText(text string) string {
+// cleanText returns text as standard output shows it: for a terminal without control characters.
+func (f *Factory) cleanText(text string) string {
 	if f.OutStyle.Terminal {
 		return f.OutStyle.Block(text)
 	}
 	return text
 }
 
-// rest says how to get all of an answer. What was recorded needs no second call.
-func (f *Factory) rest(ans Answer) wire.Hint {
+// restHint says how to get the whole answer. The recording has it unless --jq changed it.
+func (f *Factory) restHint(ans Answer) wire.Hint {
 	if r := &f.Record; r.Ring != nil && r.Crossed.Load() && len(ans.Messages) == 1 && f.Jq == "" {
 		if run := r.Run(); run > 0 {
 			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"
