@@ -9,17 +9,17 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// offer are the ClientCapabilities that can be honoured: by flags, and by
-// a person at the terminal.
-func offer(f host.Answers, person bool) json.RawMessage {
+// capabilitiesFor returns the ClientCapabilities that the flags, and the user if person is set, can
+// honour.
+func capabilitiesFor(f host.Answers, person bool) json.RawMessage {
 	modes := json.RawMessage("{}")
 	all := json.RawMessage("{}")
 	form := f.Elicits() || person
-	page := f.Decline || f.OnElicit != "" || person
+	visits := f.Decline || f.OnElicit != "" || person
 	if form {
 		modes = jsonraw.With(modes, "form", json.RawMessage("{}"))
 	}
-	if page {
+	if visits {
 		modes = jsonraw.With(modes, "url", json.RawMessage("{}"))
 	}
 	if form {
@@ -42,13 +42,17 @@ func offer(f host.Answers, person bool) json.RawMessage {
 	return all
 }
 
-// respondTo settles what answers the server's requests in this conversation, and
-// offers the server no more than that. A remembered conversation that was opened
-// without what this run's flags offer stays as it is: another one is opened.
+// respondTo sets what answers the server's requests, and the capabilities that are declared for
+// them. If the remembered session was opened with fewer capabilities than this run's flags need,
+// resumeFrom opens another session.
 func (c *Conn) respondTo(opt *client.Options, how Options) error {
 	if how.As != nil {
-		opt.Capabilities, opt.Asker, c.Promised = how.As.Capabilities, how.As.Asker, how.As.Capabilities
-		opt.Verbatim, opt.GetStream, opt.Reconnected = true, mayBeAsked(*opt), how.As.Renewed
+		opt.Capabilities = how.As.Capabilities
+		opt.Asker = how.As.Asker
+		opt.Verbatim = true
+		opt.GetStream = serverMayAsk(*opt)
+		opt.Reconnected = how.As.Renewed
+		c.Promised = how.As.Capabilities
 		return nil
 	}
 	var saved *host.Answers
@@ -63,7 +67,7 @@ func (c *Conn) respondTo(opt *client.Options, how Options) error {
 		return nil
 	}
 	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
-	opt.Capabilities = offer(flags, person)
+	opt.Capabilities = capabilitiesFor(flags, person)
 	c.Answering = flags
 	c.Promised = opt.Capabilities
 	if client.MayAsk(opt.Capabilities) {
@@ -72,10 +76,10 @@ func (c *Conn) respondTo(opt *client.Options, how Options) error {
 	return err
 }
 
-// standBeside opens a conversation of its own where the remembered one offers the
-// server less than the flags do.
-func (c *Conn) standBeside(opt *client.Options) {
-	offered := offer(c.Answering, false)
+// openBeside makes this command open a session of its own if the remembered session was opened
+// without capabilities that the flags need, and says so.
+func (c *Conn) openBeside(opt *client.Options) {
+	offered := capabilitiesFor(c.Answering, false)
 	if c.IsKept() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
 		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
 			c.Saved.Name + " with the same flags starts its server again")
@@ -93,9 +97,9 @@ func (c *Conn) standBeside(opt *client.Options) {
 	)
 }
 
-// mayBeAsked reports a conversation in which the server may ask: it then gets a
-// stream to do that on.
-func mayBeAsked(opt client.Options) bool {
+// serverMayAsk reports whether the declared capabilities allow the server to send requests. It then
+// gets a stream for them.
+func serverMayAsk(opt client.Options) bool {
 	offered := opt.Capabilities
 	if opt.Resume != nil {
 		offered = opt.Resume.Declared
@@ -103,8 +107,8 @@ func mayBeAsked(opt client.Options) bool {
 	return client.MayAsk(offered)
 }
 
-// ServerInfo returns what the server called itself, in this run or when the session
-// was opened; nil where it is not known yet.
+// ServerInfo returns the serverInfo of this run or of the remembered session. Returns nil if
+// neither is known.
 func (c *Conn) ServerInfo() json.RawMessage {
 	if c.Session != nil {
 		if info := c.Info().ServerInfo; info != nil {
@@ -117,7 +121,7 @@ func (c *Conn) ServerInfo() json.RawMessage {
 	return nil
 }
 
-// AddTyped notes what the user typed into a form, for a call that is saved.
+// AddTyped records what the user typed into a form, for a call that is saved.
 func (c *Conn) AddTyped(content json.RawMessage) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()

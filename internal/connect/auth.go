@@ -22,7 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// StepLine is a step in one line.
+// StepLine returns a step of a login as one line.
 func StepLine(s auth.Step) string {
 	if s.Rule != "" && s.Broken {
 		return "fail  " + s.Rule + ": " + s.Text
@@ -43,15 +43,14 @@ func StepLine(s auth.Step) string {
 	return line
 }
 
-// SetAuthTransport sets up the authorization of HTTP requests in opt, except for a server without
-// a URL, or where the user gives an empty Authorization header.
+// SetAuthTransport sets up the authorization of HTTP requests in opt. It does nothing for a server
+// without a URL, or if the user gives an empty Authorization header.
 func (c *Conn) SetAuthTransport(opt *client.Options) error {
-	none := slices.ContainsFunc(
-		opt.Fields,
-		func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" },
-	)
-	if opt.Server.URL == "" || none {
-		return nil // with -H 'Authorization:' the user wants none
+	isDisabled := slices.ContainsFunc(opt.Fields, func(f wire.Field) bool {
+		return strings.EqualFold(f.Name, "Authorization") && f.Value == ""
+	})
+	if opt.Server.URL == "" || isDisabled {
+		return nil
 	}
 	e := c.Env
 	fixed, err := fixedToken(e)
@@ -68,16 +67,17 @@ func (c *Conn) SetAuthTransport(opt *client.Options) error {
 		Pause:     transport.Pause,
 		NewFlow:   func(ctx context.Context) *auth.Flow { return NewAuthFlow(ctx, e, opt.Server.URL) },
 	}
-	g.Store, _ = e.Tokens() // without a place for the state there are none
+	g.Store, _ = e.Tokens() // without a state directory there are no tokens
 	if e.UI.CanAsk() && !e.Auth.NoPrompt {
 		g.Login = e.UI.OfferLogin
 	}
 	e.Guard = g
-	opt.Through, opt.Extensions = g.Over, g.Extensions()
+	opt.Through = g.Over
+	opt.Extensions = g.Extensions()
 	return nil
 }
 
-// fixedToken is the one that the user brings himself, or "".
+// fixedToken returns the token of --token-file or MCPC_TOKEN, or "".
 func fixedToken(e *host.Env) (string, error) {
 	token := e.Getenv("MCPC_TOKEN")
 	if name := e.Auth.TokenFile; name != "" {
@@ -103,28 +103,31 @@ func fixedToken(e *host.Env) (string, error) {
 	return token, nil
 }
 
-// NewAuthFlow returns the authorization of a server; -v shows its steps.
+// NewAuthFlow returns a login flow for the endpoint. With -v it shows its steps.
 func NewAuthFlow(ctx context.Context, e *host.Env, endpoint string) *auth.Flow {
-	way := e.Route.ForAuth()
-	way.Limit = e.Limits.Idle
-	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: e.Now, AddSecret: e.Secrets.Learn,
-		Strict: e.Strict,
-		Read:   func(name string) ([]byte, error) { return e.ReadFile(name, host.MostSecret) }}
-	if e.Verbose > 0 {
-		w.OnStep = func(s auth.Step) { e.UI.Note("login: " + StepLine(s)) }
+	route := e.Route.ForAuth()
+	route.Limit = e.Limits.Idle
+	flow := &auth.Flow{
+		Net:       auth.NewNet(auth.NearnessOf(ctx, endpoint), route),
+		Now:       e.Now,
+		AddSecret: e.Secrets.Learn,
+		Strict:    e.Strict,
+		Read:      func(name string) ([]byte, error) { return e.ReadFile(name, host.MostSecret) },
 	}
-	return w
+	if e.Verbose > 0 {
+		flow.OnStep = func(s auth.Step) { e.UI.Note("login: " + StepLine(s)) }
+	}
+	return flow
 }
 
-// Explain adds to the ending of a command why a server refused it or has gone, and what to
-// do. It stores the challenge for mcpc login, and removes the socket of a kept server that
-// has exited.
+// Explain adds to a failed outcome why the server refused the command or is gone, and what to do.
+// It stores the challenge for mcpc login, and removes the socket of a kept server that has exited.
 func Explain(e *host.Env, o wire.Outcome) wire.Outcome {
 	return explainLostServer(e, ExplainAuthFailure(e, o))
 }
 
-// ExplainAuthFailure says of a refusal what is to be done about it. The challenge is kept,
-// so that a bare `mcpc login` answers it.
+// ExplainAuthFailure adds to the outcome of a refused request what the user can do. It stores the
+// challenge: mcpc login without arguments answers it.
 func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	if e.Guard != nil && o.Kind == wire.RPCFailed {
 		return explainRefusedByRPC(e, o)
@@ -137,9 +140,8 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	case r == nil:
 		return o
 	case r.Scheme == "" && len(r.Fields) > 0:
-		o.Hint = "the challenge is not OAuth, so " + wire.Run(
-			"login",
-		) + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
+		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") +
+			" does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
 	case r.OwnField && r.Status == http.StatusForbidden:
 		o.Text += ": the given token needs more scopes"
@@ -158,7 +160,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	}
 	grant := ""
 	if r.Grant.Unattended() {
-		grant = " --grant " + string(r.Grant) // with the client and the secret of last time
+		grant = " --grant " + string(r.Grant) // the stored login has its client and secret
 	}
 	o.Hint = loginCommand(e, true, grant)
 	if accounts := e.Guard.OtherAccounts(); !r.Sent && len(accounts) > 0 {
@@ -181,26 +183,30 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	} else if !r.Sent && !r.Challenge.NamesMetadata() {
 		o.Hint += " (OAuth), or a token from the operator in MCPC_TOKEN"
 	}
-	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) ||
-		e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint { // it is not copied
-		return o
+	isSecretURL := e.FromFile != "" && HasSecret(e.Guard.Endpoint) || e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint
+	if isSecretURL {
+		return o // the challenge would store the URL
 	}
-	if err := keepChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
+	if err := storeChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // the hint of LocalIO comes first
 		o.Hint = loginCommand(e, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
 	}
 	return o
 }
 
-// refusing are words of servers that refuse a request without a token by an error of JSON-RPC.
-var refusing = sync.OnceValue(func() *regexp.Regexp {
+// refusalWords matches the messages of servers that refuse a request without a token with a
+// JSON-RPC error.
+var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(unauthorized|unauthorised|unauthenticated|not authenticated|` +
-		`(missing|invalid|no) (auth|authorization|authentication|access|bearer|api)?[ -]?(token|key)|authentication (is )?required)\b`)
+		`(missing|invalid|no) (auth|authorization|authentication|access|bearer|api)?[ -]?(token|key)|` +
+		`authentication (is )?required)\b`)
 })
 
-// explainRefusedByRPC adds a hint to an error of JSON-RPC that says that the request had no token, and no good one.
+// explainRefusedByRPC adds a hint to a JSON-RPC error that says that the token is missing or
+// invalid. Such servers send neither a status 401 nor a code for it, so only the message can tell.
+// The message changes nothing but the hint.
 func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 	rpc := o.RPC()
-	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusing().MatchString(rpc.Message) {
+	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusalWords().MatchString(rpc.Message) {
 		return o
 	}
 	if e.Guard.Fixed != "" || slices.ContainsFunc(e.Headers, isAuthorization) {
@@ -212,33 +218,33 @@ func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// isAuthorization reports a header field of the user that has a token.
+// isAuthorization reports whether a field "Name: value" is an Authorization field.
 func isAuthorization(field string) bool {
 	name, _, _ := strings.Cut(field, ":")
 	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
-// loginCommand is the command that answers the server's challenge. A URL that holds a
-// secret is not shown: where the challenge is kept the command needs no target.
-func loginCommand(e *host.Env, kept bool, more string) wire.Hint {
+// loginCommand returns the command that logs in to the server. It does not show a URL with a
+// secret: if the challenge is stored, the command needs no target. more is appended.
+func loginCommand(e *host.Env, stored bool, more string) wire.Hint {
 	command := "login"
 	switch {
 	case e.FromFile != "":
 		command += " " + shellwords.Quote(e.FromFile)
 	case !HasSecret(e.Guard.Endpoint):
 		command += " " + shellwords.Quote(e.Guard.Endpoint)
-	case !kept:
+	case !stored:
 		command += " TARGET"
 	}
-	if e.Auth.Account != "" && !e.AccountTyped { // the session's own
+	if e.Auth.Account != "" && !e.AccountTyped { // the account of the session
 		command += " --account " + shellwords.Quote(e.Auth.Account)
 	}
 	return wire.Run(command + more)
 }
 
-// AuthFailed is the ending of what needed a token; o is what is known besides. A host that
-// could not be reached or timed out makes it retryable; that a server refused for want of
-// a token comes before that (design, section 6).
+// AuthFailed returns the outcome of a failed authorization; o has what else is known. A host that
+// timed out or could not be reached makes it retryable. The kind stays wire.Auth if the server
+// refused the request for lack of a token.
 func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	failed, ok := errors.AsType[*auth.Error](err)
 	if !ok {
@@ -251,22 +257,23 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
 		kind = wire.Auth
 	}
-	o.Kind, o.Text, o.Err = kind, jsonraw.Excerpt([]byte(failed.Text), host.MostSaid), failed.Err
+	o.Kind = kind
+	o.Text = jsonraw.Excerpt([]byte(failed.Text), host.MostSaid)
+	o.Err = failed.Err
 	o.Phase = cmp.Or(o.Phase, "authorization")
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
 		if server, err := auth.SafeURL(failed.Other); err == nil {
-			o.Hint = "if " + wire.Hint(
-				redact.RedactURL(failed.At),
-			) + " is your proxy: run " + wire.Run(
-				"login "+shellwords.Quote(server.String()),
-			) + "; otherwise contact the server's operator"
+			login := wire.Run("login " + shellwords.Quote(server.String()))
+			o.Hint = "if " + wire.Hint(redact.RedactURL(failed.At)) + " is your proxy: run " + login +
+				"; otherwise contact the server's operator"
 		}
 	}
 	return o
 }
 
-func keepChallenge(e *host.Env, r auth.Refusal) error {
+// storeChallenge stores the challenge of a refused request for mcpc login.
+func storeChallenge(e *host.Env, r auth.Refusal) error {
 	store, err := e.Tokens()
 	if err != nil {
 		return err
@@ -282,4 +289,5 @@ func keepChallenge(e *host.Env, r auth.Refusal) error {
 	})
 }
 
+// HasSecret reports whether a URL contains a secret.
 func HasSecret(address string) bool { return redact.RedactURL(address) != address }

@@ -19,24 +19,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// consented asks, where that is needed, whether the server may be used.
-func (c *Conn) consented(ctx context.Context) wire.Outcome {
+// askConsent asks the user whether the configured server may be used, unless it is trusted. Returns
+// a failure if the user refuses or cannot be asked.
+func (c *Conn) askConsent(ctx context.Context) wire.Outcome {
 	s := *c.Origin
 	if s.Problem != "" {
-		return usage.Outcome(
-			usage.New(
-				fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem),
-				wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry",
-			),
-		)
+		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem),
+			wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
 	}
-	now := host.StandingOf(c.Env.Trusts(c.Store), s)
-	c.Trusted = now == host.Confirmed || c.card != nil && c.card.Approved
-	if c.Trusted || !host.AsksFirst(s, now) {
+	standing := host.StandingOf(c.Env.Trusts(c.Store), s)
+	c.Trusted = standing == host.Confirmed || c.card != nil && c.card.Approved
+	if c.Trusted || !host.AsksFirst(s, standing) {
 		return wire.Outcome{}
 	}
 	what := "is not trusted yet"
-	if now == host.Changed {
+	if standing == host.Changed {
 		what = "changed since it was approved"
 	}
 	refused := wire.Outcome{
@@ -61,41 +58,39 @@ func (c *Conn) consented(ctx context.Context) wire.Outcome {
 		question = "Run it?"
 	}
 	switch c.Env.UI.AskAlways(ctx, question, "/always for exactly this") {
+	case "yes":
+		return wire.Outcome{}
 	case "always":
 		c.Trusted = true
 		if err := c.Env.Trust(ctx, c.Store, s); err != nil {
 			c.Env.WarnOfState("it could not be stored: " + err.Error())
 		}
-	case "yes":
-	default:
-		if ctx.Err() != nil {
-			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-		}
-		refused.Text = "the server was not approved"
-		refused.Hint = ""
-		return refused
+		return wire.Outcome{}
 	}
-	return wire.Outcome{}
+	if ctx.Err() != nil {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	}
+	refused.Text = "the server was not approved"
+	refused.Hint = ""
+	return refused
 }
 
-// An origin is a server that another program's configuration names, on its way to be
-// used: its variables get their values here, and nowhere before.
-
-// FindOrigin reads where a session's server stands, each time anew.
+// FindOrigin reads the configured server of a session from its file, each time it is used. It does
+// not replace the variables in it.
 func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
-	gone := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, c.Env.Tilde(from.File)),
+	missing := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, c.Env.Tilde(from.File)),
 		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
 	if from.Entry != "" {
 		servers := target.Servers(target.CardClient, from.File, from.Folder, json.RawMessage(from.Entry))
 		if len(servers) != 1 {
-			return gone
+			return missing
 		}
 		c.Origin = &servers[0]
 		return wire.Outcome{}
 	}
 	owner, ok := target.ClientNamed(from.Client)
 	if !ok {
-		return gone
+		return missing
 	}
 	f := host.ConfigFile{Client: owner, Path: from.File}
 	f.Read(from.Folder)
@@ -104,13 +99,13 @@ func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
 	}
 	i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.Name == from.Name })
 	if i < 0 {
-		return gone
+		return missing
 	}
 	c.Origin = &f.Servers[i]
 	return wire.Outcome{}
 }
 
-// originOf is what a session remembers of it.
+// originOf returns what a session stores about its configured server, or nil.
 func (c *Conn) originOf() *state.Origin {
 	s := c.Origin
 	if s == nil {
@@ -123,19 +118,19 @@ func (c *Conn) originOf() *state.Origin {
 	return from
 }
 
-// A CardServer is the server of a card, for Options.
+// A CardServer is the server of a server card.
 type CardServer struct {
-	// Entry is its configuration, as JSON, and File the card that it was made of; Folder is
-	// where a command runs.
+	// Entry is the server's configuration as JSON, File the card, and Folder the folder that a
+	// command runs in.
 	Entry        json.RawMessage
 	File, Folder string
-	// Given are the values of secret inputs that were given on the command line.
+	// Given are the values of secret inputs from the command line, by input id.
 	Given map[string]string
-	// Approved is set where the user approved it on the command line.
+	// Approved is set if the user approved the server on the command line.
 	Approved bool
 }
 
-// findCard settles that the server of a card is meant.
+// findCard makes the server of a card the target.
 func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	if store, err := state.Open(c.Env.State); err == nil {
 		c.Store = store
@@ -143,9 +138,8 @@ func (c *Conn) findCard(s *CardServer) wire.Outcome {
 			c.names = remembered.Names()
 		}
 	}
-	out := c.FindOrigin(
-		&state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)},
-	)
+	from := &state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)}
+	out := c.FindOrigin(from)
 	if out.Good() {
 		c.card = s
 		c.setTarget(target.Target{Kind: target.Known, Name: c.Origin.Name, Source: target.FromFlag})
@@ -153,8 +147,8 @@ func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	return out
 }
 
-// SettleOrigin asks for consent and fills in what the file says. A draft of a request
-// is made of it as it stands, without any value.
+// SettleOrigin asks for consent to use the configured server, replaces its variables, and sets
+// address, command and header fields. For a draft it does not ask and replaces no variable.
 func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	if c.Origin == nil || c.originSettled {
 		return wire.Outcome{}
@@ -165,13 +159,13 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	}
 	c.Env.LearnServer(s) // before anything of it is shown
 	if !draft {
-		if out := c.consented(ctx); !out.Good() {
+		if out := c.askConsent(ctx); !out.Good() {
 			return out
 		}
 		var err error
 		s, err = c.resolved(ctx)
 		if err != nil {
-			return c.unresolved(ctx, err)
+			return c.unresolvedOutcome(ctx, err)
 		}
 		c.originSettled = true
 		c.Env.LearnServer(s)
@@ -211,8 +205,8 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// resolved gives the variables of the server their values. Each that comes from
-// elsewhere is a secret from here on.
+// resolved returns the configured server with the values of its variables. Values from the
+// environment, the user or the command line are secrets from then on.
 func (c *Conn) resolved(ctx context.Context) (target.Server, error) {
 	typed := map[string]string{}
 	if c.card != nil {
@@ -238,8 +232,8 @@ func (c *Conn) resolved(ctx context.Context) (target.Server, error) {
 	return s, err
 }
 
-// unresolved is the ending where a variable has no value.
-func (c *Conn) unresolved(ctx context.Context, err error) wire.Outcome {
+// unresolvedOutcome returns the outcome if a variable of the configured server has no value.
+func (c *Conn) unresolvedOutcome(ctx context.Context, err error) wire.Outcome {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
@@ -254,12 +248,12 @@ func (c *Conn) unresolved(ctx context.Context, err error) wire.Outcome {
 	return out
 }
 
-// serverIn puts the server of a file into the client's options.
-func (c *Conn) serverIn(opt *client.Options) {
+// setProcess sets the environment and the folder of a server that is a command.
+func (c *Conn) setProcess(opt *client.Options) {
 	if len(opt.Server.Command) > 0 {
 		environ := c.childEnv
 		if environ == nil && c.Env.Environ != nil {
-			environ = c.Env.Environ() // the server gets the environment of the command
+			environ = c.Env.Environ()
 		}
 		if c.Env.Mark != "" {
 			environ = append(slices.Clip(environ), c.Env.Mark)
@@ -269,7 +263,8 @@ func (c *Conn) serverIn(opt *client.Options) {
 	}
 }
 
-// WithFields are the header fields of the file, and the user's own, which win.
+// WithFields returns the header fields of the configured server and own, which replace fields of
+// the same name.
 func (c *Conn) WithFields(own []wire.Field) []wire.Field {
 	names := sliceutil.Map(own, func(f wire.Field) string { return f.Name })
 	return append(host.WithoutFields(c.originHeaders, names...), own...)

@@ -1,9 +1,9 @@
-// Package connect opens connections to the servers that users name: a URL, a command, a
-// session, or an entry of another program's configuration. Dial finds the server, resumes its
-// session or opens one, and records the traffic; a Conn lists and finds tools, prompts and
-// resources, and remembers what it learned in the state directory. What Dial may touch of the
-// world, and how the user is told and asked, is the host.Env that it gets; toolcall calls
-// tools over a Conn, and elicit answers what its server requests.
+// Package connect opens connections to the servers that users name: a URL, a command, a session, or
+// an entry of another program's configuration. Dial finds the server, resumes its session or opens
+// one, and records the traffic. A Conn lists and finds tools, prompts and resources, and remembers
+// what it learned in the state directory. Dial reaches files, the network and the user through its
+// host.Env. Package toolcall calls tools over a Conn, and package elicit answers what a server
+// requests.
 package connect
 
 import (
@@ -25,7 +25,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Conn is a session with the server that a command means, and what mcpc remembers of it.
+// A Conn is a session with the server of a command, with what mcpc remembers about that server.
 type Conn struct {
 	*client.Session
 	Env    *host.Env // of the invocation that the Conn serves
@@ -44,7 +44,7 @@ type Conn struct {
 	Origin        *target.Server
 	originSettled bool
 	Trusted       bool
-	card          *CardServer  // that Origin was made of, in the command that was given a card; else nil
+	card          *CardServer  // card is set if Origin was made from the server card of this command
 	originHeaders []wire.Field // of Origin
 	childEnv      []string     // environment of Origin's command, or nil
 	childDir      string
@@ -58,11 +58,12 @@ type Conn struct {
 	Mu sync.Mutex
 	// Typed are the contents of the forms that the user filled in; nil is a refusal.
 	Typed []json.RawMessage
-	// warned are the capabilities that are used and were never declared.
+	// warned are the capabilities that were used without being declared.
 	warned []string
-	// malformed are the warnings about messages that break the schema of their revision.
+	// malformed are the warnings about messages that do not match the schema of their revision.
 	malformed []string
-	// noise are hashes of the warnings about text on stdout that were first shown in this command.
+	// noise are hashes of the warnings about text on stdout that this command was the first to
+	// show.
 	noise []string
 
 	names []string // of the sessions
@@ -71,74 +72,76 @@ type Conn struct {
 	verdictKey string
 	// recalled are the capabilities that the server declared to an earlier run.
 	recalled json.RawMessage
-	// Box has the tools of a connection of many calls; nil otherwise.
-	Box *toolbox
-	// tellsLeftOut is set while each entry that a list leaves out is reported.
-	tellsLeftOut atomic.Bool
+	// Box caches the tools of a connection of many calls. It is nil for other connections.
+	Box *toolCache
+	// reportsOmitted is set by Add and Take while they list entries and report each one that they
+	// omit. The callback that checks the shape of messages reads it while they arrive.
+	reportsOmitted atomic.Bool
 
-	Dialed  bool // the server was tried
+	Dialed  bool // the command tried to reach the server
 	changed bool // the session was opened again
 	Passing bool // this is not the connection of the remembered session
-	Lent    bool // the connection belongs to a shell, whose lines do not close it
-	// holding is the supervisor that was started for the server.
+	Lent    bool // a shell owns the connection: its lines do not close it
+	// holding is the process that was started to keep the server, or nil.
 	holding     *state.KeptServer
 	StopTicking func() // ends the spinner; nil if there is none
 }
 
-// An Options says how a command wants its conversation.
+// Options say what connection a command needs.
 type Options struct {
-	// Argv is a command to speak stdio with, nil to go by -s.
+	// Argv is a command to run as a stdio server. If it is nil, -s names the server.
 	Argv []string
-	// Card is the server of a card in the place of Argv; nil is none.
+	// Card is the server of a card. It replaces Argv and -s unless it is nil.
 	Card *CardServer
-	// RequireServerInfo forces a request for serverInfo even where nothing depends on it.
+	// RequireServerInfo asks for serverInfo even if the connection does not need it.
 	RequireServerInfo bool
-	// SkipNegotiation sends without making sure of the revision.
+	// SkipNegotiation sends requests without negotiating a revision first.
 	SkipNegotiation bool
-	// NoResume opens a new conversation where an old one could be gone on with: that is what
-	// the command is for.
+	// NoResume opens a new session even if the remembered one could be resumed.
 	NoResume bool
-	// Remembers is for what the state is to keep: it is tried before anything is sent.
+	// Remembers is set if the command stores something: the state directory is tried before
+	// anything is sent.
 	Remembers bool
-	// Draft composes a request that is not sent.
+	// Draft builds a request that is not sent.
 	Draft bool
-	// Keep lets the server live on; nil does not.
+	// Keep lets the server process outlive the command. nil does not.
 	Keep *Keeping
-	// KeepRevision opens a conversation of its own in the revision of the remembered one.
+	// KeepRevision opens a new session in the revision of the remembered one.
 	KeepRevision bool
-	// UseKept asks a server that is held where another would be started.
+	// UseKept uses the kept server process of a session instead of starting another one.
 	UseKept bool
-	// MultiCall is set for a conversation of many calls, none of which is waited for by name.
+	// MultiCall is set for a connection of many calls, such as a batch.
 	MultiCall bool
-	// FewLists is set besides where calls come quickly: the tools are listed once a minute at
-	// most, and not before each call that the server promised nothing for.
+	// FewLists is set with MultiCall if calls follow each other quickly. The tools are then listed
+	// at most once a minute, even if the server gave no ttlMs.
 	FewLists bool
-	// OneAnswer is set where one answer is printed before the process ends: until then a large
-	// one is kept in a file.
+	// OneAnswer is set if the process ends after printing one answer. A large answer is kept in a
+	// file until then.
 	OneAnswer bool
-	// Fits refuses a server before anything is sent; nil takes every one.
+	// Fits refuses a server before anything is sent. nil accepts every server.
 	Fits func(*Conn) wire.Outcome
-	// OnNotification takes each notification besides; what the server logs is then not shown.
+	// OnNotification receives every notification. If it is set, the server's log messages are not
+	// shown.
 	OnNotification func(*wire.Message)
-	// Unjudged takes results without holding them against the shape of their revision, where
-	// so many come that it would cost more than they do.
+	// Unjudged skips the check of results against the schema of their revision, for commands with
+	// so many results that the check would cost more than the calls.
 	Unjudged bool
-	// Extensions are the ids of client extensions that the command is about.
+	// Extensions are the ids of the client extensions that the command uses.
 	Extensions []string
-	// As is the client that the command stands for; nil is mcpc, by the user's flags.
+	// As is the client that mcpc acts for. If it is nil, mcpc is the client.
 	As *Stand
 }
 
-// A Stand is another client: what it declares, how it answers the server's requests, and what
-// it does when the conversation had to be opened anew.
+// A Stand is another client: what it declares, how it answers the server's requests, and what it
+// does when the session had to be opened again.
 type Stand struct {
 	Capabilities json.RawMessage
 	Asker        client.Asker
 	Renewed      func(client.Renewal)
 }
 
-// Dial finds the server that a command means and opens or resumes the connection with
-// it. A caller must close it, also after an outcome that is not good.
+// Dial finds the server that a command names, and opens or resumes the connection. The caller must
+// close the Conn, also after a failure.
 func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	if e.Shared == nil {
 		e.Shared = new(host.Shared)
@@ -146,7 +149,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	host.TuneGC(e, how.MultiCall)
 	c := &Conn{Env: e, OnNotification: how.OnNotification}
 	if how.MultiCall {
-		c.Box = &toolbox{opened: e.Now()}
+		c.Box = &toolCache{opened: e.Now()}
 	}
 	if how.FewLists {
 		c.Box.recentEnough = fewLists
@@ -170,16 +173,15 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	if !o.Good() {
 		return c, o
 	}
-	// A revision that was asked for is made sure of, except where the user wants
-	// to send whatever he likes.
+	// A revision that the user asked for is verified unless SkipNegotiation is set.
 	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && e.Protocol == ""
-	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // with -v the response is shown
+	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // -v shows the response to the last request
 	e.Talking.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
 		if c.Target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
-			o.Hint = c.withoutCurrent()
+			o.Hint = c.defaultURLHint()
 		}
 		if !how.NoResume {
 			o = o.As(wire.Before)
@@ -195,8 +197,8 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	return c, o
 }
 
-// withoutCurrent is the hint where no server answers at the default URL.
-func (c *Conn) withoutCurrent() wire.Hint {
+// defaultURLHint returns the hint for a default URL at which no server answers.
+func (c *Conn) defaultURLHint() wire.Hint {
 	const hint = "no current session, using the default URL: "
 	if len(c.names) > 0 {
 		return hint + "-s " + wire.Hint(c.names[0]) + " selects a session; " + wire.Run("sessions") + " lists them"
@@ -204,9 +206,10 @@ func (c *Conn) withoutCurrent() wire.Hint {
 	return hint + wire.Run("init URL") + " opens a session; -s demo is the built-in demo server"
 }
 
-// ClientOptions puts together what the client needs for this target.
+// ClientOptions returns what the client needs to open or resume the connection. It asks for consent
+// to run a configured server.
 func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, wire.Outcome) {
-	e := c.Env // the callbacks keep it, also where the Conn serves another invocation later
+	e := c.Env // the callbacks keep this Env, even if the Conn serves another invocation later
 	fields, err := e.Fields()
 	if err != nil {
 		return client.Options{}, usage.Outcome(err)
@@ -218,17 +221,28 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	c.Fields = fields
 	c.LearnSecrets(fields)
 	e.UI.NameServer(how.Argv)
-	saved := c.Saved // which init replaces while messages arrive
+	saved := c.Saved // init replaces c.Saved while messages arrive
 	opt := client.Options{
-		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
-		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: c.Tap(), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
-		Notified: func(m *wire.Message) { c.notified(e, m) },
-		Found:    func(f wire.Finding) { c.found(e, saved, f) }, Reconnected: func(r client.Renewal) { c.renewed(e, r.Why) },
-		Passing: func(m *wire.Message) bool { return c.passing(e, m) }, Strict: func() bool { return e.Strict },
+		Secrets:     &e.Secrets,
+		Protocol:    e.Protocol,
+		Version:     e.Version,
+		LogLevel:    e.LogLevel,
+		Fields:      fields,
+		Limits:      e.Limits,
+		Now:         e.Now,
+		Tap:         c.Tap(),
+		TapFull:     func() bool { return tapFull(e) },
+		Trace:       host.TraceMeta(e),
+		Spool:       host.SpoolDir(e, how.OneAnswer),
+		Notified:    func(m *wire.Message) { c.showNotification(e, m) },
+		Found:       func(f wire.Finding) { c.reportFinding(e, saved, f) },
+		Reconnected: func(r client.Renewal) { c.storeRenewal(e, r.Why) },
+		Passing:     func(m *wire.Message) bool { return c.isDiscarded(e, m) },
+		Strict:      func() bool { return e.Strict },
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {
-			if c.tellsLeftOut.Load() && !e.Strict {
+			if c.reportsOmitted.Load() && !e.Strict {
 				return checkListShape(revision, method, m)
 			}
 			return shape.Check(revision, method, m)
@@ -236,7 +250,7 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	}
 	c.SetServer(&opt)
 	if how.Keep != nil {
-		if o := c.mayKeep(opt.Server); !o.Good() {
+		if o := c.checkKeepable(opt.Server); !o.Good() {
 			return opt, o
 		}
 	}
@@ -255,39 +269,48 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 		opt.Server.Transport = ""
 		c.Passing = true
 		if (how.UseKept || how.KeepRevision && c.Env.Protocol == "") && c.Saved != nil {
-			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses
+			opt.KnownRevision = c.Saved.Revision
 		}
 		if how.Keep != nil {
-			c.startsHeld(&opt, how.Keep)
+			c.startKept(&opt, how.Keep)
 		}
 	case c.Saved != nil:
 		o := c.resumeFrom(ctx, &opt)
-		opt.GetStream = mayBeAsked(opt)
+		opt.GetStream = serverMayAsk(opt)
 		return opt, o
 	default:
 		c.recall(&opt, how.Draft)
-		opt.GetStream = mayBeAsked(opt)
+		opt.GetStream = serverMayAsk(opt)
 	}
 	return opt, wire.Outcome{}
 }
 
-// resumeFrom goes on with a remembered session, unless another revision is
-// asked for, and takes request ids that no other process uses.
+// resumeFrom sets opt to resume the remembered session, unless --protocol asks for another
+// revision. It reserves request ids that no other process uses.
 func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
 	saved := c.Saved
 	if c.resumes() {
 		opt.Resume = &client.Memory{
-			Revision: saved.Revision, Transport: transport.Name(saved.Transport), SessionID: string(saved.SessionID), Cookies: string(saved.Cookies),
-			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
+			Revision:  saved.Revision,
+			Transport: transport.Name(saved.Transport),
+			SessionID: string(saved.SessionID),
+			Cookies:   string(saved.Cookies),
+			Declared:  saved.Declared,
+			Info: client.Info{
+				ServerInfo:   saved.ServerInfo,
+				Capabilities: saved.Capabilities,
+				Instructions: saved.Instructions,
+			},
 		}
 		opt.KnownRevision = saved.Revision
-		c.standBeside(opt)
+		c.openBeside(opt)
 		if saved.Held != nil {
-			c.goesOnHeld(opt)
+			c.dialKept(opt)
 		}
 	} else if saved.Held != nil {
 		c.Passing = true
-		c.Env.UI.Note("session " + saved.Name + " keeps a server at " + saved.Revision + ": this command starts another server process")
+		c.Env.UI.Note("session " + saved.Name + " keeps a server at " + saved.Revision +
+			": this command starts another server process")
 	}
 	c.ids = requestIDs{ctx: ctx, store: c.Store, session: *saved, warn: c.Env.UI.Warn}
 	if err := c.ids.refill(); err != nil {
@@ -297,13 +320,13 @@ func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome
 	return wire.Outcome{}
 }
 
-// resumes reports that the remembered session is one to go on with.
+// resumes reports whether the revision of the remembered session is acceptable.
 func (c *Conn) resumes() bool {
 	return c.Env.Protocol == "" || c.Env.Protocol == c.Saved.Revision
 }
 
-// recall takes what an earlier run found out about a target that has no
-// session. It is believed for a day.
+// recall sets the revision and transport that an earlier command negotiated with this server, if it
+// has no session and the result is not older than rememberFor.
 func (c *Conn) recall(opt *client.Options, draft bool) {
 	if c.verdictKey == "" || c.Store == nil || c.Env.Protocol != "" {
 		return
@@ -314,42 +337,47 @@ func (c *Conn) recall(opt *client.Options, draft bool) {
 	}
 	overStdio := len(opt.Server.Command) > 0
 	if overStdio && client.Stateless(verdict.Revision) && !draft {
-		return // a probe costs nothing there, and a wrong guess a process
+		return // probing is free over stdio, while a wrong revision costs a process
 	}
 	c.recalled = verdict.Capabilities
 	opt.KnownRevision = verdict.Revision
 	opt.Server.Transport = transport.Name(verdict.Transport)
 }
 
-// rememberFor is how long a revision or a tool's definition is believed without
-// asking.
+// rememberFor is how long a revision or a tool's definition is used without asking the server
+// again.
 const rememberFor = 24 * time.Hour
 
-// remember keeps what opening the conversation found out. Failing to is no
-// reason to fail: the command's purpose was another.
+// remember stores the negotiated revision and transport for recall. It ignores errors: the command
+// itself does not need them.
 func (c *Conn) remember(ctx context.Context, opt client.Options) {
 	same := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
 	if c.Saved != nil || c.verdictKey == "" || c.Store == nil || same || c.Env.Protocol != "" {
 		return
 	}
 	_ = c.Store.SaveVerdict(ctx, c.verdictKey, state.Verdict{
-		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: SafeInfo(c.Env, c.Info()).Capabilities, At: c.Env.Now()})
+		Revision:     c.Revision(),
+		Transport:    string(c.Transport()),
+		Capabilities: SafeInfo(c.Env, c.Info()).Capabilities,
+		At:           c.Env.Now(),
+	})
 }
 
-// Close ends the conversation. A session that is not remembered is ended at the server too.
+// Close closes the connection. It also ends the session at the server unless the session is
+// remembered. Returns a failure if --strict is set and a message was malformed.
 func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	if c.StopTicking != nil {
 		c.StopTicking()
 		c.StopTicking = nil
 	}
-	out := c.strictly()
+	out := c.malformedOutcome()
 	if c.Session == nil || c.Lent {
 		return out
 	}
 	if c.changed {
 		c.remember(ctx, client.Options{})
 	}
-	// With --protocol it may be another conversation than the remembered one.
+	// With --protocol this may be another session than the remembered one.
 	remembered := c.Saved != nil && !c.Passing && (c.changed || c.Saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
 	c.rememberNoise(ctx)
@@ -357,8 +385,8 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	return out
 }
 
-// updateSaved writes the renewed session over the remembered one, unless
-// another process closed or replaced it meanwhile.
+// updateSaved stores the reopened session in place of the remembered one, unless another process
+// has closed or replaced that.
 func (c *Conn) updateSaved(ctx context.Context) error {
 	memory := c.Memory()
 	memory.Info = SafeInfo(c.Env, memory.Info)
@@ -373,6 +401,7 @@ func (c *Conn) updateSaved(ctx context.Context) error {
 	})
 }
 
+// FillSession copies what the client remembers of a session into s.
 func FillSession(s *state.Session, m client.Memory) {
 	s.Transport = string(m.Transport)
 	s.Revision = m.Revision
@@ -384,8 +413,8 @@ func FillSession(s *state.Session, m client.Memory) {
 	s.Instructions = m.Info.Instructions
 }
 
-// SafeInfo is what a server said of itself as it may be kept: it may say again what it was
-// sent.
+// SafeInfo returns what a server said about itself without secrets: it may repeat what was sent to
+// it.
 func SafeInfo(e *host.Env, info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
 		if safe, n := e.Secrets.Bytes(*raw); n > 0 {

@@ -15,40 +15,39 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Unique leaves out tools of which there are two with one name: none of them is
-// called.
+// Unique returns the tools whose names no other tool has. The others cannot be called by name.
 func Unique(tools []mcp.Tool) (some []mcp.Tool) {
-	times := map[string]int{}
+	count := map[string]int{}
 	for _, t := range tools {
-		times[t.Name]++
+		count[t.Name]++
 	}
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return times[t.Name] > 1 })
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return count[t.Name] > 1 })
 }
 
-// A toolbox is what a conversation of many calls knows of the server's tools, so
-// that each is fetched and compiled once. It is emptied when the server tells of
-// a change. A nil one keeps nothing.
-type toolbox struct {
-	opened time.Time // when the connection was
-	// fetching is held while the server is asked, so that many calls ask once.
+// A toolCache has the tools of a connection of many calls, so that each one is fetched and compiled
+// once. It is emptied when the server reports a change. A nil toolCache stores nothing.
+type toolCache struct {
+	opened time.Time // when the connection was opened
+	// fetching is locked while the server is asked, so that parallel calls ask once.
 	fetching sync.Mutex
 
 	mu    sync.RWMutex
 	tools map[string]*Definition
-	// whole is the list of that time, or nil.
-	whole   *Catalogue
+	// list is the last complete list of tools, or nil. It was received at fetched and is stale at
+	// until.
+	list    *Catalogue
 	fetched time.Time
-	// until is when whole is stale.
-	until time.Time
-	// recentEnough is how long a list is not fetched again, whatever its ttlMs is and whatever it
-	// lacks; 0 for one call only.
+	until   time.Time
+	// recentEnough is how long a list is not fetched again, whatever its ttlMs is. 0 is for a
+	// command of one call.
 	recentEnough time.Duration
 }
 
-// fewLists is recentEnough where many calls come quickly, as in a batch.
+// fewLists is recentEnough of a batch, in which many calls follow each other quickly.
 const fewLists = time.Minute
 
-func (b *toolbox) tool(name string) *Definition {
+// tool returns the cached definition of a tool, or nil.
+func (b *toolCache) tool(name string) *Definition {
 	if b == nil {
 		return nil
 	}
@@ -57,15 +56,16 @@ func (b *toolbox) tool(name string) *Definition {
 	return b.tools[name]
 }
 
-// keep gives the one definition of that name that all calls use.
-func (b *toolbox) keep(tool *Definition) *Definition {
+// add stores a definition and returns the one that all calls use: the definition that was stored
+// first.
+func (b *toolCache) add(tool *Definition) *Definition {
 	if b == nil {
 		return tool
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if there := b.tools[tool.Name]; there != nil {
-		return there
+	if known := b.tools[tool.Name]; known != nil {
+		return known
 	}
 	if b.tools == nil {
 		b.tools = map[string]*Definition{}
@@ -74,8 +74,8 @@ func (b *toolbox) keep(tool *Definition) *Definition {
 	return tool
 }
 
-// fill takes a fresh list. Of two tools with one name none is called.
-func (b *toolbox) fill(all Catalogue, now time.Time) {
+// fill replaces the tools by those of a new list. It leaves out tools that share a name.
+func (b *toolCache) fill(all Catalogue, now time.Time) {
 	if b == nil {
 		return
 	}
@@ -90,41 +90,42 @@ func (b *toolbox) fill(all Catalogue, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tools = tools
-	b.whole = &all
+	b.list = &all
 	b.fetched = now
 	b.until = until
 }
 
-// listed drops the definitions of a connection that has listed its tools for the user: the user knows
-// newer ones.
-func (c *Conn) listed(k Kind) {
+// dropCachedTools empties the cache after the tools were listed for the user, who has seen newer
+// definitions.
+func (c *Conn) dropCachedTools(k Kind) {
 	if k == ToolKind {
 		c.Box.empty()
 	}
 }
 
-func (b *toolbox) empty() {
+// empty drops the tools.
+func (b *toolCache) empty() {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tools = nil
-	b.whole = nil
+	b.list = nil
 }
 
-// recent is the list that was fetched a moment ago, or nil.
-func (b *toolbox) recent(now time.Time) *Catalogue {
+// recent returns the list if it is recent enough to be used again, or nil.
+func (b *toolCache) recent(now time.Time) *Catalogue {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if b.whole == nil || now.Sub(b.fetched) > b.recentEnough || !now.Before(b.until) {
+	if b.list == nil || now.Sub(b.fetched) > b.recentEnough || !now.Before(b.until) {
 		return nil
 	}
-	return b.whole
+	return b.list
 }
 
-// DefineOnce is define, but that calls which want to know at the same time ask
-// the server once, and do not ask again for a moment.
+// DefineOnce does what Define does, but parallel calls ask the server once, and not again while the
+// list is recent.
 func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	if c.Box == nil {
 		return c.Define(ctx, name)
@@ -137,9 +138,9 @@ func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.O
 	return c.Define(ctx, name)
 }
 
-// toolsKey returns the cache key of a server's tools for these credentials: another token may
-// see other tools (2026-07-28 server/utilities/caching, "private"). Without a session the
-// declared client capabilities are part of it.
+// toolsKey returns the cache key of a server's tools for these credentials: another token may see
+// other tools (2026-07-28 server/utilities/caching, "private"). Without a session the declared
+// client capabilities are part of the key.
 func (c *Conn) toolsKey(declared json.RawMessage) string {
 	var key string
 	if c.Saved != nil {
@@ -156,8 +157,8 @@ func (c *Conn) toolsKey(declared json.RawMessage) string {
 	return key + c.loginKey()
 }
 
-// loginKey names the login whose token is sent to the server, or is "": another user may have
-// logged in since the tools were listed.
+// loginKey returns the part of the cache key that identifies the login whose token is sent, or "".
+// Another user may have logged in since the tools were listed.
 func (c *Conn) loginKey() string {
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if endpoint == "" || endpoint == DemoEndpoint {
@@ -175,14 +176,14 @@ func (c *Conn) loginKey() string {
 	return "\nlogin " + token.Client + " " + token.Since.String()
 }
 
-// oneOffKey returns the cache key of a server without a session: address, network options
-// and the client's capabilities, by which a server may list different tools.
+// oneOffKey returns the cache key of a server without a session: address, network options and
+// client capabilities. A server may list other tools for each of them.
 func (c *Conn) oneOffKey(declared json.RawMessage) string {
 	key := "one-off\n" + cmp.Or(c.verdictKey, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
 	if c.Target.Kind == target.Command {
-		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
+		folder, _ := os.Getwd() // a relative path names another command in another folder
 		return key + "\n" + folder
 	}
-	way, _ := json.Marshal(c.Env.Network.Reach) // texts always marshal
-	return key + "\n" + string(way)
+	network, _ := json.Marshal(c.Env.Network.Reach) // strings always marshal
+	return key + "\n" + string(network)
 }

@@ -23,26 +23,27 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Definition is a tool as the server described it, and whether that was in
-// this run.
+// A Definition is a tool as the server described it.
 type Definition struct {
 	mcp.Tool
+	// Fresh is set if this run received the definition.
 	Fresh bool
-	// Until is the time until which it may be used without asking the server.
+	// Until is when the definition becomes stale: after that the server has to be asked.
 	Until time.Time
-	// fetched is when an earlier list of it was fetched, zero if it is of no such list.
+	// fetched is when an earlier command received the definition. It is zero otherwise.
 	fetched time.Time
-	// Input and output are its schemas.
+	// Input and Output are the schemas of the tool.
 	Input, Output compiled
-	// Pin is what package pin found of it in this run.
+	// Pin is the result of package pin's check in this run.
 	Pin atomic.Int32
 
 	listsOnce sync.Once
-	// lists is set if the inputSchema has properties, takesAny if it says that there may be others.
+	// lists is set if the inputSchema has properties, takesAny if it allows any others explicitly.
 	lists, takesAny bool
 }
 
-// ListsArguments reports whether the inputSchema lists arguments, and whether it says that it takes any others, too.
+// ListsArguments reports whether the inputSchema has properties, and whether it explicitly allows
+// any others.
 func (d *Definition) ListsArguments() (lists, takesAny bool) {
 	d.listsOnce.Do(func() {
 		d.lists = jsonraw.First(d.InputSchema, "properties") != nil
@@ -51,7 +52,7 @@ func (d *Definition) ListsArguments() (lists, takesAny bool) {
 	return d.lists, d.takesAny
 }
 
-// compiled is a schema that is compiled once, at its first use.
+// compiled is a schema that is compiled once, when it is first used.
 type compiled struct {
 	once     sync.Once
 	schema   *validate.Schema
@@ -62,14 +63,14 @@ type compiled struct {
 	readable *validate.Schema
 }
 
-// Of compiles the schema. The warnings say what is wrong with it or not checked.
+// Of compiles raw at the first call. The warnings list what is wrong in the schema or not checked.
 func (c *compiled) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, error) {
 	c.once.Do(func() { c.schema, c.warnings, c.err = validate.CompileTolerant(raw) })
 	return c.schema, c.warnings, c.err
 }
 
-// Types returns the schema for the types of arguments: if it does not compile, what can be read of it, or nil. The
-// result must not check values.
+// Types returns a schema for reading the types of arguments. If raw does not compile, it returns
+// what can be read, or nil. The result must not be used to check values.
 func (c *compiled) Types(raw json.RawMessage) *validate.Schema {
 	schema, _, err := c.Of(raw)
 	if err == nil {
@@ -79,68 +80,70 @@ func (c *compiled) Types(raw json.RawMessage) *validate.Schema {
 	return c.readable
 }
 
-// A Catalogue is what the server lists: the tools that can be called, and why
-// the others cannot.
+// A Catalogue is a list of tools: those that can be called, and why the others cannot.
 type Catalogue struct {
 	client.List
 	Tools   []mcp.Tool
 	LeftOut []LeftOut
 }
 
-// LeftOut is an entry of a list that cannot be used: how messages name it, and why it is
-// left out. tool is the name that it would be called by, where it has one.
+// A LeftOut is an entry of a list that cannot be used: its name in messages, and why it is omitted.
+// tool is the tool's name, or "".
 type LeftOut struct{ Name, Why, tool string }
 
-// in says which entry of a method's list it is, and why it is left out.
-func (l LeftOut) in(method string) string {
+// text returns the warning about an entry of the method's list.
+func (l LeftOut) text(method string) string {
 	return fmt.Sprintf("%s from %s is omitted: %s", l.Name, method, l.Why)
 }
 
-// Tools lists the server's tools, page by page until enough says so. The list
-// is remembered with the session.
+// Tools lists the server's tools, page by page until enough returns true. It caches a complete
+// list.
 func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (Catalogue, wire.Outcome) {
 	list, o := c.Listed(ctx, ToolKind, enough)
-	return c.sort(list), o
+	return c.catalogue(list), o
 }
 
-// Listed lists one kind, for callers that show the entries as received, usable or not.
+// Listed lists kind k for callers that show the entries as received, usable or not. It stops at the
+// first page for which enough returns true. Without a session that list is cached too.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
 	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
-		keep := c.newKeeper(k)
+		cache := c.newListCache(k)
 		for _, raw := range list.Items {
-			keep.add(raw, "")
+			cache.add(raw, "")
 		}
-		defer keep.save(ctx, list.TTL)
+		defer cache.save(ctx, list.TTL)
 	}
-	return list, c.listEnded(k, list, o)
+	return list, c.finishList(k, list, o)
 }
 
-// listEnded tells what was found in a list, and explains its ending.
-func (c *Conn) listEnded(k Kind, list client.List, o wire.Outcome) wire.Outcome {
+// finishList reports the findings of a list, and explains its outcome.
+func (c *Conn) finishList(k Kind, list client.List, o wire.Outcome) wire.Outcome {
 	for _, f := range list.Findings {
-		c.found(c.Env, nil, f)
+		c.reportFinding(c.Env, nil, f)
 	}
 	return c.ExplainUnsupported(o, k.Capability)
 }
 
-// sort parts what can be called from what cannot.
-func (c *Conn) sort(list client.List) Catalogue {
+// catalogue splits the tools of a list into usable and omitted ones, and warns about confusable
+// names.
+func (c *Conn) catalogue(list client.List) Catalogue {
 	all := Catalogue{List: list}
 	all.Tools, all.LeftOut = c.sortTools(list.Items, 0)
-	c.tellConfusable(sliceutil.Map(all.Tools, func(tool mcp.Tool) string { return tool.Name }))
+	c.warnConfusable(sliceutil.Map(all.Tools, func(tool mcp.Tool) string { return tool.Name }))
 	return all
 }
 
-// tellConfusable tells of tools whose names may be taken for those of others.
-func (c *Conn) tellConfusable(names []string) {
+// warnConfusable warns about tool names that are easily mistaken for each other.
+func (c *Conn) warnConfusable(names []string) {
 	for _, f := range mcp.Confusable("tool", names) {
-		c.found(c.Env, nil, f)
+		c.reportFinding(c.Env, nil, f)
 	}
 }
 
-// sortTools parts entries of a list, which begin with the number first.
-func (c *Conn) sortTools(items []json.RawMessage, first int) (good []mcp.Tool, leftOut []LeftOut) {
+// sortTools splits entries of a list into usable and omitted tools. first is the number of the
+// first entry in the whole list.
+func (c *Conn) sortTools(items []json.RawMessage, first int) (usable []mcp.Tool, leftOut []LeftOut) {
 	tools := make([]mcp.Tool, len(items))
 	problems := make([]*LeftOut, len(items)) // few have one
 	sliceutil.Parallel(len(items), func(i int) {
@@ -153,37 +156,37 @@ func (c *Conn) sortTools(items []json.RawMessage, first int) (good []mcp.Tool, l
 		}
 		tools[i] = tool
 	})
-	good = tools[:0]
+	usable = tools[:0]
 	for i, problem := range problems {
 		if problem == nil {
-			good = append(good, tools[i])
+			usable = append(usable, tools[i])
 		} else {
 			leftOut = append(leftOut, *problem)
 		}
 	}
-	return good, leftOut
+	return usable, leftOut
 }
 
-// Ambiguous says which names several tools have.
+// Ambiguous returns a warning for each name that several tools have.
 func Ambiguous(names []string) (texts []string) {
-	times := make(map[string]int, len(names))
+	count := make(map[string]int, len(names))
 	for _, name := range names {
-		times[name]++
+		count[name]++
 	}
-	if len(times) == len(names) {
+	if len(count) == len(names) {
 		return nil
 	}
 	for _, name := range names {
-		if n := times[name]; n > 1 {
+		if n := count[name]; n > 1 {
 			texts = append(texts, fmt.Sprintf("the server lists %d tools named %q: use --index to call one", n, name))
-			times[name] = 1 // told once
+			count[name] = 1 // warn once
 		}
 	}
 	return texts
 }
 
-// headerProblem: only by HTTP, and only where requests stand alone, do broken
-// x-mcp-header annotations make a tool unusable.
+// headerProblem returns what is wrong with the x-mcp-header annotations of a tool, or "". They
+// matter only for stateless HTTP: there they make a tool unusable.
 func (c *Conn) headerProblem(tool mcp.Tool) string {
 	if c.Transport() != transport.StreamableHTTP || !client.Stateless(c.Revision()) {
 		return ""
@@ -191,7 +194,8 @@ func (c *Conn) headerProblem(tool mcp.Tool) string {
 	return mcp.HeaderProblem(tool.InputSchema)
 }
 
-// NameIn returns the name to request an entry of a list by; false where it has no usable one.
+// NameIn returns the name or URI that requests an entry of a list. It returns false if the entry
+// has no usable name.
 func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
 	if k == ToolKind {
 		return mcp.ToolName(raw)
@@ -200,7 +204,7 @@ func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
 	return name, ok && name != ""
 }
 
-// listKey names what is remembered of one kind.
+// listKey returns the cache key of the list of kind k.
 func (c *Conn) listKey(k Kind) string {
 	if k == ToolKind {
 		return c.toolsKey(c.Promised)
@@ -208,19 +212,21 @@ func (c *Conn) listKey(k Kind) string {
 	return c.toolsKey(c.Promised) + "\n" + k.Method
 }
 
+// ForgetTools drops the cached tools.
 func (c *Conn) ForgetTools() {
 	c.Box.empty()
 	c.Forget(ToolKind)
 }
 
-// ForgetLists drops the remembered lists that requests are checked with, so that they are fetched
+// ForgetLists drops the cached lists that requests are checked against, so that they are fetched
 // again.
 func (c *Conn) ForgetLists() {
 	c.ForgetTools()
 	c.Forget(PromptKind)
 }
 
-// Forget drops the remembered list of a kind. A notification may ask for it at any time.
+// Forget drops the cached list of kind k. It may be called at any time, from the handler of a
+// notification.
 func (c *Conn) Forget(k Kind) {
 	c.Mu.Lock()
 	known := c.remembers(k)
@@ -234,8 +240,8 @@ func (c *Conn) Forget(k Kind) {
 	}
 }
 
-// SaveAs sets the session as which the connection is remembered from now on. Notifications may
-// come meanwhile.
+// SaveAs makes s the remembered session of the connection. Notifications may arrive at the same
+// time.
 func (c *Conn) SaveAs(s *state.Session) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -243,19 +249,19 @@ func (c *Conn) SaveAs(s *state.Session) {
 	c.Passing = false
 }
 
-// remembers reports whether lists of a kind are kept for later commands: all of a session, and
-// the tools and prompts of a server without one.
+// remembers reports whether lists of kind k are cached for later commands: all lists of a session,
+// and only tools and prompts of a server without one.
 func (c *Conn) remembers(k Kind) bool {
 	return c.Store != nil && (c.Saved != nil || k == ToolKind || k == PromptKind)
 }
 
-// Remembered returns a definition that may be used without asking the server: of a list that is
-// still fresh, fetched by this connection or, unless the server is listed first, by an earlier
-// command. Returns nil if there is none. It is used to check arguments before they are sent, to ask
-// before a destructive tool is called, and for the header fields; it is never shown to the user.
+// Remembered returns a definition that may be used without asking the server, or nil. It comes from
+// a list that is still fresh, fetched by this connection or by an earlier command. If this command
+// starts the server, earlier lists are not used. The definition serves to check arguments, to
+// confirm destructive tools and to set header fields; it is never shown.
 func (c *Conn) Remembered(name string) *Definition {
 	if c.Env.Index > 0 {
-		return nil // it was chosen from a list, and is looked for in one
+		return nil // the index refers to a fresh list
 	}
 	tool := c.Box.tool(name)
 	if tool == nil && !c.StartsServer() {
@@ -267,32 +273,31 @@ func (c *Conn) Remembered(name string) *Definition {
 	if tool == nil || !c.Env.Now().Before(tool.Until) || c.headerProblem(tool.Tool) != "" {
 		return nil
 	}
-	return c.Box.keep(tool)
+	return c.Box.add(tool)
 }
 
-// StartsServer reports whether the command starts the server as a process of its own, in contrast to
-// a server that is reached over HTTP or kept by an earlier command. Such a server is listed first: its
-// author may have edited it a moment ago.
+// StartsServer reports whether this command starts the server's process, unlike a server over HTTP
+// or a kept one. Such a server is listed first: its author may just have edited it.
 func (c *Conn) StartsServer() bool {
-	place := cmp.Or(c.Saved, c.OneOff)
-	return len(place.Command) > 0 && (!c.IsKept() || c.Passing)
+	session := cmp.Or(c.Saved, c.OneOff)
+	return len(session.Command) > 0 && (!c.IsKept() || c.Passing)
 }
 
-// JustFetched reports whether the connection fetched a definition so recently that it does not fetch
-// it again when a call fails.
+// JustFetched reports whether the definition is so recent that it is not fetched again after a
+// failed call.
 func (c *Conn) JustFetched(tool *Definition) bool {
 	return tool.Fresh && (c.Box == nil || c.Box.recent(c.Env.Now()) != nil)
 }
 
-// Doubt makes the next call fetch the definition of a tool again if a call failed that was made by a
-// definition of an earlier command. tool is nil if the call was sent without a definition.
+// Doubt makes the next call fetch the definition of a tool again if a call failed that used the
+// definition of an earlier command. tool is nil if the call used no definition.
 func (c *Conn) Doubt(ctx context.Context, tool *Definition) {
 	if tool != nil && !tool.Fresh {
 		c.ExpireTools(ctx)
 	}
 }
 
-// ExpireTools makes the remembered list of tools stale. The completion of command lines still uses it.
+// ExpireTools makes the cached list of tools stale. Completion still uses it.
 func (c *Conn) ExpireTools(ctx context.Context) {
 	c.Box.empty()
 	if !c.remembers(ToolKind) {
@@ -307,7 +312,7 @@ func (c *Conn) ExpireTools(ctx context.Context) {
 	_ = c.Store.SaveTools(ctx, key, *list) // if that fails, the list is used until it is stale
 }
 
-// LastKnown returns the definition that the last list of the server had, which may be stale, or nil.
+// LastKnown returns the definition in the last list of the server, or nil. It may be stale.
 func (c *Conn) LastKnown(name string) *Definition {
 	raw, list := c.cached(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
@@ -317,7 +322,8 @@ func (c *Conn) LastKnown(name string) *Definition {
 	return &Definition{Tool: tool, Until: list.FreshUntil(), fetched: list.FetchedAt}
 }
 
-// RememberedEntry returns an entry of a list that may be used without asking the server, or nil.
+// RememberedEntry returns an entry of a cached list that may be used without asking the server, or
+// nil.
 func (c *Conn) RememberedEntry(k Kind, name string) json.RawMessage {
 	raw, list := c.cached(k, name)
 	if raw == nil || c.StartsServer() || !c.Env.Now().Before(list.FreshUntil()) {
@@ -326,8 +332,8 @@ func (c *Conn) RememberedEntry(k Kind, name string) json.RawMessage {
 	return raw
 }
 
-// cached returns an entry of the last list and that list without its entries. The entry is nil if
-// none is known or if it is older than rememberFor.
+// cached returns an entry of the last list, and that list without its entries. Returns nil if the
+// entry is unknown or older than rememberFor.
 func (c *Conn) cached(k Kind, name string) (json.RawMessage, *state.ToolList) {
 	if !c.remembers(k) {
 		return nil, nil
@@ -343,10 +349,9 @@ func (c *Conn) cached(k Kind, name string) (json.RawMessage, *state.ToolList) {
 	return entry.Raw, list
 }
 
-// Define gets a tool's definition from the server. That there is no such tool
-// in a fresh list is an ending of its own: nothing has to be sent to know it. A
-// list that will be remembered is fetched whole; else the page with the tool is
-// enough.
+// Define fetches a tool's definition from the server. If a fresh list does not have the tool, it
+// returns a failure: nothing has to be sent. It fetches the whole list if that is cached, otherwise
+// pages until one has the tool.
 func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool
 	if c.Saved == nil && c.Box == nil && c.Env.Index == 0 {
@@ -365,15 +370,15 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 	return c.pick(name, all)
 }
 
-// pick finds a tool in a fresh list: the one of that name, or of several the one that
-// --index says.
+// pick finds a tool in a fresh list by its name, and by --index if several tools have the name.
 func (c *Conn) pick(name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
 	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
 	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })
-	switch n := len(found); {
+	n := len(found)
+	switch {
 	case n == 0:
 		return nil, c.noSuchTool(name, all)
 	case n == 1 && index == 0:
@@ -381,18 +386,17 @@ func (c *Conn) pick(name string, all Catalogue) (*Definition, wire.Outcome) {
 	case index < 1 || index > n:
 		return nil, c.RefusedCall(name, fmt.Sprintf("the server lists %s called %q", english.Plural(n, "tool"), name),
 			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
-
 	}
 	return &Definition{Tool: found[index-1], Fresh: true}, wire.Outcome{}
 }
 
-// noSuchTool says that a fresh list has no tool of that name that can be called,
-// and names the one that was perhaps meant.
+// noSuchTool returns the failure for a name that a fresh list does not have, with a hint at the
+// tool that was probably meant.
 func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	var names []string
 	for _, out := range all.LeftOut {
 		if out.tool == name {
-			return c.RefusedCall(name, out.in("tools/list"), "")
+			return c.RefusedCall(name, out.text("tools/list"), "")
 		}
 		if out.tool != "" {
 			names = append(names, out.tool)
@@ -401,28 +405,30 @@ func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	for _, tool := range all.Tools {
 		names = append(names, tool.Name)
 	}
-	other := c.SuggestKind(ToolKind, name)
-	near := meantName(ToolKind, name, names)
-	hint := cmp.Or(other, c.otherServer(name, names), nearestIn(ToolKind, name, names))
-	if other == "" && len(names) > fewNames && near == "" && string(c.Promised) == "{}" {
+	otherKind := c.SuggestKind(ToolKind, name)
+	similar := similarName(ToolKind, name, names)
+	hint := cmp.Or(otherKind, c.hintForSyntax(name, names), hintForName(ToolKind, name, names))
+	isUnknown := otherKind == "" && similar == ""
+	if isUnknown && len(names) > fewNames && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
-	if other == "" && near == "" {
+	if isUnknown {
 		hint += "; " + wire.RunOnServer("call "+shellwords.Quote(name)+" --no-validate") + " calls one that is not listed"
 	}
 	return c.RefusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }
 
-// otherServer returns the hint for a name that is written as other clients write a tool: SERVER.TOOL or TOOL(...); ""
-// if it is not.
-func (c *Conn) otherServer(name string, names []string) wire.Hint {
+// hintForSyntax returns the hint for a name in the syntax of other clients, SERVER.TOOL or
+// TOOL(...). Returns "" for any other name.
+func (c *Conn) hintForSyntax(name string, names []string) wire.Hint {
 	if tool, _, called := strings.Cut(name, "("); called && slices.Contains(names, tool) {
 		return "arguments are words after the name: " + wire.RunOnServer("call "+shellwords.Quote(tool)+" NAME=VALUE")
 	}
 	return c.SuggestServer(name)
 }
 
-// SuggestServer returns the hint for a tool's name that begins with the name of a known server; "" if it does not.
+// SuggestServer returns the hint for a tool's name that begins with the name of a known server, or
+// "".
 func (c *Conn) SuggestServer(name string) wire.Hint {
 	at := strings.IndexAny(name, "./:")
 	if at < 1 || at == len(name)-1 {
@@ -440,20 +446,19 @@ func (c *Conn) SuggestServer(name string) wire.Hint {
 	return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" call "+shellwords.Quote(tool)) + "?"
 }
 
-// RefusedCall is a call that was not sent because of what the list says.
+// RefusedCall returns the failure of a call that is not sent because of the list of tools.
 func (c *Conn) RefusedCall(name, text string, hint wire.Hint) wire.Outcome {
 	return c.Unsent("tools/call", name, text, hint)
 }
 
-// Unsent is a request that was not sent because of what a list says.
+// Unsent returns the failure of a request that is not sent because of a list.
 func (c *Conn) Unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.Where,
 		Phase: "arguments", Text: text, Hint: hint}
 }
 
-// Entry finds one thing in a list of its kind, by the name or URI that asks for
-// it, else by the name that it has beside its URI. That it is not there is an
-// ending of its own.
+// Entry finds an entry of kind k by the name or URI that requests it, otherwise by its name. If the
+// list does not have it, it returns a failure.
 func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage, wire.Outcome) {
 	find := func(items []json.RawMessage, members ...string) json.RawMessage {
 		for _, raw := range items {
@@ -467,7 +472,7 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 	}
 	enough := func(items []json.RawMessage) bool { return find(items, k.Key) != nil }
 	if c.Saved != nil && k == PromptKind {
-		enough = nil // the whole list will be remembered
+		enough = nil // the whole list is cached
 	}
 	list, out := c.Listed(ctx, k, enough)
 	if !out.Good() {
@@ -484,5 +489,5 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 			names = append(names, text)
 		}
 	}
-	return nil, c.Unsent(k.Method, name, fmt.Sprintf("the server has no %s %q", k.One, name), nearestIn(k, name, names))
+	return nil, c.Unsent(k.Method, name, fmt.Sprintf("the server has no %s %q", k.One, name), hintForName(k, name, names))
 }

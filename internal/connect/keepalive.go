@@ -20,15 +20,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Keeping is how long `mcpc init --keep` lets a server live without being used.
+// A Keeping has the flags --keep and --idle of mcpc init.
 type Keeping struct {
 	On   bool
-	Idle time.Duration // 0 is keepIdle, below 0 none
+	Idle time.Duration // 0 means defaultIdle, below 0 no limit
 }
 
-// keepIdle is how long that is unless --idle says otherwise.
-const keepIdle = 10 * time.Minute
+// defaultIdle is how long a kept server may be idle without --idle.
+const defaultIdle = 10 * time.Minute
 
+// Check returns an error if --idle is set without --keep.
 func (k *Keeping) Check() error {
 	if k.Idle != 0 && !k.On {
 		return usage.New("--idle is the idle time of --keep", "use both, or neither")
@@ -36,19 +37,15 @@ func (k *Keeping) Check() error {
 	return nil
 }
 
-// mayKeep refuses to hold what needs no holder.
-func (c *Conn) mayKeep(server client.Server) wire.Outcome {
+// checkKeepable returns a failure if the server cannot be kept or needs no process that keeps it.
+func (c *Conn) checkKeepable(server client.Server) wire.Outcome {
 	switch {
-	case !canHold:
+	case !canKeep:
 		return usage.Outcome(usage.New("--keep needs unix sockets and process sessions, which this system does not have",
 			"without --keep each command starts the server"))
 	case server.Pipe != nil:
-		return usage.Outcome(
-			usage.New(
-				"--keep needs a command after --; the demo server runs inside mcpc",
-				wire.Run("init --keep -- mcpc demo --stdio"),
-			),
-		)
+		return usage.Outcome(usage.New("--keep needs a command after --; the demo server runs inside mcpc",
+			wire.Run("init --keep -- mcpc demo --stdio")))
 	case server.URL != "":
 		return usage.Outcome(usage.New("--keep needs a command after --; over HTTP the server keeps the session",
 			"later commands use it without --keep"))
@@ -59,23 +56,24 @@ func (c *Conn) mayKeep(server client.Server) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// startsHeld lets the server be started by a holder, which is started for it.
-func (c *Conn) startsHeld(opt *client.Options, how *Keeping) {
+// startKept makes opt start a process that starts the server and keeps it.
+func (c *Conn) startKept(opt *client.Options, how *Keeping) {
 	opt.Server.Keepalive = &keepalive.Dialer{Starts: true, Dial: func(context.Context) (net.Conn, error) {
 		socket, err := c.Store.Socket(state.HeldSockets, strings.ToLower(rand.Text()[:13]))
 		if err != nil {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
-		c.holding = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, keepIdle))}
-		return startHolder(c.Env, opt.Server, *c.holding)
+		c.holding = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, defaultIdle))}
+		return startKeeper(c.Env, opt.Server, *c.holding)
 	}}
 }
 
-// goesOnHeld leads to the server that the session holds.
-func (c *Conn) goesOnHeld(opt *client.Options) {
+// dialKept makes opt connect to the kept server of the session.
+func (c *Conn) dialKept(opt *client.Options) {
 	socket := c.Saved.Held.Socket
-	c.Env.Held, c.Env.HeldUsed = c.Saved, cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
+	c.Env.Held = c.Saved
+	c.Env.HeldUsed = cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
 	opt.Server.Keepalive = &keepalive.Dialer{Dial: func(ctx context.Context) (net.Conn, error) {
 		if err := state.CheckHeld(socket); err != nil {
 			return nil, err
@@ -84,17 +82,16 @@ func (c *Conn) goesOnHeld(opt *client.Options) {
 	}}
 }
 
-// IsKept reports a session whose server lives on between commands.
+// IsKept reports whether the session's server process outlives commands.
 func (c *Conn) IsKept() bool { return c.Saved != nil && c.Saved.Held != nil }
 
-// Kept is what is remembered of the holder of this conversation; nil where it has
-// none.
+// Kept returns what is stored about the process that keeps the server of this connection, or nil.
 func (c *Conn) Kept() *state.KeptServer {
 	facts, ok := c.Keepalive()
 	if !ok {
 		return nil
 	}
-	if c.holding == nil { // it was held before
+	if c.holding == nil { // an earlier command started it
 		return c.Saved.Held
 	}
 	c.holding.PID = facts.PID
@@ -102,7 +99,7 @@ func (c *Conn) Kept() *state.KeptServer {
 	return c.holding
 }
 
-// StopKept ends the server of a session that has another one now.
+// StopKept stops the previous server of a session that has another one now. old may be nil.
 func StopKept(ctx context.Context, e *host.Env, old *state.KeptServer) {
 	if old == nil {
 		return
@@ -112,8 +109,8 @@ func StopKept(ctx context.Context, e *host.Env, old *state.KeptServer) {
 	}
 }
 
-// explainLostServer adds to the outcome of a session whose server has gone why it exited,
-// and how to start it again: the server's memory is lost, which the user should be told.
+// explainLostServer adds to a failed outcome why the kept server of the session has exited, and how
+// to start it again. The server's memory is lost, so the user must know.
 func explainLostServer(e *host.Env, o wire.Outcome) wire.Outcome {
 	if e.Held == nil || o.Kind != wire.Transport {
 		return o
@@ -121,7 +118,7 @@ func explainLostServer(e *host.Env, o wire.Outcome) wire.Outcome {
 	if errors.Is(o.Err, keepalive.ErrGone) {
 		keepalive.RemoveStaleSockets(filepath.Dir(e.Held.Held.Socket))
 		o.Text = "the server of session " + strconv.Quote(e.Held.Name) + " has exited"
-		if idle := e.Held.Held.Idle; idle > 0 && e.Now().Sub(e.HeldUsed) >= idle { // which no recording has
+		if idle := e.Held.Held.Idle; idle > 0 && e.Now().Sub(e.HeldUsed) >= idle {
 			o.Text += ": it was idle for " + english.Duration(idle)
 		}
 	}

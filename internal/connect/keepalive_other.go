@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/state"
 )
 
-// canHold: there is no session of processes to live in when the terminal has gone.
-const canHold = false
+// canKeep is false: no process can outlive the terminal as it does in a Unix session.
+const canKeep = false
 
-func startHolder(*host.Env, client.Server, state.KeptServer) (net.Conn, error) {
+func startKeeper(*host.Env, client.Server, state.KeptServer) (net.Conn, error) {
 	return nil, errors.New("keeping a server is not supported on this system")
 }

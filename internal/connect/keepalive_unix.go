@@ -15,29 +15,27 @@ import (
 	"mcpc/internal/state"
 )
 
-const canHold = true
+const canKeep = true
 
-// startHolder starts a process that holds the server, and gives a connection to it. It
-// leads a session of its own, so that the end of a terminal is not its end, and has
-// nothing open that mcpc has: a script that waits for the end of a pipe does not wait
-// for it.
-func startHolder(env *host.Env, server client.Server, held state.KeptServer) (net.Conn, error) {
-	ours, theirs, err := pairOfSockets()
+// startKeeper starts a process that keeps the server, and returns a connection to it. The process
+// leads its own session, so that it outlives the terminal, and inherits no open files: a script
+// that waits for the end of a pipe does not wait for it.
+func startKeeper(env *host.Env, server client.Server, held state.KeptServer) (net.Conn, error) {
+	opener, keeper, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
-	defer ours.Close()
-	defer theirs.Close()
+	defer opener.Close()
+	defer keeper.Close()
 	self, err := env.Executable()
 	if err != nil {
 		return nil, err
 	}
-	keepFilesHere()
+	closeFilesOnExec()
 	process.KeepOrphans()
-	cmd := exec.Command(
-		self,
-		append([]string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}, server.Command...)...)
-	cmd.Stdin = theirs
+	args := []string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}
+	cmd := exec.Command(self, append(args, server.Command...)...)
+	cmd.Stdin = keeper
 	cmd.Env = server.Env
 	cmd.Dir = server.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -45,10 +43,11 @@ func startHolder(env *host.Env, server client.Server, held state.KeptServer) (ne
 		return nil, err
 	}
 	_ = cmd.Process.Release()
-	return net.FileConn(ours)
+	return net.FileConn(opener)
 }
 
-func pairOfSockets() (ours, theirs *os.File, err error) {
+// socketPair returns two connected sockets that child processes do not inherit.
+func socketPair() (ours, theirs *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -61,9 +60,9 @@ func pairOfSockets() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "holder"), os.NewFile(uintptr(fds[1]), "opener"), nil
 }
 
-// keepFilesHere sets close-on-exec for the files that mcpc inherited from its parent, so that
-// no process that outlives it inherits them. Its own have that anyway.
-func keepFilesHere() {
+// closeFilesOnExec sets close-on-exec for the files that mcpc inherited from its parent, so that no
+// process that outlives mcpc inherits them. Files that mcpc opens have it already.
+func closeFilesOnExec() {
 	entries, _ := os.ReadDir("/dev/fd")
 	for _, e := range entries {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {

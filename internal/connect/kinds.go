@@ -21,17 +21,18 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Kind is one of the things that a server lists.
+// A Kind is a kind of thing that servers list.
 type Kind struct {
-	// One and many are what a person calls it.
+	// One and Many are its names for people.
 	One, Many string
-	// Method lists it, and key is the member of an entry that asks for it.
+	// Method lists the kind. Key is the member of an entry that requests it.
 	Method, Key string
-	// Capability is what a server declares that has it: a capability or the id of an extension.
+	// Capability is the capability or the id of the extension that a server with this kind
+	// declares.
 	Capability string
 }
 
-// Kinds are all of them; the first is what is listed where none is named.
+// Kinds are all kinds. The first is listed if the user names none.
 var Kinds = []Kind{
 	{"tool", "tools", "tools/list", "name", "tools"},
 	{"prompt", "prompts", "prompts/list", "name", "prompts"},
@@ -40,10 +41,17 @@ var Kinds = []Kind{
 	{"skill", "skills", "skills/list", "uri", skill.Extension},
 }
 
-var ToolKind, PromptKind, ResourceKind, TemplateKind, SkillKind = Kinds[0], Kinds[1], Kinds[2], Kinds[3], Kinds[4]
+// The entries of Kinds.
+var (
+	ToolKind     = Kinds[0]
+	PromptKind   = Kinds[1]
+	ResourceKind = Kinds[2]
+	TemplateKind = Kinds[3]
+	SkillKind    = Kinds[4]
+)
 
-// KindNamed takes the singular and the plural: users need not remember which
-// command wants which.
+// KindNamed returns the kind with this name, singular or plural: users need not know which of them
+// a command takes. It also accepts spellings of resource templates in the protocol.
 func KindNamed(word string) (Kind, bool) {
 	for _, k := range Kinds {
 		if word == k.One || word == k.Many {
@@ -51,48 +59,49 @@ func KindNamed(word string) (Kind, bool) {
 		}
 	}
 	switch strings.ToLower(word) {
-	case "resource-templates",
-		"resourcetemplates",
-		"resource_templates",
-		"resources/templates": // as the protocol names them
-		return KindNamed("templates")
+	case "resource-templates", "resourcetemplates", "resource_templates", "resources/templates":
+		return TemplateKind, true
 	}
 	return Kind{}, false
 }
 
+// KindWords returns the plural names of all kinds.
 func KindWords() []string { return sliceutil.Map(Kinds, func(k Kind) string { return k.Many }) }
 
+// MethodsOf returns the methods that list these kinds.
 func MethodsOf(kinds []Kind) []string {
 	return sliceutil.Map(kinds, func(k Kind) string { return k.Method })
 }
 
-// Declares reports whether the server declared a capability, or an extension. known is false
-// where its capabilities are unknown.
+// Declares reports whether the server declared a capability or an extension. known is false if its
+// capabilities are unknown.
 func (c *Conn) Declares(capability string) (declared, known bool) {
-	said := c.Info().Capabilities
-	if said == nil {
-		said = c.recalled
+	capabilities := c.Info().Capabilities
+	if capabilities == nil {
+		capabilities = c.recalled
 	}
-	if jsonraw.First(said, capability) != nil || jsonraw.First(jsonraw.First(said, "extensions"), capability) != nil {
+	extensions := jsonraw.First(capabilities, "extensions")
+	if jsonraw.First(capabilities, capability) != nil || jsonraw.First(extensions, capability) != nil {
 		return true, true
 	}
-	_, err := jsonraw.Object(said)
+	_, err := jsonraw.Object(capabilities)
 	return false, err == nil
 }
 
-// Extension returns the settings with which the server declared an extension; nil where it did not.
-// known is false where its capabilities are unknown.
+// Extension returns the settings of an extension that the server declared, or nil. known is false
+// if its capabilities are unknown.
 func (c *Conn) Extension(id string) (settings json.RawMessage, known bool) {
-	said := c.Info().Capabilities
-	if said == nil {
-		said = c.recalled
+	capabilities := c.Info().Capabilities
+	if capabilities == nil {
+		capabilities = c.recalled
 	}
-	return jsonraw.First(jsonraw.First(said, "extensions"), id), said != nil
+	return jsonraw.First(jsonraw.First(capabilities, "extensions"), id), capabilities != nil
 }
 
-// Declared leaves out what the server declares no capability for.
+// Declared returns the kinds that the server may have: it leaves out kinds whose capability the
+// server does not declare.
 func (c *Conn) Declared(all []Kind) []Kind {
-	var there []Kind
+	var declaredKinds []Kind
 	for _, k := range all {
 		if declared, known := c.Declares(k.Capability); known && !declared {
 			if c.Env.Verbose > 0 {
@@ -100,13 +109,13 @@ func (c *Conn) Declared(all []Kind) []Kind {
 			}
 			continue
 		}
-		there = append(there, k)
+		declaredKinds = append(declaredKinds, k)
 	}
-	return there
+	return declaredKinds
 }
 
-// ExplainUnsupported says what an answer has to do with the capabilities that the server declares,
-// to one that says that the method is not known and to one that says something else.
+// ExplainUnsupported adds a hint to the outcome of a method that the server does not know. For any
+// other outcome it warns if the capability is not declared.
 func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outcome {
 	if !client.UnknownMethod(out) {
 		c.WarnUndeclared(out, capability)
@@ -119,7 +128,7 @@ func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outc
 	return out
 }
 
-// WarnUndeclared warns, once for each, of a capability that the server supports and did not
+// WarnUndeclared warns, once per capability, if the server supports a capability that it does not
 // declare. Clients that respect the declaration never use it.
 func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	declared, known := c.Declares(capability)
@@ -127,25 +136,26 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 		return
 	}
 	c.Mu.Lock()
-	told := slices.Contains(c.warned, capability)
+	warned := slices.Contains(c.warned, capability)
 	c.warned = append(c.warned, capability)
 	c.Mu.Unlock()
-	if !told {
+	if !warned {
 		c.Env.UI.Warn("the server did not declare the capability " + capability + "; the request was sent anyway")
 	}
 }
 
-// NoteListLength notes that an earlier list was longer with elicitation, which mcpc declares
-// at a terminal, or shorter without. A number is remembered as a list with one entry.
-func (c *Conn) NoteListLength(ctx context.Context, list Sorted, tells bool) {
+// NoteListLength prints a note if the list of tools is shorter than an earlier one that was
+// requested with other elicitation capabilities: mcpc declares them at a terminal only. Each length
+// is cached as a list with one entry. If reports is false, it only stores the length.
+func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
 	if c.Store == nil || list.Kind != ToolKind || !list.Whole || c.Answering.Elicits() {
 		return
 	}
 	key := func(person bool) string {
-		declared := offer(c.Answering, person)
+		declared := capabilitiesFor(c.Answering, person)
 		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
-	here := list.Count
+	length := list.Count
 	person := c.Env.UI.CanAsk()
 	now := c.Env.Now()
 	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
@@ -156,26 +166,26 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, tells bool) {
 		number, _ = strconv.Atoi(list.Tools[0].Name)
 		return number, list.FetchedAt
 	}
-	if n, _ := remembered(person, rememberFor/2); n != here {
-		_ = c.Store.SaveTools(
-			ctx,
-			key(person),
-			state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(here)}}},
-		) // only for a note
+	if n, _ := remembered(person, rememberFor/2); n != length {
+		list := state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(length)}}}
+		_ = c.Store.SaveTools(ctx, key(person), list) // losing it costs a note only
 	}
-	there, at := remembered(!person, rememberFor)
-	if there < 0 || !tells {
+	otherLength, at := remembered(!person, rememberFor)
+	if otherLength < 0 || !reports {
 		return
 	}
-	before := map[bool]string{true: "without", false: "with"}[person]
-	if person && there < here || !person && there > here {
+	before := "with"
+	if person {
+		before = "without"
+	}
+	if person && otherLength < length || !person && otherLength > length {
 		c.Env.UI.Note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
-			before, english.Plural(there, "tool"), english.Ago(now, at)))
+			before, english.Plural(otherLength, "tool"), english.Ago(now, at)))
 	}
 }
 
-// checkListShape compares a message with its shape. It reports nothing about the entries of a list that cannot be used:
-// each of them is reported as left out.
+// checkListShape checks a message against its schema. It skips entries that cannot be used: each of
+// them is reported as omitted.
 func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
 	return shape.CheckBut(func(raw []byte) bool {
 		var bad *wire.Finding
@@ -195,11 +205,12 @@ func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
 	}, revision, method, m)
 }
 
-// fewNames are so few that a hint can name all of them.
+// fewNames is the number of names up to which a hint lists all of them.
 const fewNames = 8
 
-// meantName returns the listed name that is most like another one; "" if none is like it. kubectl writes TYPE/NAME.
-func meantName(k Kind, name string, names []string) string {
+// similarName returns the listed name that is most similar to name, or "" if none is. name may be
+// TYPE/NAME, as kubectl writes it.
+func similarName(k Kind, name string, names []string) string {
 	plain := strings.TrimPrefix(strings.TrimPrefix(name, k.One+"/"), k.Many+"/")
 	if slices.Contains(names, plain) {
 		return plain
@@ -207,9 +218,11 @@ func meantName(k Kind, name string, names []string) string {
 	return suggest.NearestName(name, names)
 }
 
-// nearestIn names what was perhaps meant, or what there is.
-func nearestIn(k Kind, name string, names []string) wire.Hint {
-	switch near := meantName(k, name, names); {
+// hintForName returns a hint at the name that was probably meant, or at the names that exist. It
+// sorts names.
+func hintForName(k Kind, name string, names []string) wire.Hint {
+	near := similarName(k, name, names)
+	switch {
 	case near != "":
 		return wire.Hint("did you mean " + near + "?")
 	case len(names) == 0:
@@ -221,8 +234,8 @@ func nearestIn(k Kind, name string, names []string) wire.Hint {
 	return wire.RunOnServer("list "+k.Many) + " shows the server's " + wire.Hint(k.Many)
 }
 
-// Offers reports that a capability is declared, with that member set. Of a server
-// that said nothing of itself everything is believed.
+// Offers reports whether a capability is declared and its member is true. It returns true if the
+// server's capabilities are unknown.
 func (c *Conn) Offers(capability, member string) bool {
 	declared, known := c.Declares(capability)
 	if !known || member == "" {

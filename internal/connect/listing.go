@@ -13,16 +13,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Listing is what a server listed, of one kind or of several.
+// A Listing has the lists of one kind or of several.
 type Listing struct {
 	Lists    []Sorted
 	Messages []*wire.Message
-	// Shown counts the entries that a person sees, unusable those that were left out.
+	// Shown counts the entries that are shown, Unusable the entries that are omitted.
 	Shown, Unusable int
 }
 
-// Sorted is the list of one kind. Of one that was taken as it came, Items and Pages are not
-// kept, but the first page and what Taking says.
+// A Sorted is the list of one kind. A list that Take received keeps only its first page and what
+// Taking says; Items and Pages are nil.
 type Sorted struct {
 	Kind
 	client.List
@@ -31,63 +31,65 @@ type Sorted struct {
 	Taking
 }
 
-// A Taking says what becomes of the entries of a list whose pages are not kept.
+// A Taking says where the entries of a list go whose pages are not kept.
 type Taking struct {
-	// JSON keeps the items as they crossed.
+	// JSON stores the items as received. It may be nil.
 	JSON *Items
-	// Rows receives the entries that can be used.
+	// Rows receives the entries that can be used. It may be nil.
 	Rows Rows
 }
 
-// Rows receives the entries of a list, page by page.
+// Rows receive the entries of a list, page by page.
 type Rows interface {
 	Take(Entries)
-	// Empty forgets what was taken: the list starts again.
+	// Empty drops the entries, because the list starts again.
 	Empty()
-	// Special gives the names of those tools that were taken of which there may be something to
-	// tell: mcp.Names says which. Nothing is taken any more.
+	// Special returns the tool names that may need a warning: see mcp.Names. It is called after the
+	// last Take.
 	Special() []string
 }
 
-// Add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked
-// for, one that the server declares and then refuses is left out.
-func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool) (out wire.Outcome, left bool) {
-	c.tellsLeftOut.Store(tells)
+// Add lists kind k. With reports it omits entries that cannot be used, with a warning for each. If
+// several kinds are listed, a kind that the server declares but refuses is left out: left is then
+// true.
+func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, reports bool) (out wire.Outcome, left bool) {
+	c.reportsOmitted.Store(reports)
 	list, out := c.Listed(ctx, k, nil)
-	c.tellsLeftOut.Store(false)
+	c.reportsOmitted.Store(false)
 	if several && client.UnknownMethod(out) {
-		c.tellOmitted(k)
+		c.warnOmitted(k)
 		return out, true
 	}
 	if len(list.Pages) == 0 {
 		return out, false
 	}
 	s := Sorted{Kind: k, List: list}
-	if tells {
+	if reports {
 		s.Entries = c.SortEntries(k, list)
-		l.tell(c, k, s.Entries.leftOut, ToolNames(s.Entries.Tools), out)
+		l.warn(c, k, s.Entries.leftOut, ToolNames(s.Entries.Tools), out)
 		l.Shown += s.Entries.Count()
 	} else {
 		l.Shown += len(list.Items)
 	}
-	c.listed(k)
+	c.dropCachedTools(k)
 	l.Lists = append(l.Lists, s)
 	l.Messages = append(l.Messages, list.Pages...)
 	return out, false
 }
 
-// FailsAlone reports whether the failure of a list says nothing about the server's other lists, because the server
-// answered.
+// FailsAlone reports whether the failure of one list says nothing about the server's other lists,
+// because the server responded.
 func FailsAlone(o wire.Outcome) bool {
 	isAnswered := o.Kind == wire.Transport && o.HTTP != nil && o.Reached == wire.Answered
 	return o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || isAnswered
 }
 
-func (c *Conn) tellOmitted(k Kind) {
+// warnOmitted warns that a list is left out.
+func (c *Conn) warnOmitted(k Kind) {
 	c.Env.UI.Warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.Method))
 }
 
-// WriteJSON writes the list as one result, and a line end: see client.List.WriteJSON.
+// WriteJSON writes the list as one result, followed by a newline: see client.List.WriteJSON.
 func (s Sorted) WriteJSON(w io.Writer) error {
 	items, err := s.JSON.Bytes()
 	if err != nil {
@@ -96,12 +98,12 @@ func (s Sorted) WriteJSON(w io.Writer) error {
 	return s.List.WriteJSON(w, s.First, items)
 }
 
-// tell warns of the entries that are left out, and of names that several tools have.
-func (l *Listing) tell(c *Conn, k Kind, leftOut []LeftOut, names []string, out wire.Outcome) {
+// warn warns about omitted entries and about names that several tools have.
+func (l *Listing) warn(c *Conn, k Kind, leftOut []LeftOut, names []string, out wire.Outcome) {
 	for _, left := range leftOut {
-		c.Env.UI.Warn(left.in(k.Method))
+		c.Env.UI.Warn(left.text(k.Method))
 	}
-	if out.Good() { // else a page may have come twice
+	if out.Good() { // otherwise a page may have been received twice
 		for _, text := range Ambiguous(names) {
 			c.Env.UI.Warn(text)
 		}
@@ -109,11 +111,12 @@ func (l *Listing) tell(c *Conn, k Kind, leftOut []LeftOut, names []string, out w
 	l.Unusable += len(leftOut)
 }
 
+// ToolNames returns the names of the tools.
 func ToolNames(tools []mcp.Tool) []string {
 	return sliceutil.Map(tools, func(tool mcp.Tool) string { return tool.Name })
 }
 
-// Entries are what a list holds, taken apart; only those of its kind are set.
+// Entries are the parsed entries of a list. Only the field of its kind is set.
 type Entries struct {
 	Tools     []mcp.Tool
 	Prompts   []mcp.Prompt
@@ -121,18 +124,19 @@ type Entries struct {
 	leftOut   []LeftOut
 }
 
+// Count returns the number of entries.
 func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Resources) }
 
-// SortEntries parts what can be used from what cannot.
+// SortEntries parses the items of a list, and separates those that cannot be used.
 func (c *Conn) SortEntries(k Kind, list client.List) Entries {
 	if k == ToolKind {
-		all := c.sort(list)
+		all := c.catalogue(list)
 		return Entries{Tools: all.Tools, leftOut: all.LeftOut}
 	}
 	return c.sortItems(k, list.Items, 0)
 }
 
-// sortItems parts entries of a list, which begin with the number first.
+// sortItems parses items of a list. first is the number of the first item in the whole list.
 func (c *Conn) sortItems(k Kind, items []json.RawMessage, first int) (e Entries) {
 	if k == ToolKind {
 		e.Tools, e.leftOut = c.sortTools(items, first)
@@ -142,13 +146,13 @@ func (c *Conn) sortItems(k Kind, items []json.RawMessage, first int) (e Entries)
 		var bad *wire.Finding
 		switch k {
 		case PromptKind:
-			e.Prompts, bad = appended(e.Prompts, raw, mcp.ParsePrompt)
+			e.Prompts, bad = appendParsed(e.Prompts, raw, mcp.ParsePrompt)
 		case ResourceKind:
-			e.Resources, bad = appended(e.Resources, raw, mcp.ParseResource)
+			e.Resources, bad = appendParsed(e.Resources, raw, mcp.ParseResource)
 		case TemplateKind:
-			e.Resources, bad = appended(e.Resources, raw, mcp.ParseTemplate)
+			e.Resources, bad = appendParsed(e.Resources, raw, mcp.ParseTemplate)
 		case SkillKind:
-			e.Resources, bad = appended(e.Resources, raw, mcp.ParseSkill)
+			e.Resources, bad = appendParsed(e.Resources, raw, mcp.ParseSkill)
 		}
 		if bad != nil {
 			e.leftOut = append(e.leftOut, LeftOut{Name: fmt.Sprintf("entry %d", first+i), Why: bad.Text})
@@ -157,7 +161,8 @@ func (c *Conn) sortItems(k Kind, items []json.RawMessage, first int) (e Entries)
 	return e
 }
 
-func appended[T any](
+// appendParsed parses raw and appends it to all. If it cannot be parsed, it returns the finding.
+func appendParsed[T any](
 	all []T,
 	raw json.RawMessage,
 	parse func(json.RawMessage) (T, *wire.Finding),
@@ -169,14 +174,14 @@ func appended[T any](
 	return append(all, one), nil
 }
 
-// Result is the list as one result, or the lists as members of one document,
-// made of the server's bytes.
+// Result returns the list as one result, or several lists as members of one document. It keeps the
+// server's bytes.
 func (l Listing) Result(several bool) json.RawMessage {
 	if !several {
-		for _, s := range l.Lists {
-			return s.List.Result()
+		if len(l.Lists) == 0 {
+			return nil
 		}
-		return nil
+		return l.Lists[0].List.Result()
 	}
 	doc := json.RawMessage("{}")
 	for _, s := range l.Lists {

@@ -15,8 +15,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// notified shows progress and the server's log messages while a request runs.
-func (c *Conn) notified(e *host.Env, m *wire.Message) {
+// showNotification shows progress and log messages, and drops cached lists that have changed. It
+// passes every notification to OnNotification.
+func (c *Conn) showNotification(e *host.Env, m *wire.Message) {
 	params, err := m.ParamMembers()
 	if err != nil {
 		params = nil
@@ -43,16 +44,17 @@ func (c *Conn) notified(e *host.Env, m *wire.Message) {
 	}
 }
 
-// passing reports that nothing of a notification of progress is kept: it was not handed on, and its
-// frame at most copied.
-func (c *Conn) passing(e *host.Env, m *wire.Message) bool {
+// isDiscarded reports whether nothing keeps the bytes of a progress notification: it is not passed
+// on, and its frame is copied if at all.
+func (c *Conn) isDiscarded(e *host.Env, m *wire.Message) bool {
 	return c.OnNotification == nil && e.Watch.Load() == nil && e.Trace.Tap == nil && len(m.Raw) <= capture.MaxCopied
 }
 
-// withoutSecrets is what may be shown of a notification: standard error is often kept.
+// withoutSecrets returns the parameters of a notification without secrets. They go to standard
+// error, which is often stored.
 func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	safe := slices.Clone(params)
-	for range 2 { // what one member names is hidden in those before it, too
+	for range 2 { // the second pass hides secrets that a later member revealed
 		for i, m := range params {
 			safe[i].Value, _ = e.Secrets.Bytes(m.Value)
 		}
@@ -60,22 +62,23 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	return safe
 }
 
-// found shows a finding. saved is the session that the command found remembered, or nil.
-func (c *Conn) found(e *host.Env, saved *state.Session, f wire.Finding) {
-	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !c.firstOf(f) {
+// reportFinding shows a finding as a warning. saved is the session that the command found, or nil.
+func (c *Conn) reportFinding(e *host.Env, saved *state.Session, f wire.Finding) {
+	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !c.isFirstMalformed(f) {
 		return
 	}
 	if f.Rule == transport.RuleStdoutNoise && e.Verbose == 0 && !e.Strict && c.isKnownNoise(saved, f) {
 		return
 	}
 	if f.Level > wire.Info || e.Verbose > 0 {
-		e.Record.WriteWaiting() // which learns the secrets in the frames that wait
+		e.Record.WriteWaiting() // learns the secrets in the waiting frames
 		e.UI.Warn(e.Secrets.Text(f.Text))
 	}
 }
 
-// isKnownNoise reports a warning about text on stdout that an earlier command of the remembered session showed: most
-// such servers write the same banner at each start. Otherwise it notes the warning as shown.
+// isKnownNoise reports whether an earlier command of the session showed this warning about text on
+// stdout: most such servers write the same text at each start. If not, it records the warning as
+// shown.
 func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 	if saved == nil {
 		return false
@@ -117,9 +120,10 @@ func (c *Conn) rememberNoise(ctx context.Context) {
 	}
 }
 
-// firstOf reports a malformed message of whose kind nothing was told in this command; a
-// list may have many pages.
-func (c *Conn) firstOf(f wire.Finding) bool {
+// isFirstMalformed reports whether a finding about a malformed message is the first with its text
+// in this command, and records it. It returns false after MostWarnings findings: a list may have
+// many pages.
+func (c *Conn) isFirstMalformed(f wire.Finding) bool {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	if slices.Contains(c.malformed, f.Text) || len(c.malformed) == MostWarnings {
@@ -129,22 +133,23 @@ func (c *Conn) firstOf(f wire.Finding) bool {
 	return true
 }
 
-// strictly is how a command ends with --strict where a server sent more than its responses
-// that is not as its revision has it.
-func (c *Conn) strictly() (out wire.Outcome) {
+// malformedOutcome returns a failure if --strict is set and a message other than a response was
+// malformed.
+func (c *Conn) malformedOutcome() wire.Outcome {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	if len(c.malformed) > 0 && c.Env.Strict {
-		out = wire.Outcome{Kind: wire.BadResponse, Where: c.Where, Phase: "result", Reached: wire.Answered,
-			Text: "a message besides the response does not conform to the revision"}
-	}
+	failed := len(c.malformed) > 0 && c.Env.Strict
 	c.malformed = nil
-	return out
+	if !failed {
+		return wire.Outcome{}
+	}
+	return wire.Outcome{Kind: wire.BadResponse, Where: c.Where, Phase: "result", Reached: wire.Answered,
+		Text: "a message besides the response does not conform to the revision"}
 }
 
-// renewed reports that the session had to be opened again. It stores the new session at once: other commands use
-// it while this one runs.
-func (c *Conn) renewed(e *host.Env, why string) {
+// storeRenewal reports that the session was opened again, and stores the new one at once: other
+// commands use it while this one runs.
+func (c *Conn) storeRenewal(e *host.Env, why string) {
 	c.changed = true
 	c.ForgetLists()
 	e.UI.Note(why)
@@ -156,11 +161,11 @@ func (c *Conn) renewed(e *host.Env, why string) {
 	}
 }
 
+// MostWarnings limits the warnings of one kind in a command.
 const MostWarnings = 20
 
-// setLogLevel asks for log messages where that is a request of its own; where
-// requests stand alone each one carries the level, and a server that logs nothing
-// says nothing of it.
+// setLogLevel sends logging/setLevel if --log-level is set. In stateless revisions each request
+// carries the level instead.
 func (c *Conn) setLogLevel(ctx context.Context) {
 	if c.Env.LogLevel == "" {
 		return
@@ -171,10 +176,8 @@ func (c *Conn) setLogLevel(ctx context.Context) {
 		}
 		return
 	}
-	out := c.Do(
-		ctx,
-		client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(c.Env.LogLevel))},
-	)
+	params := jsonraw.With(nil, "level", jsonraw.Quote(c.Env.LogLevel))
+	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: params})
 	if !out.Good() {
 		c.Env.UI.Warn("the log level could not be set: " + out.Text)
 		return

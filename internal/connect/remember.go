@@ -9,38 +9,43 @@ import (
 	"mcpc/internal/state"
 )
 
-// A list is remembered up to so many entries and bytes.
+// maxCached and maxCachedBytes limit the lists that are cached.
 const (
-	mostRemembered      = 20_000
-	mostRememberedBytes = 16 << 20
+	maxCached      = 20_000
+	maxCachedBytes = 16 << 20
 )
 
-// A keeper remembers a list: the tools for the calls that follow, and all kinds for the completion of a command line.
-type keeper struct {
+// A listCache stores a list in the state directory: the tools for later calls, and all kinds for
+// completion.
+type listCache struct {
 	c *Conn
 	k Kind
-	// off is set if nothing is remembered, and forget if the list before must not be used either, because the list has
-	// become too large.
+	// off is set if the list is not stored. forget is set if also the previous list must not be
+	// used, because the list became too large.
 	off, forget bool
-	// count and size are how many entries were added, and their bytes.
+	// count is the number of added entries, size their bytes.
 	count, size int
-	// entries are the added entries as the state stores them, and err is what writing one returned.
+	// entries are the added entries in the format of package state, and err is the first error of
+	// writing them.
 	entries *spool.Buffer
 	err     error
 }
 
-func (c *Conn) newKeeper(k Kind) *keeper {
-	return &keeper{c: c, k: k, off: !c.remembers(k), entries: host.SpoolDir(c.Env, true).NewLong()}
+// newListCache returns a cache for a list of kind k. The caller must call save or close its
+// entries.
+func (c *Conn) newListCache(k Kind) *listCache {
+	return &listCache{c: c, k: k, off: !c.remembers(k), entries: host.SpoolDir(c.Env, true).NewLong()}
 }
 
-// add adds an entry. name is the one to request it by, or "" if the entry has to be asked.
-func (k *keeper) add(raw json.RawMessage, name string) {
+// add appends an entry. name is the name that requests it; if it is "", add reads it from the
+// entry.
+func (k *listCache) add(raw json.RawMessage, name string) {
 	if k.off {
 		return
 	}
 	k.size += len(raw)
-	k.forget = k.count == mostRemembered || k.size > mostRememberedBytes
-	k.off = k.forget || k.c.Env.Secrets.Holds(raw) // a server may say again what it was sent
+	k.forget = k.count == maxCached || k.size > maxCachedBytes
+	k.off = k.forget || k.c.Env.Secrets.Holds(raw) // a server may repeat a secret
 	if k.off {
 		_ = k.entries.Close() // the entries are not needed
 		return
@@ -58,8 +63,8 @@ func (k *keeper) add(raw json.RawMessage, name string) {
 	}
 }
 
-// save remembers the added entries, and closes the keeper.
-func (k *keeper) save(ctx context.Context, ttl *int64) {
+// save stores the added entries and releases the buffer.
+func (k *listCache) save(ctx context.Context, ttl *int64) {
 	defer k.entries.Close()
 	if k.forget {
 		k.c.Forget(k.k)
@@ -68,7 +73,7 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 		return
 	}
 	entries, err := k.entries.Bytes()
-	k.c.Env.Record.WriteWaiting() // which learns the secrets of later messages
+	k.c.Env.Record.WriteWaiting() // learns the secrets in the waiting frames
 	if k.c.Env.Secrets.Holds(entries) {
 		return
 	}
@@ -84,16 +89,17 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 	}
 }
 
-// Items keeps the items of a list as they were received, with a comma between them: a few in memory,
-// many in a file.
+// Items store the items of a list as received, separated by commas: in memory, or in a file if
+// there are many.
 type Items struct {
 	buffer *spool.Buffer
 	err    error
 }
 
-// NewItems keeps a list of many items in a file in dir.
+// NewItems returns Items that use a file in dir for a long list.
 func NewItems(dir spool.Dir) *Items { return &Items{buffer: dir.NewLong()} }
 
+// add appends an item.
 func (l *Items) add(item []byte) {
 	if l.err == nil && l.buffer.Len() > 0 {
 		_, l.err = l.buffer.Write([]byte(","))
@@ -103,7 +109,7 @@ func (l *Items) add(item []byte) {
 	}
 }
 
-// Bytes returns all items; nothing can be added any more.
+// Bytes returns all items. Nothing can be added after it.
 func (l *Items) Bytes() ([]byte, error) {
 	if l.err != nil {
 		return nil, l.err

@@ -64,7 +64,7 @@ func TestKeeperNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Conn{Env: &host.Env{Shared: &host.Shared{}, Now: time.Now}, Store: store, Saved: &state.Session{Key: "k"}}
-	keep := c.newKeeper(ToolKind)
+	keep := c.newListCache(ToolKind)
 	var want []string
 	for i := range 3000 {
 		name := strconv.Itoa(i)

@@ -7,9 +7,9 @@ import (
 	"mcpc/internal/state"
 )
 
-// requestIDs hands out the request ids of a remembered session. They are reserved
-// in blocks, so that many processes share a session and reuse no id, and a
-// command that sends a few requests writes to the disk once.
+// requestIDs hand out the request ids of a remembered session. Ids are reserved in blocks:
+// processes that share the session never use the same id, and a command of a few requests writes to
+// the disk once.
 type requestIDs struct {
 	ctx     context.Context
 	store   *state.Store
@@ -22,13 +22,12 @@ type requestIDs struct {
 	size int // of the last block
 }
 
-// refill takes one id first, so that the ids of a lesson count up one by one,
-// then a few, and more each time: a command with a million requests must not
-// write to the disk for each of them.
+// refill reserves the next block: first one id, so that ids of single requests are consecutive,
+// then 8, then twice as many each time.
 func (b *requestIDs) refill() error {
 	n := 1
 	if b.end > 0 {
-		n = min(max(8, 2*b.size), mostIDs)
+		n = min(max(8, 2*b.size), maxBlock)
 	}
 	first, err := b.store.Reserve(b.ctx, b.session, n)
 	if err == nil {
@@ -39,11 +38,11 @@ func (b *requestIDs) refill() error {
 	return err
 }
 
-// mostIDs is how many are taken at once.
-const mostIDs = 4096
+// maxBlock limits the size of a block.
+const maxBlock = 4096
 
-// next gives an id. Where no block can be had in the middle of a command, it
-// counts on: that is one step behind the last block, and says so.
+// next returns an id. If no block can be reserved in the middle of a command, it warns and uses the
+// id after the last block.
 func (b *requestIDs) next() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

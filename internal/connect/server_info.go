@@ -8,8 +8,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ServerName is the Implementation as a person would say it: title, name,
-// version.
+// ServerName returns title, name and version of an Implementation for people.
 func ServerName(raw json.RawMessage) string {
 	info, err := jsonraw.Object(raw)
 	if err != nil {
@@ -24,7 +23,7 @@ func ServerName(raw json.RawMessage) string {
 	return strings.TrimSpace(name + " " + version)
 }
 
-// Label names the server for the user: its title, name and version, and where it is.
+// Label names the server for the user: title, name, version and address.
 func (c *Conn) Label() string {
 	if info := c.ServerInfo(); info != nil {
 		return ServerName(info) + " (" + c.Where + ")"

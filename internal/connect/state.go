@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TryState refuses a state that cannot be changed.
+// TryState returns a failure if the state directory cannot be written.
 func TryState(ctx context.Context, e *host.Env) wire.Outcome {
 	store, err := state.Open(e.State)
 	if err == nil {
@@ -21,7 +21,7 @@ func TryState(ctx context.Context, e *host.Env) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// StateFailed is the ending of a command that cannot do without the state.
+// StateFailed returns the outcome of a command that needs the state directory and got err.
 func StateFailed(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
 	if with, ok := errors.AsType[*state.Error](err); ok {

@@ -10,18 +10,18 @@ import (
 	"mcpc/internal/wire"
 )
 
-// SuggestKind says what a name is the name of that nothing of one kind has, as far as
-// is remembered, and the command for it; "" where it does not tell.
+// SuggestKind returns a hint if a thing of another kind has this name, as far as cached lists tell,
+// or if the name is a URI. Returns "" otherwise.
 func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
+		if Kinds[i] == k {
+			continue
+		}
 		for _, entry := range c.RememberedEntries(Kinds[i]) {
-			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k &&
-				(entry.Name == name || title == name) {
-				return "there is a " + wire.Hint(
-					Kinds[i].One,
-				) + " with this name: " + wire.RunOnServer(
-					command+shellwords.Quote(entry.Name),
-				)
+			title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name"))
+			if entry.Name == name || title == name {
+				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " +
+					wire.RunOnServer(command+shellwords.Quote(entry.Name))
 			}
 		}
 	}
@@ -31,8 +31,7 @@ func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
 	return ""
 }
 
-// RememberedEntries are those of a list that an earlier run kept; looking costs no
-// request.
+// RememberedEntries returns the entries of a list that an earlier command cached. It sends nothing.
 func (c *Conn) RememberedEntries(k Kind) []state.Tool {
 	if !c.remembers(k) {
 		return nil
@@ -44,6 +43,7 @@ func (c *Conn) RememberedEntries(k Kind) []state.Tool {
 	return list.Tools
 }
 
+// RememberedNames returns the names of RememberedEntries.
 func (c *Conn) RememberedNames(k Kind) []string {
 	return sliceutil.Map(c.RememberedEntries(k), func(entry state.Tool) string { return entry.Name })
 }

@@ -9,42 +9,42 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A taker takes the pages of a list as they come, each beside the request for the next one.
-type taker struct {
-	c     *Conn
-	k     Kind
-	how   Taking
-	keep  *keeper
-	pages int
-	first *wire.Message
-	// count is the number of entries that can be used.
+// A pageReader reads the pages of a list as they are received, each in parallel to the request for
+// the next one.
+type pageReader struct {
+	c      *Conn
+	k      Kind
+	taking Taking
+	cache  *listCache
+	pages  int
+	first  *wire.Message
+	// count is the number of usable entries, items the number of all entries.
 	count   int
 	items   int
 	leftOut []LeftOut
 	working sync.WaitGroup
-	// crash is a panic, which is the caller's.
-	crash any
+	// panicValue is what reading a page panicked with. wait re-raises it in the caller's goroutine.
+	panicValue any
 }
 
-// manyPages is from how many pages on a list is so long that the heap is kept small: pages are
-// garbage at once.
+// manyPages is the number of pages from which the heap is kept small: pages become garbage at once.
 const manyPages = 4
 
-// Take lists one kind as Add does, but keeps no page: how says what becomes of the entries.
+// Take lists kind k as Add does, but keeps no page: how says where the entries go.
 func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
-	t := &taker{c: c, k: k, how: how, keep: c.newKeeper(k)}
-	defer func() { _ = t.keep.entries.Close() }()
-	c.tellsLeftOut.Store(how.Rows != nil)
-	list, out := c.Walk(ctx, k.Method, t.take)
+	t := &pageReader{c: c, k: k, taking: how, cache: c.newListCache(k)}
+	defer func() { _ = t.cache.entries.Close() }()
+	c.reportsOmitted.Store(how.Rows != nil)
+	list, out := c.Walk(ctx, k.Method, t.readPage)
 	t.wait()
-	out = c.listEnded(k, list, out)
+	out = c.finishList(k, list, out)
 	if out.Good() && list.Whole {
-		t.keep.save(ctx, list.TTL)
+		t.cache.save(ctx, list.TTL)
 	}
-	c.listed(k)
-	c.tellsLeftOut.Store(false)
+	c.dropCachedTools(k)
+	c.reportsOmitted.Store(false)
 	if several && client.UnknownMethod(out) {
-		c.tellOmitted(k)
+		c.warnOmitted(k)
 		return out, true
 	}
 	if t.pages == 0 {
@@ -52,8 +52,8 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 	}
 	if how.Rows != nil {
 		names := how.Rows.Special()
-		c.tellConfusable(names)
-		l.tell(c, k, t.leftOut, names, out)
+		c.warnConfusable(names)
+		l.warn(c, k, t.leftOut, names, out)
 		l.Shown += t.count
 	} else {
 		l.Shown += list.Count
@@ -63,11 +63,12 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 	return out, false
 }
 
-// take takes one page, or nil where the list starts again. It waits for the page before.
-func (t *taker) take(p *client.Page) (enough bool) {
+// readPage starts reading a page, after the previous one was read. p is nil if the list starts
+// again.
+func (t *pageReader) readPage(p *client.Page) (enough bool) {
 	t.wait()
 	if p == nil {
-		t.empty()
+		t.reset()
 		return false
 	}
 	t.pages++
@@ -78,57 +79,59 @@ func (t *taker) take(p *client.Page) (enough bool) {
 		host.KeepHeapSmall(t.c.Env)
 	}
 	t.working.Go(func() {
-		defer func() { t.crash = recover() }()
+		defer func() { t.panicValue = recover() }()
 		t.read(p)
 	})
 	return false
 }
 
-func (t *taker) wait() {
+// wait waits until the last page is read.
+func (t *pageReader) wait() {
 	t.working.Wait()
-	if t.crash != nil {
-		panic(t.crash)
+	if t.panicValue != nil {
+		panic(t.panicValue)
 	}
 }
 
-func (t *taker) empty() {
-	_ = t.keep.entries.Close() // the entries are not needed
-	if t.how.JSON != nil {
-		_ = t.how.JSON.buffer.Close()
-		t.how.JSON.err = nil
+// reset drops everything that was read.
+func (t *pageReader) reset() {
+	_ = t.cache.entries.Close() // the entries are not needed
+	if t.taking.JSON != nil {
+		_ = t.taking.JSON.buffer.Close()
+		t.taking.JSON.err = nil
 	}
-	if t.how.Rows != nil {
-		t.how.Rows.Empty()
+	if t.taking.Rows != nil {
+		t.taking.Rows.Empty()
 	}
-	*t = taker{c: t.c, k: t.k, how: t.how, keep: t.c.newKeeper(t.k)}
+	*t = pageReader{c: t.c, k: t.k, taking: t.taking, cache: t.c.newListCache(t.k)}
 }
 
-// read takes the entries of a page apart.
-func (t *taker) read(p *client.Page) {
+// read parses the entries of a page and stores them.
+func (t *pageReader) read(p *client.Page) {
 	var e Entries
-	if t.how.Rows != nil {
+	if t.taking.Rows != nil {
 		e = t.c.sortItems(t.k, p.Items, t.items)
 	}
 	tools := e.Tools
 	for _, item := range p.Items {
-		if t.how.JSON == nil && t.keep.off {
+		if t.taking.JSON == nil && t.cache.off {
 			break
 		}
-		name := "" // of a tool that was read already
+		name := "" // of a tool that sortItems has parsed
 		if len(tools) > 0 && &tools[0].Raw[0] == &item[0] {
 			name = tools[0].Name
 			tools = tools[1:]
 		}
-		t.keep.add(item, name)
-		if t.how.JSON != nil {
-			t.how.JSON.add(item)
+		t.cache.add(item, name)
+		if t.taking.JSON != nil {
+			t.taking.JSON.add(item)
 		}
 	}
-	if t.how.Rows == nil {
+	if t.taking.Rows == nil {
 		return
 	}
 	t.items += len(p.Items)
 	t.count += e.Count()
 	t.leftOut = append(t.leftOut, e.leftOut...)
-	t.how.Rows.Take(e)
+	t.taking.Rows.Take(e)
 }

@@ -9,29 +9,30 @@ import (
 	"mcpc/internal/wire"
 )
 
-// LearnSecrets tells what is known to be secret before anything crosses.
+// LearnSecrets makes the secrets known that are in fields, address, command, session and
+// environment, before anything is sent.
 func (c *Conn) LearnSecrets(fields []wire.Field) {
 	s := &c.Env.Secrets
 	for _, f := range fields {
 		s.LearnField(f)
 	}
-	place := cmp.Or(c.Saved, c.OneOff)
-	s.LearnURL(place.Endpoint)
-	s.LearnCommand(place.Command)
-	s.Learn(string(place.SessionID))
-	s.LearnField(wire.Field{Name: "Cookie", Value: string(place.Cookies)})
+	session := cmp.Or(c.Saved, c.OneOff)
+	s.LearnURL(session.Endpoint)
+	s.LearnCommand(session.Command)
+	s.Learn(string(session.SessionID))
+	s.LearnField(wire.Field{Name: "Cookie", Value: string(session.Cookies)})
 	if c.Env.Environ != nil {
 		s.LearnEnvironment(c.Env.Environ())
 	}
 }
 
-// Tap is what listens to the frames: the recorder, -v while they cross, and
-// --explain afterwards. -v and --explain get them without their secrets; without
-// these the recorder hides the secrets itself, when it writes.
+// Tap returns the function that receives every frame: it passes them to the recorder, to telemetry,
+// to -v and to --explain. -v and --explain get frames without secrets. Without them the recorder
+// hides the secrets when it writes.
 func (c *Conn) Tap() wire.Tap {
 	command := cmp.Or(c.Saved, c.OneOff).Command
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
-		command = nil // it is in the arguments, or in the file of another program
+		command = nil // the arguments or the configuration file have it
 	}
 	e := c.Env
 	e.StartRecording(c.Where, capture.ByCommand, command)
@@ -56,7 +57,8 @@ func (c *Conn) Tap() wire.Tap {
 	}
 }
 
-// tapFull says that no frame is of use any more, so that none is made.
+// tapFull reports whether no frame is needed any more, because the recording is full and nothing
+// else uses frames.
 func tapFull(e *host.Env) bool {
 	r := &e.Record
 	if e.Watch.Load() != nil || e.LearnsAtOnce || e.Trace.Tap != nil {

@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Find settles which server is meant.
+// Find sets the target that argv, -s, the environment or the current session names.
 func (c *Conn) Find(argv []string) wire.Outcome {
 	store, err := state.Open(c.Env.State)
 	var remembered state.State
@@ -34,13 +34,18 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 		return usage.Outcome(usage.New("two servers are given: one with -s, one after --", "use only one of them"))
 	}
 	t, failed := target.Parse(target.Input{
-		Command: argv, Flag: c.Env.Server, FlagGiven: c.Env.ServerGiven, Environment: c.Env.Getenv(host.EnvName("server")),
-		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return c.Env.ConfiguredNames() },
+		Command:     argv,
+		Flag:        c.Env.Server,
+		FlagGiven:   c.Env.ServerGiven,
+		Environment: c.Env.Getenv(host.EnvName("server")),
+		Sessions:    c.names,
+		Current:     remembered.Current(),
+		Known:       c.Env.ConfiguredNames,
 	})
 	if failed != nil {
 		return unknownTarget(c.Env, failed)
 	}
-	// Without state a URL or a command still works; a session does not.
+	// URLs and commands work without the state directory, sessions do not.
 	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
 		return StateFailed(err)
 	}
@@ -66,19 +71,21 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// setTarget notes how the target is called and under which key its revision is
-// remembered.
+// setTarget sets the target, its name for the user and the key under which its revision is cached.
 func (c *Conn) setTarget(t target.Target) {
 	c.Target = t
 	switch t.Kind {
 	case target.URL:
-		c.Where, c.verdictKey = redact.RedactURL(t.URL), t.Key()
+		c.Where = redact.RedactURL(t.URL)
+		c.verdictKey = t.Key()
 	case target.Command:
-		c.Where, c.verdictKey = CommandLine(t.Command), t.Key()
+		c.Where = CommandLine(t.Command)
+		c.verdictKey = t.Key()
 	case target.Demo:
 		c.Where = DemoEndpoint
 	case target.Known:
-		c.Where, c.verdictKey = t.Name, "known:"+c.Origin.ID()+"\n"+c.Origin.Fingerprint()
+		c.Where = t.Name
+		c.verdictKey = "known:" + c.Origin.ID() + "\n" + c.Origin.Fingerprint()
 	default:
 		c.Where = t.Name
 	}
@@ -93,7 +100,7 @@ func (c *Conn) setTarget(t target.Target) {
 	c.Where = c.Env.Secrets.Text(c.Where)
 }
 
-// CommandLine is a command as it may be shown.
+// CommandLine returns a command as a line without secrets.
 func CommandLine(argv []string) string {
 	return strings.Join(QuotedWords(redact.RedactCommand(argv)), " ")
 }
@@ -101,18 +108,19 @@ func CommandLine(argv []string) string {
 // DemoEndpoint names the built-in demo server in place of a URL.
 const DemoEndpoint = "demo"
 
+// SetServer sets the server in opt.
 func (c *Conn) SetServer(opt *client.Options) {
-	place := cmp.Or(c.Saved, c.OneOff)
-	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: transport.Name(place.Transport)}
-	if place.Endpoint == DemoEndpoint {
+	session := cmp.Or(c.Saved, c.OneOff)
+	opt.Server = client.Server{Name: c.Where, Command: session.Command, Transport: transport.Name(session.Transport)}
+	if session.Endpoint == DemoEndpoint {
 		opt.Server.Pipe = DemoPipe
-	} else if place.Endpoint != "" {
-		opt.Server.URL = place.Endpoint
+	} else if session.Endpoint != "" {
+		opt.Server.URL = session.Endpoint
 	}
-	c.serverIn(opt)
+	c.setProcess(opt)
 }
 
-// DemoPipe runs the built-in demo server inside this process.
+// DemoPipe starts the built-in demo server inside this process.
 func DemoPipe() (io.Reader, io.WriteCloser) {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
@@ -123,15 +131,16 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 	return clientIn, clientOut
 }
 
-// unknownTarget is the ending of a command whose target is unknown. It may be defined in
-// a file that could not be read.
+// unknownTarget returns the outcome of a command whose target is unknown. The hint names
+// configuration files that could not be read: one of them may define the target.
 func unknownTarget(e *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
 	unknown, ok := errors.AsType[*target.UnknownError](err)
 	from := ""
 	text := e.Server
 	if !e.ServerGiven {
-		from, text = host.EnvName("server")+": ", e.Getenv(host.EnvName("server"))
+		from = host.EnvName("server") + ": "
+		text = e.Getenv(host.EnvName("server"))
 	}
 	what, hint := e.UI.MeantByPath(text)
 	if what != "" {
@@ -157,19 +166,20 @@ func unknownTarget(e *host.Env, err error) wire.Outcome {
 	return o
 }
 
+// QuotedWords quotes each word for a shell.
 func QuotedWords(words []string) []string { return sliceutil.Map(words, shellwords.Quote) }
 
-// SetNetwork settles the way of a conversation by HTTP.
+// SetNetwork sets TLS, pinned addresses and proxy for a server with a URL.
 func (c *Conn) SetNetwork(opt *client.Options) error {
 	if opt.Server.URL == "" {
 		return nil
 	}
-	w, err := c.Env.NetworkFor(opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
+	route, err := c.Env.NetworkFor(opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
 	if err != nil {
 		return err
 	}
-	opt.TLS = w.TLS
-	opt.Pins = w.Pins
-	opt.Proxy = w.ProxyFunc
+	opt.TLS = route.TLS
+	opt.Pins = route.Pins
+	opt.Proxy = route.ProxyFunc
 	return nil
 }

@@ -14,9 +14,15 @@ import (
 
 // changeColors are the SGR parameters of the spans of a report of changes.
 var changeColors = map[changes.Role]string{
-	changes.BreakingRole: term.Red + ";" + term.Bold, changes.RiskyRole: term.Yellow, changes.HarmlessRole: term.Dim,
-	changes.AcceptedRole: term.Green, changes.Dim: term.Dim, changes.Removed: term.Red, changes.RemovedWord: term.Red + ";7",
-	changes.Added: term.Green, changes.AddedWord: term.Green + ";7",
+	changes.BreakingRole: term.Red + ";" + term.Bold,
+	changes.RiskyRole:    term.Yellow,
+	changes.HarmlessRole: term.Dim,
+	changes.AcceptedRole: term.Green,
+	changes.Dim:          term.Dim,
+	changes.Removed:      term.Red,
+	changes.RemovedWord:  term.Red + ";7",
+	changes.Added:        term.Green,
+	changes.AddedWord:    term.Green + ";7",
 }
 
 // WriteLines writes the lines of a report of changes, with colour if the style has it.

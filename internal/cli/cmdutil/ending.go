@@ -196,7 +196,11 @@ func (f *Factory) noteLost(o wire.Outcome) error {
 }
 
 // stdoutClosed is the outcome of a command when the reader of its standard output is gone.
-var stdoutClosed = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "stdout was closed by its reader"}
+var stdoutClosed = wire.Outcome{
+	Kind:   wire.Signal,
+	Signal: int(syscall.SIGPIPE),
+	Text:   "stdout was closed by its reader",
+}
 
 // StdoutClosed returns an error if the reader of standard output is gone. Commands that wait for
 // more to print poll it.

@@ -40,7 +40,8 @@ func (g *limitFlags) limitTime(limit *time.Duration, name string) pflag.Value {
 	return limitTime{(*Seconds)(limit), name, g}
 }
 
-// A limitTime is a time limit that notes a number without a unit which is probably meant as milliseconds.
+// A limitTime is a time limit that records large numbers without a unit: they probably mean
+// milliseconds.
 type limitTime struct {
 	*Seconds
 	name  string

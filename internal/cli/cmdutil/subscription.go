@@ -162,7 +162,10 @@ func (p ListenLimits) Patience(idle time.Duration) time.Duration {
 
 // startOnAgreement returns began, extended to start the time when the server agrees for the first
 // time.
-func (p ListenLimits) startOnAgreement(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
+func (p ListenLimits) startOnAgreement(
+	began func(client.SubscriptionFilter),
+	enough func(),
+) func(client.SubscriptionFilter) {
 	var once sync.Once
 	return func(agreed client.SubscriptionFilter) {
 		once.Do(func() { p.Begin(enough) })

@@ -9,7 +9,7 @@ import (
 )
 
 // WithoutURL removes the first URL from the words of a command and uses it as the server, as with
-// -s. Returns words unchanged if there is no URL.
+// -s. Without a URL it returns words unchanged.
 func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) {
 	at := slices.IndexFunc(words, IsURL)
 	if at < 0 {

@@ -1,4 +1,4 @@
-// Package arguments makes JSON of NAME=VALUE words, with the types of a schema.
+// Package arguments builds JSON from NAME=VALUE words, with the types of a schema.
 package arguments
 
 import (
@@ -22,84 +22,84 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Given are the arguments as they are typed: one JSON object, words, or words
-// that are put into the object.
+// Given are the arguments as typed: one JSON object, words, or words that are added to the object.
 type Given struct {
-	Document json.RawMessage // nil where there is none
+	Document json.RawMessage // nil if there is none
 	Words    []Word
 }
 
-// Parse reads them; flag is the --args of the command. A flat one has names in
-// the place of paths. What is wrong that no schema is needed for is an error, all of
-// it at once.
+// Parse parses the words of a command line and the value of --args in flag. With flat, a word has a
+// name instead of a path. Problems that need no schema are returned as one error.
 func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err error) {
-	if flag == "" && len(args) > 0 && isDocument(args[0]) && !IsScalar(args[0]) {
+	if flag == "" && len(args) > 0 && isJSONInput(args[0]) && !IsScalar(args[0]) {
 		flag = args[0]
 		args = args[1:]
 	} else if flag == "" {
 		flag = "{}"
 	}
-	if err := onceFromStandardInput(flag, args); err != nil {
+	if err := checkStdinOnce(flag, args); err != nil {
 		return g, err
 	}
-	var wrong []error
+	var problems []error
 	g.Document, err = Arguments(e, flag)
 	if err != nil {
-		wrong = append(wrong, err)
+		problems = append(problems, err)
 	}
 	var unnamed []string
-	places := newPlaced(flat)
+	assigned := newAssignments(flat)
 	for _, typed := range args {
 		if IsUnnamed(typed) {
 			unnamed = append(unnamed, Shortened(typed))
 			continue
 		}
-		if isDocument(typed) {
-			wrong = append(wrong, usage.New("not NAME=VALUE: "+Shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
+		if isJSONInput(typed) {
+			problems = append(problems, usage.New("not NAME=VALUE: "+Shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
 			continue
 		}
 		w, err := ParseWord(e, typed, flat)
 		if err == nil {
-			err = places.put(w)
+			err = assigned.add(w)
 		}
 		if err != nil {
-			wrong = append(wrong, err)
+			problems = append(problems, err)
 		}
 		g.Words = append(g.Words, w)
 	}
 	if len(unnamed) > 0 {
-		wrong = append(
-			wrong,
+		problems = append(
+			problems,
 			usage.New("not NAME=VALUE: "+strings.Join(unnamed, ", "), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`),
 		)
 	}
-	return g, allWrong(wrong)
+	return g, joinProblems(problems)
 }
 
-// isDocument tells JSON, and what is read as JSON (-, @FILE), from a word.
-func isDocument(text string) bool {
-	return text == "-" || strings.HasPrefix(text, "@") || firstOf(text) == "" || strings.Contains("{[\"", firstOf(text)) ||
+// isJSONInput reports whether text is JSON or names JSON input (-, @FILE), rather than a word
+// NAME=VALUE.
+func isJSONInput(text string) bool {
+	return text == "-" || strings.HasPrefix(text, "@") || firstByte(text) == "" || strings.Contains("{[\"", firstByte(text)) ||
 		jsonraw.Valid([]byte(text)) == nil
 }
 
-// IsScalar tells a number, true, false and null from other JSON.
+// IsScalar reports whether text is a JSON number, true, false or null.
 func IsScalar(text string) bool {
-	return !strings.Contains("{[\"", firstOf(text)) && jsonraw.Valid([]byte(text)) == nil
+	return !strings.Contains("{[\"", firstByte(text)) && jsonraw.Valid([]byte(text)) == nil
 }
 
-// IsUnnamed tells a value that has no name from a word and from JSON.
+// IsUnnamed reports whether text is a value without a name.
 func IsUnnamed(text string) bool {
 	at, _ := Operator(text)
-	return at < 0 && (!isDocument(text) || IsScalar(text))
+	return at < 0 && (!isJSONInput(text) || IsScalar(text))
 }
 
-func firstOf(text string) string {
+// firstByte returns the first byte of text that is not a space, or "".
+func firstByte(text string) string {
 	text = strings.TrimSpace(text)
 	return text[:min(1, len(text))]
 }
 
-// Operator finds where the path ends and where the value begins; at is -1 in
-// what is no word.
+// Operator returns where the path of a word ends and where its value begins. It returns -1 if text
+// has no = or :=.
 func Operator(text string) (at, value int) {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -114,8 +114,7 @@ func Operator(text string) (at, value int) {
 	return -1, -1
 }
 
-// Arguments reads the JSON object that stands on the command line, in a file or
-// on standard input. Its bytes are what will be sent.
+// Arguments reads the JSON object that arg is or names. Its bytes are sent unchanged.
 func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	raw, from, err := e.UI.Input(arg)
 	if err != nil {
@@ -128,7 +127,7 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		err := NotJSON(raw, from, bad)
 		if notJSON, ok := errors.AsType[*usage.JSONError](err); ok && from == FromArgv {
-			notJSON.Hint = cmp.Or(meantByArgs(arg), notJSON.Hint)
+			notJSON.Hint = cmp.Or(hintForArgs(arg), notJSON.Hint)
 		}
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	return bytes.TrimSpace(raw), nil
 }
 
-// EachOnce refuses arguments of which each server would take another value.
+// EachOnce returns an error for a duplicate member: servers would disagree about its value.
 func EachOnce(members jsonraw.Members, from string) error {
 	if name, twice := members.Duplicate(); twice {
 		return fmt.Errorf("%s has the member %q twice", from, name)
@@ -153,29 +152,30 @@ func EachOnce(members jsonraw.Members, from string) error {
 	return nil
 }
 
-// allWrong is one error for several, with the first hint among them.
-func allWrong(wrong []error) error {
-	all := &usage.Errors{Text: fmt.Sprintf("%d problems with the arguments", len(wrong))}
-	for _, err := range wrong {
-		if len(wrong) == 1 || usage.IsLate(err) {
+// joinProblems returns one error for several, with the first hint. Returns nil for none.
+func joinProblems(problems []error) error {
+	all := &usage.Errors{Text: fmt.Sprintf("%d problems with the arguments", len(problems))}
+	for _, err := range problems {
+		if len(problems) == 1 || usage.IsLate(err) {
 			return err
 		}
 		out := usage.Outcome(err)
 		all.Findings = append(all.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: out.Text})
 		all.Hint = cmp.Or(all.Hint, out.Hint)
 	}
-	if len(wrong) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
 	return all
 }
 
-// onceFromStandardInput refuses to read standard input twice: the second read would be empty.
-func onceFromStandardInput(document string, words []string) error {
+// checkStdinOnce returns an error if standard input would be read twice: the second read would be
+// empty.
+func checkStdinOnce(document string, words []string) error {
 	uses := 0
 	for _, text := range append([]string{document}, words...) {
 		_, value := Operator(text)
-		if text == "-" || text == "@-" || value > 0 && !isDocument(text) && text[value:] == "@-" {
+		if text == "-" || text == "@-" || value > 0 && !isJSONInput(text) && text[value:] == "@-" {
 			uses++
 		}
 	}
@@ -185,25 +185,26 @@ func onceFromStandardInput(document string, words []string) error {
 	return nil
 }
 
-// A Reading is what has become of the words: the arguments, what is wrong with
-// them, and what a person may have meant otherwise.
+// A Reading is the result of reading words: the arguments, and what is wrong with the words.
 type Reading struct {
 	Arguments json.RawMessage
-	// Filled is set where defaults of the schema are among them.
+	// Filled is set if Arguments contain defaults of the schema.
 	Filled   bool
 	Findings []wire.Finding
-	// Warnings and notes are for a person.
+	// Warnings and notes are messages for the user.
 	Warnings, notes []string
-	// Unlisted is set if a word names a part of an argument that the schema does not list although
-	// it lists others.
+	// Unlisted is set if a word names a property that the schema does not list although it lists
+	// others.
 	Unlisted bool
 	// doubtful are the words that the notes are about.
 	doubtful []Word
-	// hasAlternatives is set if a word leads through a place with several alternatives.
+	// hasAlternatives is set if the path of a word leads through a schema with several
+	// alternatives.
 	hasAlternatives bool
 }
 
-// Otherwise is the hint for a word that was taken for a text, which does not fit.
+// Otherwise returns the hint for a word that was read as a string and does not fit the schema, or
+// "".
 func (r Reading) Otherwise(findings []wire.Finding) string {
 	for _, w := range r.doubtful {
 		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
@@ -214,36 +215,37 @@ func (r Reading) Otherwise(findings []wire.Finding) string {
 	return ""
 }
 
-// Split returns the hint for words that were perhaps meant for one item of a list and make several; "" if
-// there are none.
+// Split returns the hint for words that were probably meant for one item of a list but make
+// several, or "".
 func (g Given) Split() string {
 	appended := map[string]string{}
 	for _, w := range g.Words {
 		list, member, found := strings.Cut(w.Key(), "[].")
 		first := appended[list]
-		switch {
-		case !found:
-		case first == "":
+		if !found {
+			continue
+		}
+		if first == "" {
 			appended[list] = member
-		case first != member:
+		} else if first != member {
 			return fmt.Sprintf("each [] makes an item: %s[0].%s= and %s[0].%s= are of one", list, first, list, member)
 		}
 	}
 	return ""
 }
 
-// Joined returns the hint for a word that holds several arguments and does not fit; "" if there is none.
+// Joined returns the hint for a word that contains several arguments and does not fit the schema,
+// or "".
 func (g Given) Joined(findings []wire.Finding) string {
 	for _, w := range g.Words {
 		if !slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
 			continue
 		}
-		words := strings.FieldsFunc(
-			w.Typed,
-			func(r rune) bool { return strings.ContainsRune(",;&", r) || unicode.IsSpace(r) },
-		)
-		assigns := func(word string) bool { at, _ := Operator(word); return at > 0 }
-		if len(words) == 0 || words[0] == w.Typed || slices.ContainsFunc(words, func(w string) bool { return !assigns(w) }) {
+		words := strings.FieldsFunc(w.Typed, func(r rune) bool {
+			return strings.ContainsRune(",;&", r) || unicode.IsSpace(r)
+		})
+		hasNoName := func(word string) bool { at, _ := Operator(word); return at <= 0 }
+		if len(words) == 0 || words[0] == w.Typed || slices.ContainsFunc(words, hasNoName) {
 			continue
 		}
 		return "each argument is a word of its own: " + strings.Join(sliceutil.Map(words, shellwords.Quote), " ")
@@ -251,32 +253,35 @@ func (g Given) Joined(findings []wire.Finding) string {
 	return ""
 }
 
-// Unsaid are the findings of a check that are not about the words that were found not to
-// fit, which it saw as texts, and that do not come of them.
-func Unsaid(findings, said []wire.Finding) []wire.Finding {
-	comes := func(f wire.Finding) bool {
+// Unreported returns the findings of a schema check that are not consequences of reported ones. The
+// check has seen a word that does not fit as a string.
+func Unreported(findings, reported []wire.Finding) []wire.Finding {
+	isConsequence := func(f wire.Finding) bool {
 		name, _ := jsonraw.Text(json.RawMessage(f.Want))
-		return slices.ContainsFunc(said, func(s wire.Finding) bool {
+		return slices.ContainsFunc(reported, func(s wire.Finding) bool {
 			at, _, _ := strings.Cut(s.Where, "/-")
-			switch about := within(f.Where, at); f.Rule {
+			if isWithin(f.Where, at) {
+				return true
+			}
+			switch f.Rule {
 			case "required":
-				return about || within(at, jsonraw.Pointer(f.Where, name))
+				return isWithin(at, jsonraw.Pointer(f.Where, name))
 			case "additionalProperties", "dependentRequired", wire.RuleMore:
-				return about
+				return false
 			default:
-				return about || within(at, f.Where)
+				return isWithin(at, f.Where)
 			}
 		})
 	}
-	return slices.DeleteFunc(findings, comes)
+	return slices.DeleteFunc(findings, isConsequence)
 }
 
-// within reports that one place in a value is another one, or inside of it.
-func within(place, other string) bool {
+// isWithin reports whether a JSON pointer is other or points inside of it.
+func isWithin(place, other string) bool {
 	return place == other || strings.HasPrefix(place, other+"/")
 }
 
-// Tell says them.
+// Tell shows the warnings and notes.
 func Tell(e *host.Env, r Reading) {
 	for _, text := range r.Warnings {
 		e.UI.Warn(text)
@@ -286,19 +291,20 @@ func Tell(e *host.Env, r Reading) {
 	}
 }
 
-// Read makes the arguments, with the types that the schema wants; nil is a schema
-// that says nothing. A lenient reading sends what does not fit as a text.
+// Read builds the arguments with the types of the schema. A nil schema has no types. With lenient,
+// a value that does not fit is sent as a string.
 func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
 	r := g.read(schema, lenient, nil)
 	if !r.hasAlternatives {
 		return r
 	}
-	// Which alternative is meant may be known from all words only.
+	// Only all words together may show which alternative is meant.
 	all := g.read(schema, true, nil)
 	return g.read(schema, lenient, all.Arguments)
 }
 
-// read is Read; all are the arguments of a first reading, or nil. They tell which alternatives of the schema are meant.
+// read builds the arguments. all are the arguments of a first reading, or nil: they select the
+// alternatives of the schema.
 func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) Reading {
 	r := Reading{Arguments: g.Document}
 	for _, w := range g.Words {
@@ -306,13 +312,13 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		place := schema.Narrowed(schema.Expected(), given)
 		for i, p := range w.Path {
 			r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
-			if p.at == behindLast && p.list {
+			if p.at == appendIndex && p.list {
 				items, _ := jsonraw.Array(valueAt(r.Arguments, w.Path[:i]))
 				p.at = len(items)
 			}
 			next, known := Below(schema, place, p)
 			if !known && !p.list {
-				r.unknown(w, i, place)
+				r.noteUnknown(w, i, place)
 			}
 			given = valueAt(given, []Part{p})
 			place = schema.Narrowed(next, given)
@@ -332,32 +338,31 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 			object, problem = putAt(r.Arguments, w.Path, value)
 		}
 		if problem != "" {
-			r.Findings = append(
-				r.Findings,
-				wire.Finding{
-					Rule:  "argument",
-					Level: wire.Error,
-					Where: w.pointer(),
-					Text:  problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60),
-				},
-			)
+			r.Findings = append(r.Findings, wire.Finding{
+				Rule:  "argument",
+				Level: wire.Error,
+				Where: w.pointer(),
+				Text:  problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60),
+			})
 			continue
 		}
 		r.Arguments = object
 		if note != "" {
-			r.notes, r.doubtful = append(r.notes, note), append(r.doubtful, w)
+			r.notes = append(r.notes, note)
+			r.doubtful = append(r.doubtful, w)
 		}
 	}
 	if bad := jsonraw.Valid(r.Arguments); bad != nil {
-		r.Findings = append(
-			r.Findings,
-			wire.Finding{Rule: "argument", Level: wire.Error, Text: "they do not form valid JSON: " + bad.Error()},
-		)
+		r.Findings = append(r.Findings, wire.Finding{
+			Rule:  "argument",
+			Level: wire.Error,
+			Text:  "they do not form valid JSON: " + bad.Error(),
+		})
 	}
 	return r
 }
 
-// Texts makes arguments that are all texts, as a prompt's are.
+// Texts builds arguments that are all strings, as those of a prompt.
 func (g Given) Texts() json.RawMessage {
 	object := g.Document
 	for _, w := range g.Words {
@@ -370,6 +375,7 @@ func (g Given) Texts() json.RawMessage {
 	return object
 }
 
+// Below returns the schema of a part of a path, and whether the schema lists it.
 func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.Expected, bool) {
 	if p.list {
 		return schema.Item(place, max(p.at, 0))
@@ -377,7 +383,7 @@ func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.E
 	return schema.Member(place, p.Name)
 }
 
-// valueAt returns the value that a path leads to, or nil.
+// valueAt returns the value at a path, or nil.
 func valueAt(value json.RawMessage, path []Part) json.RawMessage {
 	for _, p := range path {
 		if !p.list {
@@ -393,24 +399,24 @@ func valueAt(value json.RawMessage, path []Part) json.RawMessage {
 	return value
 }
 
-// unknown tells of a name that the schema does not list and does not forbid. One
-// that it forbids is a finding of the check that follows.
-func (r *Reading) unknown(w Word, at int, place validate.Expected) {
+// noteUnknown adds a warning if the schema neither lists nor forbids a name. A forbidden name is a
+// finding of the later check.
+func (r *Reading) noteUnknown(w Word, at int, place validate.Expected) {
 	names := place.Names()
 	r.Unlisted = r.Unlisted || len(names) > 0 && !slices.Contains(names, w.Path[at].Name)
 	if len(names) == 0 || place.Closed() || slices.Contains(names, w.Path[at].Name) {
 		return
 	}
 	text := "the inputSchema has no argument " + strconv.Quote(Written(w.Path[:at+1]))
-	if near := meant(w.Path[at:], names); near != "" {
+	if near := similarName(w.Path[at:], names); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	r.Warnings = append(r.Warnings, text)
 }
 
-// meant is the name that the path perhaps should have been: one with dots in it,
-// or one that is spelled nearly so.
-func meant(path []Part, names []string) string {
+// similarName returns the name that was probably meant: a listed name that contains dots, or one
+// with a similar spelling. Returns "" if there is none.
+func similarName(path []Part, names []string) string {
 	var whole []string
 	for _, p := range path {
 		whole = append(whole, p.Name)
@@ -421,12 +427,12 @@ func meant(path []Part, names []string) string {
 	return suggest.Nearest(path[0].Name, names)
 }
 
-// Written is a path as it would be typed.
+// Written returns a path as it would be typed.
 func Written(path []Part) string {
 	var b strings.Builder
 	for i, p := range path {
 		switch {
-		case p.list && p.at == behindLast:
+		case p.list && p.at == appendIndex:
 			b.WriteString("[]")
 		case p.list:
 			fmt.Fprintf(&b, "[%d]", p.at)
@@ -445,13 +451,13 @@ func EscapedName(name string) string {
 	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "[", `\[`, "=", `\=`, ":=", `\:=`).Replace(name)
 }
 
-// pointer is where the word's value stands (RFC 6901).
+// pointer returns the JSON pointer (RFC 6901) of the word's value.
 func (w Word) pointer() (where string) {
 	for _, p := range w.Path {
 		switch {
 		case !p.list:
 			where = jsonraw.Pointer(where, p.Name)
-		case p.at == behindLast:
+		case p.at == appendIndex:
 			where += "/-"
 		default:
 			where += fmt.Sprintf("/%d", p.at)
@@ -460,21 +466,21 @@ func (w Word) pointer() (where string) {
 	return where
 }
 
-// putAt sets a value inside another one, whose other bytes stay. The problem is
-// why it cannot stand there.
-func putAt(into json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
+// putAt sets a value inside another one, and keeps its other bytes. problem says why it cannot be
+// set.
+func putAt(container json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
 	if len(path) == 0 {
 		return value, ""
 	}
 	if path[0].list {
-		return putItem(into, path, value)
+		return putItem(container, path, value)
 	}
-	into = jsonraw.OrEmpty(into)
-	members, bad := jsonraw.Object(into)
+	container = jsonraw.OrEmpty(container)
+	members, bad := jsonraw.Object(container)
 	if bad != nil {
 		return nil, fmt.Sprintf(
 			"%s is not an object, so it cannot have the member %q",
-			jsonraw.Excerpt(into, 40),
+			jsonraw.Excerpt(container, 40),
 			path[0].Name,
 		)
 	}
@@ -483,19 +489,20 @@ func putAt(into json.RawMessage, path []Part, value json.RawMessage) (out json.R
 	if problem != "" {
 		return nil, problem
 	}
-	return jsonraw.With(into, path[0].Name, inner), ""
+	return jsonraw.With(container, path[0].Name, inner), ""
 }
 
-func putItem(into json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
-	if into == nil {
-		into = json.RawMessage("[]")
+// putItem does what putAt does for a path that begins with an item of a list.
+func putItem(container json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
+	if container == nil {
+		container = json.RawMessage("[]")
 	}
-	items, bad := jsonraw.Array(into)
+	items, bad := jsonraw.Array(container)
 	if bad != nil {
-		return nil, jsonraw.Excerpt(into, 40) + " is not an array"
+		return nil, jsonraw.Excerpt(container, 40) + " is not an array"
 	}
 	at := path[0].at
-	if at == behindLast {
+	if at == appendIndex {
 		at = len(items)
 	} else if at > len(items) {
 		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", at, len(items))
@@ -510,7 +517,7 @@ func putItem(into json.RawMessage, path []Part, value json.RawMessage) (out json
 	return AsList(items), ""
 }
 
-// AsList is an array of items, whose bytes stay.
+// AsList returns an array of the items, with their bytes unchanged.
 func AsList(items []json.RawMessage) json.RawMessage {
 	list := json.RawMessage("[")
 	for i, item := range items {

@@ -7,9 +7,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// BrokenObject reads words that are one JSON object whose quotes a shell has changed: PowerShell drops the double
-// quotes, cmd keeps the single ones and splits at spaces, and editors make typographic ones. It returns the members as
-// NAME=VALUE words; nil if the words are no such object, if they are JSON, or if a value is an object or a list.
+// BrokenObject parses words that are a JSON object whose quotes a shell or an editor has changed:
+// PowerShell removes double quotes, cmd keeps single quotes and splits at spaces, and editors
+// insert typographic quotes. It returns the members as NAME=VALUE words. Returns nil for valid
+// JSON, for any other text, and if a value is an object or a list.
 func BrokenObject(args []string) (words []string) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if jsonraw.Valid([]byte(text)) == nil {
@@ -23,14 +24,14 @@ func BrokenObject(args []string) (words []string) {
 	}
 	for _, part := range splitOutsideQuotes(inner, ',') {
 		if strings.TrimSpace(part) == "" {
-			continue // after a comma too many
+			continue // an extra comma
 		}
 		pair := splitOutsideQuotes(part, ':')
-		name, ok := unquoted(pair[0])
-		if !ok || len(pair) < 2 || strings.Trim(name, "-_") == "" || strings.ContainsFunc(name, isNoNameRune) {
+		name, ok := unquote(pair[0])
+		if !ok || len(pair) < 2 || strings.Trim(name, "-_") == "" || strings.ContainsFunc(name, isNotNameRune) {
 			return nil
 		}
-		value, ok := unquoted(strings.Join(pair[1:], ":"))
+		value, ok := unquote(strings.Join(pair[1:], ":"))
 		if !ok {
 			return nil
 		}
@@ -39,12 +40,14 @@ func BrokenObject(args []string) (words []string) {
 	return words
 }
 
-func isNoNameRune(r rune) bool {
+// isNotNameRune reports whether r is not a letter, a digit, - or _.
+func isNotNameRune(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 }
 
-// unquoted returns a text without the quotes around it, and reports whether there is none inside of them.
-func unquoted(text string) (string, bool) {
+// unquote removes the quotes around a text, and reports whether no quote or backslash is left
+// inside.
+func unquote(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	for _, quote := range []string{`"`, "'"} {
 		if len(text) > 1 && strings.HasPrefix(text, quote) && strings.HasSuffix(text, quote) {
@@ -55,7 +58,7 @@ func unquoted(text string) (string, bool) {
 	return text, !strings.ContainsAny(text, `"\`)
 }
 
-// splitOutsideQuotes splits a text at a separator that is in no double quotes.
+// splitOutsideQuotes splits text at separators that are not inside double quotes.
 func splitOutsideQuotes(text string, separator rune) []string {
 	inQuotes := false
 	var parts []string

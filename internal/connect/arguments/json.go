@@ -12,9 +12,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meantByArgs returns the hint for a value of --args that is not JSON but NAME=VALUE, an object without its quotes, or
-// the name of a file; "" for any other.
-func meantByArgs(arg string) wire.Hint {
+// hintForArgs returns the hint for a value of --args that is NAME=VALUE, an object without its
+// quotes, or the name of a file. Returns "" for any other value.
+func hintForArgs(arg string) wire.Hint {
 	if at, _ := Operator(arg); at > 0 && !strings.ContainsAny(arg[:at], "{[") {
 		return "arguments that are words need no --args: " + wire.Hint(shellwords.Quote(arg))
 	}
@@ -28,15 +28,17 @@ func meantByArgs(arg string) wire.Hint {
 	return ""
 }
 
-// FromArgv is where JSON comes from that stands on the command line itself, where the
-// shell may have taken its quotes.
+// FromArgv names JSON from the command line in messages. A shell may have removed its quotes.
 const FromArgv = "the argument"
 
+// NotJSON returns the usage error for raw, which is not JSON. from names its source.
 func NotJSON(raw []byte, from string, bad *jsonraw.SyntaxError) error {
 	var hint wire.Hint
+	isQuoted := bytes.Contains(raw, []byte(`"`))
 	switch {
-	case from != FromArgv || bytes.Contains(raw, []byte(`"`)):
-	case !strings.Contains("{[", firstOf(string(raw))):
+	case from != FromArgv || isQuoted:
+		hint = "" // the shell did not change it
+	case !strings.Contains("{[", firstByte(string(raw))):
 		hint = `pass one JSON object: '{"a":1}'`
 	case bytes.Contains(raw, []byte("'")):
 		hint = `JSON needs double quotes: '{"a":1}'`

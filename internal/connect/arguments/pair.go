@@ -10,9 +10,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Assigned reads values that are given by name: NAME=VALUE words, each value a
-// string as it stands and a list where its name comes again, or one JSON object
-// in the places where a tool's arguments may stand.
+// Assigned parses NAME=VALUE words into an object of strings. A repeated name makes a list. A
+// single word may be a JSON object, @FILE or -.
 func Assigned(e *host.Env, words []string) (json.RawMessage, error) {
 	if len(words) == 1 &&
 		(words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
@@ -34,7 +33,8 @@ func Assigned(e *host.Env, words []string) (json.RawMessage, error) {
 	return object, nil
 }
 
-// joinedTo makes a list of a value whose name came before.
+// joinedTo returns the value of a name: value alone, or with again a list of the earlier values and
+// value.
 func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.RawMessage {
 	if !again {
 		return value

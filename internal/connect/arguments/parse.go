@@ -16,34 +16,34 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Word is one argument as it is typed: PATH=TEXT, PATH:=JSON, PATH=@FILE or
-// PATH:=@FILE. `mcpc help arguments` has the grammar.
+// A Word is one argument as typed: PATH=TEXT, PATH:=JSON, PATH=@FILE or PATH:=@FILE. `mcpc help
+// arguments` has the grammar.
 type Word struct {
 	Typed string
 	Path  []Part
-	// Raw is the value where it is settled already; else text is one that the
-	// schema gives a type.
+	// Raw is the value if its type is known. Otherwise it is nil, and the schema decides the type
+	// of Text.
 	Raw  json.RawMessage
 	Text string
 }
 
-// A Part of a path goes into an object, by name, or into a list: to the item at, or behind
-// the last one.
+// A Part of a path selects a property of an object by Name, or an item of a list by its number.
 type Part struct {
 	Name string
 	list bool
-	at   int // behindLast appends
+	at   int // number of the item; behindLast appends
 }
 
-const behindLast = -1
+// appendIndex is the number of an item that is appended.
+const appendIndex = -1
 
-// Key is the path as a person writes it.
+// Key returns the path as typed.
 func (w Word) Key() string {
 	at, _ := Operator(w.Typed)
 	return w.Typed[:at]
 }
 
-// ParseWord reads one. A flat one has a name in the place of a path.
+// ParseWord parses one word. With flat, it has a name instead of a path.
 func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	w := Word{Typed: typed}
 	at, from := Operator(typed)
@@ -60,7 +60,7 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	}
 	value := typed[from:]
 	isJSON := typed[at] == ':'
-	whose := "the value of " + w.Key()
+	source := "the value of " + w.Key()
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := e.UI.Input(value)
 		known, ok := errors.AsType[usage.Error](err)
@@ -77,7 +77,7 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 			return w, usage.New(name+" is not UTF-8, which JSON requires", "")
 		}
 		value = string(raw)
-		whose = name
+		source = name
 		w.Raw = jsonraw.Quote(value)
 	}
 	w.Text = value
@@ -85,7 +85,7 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 		w.Raw = json.RawMessage(strings.TrimSpace(value))
 		if bad := jsonraw.Valid(w.Raw); bad != nil {
 			return w, &usage.JSONError{
-				Text:  whose + " is not JSON: " + bad.Error(),
+				Text:  source + " is not JSON: " + bad.Error(),
 				Hint:  wire.Hint(w.Key() + "=… sends a string unchanged"),
 				Facts: wire.InputFacts{Raw: w.Raw, Offset: bad.Offset},
 			}
@@ -94,8 +94,8 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	return w, nil
 }
 
-// ReadPath reads a.b, a[0], a[] and what is made of them. A backslash makes the
-// character behind it a part of the name.
+// ReadPath parses a path such as a.b, a[0] or a[]. A backslash makes the next character a part of
+// the name. With flat, the whole text is one name.
 func ReadPath(text string, flat bool) (path []Part, err error) {
 	name := []byte(nil)
 	named := false
@@ -114,7 +114,7 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 			if !named && (len(path) == 0 || !path[len(path)-1].list) {
 				return nil, errors.New("a name is missing before the dot")
 			}
-			path = flush(path, &name, named)
+			path = appendName(path, &name, named)
 			named = false
 			if i+1 == len(text) {
 				return nil, errors.New("a name is missing after the dot")
@@ -123,7 +123,7 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 			if !named && (len(path) == 0 || !path[len(path)-1].list) {
 				return nil, errors.New("a name is missing before the [")
 			}
-			path = flush(path, &name, named)
+			path = appendName(path, &name, named)
 			named = false
 			item, length, bad := readIndex(text[i:])
 			if bad != nil {
@@ -136,15 +136,15 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 			}
 		}
 	}
-	path = flush(path, &name, named)
+	path = appendName(path, &name, named)
 	if len(path) == 0 {
 		return nil, errors.New("a name is missing before the =")
 	}
 	return path, nil
 }
 
-// flush ends a name.
-func flush(path []Part, name *[]byte, named bool) []Part {
+// appendName appends the name to the path if it is complete, and empties it.
+func appendName(path []Part, name *[]byte, named bool) []Part {
 	if named {
 		path = append(path, Part{Name: string(*name)})
 	}
@@ -152,10 +152,10 @@ func flush(path []Part, name *[]byte, named bool) []Part {
 	return path
 }
 
-// readIndex reads [], which appends, or [3].
+// readIndex parses [] or [3]. length is the number of bytes.
 func readIndex(text string) (item Part, length int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "]")
-	item = (Part{list: true, at: behindLast})
+	item = (Part{list: true, at: appendIndex})
 	if closed && inner == "" {
 		return item, 2, nil
 	}
@@ -167,34 +167,37 @@ func readIndex(text string) (item Part, length int, err error) {
 	return item, len(inner) + 2, nil
 }
 
-// placed keeps which places words have filled, so that no word can undo
-// another one unnoticed.
-type placed struct {
-	flat            bool
-	filled, entered map[string]string
-	lists           map[string]bool
-	appended        int
+// assignments record which places the words have set, so that two words cannot set the same place.
+type assignments struct {
+	flat bool
+	// set has the places that a word sets, entered the objects and lists that lead to one, each
+	// with the word.
+	set, entered map[string]string
+	// appends says for each list whether words append to it.
+	appends map[string]bool
+	// appended counts the appended items.
+	appended int
 }
 
-func newPlaced(flat bool) *placed {
-	return &placed{flat: flat, filled: map[string]string{}, entered: map[string]string{}, lists: map[string]bool{}}
+func newAssignments(flat bool) *assignments {
+	return &assignments{flat: flat, set: map[string]string{}, entered: map[string]string{}, appends: map[string]bool{}}
 }
 
-// put notes a word; its error names the one that it contradicts.
-func (p *placed) put(w Word) error {
+// add records a word. Returns an error that names an earlier word for the same place.
+func (p *assignments) add(w Word) error {
 	var place strings.Builder
 	for i, s := range w.Path {
 		if s.list {
-			appends, known := p.lists[place.String()]
-			if known && appends != (s.at == behindLast) {
+			isAppending, known := p.appends[place.String()]
+			if known && isAppending != (s.at == appendIndex) {
 				return usage.New(Shortened(w.Typed)+": use [] or numbers, not both", wire.Run("help arguments"))
 			}
-			p.lists[place.String()] = s.at == behindLast
+			p.appends[place.String()] = s.at == appendIndex
 		}
 		switch {
 		case !s.list:
 			place.WriteString("." + strconv.Quote(s.Name))
-		case s.at == behindLast:
+		case s.at == appendIndex:
 			p.appended++
 			fmt.Fprintf(&place, "[+%d]", p.appended)
 		default:
@@ -206,7 +209,7 @@ func (p *placed) put(w Word) error {
 			}
 			continue
 		}
-		if before := cmp.Or(p.filled[place.String()], p.entered[place.String()]); before != "" {
+		if before := cmp.Or(p.set[place.String()], p.entered[place.String()]); before != "" {
 			hint := w.Key() + "[]=… for each value makes a list"
 			if p.flat {
 				hint = "use only one of them"
@@ -216,10 +219,10 @@ func (p *placed) put(w Word) error {
 				wire.Hint(hint),
 			)
 		}
-		p.filled[place.String()] = w.Typed
+		p.set[place.String()] = w.Typed
 	}
 	return nil
 }
 
-// Shortened is a word as an error names it.
+// Shortened returns a quoted word for an error message.
 func Shortened(typed string) string { return strconv.Quote(jsonraw.Excerpt([]byte(typed), 60)) }

@@ -14,53 +14,44 @@ import (
 	"mcpc/internal/validate"
 )
 
-// typedText makes a value of a word's text, as the schema wants it in its place.
-// Where a text may stand the text is what is sent: 01234 and null are texts like
-// any other there, and := is the way to say something else. Digits stay as they
-// are typed. The problem says what would be right, and comes with the text as a
-// text; the note tells what the person may have meant.
+// typedText returns the value of a word with the type that the schema wants. If a string is
+// allowed, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
+// typed. problem says what would be right; value is then the string. note says what the user may
+// have meant.
 func typedText(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
 	if values := place.Values(); values != nil {
 		return listedValue(w, values)
 	}
 	types := place.Types()
 	text := json.RawMessage(jsonraw.Quote(w.Text))
-	other := kindOfJSON(w.Text)
+	kind := kindOfJSON(w.Text)
 	if types == nil || slices.Contains(types, "string") {
-		if other != "string" && takes(types, other) && len(types) != 1 {
-			note = fmt.Sprintf(
-				"%s is sent as the text %s; %s:=%s sends the %s",
-				jsonraw.Excerpt(
-					[]byte(w.Typed),
-					60,
-				),
-				jsonraw.Excerpt(text, 60),
-				w.Key(),
-				jsonraw.Excerpt([]byte(w.Text), 60),
-				other,
-			)
+		if kind != "string" && allows(types, kind) && len(types) != 1 {
+			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
+				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60),
+				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kind)
 		}
 		return text, "", note
 	}
-	if other == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text) {
+	if kind == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "must be " + examples(types, w.Key()), ""
 	}
-	if other != "string" && takes(types, other) {
+	if kind != "string" && allows(types, kind) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "", ""
 	}
-	if bare := withoutZeros(w.Text); bare != "" && takes(types, "number") {
+	if bare := withoutZeros(w.Text); bare != "" && allows(types, "number") {
 		return text, "must be a number without leading zeros: " + w.Key() + "=" + bare, ""
 	}
 	return text, "must be " + examples(types, w.Key()), ""
 }
 
-// isWhole reports whether a number of JSON is an integer, as 5 and 5.0 are.
+// isWhole reports whether a JSON number is an integer, as 5 and 5.0 are.
 func isWhole(text string) bool {
 	number, ok := new(big.Float).SetString(strings.TrimSpace(text))
 	return !ok || number.IsInf() || number.IsInt()
 }
 
-// withoutZeros returns a number that is written with leading zeros as JSON has it; "" for any other text.
+// withoutZeros returns a number without its leading zeros, or "" for any other text.
 func withoutZeros(text string) string {
 	digits, negative := strings.CutPrefix(text, "-")
 	bare := strings.TrimLeft(digits, "0")
@@ -73,31 +64,34 @@ func withoutZeros(text string) string {
 	return bare
 }
 
-// takes reports whether a kind of JSON is among the types. That a number has to
-// be a whole one is the schema's to check.
-func takes(types []string, kind string) bool {
+// allows reports whether a kind of JSON is among the types. nil types allow all. The schema check
+// decides whether a number is whole.
+func allows(types []string, kind string) bool {
 	return types == nil || slices.Contains(types, kind) || kind == "number" && slices.Contains(types, "integer")
 }
 
-// kindOfJSON is the type of a text that is JSON, and "string" for any other, and
-// for a JSON string: its quotes are not typed by chance.
+// kindOfJSON returns the JSON type of a text. It returns "string" for text that is not JSON, and
+// for a JSON string: its quotes are part of the text.
 func kindOfJSON(text string) string {
 	if jsonraw.Valid([]byte(text)) != nil {
 		return "string"
 	}
-	is := schema.TypeOf([]byte(strings.TrimSpace(text)))
-	if is&schema.Number != 0 {
+	types := schema.TypeOf([]byte(strings.TrimSpace(text)))
+	if types&schema.Number != 0 {
 		return "number"
 	}
-	return is.Names()[0]
+	return types.Names()[0]
 }
 
-// examples says what may stand in a place, and shows how it is written.
+// examples describes the values that the types allow, with examples.
 func examples(types []string, key string) string {
 	shown := map[string]string{
-		"null": "null", "boolean": "true or false", "number": "a number, such as " + key + "=1",
+		"null":    "null",
+		"boolean": "true or false",
+		"number":  "a number, such as " + key + "=1",
 		"integer": "a whole number, such as " + key + "=42",
-		"array":   "a list, as " + key + "[]=… for each item or " + key + ":='[…]'", "object": "an object, as " + key + ".NAME=… or " + key + ":='{…}'",
+		"array":   "a list, as " + key + "[]=… for each item or " + key + ":='[…]'",
+		"object":  "an object, as " + key + ".NAME=… or " + key + ":='{…}'",
 	}
 	var all []string
 	for _, name := range types {
@@ -109,8 +103,8 @@ func examples(types []string, key string) string {
 	return strings.Join(all, ", or ")
 }
 
-// listedValue is that of an enum which reads as the text does. A text among them
-// comes before a number that is written the same way.
+// listedValue returns the value of an enum that is written like the word's text. A string precedes
+// a number that looks the same.
 func listedValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
 	for _, v := range values {
 		if text, isText := jsonraw.Text(v); isText && text == w.Text {
@@ -128,7 +122,7 @@ func listedValue(w Word, values []json.RawMessage) (value json.RawMessage, probl
 	return jsonraw.Quote(w.Text), problem, ""
 }
 
-// PlainValue is a value as a person types it: a text without its quotes.
+// PlainValue returns a value as typed: a string without its quotes.
 func PlainValue(v json.RawMessage) string {
 	if text, isText := jsonraw.Text(v); isText {
 		return text
@@ -136,11 +130,11 @@ func PlainValue(v json.RawMessage) string {
 	return string(v)
 }
 
-// shortList is "a, b or c", of at most twenty.
+// shortList returns "a, b or c", with at most twenty words.
 func shortList(words []string) string {
-	const most = 20
-	if len(words) > most {
-		return strings.Join(words[:most], ", ") + fmt.Sprintf(" or one of %d more", len(words)-most)
+	const maxWords = 20
+	if len(words) > maxWords {
+		return strings.Join(words[:maxWords], ", ") + fmt.Sprintf(" or one of %d more", len(words)-maxWords)
 	}
 	if len(words) == 1 {
 		return words[0]

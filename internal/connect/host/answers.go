@@ -15,25 +15,25 @@ import (
 	"mcpc/internal/wire"
 )
 
-// SettleAnswers checks the flags of this run, makes their paths absolute, and fills in
-// what the session remembers where this run says nothing.
-func SettleAnswers(now Answers, before *Answers) (Answers, error) {
-	if err := contradiction(now); err != nil {
-		return now, err
+// SettleAnswers checks the flags of this run, makes their paths absolute, and adds what the session
+// remembers for flags that are not set.
+func SettleAnswers(flags Answers, saved *Answers) (Answers, error) {
+	if err := checkConflicts(flags); err != nil {
+		return flags, err
 	}
-	for _, text := range now.Extensions {
+	for _, text := range flags.Extensions {
 		if err := checkExtension(text); err != nil {
-			return now, err
+			return flags, err
 		}
 	}
-	if err := absolute(&now); err != nil {
-		return now, err
+	if err := makeAbsolute(&flags); err != nil {
+		return flags, err
 	}
-	return now.Over(before), nil
+	return flags.Over(saved), nil
 }
 
-// Extension splits the value of --extension: an id, and settings as JSON, which are {} where there
-// are none.
+// Extension splits the value of --extension into an id and its settings as JSON. The settings are
+// {} if none are given.
 func Extension(text string) (id string, settings json.RawMessage) {
 	id, given, ok := strings.Cut(text, "=")
 	if !ok {
@@ -42,6 +42,7 @@ func Extension(text string) (id string, settings json.RawMessage) {
 	return id, json.RawMessage(given)
 }
 
+// checkExtension returns an error for a value of --extension that is not ID or ID=JSON.
 func checkExtension(text string) error {
 	id, settings := Extension(text)
 	if id == mcp.TasksExtension {
@@ -59,7 +60,8 @@ func checkExtension(text string) error {
 	return nil
 }
 
-func contradiction(f Answers) error {
+// checkConflicts returns an error for flags that exclude each other.
+func checkConflicts(f Answers) error {
 	ways := 0
 	for _, set := range []bool{f.Scripted(), f.Decline, f.OnElicit != ""} {
 		if set {
@@ -78,8 +80,9 @@ func contradiction(f Answers) error {
 	return nil
 }
 
-// absolute makes what names a file good in every directory.
-func absolute(f *Answers) error {
+// makeAbsolute makes the paths in f absolute, so that a session can use them in every folder.
+// Returns an error if a root is not a directory.
+func makeAbsolute(f *Answers) error {
 	var failed error
 	path := func(name string) string {
 		full, err := filepath.Abs(name)

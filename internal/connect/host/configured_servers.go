@@ -20,24 +20,24 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// The servers that other programs are configured with. Their files are read when a
-// command needs them, and nothing of them is started, sent or kept for that.
-
-// A ConfigFile is a configuration that is there.
+// This file reads the servers that other programs are configured with. The files are read when a
+// command needs them. Reading them starts nothing, sends nothing and stores nothing.
+// A ConfigFile is an existing configuration file of another program.
 type ConfigFile struct {
 	Client  target.Client
 	Path    string
 	Servers []target.Server
-	// Err is why it could not be read; it quotes nothing of the file.
+	// Err is why the file could not be read. It quotes nothing of the file.
 	Err error
-	// doc is all of it as JSON, while the files are read.
+	// doc is the whole file as JSON. It is set only while the files are read.
 	doc json.RawMessage
 }
 
-// mostKnown bounds a configuration; some programs keep their history in it.
-const mostKnown = 64 << 20
+// maxConfigFile limits the size of a file in bytes. Some programs keep their history in it.
+const maxConfigFile = 64 << 20
 
-// ConfigFiles are the configurations of all clients, in the order of their table.
+// ConfigFiles returns the configuration files of all clients in the order of target.Clients. It
+// reads them once.
 func (e *Env) ConfigFiles() []ConfigFile {
 	if e.Known != nil {
 		return *e.Known
@@ -51,23 +51,23 @@ func (e *Env) ConfigFiles() []ConfigFile {
 		path := c.File(runtime.GOOS, e.Getenv)
 		folder := here
 		if c.Project {
-			path, folder = upwards(here, path)
+			path, folder = findUpwards(here, path)
 		}
-		twice := slices.ContainsFunc(all, func(f ConfigFile) bool {
+		isListed := slices.ContainsFunc(all, func(f ConfigFile) bool {
 			return f.Path == path && slices.Equal(f.Client.Member, c.Member)
 		})
-		if !filepath.IsAbs(path) || twice {
+		if !filepath.IsAbs(path) || isListed {
 			continue
 		}
 		f := ConfigFile{Client: c, Path: path}
 		if i := slices.IndexFunc(all, func(other ConfigFile) bool { return other.Path == path && other.Err == nil }); i >= 0 {
-			f.doc = all[i].doc // one file may hold several lists
+			f.doc = all[i].doc // a file may have several lists of servers
 		}
 		if f.Read(folder) {
 			all = append(all, f)
 		}
 	}
-	switchOff(e, all)
+	markDisabled(e, all)
 	for i := range all {
 		all[i].doc = nil
 	}
@@ -75,50 +75,56 @@ func (e *Env) ConfigFiles() []ConfigFile {
 	return all
 }
 
-// switchOff marks what Claude Code was told not to use of a project's file. It says so
-// in files of its own.
-func switchOff(e *Env, all []ConfigFile) {
+// markDisabled marks the servers of a project's file that Claude Code is configured not to use. Its
+// settings for that are in other files.
+func markDisabled(e *Env, all []ConfigFile) {
 	i := slices.IndexFunc(all, func(f ConfigFile) bool { return f.Client.Name == "claude-code" && len(f.Servers) > 0 })
 	if i < 0 {
 		return
 	}
 	folder := all[i].Servers[0].Folder
-	var off []string
+	var disabled []string
 	for _, f := range all {
 		if f.Client.Name == "claude-code-user" {
-			off = append(off, target.SwitchedOff(f.doc, folder)...)
+			disabled = append(disabled, target.SwitchedOff(f.doc, folder)...)
 		}
 	}
-	for _, name := range []string{filepath.Join(folder, ".claude", "settings.json"), filepath.Join(folder, ".claude", "settings.local.json"),
-		filepath.Join(cmp.Or(e.Getenv("HOME"), e.Getenv("USERPROFILE")), ".claude", "settings.json")} {
+	home := cmp.Or(e.Getenv("HOME"), e.Getenv("USERPROFILE"))
+	for _, name := range []string{
+		filepath.Join(folder, ".claude", "settings.json"),
+		filepath.Join(folder, ".claude", "settings.local.json"),
+		filepath.Join(home, ".claude", "settings.json"),
+	} {
 		if raw, err := readRegular(name); err == nil {
-			doc, _ := decoded(name, raw)
-			off = append(off, target.SwitchedOff(doc, folder)...)
+			doc, _ := decodeConfig(name, raw)
+			disabled = append(disabled, target.SwitchedOff(doc, folder)...)
 		}
 	}
 	for j := range all[i].Servers {
 		s := &all[i].Servers[j]
-		s.Disabled = s.Disabled || slices.Contains(off, s.Name)
+		s.Disabled = s.Disabled || slices.Contains(disabled, s.Name)
 	}
 }
 
-// upwards finds a file of a project in a folder or in the nearest one above.
-func upwards(here, name string) (path, folder string) {
-	for folder = here; folder != ""; {
+// findUpwards finds a project's file in the folder start or the nearest folder above it. Returns ""
+// if there is none.
+func findUpwards(start, name string) (path, folder string) {
+	for folder = start; folder != ""; {
 		path = filepath.Join(folder, filepath.FromSlash(name))
 		if _, err := os.Lstat(path); err == nil {
 			return path, folder
 		}
-		above := filepath.Dir(folder)
-		if above == folder {
+		parent := filepath.Dir(folder)
+		if parent == folder {
 			break
 		}
-		folder = above
+		folder = parent
 	}
 	return "", ""
 }
 
-// Read reads the file, and reports whether there is one with a list for the client.
+// Read reads the file, and reports whether it exists and applies to folder. A file that cannot be
+// read applies: Err is set.
 func (f *ConfigFile) Read(folder string) bool {
 	if f.doc == nil {
 		raw, err := readRegular(f.Path)
@@ -126,7 +132,7 @@ func (f *ConfigFile) Read(folder string) bool {
 			return false
 		}
 		if err == nil {
-			f.doc, err = decoded(f.Path, raw)
+			f.doc, err = decodeConfig(f.Path, raw)
 		}
 		f.Err = usage.Bare(err)
 		if err != nil {
@@ -134,14 +140,14 @@ func (f *ConfigFile) Read(folder string) bool {
 		}
 	}
 	f.Servers = target.Servers(f.Client, f.Path, folder, f.doc)
-	for above := filepath.Dir(folder); f.Client.OfProjects() && len(f.Servers) == 0 && above != folder; above = filepath.Dir(folder) {
-		folder = above
+	for f.Client.OfProjects() && len(f.Servers) == 0 && filepath.Dir(folder) != folder {
+		folder = filepath.Dir(folder)
 		f.Servers = target.Servers(f.Client, f.Path, folder, f.doc)
 	}
 	return len(f.Servers) > 0 || !f.Client.OfProjects()
 }
 
-// readRegular reads a file that is one: a pipe would be waited for.
+// readRegular reads a regular file of at most maxConfigFile bytes. Reading a pipe could block.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -150,19 +156,20 @@ func readRegular(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if info.Size() > mostKnown {
-		return nil, fmt.Errorf("it has more than %d MiB", mostKnown>>20)
+	if info.Size() > maxConfigFile {
+		return nil, fmt.Errorf("it has more than %d MiB", maxConfigFile>>20)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, mostKnown))
+	return io.ReadAll(io.LimitReader(f, maxConfigFile))
 }
 
-func decoded(path string, raw []byte) (json.RawMessage, error) {
-	if ending := filepath.Ext(path); ending != ".yaml" && ending != ".yml" {
+// decodeConfig returns a configuration file as JSON. It parses YAML if the path has its extension.
+func decodeConfig(path string, raw []byte) (json.RawMessage, error) {
+	if extension := filepath.Ext(path); extension != ".yaml" && extension != ".yml" {
 		return target.Decode(path, raw)
 	}
 	doc, err := yaml.Parse(raw)
@@ -172,7 +179,8 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 	return doc.JSON, err
 }
 
-// ConfiguredServers are all of them; a file that cannot be read is a warning.
+// ConfiguredServers returns the servers of all configuration files, and warns about files that
+// cannot be read.
 func (e *Env) ConfiguredServers() (all []target.Server) {
 	for _, text := range e.UnreadableFiles() {
 		e.UI.Warn(text)
@@ -183,19 +191,19 @@ func (e *Env) ConfiguredServers() (all []target.Server) {
 	return all
 }
 
-// UnreadableFiles says of each file that cannot be read why that is.
+// UnreadableFiles returns a message for each file that cannot be read.
 func (e *Env) UnreadableFiles() (all []string) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, f := range e.ConfigFiles() {
-		if f.Err != nil && !told[f.Path] {
-			told[f.Path] = true
+		if f.Err != nil && !reported[f.Path] {
+			reported[f.Path] = true
 			all = append(all, f.Client.Title+": "+e.Tilde(f.Path)+" is omitted: "+f.Err.Error())
 		}
 	}
 	return all
 }
 
-// Tilde is a path with ~ for the user's folder.
+// Tilde returns path with ~ for the user's home folder.
 func (e *Env) Tilde(path string) string {
 	if home := e.Getenv("HOME"); home != "" && strings.HasPrefix(path, home+string(filepath.Separator)) {
 		return "~" + path[len(home):]
@@ -203,8 +211,8 @@ func (e *Env) Tilde(path string) string {
 	return path
 }
 
-// ConfiguredNames are what the servers are called: each by its name and, whatever else is
-// called so, by that of its client and its own.
+// ConfiguredNames returns the names of all configured servers, sorted: NAME and CLIENT:NAME for
+// each.
 func (e *Env) ConfiguredNames() (names []string) {
 	for _, f := range e.ConfigFiles() {
 		for _, s := range f.Servers {
@@ -215,36 +223,33 @@ func (e *Env) ConfiguredNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// ServerNamed is the one server that a name means. Several of one name are no matter
-// where they are the same, or where all but one are disabled.
+// ServerNamed returns the configured server with this name. Several servers may share it if they
+// are identical, or if all but one are disabled.
 func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
-	for _, f := range e.ConfigFiles() { // then warnings about the others are not needed
+	for _, f := range e.ConfigFiles() { // an exact id needs no warnings about other files
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.Servers[i], wire.Outcome{}
 		}
 	}
-	called := slices.DeleteFunc(e.ConfiguredServers(), func(s target.Server) bool { return s.Name != name })
-	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(
-		enabled,
-	) > 0 {
-		called = enabled
+	found := slices.DeleteFunc(e.ConfiguredServers(), func(s target.Server) bool { return s.Name != name })
+	enabled := slices.DeleteFunc(slices.Clone(found), func(s target.Server) bool { return s.Disabled })
+	if len(enabled) > 0 {
+		found = enabled
 	}
-	if len(called) == 0 {
-		return target.Server{}, usage.Outcome(
-			usage.New(fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers")+" lists them"),
-		)
+	if len(found) == 0 {
+		err := usage.New(fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers")+" lists them")
+		return target.Server{}, usage.Outcome(err)
 	}
 	var ids []string
 	same := true
-	for _, s := range called {
-		same = same && s.Same(called[0])
+	for _, s := range found {
+		same = same && s.Same(found[0])
 		ids = append(ids, s.ID())
 	}
 	if !same {
-		return target.Server{}, usage.Outcome(
-			usage.New(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
-				"-s "+wire.Hint(ids[0])+" selects one; "+wire.Run("servers "+name)+" shows them"),
-		)
+		err := usage.New(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
+			"-s "+wire.Hint(ids[0])+" selects one; "+wire.Run("servers "+name)+" shows them")
+		return target.Server{}, usage.Outcome(err)
 	}
-	return called[0], wire.Outcome{}
+	return found[0], wire.Outcome{}
 }

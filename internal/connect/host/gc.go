@@ -5,13 +5,14 @@ import (
 	"runtime/debug"
 )
 
-// TuneGC lets a small heap grow before it is collected, which would begin at
-// 4 MB: most commands end before that, and what is read in many calls or a stream of
-// small messages is dead at once. Until the first collection the percentage is raised. From
-// then on it is the usual one, and bytes that are never touched, which take no memory, count
-// as in use, so that a collection comes when the heap is twice as large as they are. When
-// much is in use they count for little: with a larger percentage in their place, a batch
-// of large results takes twice the memory. No later conversation changes it.
+// TuneGC delays the first garbage collection, which would run at 4 MB: most commands end before
+// that, and what many calls or a stream of small messages read becomes garbage at once.
+//
+// Until the first collection the percentage is raised. After it, the percentage is the usual one,
+// but the ballast counts as in use: the next collection runs when the heap is twice as large. The
+// ballast is never touched, so it takes no memory. When much is in use it hardly matters, while a
+// larger percentage would double the memory of a batch with large results. many is set for a
+// connection of many calls. Later calls change nothing.
 func TuneGC(e *Env, many bool) {
 	if e.Ballast != nil || e.Getenv("GOGC") != "" {
 		return
@@ -21,13 +22,13 @@ func TuneGC(e *Env, many bool) {
 		size = 8 << 20
 	}
 	debug.SetGCPercent(400)
-	first := new(*byte) // a pointer, since what has none may share its block
+	first := new(*byte) // a value without pointers might share its allocation
 	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, 100)
 	e.Ballast = make([]byte, size)
 }
 
-// KeepHeapSmall undoes what TuneGC did, where much is read that is garbage at once: little is in
-// use then, and a collection is cheap.
+// KeepHeapSmall undoes TuneGC for commands whose data becomes garbage at once: little is in use, so
+// a collection is cheap.
 func KeepHeapSmall(e *Env) {
 	if e.Getenv("GOGC") == "" {
 		e.Ballast = []byte{}

@@ -18,114 +18,112 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NetworkFlags are the flags that say how a server is reached. They are named and mean
-// as curl's do. A session remembers all but insecure, which has to be said each time.
+// NetworkFlags are the flags that say how a server is reached. They have the names and meanings of
+// curl's flags. A session remembers all but Insecure, which has to be given each time.
 type NetworkFlags struct {
 	state.Reach
 	Insecure bool
 }
 
-// over are the flags, and where they say nothing what the session remembers. Paths
-// become good in every directory.
-func (o NetworkFlags) over(saved *state.Reach) (state.Reach, error) {
-	now := o.Reach
-	for _, path := range []*string{&now.CACert, &now.Cert, &now.Key, &now.Socket} {
+// merge returns the flags with absolute paths, completed by those of the session. saved may be nil.
+func (o NetworkFlags) merge(saved *state.Reach) (state.Reach, error) {
+	merged := o.Reach
+	for _, path := range []*string{&merged.CACert, &merged.Cert, &merged.Key, &merged.Socket} {
 		if *path == "" {
 			continue
 		}
 		full, err := filepath.Abs(*path)
 		if err != nil {
-			return now, err
+			return merged, err
 		}
 		*path = full
 	}
-	if now.Socket != "" && now.Proxy != "" && now.Proxy != network.NoProxy {
-		return now, usage.New("--unix-socket cannot be combined with --proxy", "remove one of them")
+	if merged.Socket != "" && merged.Proxy != "" && merged.Proxy != network.NoProxy {
+		return merged, usage.New("--unix-socket cannot be combined with --proxy", "remove one of them")
 	}
 	if saved != nil {
-		now = filled(now, *saved)
+		merged = complete(merged, *saved)
 	}
-	if now.Key != "" && now.Cert == "" {
-		return now, usage.New("--key needs --cert", "--cert FILE names it")
+	if merged.Key != "" && merged.Cert == "" {
+		return merged, usage.New("--key needs --cert", "--cert FILE names it")
 	}
-	return now, nil
+	return merged, nil
 }
 
-// filled is now, with what it leaves out. A certificate and its key are one thing, and
-// so are the two ways round the network.
-func filled(now, saved state.Reach) state.Reach {
-	if now.Cert == "" && now.Key == "" {
-		now.Cert = saved.Cert
-		now.Key = saved.Key
+// complete returns typed with the missing settings of saved. A certificate and its key belong
+// together. A proxy excludes a socket.
+func complete(typed, saved state.Reach) state.Reach {
+	if typed.Cert == "" && typed.Key == "" {
+		typed.Cert = saved.Cert
+		typed.Key = saved.Key
 	} else {
-		now.Cert = cmp.Or(now.Cert, saved.Cert)
+		typed.Cert = cmp.Or(typed.Cert, saved.Cert)
 	}
-	if now.Proxy == "" {
-		now.Socket = cmp.Or(now.Socket, saved.Socket)
+	if typed.Proxy == "" {
+		typed.Socket = cmp.Or(typed.Socket, saved.Socket)
 	}
-	if now.Socket == "" {
-		now.Proxy = cmp.Or(now.Proxy, saved.Proxy)
+	if typed.Socket == "" {
+		typed.Proxy = cmp.Or(typed.Proxy, saved.Proxy)
 	}
-	now.CACert = cmp.Or(now.CACert, saved.CACert)
-	if len(now.Resolve) == 0 {
-		now.Resolve = saved.Resolve
+	typed.CACert = cmp.Or(typed.CACert, saved.CACert)
+	if len(typed.Resolve) == 0 {
+		typed.Resolve = saved.Resolve
 	}
-	return now
+	return typed
 }
 
 // A Network is how the server of a command is reached, with all files read.
 type Network struct {
 	state.Reach
 	server string // "host:port"
-	// TLS is for the server, others for the hosts that it names.
+	// TLS is for the server, others for the authorization servers that it names.
 	TLS, others *tls.Config
 	Pins        network.Pins
 	ProxyFunc   network.ProxyFunc
 }
 
-// NetworkFor settles the way to a server. Its errors are of the command line.
+// NetworkFor returns how a server is reached, and sets e.Route. Its errors are usage errors.
 func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) {
-	r, err := e.Network.over(saved)
+	reach, err := e.Network.merge(saved)
 	if err != nil {
 		return nil, err
 	}
-	e.Secrets.LearnURL(string(r.Proxy))
-	w := &Network{Reach: r, Pins: network.Pins{}}
-	if err := secure(e, w); err != nil {
+	e.Secrets.LearnURL(string(reach.Proxy))
+	route := &Network{Reach: reach, Pins: network.Pins{}}
+	if err := readCertificates(e, route); err != nil {
 		return nil, err
 	}
-	for _, text := range r.Resolve {
-		if err := w.Pins.Pin(text); err != nil {
+	for _, text := range reach.Resolve {
+		if err := route.Pins.Pin(text); err != nil {
 			return nil, usage.New("--resolve: "+err.Error(), "--resolve mcp.example:443:127.0.0.1")
 		}
 	}
 	if u, err := url.Parse(endpoint); err == nil {
-		w.server = network.HostPort(u)
-		if r.Socket != "" {
-			w.Pins[w.server] = []string{r.Socket}
+		route.server = network.HostPort(u)
+		if reach.Socket != "" {
+			route.Pins[route.server] = []string{reach.Socket}
 		}
 	}
-	proxy, err := network.ProxyFor(string(r.Proxy), e.Getenv)
+	proxy, err := network.ProxyFor(string(reach.Proxy), e.Getenv)
 	if err != nil {
 		return nil, usage.New("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
-	w.ProxyFunc = w.Pins.WrapProxy(proxy)
+	route.ProxyFunc = route.Pins.WrapProxy(proxy)
 	if e.Network.Insecure && e.Route == nil {
-		e.UI.Warn(
-			"--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included",
-		)
+		e.UI.Warn("--insecure: the server's certificate is NOT verified; " +
+			"an attacker in between can read and change everything, tokens included")
 	}
-	e.Route = w
-	return w, nil
+	e.Route = route
+	return route, nil
 }
 
-// secure reads the files of certificates.
-func secure(e *Env, w *Network) (err error) {
-	papers := network.Certificates{Insecure: e.Network.Insecure}
+// readCertificates reads the files of certificates and sets the TLS configurations of w.
+func readCertificates(e *Env, w *Network) (err error) {
+	certificates := network.Certificates{Insecure: e.Network.Insecure}
 	for _, f := range []struct {
 		flag, name string
 		into       *[]byte
-	}{{"--cacert", w.CACert, &papers.CACert}, {"--cert", w.Cert, &papers.Cert}, {"--key", w.Key, &papers.Key}} {
+	}{{"--cacert", w.CACert, &certificates.CACert}, {"--cert", w.Cert, &certificates.Cert}, {"--key", w.Key, &certificates.Key}} {
 		if f.name == "" {
 			continue
 		}
@@ -137,16 +135,17 @@ func secure(e *Env, w *Network) (err error) {
 			return usage.New(f.flag+" "+f.name+": the file is empty", wire.Hint(f.flag+" must be a PEM file"))
 		}
 	}
-	w.TLS, err = papers.TLS()
+	w.TLS, err = certificates.TLS()
 	if err != nil {
-		return w.unusable(err)
+		return w.certificateError(err)
 	}
-	w.others, err = network.Certificates{CACert: papers.CACert}.TLS()
+	w.others, err = network.Certificates{CACert: certificates.CACert}.TLS()
 	return err
 }
 
-// unusable says which file it was, and what can be done about it.
-func (w *Network) unusable(err error) error {
+// certificateError returns the usage error for certificates that cannot be used, with the flag and
+// a remedy.
+func (w *Network) certificateError(err error) error {
 	if errors.Is(err, network.ErrNoAuthority) {
 		return usage.New(
 			"--cacert "+w.CACert+": "+err.Error(),
@@ -162,7 +161,7 @@ func (w *Network) unusable(err error) error {
 	return usage.New("--cert "+w.Cert+": "+err.Error(), "--cert and --key must belong to each other; both are PEM files")
 }
 
-// Kept is what a session remembers of the way, nil for nothing.
+// Kept returns what a session remembers, or nil if all settings are defaults.
 func (w *Network) Kept() *state.Reach {
 	if w == nil || reflect.ValueOf(w.Reach).IsZero() {
 		return nil
@@ -170,7 +169,7 @@ func (w *Network) Kept() *state.Reach {
 	return &w.Reach
 }
 
-// Options are the way as curl is told it.
+// Options returns the settings as options of curl, each a name and a value or "".
 func (w *Network) Options(insecure bool) (all [][2]string) {
 	if w == nil {
 		return nil
@@ -194,14 +193,14 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 	return all
 }
 
-// RememberNetwork settles the way to a server that no conversation was opened with in this
-// run: it is that of a session with it.
+// RememberNetwork sets e.Route for a server to which this command opened no connection, from a
+// session with the same endpoint.
 func (e *Env) RememberNetwork(endpoint string) error {
 	if e.Route != nil {
 		return nil
 	}
 	var saved *state.Reach
-	_, remembered, _ := e.LoadState() // what cannot be read says nothing
+	_, remembered, _ := e.LoadState() // a state that cannot be read has no sessions
 	for _, name := range remembered.Names() {
 		if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
 			saved = s.Reach
@@ -211,12 +210,12 @@ func (e *Env) RememberNetwork(endpoint string) error {
 	return err
 }
 
-// Dialer opens connections, pinned or not.
+// Dialer returns a function that opens connections, to the pinned address if there is one.
 func (w *Network) Dialer(limit time.Duration) network.DialFunc {
 	return w.Pins.WrapDial((&net.Dialer{Timeout: limit}).DialContext)
 }
 
-// ForAuth is the way to the authorization servers that a server names; w may be nil.
+// ForAuth returns how the authorization servers of a server are reached. w may be nil.
 func (w *Network) ForAuth() auth.Network {
 	if w == nil {
 		return auth.Network{}
@@ -226,5 +225,5 @@ func (w *Network) ForAuth() auth.Network {
 		Dial:   w.Dialer(authDialTime)}
 }
 
-// authDialTime limits a connection on the way to a token.
+// authDialTime limits connecting to an authorization server.
 const authDialTime = 5 * time.Second

@@ -15,9 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Quiet is a UI without a user: it shows nothing, takes no for the answer to every
-// question, and reads no input. A program that wants some of it embeds a Quiet and
-// overrides the rest.
+// Quiet is a UI without a user: it shows nothing, answers every question with no, and reads no
+// input. A program that needs some of a UI embeds a Quiet and overrides methods.
 type Quiet struct{}
 
 var _ UI = Quiet{}

@@ -14,41 +14,40 @@ import (
 	"mcpc/internal/usage"
 )
 
-// What mcpc reads of the user's own has an end, in size and by --max-time: a device
-// has none of its own, and a FIFO may wait for a writer that never comes.
+// Limits of the user's own files. --max-time limits reading, too: a device never ends, and a FIFO
+// may wait for a writer forever.
 const (
-	// MostSecret bounds a token, a secret, a key, and a file of certificates.
+	// MostSecret limits a token, a secret, a key, and a file of certificates, in bytes.
 	MostSecret = 1 << 20
-	// MostInput bounds arguments and what else is sent, unless --max-message-size does.
+	// MostInput limits arguments and other input that is sent, unless --max-message-size is set.
 	MostInput = 1 << 30
-	// mostTyped bounds a line that is typed or pasted.
-	mostTyped = 64 << 10
+	// maxTypedLine limits a line that is typed or pasted.
+	maxTypedLine = 64 << 10
 )
 
-// A TooMuch is the error of an input that is longer than so many bytes.
+// A TooMuch is the error of an input that is longer than this number of bytes.
 type TooMuch int64
 
 func (most TooMuch) Error() string { return fmt.Sprintf("it has more than %d bytes", int64(most)) }
 
-// ReadFile reads a file of the user's. The error is an auth.Late where --max-time
-// ends it, in a login or not.
-func (e *Env) ReadFile(name string, most int64) ([]byte, error) {
+// ReadFile reads a file of at most limit bytes. The error is usage.Late if --max-time is over.
+func (e *Env) ReadFile(name string, limit int64) ([]byte, error) {
 	return e.InTime(func() ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		return ReadUpTo(f, most)
+		return ReadUpTo(f, limit)
 	})
 
 }
 
-// InputLimit is the limit of the user for what is sent, else the one that there is.
+// InputLimit returns the limit for input that is sent, in bytes. --max-message-size sets it.
 func (e *Env) InputLimit() int64 { return cmp.Or(e.Limits.Message, MostInput) }
 
-// InTime gives up what reads for longer than --max-time; without it nothing does. What
-// is given up goes on until the process ends, which is soon.
+// InTime calls read and stops waiting for it after --max-time. read then continues in its goroutine
+// until the process ends.
 func (e *Env) InTime(read func() ([]byte, error)) ([]byte, error) {
 	limit := e.Limits.Hard
 	if limit <= 0 {
@@ -71,33 +70,33 @@ func (e *Env) InTime(read func() ([]byte, error)) ([]byte, error) {
 	}
 }
 
-// ReadUpTo reads to the end, which comes after so many bytes at most; below 0 there is
-// no limit.
-func ReadUpTo(r io.Reader, most int64) ([]byte, error) {
-	if most < 0 {
+// ReadUpTo reads r to its end. It returns a TooMuch error after limit bytes, unless limit is
+// negative.
+func ReadUpTo(r io.Reader, limit int64) ([]byte, error) {
+	if limit < 0 {
 		return io.ReadAll(r)
 	}
 	var b bytes.Buffer
-	if f, ok := r.(*os.File); ok { // of a large file the memory is taken once
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= most {
+	if f, ok := r.(*os.File); ok { // allocate the memory for a large file once
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= limit {
 			b.Grow(int(info.Size()) + bytes.MinRead)
 		}
 	}
-	_, err := b.ReadFrom(io.LimitReader(r, most+1))
-	if err == nil && int64(b.Len()) > most {
-		return nil, TooMuch(most)
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && int64(b.Len()) > limit {
+		return nil, TooMuch(limit)
 	}
 	return b.Bytes(), err
 }
 
-// ReadLine reads a line that is typed or pasted, with its end.
+// ReadLine reads a line that is typed or pasted, with its line end.
 func ReadLine(r *bufio.Reader) (string, error) {
 	var line strings.Builder
 	for {
 		part, err := r.ReadSlice('\n')
 		line.Write(part)
-		if line.Len() > mostTyped {
-			return "", fmt.Errorf("the line is longer than %d bytes", mostTyped)
+		if line.Len() > maxTypedLine {
+			return "", fmt.Errorf("the line is longer than %d bytes", maxTypedLine)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line.String(), err
@@ -105,5 +104,5 @@ func ReadLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-// MostSaid is how much is shown of what a server wrote.
+// MostSaid limits how much of a server's text is shown, in bytes.
 const MostSaid = 2000

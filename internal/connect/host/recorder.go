@@ -20,73 +20,79 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Recording is what a command keeps of its traffic: the flight recorder, which is
-// on by default.
+// A Recording records the traffic of a command. It is on by default.
 type Recording struct {
-	*capture.Recorder // nil where nothing is recorded
-	// ended is set when the recording is.
+	*capture.Recorder // nil if nothing is recorded
+	// ended is set once EndRecording has run.
 	ended bool
 	Ring  *capture.Ring
-	// Conns counts the conversations of the command.
+	// Conns counts the connections of the command.
 	Conns int
-	// Most bounds the recording in the ring, in bytes; 0 does not. past counts the
-	// frames behind it.
+	// Most limits the recording in the ring, in bytes; 0 does not. Past counts the frames after the
+	// limit.
 	Most int64
 	Past atomic.Int64
-	// Crossed is set once a frame was sent or received: a command with a usage error
-	// leaves no file.
+	// Crossed is set once a frame was sent or received. A command with a usage error leaves no
+	// file.
 	Crossed atomic.Bool
-	// Quiet is set where another failure has told of the folder already, and where
-	// mcpc has nothing to say.
+	// Quiet suppresses the warning that nothing is recorded: another failure has named the folder
+	// already, or the command must print nothing.
 	Quiet atomic.Bool
-	// Many is set where the command's ending is no exchange's own.
+	// Many is set if the command's outcome is not the outcome of one exchange.
 	Many bool
-	// about is the outcome that EndRecording writes for a command that ends well.
+	// about is the outcome that EndRecording writes for a command that succeeds.
 	about wire.Outcome
-	// Lasts is set where the command may run for days: a recording in the ring then continues in the next file.
+	// Lasts is set if the command may run for days. A recording in the ring then continues in
+	// further files.
 	Lasts bool
-	// Resent names the exchange that the command issues again.
+	// Resent is the exchange that the command sends again.
 	Resent string
-	// mark tells the run from others in a file of the user's, own is the recording once it
-	// was read.
+	// mark identifies this run in a file that has several runs. own is the recording as LastRow has
+	// read it.
 	mark string
 	own  *rows.Capture
 }
 
-// OffWord is what switches the recording off in the place of a file.
+// OffWord is the value of --record that disables the recording.
 const OffWord = "off"
 
-// TrafficDir is the folder of the ring within that of the state.
+// TrafficDir is the folder of the ring in the state directory.
 const TrafficDir = "traffic"
 
-// pruneEvery is how many runs go by between two looks at the ring's limits.
+// pruneEvery is the number of runs between two checks of the ring's limits.
 const pruneEvery = 64
 
-// StartRecording begins it with the first conversation; where is the server as a user
-// would name it, by the recorder that the capture names, command that of a server which
-// a file names.
+// StartRecording starts the recording with the first connection. where names the server for the
+// user, by the kind of recorder. command is the server's command if a file names it, otherwise nil.
 func (e *Env) StartRecording(where, by string, command []string) {
 	e.Record.Conns++
 	if e.Record.Conns > 1 || e.NoRecord || e.RecordTo == OffWord {
 		return
 	}
-	// A client may start a server's command twice, so that two record into one file.
-	place := capture.File(e.RecordTo)
-	most := int64(0)
-	turn := capture.Rotation{}
+	open := capture.File(e.RecordTo)
+	maxBytes := int64(0)
+	rotation := capture.Rotation{}
+	// A client may start a server twice: then two runs record to one file and need a mark.
 	e.Record.mark = strings.ToLower(rand.Text()[:8])
 	if e.RecordTo == "" {
 		ring, err := e.Ring()
 		if err != nil {
-			return // without a home there is no place, as there is none for the state
+			return // there is no state directory
 		}
-		e.Record.Ring, e.Record.mark, place, most = ring, "", ring.Create, e.Record.Most
+		e.Record.Ring = ring
+		e.Record.mark = ""
+		open = ring.Create
+		maxBytes = e.Record.Most
 		if by != capture.ByCommand || e.Record.Lasts {
-			turn = ring.Rotation(rows.Carry)
+			rotation = ring.Rotation(rows.Carry)
 		}
 	}
 	e.Record.Recorder = capture.NewRecorder(capture.Recording{
-		Open: place, MaxBytes: most, Rotation: turn, Secrets: &e.Secrets, OnError: func(err error) { recordingFailed(e, err) },
+		Open:     open,
+		MaxBytes: maxBytes,
+		Rotation: rotation,
+		Secrets:  &e.Secrets,
+		OnError:  func(err error) { warnNotRecorded(e, err) },
 		Head: capture.Head{
 			Mcpc:    e.Version,
 			Started: e.Now(),
@@ -103,9 +109,9 @@ func (e *Env) StartRecording(where, by string, command []string) {
 	})
 }
 
-// SpoolDir is where large answers are kept until the process ends: the folder of the state, on
-// the disk, while that of temporary files may be in memory. Where many answers are to come, the
-// memory is.
+// SpoolDir returns the folder for a large answer until the process ends: the state directory,
+// because the folder of temporary files may be in memory. Commands with many answers keep them in
+// memory: it returns "" unless oneAnswer is set.
 func SpoolDir(e *Env, oneAnswer bool) spool.Dir {
 	if !oneAnswer {
 		return ""
@@ -116,7 +122,7 @@ func SpoolDir(e *Env, oneAnswer bool) spool.Dir {
 	return spool.Dir(os.TempDir())
 }
 
-// Ring is where every run is kept.
+// Ring returns the ring of recordings.
 func (e *Env) Ring() (*capture.Ring, error) {
 	store, err := state.Open(e.State)
 	if err != nil {
@@ -125,7 +131,7 @@ func (e *Env) Ring() (*capture.Ring, error) {
 	return capture.NewRing(filepath.Join(store.Dir(), TrafficDir)), nil
 }
 
-// shownArgs is the command line as it may be kept.
+// shownArgs returns the command line without secrets.
 func shownArgs(e *Env) []string {
 	words := e.Secrets.Command(append([]string{"mcpc"}, e.Args...))
 	for i, f := range fieldsIn(e.Args) {
@@ -135,7 +141,7 @@ func shownArgs(e *Env) []string {
 	return words
 }
 
-// fieldsIn are the header fields of a command line, by the index of their word.
+// fieldsIn returns the header fields in a command line, by the index of the word.
 func fieldsIn(args []string) map[int]wire.Field {
 	fields := map[int]wire.Field{}
 	for i, word := range args {
@@ -148,7 +154,7 @@ func fieldsIn(args []string) map[int]wire.Field {
 	return fields
 }
 
-// LearnArgs learns the secrets of a command line that may not be parsed yet.
+// LearnArgs makes the secrets of the command line known, before it is parsed.
 func (e *Env) LearnArgs() {
 	e.Secrets.LearnCommand(e.Args)
 	for _, f := range fieldsIn(e.Args) {
@@ -156,9 +162,8 @@ func (e *Env) LearnArgs() {
 	}
 }
 
-// recordingFailed is loud once, and changes nothing else: the answer is what the
-// user wants.
-func recordingFailed(e *Env, err error) {
+// warnNotRecorded warns that the traffic is not recorded. The command continues.
+func warnNotRecorded(e *Env, err error) {
 	if e.Record.Quiet.Load() {
 		return
 	}
@@ -169,14 +174,14 @@ func recordingFailed(e *Env, err error) {
 	e.UI.Warn("the traffic is not recorded: " + where + Reason(err) + " (--no-record disables recording)")
 }
 
-// WarnOfState warns that a part of the state cannot be read or written. The frames that wait are written first: a
-// recording that fails, perhaps for the same reason, is then reported before it, and not by chance after it.
+// WarnOfState warns that a part of the state directory cannot be read or written. It first writes
+// the waiting frames: a recording that fails for the same reason always warns first.
 func (e *Env) WarnOfState(text string) {
 	e.Record.WriteWaiting()
 	e.UI.Warn(text)
 }
 
-// Reason is an error in the words of the operating system where it has any.
+// Reason returns the operating system's text for err, if it has one.
 func Reason(err error) string {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number.Error()
@@ -184,11 +189,11 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// About sets the outcome that EndRecording writes for a command that ends well.
+// About sets the outcome that EndRecording writes for a command that succeeds.
 func (r *Recording) About(o wire.Outcome) { r.about = o }
 
-// EndRecording writes how the command ended, and closes the recording. A command that
-// ends with a usage error before a frame was sent or received leaves none.
+// EndRecording writes how the command ended, and closes the recording. A command with a usage error
+// or a signal before the first frame leaves no recording.
 func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	r := &e.Record
 	if r.Recorder == nil || r.ended {
@@ -197,36 +202,36 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	if o.Good() {
 		o = r.about
 	}
-	// The recorder stays where it is: a late frame taps one that is closed.
-	r.ended = true
+	r.ended = true // r.Recorder stays set: late frames reach a closed recorder
 	if past := e.Record.Past.Load(); past > 0 {
 		r.Lost(int(past))
 	}
 	if o.Phase == "state" && r.Ring != nil {
-		r.Quiet.Store(true) // it is in the same folder
+		r.Quiet.Store(true) // the outcome already names the folder
 	}
 	if r.Crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
 		end := endOf(e, o, exit)
 		end.Many = o.Many || r.Many
 		r.End(end)
 	}
-	_ = r.Close() // what failed was said
+	_ = r.Close() // OnError has reported failures
 	if n := r.Run(); r.Ring != nil && n > 0 && n%pruneEvery == 0 {
 		_, _ = r.Ring.Prune(capture.DefaultLimits, e.Now())
 	}
 }
 
+// endOf returns how the command ended, for the recording.
 func endOf(e *Env, o wire.Outcome, exit int) capture.End {
 	hint := e.UI.HintText(o.Hint)
 	return capture.End{Time: e.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
 		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
 }
 
-// GaveUp records that the last request got no valid answer and mcpc waits for none, while
-// the command goes on: one that comes late is no ending.
+// GaveUp records that the command continues without waiting for the response to its last request. A
+// late response is then not taken for the outcome.
 func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
-	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
+	exited := o.Reached == wire.Unsent && o.Process != nil // before the request was sent and recorded
 	if o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
 		return
 	}
@@ -241,10 +246,9 @@ func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	e.Record.End(end)
 }
 
-// LastRow is the row of the last exchange of this run in which the client asked for a
-// method, else of the last in which it asked; nil where the recording has none or cannot be
-// read again. In a file of the user's other runs may stand too, also such as are recorded
-// at the same time.
+// LastRow returns the row of this run's last request for method, otherwise of its last request.
+// Returns nil if the recording has none or cannot be read again. file is the file of --record, or
+// "": it may contain other runs, even at the same time.
 func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
@@ -254,8 +258,10 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 		row = func(n int) *rows.Row { return r.own.RowIn(r.mark, n) }
 	}
 	for n := 1; row(n) != nil; n++ {
-		if is := row(n); !rows.ByServer(is) && (last == nil || is.Method == method || last.Method != method) {
-			last = is
+		next := row(n)
+		isBetter := last == nil || next.Method == method || last.Method != method
+		if !rows.ByServer(next) && isBetter {
+			last = next
 		}
 	}
 	return last

@@ -15,13 +15,14 @@ import (
 	"mcpc/internal/wire"
 )
 
+// WithoutFields returns the fields without those of the given names. Case does not matter.
 func WithoutFields(fields []wire.Field, names ...string) []wire.Field {
 	return slices.DeleteFunc(slices.Clone(fields), func(f wire.Field) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) })
 	})
 }
 
-// LearnServer hides what a server's entry holds, wherever it turns up.
+// LearnServer makes the secrets in a configured server known.
 func (e *Env) LearnServer(s target.Server) {
 	for _, setting := range s.Env {
 		e.Secrets.LearnEnvironment([]string{setting.Name + "=" + setting.Value})
@@ -35,20 +36,23 @@ func (e *Env) LearnServer(s target.Server) {
 	e.Secrets.LearnCommand(s.Command)
 }
 
-// LearnValue hides a value everywhere, unless it is plainly none to hide.
+// LearnValue makes a value known as a secret, unless it is plainly not secret: a word in lower
+// case, a number or a path.
 func (e *Env) LearnValue(value string) {
-	plain := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0 ||
-		strings.Trim(value, "0123456789.:") == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~/")
-	switch {
-	case plain:
-	case strings.Contains(value, "://"):
+	isWord := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0
+	isNumber := strings.Trim(value, "0123456789.:") == ""
+	isPath := filepath.IsAbs(value) || strings.HasPrefix(value, "~/")
+	if isWord || isNumber || isPath {
+		return
+	}
+	if strings.Contains(value, "://") {
 		e.Secrets.LearnURL(value)
-	default:
+	} else {
 		e.Secrets.Learn(value)
 	}
 }
 
-// InputEnv is the variable that gives the value of an input without a prompt.
+// InputEnv returns the environment variable that gives the value of an input without a prompt.
 func InputEnv(id string) string {
 	return EnvName("input-" + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -58,7 +62,7 @@ func InputEnv(id string) string {
 	}, id))
 }
 
-// InputValue is what the variable or the person says.
+// InputValue returns the value of an input: from its environment variable, or asked from the user.
 func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, error) {
 	value := e.Getenv(InputEnv(in.ID))
 	if value == "" {
@@ -68,7 +72,7 @@ func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, er
 				wire.Hint("set the variable "+InputEnv(in.ID)),
 			)
 		}
-		prompt := in.ID // a file may describe an input as anything
+		prompt := in.ID // always shown: the description may be misleading
 		if in.Description != "" {
 			prompt += ": " + in.Description
 		}
@@ -94,14 +98,14 @@ func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, er
 	return value, nil
 }
 
-// inherited are the variables that a server of a file is given of mcpc's own
-// environment, beside what the file says: what programs need to run, and no token
-// that happens to lie there.
+// inherited are the variables of mcpc's environment that a configured server gets besides its own:
+// what programs need to run, but no tokens.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"}
 
+// inheritedOnWindows are further variables on Windows.
 var inheritedOnWindows = []string{
 	"APPDATA",
 	"LOCALAPPDATA",
@@ -121,7 +125,7 @@ var inheritedOnWindows = []string{
 	"PROCESSOR_ARCHITECTURE",
 }
 
-// ServerEnvironment is what a server's process gets.
+// ServerEnvironment returns the environment of a configured server's process.
 func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	var all []string
 	put := func(name, value string) { all = append(all, name+"="+value) }
@@ -142,17 +146,13 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	for _, name := range s.Passed {
 		value := e.Getenv(name)
 		e.LearnValue(value)
-		switch {
-		case value != "":
-		case s.Client.Keyring:
-			e.UI.Warn(
-				fmt.Sprintf(
-					"%s stores %s in a keyring or another place that mcpc does not read; set the variable instead",
-					s.Client.Title,
-					name,
-				),
-			)
-		default:
+		if value != "" {
+			continue
+		}
+		if s.Client.Keyring {
+			const text = "%s stores %s in a keyring or another place that mcpc does not read; set the variable instead"
+			e.UI.Warn(fmt.Sprintf(text, s.Client.Title, name))
+		} else {
 			e.UI.Warn(fmt.Sprintf("the variable %s, which %s passes to the server, is not set", name, s.Client.Title))
 		}
 	}
@@ -172,8 +172,8 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	return all, nil
 }
 
-// Dotenv reads lines of NAME=VALUE, as editors do: quotes and an "export" before
-// them are taken away, and nothing in a value is a variable.
+// Dotenv parses lines of NAME=VALUE as editors do. It removes quotes and a leading "export", and
+// expands no variables.
 func Dotenv(text string) (all []target.Setting) {
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)

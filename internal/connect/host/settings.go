@@ -11,21 +11,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Answers are the flags that say how to answer what a server asks. It is what
-// a session remembers of them.
+// Answers are the flags that say how to answer a server's requests. A session remembers them.
 type Answers = state.Answering
 
-// IsZero reports flags of which none is set.
+// IsZero reports whether none of the flags is set.
 func IsZero(f Answers) bool { return reflect.ValueOf(f).IsZero() }
 
-// AuthFlags are the authorization flags of every command.
+// AuthFlags are the authorization flags of all commands.
 type AuthFlags struct {
 	Account   string
 	TokenFile string
 	NoPrompt  bool
 }
 
-// Fields are the header fields of the user's, of --header-file and of -H.
+// Fields returns the header fields of --header-file and -H.
 func (e *Env) Fields() ([]wire.Field, error) {
 	if err := readHeaderFiles(e); err != nil {
 		return nil, err
@@ -33,8 +32,8 @@ func (e *Env) Fields() ([]wire.Field, error) {
 	return e.TypedFields()
 }
 
-// readHeaderFiles puts the fields of --header-file before those of -H, which so replace
-// them. What comes from a file and not from the command line is treated as secret.
+// readHeaderFiles puts the fields of --header-file before those of -H, which replace them. Values
+// from a file are secrets, unlike values on the command line.
 func readHeaderFiles(e *Env) error {
 	var lines []string
 	for _, name := range e.HeaderFiles {
@@ -61,7 +60,7 @@ func readHeaderFiles(e *Env) error {
 	return nil
 }
 
-// TypedFields reads the -H flags.
+// TypedFields parses the fields of -H.
 func (e *Env) TypedFields() ([]wire.Field, error) {
 	var fields []wire.Field
 	for _, h := range e.Headers {
@@ -74,6 +73,7 @@ func (e *Env) TypedFields() ([]wire.Field, error) {
 	return fields, nil
 }
 
+// headerField parses "Name: value".
 func headerField(h string) (wire.Field, error) {
 	name, value, ok := strings.Cut(h, ":")
 	name = strings.TrimSpace(name)

@@ -15,12 +15,11 @@ import (
 	"mcpc/internal/target"
 )
 
-// A server in a file of another program was written by that program, or came with another
-// author's project. Its command is run, or a project's URL contacted, once the user has
-// seen all of it and said yes; what was confirmed is remembered by a hash, and any change
-// to it asks again.
+// A configured server may have come with another author's project. mcpc runs its command, or
+// contacts a project's URL, only after the user has seen all of it and agreed. What the user
+// confirmed is stored as a hash, so that any change asks again.
 
-// A Standing is what the user said of a server before.
+// A Standing is whether the user has confirmed a server.
 type Standing int
 
 const (
@@ -29,30 +28,31 @@ const (
 	Confirmed
 )
 
-// StandingOf looks it up among what is remembered.
+// StandingOf returns the standing of s according to the stored approvals.
 func StandingOf(trusts []state.Trust, s target.Server) Standing {
 	found := unseen
-	print := s.Fingerprint()
+	fingerprint := s.Fingerprint()
 	for _, t := range trusts {
-		switch {
-		case t.Tool != "":
-		case t.Fingerprint == print:
+		if t.Tool != "" {
+			continue // the approval of a tool
+		}
+		if t.Fingerprint == fingerprint {
 			return Confirmed
-		case t.Server == s.ID() && t.File == s.File:
+		}
+		if t.Server == s.ID() && t.File == s.File {
 			found = Changed
 		}
 	}
 	return found
 }
 
-// AsksFirst reports a server that nothing is done with before it is confirmed: a
-// command, and what a project brings. What the user's own files say of a URL, header
-// fields included, is what he told that program to send there.
-func AsksFirst(s target.Server, now Standing) bool {
-	return now != Confirmed && (s.Kind == target.Stdio || s.Client.Project || now == Changed)
+// AsksFirst reports whether the user must confirm a server before it is used: a command, a server
+// of a project, or a server that changed. A URL in the user's own files needs no confirmation.
+func AsksFirst(s target.Server, standing Standing) bool {
+	return standing != Confirmed && (s.Kind == target.Stdio || s.Client.Project || standing == Changed)
 }
 
-// Trusts are those that are remembered. What cannot be read confirms nothing.
+// Trusts returns the stored approvals. If they cannot be read, it warns and returns none.
 func (e *Env) Trusts(store *state.Store) []state.Trust {
 	if store == nil {
 		return nil
@@ -64,7 +64,7 @@ func (e *Env) Trusts(store *state.Store) []state.Trust {
 	return all
 }
 
-// Trust remembers a server as it now is.
+// Trust stores the approval of a server as it is now.
 func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
 		_, err := state.Open(e.State)
@@ -73,6 +73,7 @@ func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) er
 	return store.Trusts().Save(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: e.Now()})
 }
 
+// ServerFacts returns what the user has to confirm about a server, as rows of a name and a value.
 func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	add := func(name, value string) {
 		if value != "" {
@@ -95,7 +96,7 @@ func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	return rows
 }
 
-// folderOf is where a command would run.
+// folderOf returns the folder in which the server's command would run, or "" for a URL.
 func folderOf(s target.Server) string {
 	switch {
 	case s.Kind != target.Stdio:
@@ -110,11 +111,11 @@ func folderOf(s target.Server) string {
 	return "the current directory"
 }
 
-// wideBlank is how many blanks in a row could push the rest out of sight.
+// wideBlank is the number of spaces from which a gap is counted: a wide one could push the rest off
+// the screen.
 const wideBlank = 4
 
-// ShownWord is a word of a command, quoted, in which a long gap is counted: what
-// follows it must be seen.
+// ShownWord returns a quoted word of a command, with each wide gap replaced by its length.
 func ShownWord(word string) string {
 	quoted := shellwords.Quote(word)
 	var b strings.Builder
@@ -136,7 +137,7 @@ func ShownWord(word string) string {
 	return b.String()
 }
 
-// isBlank reports a character that takes room and shows nothing.
+// isBlank reports whether a character takes space and shows nothing.
 func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune("\u2800\u3164\u115f\u1160\uffa0", r)
 }

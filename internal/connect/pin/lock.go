@@ -17,20 +17,20 @@ import (
 	"mcpc/internal/state"
 )
 
-// mostLock bounds a lock file, in bytes.
-const mostLock = 64 << 20
+// maxLockFile limits the size of a lock file, in bytes.
+const maxLockFile = 64 << 20
 
-// A Lock is a lock file. That of the current directory may have come with another author's project, so
-// it overrides what the user approved only once the user has confirmed it, as it is, by its hash.
+// A Lock is a lock file. The one in the current directory may have come with another author's
+// project. It therefore replaces what the user approved only after the user has confirmed its hash.
 type Lock struct {
 	Path  string
 	Tools []json.RawMessage
-	print string
+	hash  string
 }
 
-// ReadLock reads a lock file. An error of its contents is a *lockfile.Error.
+// ReadLock reads a lock file. An error about its contents is a *lockfile.Error.
 func ReadLock(e *host.Env, path string) (*Lock, error) {
-	raw, err := e.ReadFile(path, mostLock)
+	raw, err := e.ReadFile(path, maxLockFile)
 	if err != nil {
 		return nil, err
 	}
@@ -38,15 +38,16 @@ func ReadLock(e *host.Env, path string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := filepath.Abs(path)
+	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(append([]byte(lockfile.Name+"\n"), raw...))
-	return &Lock{Path: whole, Tools: snapshot.Tools, print: hex.EncodeToString(sum[:])}, nil
+	return &Lock{Path: absolute, Tools: snapshot.Tools, hash: hex.EncodeToString(sum[:])}, nil
 }
 
-// LockWith returns the lock file of the current directory if it has the tool as it is now, else nil.
+// LockWith returns the lock file of the current directory if it contains the tool's present
+// definition, or nil.
 func LockWith(c *connect.Conn, tool *connect.Definition) *Lock {
 	if info, err := os.Stat(lockfile.Name); err != nil || !info.Mode().IsRegular() || c.Store == nil {
 		return nil
@@ -58,24 +59,25 @@ func LockWith(c *connect.Conn, tool *connect.Definition) *Lock {
 	if err != nil {
 		return nil
 	}
-	is := lockfile.Hash(tool.Raw)
-	if !slices.ContainsFunc(l.Tools, func(entry json.RawMessage) bool {
+	hash := lockfile.Hash(tool.Raw)
+	isLocked := slices.ContainsFunc(l.Tools, func(entry json.RawMessage) bool {
 		name, _ := jsonraw.Text(jsonraw.First(entry, "name"))
-		return name == tool.Name && lockfile.Hash(entry) == is
-	}) {
+		return name == tool.Name && lockfile.Hash(entry) == hash
+	})
+	if !isLocked {
 		return nil
 	}
 	return l
 }
 
-// IsConfirmed reports whether the user confirmed the lock file as it is now.
+// IsConfirmed reports whether the user has confirmed the lock file as it is now.
 func (l *Lock) IsConfirmed(e *host.Env, store *state.Store) bool {
 	return slices.ContainsFunc(e.Trusts(store), func(t state.Trust) bool {
-		return t.Server == lockfile.Name && t.Fingerprint == l.print
+		return t.Server == lockfile.Name && t.Fingerprint == l.hash
 	})
 }
 
-// Confirm remembers that the user confirmed the lock file as it is now.
+// Confirm stores that the user has confirmed the lock file as it is now.
 func (l *Lock) Confirm(ctx context.Context, e *host.Env, store *state.Store) error {
-	return store.Trusts().Save(ctx, state.Trust{Fingerprint: l.print, Server: lockfile.Name, File: l.Path, At: e.Now()})
+	return store.Trusts().Save(ctx, state.Trust{Fingerprint: l.hash, Server: lockfile.Name, File: l.Path, At: e.Now()})
 }

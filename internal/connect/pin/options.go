@@ -1,5 +1,5 @@
-// Package pin remembers what the tools of a server are, and notices when one is no longer what
-// was approved.
+// Package pin stores the definitions of tools that the user has approved, and notices when one has
+// changed.
 package pin
 
 import (
@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// Options are what comparisons of definitions use here: schemas are compiled by package
-// validate, and texts are read by package lint/poison.
+// Options returns the options for comparing definitions: package validate compiles schemas, and
+// package lint/poison looks for text that is addressed to a model.
 func Options() diff.Options {
 	return diff.Options{Signs: poison.Signs, Compile: func(schema []byte) (func([]byte) (bool, error), error) {
 		compiled, _, err := validate.Compile(schema)

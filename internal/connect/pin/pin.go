@@ -26,12 +26,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Standing is what is known of a definition: whether it is the approved one.
+// A Standing is whether a definition is the approved one.
 type Standing int32
 
-// The standings. A New definition is approved by a call: its tool was never called, or it is of the
-// user's own server, and its changes were noted. A Changed one has to be confirmed: its changes were
-// shown.
+// The standings. A call approves a New definition: its tool was never called, or it belongs to the
+// user's own server and its changes were noted. The user has to confirm a Changed definition, whose
+// changes were shown.
 const (
 	Unknown Standing = iota
 	New
@@ -39,23 +39,24 @@ const (
 	Changed
 )
 
-// Check compares a definition with the one that was approved, and shows what changed: once for
-// each definition that a connection has. Only order, titles and harmless words may change
-// silently; a change of a schema that is harmless and adds no text for a model is a note, and of the user's own
-// server any change without text that is addressed to a model.
+// Check compares a definition with the approved one and shows what changed, once for each
+// definition of a connection. Order, titles and harmless words may change silently. Harmless
+// changes of a schema without new text for a model are a note, and so are all changes of the user's
+// own server without such text.
 func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
 	if tool == nil || c.Store == nil || c.Env.Index > 0 {
-		return Approved // nothing is remembered
+		return Approved // nothing is stored
 	}
-	now := Standing(tool.Pin.Load())
-	if now == Unknown {
-		now = compare(ctx, c, tool, kept(c, tool))
-		tool.Pin.Store(int32(now))
+	standing := Standing(tool.Pin.Load())
+	if standing == Unknown {
+		standing = compare(ctx, c, tool, storedForm(c, tool))
+		tool.Pin.Store(int32(standing))
 	}
-	return now
+	return standing
 }
 
-// ChangedTools returns the tools that have to be approved again, and shows what changed in them.
+// ChangedTools returns the tools that the user has to approve again, and shows what changed in
+// them.
 func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) (changed []*connect.Definition) {
 	for _, t := range tools {
 		if c.Store == nil {
@@ -72,40 +73,40 @@ func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) (chang
 	return changed
 }
 
-// Approve remembers a definition that is called. Failing to is no reason not to call.
+// Approve stores the definition of a tool that is called. An error does not prevent the call.
 func Approve(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 	if Check(ctx, c, tool) == Approved {
 		return
 	}
-	save(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: kept(c, tool)})
+	save(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: storedForm(c, tool)})
 	tool.Pin.Store(int32(Approved))
 }
 
+// save stores an approved definition. It warns about errors only with -v.
 func save(ctx context.Context, c *connect.Conn, pin state.Pin) {
 	if pin.At.IsZero() {
 		pin.At = c.Env.Now()
 	}
-	if err := c.Store.Pins(key(c)).Save(ctx, servers(c), pin); err != nil && c.Env.Verbose > 0 {
+	if err := c.Store.Pins(key(c)).Save(ctx, serverNames(c), pin); err != nil && c.Env.Verbose > 0 {
 		c.Env.WarnOfState("the definition of " + pin.Tool + " was not stored: " + err.Error())
 	}
 }
 
-// mostKept bounds a definition that is remembered, in bytes; of a larger one its hash is.
-const mostKept = 1 << 20
+// maxDefinition limits the definitions that are stored, in bytes. A hash replaces a larger one.
+const maxDefinition = 1 << 20
 
-// kept is a definition as it is remembered and compared: without the secrets that a server may
-// say again.
-func kept(c *connect.Conn, tool *connect.Definition) json.RawMessage {
-	c.Env.Record.WriteWaiting() // which learns the secrets in the frames that wait
+// storedForm returns a definition as it is stored and compared: compact, and without secrets, which
+// a server may repeat. A definition that is too large becomes a string with its hash.
+func storedForm(c *connect.Conn, tool *connect.Definition) json.RawMessage {
+	c.Env.Record.WriteWaiting() // learns the secrets in the waiting frames
 	definition, _ := c.Env.Secrets.Bytes(jsonraw.Compact(tool.Raw))
-	if len(definition) > mostKept {
+	if len(definition) > maxDefinition {
 		return jsonraw.Quote(fmt.Sprintf("sha256:%x", sha256.Sum256(definition)))
 	}
 	return definition
 }
 
-// compare finds the pin of a tool, and what changed since. A definition that is a text is the
-// hash of one.
+// compare returns the standing of a definition, and shows what changed since the approved one.
 func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, definition json.RawMessage) Standing {
 	pins, err := c.Store.Pins(key(c)).Of(tool.Name)
 	if err != nil {
@@ -131,41 +132,43 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 			same = true
 		}
 	}
-	// A difference in nothing but secrets of the client's own, which the server repeats, is none. A server whose text
-	// looks like a hidden secret cannot hide a difference with it.
+	// A difference that consists only of the client's own hidden secrets is no change. A server
+	// cannot abuse this: text that looks like a hidden secret makes every difference count.
 	isUnchanged := bytes.Equal(old.Definition, definition) ||
 		!redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(old.Definition), redact.Blank(definition))
 	if same && isUnchanged {
 		return Approved
 	}
-	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
-		return changed(c, tool, old.At, ", and is too large for a comparison", nil, isMarked(tool))
+	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) }
+	if isHash(old.Definition) || isHash(definition) {
+		return showChanged(c, tool, old.At, ", and is too large for a comparison", nil, isMarked(tool))
 	}
 	changes := diff.CompareTool(old.Definition, definition, Options())
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
-	worth := asked(
-		slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }),
-	)
-	if diff.Failing(worth, diff.Risky) > 0 {
-		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
-		return changed(c, tool, old.At, ":", worth, marked)
+	isQuiet := func(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }
+	shown := raiseQuestions(slices.DeleteFunc(slices.Clone(changes), isQuiet))
+	if diff.Failing(shown, diff.Risky) > 0 {
+		marked := slices.ContainsFunc(shown, func(ch diff.Change) bool { return forModel[ch.Rule] })
+		return showChanged(c, tool, old.At, ":", shown, marked)
 	}
 	if !same {
 		return New
 	}
-	if len(worth) > 0 {
-		note(ctx, c, old, worth)
+	if len(shown) > 0 {
+		noteChanges(ctx, c, old, shown)
 	}
 	return Approved
 }
 
-// mostNewText is how many bytes of new words a title or a note of a schema may have without being a question.
-const mostNewText = 100
+// maxNewText is how many bytes of new text a title or a note in a schema may have without a
+// question to the user.
+const maxNewText = 100
 
-// isQuestion reports a change that is harmless to a caller, and is confirmed nevertheless: annotations that declare
-// less turn mcpc's own confirmation off, and new text may tell a model what to do.
+// isQuestion reports whether the user has to confirm a change although it is harmless to callers:
+// annotations that declare less turn off mcpc's own confirmation, and new text may instruct a
+// model.
 func isQuestion(ch diff.Change) bool {
 	switch ch.Rule {
 	case "annotation-safer", "argument-added":
@@ -173,73 +176,74 @@ func isQuestion(ch diff.Change) bool {
 	case "input-enum-added", "input-alternative-added", "default-added":
 		return ch.NewText() > 0
 	case "title-changed", "schema-note-changed":
-		return ch.NewText() > mostNewText
+		return ch.NewText() > maxNewText
 	}
 	return false
 }
 
-// mostShown is how many bytes of a new value are shown.
-const mostShown = 300
+// maxShown limits how many bytes of a new value are shown.
+const maxShown = 300
 
-// asked returns changes of which those that are questions are risky, and show what a model would read.
-func asked(changes []diff.Change) []diff.Change {
+// raiseQuestions raises changes that the user has to confirm to the level risky, and adds the text
+// that a model would read. It modifies changes.
+func raiseQuestions(changes []diff.Change) []diff.Change {
 	for i, ch := range changes {
 		if !isQuestion(ch) {
 			continue
 		}
 		changes[i].Level = max(ch.Level, diff.Risky)
 		if ch.Rule == "argument-added" || ch.Rule == "schema-note-changed" {
-			changes[i].Text += ": " + sanitize.Line(jsonraw.Excerpt(ch.Is, mostShown), sanitize.Signs)
+			changes[i].Text += ": " + sanitize.Line(jsonraw.Excerpt(ch.Is, maxShown), sanitize.Signs)
 		}
 	}
 	return diff.Sorted(changes)
 }
 
-// forModel are the rules of changes that add text which is addressed to a model.
+// forModel are the rules of changes that add text for a model.
 var forModel = map[string]bool{
 	"poison-hidden": true, "poison-instruction": true, "poison-secret": true, "poison-text": true,
 }
 
-// isMarked reports whether a definition has text that is addressed to a model.
+// isMarked reports whether a definition has text for a model.
 func isMarked(tool *connect.Definition) bool {
 	return slices.ContainsFunc(poison.Scan(tool.Raw, nil), func(m poison.Mark) bool { return m.Kind != poison.Size })
 }
 
-// changed shows the changes of a tool, and returns its standing: the user's own server may change,
-// unless the new text is marked, and so may a tool that a confirmed lock file has as it is now. approved is when the
-// former definition was approved. A user is not asked about the tools of the own server: their last call is named.
-func changed(
+// showChanged shows the changes of a tool and returns its standing. It is New if the server is the
+// user's own and has no marked text, or if a confirmed lock file has the present definition.
+// approved is when the former definition was approved. For the user's own server, whose tools need
+// no approval, that is the last call.
+func showChanged(
 	c *connect.Conn,
 	tool *connect.Definition,
 	approved time.Time,
-	more string,
+	suffix string,
 	changes []diff.Change,
 	marked bool,
 ) Standing {
 	headline := "the tool " + tool.Name + " of " + c.Where + " changed since it was "
 	if isOwn(c) && !marked {
-		c.Env.UI.ShowChanges(wire.Info, headline+"last called"+more, changes)
+		c.Env.UI.ShowChanges(wire.Info, headline+"last called"+suffix, changes)
 		return New
 	}
 	if lock := LockWith(c, tool); lock != nil && lock.IsConfirmed(c.Env, c.Store) {
 		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")
 		return New
 	}
-	c.Env.UI.ShowChanges(wire.Warning, headline+"approved ("+english.Ago(c.Env.Now(), approved)+")"+more, changes)
+	c.Env.UI.ShowChanges(wire.Warning, headline+"approved ("+english.Ago(c.Env.Now(), approved)+")"+suffix, changes)
 	return Changed
 }
 
-// isOwn reports whether the user started the server, or it listens on this machine, and no other
-// program's configuration names it.
+// isOwn reports whether the user started the server, or it listens on this machine, and it is not a
+// configured server of another program.
 func isOwn(c *connect.Conn) bool {
-	place := cmp.Or(c.Saved, c.OneOff)
-	isHere := len(place.Command) > 0 || place.Endpoint == connect.DemoEndpoint || auth.IsLocal(place.Endpoint)
+	session := cmp.Or(c.Saved, c.OneOff)
+	isHere := len(session.Command) > 0 || session.Endpoint == connect.DemoEndpoint || auth.IsLocal(session.Endpoint)
 	return c.Origin == nil && isHere
 }
 
-// quiet are the rules of changes that do nothing to a caller: a header field has the argument
-// that is sent anyway. What they change stays compared
-// with what was approved, so that many small ones are noticed.
+// quiet are the rules of changes that do not affect callers: the argument of a changed header field
+// is sent anyway. Such changes are not stored, so that many small ones together are noticed.
 var quiet = map[string]bool{
 	"description-reworded": true,
 	"title-changed":        true,
@@ -255,8 +259,8 @@ var quiet = map[string]bool{
 	"header-removed":       true,
 }
 
-// note tells of harmless changes, once.
-func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Change) {
+// noteChanges prints a note about harmless changes, once.
+func noteChanges(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Change) {
 	var prints, texts []string
 	for _, ch := range changes {
 		prints = append(prints, ch.Fingerprint)
@@ -264,28 +268,28 @@ func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Ch
 			texts = append(texts, ch.Text)
 		}
 	}
-	if told := strings.Join(prints, " "); told != old.Noted {
-		old.Noted = told
+	if noted := strings.Join(prints, " "); noted != old.Noted {
+		old.Noted = noted
 		c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
 		save(ctx, c, old)
 	}
 }
 
-// key names the server whose tools are remembered: the same for a session and for a URL or a
-// command that is typed, and for all tokens, which are renewed: with a key for each of them every
-// new one would approve all tools unseen. The account tells users apart. Of header fields that are
-// no secret the values count, since tools may depend on them.
+// key returns the key under which the server's definitions are stored. It is the same for a session
+// and for its URL or command. It does not depend on tokens: they are renewed, and each new one
+// would approve all tools unseen. The account distinguishes users. Values of header fields that are
+// not secret are part of it, because tools may depend on them.
 func key(c *connect.Conn) string {
-	place := cmp.Or(c.Saved, c.OneOff)
-	parts := []string{place.Endpoint}
+	session := cmp.Or(c.Saved, c.OneOff)
+	parts := []string{session.Endpoint}
 	switch {
 	case c.Origin != nil:
-		parts = []string{c.Origin.ID(), c.Origin.File} // an edited entry is the same server, whose tools may differ
-	case len(place.Command) > 0:
-		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
-		argv, _ := json.Marshal(place.Command)
-		parts = []string{string(argv), cmp.Or(place.Folder, folder)}
-	case place.Endpoint == connect.DemoEndpoint:
+		parts = []string{c.Origin.ID(), c.Origin.File} // an edited entry is still the same server
+	case len(session.Command) > 0:
+		folder, _ := os.Getwd() // a relative path names another command in another folder
+		argv, _ := json.Marshal(session.Command)
+		parts = []string{string(argv), cmp.Or(session.Folder, folder)}
+	case session.Endpoint == connect.DemoEndpoint:
 		parts = append(parts, c.Env.Version)
 	}
 	parts = append(parts, "account "+c.Env.Auth.Account)
@@ -299,8 +303,8 @@ func key(c *connect.Conn) string {
 	return strings.Join(parts, "\n")
 }
 
-// servers are the names that the user calls it by.
-func servers(c *connect.Conn) (names []string) {
+// serverNames returns the names that the user knows the server by.
+func serverNames(c *connect.Conn) (names []string) {
 	if c.Origin != nil {
 		return []string{c.Origin.ID()}
 	}

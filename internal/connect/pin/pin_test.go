@@ -18,14 +18,14 @@ func TestKept(t *testing.T) {
 	definition := func(text string) *connect.Definition {
 		return &connect.Definition{Tool: mcp.Tool{Raw: json.RawMessage(`{"name": "x", "description": "` + text + `"}`)}}
 	}
-	if got := string(kept(c, definition("a"))); got != `{"name":"x","description":"a"}` {
+	if got := string(storedForm(c, definition("a"))); got != `{"name":"x","description":"a"}` {
 		t.Errorf("got %s", got)
 	}
-	if got := string(kept(c, definition("canary-0123456789"))); strings.Contains(got, "canary") || !json.Valid([]byte(got)) {
+	if got := string(storedForm(c, definition("canary-0123456789"))); strings.Contains(got, "canary") || !json.Valid([]byte(got)) {
 		t.Errorf("got %s", got)
 	}
-	large := strings.Repeat("a", mostKept)
-	one, other := string(kept(c, definition(large))), string(kept(c, definition(large+"b")))
+	large := strings.Repeat("a", maxDefinition)
+	one, other := string(storedForm(c, definition(large))), string(storedForm(c, definition(large+"b")))
 	if !strings.HasPrefix(one, `"sha256:`) || len(one) > 100 || one == other {
 		t.Errorf("got %.100s and %.100s", one, other)
 	}

@@ -11,23 +11,24 @@ import (
 	"mcpc/internal/state"
 )
 
-// Server identifies the server of a connection, as the store of approved definitions does: a hash.
+// Server returns a hash that identifies the server of a connection in the store of approved
+// definitions.
 func Server(c *connect.Conn) string {
 	sum := sha256.Sum256([]byte(key(c)))
 	return hex.EncodeToString(sum[:])
 }
 
-// pinOf is the name of a skill's pin. No tool can be called so.
-func pinOf(e *skill.Entry) string { return "skill " + e.URI }
+// pinName returns the name of a skill's pin. No tool can have it.
+func pinName(e *skill.Entry) string { return "skill " + e.URI }
 
-// Skill reports whether the files of a skill are those that were approved, and what changed where
-// others were. A dynamic skill is always New.
-func Skill(c *connect.Conn, e *skill.Entry) (now Standing, changes []string) {
-	print := e.Print()
-	if c.Store == nil || print == nil {
+// Skill returns the standing of a skill's files, and what changed since they were approved. A
+// dynamic skill is always New.
+func Skill(c *connect.Conn, e *skill.Entry) (standing Standing, changes []string) {
+	fingerprint := e.Print()
+	if c.Store == nil || fingerprint == nil {
 		return New, nil
 	}
-	pins, err := c.Store.Pins(key(c)).Of(pinOf(e))
+	pins, err := c.Store.Pins(key(c)).Of(pinName(e))
 	if err != nil {
 		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
 		return New, nil
@@ -35,15 +36,15 @@ func Skill(c *connect.Conn, e *skill.Entry) (now Standing, changes []string) {
 	if len(pins) == 0 {
 		return New, nil
 	}
-	if bytes.Equal(pins[len(pins)-1].Definition, print) {
+	if bytes.Equal(pins[len(pins)-1].Definition, fingerprint) {
 		return Approved, nil
 	}
-	return Changed, skill.Changed(pins[len(pins)-1].Definition, print)
+	return Changed, skill.Changed(pins[len(pins)-1].Definition, fingerprint)
 }
 
-// ApproveSkill remembers the files of a skill, in place of those that were approved before.
+// ApproveSkill stores the files of a skill as approved, in place of the previous ones.
 func ApproveSkill(ctx context.Context, c *connect.Conn, e *skill.Entry) {
-	if print := e.Print(); c.Store != nil && print != nil {
-		save(ctx, c, state.Pin{Tool: pinOf(e), Definition: print})
+	if fingerprint := e.Print(); c.Store != nil && fingerprint != nil {
+		save(ctx, c, state.Pin{Tool: pinName(e), Definition: fingerprint})
 	}
 }

@@ -185,7 +185,7 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		findings, err = schema.Check(o.Arguments)
 	} else if err == nil {
 		besides, _ := schema.Check(o.Given.Read(schema, true).Arguments)
-		findings = slices.Concat(findings, arguments.Unsaid(besides, findings))
+		findings = slices.Concat(findings, arguments.Unreported(besides, findings))
 	}
 	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.fill(schema) {
 		findings, err = schema.Check(o.Arguments)
