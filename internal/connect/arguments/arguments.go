@@ -53,7 +53,8 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 			continue
 		}
 		if isJSONInput(typed) {
-			problems = append(problems, usage.New("not NAME=VALUE: "+Shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
+			const hint = `the JSON object goes first: '{"a":1}' b=2`
+			problems = append(problems, usage.New("not NAME=VALUE: "+Shortened(typed), hint))
 			continue
 		}
 		w, err := ParseWord(e, typed, flat)
@@ -77,8 +78,10 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 // isJSONInput reports whether text is JSON or names JSON input (-, @FILE), rather than a word
 // NAME=VALUE.
 func isJSONInput(text string) bool {
-	return text == "-" || strings.HasPrefix(text, "@") || firstByte(text) == "" || strings.Contains("{[\"", firstByte(text)) ||
-		jsonraw.Valid([]byte(text)) == nil
+	isSource := text == "-" || strings.HasPrefix(text, "@")
+	first := firstByte(text)
+	looksLikeJSON := first == "" || strings.Contains("{[\"", first)
+	return isSource || looksLikeJSON || jsonraw.Valid([]byte(text)) == nil
 }
 
 // IsScalar reports whether text is a JSON number, true, false or null.

@@ -15,16 +15,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// shellOut runs a command of the user's with a server's words on its standard
-// input, and nowhere else: nothing of them may become a part of the command.
-func (r *Answerer) shellOut(
+// runCommand runs a command of the user and returns its output. The server's params go to its
+// standard input only, so that they cannot become a part of the command.
+func (r *Answerer) runCommand(
 	ctx context.Context,
 	flag, command string,
 	params json.RawMessage,
 ) ([]byte, *client.Answer) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(jsonraw.OrEmpty(params)), '\n')), r.A.UI.Stderr()
+	cmd.Stdin = bytes.NewReader(append(bytes.Clone(jsonraw.OrEmpty(params)), '\n'))
+	cmd.Stderr = r.A.UI.Stderr()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -36,14 +37,14 @@ func (r *Answerer) shellOut(
 	return bytes.TrimSpace(out), nil
 }
 
-// elicitBy answers a form or a page with --on-elicit.
-func (r *Answerer) elicitBy(ctx context.Context, q client.Asking, page bool) client.Answer {
-	out, failed := r.shellOut(ctx, "--on-elicit", r.OnElicit, q.Params)
+// elicitByCommand answers a form or a page with the command of --on-elicit.
+func (r *Answerer) elicitByCommand(ctx context.Context, q client.Asking, page bool) client.Answer {
+	out, failed := r.runCommand(ctx, "--on-elicit", r.OnElicit, q.Params)
 	if failed != nil {
 		return *failed
 	}
-	bad := func(text string, findings []wire.Finding) client.Answer {
-		a := unfit(question.Form{}, "--on-elicit: "+text, findings)
+	invalid := func(text string, findings []wire.Finding) client.Answer {
+		a := invalidAnswer(question.Form{}, "--on-elicit: "+text, findings)
 		a.Ending.Hint = `it writes {"action":"accept","content":{...}}, {"action":"decline"} or {"action":"cancel"}`
 		return a
 	}
@@ -52,12 +53,12 @@ func (r *Answerer) elicitBy(ctx context.Context, q client.Asking, page bool) cli
 	action := members.Text("action")
 	switch {
 	case err != nil:
-		return bad("its output is not a JSON object: "+jsonraw.Excerpt(out, 80), nil)
+		return invalid("its output is not a JSON object: "+jsonraw.Excerpt(out, 80), nil)
 	case action == "decline" || action == "cancel":
-		r.told(q.Method, "--on-elicit said "+action)
+		r.noteAnswer(q.Method, "--on-elicit said "+action)
 		return client.Answer{Result: jsonraw.With(nil, "action", jsonraw.Quote(action))}
 	case action != "accept":
-		return bad("its output has no action: "+jsonraw.Excerpt(out, 80), nil)
+		return invalid("its output has no action: "+jsonraw.Excerpt(out, 80), nil)
 	case page:
 		return client.Answer{Result: question.Accept(nil)}
 	case !has:
@@ -68,40 +69,41 @@ func (r *Answerer) elicitBy(ctx context.Context, q client.Asking, page bool) cli
 		return NoForm(failure)
 	}
 	if findings := append(form.Check(content), r.Broken(form.Schema, content)...); len(findings) > 0 {
-		return bad("its output does not match the form that the server requested", findings)
+		return invalid("its output does not match the form that the server requested", findings)
 	}
-	r.told(q.Method, "--on-elicit answered with "+jsonraw.Excerpt(content, 400))
+	r.noteAnswer(q.Method, "--on-elicit answered with "+jsonraw.Excerpt(content, 400))
 	return client.Answer{Result: question.Accept(content)}
 }
 
-// sample answers a request for a model's words: a file, a command, or a person.
+// sample answers a sampling request with a command, with a file, or by the user.
 func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
-	var wrote []byte
+	var output []byte
 	var failed *client.Answer
 	switch {
 	case r.OnSampling != "":
-		wrote, failed = r.shellOut(ctx, "--on-sampling", r.OnSampling, q.Params)
+		output, failed = r.runCommand(ctx, "--on-sampling", r.OnSampling, q.Params)
 	case r.Sampling == "-" && r.person:
 		return r.A.UI.WriteMessage(ctx, q, r.C.Label())
 	case r.Sampling != "":
-		wrote, failed = r.samplingFile()
+		output, failed = r.samplingFile()
 	default:
 		return client.Answer{Ending: client.Unanswered(q.Method)}
 	}
 	if failed != nil {
 		return *failed
 	}
-	message, err := question.Message(q.Params, wrote)
+	message, err := question.Message(q.Params, output)
 	if err != nil {
 		return client.Answer{
 			Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
 		}
 	}
-	r.told(q.Method, "answered with "+jsonraw.Excerpt(message, 400))
+	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(message, 400))
 	return client.Answer{Result: message}
 }
 
-// samplingFile reads the file of --sampling; standard input can be read once.
+// samplingFile returns the content of the file of --sampling. It reads the file once, because it
+// may be standard input.
 func (r *Answerer) samplingFile() ([]byte, *client.Answer) {
 	if r.read {
 		return r.typed, nil

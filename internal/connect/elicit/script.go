@@ -19,20 +19,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A script is what --answer says: fields, or whole contents. `mcpc help
-// answering` has its grammar.
+// A script has the values of --answer: fields, or whole contents. `mcpc help answering` has the
+// grammar.
 type script struct {
-	// fields are FIELD=VALUE, in the order in which they were typed.
+	// fields are FIELD=VALUE pairs in the order in which they were typed.
 	fields [][2]string
-	// contents are used in order, a single one again and again; named are those
-	// for the requests of these names.
+	// contents are used in order; a single one is used for every form. named are the contents for
+	// the requests of these names.
 	contents []jsonraw.Members
 	named    map[string]jsonraw.Members
-	// used counts the contents that were used, or the forms that got the fields.
+	// used counts the contents that were used, or the forms that were filled from fields.
 	used int
 }
 
-// readScript reads the texts of --answer.
+// readScript parses the values of --answer.
 func readScript(e *host.Env, texts []string) (script, error) {
 	s := script{named: map[string]jsonraw.Members{}}
 	for _, text := range texts {
@@ -46,7 +46,8 @@ func readScript(e *host.Env, texts []string) (script, error) {
 			}
 		}
 		name, value, isField := strings.Cut(text, "=")
-		switch trimmed := bytes.TrimSpace(raw); {
+		trimmed := bytes.TrimSpace(raw)
+		switch {
 		case bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")):
 			if err := s.add(trimmed, from); err != nil {
 				return s, err
@@ -63,7 +64,7 @@ func readScript(e *host.Env, texts []string) (script, error) {
 	return s, nil
 }
 
-// add takes one content, a list of them, or an object of them by name.
+// add adds one content, a list of contents, or an object of contents by name.
 func (s *script) add(raw []byte, from string) error {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		return arguments.NotJSON(raw, from, bad)
@@ -91,12 +92,13 @@ func (s *script) add(raw []byte, from string) error {
 	return nil
 }
 
-// allObjects: no field of a form is an object, so that these are several forms.
+// allObjects reports whether all values are objects. No field of a form is an object, so members
+// are then contents by name.
 func allObjects(members jsonraw.Members) bool {
 	return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return m.Value[0] != '{' })
 }
 
-// next is the content for a question; false where none is left.
+// next returns the content for the request with this key. It returns false if none is left.
 func (s *script) next(key string) (content jsonraw.Members, ok bool) {
 	content, ok = s.named[key]
 	if ok && key != "" {
@@ -112,8 +114,8 @@ func (s *script) next(key string) (content jsonraw.Members, ok bool) {
 	return nil, false
 }
 
-// fromScript answers a form with what --answer and --answer-defaults say; false
-// where they say nothing about it.
+// fromScript answers a form with --answer and --answer-defaults. It returns false if they do not
+// apply to it.
 func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
@@ -135,7 +137,7 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 		values, findings = r.script.read(form)
 		r.script.used++
 	case !r.Defaults:
-		return client.Answer{Ending: r.script.elsewhere(q)}, false
+		return client.Answer{Ending: r.script.noAnswer(q)}, false
 	}
 	answer := form.Content(values)
 	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
@@ -146,33 +148,34 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 	}
 	findings = append(findings, r.Broken(form.Schema, answer)...)
 	if len(findings) > 0 {
-		unfit := unfit(form, "the answer does not match the form that the server requested", findings)
+		invalid := invalidAnswer(form, "the answer does not match the form that the server requested", findings)
 		if len(r.script.fields) > 0 && r.script.used > 1 {
-			unfit.Ending.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
-				"--answer '{...}' once for each form answers them in order; " + unfit.Ending.Hint
+			invalid.Ending.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
+				"--answer '{...}' once for each form answers them in order; " + invalid.Ending.Hint
 		}
-		return unfit, true
+		return invalid, true
 	}
-	r.told(q.Method, "answered with "+jsonraw.Excerpt(answer, 400))
+	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(answer, 400))
 	return client.Answer{Result: question.Accept(answer)}, true
 }
 
-// elsewhere is the ending where --answer has nothing for a question, but perhaps for
-// others.
-func (s *script) elsewhere(q client.Asking) wire.Outcome {
+// noAnswer returns the outcome for a request that --answer does not apply to. It names the requests
+// that --answer is for.
+func (s *script) noAnswer(q client.Asking) wire.Outcome {
 	end := client.Unanswered(q.Method)
 	names := strings.Join(slices.Sorted(maps.Keys(s.named)), ", ")
-	switch {
-	case names == "":
-	case q.Key == "":
+	if names == "" {
+		return end
+	}
+	if q.Key == "" {
 		end.Text = "the server's request has no name, and --answer is for " + names
-	default:
+	} else {
 		end.Text = "the server's request is named " + q.Key + ", and --answer is for " + names
 	}
 	return end
 }
 
-// read takes the fields for those of the form.
+// read parses the fields with the types of the form. Repeated fields make a list of choices.
 func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
 	texts := map[string]string{}
 	values := map[string]json.RawMessage{}
@@ -206,8 +209,8 @@ func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Fi
 	return values, findings
 }
 
-// Broken holds an answer against the schema it was asked with. A schema that
-// cannot be followed is the server's fault: it is a warning, and no finding.
+// Broken returns the findings of checking an answer against the schema of its form. A schema that
+// cannot be evaluated is the server's fault: it warns and returns no finding.
 func (r *Answerer) Broken(schema, value json.RawMessage) []wire.Finding {
 	compiled, _, err := validate.Compile(schema)
 	var findings []wire.Finding
@@ -220,13 +223,13 @@ func (r *Answerer) Broken(schema, value json.RawMessage) []wire.Finding {
 	return findings
 }
 
-// NoForm is the ending where what the server asked is no form, so it cannot be answered.
+// NoForm returns the answer to a request that has no valid form.
 func NoForm(err error) client.Answer {
 	return client.Answer{Ending: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
 }
 
-// unfit is an answer that must not be sent.
-func unfit(form question.Form, text string, findings []wire.Finding) client.Answer {
+// invalidAnswer returns the outcome of an answer that must not be sent.
+func invalidAnswer(form question.Form, text string, findings []wire.Finding) client.Answer {
 	names := sliceutil.Map(form.Fields, func(f question.Field) string { return f.Name })
 	hint := "the form has no fields"
 	if len(names) > 0 {

@@ -19,29 +19,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A call is one request of a client on its way to a server.
+// A call is one request of a client that is forwarded to a server.
 type call struct {
 	l      *link
 	c      mcpserver.Caller
 	number int64
-	// asks is set where the server may ask the client something.
+	// asks is set if the server may ask the client something during the call.
 	asks bool
-	// own is the progress token towards the server, level that of the log messages that the client wants.
+	// own is the progress token for the server, level the level of log messages that the client
+	// wants.
 	own, level string
-	// asked has the questions of a server for a client whose requests stand alone.
+	// asked receives the server's questions for a stateless client.
 	asked chan *question
 	ended chan wire.Outcome
 	stop  context.CancelFunc
 
 	mu sync.Mutex
-	// out sends to the client before the response; nil while the client has no request open for it.
+	// out sends a message to the client before the response. It is nil while no request of the
+	// client is open.
 	out   func([]byte)
 	token json.RawMessage // the client's progress token
 }
 
+// numbers counts the calls, to number them.
 var numbers atomic.Int64
 
-// send sends a message before the response; false where that is not possible now.
+// send sends a message before the response. It returns false if no request of the client is open.
 func (c *call) send(raw []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +55,8 @@ func (c *call) send(raw []byte) bool {
 	return true
 }
 
-// belongsTo sets the request of the client in which the call goes on; nil is none.
-func (c *call) belongsTo(m *wire.Message, send func([]byte)) {
+// attach sets the client's request that the call continues in. A nil m detaches it.
+func (c *call) attach(m *wire.Message, send func([]byte)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out = send
@@ -63,8 +66,8 @@ func (c *call) belongsTo(m *wire.Message, send func([]byte)) {
 	}
 }
 
-// progress passes on a notification of progress with the client's token.
-func (c *call) progress(params json.RawMessage) {
+// forwardProgress forwards a progress notification with the client's token.
+func (c *call) forwardProgress(params json.RawMessage) {
 	c.mu.Lock()
 	token := c.token
 	c.mu.Unlock()
@@ -73,10 +76,10 @@ func (c *call) progress(params json.RawMessage) {
 	}
 }
 
-// answer answers a request that is not about the session.
+// answer answers a client's request that does not open or close a session.
 func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
-	if s := g.resumed(m); s != nil {
-		return s.goOn(ctx, m, send)
+	if s := g.takeSuspended(m); s != nil {
+		return s.resume(ctx, m, send)
 	}
 	refused := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
 	if c.Stateless && c.Level != "" && !slices.Contains(mcp.LogLevels, c.Level) {
@@ -84,7 +87,7 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	}
 	p := g.peerFor(c)
 	if p == nil {
-		return refused(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", mostPeers))
+		return refused(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", maxPeers))
 	}
 	p.connectAll()
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.Plain(m.Params)), "task")
@@ -97,7 +100,7 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	case "prompts/get":
 		l, name, down := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
 		if down != nil {
-			return down.failure(c, m, down.unreached())
+			return down.failure(c, m, down.lastFailure())
 		}
 		if l == nil {
 			return refused(-32602, name)
@@ -111,14 +114,14 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 		}
 		return g.forward(ctx, l, c, m, params, nil, send)
 	case "completion/complete":
-		l, params, why := p.completes(ctx, params)
+		l, params, why := p.completionTarget(ctx, params)
 		if l == nil {
 			return refused(-32602, why)
 		}
 		return g.forward(ctx, l, c, m, params, nil, send)
 	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
 		if !c.Stateless {
-			return p.settle(ctx, m, params)
+			return p.changeSession(ctx, m, params)
 		}
 	case "subscriptions/listen":
 		if c.Stateless {
@@ -128,9 +131,9 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	return refused(-32601, "Method not found")
 }
 
-// otherName gives a member that some servers read as the name, without regard to case: it would be another tool than
-// the one that is allowed. "" is none.
-func otherName(params json.RawMessage) string {
+// ambiguousName returns a member of params that differs from "name" only in case, or "". Some
+// servers would read it as the name of the tool, and so call a tool that is not allowed.
+func ambiguousName(params json.RawMessage) string {
 	members, _ := jsonraw.Object(params)
 	for _, m := range members {
 		if m.Name != "name" && strings.EqualFold(m.Name, "name") {
@@ -140,7 +143,7 @@ func otherName(params json.RawMessage) string {
 	return ""
 }
 
-// callTool calls a tool.
+// callTool forwards a tools/call.
 func (p *peer) callTool(
 	ctx context.Context,
 	c mcpserver.Caller,
@@ -148,13 +151,13 @@ func (p *peer) callTool(
 	params json.RawMessage,
 	send func([]byte),
 ) []byte {
-	if other := otherName(params); other != "" {
+	if other := ambiguousName(params); other != "" {
 		return wire.ComposeError(m.ID, -32602, "params has "+other+" beside name")
 	}
 	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
 	l, t, down := p.tool(ctx, shown)
 	if down != nil {
-		return down.failure(c, m, down.unreached())
+		return down.failure(c, m, down.lastFailure())
 	}
 	if l == nil {
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
@@ -162,14 +165,14 @@ func (p *peer) callTool(
 	if t.refused != "" {
 		return toolFailure(c, m, "the tool "+shown+" is not served: "+t.refused)
 	}
-	if conn := l.current(); conn != nil {
+	if conn := l.connection(); conn != nil {
 		pin.Approve(ctx, conn, t.definition)
 	}
 	return p.g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.name)), t.schema, send)
 }
 
-// forward sends a request to a server, and gives the response for the client, which may ask something before the call
-// has ended.
+// forward forwards a request to a server and returns the response for the client. That response may
+// ask the client a question before the call has ended.
 func (g *Gateway) forward(
 	ctx context.Context,
 	l *link,
@@ -180,15 +183,14 @@ func (g *Gateway) forward(
 ) []byte {
 	conn, out := l.connected(ctx)
 	release := func() {}
-	if conn != nil && c.Stateless && !g.pipe && mcp.MayRequireInput(m.Method) && client.MayAsk(l.p.capabilities) &&
-		!client.Stateless(conn.Revision()) {
+	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.p.capabilities)
+	isSharedClient := c.Stateless && !g.pipe
+	// The server would send its questions as requests that do not say for which call they are.
+	if conn != nil && isSharedClient && mayAsk && !client.Stateless(conn.Revision()) {
 		leased, free := g.lease(l)
 		if leased == nil {
-			return l.failure(
-				c,
-				m,
-				wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("%d calls are under way already", mostPeers)},
-			)
+			text := fmt.Sprintf("%d calls are under way already", maxPeers)
+			return l.failure(c, m, wire.Outcome{Kind: wire.Refused, Text: text})
 		}
 		l = leased
 		release = free
@@ -208,7 +210,7 @@ func (g *Gateway) forward(
 		ended:  make(chan wire.Outcome, 1),
 	}
 	k.own = fmt.Sprintf("mcpc-%d", k.number)
-	k.belongsTo(m, send)
+	k.attach(m, send)
 	life, stop := context.WithCancel(l.p.life)
 	k.stop = stop
 	l.mu.Lock()
@@ -218,12 +220,10 @@ func (g *Gateway) forward(
 		defer release()
 		defer stop()
 		l.setLevel(life, conn, k.level)
-		out := conn.Do(withCall(life, k), k.toServer(conn, m, params, schema))
-		if client.HeaderMismatch(out) { // it was refused unread: the definition is out of date
-			out = conn.Do(
-				withCall(life, k),
-				k.toServer(conn, m, params, l.freshSchema(life, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))),
-			)
+		out := conn.Do(withCall(life, k), k.serverCall(conn, m, params, schema))
+		if client.HeaderMismatch(out) { // the definition is out of date, and the server did not execute the call
+			fresh := l.freshSchema(life, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
+			out = conn.Do(withCall(life, k), k.serverCall(conn, m, params, fresh))
 		}
 		l.mu.Lock()
 		delete(l.calls, k)
@@ -233,22 +233,23 @@ func (g *Gateway) forward(
 	return k.wait(ctx, m)
 }
 
-// toServer is the request as the server gets it. What a client and a server of one era ask each other goes through
-// as it is; else the questions become those of the client's era.
-func (c *call) toServer(conn *connect.Conn, m *wire.Message, params, schema json.RawMessage) client.Call {
-	alone := client.Stateless(conn.Revision())
+// serverCall returns the request for the server. Between a client and a server of the same era,
+// questions are forwarded unchanged. Otherwise they are converted to the client's era.
+func (c *call) serverCall(conn *connect.Conn, m *wire.Message, params, schema json.RawMessage) client.Call {
+	isStateless := client.Stateless(conn.Revision())
 	if c.token != nil {
 		params = bridge.WithMeta(params, "progressToken", jsonraw.Quote(c.own))
 	}
-	if alone && c.level != "" {
+	if isStateless && c.level != "" {
 		params = bridge.WithMeta(params, bridge.MetaLogLevel, jsonraw.Quote(c.level))
 	}
-	return client.Call{Method: m.Method, Params: params, Schema: schema, OneRound: alone == c.c.Stateless}
+	return client.Call{Method: m.Method, Params: params, Schema: schema, OneRound: isStateless == c.c.Stateless}
 }
 
-// wait waits for the end of the call, or for a question to a client that is asked in the response.
+// wait waits until the call has ended or a stateless client has to be asked, and returns the
+// response to m.
 func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
-	defer c.belongsTo(nil, nil)
+	defer c.attach(nil, nil)
 	select {
 	case out := <-c.ended:
 		return c.response(m, out)
@@ -260,27 +261,28 @@ func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
 	}
 }
 
-// response is the response to a client whose request ended so.
+// response returns the response to the client for the outcome of its call.
 func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	got := out.Message
 	method := m.Method
-	alone := false
-	if conn := c.l.current(); conn != nil {
-		alone = client.Stateless(conn.Revision())
+	isStateless := false
+	if conn := c.l.connection(); conn != nil {
+		isStateless = client.Stateless(conn.Revision())
 	}
 	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.AsksForInput(got.Result)) {
-		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, alone, method, got.Result))
+		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, isStateless, method, got.Result))
 	}
-	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport { // which is about the session
-		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))
+	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport { // a transport error is about the session, not the call
+		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, isStateless, method, got.Error.Raw))
 	}
-	c.l.tellOfExit(out)
+	c.l.tellExit(out)
 	return c.l.failure(c.c, m, out)
 }
 
+// callKey is the key of the call in a context.
 type callKey struct{}
 
-// withCall gives a context the call for which it is, for questions.
+// withCall returns a context that carries the call, so that questions find it.
 func withCall(ctx context.Context, c *call) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }

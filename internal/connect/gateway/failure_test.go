@@ -46,7 +46,7 @@ func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 		l := &link{Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
 			p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
 		l.env.Secrets.Learn(secret)
-		l.tellOfExit(out)
+		l.tellExit(out)
 		got := string(l.failure(mcpserver.Caller{}, &wire.Message{Kind: wire.Request, ID: json.RawMessage("1"), Method: "tools/call"}, out))
 		if strings.Contains(got+strings.Join(told, ""), secret) || strings.Contains(got, "stderr") != (name == "exited") {
 			t.Errorf("%s: %s", name, got)
@@ -67,11 +67,11 @@ func TestRestartHasTheEndOfStderr(t *testing.T) {
 	var told []string
 	l := &link{Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
 		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
-	l.renewed(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "Error: no key\n"}})
-	l.renewed(client.Renewal{Why: "a new session was opened"})
+	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "Error: no key\n"}})
+	l.reportRenewal(client.Renewal{Why: "a new session was opened"})
 	ended := wire.ProcessFacts{Ended: "exit status 2", Stderr: "Error: no disk\n"}
-	l.tellOfExit(wire.Outcome{Text: "it exited", Process: &ended})
-	l.renewed(client.Renewal{Why: "it was restarted", Process: &ended})
+	l.tellExit(wire.Outcome{Text: "it exited", Process: &ended})
+	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &ended})
 	if want := []string{"one: it was restarted", "Error: no key", "one: a new session was opened", "one: it exited", "Error: no disk", "one: it was restarted"}; !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
 	}

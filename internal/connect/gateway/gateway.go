@@ -1,13 +1,14 @@
-// Package gateway is one MCP server over several: it answers the requests of its clients with those of the servers
-// behind it, in both eras of the protocol on both sides.
+// Package gateway is one MCP server for several others: it forwards the requests of its clients to
+// the servers behind it, in both eras of the protocol on both sides.
 //
-// A peer is one client, with a connection of its own to each server. The requests of a session, and all those over
-// stdio with the same capabilities, are of one peer. Requests over HTTP that stand alone name no client: they share
-// peers by their capabilities, and a call of a server that asks by requests of its own has its connection to itself,
-// so that no question reaches another client.
+// A peer is one client, with its own connection to each server. The requests of a session belong to
+// one peer, and so do all requests over stdio with the same capabilities. Stateless requests over
+// HTTP do not name a client: those with the same capabilities share peers. A server that sends its
+// questions as requests gets a connection for each such call, so that no question reaches another
+// client.
 //
-// It is a package of its own, because it is a server on one side and a library of connections on the other; its
-// caller, mcpc serve, has only the flags and the listener.
+// It is a package of its own because it is a server on one side and a library of connections on the
+// other. Its caller, mcpc serve, has only the flags and the listener.
 package gateway
 
 import (
@@ -28,70 +29,72 @@ import (
 
 // A Member is a server behind the gateway.
 type Member struct {
-	// Name is the prefix of what it lists, Given the name of which that was made, and ID what the user
-	// calls the server.
+	// Name is the prefix of the names that it lists, Given the name that the prefix was made from,
+	// and ID the user's name for the server.
 	Name, Given, ID string
-	// Env returns what one connection to it uses, and what is to be called when that is closed.
+	// Env returns the environment of one connection to the server, and a function to call when the
+	// connection is closed.
 	Env func() (env *host.Env, end func())
 }
 
 // Options say how a Gateway serves.
 type Options struct {
 	Members []Member
-	// Plain leaves the names of tools and prompts without prefixes.
+	// Plain omits the prefixes of the names of tools and prompts.
 	Plain bool
-	// Allow and Deny are patterns of NAME/TOOL: a tool is served if one of Allow fits, or there is none, and none of
-	// Deny fits.
+	// Allow and Deny are patterns of NAME/TOOL. A tool is served if it matches one of Allow, or
+	// Allow is empty, and it matches none of Deny.
 	Allow, Deny []string
-	// Version is mcpc's own.
+	// Version is the version of mcpc.
 	Version string
-	// Token makes a text that cannot be guessed.
+	// Token returns a text that cannot be guessed.
 	Token func() string
 	Now   func() time.Time
-	// Tell is told each thing that the user should know, as one line that may hold what servers wrote, and after it
-	// the main lines of the stderr of a server that exited. Calls may overlap.
+	// Tell shows the user a line, which may quote servers, and then the main stderr lines of a
+	// server that exited. It may be called concurrently.
 	Tell func(text string, stderr ...string)
-	// Admit is that of mcpserver.Options.
+	// Admit is passed to mcpserver.Options.
 	Admit func(r *http.Request) (status int, reason string)
 }
 
-// Limits of what clients may cost.
+// Limits of the resources that clients use.
 const (
-	mostPeers     = 32 // each with a connection to each server
-	mostSuspended = 64 // calls that wait for a client's answer
+	maxPeers     = 32 // each with a connection to each server
+	maxSuspended = 64 // calls that wait for a client's answer
 )
 
-// Times. A list waits for servers that take connectTime to connect, and listTime in all.
+// Times. A list waits connectTime for the connection to a server, and listTime in all.
 const (
-	connectTime  = 10 * time.Second
-	dialTime     = 60 * time.Second
-	listTime     = 30 * time.Second
-	answerTime   = 10 * time.Minute // a client has to answer a question
-	graceAtEnd   = time.Second      // requests under way have when the client has gone
-	firstPause   = time.Second      // between two attempts to connect
-	longestPause = time.Minute
+	connectTime = 10 * time.Second
+	dialTime    = 60 * time.Second
+	listTime    = 30 * time.Second
+	answerTime  = 10 * time.Minute // for a client to answer a question
+	graceAtEnd  = time.Second      // for running requests of a client that is gone
+	minPause    = time.Second      // between two attempts to connect
+	maxPause    = time.Minute
 )
 
-// A Gateway serves clients. Its methods may be called from several goroutines.
+// A Gateway serves clients. Its methods may be called concurrently.
 type Gateway struct {
 	Options
 	server *mcpserver.Server
 	hub    mcpserver.Hub
-	// states begins each requestState, and no other: a server may be mcpc serve too.
+	// states is the prefix of each requestState of this gateway. A server behind it may be mcpc
+	// serve, too.
 	states string
-	// pipe is set where the only client is that of Stdio.
+	// pipe is set if the only client is connected over stdio.
 	pipe bool
 
-	telling sync.Mutex // held while the user is told something
-	told    map[string]bool
+	tellMu sync.Mutex // held while Tell is called, guards told
+	told   map[string]bool
 
-	mu        sync.Mutex
-	used      map[string]bool // the patterns of Allow and Deny that fit a tool
-	sessions  map[*mcpserver.Session]*peer
-	alone     []*peer // of requests that stand alone
-	closing   sync.WaitGroup
-	closed    bool // no peer is made any more
-	suspended map[string]*suspension
+	mu             sync.Mutex
+	used           map[string]bool // the patterns of Allow and Deny that match a tool
+	sessions       map[*mcpserver.Session]*peer
+	statelessPeers []*peer // of stateless requests
+	closing        sync.WaitGroup
+	closed         bool // no further peer is created
+	suspended      map[string]*suspension
 }
 
 // New returns a Gateway.
@@ -104,16 +107,16 @@ func New(o Options) *Gateway {
 			Name:         "mcpc serve",
 			Eras:         bridge.BothEras,
 			SessionID:    o.Token,
-			MostSessions: mostPeers,
+			MostSessions: maxPeers,
 			Admit:        o.Admit,
-			Dropped:      func() { g.once("", "messages were left out: the client does not read its GET stream") },
+			Dropped:      func() { g.tellOnce("", "messages were left out: the client does not read its GET stream") },
 		},
 	)
 	return g
 }
 
-// Stdio serves one client until in ends or ctx is done, and closes the connections to the servers. The error is that
-// of reading.
+// Stdio serves one client until in ends or ctx is done, then closes the connections to the servers.
+// It returns the error of reading in.
 func (g *Gateway) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	g.pipe = true
 	return g.server.Stdio(ctx, in, out)
@@ -122,12 +125,12 @@ func (g *Gateway) Stdio(ctx context.Context, in io.Reader, out io.Writer) error 
 // Handler serves over Streamable HTTP until ctx is done.
 func (g *Gateway) Handler(ctx context.Context) http.Handler { return g.server.Handler(ctx) }
 
-// Close closes the connections to all servers, and waits until that is done.
+// Close closes the connections to all servers, and waits until they are closed.
 func (g *Gateway) Close() {
 	g.mu.Lock()
 	g.closed = true
-	all := g.alone
-	g.alone = nil
+	all := g.statelessPeers
+	g.statelessPeers = nil
 	for s, p := range g.sessions {
 		delete(g.sessions, s)
 		all = append(all, p)
@@ -139,7 +142,7 @@ func (g *Gateway) Close() {
 	g.closing.Wait()
 }
 
-// Prepare decides how a request is answered: see mcpserver.Handler.
+// Prepare returns how a request is answered: see mcpserver.Handler.
 func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	switch m.Method {
 	case "initialize":
@@ -154,10 +157,10 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		}
 	}
 	if p := g.sessionOf(c); p != nil {
-		p.begun()
+		p.markReady()
 	}
 	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
-		ctx, stop := whileThere(ctx, c)
+		ctx, stop := untilGone(ctx, c)
 		defer stop()
 		if c.Stateless && !g.pipe {
 			queued, end := g.queue(send)
@@ -172,13 +175,13 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	}}
 }
 
-// mostQueued is how many messages before a response wait for a client that does not read them.
-const mostQueued = 1024
+// maxQueued limits the messages that wait for a client that does not read them.
+const maxQueued = 1024
 
-// queue gives a send that does not wait for the client, because other clients use the connections that it would hold
-// up, and a function that waits until all is sent.
+// queue returns a send function that does not wait for the client: a slow client must not delay
+// other clients of the same connection. end waits until everything is sent.
 func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
-	waiting := make(chan []byte, mostQueued)
+	waiting := make(chan []byte, maxQueued)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
@@ -190,7 +193,7 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 		select {
 		case waiting <- raw:
 		default:
-			g.once("", "messages were left out: the client does not read the stream of its request")
+			g.tellOnce("", "messages were left out: the client does not read the stream of its request")
 		}
 	}
 	return queued, func() {
@@ -199,8 +202,8 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 	}
 }
 
-// whileThere ends a context a moment after the client has gone.
-func whileThere(ctx context.Context, c mcpserver.Caller) (context.Context, func()) {
+// untilGone returns a context that ends graceAtEnd after the client is gone.
+func untilGone(ctx context.Context, c mcpserver.Caller) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	if c.Over != nil {
 		go func() {
@@ -217,7 +220,7 @@ func whileThere(ctx context.Context, c mcpserver.Caller) (context.Context, func(
 	return ctx, cancel
 }
 
-// Notified takes a notification of a client in a session.
+// Notified handles a notification of a client in a session.
 func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 	p := g.sessionOf(c)
 	if p == nil {
@@ -225,20 +228,21 @@ func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 	}
 	switch m.Method {
 	case "notifications/initialized":
-		p.begun()
+		p.markReady()
 	case "notifications/roots/list_changed":
 		for _, l := range p.links {
-			if conn := l.current(); conn != nil && !client.Stateless(conn.Revision()) {
+			if conn := l.connection(); conn != nil && !client.Stateless(conn.Revision()) {
 				go conn.Notify(p.life, client.Call{Method: m.Method, Params: m.Params})
 			}
 		}
 	}
 }
 
-// capabilities are those of the gateway.
-const capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"completions":{},"logging":{}}`
+// capabilities are the ServerCapabilities of the gateway.
+const capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},` +
+	`"resources":{"listChanged":true,"subscribe":true},"completions":{},"logging":{}}`
 
-// declares reports a capability of the gateway.
+// declares reports whether capabilities has the member at this path.
 func declares(names ...string) bool {
 	value := json.RawMessage(capabilities)
 	for _, name := range names {
@@ -247,7 +251,7 @@ func declares(names ...string) bool {
 	return value != nil
 }
 
-// initialize opens a session, and begins to connect to the servers.
+// initialize opens a session, and starts connecting to the servers.
 func (g *Gateway) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	revision, refused := g.server.Opens(c, m)
 	if refused != nil {
@@ -262,7 +266,7 @@ func (g *Gateway) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job 
 	return mcpserver.Replying(wire.ComposeResult(m.ID, b.Bytes()))
 }
 
-// discover answers server/discover, and begins to connect to the servers.
+// discover answers server/discover, and starts connecting to the servers.
 func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	if p := g.peerFor(c); p != nil {
 		p.connectAll()
@@ -281,6 +285,7 @@ func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	return mcpserver.Replying(wire.ComposeResult(m.ID, b.Bytes()))
 }
 
+// identity returns the serverInfo of the gateway.
 func (g *Gateway) identity() json.RawMessage {
 	var b jsonraw.Builder
 	b.Text("name", "mcpc-serve")
@@ -289,7 +294,8 @@ func (g *Gateway) identity() json.RawMessage {
 	return b.Bytes()
 }
 
-// instructions say what the names mean. They quote nothing that a server wrote.
+// instructions returns the instructions for clients: they explain the names, and quote nothing that
+// a server wrote.
 func (g *Gateway) instructions() string {
 	text := "These are the tools, prompts and resources of several MCP servers:"
 	for i, m := range g.Members {
@@ -304,19 +310,19 @@ func (g *Gateway) instructions() string {
 	return text + ". The name of a tool or prompt begins with that of its server and __."
 }
 
-// mostTold is how many texts are remembered as told; later ones are not told.
-const mostTold = 1000
+// maxTold limits the texts for the user. Later ones are not shown.
+const maxTold = 1000
 
-// once tells the user a text, unless one with the same key was told before; "" is the text as key. It returns when the
-// text is told, by whichever call: what follows, as the response to a client or the end of the process, does not come
-// before it.
-func (g *Gateway) once(key, text string, stderr ...string) {
+// tellOnce shows the user a text unless one with the same key was shown; "" is the text as key. It
+// returns after the text is shown, whichever goroutine shows it: a response that depends on it
+// comes later.
+func (g *Gateway) tellOnce(key, text string, stderr ...string) {
 	if key == "" {
 		key = text
 	}
-	g.telling.Lock()
-	defer g.telling.Unlock()
-	if !g.told[key] && len(g.told) < mostTold {
+	g.tellMu.Lock()
+	defer g.tellMu.Unlock()
+	if !g.told[key] && len(g.told) < maxTold {
 		g.told[key] = true
 		g.Tell(text, stderr...)
 	}

@@ -19,45 +19,49 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A link is the connection of a peer to one server, once there is one.
+// A link is the connection of a peer to one server. It connects when it is first needed.
 type link struct {
 	*Member
 	p *peer
-	// leased is set while one call has the link to itself. It belongs to the mutex of the gateway.
+	// leased is set while one call uses the link alone. The mutex of the gateway guards it.
 	leased bool
 
 	mu   sync.Mutex
 	env  *host.Env
-	done func() // what Env returned
+	done func() // Env returned it: it is called when the link is closed
 	conn *connect.Conn
-	// dialing is closed when the attempt to connect that is under way has ended; nil if none is.
+	// dialing is closed when the running attempt to connect has ended. It is nil if none is
+	// running.
 	dialing chan struct{}
-	// failed is how the last attempt ended, again when the next one may begin, and pause how long that was.
+	// failed is the outcome of the last attempt, again when the next one may start, and pause the
+	// time between them.
 	failed wire.Outcome
 	again  time.Time
 	pause  time.Duration
-	// told is what the user was told of it, and toldProcess how the process ended that the user was told of last.
+	// told is the failure that was shown to the user. toldProcess is the exit of the server's
+	// process that was shown last.
 	told        string
 	toldProcess wire.ProcessFacts
-	// missed is set if a list was given without this server.
+	// missed is set if a client got a list without this server.
 	missed bool
 	closed bool
-	// calls are those under way, watched the resources that are subscribed to.
+	// calls are the running calls, watched the resources that are subscribed to.
 	calls   map[*call]bool
 	watched map[string]*watching
 	listed  tables
-	level   string // of the log messages that the server was asked for
+	level   string // of log messages, as last requested from the server
 }
 
-func (l *link) current() *connect.Conn {
+// connection returns the connection, or nil.
+func (l *link) connection() *connect.Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conn
 }
 
-// attempt begins to connect, where there is no connection and it is time to try. It gives the channel that is closed
-// when the attempt under way has ended; nil where none is.
-func (l *link) attempt() <-chan struct{} {
+// startDialing starts connecting unless the link is connected or must pause. It returns a channel
+// that is closed when the running attempt has ended, or nil if none is running.
+func (l *link) startDialing() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dialing != nil {
@@ -75,11 +79,11 @@ func (l *link) attempt() <-chan struct{} {
 	return done
 }
 
-// connected gives the connection, and waits for an attempt to connect until ctx is done.
+// connected returns the connection. It waits for a running attempt until ctx is done.
 func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
-	if under := l.attempt(); under != nil {
+	if attempt := l.startDialing(); attempt != nil {
 		select {
-		case <-under:
+		case <-attempt:
 		case <-ctx.Done():
 			return nil, wire.Outcome{Kind: wire.Timeout, Text: "the connection is not there yet"}
 		}
@@ -89,26 +93,22 @@ func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	return l.conn, l.failed
 }
 
-// dial connects.
+// dial connects, and closes done.
 func (l *link) dial(done chan struct{}) {
 	ctx, stop := context.WithTimeout(l.p.life, dialTime)
 	defer stop()
-	c, out := connect.Dial(
-		ctx,
-		l.env,
-		connect.Options{
-			NoResume:          true,
-			KeepRevision:      true,
-			MultiCall:         true,
-			RequireServerInfo: true,
-			Unjudged:          true,
-			OnNotification:    l.notified,
-			As:                &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.renewed},
-		},
-	)
+	c, out := connect.Dial(ctx, l.env, connect.Options{
+		NoResume:          true,
+		KeepRevision:      true,
+		MultiCall:         true,
+		RequireServerInfo: true,
+		Unjudged:          true,
+		OnNotification:    l.handleNotification,
+		As:                &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.reportRenewal},
+	})
 	if out.Good() {
 		l.setLevel(ctx, c, l.p.level())
-		l.listen(ctx, c)
+		l.subscribe(ctx, c)
 	} else {
 		_ = c.Close(ctx)
 		out = connect.Explain(l.env, out)
@@ -125,29 +125,29 @@ func (l *link) dial(done chan struct{}) {
 		l.missed = false
 		told = l.told
 	} else {
-		l.pause = min(max(2*l.pause, firstPause), longestPause)
+		l.pause = min(max(2*l.pause, minPause), maxPause)
 		l.again = l.p.g.Now().Add(l.pause)
 	}
 	l.mu.Unlock()
-	if told != "" { // it may be told again
-		l.p.g.telling.Lock()
+	if told != "" { // the next failure is shown again
+		l.p.g.tellMu.Lock()
 		delete(l.p.g.told, told)
-		l.p.g.telling.Unlock()
+		l.p.g.tellMu.Unlock()
 	}
-	if closed && out.Good() { // close waits for it
+	if closed && out.Good() { // close waits for done
 		_ = c.Close(context.Background())
 	}
 	if !closed && !out.Good() {
-		l.tell(out) // before any list that is given without this server
+		l.tell(out) // before a client gets a list without this server
 	}
 	close(done)
 	if !closed && out.Good() && missed {
 		l.p.g.Tell(l.Name + " is connected")
-		l.changed("")
+		l.pushListChange("")
 	}
 }
 
-// tell tells of a failure, once.
+// tell shows the user a failure to connect or to list, once.
 func (l *link) tell(out wire.Outcome) {
 	text := l.Name + " is left out: " + l.env.Secrets.Text(out.Text)
 	if out.Hint != "" {
@@ -156,14 +156,15 @@ func (l *link) tell(out wire.Outcome) {
 	l.mu.Lock()
 	l.told = text
 	l.mu.Unlock()
-	l.p.g.once("", text, l.stderr(out)...)
+	l.p.g.tellOnce("", text, l.stderrLines(out)...)
 }
 
-// maxStderrLine is how much of a line of a server's stderr is repeated, in bytes.
+// maxStderrLine limits how much of a stderr line is shown, in bytes.
 const maxStderrLine = 300
 
-// stderr returns the main lines that a failed server wrote to stderr, without secrets and control characters.
-func (l *link) stderr(out wire.Outcome) (lines []string) {
+// stderrLines returns the main lines that a failed server wrote to stderr, without secrets and
+// control characters.
+func (l *link) stderrLines(out wire.Outcome) (lines []string) {
 	if out.Process == nil || l.env == nil {
 		return nil
 	}
@@ -182,58 +183,60 @@ func (l *link) stderr(out wire.Outcome) (lines []string) {
 	return lines
 }
 
-// tellOfExit tells the user that the server exited during a call.
-func (l *link) tellOfExit(out wire.Outcome) {
+// tellExit tells the user that the server exited during a call.
+func (l *link) tellExit(out wire.Outcome) {
 	if out.Process != nil && out.Process.Ended != "" && l.env != nil {
 		l.mu.Lock()
 		l.toldProcess = *out.Process
 		l.mu.Unlock()
-		l.p.g.Tell(l.Name+": "+l.env.Secrets.Text(out.Text), l.stderr(out)...)
+		l.p.g.Tell(l.Name+": "+l.env.Secrets.Text(out.Text), l.stderrLines(out)...)
 	}
 }
 
-// listen has the server tell of changes, where that has to be asked for: on the line of a session over stdio they
-// come anyway. It waits until the server agreed, or does not, so that no change of a list that follows is missed.
-func (l *link) listen(ctx context.Context, c *connect.Conn) {
+// subscribe asks the server to report changes of its lists, if that needs a request: in a session
+// over stdio the server sends them anyway. It waits for the server's agreement or refusal, so that
+// later changes are not missed.
+func (l *link) subscribe(ctx context.Context, c *connect.Conn) {
 	filter := client.SubscriptionFilter{
 		Tools:     c.Offers("tools", "listChanged"),
 		Prompts:   c.Offers("prompts", "listChanged"),
 		Resources: c.Offers("resources", "listChanged"),
 	}
-	pipe := !client.Stateless(c.Revision()) && c.Transport() == transport.Stdio
-	if pipe || !filter.Tools && !filter.Prompts && !filter.Resources {
+	sendsAnyway := !client.Stateless(c.Revision()) && c.Transport() == transport.Stdio
+	hasLists := filter.Tools || filter.Prompts || filter.Resources
+	if sendsAnyway || !hasLists {
 		return
 	}
-	settled := make(chan struct{})
-	settle := sync.OnceFunc(func() { close(settled) })
+	answered := make(chan struct{})
+	closeAnswered := sync.OnceFunc(func() { close(answered) })
 	began := false
 	go func() {
-		defer settle()
+		defer closeAnswered()
 		c.Listen(l.p.life, client.ListenRequest{SubscriptionFilter: filter, Began: func(client.SubscriptionFilter) {
-			if began { // something may have been missed
-				l.changed("")
+			if began { // the stream was reopened: changes may have been missed
+				l.pushListChange("")
 			}
 			began = true
-			settle()
+			closeAnswered()
 		}})
 	}()
 	ctx, stop := context.WithTimeout(ctx, connectTime)
 	defer stop()
 	select {
-	case <-settled:
+	case <-answered:
 	case <-ctx.Done():
 	}
 }
 
-// listChanges are the notifications about lists.
+// listChanges are the notifications about changed lists.
 var listChanges = []string{
 	"notifications/tools/list_changed",
 	"notifications/prompts/list_changed",
 	"notifications/resources/list_changed",
 }
 
-// changed tells the client that a list has changed; "" is all of them.
-func (l *link) changed(method string) {
+// pushListChange sends the client a notification that a list has changed. "" stands for all lists.
+func (l *link) pushListChange(method string) {
 	for _, one := range listChanges {
 		if one == method || method == "" {
 			l.p.push(&wire.Message{Kind: wire.Notification, Method: one})
@@ -241,9 +244,9 @@ func (l *link) changed(method string) {
 	}
 }
 
-// renewed reports that the connection was opened again, with the stderr of a server that exited, unless the
-// note of a call has it already.
-func (l *link) renewed(r client.Renewal) {
+// reportRenewal tells the user that the connection was opened again. It shows the stderr of a server
+// that exited, unless tellExit has shown it.
+func (l *link) reportRenewal(r client.Renewal) {
 	l.mu.Lock()
 	c := l.conn
 	process := r.Process
@@ -253,28 +256,28 @@ func (l *link) renewed(r client.Renewal) {
 	l.toldProcess = wire.ProcessFacts{}
 	l.level = ""
 	l.mu.Unlock()
-	l.p.g.Tell(l.Name+": "+r.Why, l.stderr(wire.Outcome{Process: process})...)
+	l.p.g.Tell(l.Name+": "+r.Why, l.stderrLines(wire.Outcome{Process: process})...)
 	if c != nil {
 		go l.setLevel(l.p.life, c, l.p.level())
 	}
-	l.changed("")
+	l.pushListChange("")
 }
 
-// setLevel asks for log messages from a level on, where that is a request of its own and was not asked for last.
+// setLevel sends logging/setLevel if the server has this request and the level has changed.
 func (l *link) setLevel(ctx context.Context, c *connect.Conn, level string) {
 	if level == "" || client.Stateless(c.Revision()) || !c.Offers("logging", "") {
 		return
 	}
 	l.mu.Lock()
-	same := l.level == level
+	isUnchanged := l.level == level
 	l.level = level
 	l.mu.Unlock()
-	if !same {
+	if !isUnchanged {
 		c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
 	}
 }
 
-// level is that of the client's session; "" where it has none.
+// level returns the log level of the client's session, or "".
 func (p *peer) level() string {
 	if p.session == nil {
 		return ""
@@ -282,32 +285,27 @@ func (p *peer) level() string {
 	return p.session.Caller().Level
 }
 
-// notified takes a notification of the server.
-func (l *link) notified(m *wire.Message) {
+// handleNotification forwards a notification of the server to the client.
+func (l *link) handleNotification(m *wire.Message) {
 	switch m.Method {
 	case "notifications/progress":
 		token := jsonraw.TextOrRaw(jsonraw.First(m.Params, "progressToken"))
-		if c := l.callOf(func(c *call) bool { return c.own == token }); c != nil {
-			c.progress(m.Params)
+		if c := l.newestCall(func(c *call) bool { return c.own == token }); c != nil {
+			c.forwardProgress(m.Params)
 		}
 	case "notifications/message":
-		l.logged(m)
+		l.forwardLog(m)
 	case "notifications/resources/updated", "notifications/elicitation/complete":
-		l.p.push(
-			&wire.Message{
-				Kind:   wire.Notification,
-				Method: m.Method,
-				Params: bridge.WithoutMeta(m.Params, bridge.MetaSubscription),
-			},
-		)
+		params := bridge.WithoutMeta(m.Params, bridge.MetaSubscription)
+		l.p.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
 	default:
-		l.changed(m.Method)
+		l.pushListChange(m.Method)
 	}
 }
 
-// logged passes on a log message, whose logger gets the name of the server. Requests that stand alone get those of
-// the one request that asked for them.
-func (l *link) logged(m *wire.Message) {
+// forwardLog forwards a log message, and prefixes its logger with the server's name. Without a
+// session it goes to the only running call that asked for log messages.
+func (l *link) forwardLog(m *wire.Message) {
 	logger := l.Name
 	if own, ok := jsonraw.Text(jsonraw.First(m.Params, "logger")); ok {
 		logger += "/" + own
@@ -320,7 +318,7 @@ func (l *link) logged(m *wire.Message) {
 	var asked []*call
 	l.mu.Lock()
 	for c := range l.calls {
-		if c.level != "" || !l.p.g.pipe { // over HTTP the other may be of another client, and the message about it
+		if c.level != "" || !l.p.g.pipe { // over HTTP the message may be about another client's call
 			asked = append(asked, c)
 		}
 	}
@@ -330,8 +328,8 @@ func (l *link) logged(m *wire.Message) {
 	}
 }
 
-// callOf gives a call that is under way, the one that began last where several fit; nil where none does.
-func (l *link) callOf(fits func(*call) bool) (newest *call) {
+// newestCall returns the newest running call that fits, or nil.
+func (l *link) newestCall(fits func(*call) bool) (newest *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.calls {
@@ -342,15 +340,15 @@ func (l *link) callOf(fits func(*call) bool) (newest *call) {
 	return newest
 }
 
-// failure is the response to a request that the server did not answer. That of a tool's call is a result: agents show
-// their models the text of a result, and of an error often nothing.
+// failure returns the response to a request that the server did not answer. For a tools/call it is
+// a result: agents show their models the text of a result, but often not the text of an error.
 func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []byte {
 	text := out.Text
 	if l.env != nil {
 		text = l.env.Secrets.Text(text)
 	}
 	text = fmt.Sprintf("the server %q: %s", l.Name, text)
-	if stderr := l.stderr(out); len(stderr) > 0 {
+	if stderr := l.stderrLines(out); len(stderr) > 0 {
 		text += "; its stderr:\n" + strings.Join(stderr, "\n")
 	}
 	if m.Method == "tools/call" {
@@ -362,25 +360,22 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 	return mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, text, data.Bytes()))
 }
 
-// toolFailure is the result of a call that failed before a server answered it.
+// toolFailure returns the result of a call that failed before a server answered it.
 func toolFailure(c mcpserver.Caller, m *wire.Message, text string) []byte {
 	block := jsonraw.With(jsonraw.With(nil, "type", jsonraw.Quote("text")), "text", jsonraw.Quote(text))
-	result := jsonraw.With(
-		jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block})),
-		"isError",
-		json.RawMessage("true"),
-	)
+	content := jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block}))
+	result := jsonraw.With(content, "isError", json.RawMessage("true"))
 	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, result))
 }
 
-// close closes the connection and ends the recording of it.
+// close closes the connection and ends its recording. It waits for a running attempt to connect.
 func (l *link) close() {
 	l.mu.Lock()
 	l.closed = true
-	under := l.dialing
+	attempt := l.dialing
 	l.mu.Unlock()
-	if under != nil {
-		<-under
+	if attempt != nil {
+		<-attempt
 	}
 	l.mu.Lock()
 	c := l.conn

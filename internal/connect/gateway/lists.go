@@ -19,7 +19,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// tables are what a server listed last, by the names that clients use. A table that is nil was not fetched yet.
+// tables map the names that clients use to what a server listed last. A nil table was not fetched
+// yet.
 type tables struct {
 	tools     map[string]*tool
 	prompts   map[string]string
@@ -27,33 +28,34 @@ type tables struct {
 	templates []template
 }
 
-// A tool is what is known of one.
+// A tool is a tool of a server.
 type tool struct {
 	name   string // at the server
 	schema json.RawMessage
-	// definition is what is compared with what was approved.
+	// definition is compared with the approved one.
 	definition *connect.Definition
-	// refused says why it is not served; "" where it is.
+	// refused says why the tool is not served, or is "".
 	refused string
 }
 
-// A template is a list's uriTemplate.
+// A template is a uriTemplate of a list.
 type template struct {
 	text   string
 	parsed mcp.URITemplate
 }
 
-// list answers a list: all servers are asked at once, and their entries come in the order of the command line.
+// list answers a list request: it asks all servers at once, and returns their entries in the order
+// of the command line.
 func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "cursor") != nil {
 		return wire.ComposeError(m.ID, -32602, "unknown cursor: the list has one page")
 	}
 	k := connect.Kinds[slices.IndexFunc(connect.Kinds, func(k connect.Kind) bool { return k.Method == m.Method })]
 	lists := make([][]json.RawMessage, len(p.links))
-	whole := make([]bool, len(p.links))
+	complete := make([]bool, len(p.links))
 	var all sync.WaitGroup
 	for i, l := range p.links {
-		all.Go(func() { lists[i], whole[i] = l.list(ctx, k) })
+		all.Go(func() { lists[i], complete[i] = l.list(ctx, k) })
 	}
 	all.Wait()
 	if ctx.Err() != nil {
@@ -63,7 +65,7 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	if failed != "" {
 		return wire.ComposeError(m.ID, -32603, failed)
 	}
-	if k == connect.ToolKind && !slices.Contains(whole, false) {
+	if k == connect.ToolKind && !slices.Contains(complete, false) {
 		p.g.warnUnused()
 	}
 	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
@@ -73,8 +75,9 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	return wire.ComposeResult(m.ID, result)
 }
 
-// merge joins the lists. Of resources with one URI, and of prompts with one name, the first is listed; tools without
-// prefixes must differ.
+// merge joins the lists. It keeps the first of several resources with one URI, and of several
+// prompts with one name. Tools with the same name are a failure, which can happen only without
+// prefixes.
 func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.RawMessage, failed string) {
 	from := map[string]string{}
 	for i, list := range lists {
@@ -83,60 +86,54 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 		for _, raw := range list {
 			key, _ := jsonraw.Text(jsonraw.First(raw, k.Key))
 			first, taken := from[key]
-			switch {
-			case !taken:
+			if !taken {
 				from[key] = name
 				items = append(items, raw)
-			case first == name:
-			case k == connect.ToolKind:
-				return nil, fmt.Sprintf(
-					"%s and %s both list the tool %s: mcpc serve needs --deny for one of them, or no --no-prefix",
-					first,
-					name,
-					key,
-				)
-			default:
-				twice[first]++
+				continue
 			}
+			if first == name {
+				continue
+			}
+			if k == connect.ToolKind {
+				const text = "%s and %s both list the tool %s: mcpc serve needs --deny for one of them, or no --no-prefix"
+				return nil, fmt.Sprintf(text, first, name, key)
+			}
+			twice[first]++
 		}
 		for first, n := range twice {
-			p.g.once(
-				"",
-				fmt.Sprintf("%s lists %s that %s lists too: read from %s", name, english.Plural(n, k.One), first, first),
-			)
+			const text = "%s lists %s that %s lists too: read from %s"
+			p.g.tellOnce("", fmt.Sprintf(text, name, english.Plural(n, k.One), first, first))
 		}
 	}
 	return items, ""
 }
 
-// list gives the entries of one server as clients see them, and keeps by which names they are asked for. whole is
-// false where the server did not answer.
-func (l *link) list(ctx context.Context, k connect.Kind) (items []json.RawMessage, whole bool) {
+// list lists the entries of one server under the names that clients use, and stores the tables for
+// these names. It returns false if the server did not answer.
+func (l *link) list(ctx context.Context, k connect.Kind) (items []json.RawMessage, complete bool) {
 	ctx, stop := context.WithTimeout(ctx, listTime)
 	defer stop()
-	waiting, enough := context.WithTimeout(ctx, connectTime)
-	conn, out := l.connected(waiting)
-	enough()
+	connectCtx, stopConnecting := context.WithTimeout(ctx, connectTime)
+	conn, out := l.connected(connectCtx)
+	stopConnecting()
 	if conn == nil {
-		l.miss(out)
+		l.noteMissing(out)
 		return nil, false
 	}
 	if declared, known := conn.Declares(k.Capability); known && !declared {
-		l.keep(ctx, conn, k, nil)
+		l.storeList(ctx, conn, k, nil)
 		return nil, true
 	}
 	list, out := conn.ListUntil(ctx, k.Method, nil)
-	switch {
-	case client.UnknownMethod(out):
-	case !out.Good():
-		l.miss(out)
+	if !out.Good() && !client.UnknownMethod(out) {
+		l.noteMissing(out)
 		return nil, false
 	}
-	return l.keep(ctx, conn, k, list.Items), true
+	return l.storeList(ctx, conn, k, list.Items), true
 }
 
-// miss notes that the server is missing in a list.
-func (l *link) miss(out wire.Outcome) {
+// noteMissing records that a list does not have this server's entries, and tells the user why.
+func (l *link) noteMissing(out wire.Outcome) {
 	if l.p.life.Err() != nil {
 		return
 	}
@@ -146,8 +143,8 @@ func (l *link) miss(out wire.Outcome) {
 	l.tell(connect.Explain(l.env, out))
 }
 
-// keep makes the table of a list, and gives the entries as clients see them.
-func (l *link) keep(
+// storeList stores the table of a list, and returns the entries under the names that clients use.
+func (l *link) storeList(
 	ctx context.Context,
 	conn *connect.Conn,
 	k connect.Kind,
@@ -156,24 +153,21 @@ func (l *link) keep(
 	var made tables
 	switch k {
 	case connect.ToolKind:
-		made.tools, shown = l.keepTools(ctx, conn, items)
+		made.tools, shown = l.toolTable(ctx, conn, items)
 	case connect.PromptKind:
 		made.prompts = map[string]string{}
 		seen := map[string]bool{}
 		for _, raw := range items {
 			prompt, bad := mcp.ParsePrompt(raw)
 			if bad != nil {
-				leftOut(l, bad)
+				tellUnusable(l, bad)
 				continue
 			}
-			if !first(l, seen, k, prompt.Name) {
+			if !isFirst(l, seen, k, prompt.Name) {
 				continue
 			}
-			name := shownName(
-				l.p.g.prefix(l.Member),
-				prompt.Name,
-				func(name string) bool { _, taken := made.prompts[name]; return taken },
-			)
+			isTaken := func(name string) bool { _, taken := made.prompts[name]; return taken }
+			name := shownName(l.p.g.prefix(l.Member), prompt.Name, isTaken)
 			made.prompts[name] = prompt.Name
 			shown = append(shown, renamed(raw, prompt.Name, name))
 		}
@@ -184,7 +178,7 @@ func (l *link) keep(
 				made.resources[r.URI] = true
 				shown = append(shown, raw)
 			} else {
-				leftOut(l, bad)
+				tellUnusable(l, bad)
 			}
 		}
 	case connect.TemplateKind:
@@ -192,7 +186,7 @@ func (l *link) keep(
 		for _, raw := range items {
 			r, bad := mcp.ParseTemplate(raw)
 			if bad != nil {
-				leftOut(l, bad)
+				tellUnusable(l, bad)
 				continue
 			}
 			parsed, _ := mcp.ParseURITemplate(r.URI)
@@ -215,8 +209,9 @@ func (l *link) keep(
 	return shown
 }
 
-// keepTools makes the table of tools. One that is denied, or is no longer what was approved, is not shown.
-func (l *link) keepTools(
+// toolTable builds the table of tools. It does not show tools that are denied, or that changed
+// since they were approved.
+func (l *link) toolTable(
 	ctx context.Context,
 	conn *connect.Conn,
 	items []json.RawMessage,
@@ -226,13 +221,17 @@ func (l *link) keepTools(
 	for _, raw := range items {
 		parsed, bad := mcp.ParseTool(raw)
 		if bad != nil {
-			leftOut(l, bad)
+			tellUnusable(l, bad)
 			continue
 		}
-		if !first(l, seen, connect.ToolKind, parsed.Name) {
+		if !isFirst(l, seen, connect.ToolKind, parsed.Name) {
 			continue
 		}
-		t := &tool{name: parsed.Name, schema: parsed.InputSchema, definition: &connect.Definition{Tool: parsed, Fresh: true}}
+		t := &tool{
+			name:       parsed.Name,
+			schema:     parsed.InputSchema,
+			definition: &connect.Definition{Tool: parsed, Fresh: true},
+		}
 		name := shownName(l.p.g.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
 		made[name] = t
 		switch {
@@ -240,12 +239,11 @@ func (l *link) keepTools(
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
 			approve := "mcpc trust " + shellwords.Quote(l.ID) + " --tools"
-			t.refused = "its definition changed since it was approved, and the user has not approved the new one; the user can do so with: " + approve
-			l.p.g.once(
-				"",
-				fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (%s shows the change and approves it)",
-					l.Name, parsed.Name, approve),
-			)
+			t.refused = "its definition changed since it was approved, and the user has not approved the new one; " +
+				"the user can do so with: " + approve
+			const text = "%s/%s is left out: its definition changed since it was approved " +
+				"(%s shows the change and approves it)"
+			l.p.g.tellOnce("", fmt.Sprintf(text, l.Name, parsed.Name, approve))
 		default:
 			shown = append(shown, renamed(raw, parsed.Name, name))
 		}
@@ -253,22 +251,23 @@ func (l *link) keepTools(
 	return made, shown
 }
 
-// leftOut tells of the first entry of the server that no client can use.
-func leftOut(l *link, bad *wire.Finding) {
-	l.p.g.once(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
+// tellUnusable tells the user about the first entry of the server that no client can use.
+func tellUnusable(l *link, bad *wire.Finding) {
+	l.p.g.tellOnce(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
 }
 
-// first reports that a list had no entry of this name before: the server cannot tell entries of one name apart.
-func first(l *link, seen map[string]bool, k connect.Kind, name string) bool {
+// isFirst reports whether the list had no entry of this name before, and records the name. A server
+// cannot distinguish entries with the same name, so only the first is served.
+func isFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
-		l.p.g.once(l.Name+" twice "+k.One, l.Name+" lists the "+k.One+" "+name+" more than once: the first is served")
+		l.p.g.tellOnce(l.Name+" twice "+k.One, l.Name+" lists the "+k.One+" "+name+" more than once: the first is served")
 		return false
 	}
 	seen[name] = true
 	return true
 }
 
-// prefix is that of the names of a server.
+// prefix returns the prefix for the names of a server, or "".
 func (g *Gateway) prefix(m *Member) string {
 	if g.Plain {
 		return ""
@@ -276,7 +275,7 @@ func (g *Gateway) prefix(m *Member) string {
 	return m.Name
 }
 
-// renamed is an entry with another name and otherwise the server's bytes.
+// renamed returns an entry with the name shown, and otherwise the server's bytes.
 func renamed(raw json.RawMessage, name, shown string) json.RawMessage {
 	if name == shown {
 		return raw
@@ -284,13 +283,14 @@ func renamed(raw json.RawMessage, name, shown string) json.RawMessage {
 	return jsonraw.With(raw, "name", jsonraw.Quote(shown))
 }
 
-// named gives the server of a name that clients use. look looks it up in what the server listed last; where it is
-// not there the server is asked for its list once more.
-func (p *peer) named(
+// findServer returns the link of the server that lists a name. look searches a table. If no stored
+// table has the name, the servers are listed again. down is a server that may have it but did not
+// answer.
+func (p *peer) findServer(
 	ctx context.Context,
 	k connect.Kind,
 	shown string,
-	look func(*tables) bool,
+	isListed func(*tables) bool,
 ) (l *link, found bool, down *link) {
 	prefix, _, _ := strings.Cut(shown, separator)
 	for _, fresh := range []bool{false, true} {
@@ -304,7 +304,7 @@ func (p *peer) named(
 				}
 			}
 			l.mu.Lock()
-			found := look(&l.listed)
+			found := isListed(&l.listed)
 			l.mu.Unlock()
 			if found {
 				return l, true, nil
@@ -314,16 +314,17 @@ func (p *peer) named(
 	return nil, false, down
 }
 
-// tool finds a tool. Without one, down is the server that may have it and did not answer, if there is one.
+// tool finds a tool. If there is none, down is a server that may have it but did not answer, or
+// nil.
 func (p *peer) tool(ctx context.Context, shown string) (l *link, t *tool, down *link) {
-	l, _, down = p.named(ctx, connect.ToolKind, shown, func(listed *tables) bool {
+	l, _, down = p.findServer(ctx, connect.ToolKind, shown, func(listed *tables) bool {
 		t = listed.tools[shown]
 		return t != nil
 	})
 	return l, t, down
 }
 
-// freshSchema is the inputSchema of a tool in a new list; nil where there is none.
+// freshSchema lists the tools again, and returns the inputSchema of a tool, or nil.
 func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
 	l.list(ctx, connect.ToolKind)
 	l.mu.Lock()
@@ -334,8 +335,8 @@ func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
 	return nil
 }
 
-// unreached says why the server did not answer.
-func (l *link) unreached() wire.Outcome {
+// lastFailure returns why the server did not answer.
+func (l *link) lastFailure() wire.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failed.Good() {
@@ -344,10 +345,10 @@ func (l *link) unreached() wire.Outcome {
 	return l.failed
 }
 
-// prompt finds a prompt and its name at the server. Without one, down is the server that may have it and did not
-// answer, or the text says why there is none.
+// prompt finds a prompt and its name at the server. If there is none, down is a server that may
+// have it but did not answer, or name is the error text.
 func (p *peer) prompt(ctx context.Context, shown string) (l *link, name string, down *link) {
-	l, found, down := p.named(ctx, connect.PromptKind, shown, func(listed *tables) (ok bool) {
+	l, found, down := p.findServer(ctx, connect.PromptKind, shown, func(listed *tables) (ok bool) {
 		name, ok = listed.prompts[shown]
 		return ok
 	})

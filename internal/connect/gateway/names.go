@@ -8,40 +8,38 @@ import (
 	"mcpc/internal/capture/filter"
 )
 
-// longestName is how long a name may be for the interfaces of models; separator follows the name of the server.
+// maxName is the longest name that the interfaces of models accept. separator follows the prefix.
 const (
-	longestName   = 64
-	longestPrefix = 24
-	separator     = "__"
-	hashDigits    = 8
+	maxName    = 64
+	maxPrefix  = 24
+	separator  = "__"
+	hashDigits = 8
 )
 
-// Prefixes are the names of servers as prefixes: of A-Z, a-z, 0-9, - and single _ inside, at most longestPrefix
-// long, each another one. In a name NAME__tool the first __ so always ends the prefix, and two servers never have
-// a name in common. The names are different.
+// Prefixes returns a different prefix for each server: A-Z, a-z, 0-9, - and single _ inside, at
+// most maxPrefix long. The first __ of a name therefore ends the prefix, and two servers never
+// share a name. The names must be different.
 func Prefixes(names []string) []string {
 	all := make([]string, len(names))
-	times := map[string]int{}
+	count := map[string]int{}
 	for i, name := range names {
-		all[i] = strings.Join(
-			strings.FieldsFunc(plainName(strings.TrimPrefix(name, "@")), func(r rune) bool { return r == '_' }),
-			"_",
-		)
-		times[all[i]]++
+		parts := strings.FieldsFunc(plainName(strings.TrimPrefix(name, "@")), func(r rune) bool { return r == '_' })
+		all[i] = strings.Join(parts, "_")
+		count[all[i]]++
 	}
 	for i, name := range names {
-		if plain := all[i]; plain == "" || len(plain) > longestPrefix || times[plain] > 1 {
-			short := strings.TrimRight(plain[:min(len(plain), longestPrefix-hashDigits-1)], "_")
-			for n := 0; times[all[i]] > 0 || n == 0; n++ {
+		if plain := all[i]; plain == "" || len(plain) > maxPrefix || count[plain] > 1 {
+			short := strings.TrimRight(plain[:min(len(plain), maxPrefix-hashDigits-1)], "_")
+			for n := 0; count[all[i]] > 0 || n == 0; n++ {
 				all[i] = strings.TrimPrefix(short+"-"+hashOf(name, n), "-")
 			}
-			times[all[i]]++
+			count[all[i]]++
 		}
 	}
 	return all
 }
 
-// plainName replaces what is not allowed in names.
+// plainName replaces each character that is not allowed in a name by _.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
@@ -51,23 +49,25 @@ func plainName(name string) string {
 	}, name)
 }
 
+// hashOf returns hashDigits hexadecimal digits that depend on name and n.
 func hashOf(name string, n int) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", name, n)))[:hashDigits]
 }
 
-// shownName is the name of an entry for clients: the prefix and the name, where that is allowed and not taken; else
-// it is shortened, with a hash of the whole. A name that only looks shortened has a hash too, so that no server
-// lists the one of another entry before it.
+// shownName returns an entry's name for clients: prefix, separator and name if that is allowed and
+// not taken. Otherwise it shortens it and appends a hash of the whole. A name that only looks
+// shortened gets a hash, too: a server cannot take the shortened name of another entry.
 func shownName(prefix, name string, taken func(string) bool) string {
 	whole := name
 	if prefix != "" {
 		whole = prefix + separator + name
 	}
-	if plainName(whole) == whole && len(whole) <= longestName && name != "" && !looksHashed(whole) && !taken(whole) {
+	isAllowed := plainName(whole) == whole && len(whole) <= maxName && name != ""
+	if isAllowed && !looksHashed(whole) && !taken(whole) {
 		return whole
 	}
 	short := plainName(whole)
-	short = short[:min(len(short), longestName-hashDigits-1)]
+	short = short[:min(len(short), maxName-hashDigits-1)]
 	for n := 0; ; n++ {
 		if shown := short + "_" + hashOf(whole, n); !taken(shown) {
 			return shown
@@ -75,15 +75,15 @@ func shownName(prefix, name string, taken func(string) bool) string {
 	}
 }
 
-// looksHashed reports a name that ends as one with a hash.
+// looksHashed reports whether a name ends like one with a hash.
 func looksHashed(name string) bool {
 	at := len(name) - hashDigits - 1
 	return at >= 0 && name[at] == '_' && strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
-// serves reports whether a tool of a server is served, and notes the patterns that fit.
+// serves reports whether a tool is served, and records the patterns that match it.
 func (g *Gateway) serves(m *Member, tool string) bool {
-	fits := func(all []string) (any bool) {
+	matches := func(all []string) (any bool) {
 		for _, pattern := range all {
 			if filter.MatchGlob(pattern, m.Name+"/"+tool) || filter.MatchGlob(pattern, m.Given+"/"+tool) {
 				any = true
@@ -94,12 +94,12 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 		}
 		return any
 	}
-	allowed := fits(g.Allow)
-	denied := fits(g.Deny)
+	allowed := matches(g.Allow)
+	denied := matches(g.Deny)
 	return (allowed || len(g.Allow) == 0) && !denied
 }
 
-// warnUnused tells of patterns that fit no tool of any server, once all servers were listed.
+// warnUnused tells the user about patterns that match no tool of any server.
 func (g *Gateway) warnUnused() {
 	for _, flag := range []struct {
 		name string
@@ -110,7 +110,7 @@ func (g *Gateway) warnUnused() {
 			used := g.used[pattern]
 			g.mu.Unlock()
 			if !used {
-				g.once("", flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
+				g.tellOnce("", flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
 			}
 		}
 	}

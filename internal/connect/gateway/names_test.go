@@ -45,7 +45,7 @@ func FuzzNames(f *testing.F) {
 		prefixes := Prefixes([]string{server, other})
 		owner := map[string]int{}
 		for i, prefix := range prefixes {
-			if again := Prefixes([]string{server, other}); again[i] != prefix || prefix == "" || strings.Contains(prefix, separator) || strings.HasSuffix(prefix, "_") || len(prefix) > longestPrefix {
+			if again := Prefixes([]string{server, other}); again[i] != prefix || prefix == "" || strings.Contains(prefix, separator) || strings.HasSuffix(prefix, "_") || len(prefix) > maxPrefix {
 				t.Fatalf("%q: prefix %q, then %q", server, prefix, again[i])
 			}
 			seen, names := map[string]bool{}, map[string]bool{}
@@ -55,7 +55,7 @@ func FuzzNames(f *testing.F) {
 				}
 				seen[tool] = true
 				name := shownName(prefix, tool, func(name string) bool { return names[name] })
-				if names[name] || len(name) > longestName || plainName(name) != name {
+				if names[name] || len(name) > maxName || plainName(name) != name {
 					t.Fatalf("%q %q: %q", prefix, tool, name)
 				}
 				if _, taken := owner[name]; taken {

@@ -44,12 +44,12 @@ func TestALogMessageIsNotOfAnotherClient(t *testing.T) {
 		l := &link{Member: &Member{Name: "one"}, p: &peer{g: &Gateway{pipe: c.pipe}}}
 		got := false
 		asks := &call{level: "info"}
-		asks.belongsTo(nil, func([]byte) { got = true })
+		asks.attach(nil, func([]byte) { got = true })
 		l.calls = map[*call]bool{asks: true}
 		if c.other {
 			l.calls[&call{}] = true
 		}
-		l.logged(&wire.Message{Method: "notifications/message", Params: json.RawMessage(`{"level":"error","data":"d"}`)})
+		l.forwardLog(&wire.Message{Method: "notifications/message", Params: json.RawMessage(`{"level":"error","data":"d"}`)})
 		if got != c.want {
 			t.Errorf("%+v: passed on: %t", c, got)
 		}
@@ -65,12 +65,12 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 		<-reads
 		got = append(got, string(raw))
 	})
-	for i := range 2 * mostQueued {
+	for i := range 2 * maxQueued {
 		queued([]byte(strconv.Itoa(i)))
 	}
 	close(reads)
 	end()
-	if len(got) < mostQueued || len(got) > mostQueued+1 || !slices.IsSortedFunc(got, byNumber) {
+	if len(got) < maxQueued || len(got) > maxQueued+1 || !slices.IsSortedFunc(got, byNumber) {
 		t.Errorf("%d messages", len(got))
 	}
 	if said != 1 {
@@ -96,7 +96,7 @@ func TestOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			if g.once("", "left out"); told.Load() != 1 {
+			if g.tellOnce("", "left out"); told.Load() != 1 {
 				t.Errorf("told %d times", told.Load())
 			}
 		})

@@ -15,51 +15,47 @@ import (
 // A peer is a client of the gateway, with a connection to each server.
 type peer struct {
 	g *Gateway
-	// session is the client's; nil for requests that stand alone.
+	// session is the client's session, or nil for stateless requests.
 	session *mcpserver.Session
-	// capabilities are what the servers are told.
+	// capabilities are the client capabilities that the servers get.
 	capabilities json.RawMessage
 	life         context.Context
 	end          context.CancelFunc
 	links        []*link
-	// ready is closed once the client can be sent messages of its session.
+	// ready is closed once messages may be sent to the client's session.
 	ready   chan struct{}
 	isReady sync.Once
 }
 
+// newPeer returns a peer with a link to each server. It does not connect.
 func (g *Gateway) newPeer(session *mcpserver.Session, capabilities json.RawMessage) *peer {
 	p := &peer{g: g, session: session, capabilities: capabilities, ready: make(chan struct{})}
 	p.life, p.end = context.WithCancel(context.Background())
 	for i := range g.Members {
-		p.links = append(
-			p.links,
-			&link{p: p, Member: &g.Members[i], calls: map[*call]bool{}, watched: map[string]*watching{}},
-		)
+		l := &link{p: p, Member: &g.Members[i], calls: map[*call]bool{}, watched: map[string]*watching{}}
+		p.links = append(p.links, l)
 	}
 	return p
 }
 
-// offered are the capabilities of a client that servers are told of. Tasks are not passed on.
-func offered(theirs json.RawMessage) json.RawMessage {
+// forwarded returns the capabilities of a client that servers get. Tasks are not forwarded.
+func forwarded(theirs json.RawMessage) json.RawMessage {
 	all := json.RawMessage("{}")
 	for _, name := range []string{"elicitation", "sampling", "roots"} {
 		if value := jsonraw.First(theirs, name); value != nil {
 			all = jsonraw.With(all, name, jsonraw.Without(value, "tasks"))
 		}
 	}
-	if extensions := jsonraw.Without(jsonraw.First(theirs, "extensions"), mcp.TasksExtension); len(
-		extensions,
-	) > len(
-		"{}",
-	) {
+	extensions := jsonraw.Without(jsonraw.First(theirs, "extensions"), mcp.TasksExtension)
+	if len(extensions) > len("{}") {
 		all = jsonraw.With(all, "extensions", extensions)
 	}
 	return all
 }
 
-// open makes the peer of a session.
+// open creates the peer of a session, and starts connecting to the servers.
 func (g *Gateway) open(s *mcpserver.Session) {
-	p := g.newPeer(s, offered(s.Caller().Capabilities))
+	p := g.newPeer(s, forwarded(s.Caller().Capabilities))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -82,30 +78,32 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	p.connectAll()
 }
 
+// sessionOf returns the peer of the caller's session, or nil.
 func (g *Gateway) sessionOf(c mcpserver.Caller) *peer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.sessions[c.Session]
 }
 
-// peerFor gives the peer of a request; nil where there are too many.
+// peerFor returns the peer of a request, or nil if there are too many.
 func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	if !c.Stateless {
 		return g.sessionOf(c)
 	}
-	capabilities := offered(c.Capabilities)
+	capabilities := forwarded(c.Capabilities)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, p := range g.alone {
+	for _, p := range g.statelessPeers {
 		if string(p.capabilities) == string(capabilities) {
 			return p
 		}
 	}
-	return g.addAlone(capabilities)
+	return g.addStateless(capabilities)
 }
 
-// lease gives a connection to the server of l that no other call uses until release is called: a server that asks by
-// requests of its own does not say for which call. It gives nil where there are too many.
+// lease returns a link to the same server as l that no other call uses until release is called. A
+// server that sends its questions as requests does not say for which call they are. It returns nil
+// if there are too many peers.
 func (g *Gateway) lease(l *link) (_ *link, release func()) {
 	at := slices.Index(l.p.links, l)
 	g.mu.Lock()
@@ -118,33 +116,34 @@ func (g *Gateway) lease(l *link) (_ *link, release func()) {
 			one.leased = false
 		}
 	}
-	for _, p := range g.alone {
+	for _, p := range g.statelessPeers {
 		if one := p.links[at]; !one.leased && string(p.capabilities) == string(l.p.capabilities) {
 			return take(one)
 		}
 	}
-	if p := g.addAlone(l.p.capabilities); p != nil {
+	if p := g.addStateless(l.p.capabilities); p != nil {
 		return take(p.links[at])
 	}
 	return nil, nil
 }
 
-// addAlone adds a peer of requests that stand alone; nil where there are too many. The caller holds mu.
-func (g *Gateway) addAlone(capabilities json.RawMessage) *peer {
-	if g.closed || len(g.alone) >= mostPeers && !g.evict() {
+// addStateless adds a peer for stateless requests. It returns nil if there are too many. The caller
+// holds g.mu.
+func (g *Gateway) addStateless(capabilities json.RawMessage) *peer {
+	if g.closed || len(g.statelessPeers) >= maxPeers && !g.evict() {
 		return nil
 	}
 	p := g.newPeer(nil, capabilities)
-	p.begun()
-	g.alone = append(g.alone, p)
+	p.markReady()
+	g.statelessPeers = append(g.statelessPeers, p)
 	return p
 }
 
-// evict closes a peer that is not in use; false where there is none. The caller holds mu.
+// evict closes a peer that is not in use. It returns false if there is none. The caller holds g.mu.
 func (g *Gateway) evict() bool {
-	for i, p := range g.alone {
-		if !p.inUse() {
-			g.alone = slices.Delete(g.alone, i, i+1)
+	for i, p := range g.statelessPeers {
+		if !p.isInUse() {
+			g.statelessPeers = slices.Delete(g.statelessPeers, i, i+1)
 			g.closing.Go(p.close)
 			return true
 		}
@@ -152,8 +151,9 @@ func (g *Gateway) evict() bool {
 	return false
 }
 
-// inUse reports requests under way, and resources that are watched. The caller holds the mutex of the gateway.
-func (p *peer) inUse() bool {
+// isInUse reports whether the peer has running requests or watched resources. The caller holds the
+// gateway's mutex.
+func (p *peer) isInUse() bool {
 	for _, l := range p.links {
 		l.mu.Lock()
 		used := l.leased || len(l.calls)+len(l.watched) > 0
@@ -165,17 +165,17 @@ func (p *peer) inUse() bool {
 	return false
 }
 
-// begun notes that the client can be sent messages.
-func (p *peer) begun() { p.isReady.Do(func() { close(p.ready) }) }
+// markReady records that messages may be sent to the client.
+func (p *peer) markReady() { p.isReady.Do(func() { close(p.ready) }) }
 
-// connectAll begins to connect to all servers that are not connected, where it is time to try.
+// connectAll starts connecting to all servers that are not connected.
 func (p *peer) connectAll() {
 	for _, l := range p.links {
-		l.attempt()
+		l.startDialing()
 	}
 }
 
-// push sends the client a message that belongs to no request.
+// push sends the client a message that belongs to no request, if the client wants it.
 func (p *peer) push(m *wire.Message) {
 	if p.session == nil {
 		p.g.hub.Publish(m)
@@ -183,7 +183,7 @@ func (p *peer) push(m *wire.Message) {
 		select {
 		case <-p.ready:
 			p.session.Push(wire.ComposeNotification(m.Method, m.Params))
-		default: // nothing may be sent to it yet
+		default: // the client is not ready
 		}
 	}
 }

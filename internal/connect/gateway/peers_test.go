@@ -21,7 +21,7 @@ func TestOffered(t *testing.T) {
 		`{"extensions":{"io.modelcontextprotocol/tasks":{},"a/b":{}}}`: `{"extensions":{"a/b":{}}}`,
 		`{"extensions":{"a/b":{"c":1}},"roots":{}}`:                    `{"roots":{},"extensions":{"a/b":{"c":1}}}`,
 	} {
-		if got := string(offered(json.RawMessage(theirs))); got != want {
+		if got := string(forwarded(json.RawMessage(theirs))); got != want {
 			t.Errorf("%s: %s, want %s", theirs, got, want)
 		}
 	}
@@ -38,15 +38,15 @@ func TestPeersOfRequestsThatStandAlone(t *testing.T) {
 		t.Error("the peers are not those of the capabilities")
 	}
 	first.links[0].leased = true
-	for n := range 2 * mostPeers {
+	for n := range 2 * maxPeers {
 		if g.peerFor(caller(n)) == nil {
 			t.Fatalf("no peer for client %d", n)
 		}
 	}
-	if len(g.alone) != mostPeers || g.peerFor(caller(0)) != first {
-		t.Errorf("%d peers, or the one in use is closed", len(g.alone))
+	if len(g.statelessPeers) != maxPeers || g.peerFor(caller(0)) != first {
+		t.Errorf("%d peers, or the one in use is closed", len(g.statelessPeers))
 	}
-	for _, p := range g.alone {
+	for _, p := range g.statelessPeers {
 		p.links[0].leased = true
 	}
 	if g.peerFor(caller(-1)) != nil {
@@ -90,7 +90,7 @@ func TestResumed(t *testing.T) {
 		params := `{"name":"` + name + `","requestState":"` + state + `"` + more + `}`
 		return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("1"), "tools/call", json.RawMessage(params)))
 	}
-	suspended := &suspension{call: &call{}, asks: asked(request("x", ""))}
+	suspended := &suspension{call: &call{}, asks: requestHash(request("x", ""))}
 	g.suspended[state] = suspended
 	if got := g.resumed(request("y", "")); got == nil || got.call != nil {
 		t.Errorf("another request: %+v", got)

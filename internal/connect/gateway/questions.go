@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A question is what a server asks a client whose requests stand alone.
+// A question is a server's request for a stateless client.
 type question struct {
 	method string
 	params json.RawMessage
@@ -21,24 +21,25 @@ type question struct {
 	gone context.Context
 }
 
-// ask is the client.Asker of the connection. Without an answer the server gets the one of a client that has none.
+// ask forwards a server's request to the client. It implements client.Asker. Without an answer the
+// server gets an empty one.
 func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
 	ctx, stop := context.WithTimeout(ctx, answerTime)
 	defer stop()
 	of, _ := ctx.Value(callKey{}).(*call)
-	if of == nil { // a request of the server: over a line that several calls share it names none
-		of = l.callOf(func(c *call) bool { return c.asks })
+	if of == nil { // a request of the server does not say for which call it is
+		of = l.newestCall(func(c *call) bool { return c.asks })
 	}
 	var result json.RawMessage
 	if l.p.session != nil {
 		result = l.askSession(ctx, q, of)
 	} else if of != nil {
-		result = of.askAlone(ctx, q)
+		result = of.askStateless(ctx, q)
 	}
 	return client.Answer{Result: result}
 }
 
-// askSession asks by a request, next to what the call of the client gets, if that is open.
+// askSession asks a client with a session by a request, on the stream of the call if that is open.
 func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.RawMessage {
 	select {
 	case <-l.p.ready:
@@ -63,8 +64,9 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 	return nil
 }
 
-// askAlone asks in the response to the request of the client, which comes back with the answer.
-func (c *call) askAlone(ctx context.Context, q client.Asking) json.RawMessage {
+// askStateless asks a stateless client in the response to its request. The client then sends the
+// request again with the answer.
+func (c *call) askStateless(ctx context.Context, q client.Asking) json.RawMessage {
 	one := &question{
 		method: q.Method,
 		params: bridge.Question(true, q.Method, q.Params, ""),
@@ -88,25 +90,25 @@ func (c *call) askAlone(ctx context.Context, q client.Asking) json.RawMessage {
 	return nil
 }
 
-// A suspension is a call that waits for its client to come back with the answer.
+// A suspension is a call that waits until its client sends the request again with an answer.
 type suspension struct {
 	call *call
 	q    *question
-	// asks is the hash of what the request has to be again.
+	// asks is the hash of the request, which must be the same again.
 	asks [sha256.Size]byte
 }
 
 // answerKey is the only member of inputRequests.
 const answerKey = "question"
 
-// suspend gives the response that asks the client.
+// suspend returns the response that asks the client, and stores the call until the client answers.
 func (c *call) suspend(m *wire.Message, q *question) []byte {
 	g := c.l.p.g
 	state := g.states + g.Token()
 	g.mu.Lock()
-	room := len(g.suspended) < mostSuspended
+	room := len(g.suspended) < maxSuspended
 	if room {
-		g.suspended[state] = &suspension{c, q, asked(m)}
+		g.suspended[state] = &suspension{c, q, requestHash(m)}
 	}
 	g.mu.Unlock()
 	if !room {
@@ -128,8 +130,9 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 	return wire.ComposeResult(m.ID, b.Bytes())
 }
 
-// asked is the hash of the method and the params of a request, without what differs when the client comes back with it.
-func asked(m *wire.Message) [sha256.Size]byte {
+// requestHash returns the hash of a request's method and params, without the members that change
+// when the client sends it again.
+func requestHash(m *wire.Message) [sha256.Size]byte {
 	params := jsonraw.OrEmpty(m.Params)
 	for _, name := range []string{"_meta", "inputResponses", "requestState"} {
 		params = jsonraw.Without(params, name)
@@ -137,8 +140,9 @@ func asked(m *wire.Message) [sha256.Size]byte {
 	return sha256.Sum256(append([]byte(m.Method+"\n"), jsonraw.Compact(params)...))
 }
 
-// resumed gives the suspended call with which a client comes back; nil where the request is another.
-func (g *Gateway) resumed(m *wire.Message) *suspension {
+// takeSuspended returns the suspended call that the request continues, and removes it. Returns nil if
+// the request has no requestState of this gateway, and an empty suspension if its call is unknown.
+func (g *Gateway) takeSuspended(m *wire.Message) *suspension {
 	state, _ := jsonraw.Text(jsonraw.First(m.Params, "requestState"))
 	if !strings.HasPrefix(state, g.states) {
 		return nil
@@ -146,15 +150,15 @@ func (g *Gateway) resumed(m *wire.Message) *suspension {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.suspended[state]
-	if s == nil || s.asks != asked(m) {
+	if s == nil || s.asks != requestHash(m) {
 		return &suspension{}
 	}
 	delete(g.suspended, state)
 	return s
 }
 
-// goOn goes on with the call. Where the answer is missing, the client is asked again.
-func (s *suspension) goOn(ctx context.Context, m *wire.Message, send func([]byte)) []byte {
+// resume continues the call with the client's answer. If the answer is missing, it asks again.
+func (s *suspension) resume(ctx context.Context, m *wire.Message, send func([]byte)) []byte {
 	if s.call == nil {
 		return wire.ComposeError(m.ID, -32602, "unknown requestState: its call has ended, or it belongs to another request")
 	}
@@ -162,7 +166,7 @@ func (s *suspension) goOn(ctx context.Context, m *wire.Message, send func([]byte
 	if answer == nil {
 		return s.call.suspend(m, s.q)
 	}
-	s.call.belongsTo(m, send)
+	s.call.attach(m, send)
 	s.q.answer <- answer
 	return s.call.wait(ctx, m)
 }

@@ -15,22 +15,21 @@ import (
 	"mcpc/internal/wire"
 )
 
-// resource finds the server of a URI: the first that listed it, else the first with a template for it, else the only
-// one that has resources. Without a server the text says why.
+// resource finds the server of a URI: the first that lists it, otherwise the first with a template
+// that matches, otherwise the only one with resources. If it returns nil, the text says why.
 func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
 	for _, fresh := range []bool{false, true} {
 		if fresh {
-			p.fetch(ctx)
+			p.listResources(ctx)
 		}
 		listed := func(t *tables) bool { return t.resources[uri] }
 		templated := func(t *tables) bool {
-			return slices.ContainsFunc(
-				t.templates,
-				func(one template) bool { return one.text == uri || one.parsed.MayGive(uri) },
-			)
+			return slices.ContainsFunc(t.templates, func(one template) bool {
+				return one.text == uri || one.parsed.MayGive(uri)
+			})
 		}
 		for _, fits := range []func(*tables) bool{listed, templated} {
-			if l := p.linkWith(fits); l != nil {
+			if l := p.findLink(fits); l != nil {
 				return l, ""
 			}
 		}
@@ -38,7 +37,7 @@ func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
 	var candidates []*link
 	var names []string
 	for _, l := range p.links {
-		if c := l.current(); c != nil && c.Offers("resources", "") {
+		if c := l.connection(); c != nil && c.Offers("resources", "") {
 			candidates = append(candidates, l)
 			names = append(names, l.Name)
 		}
@@ -52,8 +51,8 @@ func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
 	return nil, "no server lists the resource " + uri + " or a template for it; it may be of " + strings.Join(names, ", ")
 }
 
-// linkWith gives the first server whose tables fit.
-func (p *peer) linkWith(fits func(*tables) bool) *link {
+// findLink returns the first link whose tables match, or nil.
+func (p *peer) findLink(fits func(*tables) bool) *link {
 	for _, l := range p.links {
 		l.mu.Lock()
 		found := fits(&l.listed)
@@ -65,8 +64,8 @@ func (p *peer) linkWith(fits func(*tables) bool) *link {
 	return nil
 }
 
-// fetch asks all servers for their resources and templates.
-func (p *peer) fetch(ctx context.Context) {
+// listResources lists the resources and templates of all servers.
+func (p *peer) listResources(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range p.links {
 		for _, k := range []connect.Kind{connect.ResourceKind, connect.TemplateKind} {
@@ -76,8 +75,9 @@ func (p *peer) fetch(ctx context.Context) {
 	all.Wait()
 }
 
-// completes finds the server of a completion, and gives the params for it.
-func (p *peer) completes(ctx context.Context, params json.RawMessage) (*link, json.RawMessage, string) {
+// completionTarget finds the server of a completion, and returns the params for it. If the link is
+// nil, the text says why.
+func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*link, json.RawMessage, string) {
 	ref := jsonraw.First(params, "ref")
 	if uri, ok := jsonraw.Text(jsonraw.First(ref, "uri")); ok {
 		l, why := p.resource(ctx, uri)
@@ -93,16 +93,17 @@ func (p *peer) completes(ctx context.Context, params json.RawMessage) (*link, js
 	return l, jsonraw.With(params, "ref", jsonraw.With(ref, "name", jsonraw.Quote(name))), ""
 }
 
-// mostWatched is how many resources of one server a client may watch.
-const mostWatched = 256
+// maxWatched limits the resources of one server that a client may watch.
+const maxWatched = 256
 
-// A watching is the subscription to a resource at its server, for so many subscriptions of clients.
+// A watching is the subscription to a resource at its server, shared by users subscriptions of
+// clients.
 type watching struct {
 	stop  context.CancelFunc
 	users int
 }
 
-// watch has the server tell of a resource until unwatch is called.
+// watch subscribes to a resource at the server until unwatch is called.
 func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	conn, out := l.connected(ctx)
 	if conn == nil {
@@ -114,7 +115,7 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		l.mu.Unlock()
 		return wire.Outcome{}
 	}
-	if len(l.watched) >= mostWatched {
+	if len(l.watched) >= maxWatched {
 		l.mu.Unlock()
 		return wire.Outcome{Kind: wire.Refused, Text: "too many subscriptions"}
 	}
@@ -126,12 +127,16 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	ended := make(chan wire.Outcome, 1)
 	go func() {
 		defer stop()
-		ended <- conn.Listen(life, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{URIs: []string{uri}}, Began: func(agreed client.SubscriptionFilter) {
-			select {
-			case began <- agreed:
-			default: // it began again
-			}
-		}})
+		filter := client.SubscriptionFilter{URIs: []string{uri}}
+		ended <- conn.Listen(life, client.ListenRequest{
+			SubscriptionFilter: filter,
+			Began: func(agreed client.SubscriptionFilter) {
+				select {
+				case began <- agreed:
+				default: // the stream was reopened
+				}
+			},
+		})
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.watched[uri] == one {
@@ -152,7 +157,7 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	return out
 }
 
-// unwatch ends what watch began, where it was the last one.
+// unwatch ends the subscription of watch when its last user calls it.
 func (l *link) unwatch(uri string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,8 +172,8 @@ func (l *link) unwatch(uri string) {
 	}
 }
 
-// settle answers what a client sets for its session.
-func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
+// changeSession answers a request that sets the log level or a subscription of a session.
+func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
 	if m.Method == "logging/setLevel" {
 		level := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
 		if !slices.Contains(mcp.LogLevels, level) {
@@ -179,7 +184,7 @@ func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessa
 		defer stop()
 		var all sync.WaitGroup
 		for _, l := range p.links {
-			if c := l.current(); c != nil {
+			if c := l.connection(); c != nil {
 				all.Go(func() { l.setLevel(ctx, c, p.level()) })
 			}
 		}
@@ -209,11 +214,12 @@ func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessa
 	return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 }
 
-// listen serves a subscriptions/listen. A resource of which its server does not tell is told about, and left out.
+// listen serves a subscriptions/listen. It leaves out a resource that its server does not report
+// on, and tells the user.
 func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
 	uris, _ := jsonraw.ArrayUpTo(
 		jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"),
-		mostWatched,
+		maxWatched,
 	)
 	watched := map[string]*link{}
 	defer func() {
@@ -229,7 +235,7 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 				continue
 			}
 			if out := l.watch(ctx, uri); !out.Good() {
-				p.g.once("", l.Name+": "+l.env.Secrets.Text(out.Text))
+				p.g.tellOnce("", l.Name+": "+l.env.Secrets.Text(out.Text))
 				continue
 			}
 			watched[uri] = l

@@ -123,7 +123,11 @@ func readCertificates(e *Env, w *Network) (err error) {
 	for _, f := range []struct {
 		flag, name string
 		into       *[]byte
-	}{{"--cacert", w.CACert, &certificates.CACert}, {"--cert", w.Cert, &certificates.Cert}, {"--key", w.Key, &certificates.Key}} {
+	}{
+		{"--cacert", w.CACert, &certificates.CACert},
+		{"--cert", w.Cert, &certificates.Cert},
+		{"--key", w.Key, &certificates.Key},
+	} {
 		if f.name == "" {
 			continue
 		}

@@ -24,37 +24,39 @@ import (
 	"mcpc/internal/wire"
 )
 
-// CallTool checks a call, sends it, and checks what came back.
+// CallTool checks a call, asks for confirmation, sends it, and checks the result. It returns the
+// task if o.Task asks for one and the call became a task.
 func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *client.Task) {
-	tool, out := checked(ctx, c, o)
+	tool, out := checkCall(ctx, c, o)
 	if out.Good() {
-		tell(c, o)
+		showNotes(c, o)
 		out = Confirmed(ctx, c, tool, *o)
 	}
 	if !out.Good() {
 		return out.As(wire.Before), nil
 	}
-	return callTool(ctx, c, tool, *o)
+	return send(ctx, c, tool, *o)
 }
 
 // A Request is a call of a tool.
 type Request struct {
 	Name string
-	// Given is what was typed, reading what the tool's schema makes of it.
+	// Given are the arguments as typed. The Reading has them with the types of the tool's schema.
 	Given arguments.Given
 	arguments.Reading
-	// NoValidate sends what the schema forbids, yes what should be confirmed.
+	// NoValidate sends arguments that the schema forbids. Yes skips the confirmation.
 	NoValidate, Yes bool
-	// Params are those of the request where they say more than name and arguments.
+	// Params are the params to send, if they contain more than name and arguments. Otherwise nil.
 	Params json.RawMessage
-	// Task is not 0 where the call is to become a task, for that time, or below 0 for any.
+	// Task asks for a task with this lifetime; below 0 with any lifetime. 0 does not ask for a
+	// task.
 	Task time.Duration
 }
 
-// fill gives the arguments what the schema requires and has a default for, and says
-// so; false where there is nothing of that. Some servers fill it in themselves, others
-// refuse a call without it, and none minds its own default.
-func (o *Request) fill(schema *validate.Schema) bool {
+// addDefaults adds required arguments that have a default in the schema, with a warning for each,
+// and reports whether it added any. Some servers add them too, others refuse the call, and none
+// objects to its own default.
+func (o *Request) addDefaults(schema *validate.Schema) bool {
 	filled, added := schema.Complete(o.Arguments)
 	for _, d := range added {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%s requires %s, which was not given: sending its default %s",
@@ -65,7 +67,7 @@ func (o *Request) fill(schema *validate.Schema) bool {
 	return o.Filled
 }
 
-// ClientCall is what is asked of the server.
+// ClientCall returns the request for the server. tool may be nil.
 func (o Request) ClientCall(tool *connect.Definition) client.Call {
 	var members jsonraw.Members
 	params := o.Params
@@ -82,20 +84,20 @@ func (o Request) ClientCall(tool *connect.Definition) client.Call {
 	return call
 }
 
-// tell says what a person may have meant otherwise by arguments that are sent.
-func tell(c *connect.Conn, o *Request) {
+// showNotes shows what the user may have meant otherwise by the arguments.
+func showNotes(c *connect.Conn, o *Request) {
 	arguments.Tell(c.Env, o.Reading)
 	if split := o.Given.Split(); split != "" {
 		c.Env.UI.Note(split)
 	}
 }
 
-// Prepare checks a call as CallTool does, and composes what is sent, for callers that send it
-// many times and judge the results themselves.
+// Prepare checks a call as CallTool does and returns the request, for callers that send it many
+// times and check the results themselves.
 func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *connect.Definition, wire.Outcome) {
-	tool, out := checked(ctx, c, o)
+	tool, out := checkCall(ctx, c, o)
 	if out.Good() {
-		tell(c, o)
+		showNotes(c, o)
 		out = Confirmed(ctx, c, tool, *o)
 	}
 	if !out.Good() {
@@ -105,9 +107,9 @@ func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *co
 	return call, tool, askForTask(c, &call, tool, *o)
 }
 
-// checked gets the tool's definition and checks the arguments against it. Before a remembered
-// definition rejects arguments, or if it does not list one of them, a new one is fetched.
-func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
+// checkCall returns the tool's definition after checking the arguments against it. It fetches a new
+// definition before a remembered one rejects arguments or if that one does not list an argument.
+func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
 	tool := c.Remembered(o.Name)
 	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
 		out := Unchecked(c, tool, o)
@@ -120,21 +122,21 @@ func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definit
 	}
 	tool, out := c.DefineOnce(ctx, o.Name)
 	if out.Good() {
-		out = unchanged(ctx, c, tool, *o)
+		out = refuseChanged(ctx, c, tool, *o)
 	}
 	switch {
-	case o.NoValidate && out.Kind == wire.InvalidArguments:
+	case o.NoValidate && out.Kind == wire.InvalidArguments: // the server lists no such tool
 		return nil, Unchecked(c, nil, o)
 	case out.Good() && o.NoValidate:
 		out = Unchecked(c, tool, o)
 	case out.Good():
-		out = completed(ctx, c, tool, o, CheckArguments(c, tool, o))
+		out = askForMissing(ctx, c, tool, o, CheckArguments(c, tool, o))
 	}
 	return tool, out
 }
 
-// Unchecked reads the arguments with the types of a tool, if it is known, and
-// takes what does not fit as a text.
+// Unchecked reads the arguments with the types of the tool's schema, without checking them. A value
+// that does not fit is sent as a string. tool may be nil.
 func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
 	var schema *validate.Schema
 	var hint wire.Hint
@@ -144,11 +146,11 @@ func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outco
 		schema = tool.Input.Types(tool.InputSchema)
 	}
 	o.Reading = o.Given.Read(schema, true)
-	return misfit(c, o, o.Findings, hint)
+	return invalidArguments(c, o, o.Findings, hint)
 }
 
-// Unlisted reports whether the arguments have one that the definition does not list although it
-// lists arguments: the server may have added it since.
+// Unlisted reports whether an argument is missing in a definition that lists arguments: the server
+// may have added it since.
 func Unlisted(tool *connect.Definition, o *Request) bool {
 	if o.Unlisted {
 		return true
@@ -167,45 +169,47 @@ func Unlisted(tool *connect.Definition, o *Request) bool {
 	})
 }
 
-// needsDefinition: the header fields of a request are made from the tool's
-// definition where requests stand alone.
+// needsDefinition reports whether a call needs the tool's definition: stateless HTTP requests carry
+// header fields derived from it.
 func needsDefinition(c *connect.Conn) bool {
 	return c.Transport() == transport.StreamableHTTP && client.Stateless(c.Revision())
 }
 
-// CheckArguments types the words and checks the arguments against the inputSchema. A schema that
-// breaks its own rules, or whose dialect is not known, is the server's fault and stops the call only
-// with --strict; one that cannot be followed safely always stops it.
+// CheckArguments reads the arguments and checks them against the inputSchema. A schema with errors
+// or an unknown dialect is the server's fault: it stops the call only with --strict. A schema that
+// cannot be evaluated safely always stops it.
 func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
-	bad := func(text string, hint wire.Hint) wire.Outcome { return c.RefusedCall(o.Name, text, hint) }
+	refuse := func(text string, hint wire.Hint) wire.Outcome { return c.RefusedCall(o.Name, text, hint) }
 	schema, warnings, err := tool.Input.Of(tool.InputSchema)
 	o.Reading = o.Given.Read(tool.Input.Types(tool.InputSchema), false)
 	findings := o.Findings
 	if err == nil && len(findings) == 0 {
 		findings, err = schema.Check(o.Arguments)
 	} else if err == nil {
-		besides, _ := schema.Check(o.Given.Read(schema, true).Arguments)
-		findings = slices.Concat(findings, arguments.Unreported(besides, findings))
+		others, _ := schema.Check(o.Given.Read(schema, true).Arguments)
+		findings = slices.Concat(findings, arguments.Unreported(others, findings))
 	}
-	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.fill(schema) {
+	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.addDefaults(schema) {
 		findings, err = schema.Check(o.Arguments)
 	}
 	if failed, ok := errors.AsType[*validate.Error](err); ok {
 		if failed.IsOfPart() && failed.Reason != validate.ExternalRef && !c.Env.Strict {
-			warnFresh(c, tool, "the inputSchema of "+o.Name+" cannot be used, so the arguments were not validated: "+failed.Text)
-			return misfit(c, o, findings, wire.Hint(o.Otherwise(findings)))
+			warnFresh(c, tool, "the inputSchema of "+o.Name+" cannot be used, so the arguments were not validated: "+
+				failed.Text)
+			return invalidArguments(c, o, findings, wire.Hint(o.Otherwise(findings)))
 		}
-		return bad("the arguments could not be validated: "+failed.Text, "--no-validate sends them anyway")
+		return refuse("the arguments could not be validated: "+failed.Text, "--no-validate sends them anyway")
 	}
 	for _, w := range warnings {
 		if c.Env.Strict {
-			return bad("the arguments could not be validated: "+w.Text, "without --strict they are sent")
+			return refuse("the arguments could not be validated: "+w.Text, "without --strict they are sent")
 		}
 		warnFresh(c, tool, w.Text)
 	}
 	if len(findings) == 0 && c.Session != nil && needsDefinition(c) { // a draft has no session
 		if unsafe := mcp.UnsafeHeaders(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
-			out := bad("an argument cannot be sent in the header field that the tool declares", "--no-validate sends it anyway")
+			const text = "an argument cannot be sent in the header field that the tool declares"
+			out := refuse(text, "--no-validate sends it anyway")
 			out.Findings = unsafe
 			return out
 		}
@@ -214,15 +218,15 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 	if len(findings) > 0 {
 		hint = cmp.Or(hint, o.Given.Split())
 	}
-	if len(findings) > 0 && takesNone(tool.InputSchema) {
+	if len(findings) > 0 && takesNoArguments(tool.InputSchema) {
 		hint = o.Name + " takes no arguments; --no-validate sends them anyway"
 	}
-	return misfit(c, o, findings, wire.Hint(hint))
+	return invalidArguments(c, o, findings, wire.Hint(hint))
 }
 
-// misfit is the ending of a call whose arguments have findings; it is a good one
-// where there are none.
-func misfit(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint) wire.Outcome {
+// invalidArguments returns the outcome for findings about the arguments. It is OK if there are
+// none.
+func invalidArguments(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint) wire.Outcome {
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
@@ -234,8 +238,8 @@ func misfit(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint
 	return out
 }
 
-// takesNone reports whether a schema allows no arguments at all.
-func takesNone(schema json.RawMessage) bool {
+// takesNoArguments reports whether a schema allows no arguments at all.
+func takesNoArguments(schema json.RawMessage) bool {
 	members, _ := jsonraw.Object(schema)
 	properties, _ := members.Get("properties")
 	inner, _ := jsonraw.Object(properties)
@@ -243,47 +247,45 @@ func takesNone(schema json.RawMessage) bool {
 	return len(inner) == 0 && string(more) == "false"
 }
 
-// warnFresh says what is wrong with a definition when it is read, and not again
-// at every call.
+// warnFresh warns about a definition when it was fetched for this call, not at every later call.
 func warnFresh(c *connect.Conn, tool *connect.Definition, text string) {
 	if tool.Fresh || c.Env.Verbose > 0 {
 		c.Env.UI.Warn(text)
 	}
 }
 
-// callTool sends the call. Where the server finds the header fields out of date
-// the definition is fetched again and the call sent once more: it was refused
-// unread. A call that becomes a task is waited for, unless the task is what was
-// asked for; then it is given back as well.
-func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) (wire.Outcome, *client.Task) {
+// send sends the call. If the server rejects its header fields, it fetches the definition and sends
+// the call again: the server did not execute it. If the call becomes a task, it waits for the
+// result, unless o.Task asks for the task itself; then it returns the task too.
+func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) (wire.Outcome, *client.Task) {
 	call := o.ClientCall(tool)
 	if refused := askForTask(c, &call, tool, o); !refused.Good() {
 		return refused, nil
 	}
 	out := c.Do(ctx, call)
 	if client.HeaderMismatch(out) && tool != nil && !c.JustFetched(tool) {
-		fresh, again := c.Define(ctx, o.Name)
-		if again.Good() && pin.Check(ctx, c, fresh) == pin.Changed {
-			again = Confirmed(ctx, c, fresh, o)
+		fresh, defined := c.Define(ctx, o.Name)
+		if defined.Good() && pin.Check(ctx, c, fresh) == pin.Changed {
+			defined = Confirmed(ctx, c, fresh, o)
 		}
-		if !again.Good() {
-			return again.As(wire.After), nil
+		if !defined.Good() {
+			return defined.As(wire.After), nil
 		}
 		tool = fresh
 		call.Schema = fresh.InputSchema
 		out = c.Do(ctx, call)
 	}
-	if client.DeniesTool(out) && tool != nil && (c.JustFetched(tool) || !denied(ctx, c, &out, o.Name)) {
-		describes(&out, "describe "+shellwords.Quote(o.Name))
+	if client.DeniesTool(out) && tool != nil && (c.JustFetched(tool) || !refetchDenied(ctx, c, &out, o.Name)) {
+		hintDescribe(&out, "describe "+shellwords.Quote(o.Name))
 	}
 	c.WarnUndeclared(out, connect.ToolKind.Capability)
 	if call.Task != nil || o.Params != nil { // any other call cannot become a task
 		task, isTask := c.TaskIn(call, out)
 		switch {
 		case isTask && o.Task != 0:
-			return became(ctx, c, task, out, o), &task
+			return followTask(ctx, c, task, out, o), &task
 		case isTask:
-			out = became(ctx, c, task, out, o)
+			out = followTask(ctx, c, task, out, o)
 		case o.Task != 0 && out.Good():
 			c.Env.UI.Note("the server returned the result at once, without a task")
 		}
@@ -297,8 +299,8 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	return JudgeResult(ctx, c, tool, out), nil
 }
 
-// JudgeResult checks a good result against the tool's definition, and against a new one before a
-// remembered one rejects it.
+// JudgeResult checks a result against the tool's definition. Before a remembered definition rejects
+// it, it fetches a new one.
 func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition, out wire.Outcome) wire.Outcome {
 	judged := CheckResult(c, tool, out)
 	if judged.Kind != wire.OutputInvalid || c.JustFetched(tool) {
@@ -310,17 +312,17 @@ func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition,
 	return judged
 }
 
-// describes leads from an error about its params to the definition of what the server
-// lists: of another name there is none to be shown.
-func describes(out *wire.Outcome, words string) {
+// hintDescribe adds the hint to run the command in words to a server's error about the params. The
+// server must list the thing: only then it can be described.
+func hintDescribe(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 && !out.RPC().BlamesResult() {
 		out.Hint = wire.RunOnServer(words) + " shows its arguments"
 	}
 }
 
-// denied forgets what was remembered of a tool that the server perhaps no longer knows,
-// and reports whether that is so: then the hint is a name that it does know.
-func denied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
+// refetchDenied fetches the tools again after the server denied one, and reports whether the server no
+// longer lists it. The hint of out then suggests a listed name.
+func refetchDenied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
 	c.ForgetTools()
 	_, fresh := c.Define(ctx, name)
 	if fresh.Kind == wire.InvalidArguments {
@@ -338,8 +340,8 @@ func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wi
 	if err != nil {
 		return out
 	}
-	structured, there := result.Get("structuredContent")
-	if !there {
+	structured, found := result.Get("structuredContent")
+	if !found {
 		return outputInvalid(out, "the tool has an outputSchema, but the result has no structuredContent", nil)
 	}
 	schema, warnings, failed := tool.Output.Of(tool.OutputSchema)
@@ -360,6 +362,7 @@ func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wi
 	return out
 }
 
+// outputInvalid returns out as a result that does not match the outputSchema.
 func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
 	out.Kind = wire.OutputInvalid
 	out.Text = text

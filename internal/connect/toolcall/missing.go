@@ -14,16 +14,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TextOf is the text that a value is, "" for any other.
+// TextOf returns the text of a JSON string, or "" for any other value.
 func TextOf(value json.RawMessage) string {
 	text, _ := jsonraw.Text(value)
 	return text
 }
 
-// completed asks the person at the terminal for the arguments that a tool
-// requires and that were not given; out is the ending without them. What a form
-// cannot express, and a person who stops, leave it at that.
-func completed(
+// askForMissing asks the user at the terminal for required arguments that are missing. out is the
+// outcome without them: it returns out if a form cannot ask for them or the user stops.
+func askForMissing(
 	ctx context.Context,
 	c *connect.Conn,
 	tool *connect.Definition,
@@ -33,7 +32,7 @@ func completed(
 	if out.Kind != wire.InvalidArguments || len(o.Findings) > 0 || !c.Env.UI.CanAsk() {
 		return out
 	}
-	form, ok := missing(tool.InputSchema, o.Arguments)
+	form, ok := missingForm(tool.InputSchema, o.Arguments)
 	if !ok {
 		return out
 	}
@@ -47,22 +46,19 @@ func completed(
 	}
 	for _, field := range form.Fields {
 		if value := values[field.Name]; value != nil {
-			o.Given.Words = append(
-				o.Given.Words,
-				arguments.Word{
-					Typed: arguments.EscapedName(field.Name) + ":=" + string(value),
-					Path:  []arguments.Part{{Name: field.Name}},
-					Raw:   value,
-				},
-			)
+			o.Given.Words = append(o.Given.Words, arguments.Word{
+				Typed: arguments.EscapedName(field.Name) + ":=" + string(value),
+				Path:  []arguments.Part{{Name: field.Name}},
+				Raw:   value,
+			})
 		}
 	}
 	return CheckArguments(c, tool, o)
 }
 
-// missing returns a form of the required properties that have no value. It reports false if there are none, or if one
-// of them is more than a field of a form.
-func missing(input, arguments json.RawMessage) (question.Form, bool) {
+// missingForm returns a form of the required properties without a value. It returns false if there
+// are none, or if a field of a form cannot express one.
+func missingForm(input, arguments json.RawMessage) (question.Form, bool) {
 	given, _ := jsonraw.Object(arguments)
 	properties := json.RawMessage("{}")
 	var required []json.RawMessage

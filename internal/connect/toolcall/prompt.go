@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// PromptOptions are what `mcpc prompt` was asked.
+// PromptOptions are the flags and words of mcpc prompt.
 type PromptOptions struct {
 	Name       string
 	Arguments  json.RawMessage
@@ -25,7 +25,7 @@ type PromptOptions struct {
 	NoValidate bool
 }
 
-// GetPrompt asks the server for one prompt.
+// GetPrompt checks the arguments of a prompt, and requests it.
 func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outcome {
 	remembered := false
 	if !o.NoValidate {
@@ -47,27 +47,28 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 		}
 	}
 	if listed && client.DeniesTool(out) {
-		describes(&out, "describe prompt "+shellwords.Quote(o.Name))
+		hintDescribe(&out, "describe prompt "+shellwords.Quote(o.Name))
 	}
 	return c.ExplainUnsupported(out, connect.PromptKind.Capability)
 }
 
-// checkPrompt holds the arguments against the prompt's definition, the remembered one if
-// they fit that, else a fresh one.
+// checkPrompt checks the arguments against the prompt's definition: the remembered one if they fit
+// it, otherwise a new one. remembered reports which one was used.
 func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
 	if raw := c.RememberedEntry(connect.PromptKind, o.Name); raw != nil {
-		if out, unlisted := fitsPrompt(c, raw, o); out.Good() && len(unlisted) == 0 {
+		if out, unlisted := checkDefinition(c, raw, o); out.Good() && len(unlisted) == 0 {
 			return true, out
 		}
 	}
 	raw, out := c.Entry(ctx, connect.PromptKind, o.Name)
 	if out.Kind == wire.InvalidArguments {
-		out.Method, out.Hint = "prompts/get", cmp.Or(c.SuggestKind(connect.PromptKind, o.Name), out.Hint)
+		out.Method = "prompts/get"
+		out.Hint = cmp.Or(c.SuggestKind(connect.PromptKind, o.Name), out.Hint)
 	}
 	if !out.Good() {
 		return false, out
 	}
-	out, unlisted := fitsPrompt(c, raw, o)
+	out, unlisted := checkDefinition(c, raw, o)
 	if out.Good() {
 		for _, text := range unlisted {
 			c.Env.UI.Warn(text)
@@ -76,10 +77,10 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 	return false, out
 }
 
-// fitsPrompt judges by one definition: there is no schema, only names, and which of them
-// are required (server/prompts, "Prompt"). What becomes of an argument that it does not
-// list is the server's to say.
-func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire.Outcome, unlisted []string) {
+// checkDefinition checks the arguments against one definition. A prompt has no schema, only names,
+// of which some are required (server/prompts, "Prompt"). unlisted has a warning for each argument
+// that the definition does not list: the server decides about it.
+func checkDefinition(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire.Outcome, unlisted []string) {
 	prompt, bad := mcp.ParsePrompt(raw)
 	if bad != nil {
 		return c.Unsent("prompts/get", o.Name, bad.Text, "--no-validate requests it anyway"), nil
@@ -87,20 +88,16 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 	given, _ := jsonraw.Object(o.Arguments)
 	var findings []wire.Finding
 	names := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name })
-	unknown := slices.DeleteFunc(
-		sliceutil.Map(given, func(m jsonraw.Member) string { return m.Name }),
-		func(name string) bool { return slices.Contains(names, name) },
-	)
+	unknown := sliceutil.Map(given, func(m jsonraw.Member) string { return m.Name })
+	unknown = slices.DeleteFunc(unknown, func(name string) bool { return slices.Contains(names, name) })
 	for _, a := range prompt.Arguments {
 		if _, there := given.Get(a.Name); a.Required && !there {
 			text := "is required and missing"
 			if near := suggest.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
-			findings = append(
-				findings,
-				wire.Finding{Rule: "required", Level: wire.Error, Where: jsonraw.Pointer("", a.Name), Text: text},
-			)
+			where := jsonraw.Pointer("", a.Name)
+			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: where, Text: text})
 		}
 	}
 	findings = append(findings, NotStrings(given)...)
@@ -110,15 +107,13 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 		return out, nil
 	}
 	for _, name := range unknown {
-		unlisted = append(
-			unlisted,
-			suggest.OrMeant(fmt.Sprintf("the prompt %s has no argument %q", o.Name, name), name, names),
-		)
+		text := fmt.Sprintf("the prompt %s has no argument %q", o.Name, name)
+		unlisted = append(unlisted, suggest.OrMeant(text, name, names))
 	}
 	return wire.Outcome{}, unlisted
 }
 
-// NotStrings finds the arguments that no prompt can take.
+// NotStrings returns a finding for each argument that is not a string. Prompts take strings only.
 func NotStrings(given jsonraw.Members) (findings []wire.Finding) {
 	for _, m := range given {
 		if _, ok := jsonraw.Text(m.Value); !ok {

@@ -16,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// UnknownVariable refuses a value that the template has no place for: it would
-// be ignored silently.
+// UnknownVariable returns an error if a value is not for a variable of the template. It would be
+// ignored silently.
 func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 	names := t.Variables()
 	for _, m := range values {
@@ -30,13 +30,12 @@ func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 	return nil
 }
 
-// ReadResource asks the server for one resource.
+// ReadResource requests one resource.
 func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))})
 	if t, err := mcp.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
-		out.Hint = "a template needs values: " + wire.RunOnServer(
-			"read "+shellwords.Quote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE",
-		)
+		values := strings.Join(t.Variables(), "=VALUE ") + "=VALUE"
+		out.Hint = "a template needs values: " + wire.RunOnServer("read "+shellwords.Quote(uri)+" "+values)
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
 		if near := suggest.Nearest(uri, c.RememberedNames(connect.ResourceKind)); near != "" && near != uri {

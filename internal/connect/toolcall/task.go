@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// askForTask lets a call become a task if the user asks for one, if the tool runs in no other way, or if the
-// server alone decides. It returns an outcome that is not good if the call cannot become the task that the
-// user asks for.
+// askForTask asks the server to make the call a task if the user wants one, if the tool requires
+// it, or if only the server decides. Returns a failure if the user wants a task that is not
+// possible.
 func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o Request) wire.Outcome {
 	support := ""
 	if tool != nil {
@@ -27,11 +27,12 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 		if offer.Why != "" {
 			return c.RefusedCall(o.Name, offer.Why, "without --task the call waits for the result")
 		}
-		if why, hint := mortal(c); why != "" {
-			return c.RefusedCall(o.Name, why, hint)
+		if reason, hint := endsWithCommand(c); reason != "" {
+			return c.RefusedCall(o.Name, reason, hint)
 		}
 	}
-	if o.Task != 0 || offer.Must || !offer.Asked && offer.Why == "" {
+	serverDecides := !offer.Asked && offer.Why == ""
+	if o.Task != 0 || offer.Must || serverDecides {
 		call.Task = &client.TaskWish{TTL: max(0, o.Task)}
 	}
 	if o.Task > 0 && !offer.Asked {
@@ -40,27 +41,27 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 	return wire.Outcome{}
 }
 
-// mortal says why no later command could use a task of this conversation, and
-// what helps; "" where one can.
-func mortal(c *connect.Conn) (why string, hint wire.Hint) {
+// endsWithCommand returns why a task ends with this command, and a hint. Returns "" if a later
+// command can use the task.
+func endsWithCommand(c *connect.Conn) (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	switch {
 	case c.IsKept() && !c.Passing:
+		return "", ""
 	case c.Transport() == transport.Stdio:
 		return "the server exits with this command, and the task with it", wait
 	case c.Transport() != transport.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.Saved == nil || c.Passing):
-		return "the task belongs to a session that ends with this command", wire.RunOnServer(
-			"init",
-		) + " opens a session that is kept; " + wait
+		return "the task belongs to a session that ends with this command",
+			wire.RunOnServer("init") + " opens a session that is kept; " + wait
 	}
 	return "", ""
 }
 
-// became goes on with a call that became a task: it is left to itself where that
-// was asked for, and waited for elsewhere.
-func became(ctx context.Context, c *connect.Conn, task client.Task, out wire.Outcome, o Request) wire.Outcome {
+// followTask stores the task that a call became, and waits for its result unless the user asked for
+// the task itself.
+func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire.Outcome, o Request) wire.Outcome {
 	kept := state.Task{
 		ID:       task.ID,
 		Tool:     o.Name,
@@ -80,52 +81,57 @@ func became(ctx context.Context, c *connect.Conn, task client.Task, out wire.Out
 	return out
 }
 
-// AwaitTask waits until a task has ended, or, with once, asks a single time. A task
-// whose result was fetched has ended; one that goes on is named.
+// AwaitTask waits until a task has ended, or with once asks for its state once. It stores which
+// questions were answered, drops a task whose result was received, and adds a hint about a task
+// that continues.
 func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept state.Task, once bool) wire.Outcome {
-	leaving := "leaves it running"
-	if why, _ := mortal(c); why != "" {
-		leaving = "cancels it"
+	ctrlC := "leaves it running"
+	why, _ := endsWithCommand(c)
+	endsHere := why != ""
+	if endsHere {
+		ctrlC = "cancels it"
 	}
 	status := ""
-	seen := func(task client.Task) {
-		said := cmp.Or(task.Message, string(task.Status))
-		c.Env.UI.Waiting("task: "+said, leaving)
-		if c.Env.Verbose > 0 && said != status {
+	show := func(task client.Task) {
+		text := cmp.Or(task.Message, string(task.Status))
+		c.Env.UI.Waiting("task: "+text, ctrlC)
+		if c.Env.Verbose > 0 && text != status {
 			note := fmt.Sprintf("task %s is %s", task.ID, task.Status)
 			if task.Message != "" {
 				note += ": " + task.Message
 			}
 			c.Env.UI.Note(note)
 		}
-		status = said
+		status = text
 	}
 	if task.Status != "" {
-		seen(task)
+		show(task)
 	}
-	out := c.Await(
-		ctx,
-		task,
-		client.Waiting{Tool: kept.Tool, Once: once, Seen: seen, Answered: kept.Answered, Answers: func(keys []string) {
+	out := c.Await(ctx, task, client.Waiting{
+		Tool:     kept.Tool,
+		Once:     once,
+		Seen:     show,
+		Answered: kept.Answered,
+		Answers: func(keys []string) {
 			kept.Answered = append(slices.Clone(kept.Answered), keys...)
 			KeepTask(ctx, c, kept)
-		}},
-	)
+		},
+	})
 	switch {
 	case client.NoSuchTask(out):
 		return ExplainTaskError(ctx, c, out, kept)
-	case settled(out):
+	case isFinished(out):
 		EndTask(ctx, c, kept)
-	case leaving == "cancels it" && (out.Kind == wire.Signal || out.Kind == wire.Timeout):
+	case !endsHere:
+		out.Hint = resumeHint(kept, out)
+	case out.Kind == wire.Signal || out.Kind == wire.Timeout:
 		out.Hint = "the task cannot be resumed: it belonged to this command's session"
-	case leaving != "cancels it":
-		out.Hint = wayBack(kept, out)
 	}
 	return out
 }
 
-// settled reports an ending after which there is nothing left to fetch.
-func settled(out wire.Outcome) bool {
+// isFinished reports whether the task's result was received, so that nothing is left to fetch.
+func isFinished(out wire.Outcome) bool {
 	switch out.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid:
 		return true
@@ -135,9 +141,8 @@ func settled(out wire.Outcome) bool {
 	return false
 }
 
-// wayBack is the hint of a command that left its task running, where nothing else
-// has to be done first.
-func wayBack(kept state.Task, out wire.Outcome) wire.Hint {
+// resumeHint returns the hint of a command that left its task running.
+func resumeHint(kept state.Task, out wire.Outcome) wire.Hint {
 	back := wire.Run("tasks wait " + shellwords.Quote(kept.ID))
 	switch out.Kind {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:

@@ -10,31 +10,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// PlaceTask notes where a task of this conversation lives.
+// PlaceTask sets where a task of this connection can be found: its session or its endpoint.
 func PlaceTask(c *connect.Conn, kept *state.Task) {
-	if c.Origin != nil { // an endpoint from a file may be a secret; -s knows the name
-		defer func() { kept.Endpoint = c.Origin.ID() }()
-	}
+	kept.Endpoint = cmp.Or(c.Saved, c.OneOff).Endpoint
 	if c.Saved != nil && !c.Passing {
 		kept.Session = c.Saved.Name
 		kept.Key = c.Saved.Key
-		kept.Endpoint = c.Saved.Endpoint
-		return
 	}
-	kept.Endpoint = cmp.Or(c.Saved, c.OneOff).Endpoint
+	if c.Origin != nil { // a configured endpoint may be secret, and -s takes the id
+		kept.Endpoint = c.Origin.ID()
+	}
 }
 
-// IsOfServer reports whether a remembered task lives where this conversation goes.
+// IsOfServer reports whether a stored task belongs to the server of this connection.
 func IsOfServer(c *connect.Conn, kept state.Task) bool {
 	here := state.Task{ID: kept.ID}
 	PlaceTask(c, &here)
 	return here.Key == kept.Key && here.Endpoint == kept.Endpoint
 }
 
-// KeepTask remembers a task that a later command can use. A failure is a
-// warning with the task's id, without which the task is lost.
+// KeepTask stores a task that a later command can use. If that fails, it warns with the task's id,
+// without which the task is lost.
 func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
-	if why, _ := mortal(c); why != "" {
+	if why, _ := endsWithCommand(c); why != "" {
 		return
 	}
 	err := updateTasks(ctx, c, func(st *state.State) { st.PutTask(kept, c.Env.Now()) })
@@ -43,8 +41,8 @@ func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	}
 }
 
-// EndTask forgets a task that will not be used again; where the server lists tasks, it
-// remembers the task as ended.
+// EndTask drops a task that will not be used again. If the server lists tasks, it stores the task
+// as ended instead.
 func EndTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	if !c.TaskOffer("").Lists {
 		DropTask(ctx, c, kept)
@@ -54,11 +52,12 @@ func EndTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	KeepTask(ctx, c, kept)
 }
 
-// DropTask forgets a task. One that stays by mistake is forgotten with its time.
+// DropTask drops a task. If that fails, the task is dropped when its lifetime is over.
 func DropTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	_ = updateTasks(ctx, c, func(st *state.State) { st.DropTask(kept) })
 }
 
+// updateTasks changes the stored tasks, if there is a state directory.
 func updateTasks(ctx context.Context, c *connect.Conn, change func(*state.State)) error {
 	if c.Store == nil {
 		return nil
@@ -69,14 +68,13 @@ func updateTasks(ctx context.Context, c *connect.Conn, change func(*state.State)
 	})
 }
 
-// ExplainTaskError says of an answer about a task what the code alone does not.
+// ExplainTaskError adds a hint to the error of an unknown task, and drops the task.
 func ExplainTaskError(ctx context.Context, c *connect.Conn, out wire.Outcome, kept state.Task) wire.Outcome {
 	if !client.NoSuchTask(out) {
 		return out
 	}
 	DropTask(ctx, c, kept)
-	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " + wire.Run(
-		"tasks list",
-	)
+	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " +
+		wire.Run("tasks list")
 	return out
 }
