@@ -1,6 +1,6 @@
-// Command mcpc is a command-line client for the Model Context Protocol and an
-// inspector of its traffic. This file gives package cli the streams, the environment and
-// the clock, and ends the process with its exit code.
+// Command mcpc is a command-line client for the Model Context Protocol and an inspector of its
+// traffic. This file gives package cli the streams, the environment and the clock, and ends the
+// process with its exit code.
 package main
 
 import (
@@ -15,8 +15,7 @@ import (
 	"mcpc/internal/cli/console"
 )
 
-// The release script sets these: what it is called, the commit that it was built
-// from and the time of that, in RFC 3339.
+// The release script sets these variables. date is the time of the commit in RFC 3339.
 var (
 	version = "0.1.0-dev"
 	commit  string
@@ -32,21 +31,21 @@ func main() {
 	f.Environ = os.Environ
 	f.Now = time.Now
 	f.Version = version
-	// net/http logs what a server sends unasked. The failure says it, sanitized.
+	// net/http logs unexpected responses unsanitized. The outcome reports them, too.
 	log.SetOutput(io.Discard)
 	console.CatchBrokenPipes()
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, console.Interrupts...)
 	code, died := cli.Run(f, os.Args[1:], caught)
 	if died != nil {
-		dieOf(died)
+		dieBy(died)
 	}
 	os.Exit(code)
 }
 
-// dieOf ends the process by the signal itself, so that a shell loop around it
-// stops as well. The exit code is for where that is not possible.
-func dieOf(sig os.Signal) {
+// dieBy ends the process by the signal itself, so that a shell loop around it ends, too. If that is
+// not possible, it exits with a code.
+func dieBy(sig os.Signal) {
 	signal.Reset()
 	if s, ok := sig.(syscall.Signal); ok {
 		console.Raise(s)

@@ -1,4 +1,4 @@
-// Package cli is the command tree of mcpc and one run of it.
+// Package cli has the command tree of mcpc, and runs a command.
 package cli
 
 import (
@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// New is the app of one run of the program, with all commands. The caller settles what
-// it may know of the world.
+// New returns the Factory for one run of the program, with all commands. The caller sets the other
+// fields.
 func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	f := cmdutil.New(in, out, err)
 	f.Groups = commandGroups
@@ -28,9 +28,9 @@ func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	return f
 }
 
-// Run is the whole program: arguments in, exit code out, and the signal that
-// ended it, if one did. A signal is waited for only where there is a
-// conversation to end, and a second one does not wait at all.
+// Run runs the program, and returns its exit code and the signal that ended it, or nil. After the
+// first signal it waits for the command only if a connection is open or the echo is off. A second
+// signal ends it at once.
 func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int, died os.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -45,7 +45,8 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			}
 			return e.ExitCode(), died
 		case sig := <-signals:
-			if f.Relaying.Load() || sig == os.Interrupt && f.Paging.Load() {
+			isForPager := sig == os.Interrupt && f.Paging.Load()
+			if f.Relaying.Load() || isForPager {
 				continue
 			}
 			if stop := f.Line.Swap(nil); stop != nil && sig == os.Interrupt {
@@ -56,8 +57,9 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			if e := f.Ended.Load(); e != nil {
 				return e.ExitCode(), nil
 			}
-			if ctx.Err() != nil || !f.Talking.Load() && !f.Hidden.Load() {
-				Killed(f, args, sig)
+			mustEndInOrder := f.Talking.Load() || f.Hidden.Load()
+			if ctx.Err() != nil || !mustEndInOrder {
+				reportSignal(f, args, sig)
 				return 0, sig
 			}
 			cancel(cmdutil.ErrInterrupted{Sig: sig})
@@ -65,9 +67,9 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 	}
 }
 
-// Killed says for a program that a signal ended the command at once. The command may
-// still be at work, so that nothing is used of it that is not made for two.
-func Killed(f *cmdutil.Factory, args []string, sig os.Signal) {
+// reportSignal writes the JSON error for a command that a signal ends at once. The command may still
+// run in its goroutine, so it uses only what is safe for concurrent use.
+func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 	if !f.AsksJSON(args) {
 		return
 	}
@@ -80,21 +82,18 @@ func Killed(f *cmdutil.Factory, args []string, sig os.Signal) {
 	failure.WriteJSON(f.Err, term.StyleFor(f.Err, "never", f.Getenv), cmdutil.Signalled(ctx, o))
 }
 
-// execute parses the arguments, runs the command and reports how it ended.
+// execute parses the arguments, runs the command, reports how it ended, and returns that.
 func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.ExitError) {
 	defer func() {
-		if crash := recover(); crash != nil {
-			e = crashed(f, crash, debug.Stack())
+		if panicValue := recover(); panicValue != nil {
+			e = reportPanic(f, panicValue, debug.Stack())
 		}
 	}()
 	f.Args = args
 	f.SettleStyles()
 	f.Secrets.Full = func() {
-		failure.Warn(
-			f.Stderr(),
-			f.ErrStyle,
-			"more secrets than mcpc can track: message texts are hidden in the recording from here on",
-		)
+		const text = "more secrets than mcpc can track: message texts are hidden in the recording from here on"
+		failure.Warn(f.Stderr(), f.ErrStyle, text)
 	}
 	root := RootFor(f, meant.WithCodes(meant.WithNegations(args)))
 	err := meant.Execute(ctx, f, root, args)
@@ -107,15 +106,15 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 	return e
 }
 
-// crashed reports that a bug ended the command; -v prints the stack for the developer.
-func crashed(f *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
-	if f.Progress == nil { // that early
+// reportPanic reports that a bug ended the command. -v prints the stack.
+func reportPanic(f *cmdutil.Factory, panicValue any, stack []byte) cmdutil.ExitError {
+	if f.Progress == nil { // it panicked before the styles were set
 		f.SettleStyles()
 	}
 	f.Env.LearnArgs()
 	o := wire.Outcome{
 		Kind: wire.Internal,
-		Text: fmt.Sprint(crash),
+		Text: fmt.Sprint(panicValue),
 		Hint: "please report it with the command and what -vv prints",
 	}
 	if f.Talking.Load() || f.Record.Crossed.Load() {

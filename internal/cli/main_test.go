@@ -66,8 +66,8 @@ func TestASignalAtOnce(t *testing.T) {
 	defer out.Close()
 	f := New(nil, nil, out)
 	f.Getenv = func(string) string { return "" }
-	Killed(f, []string{"call", "echo", "-"}, syscall.SIGTERM)
-	Killed(f, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
+	reportSignal(f, []string{"call", "echo", "-"}, syscall.SIGTERM)
+	reportSignal(f, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
 	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`
 	text, err := os.ReadFile(out.Name())
 	if err != nil {

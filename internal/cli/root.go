@@ -33,7 +33,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The traits of commands, as the table has them.
+// Short names of the traits for the table of commands.
 const (
 	asks    = cmdutil.Asks
 	local   = cmdutil.Local
@@ -43,7 +43,7 @@ const (
 	starts  = cmdutil.Starts
 )
 
-// commandGroups returns the commands as a person looks for them.
+// commandGroups returns the commands by topic.
 func commandGroups() []cmdutil.Group {
 	group := func(head string, commands ...cmdutil.Maker) cmdutil.Group {
 		return cmdutil.Group{Head: head, Commands: commands}
@@ -113,22 +113,23 @@ func commandGroups() []cmdutil.Group {
 	}
 }
 
-// RootFor is the tree that a command line needs: of the commands only those that it
-// names somewhere, which is a third of a millisecond less at every start.
+// RootFor returns the tree for a command line. It builds only the commands whose names appear in
+// args, which saves a third of a millisecond at each start.
 func RootFor(f *cmdutil.Factory, args []string) *cobra.Command {
-	root := rootOf(f, args)
+	root := buildRoot(f, args)
 	if found, _, err := root.Find(args); err != nil || found == root || f.CommandIs(found.Name(), cmdutil.Whole) {
 		return NewRoot(f)
 	}
 	return root
 }
 
-// NewRoot builds the whole command tree. Nothing of it is kept in package variables,
-// so that two apps, as in tests, share nothing.
-func NewRoot(f *cmdutil.Factory) *cobra.Command { return rootOf(f, nil) }
+// NewRoot builds the whole command tree. It uses no package variables, so that two trees share
+// nothing.
+func NewRoot(f *cmdutil.Factory) *cobra.Command { return buildRoot(f, nil) }
 
-// rootOf has the commands with these names; nil is all of them, and the topics.
-func rootOf(f *cmdutil.Factory, among []string) *cobra.Command {
+// buildRoot builds the tree with the commands of these names. If among is nil, it builds all
+// commands and the help topics.
+func buildRoot(f *cmdutil.Factory, among []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpc",
 		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
@@ -183,7 +184,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	return root
 }
 
-// prepare settles what all commands share once the flags are known.
+// prepare reads and checks the flags that all commands share, before the command runs.
 func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if cmd.Name() == cobra.ShellCompRequestCmd {
 		help.OwnFirst(cmd)
@@ -229,10 +230,8 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 			"without -o the result goes to stdout; -o /dev/stdout writes there what -o writes to a file",
 		)
 	}
-	if formats := []string{"json", "jsonl", "yaml", "table", "text", "raw", "wide", "name"}; slices.Contains(
-		formats,
-		f.Output,
-	) {
+	formats := []string{"json", "jsonl", "yaml", "table", "text", "raw", "wide", "name"}
+	if slices.Contains(formats, f.Output) {
 		return usage.New("-o names a file, and "+f.Output+" is a format",
 			wire.Hint("--json prints the result as JSON; -o ./"+f.Output+" writes to a file of that name"))
 	}

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// FillForm has the user fill in a form.
+// FillForm lets the user fill in a form.
 func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
@@ -23,13 +23,13 @@ func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, ch
 	d := c.Dialog(ctx)
 	*c.forms++
 	if *c.forms > 1 {
-		d.Say("") // parts it from the one before
+		d.Say("") // separates it from the previous form
 	}
 	asked := Form{Dialog: d, Form: form, Asker: from, Broken: check}
 	return client.Answer{Result: asked.Run()}
 }
 
-// FillArguments asks for arguments of a tool, nil where the user gives up.
+// FillArguments asks for the arguments of a tool. Returns nil if the user gives up.
 func (c *Console) FillArguments(
 	ctx context.Context,
 	tool string,
@@ -40,9 +40,8 @@ func (c *Console) FillArguments(
 	return d.Arguments()
 }
 
-// WriteMessage has the person at the terminal be the model: the request is shown, and
-// what is typed is the answer, unless it is declined (client/sampling, "Human in
-// the loop").
+// WriteMessage lets the user act as the model: it shows the request, and returns what the user
+// types, unless the user declines (client/sampling, "Human in the loop").
 func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
 	d := c.Dialog(ctx)
 	d.Say("%s requests a model's answer (sampling):", d.Line(from))
@@ -76,8 +75,8 @@ func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string
 	return client.Answer{Result: message}
 }
 
-// Dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
-// also where more questions wait behind this one.
+// Dialog returns a dialog at the terminal. Reading a line ends with ctx: Ctrl-C ends the whole
+// command, even if further questions follow.
 func (c *Console) Dialog(ctx context.Context) *Dialog {
 	d := &Dialog{Out: c.Stderr(), Style: c.ErrStyle, Line: c.ErrStyle.Line, Wrap: c.ErrStyle.Wrap}
 	d.Next = func() (string, error) {

@@ -253,9 +253,9 @@ func TestRepeatedWarnings(t *testing.T) {
 		t.Errorf("got %q, %d left", got, c.Repeats.Left())
 	}
 	for range connect.MostWarnings + 5 {
-		c.Repeats.Again(strings.Repeat("x", c.Repeats.Left()+len(c.Repeats.given)))
+		c.Repeats.Again(strings.Repeat("x", c.Repeats.Left()+len(c.Repeats.shown)))
 	}
-	if len(c.Repeats.given) != connect.MostWarnings {
-		t.Errorf("%d warnings are given", len(c.Repeats.given))
+	if len(c.Repeats.shown) != connect.MostWarnings {
+		t.Errorf("%d warnings are given", len(c.Repeats.shown))
 	}
 }

@@ -16,9 +16,8 @@ import (
 	"mcpc/internal/question"
 )
 
-// VisitPage shows a page that the server wants visited, whole, and opens it after a
-// yes (client/elicitation, "Safe URL Handling"). Nothing is fetched: what happens
-// on the page is between the user and the website.
+// VisitPage shows the full URL of a page that the server wants the user to visit, and opens it if
+// the user agrees (client/elicitation, "Safe URL Handling"). mcpc does not fetch the page.
 func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
 	d := c.Dialog(ctx)
@@ -32,10 +31,11 @@ func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) c
 	for _, warning := range page.Warnings {
 		d.Say("  %s %s", d.Style.Alert("warning:"), d.Line(warning))
 	}
-	switch word, err := d.Choose("Open it? [y]es, [d]ecline, [c]ancel", "", "yes", "decline", "no", "cancel"); {
-	case err != nil || word == "cancel":
+	word, err := d.Choose("Open it? [y]es, [d]ecline, [c]ancel", "", "yes", "decline", "no", "cancel")
+	if err != nil || word == "cancel" {
 		return client.Answer{Result: question.Cancel()}
-	case word != "yes":
+	}
+	if word != "yes" {
 		return client.Answer{Result: question.Decline()}
 	}
 	if err := Browse(c, page.URL, nil); err != nil {
@@ -49,9 +49,9 @@ func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) c
 	return client.Answer{Result: question.Accept(nil)}
 }
 
-// Browse opens an address in $BROWSER, or as the system does it. No shell sees
-// the address, and the address cannot be taken for a flag: it begins with http. What
-// was started may fail later; then failed is called, where that is not nil.
+// Browse opens an address in $BROWSER or the system's browser, without a shell. The address begins
+// with http, so it cannot be read as a flag. If the started program fails later, Browse calls
+// failed unless it is nil.
 func Browse(c *Console, address string, failed func(error)) error {
 	argv := map[string][]string{
 		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
@@ -75,21 +75,16 @@ func Browse(c *Console, address string, failed func(error)) error {
 	return nil
 }
 
-// ShowCode shows the code that the user enters in a browser on any machine.
+// ShowCode returns a function that shows the code that the user enters in a browser on any machine.
 func ShowCode(c *Console) func(ctx context.Context, address, code string) {
 	return func(_ context.Context, address, code string) {
-		c.Note(
-			"open " + c.ErrStyle.Line(
-				address,
-			) + " in any browser that can reach it and enter the code " + c.ErrStyle.Line(
-				jsonraw.Excerpt([]byte(code), host.MostSaid),
-			),
-		)
+		shown := c.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid))
+		c.Note("open " + c.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + shown)
 		WarnOfAddress(c, address)
 	}
 }
 
-// ChooseIssuer asks the user which authorization server to log in to.
+// ChooseIssuer returns a function that asks the user which authorization server to log in to.
 func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (string, error) {
 	return func(ctx context.Context, issuers []string) (string, error) {
 		d := c.Dialog(ctx)
@@ -112,20 +107,19 @@ func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (strin
 	}
 }
 
-// Visitor shows where to log in, and opens it. Where no browser can be started a person at
-// a terminal is told, and a program gets the error.
+// Visitor returns a function that shows where to log in, and opens it. If no browser can be
+// started, it tells the user at a terminal; without a terminal it sends the error to unopened.
 func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 	noBrowser := func(err error) {
 		if !c.ErrStyle.Terminal && unopened != nil {
 			unopened <- err
 			return
 		}
-		c.Note(
-			"cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device",
-		)
+		c.Note("cannot start a browser (" + err.Error() +
+			"): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
-		if c.env.Talking.Load() { // else the login has ended all the same
+		if c.env.Talking.Load() { // otherwise the login has ended already
 			noBrowser(err)
 		}
 	}
@@ -138,7 +132,7 @@ func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 	}
 }
 
-// WarnOfAddress says in what an address may be another than it seems.
+// WarnOfAddress warns if an address may not be what it seems.
 func WarnOfAddress(c *Console, address string) {
 	for _, odd := range question.Oddities(address) {
 		c.Warn(c.ErrStyle.Line(odd))

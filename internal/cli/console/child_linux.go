@@ -4,5 +4,5 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the kernel kill the child when mcpc is killed and cannot do so itself.
+// dieWithParent makes the kernel kill the child when mcpc dies without ending it.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

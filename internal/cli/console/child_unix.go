@@ -6,6 +6,6 @@ import (
 	"syscall"
 )
 
-// dieWithParent: only Linux can be asked to; elsewhere the child sees the end of
-// its input.
+// dieWithParent does nothing: only Linux has this feature. The child sees the end of its input
+// instead.
 func dieWithParent(*syscall.SysProcAttr) {}

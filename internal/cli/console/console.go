@@ -1,6 +1,6 @@
-// Package console is how a command reads and writes: the standard streams, the line of progress, the questions and
-// forms that a user answers at a terminal, the editor and the pager that it runs there, the pictures that the terminal
-// can show, and the signals that end a command or are passed on.
+// Package console is how a command reads and writes: standard streams, progress line, questions and
+// forms at a terminal, editor and pager, pictures, and the signals that end a command or are
+// relayed.
 package console
 
 import (
@@ -16,50 +16,49 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Console has the standard streams of one invocation of a command, and how they may be
-// written to. Most of a host.UI are its methods. In the program the streams are files, in
-// tests they may be buffers.
+// A Console has the standard streams of one invocation of a command and their styles. It implements
+// most of host.UI. In tests the streams may be buffers.
 type Console struct {
 	In                 io.Reader
 	Out, Err           io.Writer
 	OutStyle, ErrStyle term.Style
-	// Progress is the one writer to standard error while a command runs.
+	// Progress writes to standard error while a command runs.
 	Progress *term.Progress
-	// Typist is the prompted user.
+	// Typist reads what the user types.
 	Typist *Typist
-	// Repeats holds back what a command of many calls would say again and again.
+	// Repeats suppresses repeated warnings of a command of many calls.
 	Repeats *RepeatedWarnings
-	// Hidden is set while typed text is not echoed; the terminal's echo must be restored
-	// before the command ends.
+	// Hidden is set while typed text is not echoed. The echo must be restored before the command
+	// ends.
 	Hidden *atomic.Bool
-	// Paging is set while a pager has the terminal, and with it Ctrl-C.
+	// Paging is set while a pager uses the terminal. Ctrl-C is then for the pager.
 	Paging *atomic.Bool
-	// NoPager is set if long answers are not shown in a pager.
+	// NoPager is set if no pager may be used.
 	NoPager bool
 	// color, images, noImages and rawText are the flags of these names.
 	color, images     string
 	noImages, rawText bool
-	// terminal is the one that is being asked what it can show, if one is.
+	// terminal is the terminal that is being asked what it can show, or nil.
 	terminal *atomic.Pointer[tty.Terminal]
-	// forms counts those that the user was shown.
+	// forms counts the forms that were shown.
 	forms *int
 	env   *host.Env
 }
 
-// New returns a Console with the streams, for a command with the settings and secrets of env.
+// New returns a Console with the given streams, for a command with the settings and secrets of env.
 func New(in io.Reader, out, err io.Writer, env *host.Env) Console {
 	return Console{In: in, Out: out, Err: err, Hidden: new(atomic.Bool), Paging: new(atomic.Bool),
 		terminal: new(atomic.Pointer[tty.Terminal]), forms: new(int), env: env}
 }
 
-// For returns the Console for another invocation at the same terminal.
+// For returns a Console for another invocation at the same terminal.
 func (c *Console) For(env *host.Env) Console {
 	other := *c
 	other.env = env
 	return other
 }
 
-// SettleStyles decides how each stream may be written to. It runs again once the flags are known.
+// SettleStyles sets the style of each stream. It runs again once the flags are known.
 func (c *Console) SettleStyles() {
 	color := c.color
 	if color == "" {
@@ -73,8 +72,8 @@ func (c *Console) SettleStyles() {
 	c.Progress = term.NewProgress(c.Err, c.ErrStyle, c.env.Now)
 }
 
-// Stderr is where commands write what is not their answer: the progress line is out of the
-// way before anything else appears on the same terminal.
+// Stderr returns the writer for everything but the answer. It removes the progress line before
+// anything else appears.
 func (c *Console) Stderr() io.Writer { return c.Progress }
 
 func (c *Console) ShowsProgress() bool { return c.ErrStyle.Terminal }

@@ -15,7 +15,7 @@ import (
 // ColorWords are the values of --color.
 var ColorWords = []string{"auto", "always", "never"}
 
-// AddDisplayFlags declares the flags about what a person sees, and no pipe.
+// AddDisplayFlags declares the flags about output to a terminal.
 func (c *Console) AddDisplayFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.color, "color", "auto", "`when` to use color: auto, always or never")
 	f.StringVar(&c.images, "images", "auto", "`how` a terminal shows images: "+strings.Join(Drawings, ", "))
@@ -24,7 +24,7 @@ func (c *Console) AddDisplayFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.NoPager, "no-pager", false, "do not use a pager (MCPC_PAGER, PAGER or less)")
 }
 
-// CheckDisplayFlags refuses unknown values of these flags.
+// CheckDisplayFlags returns an error for unknown values of these flags.
 func (c *Console) CheckDisplayFlags() error {
 	if !slices.Contains(ColorWords, c.color) {
 		return usage.New(

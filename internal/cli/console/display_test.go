@@ -70,7 +70,7 @@ func TestPicturesWithoutAQuestion(t *testing.T) {
 			t.Errorf("%s %v: got %+v", c.words, c.env, got)
 		}
 	}
-	if !inlineImages("WezTerm 2024") || inlineImages("xterm") {
+	if !hasInlineImages("WezTerm 2024") || hasInlineImages("xterm") {
 		t.Error("the terminals that draw images inline")
 	}
 }

@@ -21,11 +21,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// errEmptied is returned when the user empties the file so that nothing is sent.
+// errEmptied is the error if the user empties the file to send nothing.
 var errEmptied = errors.New("the params are empty; nothing was sent")
 
-// EditRequest opens params in the user's editor and returns the edited ones. Unchanged params keep their bytes; text
-// that is not JSON stays in its file.
+// EditRequest opens params in the user's editor and returns the edited params. Unchanged params
+// keep their bytes. Text that is not JSON stays in its file.
 func (c *Console) EditRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	editor := c.editorWords()
 	if len(editor) == 0 {
@@ -35,30 +35,32 @@ func (c *Console) EditRequest(ctx context.Context, method string, params json.Ra
 	if err := render.JSON(&before, term.Style{Terminal: true, Width: 80}, jsonraw.OrEmpty(params)); err != nil {
 		return nil, err
 	}
-	name, err := draft(before.Bytes())
+	name, err := writeDraft(before.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	after, err := c.runEdit(ctx, editor, name)
-	switch {
-	case err != nil:
-	case bytes.Equal(after, before.Bytes()):
-		after = params
-	case len(bytes.TrimSpace(after)) == 0:
-		err = errEmptied
-	default:
-		if bad := jsonraw.Valid(after); bad != nil {
-			return nil, &usage.JSONError{Text: "the edited params are not JSON: " + bad.Error(),
-				Hint: "they are saved: " + wire.Run(
-					"raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name),
-				), Facts: wire.InputFacts{Raw: after, Offset: bad.Offset}}
+	if err != nil {
+		return after, errors.Join(err, os.Remove(name))
+	}
+	if bytes.Equal(after, before.Bytes()) {
+		return params, os.Remove(name)
+	}
+	if len(bytes.TrimSpace(after)) == 0 {
+		return after, errors.Join(errEmptied, os.Remove(name))
+	}
+	if bad := jsonraw.Valid(after); bad != nil {
+		return nil, &usage.JSONError{
+			Text:  "the edited params are not JSON: " + bad.Error(),
+			Hint:  "they are saved: " + wire.Run("raw "+shellwords.Quote(method)+" @"+shellwords.Quote(name)),
+			Facts: wire.InputFacts{Raw: after, Offset: bad.Offset},
 		}
 	}
-	return after, errors.Join(err, os.Remove(name))
+	return after, os.Remove(name)
 }
 
-// draft writes text to a temporary file that only its owner can read, and returns its name.
-func draft(text []byte) (name string, err error) {
+// writeDraft writes text to a temporary file that only its owner can read, and returns its name.
+func writeDraft(text []byte) (name string, err error) {
 	f, err := os.CreateTemp("", "mcpc-*.json")
 	if err != nil {
 		return "", err
@@ -67,7 +69,7 @@ func draft(text []byte) (name string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// runEdit runs the editor, whose words are not seen by a shell, and reads the file.
+// runEdit runs the editor without a shell, and reads the edited file.
 func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]byte, error) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
@@ -93,7 +95,7 @@ func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]
 	return raw, err
 }
 
-// NotEdited returns the outcome of an edit that gave nothing to send.
+// NotEdited returns the outcome of an edit that failed with err.
 func NotEdited(err error) wire.Outcome {
 	_, isUsage := errors.AsType[usage.Error](err)
 	_, notJSON := errors.AsType[*usage.JSONError](err)
@@ -106,9 +108,9 @@ func NotEdited(err error) wire.Outcome {
 	return usage.LocalIO("editing", err)
 }
 
-// EditText opens a text in the user's editor and returns it as it is saved there.
+// EditText opens text in the user's editor, and returns the saved text.
 func (c *Console) EditText(ctx context.Context, text string) (string, error) {
-	name, err := draft([]byte(text))
+	name, err := writeDraft([]byte(text))
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +118,7 @@ func (c *Console) EditText(ctx context.Context, text string) (string, error) {
 	return string(after), errors.Join(err, os.Remove(name))
 }
 
-// HasEditor reports whether the user has named an editor.
+// HasEditor reports whether $VISUAL or $EDITOR is set.
 func (c *Console) HasEditor() bool { return len(c.editorWords()) > 0 }
 
 func (c *Console) editorWords() []string {

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// ValidExample is a small value that satisfies a schema, nil where none is known. What
-// is no schema is not checked in a call either: no arguments are as good as any.
+// ValidExample returns a small value that satisfies a schema, or nil if it finds none. If raw is
+// not a schema, calls are not checked either, and it returns {}.
 func ValidExample(raw json.RawMessage) json.RawMessage {
 	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)

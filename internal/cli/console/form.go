@@ -13,20 +13,21 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A Form asks for one field after the other, shows what will be sent, and
-// sends it after a word.
+// A Form asks for one field after the other, shows what will be sent, and sends it if the user
+// agrees.
 type Form struct {
 	*Dialog
 	Form  question.Form
 	Asker string
-	// own is set where mcpc itself asks: there is no server request to decline.
+	// own is set if mcpc itself asks: there is no server request to decline.
 	own bool
-	// Broken holds a value against a schema.
+	// Broken checks a value against a schema.
 	Broken host.FormCheck
 }
 
 var errDeclined = errors.New("declined")
 
+// Run asks the user, and returns the result for the server: accept, decline or cancel.
 func (f *Form) Run() json.RawMessage {
 	f.Say("%s asks: %s", f.Line(f.Asker), f.Style.Strong(f.Line(f.Form.Message)))
 	if len(f.Form.Fields) > 0 {
@@ -35,13 +36,15 @@ func (f *Form) Run() json.RawMessage {
 	}
 	values := map[string]json.RawMessage{}
 	for {
-		if err := f.fields(values); errors.Is(err, errDeclined) {
+		err := f.askFields(values)
+		if errors.Is(err, errDeclined) {
 			return question.Decline()
-		} else if err != nil {
+		}
+		if err != nil {
 			return question.Cancel()
 		}
 		content := f.Form.Content(values)
-		f.summary(content)
+		f.showSummary(content)
 		findings := append(f.Form.Check(content), f.Broken(f.Form.Schema, content)...)
 		for _, finding := range findings {
 			f.Say("  %s", f.Style.Alert(f.Line(strings.TrimSpace(finding.Where+" "+finding.Text))))
@@ -52,28 +55,30 @@ func (f *Form) Run() json.RawMessage {
 			prompt = "[e]dit (Enter), [d]ecline, [c]ancel"
 			words = words[1:]
 		}
-		switch word, err := f.Choose(prompt, words[0], words...); {
-		case err != nil:
+		word, err := f.Choose(prompt, words[0], words...)
+		if err != nil {
 			return question.Cancel()
-		case word == "send":
+		}
+		switch word {
+		case "send":
 			return question.Accept(content)
-		case word == "decline":
+		case "decline":
 			return question.Decline()
-		case word == "cancel":
+		case "cancel":
 			return question.Cancel()
 		}
 	}
 }
 
-// fields asks for every field; what was typed before is its default.
-func (f *Form) fields(values map[string]json.RawMessage) error {
+// askFields asks for every field. A value that was typed before is the default.
+func (f *Form) askFields(values map[string]json.RawMessage) error {
 	for _, field := range f.Form.Fields {
 		current, given := values[field.Name]
 		if !given {
 			current = field.Default
 		}
 		f.introduce(field)
-		value, err := f.field(field, current)
+		value, err := f.askField(field, current)
 		if err != nil {
 			return err
 		}
@@ -82,7 +87,7 @@ func (f *Form) fields(values map[string]json.RawMessage) error {
 	return nil
 }
 
-// introduce says what a field is about.
+// introduce shows the name, the description and the options of a field.
 func (f *Form) introduce(field question.Field) {
 	f.Say("")
 	line := f.Style.Strong(f.Line(field.Label()))
@@ -105,11 +110,11 @@ func (f *Form) introduce(field question.Field) {
 	}
 }
 
-// field asks until what is typed fits.
-func (f *Form) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
+// askField asks for a field until the typed value is valid.
+func (f *Form) askField(field question.Field, current json.RawMessage) (json.RawMessage, error) {
 	prompt := hints[field.Kind]
 	if field.Kind == question.Other {
-		if example := ValidExample(field.Schema); example != nil && len(example) <= longestExample {
+		if example := ValidExample(field.Schema); example != nil && len(example) <= maxExample {
 			prompt += ", such as " + f.Line(string(example))
 		}
 	}
@@ -117,13 +122,15 @@ func (f *Form) field(field question.Field, current json.RawMessage) (json.RawMes
 		prompt = strings.TrimPrefix(prompt+", "+limits, ", ")
 	}
 	if len(current) > 0 {
-		prompt = strings.TrimSpace(prompt + " [" + f.Line(f.plain(field, current)) + "]")
+		prompt = strings.TrimSpace(prompt + " [" + f.Line(f.typedForm(field, current)) + "]")
 	}
 	for {
 		text, err := f.Ask(prompt)
-		switch word := strings.TrimSpace(text); {
-		case err != nil:
+		if err != nil {
 			return nil, err
+		}
+		word := strings.TrimSpace(text)
+		switch {
 		case word == "/decline" && !f.own:
 			return nil, errDeclined
 		case word == "" && (len(current) > 0 || !field.Required):
@@ -131,7 +138,11 @@ func (f *Form) field(field question.Field, current json.RawMessage) (json.RawMes
 		case word == "-" && !field.Required:
 			return nil, nil
 		case word == "":
-			f.Say("  %s", f.Style.Alert(needed[f.own]))
+			asker := "server"
+			if f.own {
+				asker = "tool"
+			}
+			f.Say("  %s", f.Style.Alert("required by the "+asker))
 			continue
 		}
 		value, err := field.Read(text, true)
@@ -147,21 +158,19 @@ func (f *Form) field(field question.Field, current json.RawMessage) (json.RawMes
 	}
 }
 
-// longestExample of a value still fits beside a prompt.
-const longestExample = 120
+// maxExample limits an example beside a prompt, in bytes.
+const maxExample = 120
 
-// needed is the message for a required field that was left out, by FormDialog.own.
-var needed = map[bool]string{false: "required by the server", true: "required by the tool"}
-
-// hints are what the kinds of fields take, where it is no plain text.
+// hints describe what the kinds of fields take, except plain text.
 var hints = map[question.Kind]string{
 	question.Number: "number", question.Integer: "integer", question.Boolean: "yes or no",
 	question.Choices: "several, separated by commas", question.Other: "JSON",
 }
 
-// plain is a value as a person would type it.
-func (f *Form) plain(field question.Field, value json.RawMessage) string {
-	switch text, isText := jsonraw.Text(value); {
+// typedForm returns a value as a user would type it.
+func (f *Form) typedForm(field question.Field, value json.RawMessage) string {
+	text, isText := jsonraw.Text(value)
+	switch {
 	case isText:
 		return text
 	case string(value) == "true":
@@ -175,8 +184,8 @@ func (f *Form) plain(field question.Field, value json.RawMessage) string {
 	return string(jsonraw.Compact(value))
 }
 
-// summary shows what will be sent, in the server's own names.
-func (f *Form) summary(content json.RawMessage) {
+// showSummary shows what will be sent, with the server's names.
+func (f *Form) showSummary(content json.RawMessage) {
 	f.Say("")
 	f.Say("%s", f.Style.Strong("This will be sent to "+f.Line(f.Asker)+":"))
 	members, _ := jsonraw.Object(content)
@@ -188,16 +197,17 @@ func (f *Form) summary(content json.RawMessage) {
 		width = max(width, len(f.Line(m.Name)))
 	}
 	for _, m := range members {
-		f.Say("  %s", strings.TrimRight(fmt.Sprintf("%-*s  %s", width, f.Line(m.Name), f.Line(string(m.Value))), " "))
+		line := fmt.Sprintf("%-*s  %s", width, f.Line(m.Name), f.Line(string(m.Value)))
+		f.Say("  %s", strings.TrimRight(line, " "))
 	}
 }
 
-// Arguments asks for arguments of the tool Asker, nil where the user gives up.
+// Arguments asks for the arguments of the tool Asker. Returns nil if the user gives up.
 func (f *Form) Arguments() map[string]json.RawMessage {
 	f.own = true
 	f.Say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(f.Asker))
 	values := map[string]json.RawMessage{}
-	if f.fields(values) != nil {
+	if f.askFields(values) != nil {
 		return nil
 	}
 	f.Say("")

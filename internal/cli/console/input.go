@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Input returns the text that an argument denotes: that of @FILE, of standard input for -,
-// or the argument itself.
+// Input returns the text that an argument denotes: @FILE, - for standard input, or the argument
+// itself. It removes a byte order mark from input that is read.
 func (c *Console) Input(arg string) (raw []byte, from string, err error) {
 	raw, from, err = c.InputBytes(arg)
 	if from != arguments.FromArgv {
@@ -24,13 +24,13 @@ func (c *Console) Input(arg string) (raw []byte, from string, err error) {
 	return raw, from, err
 }
 
-// InputBytes gives them as they are, not without a byte order mark.
+// InputBytes does what Input does, but keeps a byte order mark.
 func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
 		from = "standard input"
 		read := func() ([]byte, error) { return host.ReadUpTo(c.In, c.env.InputLimit()) }
-		if c.IsTyped() { // a person has the time that it takes
+		if c.IsTyped() { // no time limit for a user who types
 			c.Note("reading from stdin, Ctrl-D ends it")
 			raw, err = read()
 		} else {
@@ -42,9 +42,9 @@ func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	default:
 		return []byte(arg), arguments.FromArgv, nil
 	}
-	if most, long := errors.AsType[host.TooMuch](err); long {
+	if limit, isTooLong := errors.AsType[host.TooMuch](err); isTooLong {
 		return nil, from, usage.New(
-			fmt.Sprintf("%s has more than %d bytes", from, most),
+			fmt.Sprintf("%s has more than %d bytes", from, limit),
 			"--max-message-size SIZE raises the limit, 0 removes it",
 		)
 	}
@@ -54,24 +54,24 @@ func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	return raw, from, nil
 }
 
-// IsTyped reports whether a person types what stands on standard input.
+// IsTyped reports whether standard input is a terminal.
 func (c *Console) IsTyped() bool { return term.StyleFor(c.In, "never", c.env.Getenv).Terminal }
 
-// Interactive reports whether a person can be asked.
+// Interactive reports whether the user can be asked.
 func (c *Console) Interactive() bool {
 	return !c.env.NoInput && c.ErrStyle.Terminal && c.IsTyped()
 }
 
-// Ask puts a question to which the answer is no unless it is yes.
+// Ask asks a yes-or-no question, and reports whether the answer is yes.
 func (c *Console) Ask(ctx context.Context, question string) bool {
 	return c.AskAlways(ctx, question, "") == "yes"
 }
 
-// CanAsk reports whether a person may be asked in the middle of a command.
+// CanAsk reports whether the user may be asked in the middle of a command.
 func (c *Console) CanAsk() bool { return c.Interactive() && c.env.Getenv("CI") == "" }
 
-// AskAlways puts a question to which the answer is no unless it is yes or, where that is
-// offered, always.
+// AskAlways asks a question and returns "yes", "no" or, for a user who types it, "always". always
+// is the text for that choice, or "".
 func (c *Console) AskAlways(ctx context.Context, question, always string) string {
 	fmt.Fprintf(c.Stderr(), "%s ", c.ErrStyle.WrapLine(question+" [y/N"+always+"]"))
 	line, err := c.Typist.Line(ctx)
@@ -89,7 +89,7 @@ func (c *Console) AskAlways(ctx context.Context, question, always string) string
 	return "no"
 }
 
-// TypedLine asks the person for a line, which is not seen where it is secret.
+// TypedLine asks the user for a line. A secret line is not echoed.
 func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	if secret {
 		c.Hidden.Store(true)
@@ -103,7 +103,7 @@ func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (st
 	fmt.Fprintf(c.Stderr(), "%s: ", c.ErrStyle.Line(prompt))
 	line, err := c.Typist.Line(ctx)
 	if secret {
-		fmt.Fprintln(c.Stderr()) // the terminal's own was hidden, too
+		fmt.Fprintln(c.Stderr()) // the typed line end was not echoed
 	}
 	c.Progress.Newline()
 	return line, err

@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ShowMessages shows what a model would be given.
+// ShowMessages shows the messages of a sampling request.
 func (d *Dialog) ShowMessages(params json.RawMessage) {
 	members, _ := jsonraw.Object(params)
 	if system := members.Text("systemPrompt"); system != "" {
@@ -17,7 +17,7 @@ func (d *Dialog) ShowMessages(params json.RawMessage) {
 	for _, m := range messages {
 		message, _ := jsonraw.Object(m)
 		content, _ := message.Get("content")
-		for _, block := range blocks(content) {
+		for _, block := range blockTexts(content) {
 			d.Say("  %s: %s", d.Line(message.Text("role")), d.Line(block))
 		}
 	}
@@ -26,8 +26,9 @@ func (d *Dialog) ShowMessages(params json.RawMessage) {
 	}
 }
 
-// blocks are the texts of a message; what is no text is named.
-func blocks(content json.RawMessage) (texts []string) {
+// blockTexts returns the texts of a message's content. Content that is not text becomes its type in
+// parentheses.
+func blockTexts(content json.RawMessage) (texts []string) {
 	items := []json.RawMessage{content}
 	if list, err := jsonraw.Array(content); err == nil {
 		items = list

@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Pager returns the command that shows a text longer than the screen: MCPC_PAGER, then PAGER, then less. Returns nil
-// without a terminal, or if the command is cat. No shell sees its words.
+// Pager returns the command that shows a text longer than the screen: MCPC_PAGER, then PAGER, then
+// less. It is run without a shell. Returns nil without a terminal, or if the command is cat.
 func (c *Console) Pager() []string {
 	if c.NoPager || c.env.Getenv("CI") != "" || c.env.Getenv("TERM") == "dumb" || !c.OutStyle.Terminal ||
 		c.OutStyle.Height <= 0 {
@@ -27,8 +27,8 @@ func (c *Console) Pager() []string {
 	return nil
 }
 
-// ShowPaged shows a text in a pager if it is longer than the screen, and reports whether it did: else the caller writes
-// it.
+// ShowPaged shows a text in a pager if it is longer than the screen. If it returns false, the
+// caller must write the text.
 func (c *Console) ShowPaged(text []byte) bool {
 	argv := c.Pager()
 	if argv == nil || c.OutStyle.Rows(text) < c.OutStyle.Height {
@@ -40,15 +40,15 @@ func (c *Console) ShowPaged(text []byte) bool {
 	cmd.Stdout = c.Out
 	cmd.Stderr = c.Err
 	cmd.Env = c.env.Environ()
-	// What less needs to show colours, to leave the screen as it is, and to end by
-	// itself where it is one screen after all; the user's own LESS takes precedence.
+	// less needs these options to show colours, to keep the screen, and to exit if the text fits one
+	// screen. The user's own LESS takes precedence.
 	if c.env.Getenv("LESS") == "" {
 		cmd.Env = append(cmd.Env, "LESS=FRX")
 	}
 	if c.env.Getenv("LV") == "" {
 		cmd.Env = append(cmd.Env, "LV=-c")
 	}
-	// Ctrl-C is the pager's while it runs, and what the server says meanwhile waits.
+	// While the pager runs, Ctrl-C is for the pager, and the server's messages wait.
 	c.Paging.Store(true)
 	c.Progress.Hold()
 	err := cmd.Run()

@@ -4,13 +4,13 @@ import (
 	"time"
 )
 
-// TickEvery is more often than the line of progress is drawn, so that it is
-// drawn about as soon as it may be.
+// TickEvery is the interval of ticks. It is shorter than the interval of drawing the progress line,
+// so that the line is drawn about as soon as it may be.
 const TickEvery = 50 * time.Millisecond
 
-// StartSpinner draws the line of progress while a command waits for a server, which may not have said anything yet.
-// Nothing is drawn after stop has returned: what follows, such as a prompt, may be written around Progress. In a pipe
-// there is no line.
+// StartSpinner draws the progress line while a command waits for a server. Nothing is drawn after
+// stop has returned, so that prompts may be written next to Progress. Without a terminal it does
+// nothing.
 func (c *Console) StartSpinner() (stop func()) {
 	if !c.ErrStyle.Terminal {
 		return func() {}

@@ -15,33 +15,34 @@ import (
 	"mcpc/internal/tty"
 )
 
-// A Typist is the person at the terminal, one line at a time. A line is read
-// only while one is wanted: what is typed meanwhile may be for a program that a
-// command started, or for the shell that asks for its next line.
+// A Typist reads what the user types, line by line. It reads only while a line is wanted: other
+// input may be for a program that a command started, or for the shell.
 type Typist struct {
 	In io.Reader
 
 	mu sync.Mutex
-	// lines and from are nil until the first is wanted; reading is set while one is.
+	// lines and from are nil until the first line is wanted. reading is set while a line is read.
 	lines   chan TypedLine
 	from    *bufio.Reader
 	reading bool
-	// ctx is that of the line which is read.
+	// ctx is the context of the line that is read.
 	ctx context.Context
 }
 
+// A TypedLine is a line, or the error of reading it.
 type TypedLine struct {
 	Text string
 	Err  error
 }
 
-// Line waits for a line; its error is io.EOF for Ctrl-D, or why ctx ended. What is
-// typed after that is left to the next reader; where a read cannot be ended, its line
-// is returned by the next call of Line.
+// Line waits for a line. Its error is io.EOF for Ctrl-D, or the cause of the end of ctx. Later
+// input is left to the next reader. If a read cannot be cancelled, the next call of Line returns
+// its line.
 func (t *Typist) Line(ctx context.Context) (string, error) {
 	t.mu.Lock()
 	if t.lines == nil {
-		t.lines, t.from = make(chan TypedLine, 1), bufio.NewReader(typing{t})
+		t.lines = make(chan TypedLine, 1)
+		t.from = bufio.NewReader(cancellableReader{t})
 	}
 	if !t.reading {
 		t.reading = true
@@ -51,30 +52,32 @@ func (t *Typist) Line(ctx context.Context) (string, error) {
 	t.mu.Unlock()
 	select {
 	case l := <-t.lines:
-		t.rest()
+		t.stopReading()
 		return strings.TrimRight(l.Text, "\r\n"), l.Err
 	case <-ctx.Done():
 		if _, ok := t.In.(*os.File); ok && tty.CanCancelRead {
 			<-t.lines
-			t.rest()
+			t.stopReading()
 		}
 		return "", context.Cause(ctx)
 	}
 }
 
-func (t *Typist) rest() {
+// stopReading records that no line is being read.
+func (t *Typist) stopReading() {
 	t.mu.Lock()
 	t.reading = false
 	t.mu.Unlock()
 }
 
-// Busy says whether the terminal's input is being read.
+// Busy reports whether a line is being read.
 func (t *Typist) Busy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reading
 }
 
+// read reads a line and sends it to t.lines.
 func (t *Typist) read() {
 	text, err := host.ReadLine(t.from)
 	if text != "" && t.ctx.Err() == nil {
@@ -83,31 +86,30 @@ func (t *Typist) read() {
 	t.lines <- TypedLine{text, err}
 }
 
-// typing is what a typist types, of which nothing is taken any more once the line's
-// context has ended.
-type typing struct{ *Typist }
+// A cancellableReader reads what the user types until the line's context ends.
+type cancellableReader struct{ *Typist }
 
-func (t typing) Read(block []byte) (int, error) {
+func (t cancellableReader) Read(block []byte) (int, error) {
 	if f, ok := t.In.(*os.File); ok {
 		return tty.Read(t.ctx, f, block)
 	}
 	return t.In.Read(block)
 }
 
-// A Dialog is one question as a person sees it.
+// A Dialog asks the user questions.
 type Dialog struct {
 	Out io.Writer
-	// Line formats untrusted text for the terminal.
+	// Line makes untrusted text safe for the terminal.
 	Line func(string) string
-	// Style paints what mcpc says.
+	// Style formats mcpc's own text.
 	Style term.Style
-	// Wrap breaks a line of text at the terminal's width; nil breaks none.
+	// Wrap wraps a line at the terminal's width. It may be nil.
 	Wrap func(string) string
 	// Next reads a line.
 	Next func() (string, error)
 }
 
-// Say writes a line of mcpc's own words.
+// Say writes a line.
 func (d *Dialog) Say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if d.Wrap != nil {
@@ -116,14 +118,14 @@ func (d *Dialog) Say(format string, args ...any) {
 	fmt.Fprintln(d.Out, text)
 }
 
-// Ask prompts and reads a line.
+// Ask writes a prompt and reads a line.
 func (d *Dialog) Ask(prompt string) (string, error) {
 	_, _ = io.WriteString(d.Out, prompt+"> ")
 	return d.Next()
 }
 
-// Choose asks until one of the words is typed, or its first letter. An empty line is
-// the word enter, or nothing where that is "". Its error is that of a line.
+// Choose asks until the user types one of the words or its first letter. An empty line means the
+// word enter, unless that is "". The error is that of Next.
 func (d *Dialog) Choose(prompt, enter string, words ...string) (string, error) {
 	for {
 		text, err := d.Ask(prompt)

@@ -11,24 +11,25 @@ import (
 	"time"
 )
 
-// Interrupts are the signals that end a command in order.
+// Interrupts are the signals after which a command ends in order.
 var Interrupts = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
-// CatchBrokenPipes makes a write to a pipe without a reader return an error
-// instead of killing mcpc: children have to be ended then, and a server that
-// closes its standard input is no reason to die. The handler is not inherited,
-// as ignoring the signal would be.
+// CatchBrokenPipes makes a write to a pipe without a reader return an error instead of killing
+// mcpc: it has to end child processes first, and a server that closes its standard input must not
+// kill it. Unlike an ignored signal, child processes do not inherit this.
 func CatchBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
+// IsBrokenPipe reports whether err is a write to a pipe without a reader.
 func IsBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
+// Raise sends a signal to this process, and waits for its delivery.
 func Raise(s syscall.Signal) {
 	_ = syscall.Kill(syscall.Getpid(), s)
-	// The signal is delivered to some thread at some moment soon.
+	// Any thread may receive the signal, a moment later.
 	time.Sleep(time.Second)
 }
 
-// Relayed are the signals that a tap passes on.
+// Relayed are the signals that a tap passes to its server.
 var Relayed = []os.Signal{
 	syscall.SIGINT,
 	syscall.SIGTERM,
@@ -39,9 +40,8 @@ var Relayed = []os.Signal{
 	syscall.SIGCONT,
 }
 
-// StartGroup lets a child lead a process group, so that it gets every signal from
-// mcpc and none a second time from the terminal. What a terminal sends to all of a
-// group is sent to all of that one.
+// StartGroup starts a child in its own process group, so that it gets each signal from mcpc and not
+// again from the terminal. send sends SIGINT and SIGQUIT to the whole group, as a terminal does.
 func StartGroup(cmd *exec.Cmd) (send func(os.Signal), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)

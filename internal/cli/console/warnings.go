@@ -6,36 +6,35 @@ import (
 	"mcpc/internal/connect"
 )
 
-// RepeatedWarnings holds back the warnings that a command of many calls would give again and
-// again: each is given once, and no more than mostWarnings. A nil one holds back
-// nothing.
+// RepeatedWarnings suppress the repeated warnings of a command of many calls: each text is shown
+// once, and no more than connect.MostWarnings. A nil value suppresses nothing.
 type RepeatedWarnings struct {
-	mu    sync.Mutex
-	given map[string]bool
-	held  int
+	mu         sync.Mutex
+	shown      map[string]bool
+	suppressed int
 }
 
-// Again reports a warning that is not to be given, and counts it.
+// Again reports whether a warning must not be shown, and counts it then.
 func (r *RepeatedWarnings) Again(text string) bool {
 	if r == nil {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.given[text] || len(r.given) == connect.MostWarnings {
-		r.held++
+	if r.shown[text] || len(r.shown) == connect.MostWarnings {
+		r.suppressed++
 		return true
 	}
-	if r.given == nil {
-		r.given = map[string]bool{}
+	if r.shown == nil {
+		r.shown = map[string]bool{}
 	}
-	r.given[text] = true
+	r.shown[text] = true
 	return false
 }
 
-// Left is how many were held back.
+// Left returns how many warnings were suppressed.
 func (r *RepeatedWarnings) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held
+	return r.suppressed
 }

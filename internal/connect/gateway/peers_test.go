@@ -92,17 +92,17 @@ func TestResumed(t *testing.T) {
 	}
 	suspended := &suspension{call: &call{}, asks: requestHash(request("x", ""))}
 	g.suspended[state] = suspended
-	if got := g.resumed(request("y", "")); got == nil || got.call != nil {
+	if got := g.takeSuspended(request("y", "")); got == nil || got.call != nil {
 		t.Errorf("another request: %+v", got)
 	}
-	if got := g.resumed(request("x", `,"_meta":{"a":1},"inputResponses":{"question":{}}`)); got != suspended {
+	if got := g.takeSuspended(request("x", `,"_meta":{"a":1},"inputResponses":{"question":{}}`)); got != suspended {
 		t.Errorf("the same request: %+v", got)
 	}
-	if got := g.resumed(request("x", "")); got == nil || got.call != nil {
+	if got := g.takeSuspended(request("x", "")); got == nil || got.call != nil {
 		t.Errorf("once more: %+v", got)
 	}
 	state = "of another server"
-	if got := g.resumed(request("x", "")); got != nil {
+	if got := g.takeSuspended(request("x", "")); got != nil {
 		t.Errorf("the state of another server: %+v", got)
 	}
 }
