@@ -130,7 +130,7 @@ func (s *State) Add(p *Part) {
 		s.Findings = append(s.Findings, p.Message.Problems...)
 	}
 	if p.Message != nil && p.Message.Kind == wire.Notification && p.Role != wire.Concerns {
-		s.notified(p.Message.Method)
+		s.addNotified(p.Message.Method)
 	}
 	s.addByRole(p)
 	if s.First == 0 && s.isOfResponse(p) {
@@ -158,7 +158,7 @@ func (s *State) isOfResponse(p *Part) bool {
 }
 
 // notified adds the method of a notification to Notified.
-func (s *State) notified(method string) {
+func (s *State) addNotified(method string) {
 	if len(s.Notified) < MaxNotified && !slices.Contains(s.Notified, method) {
 		s.Notified = append(s.Notified, method)
 	}
@@ -180,16 +180,16 @@ func (s *State) addByRole(p *Part) {
 		if s.Cancel != nil {
 			s.Cancel.Late = true
 		} else if !s.Reported {
-			s.answer(p)
+			s.addResponse(p)
 		}
 	case wire.Accompanies:
-		s.accompany(p)
+		s.addAccompanying(p)
 	case wire.Cancels:
 		s.cancel(Cancel{By: p.Frame.Dir, Why: reasonIn(p.Message)}, p.Frame.Time)
 	case wire.Ends:
 		s.endConnection(p)
 	case wire.Concerns:
-		s.concern(p)
+		s.countRelated(p)
 	case wire.Heads:
 		if p.Frame.Dir == wire.Received {
 			s.addResponseHead(p.Frame.HTTP)
@@ -203,11 +203,11 @@ func (s *State) addByRole(p *Part) {
 	case wire.Surrounds:
 		switch {
 		case p.Frame.Unread != "":
-			s.unreadable(p.Frame)
+			s.addUnreadable(p.Frame)
 		case p.Frame.Kind == wire.Closed && p.Frame.Close != nil:
 			s.closeStream(p.Frame, p.Conversation)
 		case p.Frame.Held != nil:
-			s.hold(p.Frame)
+			s.addHold(p.Frame)
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (s *State) Fail(kind wire.Kind, text string) {
 }
 
 // answer reads the response.
-func (s *State) answer(p *Part) {
+func (s *State) addResponse(p *Part) {
 	m := p.Message
 	fault := s.resultFault(p)
 	s.Unanswered = false
@@ -306,7 +306,7 @@ func (s *State) answer(p *Part) {
 
 // accompany reads a message that belongs to the exchange and is neither its request nor its response. Bytes that are
 // no message end an exchange that has no better ending.
-func (s *State) accompany(p *Part) {
+func (s *State) addAccompanying(p *Part) {
 	if p.Frame.Dir == wire.Sent {
 		return
 	}
@@ -384,7 +384,7 @@ func (s *State) addResponseHead(h *wire.HTTPHead) {
 
 // hold reads what became of a message that was held for a user. A message that is held after the response takes none of
 // the response's time.
-func (s *State) hold(f *wire.Frame) {
+func (s *State) addHold(f *wire.Frame) {
 	h := f.Held
 	if h.How == "waiting" {
 		s.Waiting++
@@ -407,7 +407,7 @@ func HeldFor(h *wire.HeldFacts) time.Duration {
 }
 
 // concern counts messages of other exchanges that have to do with this one.
-func (s *State) concern(p *Part) {
+func (s *State) countRelated(p *Part) {
 	switch {
 	case p.Frame.Dir == wire.Sent:
 	case p.Guess:
@@ -433,7 +433,7 @@ func (s *State) endConnection(p *Part) {
 
 // unreadable ends an exchange whose response could not be decoded, unless HTTP said already that it failed. A response
 // may still come on another stream.
-func (s *State) unreadable(f *wire.Frame) {
+func (s *State) addUnreadable(f *wire.Frame) {
 	if s.Open() && (f.Dir != s.Dir || s.HTTPOnly) {
 		s.Channel = ChannelUnreadable
 		s.Exit = -1
@@ -486,7 +486,7 @@ var NoFacts Facts
 
 // arrays are the members that results other than lists have to have, by method (server/tools, server/resources,
 // server/prompts).
-var arrays = map[string]string{
+var requiredArrays = map[string]string{
 	"tools/call": "content", "resources/read": "contents", "prompts/get": "messages",
 }
 
@@ -494,12 +494,12 @@ var arrays = map[string]string{
 var oneForList = []string{"content", "contents", "messages"}
 
 // batchesUntil is before 2025-06-18, the first revision without arrays of messages.
-const batchesUntil = "2025-06"
+const lastBatchRevision = "2025-06"
 
 // resultFault returns why a client has to reject the response; "" if it need not.
 func (s *State) resultFault(p *Part) string {
 	m := p.Message
-	isInArray := p.Item >= 0 && p.Conversation.Revision > batchesUntil
+	isInArray := p.Item >= 0 && p.Conversation.Revision > lastBatchRevision
 	if isInArray && p.BatchSize == 1 { // some clients accept it
 		s.Findings = append(s.Findings, wire.Finding{Rule: "batch", Level: wire.Warning, Text: "the response is in an array"})
 	}
@@ -526,7 +526,7 @@ func (s *State) resultFault(p *Part) string {
 
 // shapeFault returns what a complete result lacks that every revision requires.
 func (s *State) shapeFault(result jsonraw.Members) string {
-	name := arrays[s.Method]
+	name := requiredArrays[s.Method]
 	if mcp.IsServerList(s.Method) {
 		name = mcp.ListMember(s.Method)
 	}
@@ -540,7 +540,7 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 	case tool && !isPlain:
 		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
 	case !there:
-		return s.missing(name)
+		return s.missingMember(name)
 	case slices.Contains(oneForList, name) && (value[0] == '{' || tool && value[0] == '"'):
 		text := "in the result of " + s.Method + " " + name + " is not an array"
 		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Level: wire.Warning, Text: text})
@@ -552,7 +552,7 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 
 // missing returns the fault of a result without a member that it has to have. A tool's result without content is a
 // finding and no fault: some clients accept it.
-func (s *State) missing(name string) string {
+func (s *State) missingMember(name string) string {
 	if s.Method == "tools/call" {
 		s.Findings = append(s.Findings,
 			wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})

@@ -82,12 +82,12 @@ var fields = []field{
 		name:   "conn",
 		takes:  "the number of a connection in its run: 3",
 		number: func(r *rows.Row) (int64, bool) { return int64(r.Conn), r.HasConn() },
-		bounds: wholeBounds,
+		bounds: integerBounds,
 	},
 	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},
 	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
-	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
-	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds, measured: true},
+	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: integerBounds},
+	{name: "dur", takes: "a time: >500ms, 1s..2s", number: duration, bounds: durationBounds, measured: true},
 	{
 		name:     "ttfb",
 		takes:    "a time to the first byte: >500ms, 1s..2s",
@@ -102,16 +102,16 @@ var fields = []field{
 		bounds:   sizeBounds,
 		measured: true,
 	},
-	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds, measured: true},
+	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: requestTime, bounds: timeBounds, measured: true},
 	{
 		name:     "since",
 		takes:    "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04",
-		number:   when,
+		number:   requestTime,
 		bounds:   sinceBounds,
 		measured: true,
 		op:       ">=",
 	},
-	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
+	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: integerBounds},
 	{name: "finding", takes: "a rule, a tag or a severity of mcpc check: L106, client-*, error", judged: true},
 	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},
 	{name: "is", takes: "what a row can be: open, error", traits: isTraits},
@@ -120,13 +120,13 @@ var fields = []field{
 }
 
 // varying are the fields that a sample of rows has not.
-var varying = []string{"id", "dur", "ttfb", "size", "time", "since", "has"}
+var unsampledFields = []string{"id", "dur", "ttfb", "size", "time", "since", "has"}
 
 // otherNames are further names of fields.
 var otherNames = map[string]string{"outcome": "channel", "took": "dur", "duration": "dur"}
 
 // misnamed are the fields that users of other programs mean by a name; no filter has it, and errors suggest the field.
-var misnamed = map[string]string{
+var foreignNames = map[string]string{
 	"ms": "dur", "latency": "dur", "elapsed": "dur", "tool": "name", "uri": "name", "url": "target", "host": "target",
 	"status": "http", "code": "http", "version": "protocol", "bytes": "size", "text": "body",
 }
@@ -140,14 +140,14 @@ func Fields() (names []string) {
 }
 
 // isField reports whether a name in lower case is that of a field, or what users call one.
-func isField(name string) bool { return slices.Contains(Fields(), name) || misnamed[name] != "" }
+func isField(name string) bool { return slices.Contains(Fields(), name) || foreignNames[name] != "" }
 
 // meantTerm returns the term that was meant by a name in lower case and a value with its comparison.
-func meantTerm(name, value string) string {
+func suggestTerm(name, value string) string {
 	if name == "ms" && strings.Trim(value, "<>=!0123456789.") == "" {
 		value += "ms"
 	}
-	return cmp.Or(otherNames[name], misnamed[name], name) + ":" + value
+	return cmp.Or(otherNames[name], foreignNames[name], name) + ":" + value
 }
 
 func run(r *rows.Row) (int64, bool) { return int64(r.Run), r.Run > 0 }
@@ -156,9 +156,9 @@ func status(r *rows.Row) (int64, bool) { return int64(r.Status), r.Status > 0 }
 
 func exit(r *rows.Row) (int64, bool) { return int64(r.Exit), r.Exit >= 0 }
 
-func took(r *rows.Row) (int64, bool) { return int64(r.Duration), true }
+func duration(r *rows.Row) (int64, bool) { return int64(r.Duration), true }
 
-func when(r *rows.Row) (int64, bool) { return r.Time.UnixNano(), !r.Time.IsZero() }
+func requestTime(r *rows.Row) (int64, bool) { return r.Time.UnixNano(), !r.Time.IsZero() }
 
 func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
 

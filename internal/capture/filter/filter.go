@@ -65,13 +65,13 @@ func Parse(text string, now time.Time, j Judge) (Filter, error) {
 // Match reports whether r is wanted. It reads the traffic, and has it judged, only if nothing else
 // decides, and its error is that of reading.
 func (f Filter) Match(r *rows.Row) (bool, error) {
-	c := &candidate{row: r, look: func(s search) (bool, error) {
-		if s.mayStandIn == nil {
+	c := &candidate{row: r, findIn: func(s search) (bool, error) {
+		if s.mayBeIn == nil {
 			return r.AnyLine(s.in)
 		}
-		return r.AnyText(s.mayStandIn, s.in)
+		return r.AnyText(s.mayBeIn, s.in)
 	}}
-	return f.match(c), c.failed
+	return f.match(c), c.err
 }
 
 // May reports whether a row of a page may be wanted.
@@ -83,7 +83,7 @@ func (f Filter) May(p rows.Page) bool {
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
 		return f.match(
-			&candidate{row: &r, sample: true, least: &least, most: &most, look: func(search) (bool, error) { return true, nil }},
+			&candidate{row: &r, sample: true, least: &least, most: &most, findIn: func(search) (bool, error) { return true, nil }},
 		)
 	})
 }
@@ -96,8 +96,8 @@ func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(
 // A candidate is a row, and a way to look into the traffic for it.
 type candidate struct {
 	row    *rows.Row
-	look   func(search) (bool, error)
-	failed error
+	findIn func(search) (bool, error)
+	err    error
 	// sample is set where the row stands for others: what they do not have alike, and what look
 	// tells, may be there. What measured fields ask is between least and most then.
 	sample      bool
@@ -105,15 +105,15 @@ type candidate struct {
 }
 
 // broke reports whether one of the words for the findings about the row passes a test.
-func (c *candidate) broke(j Judge, test func(word string) bool) bool {
-	if c.failed != nil || j == nil {
+func (c *candidate) hasFinding(j Judge, test func(word string) bool) bool {
+	if c.err != nil || j == nil {
 		return false
 	}
 	if c.sample {
 		return true
 	}
 	words, err := j.Of(c.row)
-	c.failed = err
+	c.err = err
 	return slices.ContainsFunc(words, test)
 }
 
@@ -122,15 +122,15 @@ type search struct {
 	// in is asked of the bytes of each frame, or of each line where mayStandIn is nil.
 	in func([]byte) bool
 	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
-	mayStandIn func(line []byte) bool
+	mayBeIn func(line []byte) bool
 }
 
-func (c *candidate) any(s search) bool {
-	if c.failed != nil {
+func (c *candidate) search(s search) bool {
+	if c.err != nil {
 		return false
 	}
-	found, err := c.look(s)
-	c.failed = err
+	found, err := c.findIn(s)
+	c.err = err
 	return found
 }
 
@@ -193,7 +193,7 @@ func negate(n node) node {
 }
 
 func (n negation) match(c *candidate) bool {
-	return c.sample && (n.deep() || names(n.node, varying)) || !n.node.match(c)
+	return c.sample && (n.deep() || usesField(n.node, unsampledFields)) || !n.node.match(c)
 }
 
 // A fullText is found in what a table shows of the row, and in the traffic.
@@ -201,7 +201,7 @@ type fullText struct{ needle }
 
 func (t fullText) match(c *candidate) bool {
 	shown := []string{c.row.Method, c.row.Name, c.row.Target, c.row.Text}
-	return slices.ContainsFunc(shown, func(text string) bool { return t.in([]byte(text)) }) || c.any(t.search())
+	return slices.ContainsFunc(shown, func(text string) bool { return t.in([]byte(text)) }) || c.search(t.search())
 }
 
 func (t fullText) deep() bool { return true }
@@ -218,7 +218,7 @@ type fieldTerm struct {
 type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
-	return c.sample && !t.field.measured && slices.Contains(varying, t.field.name) ||
+	return c.sample && !t.field.measured && slices.Contains(unsampledFields, t.field.name) ||
 		slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
@@ -234,9 +234,9 @@ type pattern struct {
 
 func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
-		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn})
+		return c.search(search{in: t.re.Match, mayBeIn: t.needs.mayBeIn})
 	}
-	return c.sample && slices.Contains(varying, t.field.name) || t.re.MatchString(t.field.text(c.row))
+	return c.sample && slices.Contains(unsampledFields, t.field.name) || t.re.MatchString(t.field.text(c.row))
 }
 
 func (t *pattern) deep() bool { return t.field.deep }

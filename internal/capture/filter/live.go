@@ -8,7 +8,7 @@ import (
 )
 
 // live are the fields that are known of a message before its answer.
-var live = []string{"method", "name", "target", "era", "protocol", "id", "dir", "client", "server", "body"}
+var liveFields = []string{"method", "name", "target", "era", "protocol", "id", "dir", "client", "server", "body"}
 
 // ParseLive reads a filter for messages that are still on their way (see rows.Live): a field
 // that only the answer or the recording tells is an error. Errors are *Error.
@@ -19,18 +19,18 @@ func ParseLive(text string, now time.Time) (Filter, error) {
 
 // MatchLive reports whether a message on its way is wanted. Texts are looked for in its bytes.
 func (f Filter) MatchLive(r *rows.Row, message []byte) bool {
-	return f.match(&candidate{row: r, look: func(s search) (bool, error) { return s.in(message), nil }})
+	return f.match(&candidate{row: r, findIn: func(s search) (bool, error) { return s.in(message), nil }})
 }
 
 // Names reports whether the filter asks for one of these fields.
-func (f Filter) Names(fields ...string) bool { return f.root != nil && names(f.root, fields) }
+func (f Filter) Names(fields ...string) bool { return f.root != nil && usesField(f.root, fields) }
 
-func names(n node, fields []string) bool {
+func usesField(n node, fields []string) bool {
 	switch n := n.(type) {
 	case *group:
-		return slices.ContainsFunc(n.terms, func(t node) bool { return names(t, fields) })
+		return slices.ContainsFunc(n.terms, func(t node) bool { return usesField(t, fields) })
 	case negation:
-		return names(n.node, fields)
+		return usesField(n.node, fields)
 	case *fieldTerm:
 		return slices.Contains(fields, n.field.name)
 	case *pattern:

@@ -168,7 +168,7 @@ func TestFilterMatches(t *testing.T) {
 		f := parse(t, c.text)
 		var got []int
 		for i := range filterRows {
-			if f.match(&candidate{row: &filterRows[i], look: func(s search) (bool, error) { return s.in([]byte(filterBodies[i])), nil }}) {
+			if f.match(&candidate{row: &filterRows[i], findIn: func(s search) (bool, error) { return s.in([]byte(filterBodies[i])), nil }}) {
 				got = append(got, i+1)
 			}
 		}
@@ -238,7 +238,7 @@ func TestFilterLooksIntoMessagesLast(t *testing.T) {
 		{"-(hello or body~/x/) name:get-sum", true, 2},
 	} {
 		f, looks := parse(t, c.text), 0
-		f.match(&candidate{row: &filterRows[1], look: func(search) (bool, error) { looks++; return false, nil }})
+		f.match(&candidate{row: &filterRows[1], findIn: func(search) (bool, error) { looks++; return false, nil }})
 		needs := f.root != nil && f.root.deep()
 		if needs != c.needs || looks != c.looks {
 			t.Errorf("%s: needs bytes %v and looked %d times, want %v and %d", c.text, needs, looks, c.needs, c.looks)
@@ -256,7 +256,7 @@ func FuzzNeedle(f *testing.F) {
 		}
 		n := newNeedle(text)
 		line := capture.AppendFrame(nil, wire.Frame{Raw: []byte(body)})
-		if n.in([]byte(body)) && !n.mayStandIn(line) {
+		if n.in([]byte(body)) && !n.mayBeIn(line) {
 			t.Fatalf("%q is in %q and not in its line %s", text, body, line)
 		}
 		if exact := strings.Contains(body, text); exact && !n.in([]byte(body)) {

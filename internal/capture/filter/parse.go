@@ -28,13 +28,13 @@ type parser struct {
 
 // filter reads all of it.
 func (p *parser) filter() (Filter, error) {
-	p.blanks()
+	p.skipBlanks()
 	if p.at == len(p.text) {
 		return Filter{}, nil
 	}
-	root, err := p.some()
+	root, err := p.parseAlternatives()
 	if err == nil && p.at < len(p.text) {
-		err = p.wrong(p.at, "unmatched parenthesis")
+		err = p.errorAt(p.at, "unmatched parenthesis")
 	}
 	if err != nil {
 		return Filter{}, err
@@ -42,91 +42,91 @@ func (p *parser) filter() (Filter, error) {
 	return Filter{root}, nil
 }
 
-func (p *parser) wrong(at int, format string, args ...any) error {
+func (p *parser) errorAt(at int, format string, args ...any) error {
 	return &Error{Filter: p.text, Offset: at, Text: fmt.Sprintf(format, args...)}
 }
 
 // some reads terms of which one is wanted: a or b.
-func (p *parser) some() (node, error) {
+func (p *parser) parseAlternatives() (node, error) {
 	var terms []node
 	for {
-		n, err := p.every()
+		n, err := p.parseConjunction()
 		if err != nil {
 			return nil, err
 		}
 		terms = append(terms, n)
-		if !p.keyword("or") {
+		if !p.skipKeyword("or") {
 			return newGroup(true, terms), nil
 		}
 	}
 }
 
 // every reads terms that are wanted together: a b, a and b.
-func (p *parser) every() (node, error) {
+func (p *parser) parseConjunction() (node, error) {
 	var terms []node
 	for {
-		n, err := p.one()
+		n, err := p.parseOne()
 		if err != nil {
 			return nil, err
 		}
 		terms = append(terms, n)
-		if !p.keyword("and") && (p.at == len(p.text) || p.text[p.at] == ')' || p.peek("or")) {
+		if !p.skipKeyword("and") && (p.at == len(p.text) || p.text[p.at] == ')' || p.isAtKeyword("or")) {
 			return newGroup(false, terms), nil
 		}
 	}
 }
 
-func (p *parser) one() (node, error) {
+func (p *parser) parseOne() (node, error) {
 	p.depth++
 	if p.depth > maxNesting {
-		return nil, p.wrong(p.at, "more than %d nested parentheses and negations", maxNesting)
+		return nil, p.errorAt(p.at, "more than %d nested parentheses and negations", maxNesting)
 	}
 	defer func() { p.depth-- }()
 	start := p.at
 	switch {
 	case p.at == len(p.text):
-		return nil, p.wrong(start, "a search term is missing here")
+		return nil, p.errorAt(start, "a search term is missing here")
 	case p.text[p.at] == ')':
-		return nil, p.wrong(start, "a search term is missing before this parenthesis")
+		return nil, p.errorAt(start, "a search term is missing before this parenthesis")
 	case p.text[p.at] == '(':
-		return p.parenthesis()
-	case p.text[p.at] == '-' && p.at+1 < len(p.text) && !blankAt(p.text[p.at+1:]) || p.peek("not"):
-		return p.negated()
-	case p.peek("and") || p.peek("or"):
-		return nil, p.wrong(start, "a search term is missing before this word; quote it to search for it")
+		return p.parseParenthesis()
+	case p.text[p.at] == '-' && p.at+1 < len(p.text) && !beginsWithBlank(p.text[p.at+1:]) || p.isAtKeyword("not"):
+		return p.parseNegation()
+	case p.isAtKeyword("and") || p.isAtKeyword("or"):
+		return nil, p.errorAt(start, "a search term is missing before this word; quote it to search for it")
 	}
-	n, err := p.term()
+	n, err := p.parseTerm()
 	if err != nil {
 		return nil, err
 	}
-	if p.at < len(p.text) && p.text[p.at] != ')' && !blankAt(p.text[p.at:]) {
-		return nil, p.wrong(p.at, "a space is missing here, or quotes around the whole text")
+	if p.at < len(p.text) && p.text[p.at] != ')' && !beginsWithBlank(p.text[p.at:]) {
+		return nil, p.errorAt(p.at, "a space is missing here, or quotes around the whole text")
 	}
-	p.blanks()
+	p.skipBlanks()
 	return n, nil
 }
 
-func (p *parser) parenthesis() (node, error) {
+func (p *parser) parseParenthesis() (node, error) {
 	open := p.at
 	p.at++
-	p.blanks()
-	n, err := p.some()
+	p.skipBlanks()
+	n, err := p.parseAlternatives()
 	if err != nil {
 		return nil, err
 	}
 	if p.at == len(p.text) {
-		return nil, p.wrong(open, "unclosed parenthesis")
+		return nil, p.errorAt(open, "unclosed parenthesis")
 	}
 	p.at++ // some ends before a parenthesis that closes, or at the end
-	p.blanks()
+	p.skipBlanks()
 	return n, nil
 }
 
-func (p *parser) negated() (node, error) {
-	if !p.keyword("not") {
+func (p *parser) parseNegation() (node, error) {
+	if !p.skipKeyword("not") {
 		p.at++
 	}
-	n, err := p.one()
+	n, err := p.parseOne()
 	if err != nil {
 		return nil, err
 	}
@@ -134,47 +134,47 @@ func (p *parser) negated() (node, error) {
 }
 
 // term reads a text or a field.
-func (p *parser) term() (node, error) {
+func (p *parser) parseTerm() (node, error) {
 	start := p.at
 	if p.text[p.at] == '"' {
-		text, err := p.quoted()
+		text, err := p.parseQuoted()
 		if err != nil {
 			return nil, err
 		}
 		return fullText{newNeedle(text)}, nil
 	}
-	if name := letters(p.text[p.at:]); name != "" {
+	if name := leadingLetters(p.text[p.at:]); name != "" {
 		rest := p.text[p.at+len(name):]
 		if strings.HasPrefix(rest, ":") {
-			return p.fieldTerm(name)
+			return p.parseFieldTerm(name)
 		}
 		if strings.HasPrefix(rest, "~/") {
-			return p.pattern(name)
+			return p.parsePattern(name)
 		}
 		if rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && isField(strings.ToLower(name)) {
-			err := p.wrong(start, "a colon is missing behind the field %s; quote it to search for the text", name)
-			value := strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
-			err.(*Error).Meant = meantTerm(strings.ToLower(name), value)
-			if f, _ := p.field(name); f != nil && f.words() != nil && !slices.Contains(f.words(), strings.ToLower(value)) {
-				err.(*Error).Meant = cmp.Or(termFor(value), err.(*Error).Meant)
+			err := p.errorAt(start, "a colon is missing behind the field %s; quote it to search for the text", name)
+			value := strings.TrimPrefix(strings.TrimPrefix(p.parseWord("")[len(name):], "="), "=")
+			err.(*Error).Meant = suggestTerm(strings.ToLower(name), value)
+			if f, _ := p.findField(name); f != nil && f.knownValues() != nil && !slices.Contains(f.knownValues(), strings.ToLower(value)) {
+				err.(*Error).Meant = cmp.Or(termWithValue(value), err.(*Error).Meant)
 			}
 			return nil, err
 		}
 	}
-	word := p.word("")
+	word := p.parseWord("")
 	if word == "" {
-		return nil, p.wrong(start, "a search term is missing here")
+		return nil, p.errorAt(start, "a search term is missing here")
 	}
 	return fullText{newNeedle(word)}, nil
 }
 
 // field finds the field that is called name, which is at p.at.
-func (p *parser) field(name string) (*field, error) {
+func (p *parser) findField(name string) (*field, error) {
 	lower := strings.ToLower(name)
 	lower = cmp.Or(otherNames[lower], lower)
 	for i := range fields {
-		if fields[i].name == lower && p.live && !slices.Contains(live, lower) {
-			return nil, p.wrong(p.at, "%s is not known while a message is on its way: use %s", lower, strings.Join(live, ", "))
+		if fields[i].name == lower && p.live && !slices.Contains(liveFields, lower) {
+			return nil, p.errorAt(p.at, "%s is not known while a message is on its way: use %s", lower, strings.Join(liveFields, ", "))
 		}
 		if fields[i].name == lower {
 			return &fields[i], nil
@@ -182,28 +182,28 @@ func (p *parser) field(name string) (*field, error) {
 	}
 	known := Fields()
 	if p.live {
-		known = live
+		known = liveFields
 	}
 	return nil, &Error{Filter: p.text, Offset: p.at, Word: lower, Known: known,
 		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name)}
 }
 
-func (p *parser) fieldTerm(name string) (node, error) {
-	f, err := p.field(name)
+func (p *parser) parseFieldTerm(name string) (node, error) {
+	f, err := p.findField(name)
 	p.at += len(name) + 1
 	if err != nil {
 		wrong := err.(*Error)
-		value := p.word(",")
-		if lower := strings.ToLower(name); misnamed[lower] != "" {
-			wrong.Word, wrong.Meant = "", meantTerm(lower, value)
+		value := p.parseWord(",")
+		if lower := strings.ToLower(name); foreignNames[lower] != "" {
+			wrong.Word, wrong.Meant = "", suggestTerm(lower, value)
 		}
-		wrong.Meant = cmp.Or(termFor(value), wrong.Meant)
+		wrong.Meant = cmp.Or(termWithValue(value), wrong.Meant)
 		return nil, err
 	}
 	t := &fieldTerm{field: f, judged: f.judged}
 	for {
 		start := p.at
-		v, err := p.value(f)
+		v, err := p.parseValue(f)
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +219,7 @@ func (p *parser) fieldTerm(name string) (node, error) {
 // operators are the comparisons, those first that begin with another one.
 var operators = []string{">=", "<=", "!=", ">", "<", "="}
 
-func (p *parser) value(f *field) (value, error) {
+func (p *parser) parseValue(f *field) (value, error) {
 	start := p.at
 	op := ""
 	for _, o := range operators {
@@ -230,9 +230,9 @@ func (p *parser) value(f *field) (value, error) {
 		}
 	}
 	if op != "" && f.bounds == nil {
-		return nil, p.wrong(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
+		return nil, p.errorAt(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
 	}
-	a, err := p.atom(f)
+	a, err := p.parseAtom(f)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (p *parser) value(f *field) (value, error) {
 		wrong := err.(*Error)
 		wrong.Filter = p.text
 		wrong.Offset = start
-		wrong.Meant = cmp.Or(wrong.Meant, p.ruleIn(a.text))
+		wrong.Meant = cmp.Or(wrong.Meant, p.findingTerm(a.text))
 		return nil, wrong
 	}
 	return v, nil
@@ -249,7 +249,7 @@ func (p *parser) value(f *field) (value, error) {
 
 // ruleIn is the term for a rule that was given to another field, as in "has:L106" or
 // "has:finding=L106"; "" for any other value.
-func (p *parser) ruleIn(value string) string {
+func (p *parser) findingTerm(value string) string {
 	value = value[strings.LastIndexByte(value, '=')+1:]
 	if p.judge == nil ||
 		!slices.ContainsFunc(p.judge.Words(), func(word string) bool { return strings.EqualFold(word, value) }) {
@@ -264,26 +264,26 @@ type atom struct {
 	quoted bool
 }
 
-func (p *parser) atom(f *field) (atom, error) {
+func (p *parser) parseAtom(f *field) (atom, error) {
 	start := p.at
 	if strings.HasPrefix(p.text[p.at:], `"`) {
-		text, err := p.quoted()
+		text, err := p.parseQuoted()
 		return atom{text, true}, err
 	}
-	word := p.word(",")
+	word := p.parseWord(",")
 	if word == "" {
-		return atom{}, p.wrong(start, "%s takes %s", f.name, f.takes)
+		return atom{}, p.errorAt(start, "%s takes %s", f.name, f.takes)
 	}
 	return atom{word, false}, nil
 }
 
-func (p *parser) pattern(name string) (node, error) {
-	f, err := p.field(name)
+func (p *parser) parsePattern(name string) (node, error) {
+	f, err := p.findField(name)
 	if err != nil {
 		return nil, err
 	}
 	if f.text == nil && (!f.deep || f.line != nil) {
-		return nil, p.wrong(p.at, "%s takes %s, and no regular expression", f.name, f.takes)
+		return nil, p.errorAt(p.at, "%s takes %s, and no regular expression", f.name, f.takes)
 	}
 	start := p.at + len(name) + 2
 	end := start
@@ -294,17 +294,17 @@ func (p *parser) pattern(name string) (node, error) {
 		end++
 	}
 	if end >= len(p.text) {
-		return nil, p.wrong(start-1, "the regular expression has no slash at its end")
+		return nil, p.errorAt(start-1, "the regular expression has no slash at its end")
 	}
 	re, err := regexp.Compile(p.text[start:end])
 	if err != nil {
-		return nil, p.wrong(start, "invalid RE2 regular expression: %s", plainCause(err))
+		return nil, p.errorAt(start, "invalid RE2 regular expression: %s", regexpCause(err))
 	}
 	p.at = end + 1
-	return &pattern{field: f, re: re, needs: requiredBy(re)}, nil
+	return &pattern{field: f, re: re, needs: requiredTexts(re)}, nil
 }
 
-func plainCause(err error) string {
+func regexpCause(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
@@ -317,7 +317,7 @@ func Quote(value string) string {
 }
 
 // quoted reads a text between quotes.
-func (p *parser) quoted() (string, error) {
+func (p *parser) parseQuoted() (string, error) {
 	start := p.at
 	var b strings.Builder
 	for i := start + 1; i < len(p.text); i++ {
@@ -326,7 +326,7 @@ func (p *parser) quoted() (string, error) {
 			i++
 			b.WriteByte(p.text[i])
 		case c == '"' && b.Len() == 0:
-			return "", p.wrong(start, "empty quotes")
+			return "", p.errorAt(start, "empty quotes")
 		case c == '"':
 			p.at = i + 1
 			return b.String(), nil
@@ -334,11 +334,11 @@ func (p *parser) quoted() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", p.wrong(start, "unclosed quote")
+	return "", p.errorAt(start, "unclosed quote")
 }
 
 // word reads up to where a word ends, or before one of the characters in stop.
-func (p *parser) word(stop string) string {
+func (p *parser) parseWord(stop string) string {
 	start := p.at
 	for p.at < len(p.text) && !endsWord(p.text[p.at:]) && !strings.ContainsRune(stop, rune(p.text[p.at])) {
 		_, n := utf8.DecodeRuneInString(p.text[p.at:])
@@ -348,33 +348,35 @@ func (p *parser) word(stop string) string {
 }
 
 // peek reports whether the next word is the keyword k.
-func (p *parser) peek(k string) bool {
+func (p *parser) isAtKeyword(k string) bool {
 	rest := p.text[p.at:]
 	return len(rest) >= len(k) && strings.EqualFold(rest[:len(k)], k) && (len(rest) == len(k) || endsWord(rest[len(k):]))
 }
 
-func (p *parser) keyword(k string) bool {
-	if !p.peek(k) {
+func (p *parser) skipKeyword(k string) bool {
+	if !p.isAtKeyword(k) {
 		return false
 	}
 	p.at += len(k)
-	p.blanks()
+	p.skipBlanks()
 	return true
 }
 
-func (p *parser) blanks() {
+func (p *parser) skipBlanks() {
 	p.at = len(p.text) - len(strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace))
 }
 
-func blankAt(s string) bool {
+func beginsWithBlank(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsSpace(r)
 }
 
 // endsWord reports whether a word ends before s.
-func endsWord(s string) bool { return s == "" || strings.ContainsRune(`()"`, rune(s[0])) || blankAt(s) }
+func endsWord(s string) bool {
+	return s == "" || strings.ContainsRune(`()"`, rune(s[0])) || beginsWithBlank(s)
+}
 
 // letters gives the ASCII letters at the start of s.
-func letters(s string) string {
+func leadingLetters(s string) string {
 	return s[:len(s)-len(strings.TrimLeftFunc(s, func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }))]
 }

@@ -267,7 +267,7 @@ func FuzzFilter(f *testing.F) {
 			return
 		}
 		for _, row := range []rows.Row{{}, {State: exchange.State{Method: "tools/call", Name: text, Status: 404, Sent: 9}}} {
-			c := &candidate{row: &row, look: func(s search) (bool, error) { return s.in([]byte(text)), nil }}
+			c := &candidate{row: &row, findIn: func(s search) (bool, error) { return s.in([]byte(text)), nil }}
 			filter.match(c)
 		}
 	})

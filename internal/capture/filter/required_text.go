@@ -23,20 +23,20 @@ type required struct {
 // most and least bound what is looked for: more texts, or shorter ones, are slower than
 // the expression itself.
 const (
-	mostRequired  = 8
-	leastRequired = 2
+	maxRequired      = 8
+	minRequiredBytes = 2
 )
 
 // requiredBy finds it out, as the texts stand in a line of a capture.
-func requiredBy(re *regexp.Regexp) (r required) {
+func requiredTexts(re *regexp.Regexp) (r required) {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		return required{}
 	}
 	for _, l := range literalsIn(tree) {
-		line := spelled(l.text)
+		line := jsonEscaped(l.text)
 		switch {
-		case len(l.text) < leastRequired:
+		case len(l.text) < minRequiredBytes:
 			return required{}
 		case l.anyCase:
 			r.anyCase = append(r.anyCase, newForm(line))
@@ -48,7 +48,7 @@ func requiredBy(re *regexp.Regexp) (r required) {
 }
 
 // mayStandIn reports whether the expression can match the bytes of the frame in a line.
-func (r required) mayStandIn(line []byte) bool {
+func (r required) mayBeIn(line []byte) bool {
 	if len(r.exact)+len(r.anyCase) == 0 {
 		return true
 	}
@@ -64,7 +64,7 @@ type literal struct {
 
 // weightOf is how many bytes the shortest of some texts has: of which all others are not
 // more often found.
-func weightOf(some []literal) int {
+func shortestLength(some []literal) int {
 	if len(some) == 0 {
 		return 0
 	}
@@ -79,7 +79,7 @@ func weightOf(some []literal) int {
 func literalsIn(n *syntax.Regexp) (best []literal) {
 	switch n.Op {
 	case syntax.OpLiteral, syntax.OpConcat:
-		return bestOf(n)
+		return bestLiterals(n)
 	case syntax.OpCapture, syntax.OpPlus:
 		return literalsIn(n.Sub[0])
 	case syntax.OpRepeat:
@@ -90,7 +90,7 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 		for _, sub := range n.Sub {
 			some := literalsIn(sub)
 			best = append(best, some...)
-			if len(some) == 0 || len(best) > mostRequired {
+			if len(some) == 0 || len(best) > maxRequired {
 				return nil
 			}
 		}
@@ -99,9 +99,9 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 }
 
 // bestOf gives the longest of all texts that a sequence contains.
-func bestOf(n *syntax.Regexp) (best []literal) {
+func bestLiterals(n *syntax.Regexp) (best []literal) {
 	consider := func(some []literal) {
-		if w, b := weightOf(some), weightOf(best); w > b || w == b && len(some) < len(best) {
+		if w, b := shortestLength(some), shortestLength(best); w > b || w == b && len(some) < len(best) {
 			best = some
 		}
 	}
@@ -110,7 +110,7 @@ func bestOf(n *syntax.Regexp) (best []literal) {
 		consider([]literal{run})
 		run = literal{}
 	}
-	for _, part := range partsOf(n) {
+	for _, part := range flattenConcat(n) {
 		switch part.Op {
 		case syntax.OpEmptyMatch,
 			syntax.OpBeginLine,
@@ -126,7 +126,7 @@ func bestOf(n *syntax.Regexp) (best []literal) {
 				end()
 			}
 			for _, r := range part.Rune {
-				if !plainly(r, anyCase) {
+				if !hasOneSpelling(r, anyCase) {
 					end()
 					continue
 				}
@@ -143,15 +143,15 @@ func bestOf(n *syntax.Regexp) (best []literal) {
 }
 
 // partsOf gives the parts of a sequence, those of sequences in it as well.
-func partsOf(n *syntax.Regexp) (parts []*syntax.Regexp) {
+func flattenConcat(n *syntax.Regexp) (parts []*syntax.Regexp) {
 	switch n.Op {
 	case syntax.OpConcat:
 		for _, sub := range n.Sub {
-			parts = append(parts, partsOf(sub)...)
+			parts = append(parts, flattenConcat(sub)...)
 		}
 		return parts
 	case syntax.OpCapture:
-		return partsOf(n.Sub[0])
+		return flattenConcat(n.Sub[0])
 	}
 	return []*syntax.Regexp{n}
 }
@@ -159,7 +159,7 @@ func partsOf(n *syntax.Regexp) (parts []*syntax.Regexp) {
 // plainly reports that a character has one spelling in a line, or with anyCase two that are
 // as long: not a slash, which may be escaped, nor \b and \f; nor U+FFFD, which also matches
 // invalid bytes; nor with anyCase k and s, which have a third form.
-func plainly(r rune, anyCase bool) bool {
+func hasOneSpelling(r rune, anyCase bool) bool {
 	if r == '/' || r == utf8.RuneError || r == '\b' || r == '\f' || !utf8.ValidRune(r) {
 		return false
 	}

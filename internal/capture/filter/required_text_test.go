@@ -23,7 +23,7 @@ func TestTextIsFoundInAnySpelling(t *testing.T) {
 	for range 200 {
 		line := spell(random, raw)
 		for _, text := range []string{"a/b", "http://Y", "ünï", `"q"`, "ÜNÏ", "jsonrpc"} {
-			if n := newNeedle(text); !n.in(raw) || !n.mayStandIn(line) {
+			if n := newNeedle(text); !n.in(raw) || !n.mayBeIn(line) {
 				t.Fatalf("%q is not looked for in %s", text, line)
 			}
 		}
@@ -62,7 +62,7 @@ func TestRequiredTexts(t *testing.T) {
 		`(?s)longest.(?:longer|longestofall)`: "longest",
 	} {
 		var got []string
-		r := requiredBy(regexp.MustCompile(pattern))
+		r := requiredTexts(regexp.MustCompile(pattern))
 		for _, text := range r.exact {
 			plain, _ := jsonraw.Unquote(nil, slices.Concat([]byte(`"`), text, []byte(`"`)))
 			got = append(got, string(plain))
@@ -120,7 +120,7 @@ func seek(re *regexp.Regexp, line []byte) (plain, quick bool, err error) {
 		body = []byte(*frame.Raw)
 	}
 	plain = re.Match(body)
-	return plain, plain && requiredBy(re).mayStandIn(line), err
+	return plain, plain && requiredTexts(re).mayBeIn(line), err
 }
 
 // What an expression finds is the same however it is looked for: made-up expressions
@@ -156,7 +156,7 @@ func TestExpressionsFindTheSame(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		needs := requiredBy(re)
+		needs := requiredTexts(re)
 		raw := []byte(some(30))
 		for _, line := range spellings(random, raw) {
 			plain, quick, err := seek(re, line)
@@ -166,7 +166,7 @@ func TestExpressionsFindTheSame(t *testing.T) {
 			if plain {
 				found++
 			}
-			if !needs.mayStandIn(line) {
+			if !needs.mayBeIn(line) {
 				skipped++
 			}
 		}

@@ -24,11 +24,11 @@ type needle struct {
 // letter whose forms differ in length stays as it is.
 type form struct {
 	small, capital []byte
-	at             int // the byte that is looked for first
+	rareIndex      int // the byte that is looked for first
 }
 
 func newNeedle(text string) needle {
-	texts := []string{text, spelled(text), spelled(spelled(text))}
+	texts := []string{text, jsonEscaped(text), jsonEscaped(jsonEscaped(text))}
 	n := needle{text: text}
 	for i, text := range texts {
 		if i > 0 && text == texts[i-1] {
@@ -43,17 +43,17 @@ func newNeedle(text string) needle {
 }
 
 // spelled is the inside of a JSON string.
-func spelled(text string) string {
+func jsonEscaped(text string) string {
 	quoted := jsonraw.Quote(text)
 	return string(quoted[1 : len(quoted)-1])
 }
 
-func (n needle) search() search { return search{in: n.in, mayStandIn: n.mayStandIn} }
+func (n needle) search() search { return search{in: n.in, mayBeIn: n.mayBeIn} }
 
 // mayStandIn reports whether the bytes of the frame in a line can hold the text.
 // A character can also be spelled by its number, a slash be escaped, and bytes stand in
 // base 64.
-func (n needle) mayStandIn(line []byte) bool {
+func (n needle) mayBeIn(line []byte) bool {
 	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.HasOtherEscapes(line) ||
 		strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
@@ -74,7 +74,7 @@ func newForm(text string) form {
 		}
 		f.small, f.capital = append(f.small, small...), append(f.capital, capital...)
 	}
-	f.at = rarest(f.small)
+	f.rareIndex = rarestByte(f.small)
 	return f
 }
 
@@ -86,10 +86,10 @@ func (n needle) in(b []byte) bool {
 // in jumps from one possible place to the next, so that a gigabyte takes a second
 // and not ten.
 func (f form) in(b []byte) bool {
-	small := f.small[f.at]
-	capital := f.capital[f.at]
-	behind := len(f.small) - f.at
-	for from := f.at; len(b)-from >= behind; {
+	small := f.small[f.rareIndex]
+	capital := f.capital[f.rareIndex]
+	behind := len(f.small) - f.rareIndex
+	for from := f.rareIndex; len(b)-from >= behind; {
 		rest := b[from : len(b)-behind+1]
 		i := bytes.IndexByte(rest, small)
 		if capital != small {
@@ -103,7 +103,7 @@ func (f form) in(b []byte) bool {
 		if i < 0 {
 			return false
 		}
-		if f.standsAt(b[from+i-f.at:]) {
+		if f.isAt(b[from+i-f.rareIndex:]) {
 			return true
 		}
 		from += i + 1
@@ -111,7 +111,7 @@ func (f form) in(b []byte) bool {
 	return false
 }
 
-func (f form) standsAt(b []byte) bool {
+func (f form) isAt(b []byte) bool {
 	for i, c := range f.small {
 		if b[i] != c && b[i] != f.capital[i] {
 			return false
@@ -122,7 +122,7 @@ func (f form) standsAt(b []byte) bool {
 }
 
 // rarest gives the index of the byte that messages and names have least of.
-func rarest(small []byte) int {
+func rarestByte(small []byte) int {
 	const often = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
 	best := 0
 	rank := -1

@@ -18,15 +18,15 @@ func (f *field) value(op string, a atom, now time.Time, j Judge) (value, error) 
 		return f.judgedValue(a, j)
 	case f.traits != nil && j != nil && strings.EqualFold(a.text, hasFinding):
 		v, err := f.traitValue(a)
-		return func(c *candidate) bool { return v(c) || c.broke(j, func(string) bool { return true }) }, err
+		return func(c *candidate) bool { return v(c) || c.hasFinding(j, func(string) bool { return true }) }, err
 	case f.line != nil:
 		held := search{
 			in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) },
 		}
-		return func(c *candidate) bool { return c.any(held) }, nil
+		return func(c *candidate) bool { return c.search(held) }, nil
 	case f.deep:
 		text := newNeedle(a.text)
-		return func(c *candidate) bool { return c.any(text.search()) }, nil
+		return func(c *candidate) bool { return c.search(text.search()) }, nil
 	case f.traits != nil:
 		return f.traitValue(a)
 	case f.bounds != nil:
@@ -40,8 +40,8 @@ func (f *field) textValue(a atom) (value, error) {
 	if a.quoted {
 		test = func(text string) bool { return strings.EqualFold(a.text, text) }
 	}
-	if known := f.words(); known != nil && !slices.ContainsFunc(known, test) {
-		return nil, f.unknown(a)
+	if known := f.knownValues(); known != nil && !slices.ContainsFunc(known, test) {
+		return nil, f.unknownValue(a)
 	}
 	also := f.also != nil && strings.HasPrefix(strings.ToLower(a.text), alsoFrom)
 	return func(c *candidate) bool {
@@ -63,11 +63,11 @@ func (f *field) judgedValue(a atom, j Judge) (value, error) {
 			Text:  fmt.Sprintf("%s has no value %q: use a rule, a tag or a severity of mcpc check", f.name, a.text),
 		}
 	}
-	return func(c *candidate) bool { return c.broke(j, test) }, nil
+	return func(c *candidate) bool { return c.hasFinding(j, test) }, nil
 }
 
 // words are the only values that there can be, or nil.
-func (f *field) words() (words []string) {
+func (f *field) knownValues() (words []string) {
 	if f.known != nil {
 		return f.known()
 	}
@@ -78,22 +78,22 @@ func (f *field) words() (words []string) {
 }
 
 // termFor is a term of a field that has such a value, "" where none does.
-func termFor(value string) string {
+func termWithValue(value string) string {
 	value = strings.ToLower(value)
 	for _, f := range fields {
-		if slices.Contains(f.words(), value) {
+		if slices.Contains(f.knownValues(), value) {
 			return f.name + ":" + value
 		}
 	}
 	return ""
 }
 
-func (f *field) unknown(a atom) error {
-	known := f.words()
+func (f *field) unknownValue(a atom) error {
+	known := f.knownValues()
 	return &Error{
 		Word:  a.text,
 		Known: known,
-		Meant: termFor(a.text),
+		Meant: termWithValue(a.text),
 		Text:  fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", ")),
 	}
 }
@@ -104,13 +104,13 @@ func (f *field) traitValue(a atom) (value, error) {
 			return func(c *candidate) bool { return trait.test(c.row) }, nil
 		}
 	}
-	return nil, f.unknown(a)
+	return nil, f.unknownValue(a)
 }
 
 // numberValue compares. A value can stand for a stretch, as 4xx and a day do: a
 // row is greater when it lies behind all of it.
 func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
-	low, high, ok := f.stretch(a, now)
+	low, high, ok := f.parseRange(a, now)
 	if !ok || op != "" && strings.Contains(a.text, "..") {
 		return nil, &Error{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.takes, op+a.text)}
 	}
@@ -144,7 +144,7 @@ func compare(op string, least, most, low, high int64) bool {
 }
 
 // stretch reads a value or a range of values; an open end of a range is endless.
-func (f *field) stretch(a atom, now time.Time) (low, high int64, ok bool) {
+func (f *field) parseRange(a atom, now time.Time) (low, high int64, ok bool) {
 	from, to, ranged := strings.Cut(a.text, "..")
 	if !ranged {
 		return f.bounds(a.text, now)
@@ -165,7 +165,7 @@ func (f *field) stretch(a atom, now time.Time) (low, high int64, ok bool) {
 	return low, high, ok
 }
 
-func wholeBounds(text string, _ time.Time) (low, high int64, ok bool) {
+func integerBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, n, err == nil
 }
@@ -173,7 +173,7 @@ func wholeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 // statusBounds reads 404, and 4xx as all that begins with 4.
 func statusBounds(text string, now time.Time) (low, high int64, ok bool) {
 	class, isClass := strings.CutSuffix(strings.ToLower(text), "xx")
-	low, high, ok = wholeBounds(class, now)
+	low, high, ok = integerBounds(class, now)
 	if isClass {
 		return low * 100, low*100 + 99, ok && low > 0 && low < 10
 	}
