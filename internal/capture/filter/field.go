@@ -13,43 +13,45 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A field is what a filter can ask of a row. One of text, number, traits, deep, line and
+// A field is a property of rows that a filter can ask for. One of text, number, traits, deep and
 // judged is set.
 type field struct {
 	name string
-	// takes says what a value looks like.
+	// takes describes a value for error messages.
 	takes string
-	// text gives what globs and regular expressions are held against; known are
-	// the only texts there can be, where they are few.
-	// also, if set, gives further texts for a value that begins with alsoFrom.
-	// alone, if set, gives a second text that a value may match: the name without the version.
-	// filled is set where an empty text matches no glob, not even *; expressions may match it.
-	text   func(*rows.Row) string
-	also   func(*rows.Row) []string
-	alone  func(*rows.Row) string
+	// text returns the text that is matched with globs and regular expressions.
+	text func(*rows.Row) string
+	// also, if set, returns more texts for a value that begins with alsoFrom.
+	also func(*rows.Row) []string
+	// alone, if set, returns a second text that a value may match: the name without the version.
+	alone func(*rows.Row) string
+	// filled is set if no glob matches an empty text, not even *.
 	filled bool
-	known  func() []string
-	// number gives what comparisons are held against, and whether the row has it; bounds
-	// the least and the greatest number that a value covers.
+	// known returns all possible texts; nil if there may be any text.
+	known func() []string
+	// number returns the number that is compared, and whether the row has one.
 	number func(*rows.Row) (int64, bool)
+	// bounds returns the lowest and the highest number that a value covers.
 	bounds func(text string, now time.Time) (low, high int64, ok bool)
-	// measured is set where it is known of a page of rows between which numbers they are.
+	// measured is set if rows.Page.Bounds bounds the numbers of a page.
 	measured bool
-	// op is the comparison to use where none was written; "" is equality.
-	op     string
+	// op is the comparison if the filter has none; "" is equality.
+	op string
+	// traits are the possible values if each is a property of rows.
 	traits []trait
-	// deep is set on the field that is found in the traffic; line finds one of its values
-	// in a line of the capture, where it is not looked for in a message.
+	// deep is set if the value is searched for in the traffic.
 	deep bool
+	// line, if set, finds a value of a deep field in a line of the capture, instead of in a message.
 	line func(value, line string) bool
-	// judged is set on the field that is asked of the judge.
+	// judged is set if the Judge knows the values.
 	judged bool
 }
 
-// alsoFrom begins the methods of notifications, by which a row is found that has one.
+// alsoFrom begins the methods of notifications. Such a method also selects the requests with that
+// notification.
 const alsoFrom = "notifications/"
 
-// A trait is something that a row has or is, or not.
+// A trait is a property that a row has or has not.
 type trait struct {
 	name string
 	test func(*rows.Row) bool
@@ -119,19 +121,19 @@ var fields = []field{
 	{name: "body", takes: "a text in a message", deep: true},
 }
 
-// varying are the fields that a sample of rows has not.
+// unsampledFields are the fields whose values a sample of rows does not have.
 var unsampledFields = []string{"id", "dur", "ttfb", "size", "time", "since", "has"}
 
-// otherNames are further names of fields.
+// otherNames are alternative names of fields.
 var otherNames = map[string]string{"outcome": "channel", "took": "dur", "duration": "dur"}
 
-// misnamed are the fields that users of other programs mean by a name; no filter has it, and errors suggest the field.
+// foreignNames are names that other programs use, with the field of mcpc. Errors suggest the field.
 var foreignNames = map[string]string{
 	"ms": "dur", "latency": "dur", "elapsed": "dur", "tool": "name", "uri": "name", "url": "target", "host": "target",
 	"status": "http", "code": "http", "version": "protocol", "bytes": "size", "text": "body",
 }
 
-// Fields returns the names of the fields.
+// Fields returns all names of fields.
 func Fields() (names []string) {
 	for _, f := range fields {
 		names = append(names, f.name)
@@ -139,10 +141,11 @@ func Fields() (names []string) {
 	return append(names, slices.Sorted(maps.Keys(otherNames))...)
 }
 
-// isField reports whether a name in lower case is that of a field, or what users call one.
+// isField reports whether a lower-case name is that of a field, in mcpc or in another program.
 func isField(name string) bool { return slices.Contains(Fields(), name) || foreignNames[name] != "" }
 
-// meantTerm returns the term that was meant by a name in lower case and a value with its comparison.
+// suggestTerm returns the term that a lower-case name and a value probably mean. The value includes
+// its comparison.
 func suggestTerm(name, value string) string {
 	if name == "ms" && strings.Trim(value, "<>=!0123456789.") == "" {
 		value += "ms"
@@ -162,12 +165,12 @@ func requestTime(r *rows.Row) (int64, bool) { return r.Time.UnixNano(), !r.Time.
 
 func directions() []string { return []string{wire.Sent.String(), wire.Received.String()} }
 
-// hasSecret reports that a secret with this hash was taken out of a line.
+// hasSecret reports whether a secret with this hash was hidden in a line.
 func hasSecret(hash, line string) bool {
 	return slices.ContainsFunc(redact.HashesIn(line), func(h string) bool { return MatchGlob(hash, h) })
 }
 
-// channels are the names of the endings.
+// channels returns the names of all channels.
 func channels() []string {
 	names := slices.Clone(exchange.OtherChannels)
 	for _, e := range wire.Endings {
@@ -185,8 +188,7 @@ func kindTraits() (traits []trait) {
 	return traits
 }
 
-// hasFinding is the trait of rows with any finding; the judge is asked where the listing has
-// none.
+// hasFinding is the trait of rows with a finding. The Judge is asked if the listing has none.
 const hasFinding = "finding"
 
 var hasTraits = []trait{

@@ -9,9 +9,9 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A Filter says which rows are wanted. The zero Filter wants every row.
+// A Filter selects rows. The zero Filter selects every row.
 //
-// The language, of which `mcpc help filters` shows examples:
+// The grammar, for which `mcpc help filters` shows examples:
 //
 //	filter  = every { "or" every }
 //	every   = one { ["and"] one }
@@ -21,49 +21,49 @@ import (
 //	value   = [ ">" | ">=" | "<" | "<=" | "=" | "!=" ] atom | [atom] ".." [atom]
 //	atom    = word | quoted
 //
-// In a quoted text \" and \\ stand for the character behind the backslash. Case
-// makes no difference but in a regular expression.
+// In a quoted text \" and \\ are a quote and a backslash. Upper and lower case are the same, except
+// in a regular expression.
 type Filter struct{ root node }
 
-// An Error says where a filter stops making sense.
+// An Error is a syntax error in a filter.
 type Error struct {
-	// Filter is the whole text, and Offset the byte in it.
+	// Filter is the whole text.
 	Filter string
+	// Offset is the byte in Filter at which the error is.
 	Offset int
 	// Text says what is wrong, in lower case and without a full stop.
 	Text string
-	// Word is what stands where only one of Known can; both are empty where
-	// something else is wrong.
+	// Word is an unknown word, and Known are the words that are allowed in its place. Both are empty for
+	// any other error.
 	Word  string
 	Known []string
-	// Meant is the term that says it where only another field has such a value, as in
-	// "channel:tool_error"; "" elsewhere.
+	// Meant is a term that was probably meant, as in "channel:tool_error" for "is:tool_error"; "" if none
+	// is known.
 	Meant string
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// Column counts the characters up to the error, from 1.
+// Column returns the number of the character at which the error is, from 1.
 func (e *Error) Column() int { return utf8.RuneCountInString(e.Filter[:e.Offset]) + 1 }
 
-// A Judge says of rows which rules they broke. Words are all that there can be, Of those of
-// a row.
+// A Judge finds the rules that rows break. Words returns all words for findings, Of those for the
+// findings about a row.
 type Judge interface {
 	Words() []string
 	Of(r *rows.Row) ([]string, error)
 }
 
-// Parse reads a filter; its errors are *Error. Times that say how
-// long ago ("since:10m") count from now, and days and hours are those of now's
-// location. A blank text is the zero Filter. The judge is asked where a filter asks for
-// findings; without one a row has those of its listing only.
+// Parse parses a filter. Its errors are *Error. A blank text is the zero Filter. Relative times
+// ("since:10m") count from now, and days and hours are in now's location. j judges rows if the
+// filter asks for findings; if it is nil, a row only has the findings of its listing.
 func Parse(text string, now time.Time, j Judge) (Filter, error) {
 	p := &parser{text: text, now: now, judge: j}
 	return p.filter()
 }
 
-// Match reports whether r is wanted. It reads the traffic, and has it judged, only if nothing else
-// decides, and its error is that of reading.
+// Match reports whether the filter selects r. It reads the traffic, or asks the Judge, only if the
+// row alone does not decide. The error is that of reading.
 func (f Filter) Match(r *rows.Row) (bool, error) {
 	c := &candidate{row: r, findIn: func(s search) (bool, error) {
 		if s.mayBeIn == nil {
@@ -74,7 +74,7 @@ func (f Filter) Match(r *rows.Row) (bool, error) {
 	return f.match(c), c.err
 }
 
-// May reports whether a row of a page may be wanted.
+// May reports whether the filter may select a row of a page. It does not unpack the page.
 func (f Filter) May(p rows.Page) bool {
 	samples := p.Samples()
 	var least, most rows.Row
@@ -82,29 +82,30 @@ func (f Filter) May(p rows.Page) bool {
 		least, most = p.Bounds()
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
-		return f.match(
-			&candidate{row: &r, sample: true, least: &least, most: &most, findIn: func(search) (bool, error) { return true, nil }},
-		)
+		found := func(search) (bool, error) { return true, nil }
+		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, findIn: found})
 	})
 }
 
 // Deep reports whether Match may read the traffic.
 func (f Filter) Deep() bool { return f.root != nil && f.root.deep() }
 
+// match reports whether the filter selects the candidate.
 func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }
 
-// A candidate is a row, and a way to look into the traffic for it.
+// A candidate is a row to be matched, with access to its traffic.
 type candidate struct {
 	row    *rows.Row
 	findIn func(search) (bool, error)
 	err    error
-	// sample is set where the row stands for others: what they do not have alike, and what look
-	// tells, may be there. What measured fields ask is between least and most then.
+	// sample is set if the row is a sample of a page. Then a match means that a row of the page may match:
+	// every value of unsampledFields and every text may be there, and the values of measured fields are
+	// between those of least and most.
 	sample      bool
 	least, most *rows.Row
 }
 
-// broke reports whether one of the words for the findings about the row passes a test.
+// hasFinding reports whether test accepts one of the words for the findings about the row.
 func (c *candidate) hasFinding(j Judge, test func(word string) bool) bool {
 	if c.err != nil || j == nil {
 		return false
@@ -117,14 +118,16 @@ func (c *candidate) hasFinding(j Judge, test func(word string) bool) bool {
 	return slices.ContainsFunc(words, test)
 }
 
-// A search is one question about bytes.
+// A search looks for a text in the traffic of a row.
 type search struct {
-	// in is asked of the bytes of each frame, or of each line where mayStandIn is nil.
+	// in reports whether the bytes of a frame have the text. If mayBeIn is nil, it gets the lines of the
+	// capture instead.
 	in func([]byte) bool
-	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
+	// mayBeIn reports whether a line of the capture has to be decoded to search its frame.
 	mayBeIn func(line []byte) bool
 }
 
+// search reports whether the traffic has the text of s. After an error it returns false.
 func (c *candidate) search(s search) bool {
 	if c.err != nil {
 		return false
@@ -137,18 +140,20 @@ func (c *candidate) search(s search) bool {
 // A node is a part of a filter.
 type node interface {
 	match(c *candidate) bool
-	// deep reports whether match may ask for the traffic.
+	// deep reports whether match may read the traffic.
 	deep() bool
 }
 
-// A group wants all of its terms, or with or set at least one.
+// A group matches if all of its terms match, or with or set if at least one does.
 type group struct {
 	or    bool
 	terms []node
-	// order are the terms with those in front that need the row alone.
+	// order are the terms, with those first that need no traffic.
 	order []node
 }
 
+// newGroup returns a group of terms. It merges groups of the same kind. A single term is returned
+// as it is.
 func newGroup(or bool, terms []node) node {
 	if len(terms) == 1 {
 		return terms[0]
@@ -182,9 +187,10 @@ func (g *group) match(c *candidate) bool {
 
 func (g *group) deep() bool { return g.order[len(g.order)-1].deep() }
 
-// A negation wants what its term does not.
+// A negation matches if its term does not.
 type negation struct{ node }
 
+// negate returns the negation of a node.
 func negate(n node) node {
 	if twice, ok := n.(negation); ok {
 		return twice.node
@@ -196,7 +202,7 @@ func (n negation) match(c *candidate) bool {
 	return c.sample && (n.deep() || usesField(n.node, unsampledFields)) || !n.node.match(c)
 }
 
-// A fullText is found in what a table shows of the row, and in the traffic.
+// A fullText matches a text in the columns of a table or in the traffic.
 type fullText struct{ needle }
 
 func (t fullText) match(c *candidate) bool {
@@ -206,15 +212,15 @@ func (t fullText) match(c *candidate) bool {
 
 func (t fullText) deep() bool { return true }
 
-// A fieldTerm wants one of several values in a field.
+// A fieldTerm matches if a field has one of several values.
 type fieldTerm struct {
 	field  *field
 	values []value
-	// judged is set where a value asks for findings.
+	// judged is set if a value asks for findings.
 	judged bool
 }
 
-// A value is one of those that a field may have.
+// A value reports whether the candidate's field has one of the values that a filter names.
 type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
@@ -224,8 +230,7 @@ func (t *fieldTerm) match(c *candidate) bool {
 
 func (t *fieldTerm) deep() bool { return t.field.deep || t.judged }
 
-// A pattern is a regular expression over a field. Its text keeps the backslash
-// before a slash, which RE2 understands.
+// A pattern matches a field against a regular expression.
 type pattern struct {
 	field *field
 	re    *regexp.Regexp

@@ -7,24 +7,26 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// live are the fields that are known of a message before its answer.
+// liveFields are the fields that are known of a message before its response.
 var liveFields = []string{"method", "name", "target", "era", "protocol", "id", "dir", "client", "server", "body"}
 
-// ParseLive reads a filter for messages that are still on their way (see rows.Live): a field
-// that only the answer or the recording tells is an error. Errors are *Error.
+// ParseLive parses a filter for messages that are not forwarded yet (see rows.Live). A field that
+// is only known after the response is an error. Errors are *Error.
 func ParseLive(text string, now time.Time) (Filter, error) {
 	p := &parser{text: text, now: now, live: true}
 	return p.filter()
 }
 
-// MatchLive reports whether a message on its way is wanted. Texts are looked for in its bytes.
+// MatchLive reports whether the filter selects a message that is not forwarded yet. It searches for
+// texts in the message.
 func (f Filter) MatchLive(r *rows.Row, message []byte) bool {
 	return f.match(&candidate{row: r, findIn: func(s search) (bool, error) { return s.in(message), nil }})
 }
 
-// Names reports whether the filter asks for one of these fields.
+// Names reports whether the filter uses one of these fields.
 func (f Filter) Names(fields ...string) bool { return f.root != nil && usesField(f.root, fields) }
 
+// usesField reports whether a node uses one of these fields.
 func usesField(n node, fields []string) bool {
 	switch n := n.(type) {
 	case *group:

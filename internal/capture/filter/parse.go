@@ -11,22 +11,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting bounds how deep parentheses and negations stand in each other.
+// maxNesting bounds the depth of parentheses and negations.
 const maxNesting = 100
 
-// A parser walks over the text of a filter; each of its methods leaves at
-// behind what it has read and the blanks that follow.
+// A parser parses the text of a filter. Each of its parse methods advances at beyond what it parsed
+// and the following blanks.
 type parser struct {
 	text  string
 	at    int
 	depth int
 	now   time.Time
 	judge Judge
-	// live is set where only the fields in live are known.
+	// live is set if only the liveFields are known.
 	live bool
 }
 
-// filter reads all of it.
+// filter parses the whole text.
 func (p *parser) filter() (Filter, error) {
 	p.skipBlanks()
 	if p.at == len(p.text) {
@@ -42,11 +42,12 @@ func (p *parser) filter() (Filter, error) {
 	return Filter{root}, nil
 }
 
+// errorAt returns an *Error at an offset.
 func (p *parser) errorAt(at int, format string, args ...any) error {
 	return &Error{Filter: p.text, Offset: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// some reads terms of which one is wanted: a or b.
+// parseAlternatives parses terms of which at least one has to match: a or b.
 func (p *parser) parseAlternatives() (node, error) {
 	var terms []node
 	for {
@@ -61,7 +62,7 @@ func (p *parser) parseAlternatives() (node, error) {
 	}
 }
 
-// every reads terms that are wanted together: a b, a and b.
+// parseConjunction parses terms that all have to match: a b, a and b.
 func (p *parser) parseConjunction() (node, error) {
 	var terms []node
 	for {
@@ -76,6 +77,7 @@ func (p *parser) parseConjunction() (node, error) {
 	}
 }
 
+// parseOne parses one term, negated term or parenthesis.
 func (p *parser) parseOne() (node, error) {
 	p.depth++
 	if p.depth > maxNesting {
@@ -117,7 +119,7 @@ func (p *parser) parseParenthesis() (node, error) {
 	if p.at == len(p.text) {
 		return nil, p.errorAt(open, "unclosed parenthesis")
 	}
-	p.at++ // some ends before a parenthesis that closes, or at the end
+	p.at++ // parseAlternatives ends at a closing parenthesis or at the end of the text
 	p.skipBlanks()
 	return n, nil
 }
@@ -133,7 +135,7 @@ func (p *parser) parseNegation() (node, error) {
 	return negate(n), nil
 }
 
-// term reads a text or a field.
+// parseTerm parses a text or a field.
 func (p *parser) parseTerm() (node, error) {
 	start := p.at
 	if p.text[p.at] == '"' {
@@ -168,7 +170,7 @@ func (p *parser) parseTerm() (node, error) {
 	return fullText{newNeedle(word)}, nil
 }
 
-// field finds the field that is called name, which is at p.at.
+// findField returns the field with a name, which begins at p.at.
 func (p *parser) findField(name string) (*field, error) {
 	lower := strings.ToLower(name)
 	lower = cmp.Or(otherNames[lower], lower)
@@ -216,7 +218,7 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 	}
 }
 
-// operators are the comparisons, those first that begin with another one.
+// operators are the comparisons. An operator comes before its prefixes.
 var operators = []string{">=", "<=", "!=", ">", "<", "="}
 
 func (p *parser) parseValue(f *field) (value, error) {
@@ -247,7 +249,7 @@ func (p *parser) parseValue(f *field) (value, error) {
 	return v, nil
 }
 
-// ruleIn is the term for a rule that was given to another field, as in "has:L106" or
+// findingTerm returns the term for a rule that was given to another field, as in "has:L106" or
 // "has:finding=L106"; "" for any other value.
 func (p *parser) findingTerm(value string) string {
 	value = value[strings.LastIndexByte(value, '=')+1:]
@@ -258,7 +260,7 @@ func (p *parser) findingTerm(value string) string {
 	return "finding:" + value
 }
 
-// An atom is one value as the filter has it.
+// An atom is one value as it is written in the filter.
 type atom struct {
 	text   string
 	quoted bool
@@ -308,7 +310,8 @@ func regexpCause(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
-// Quote writes a value for a filter: in quotes where a character of it means something.
+// Quote returns a value as it is written in a filter: in quotes if a character of it has a meaning
+// there.
 func Quote(value string) string {
 	if value != "" && !strings.ContainsAny(value, " \t\n\"\\(),:*?[]~<>=!|") {
 		return value
@@ -316,7 +319,7 @@ func Quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(value) + `"`
 }
 
-// quoted reads a text between quotes.
+// parseQuoted parses a text in quotes.
 func (p *parser) parseQuoted() (string, error) {
 	start := p.at
 	var b strings.Builder
@@ -337,7 +340,7 @@ func (p *parser) parseQuoted() (string, error) {
 	return "", p.errorAt(start, "unclosed quote")
 }
 
-// word reads up to where a word ends, or before one of the characters in stop.
+// parseWord parses the rest of a word, up to one of the characters in stop.
 func (p *parser) parseWord(stop string) string {
 	start := p.at
 	for p.at < len(p.text) && !endsWord(p.text[p.at:]) && !strings.ContainsRune(stop, rune(p.text[p.at])) {
@@ -347,7 +350,7 @@ func (p *parser) parseWord(stop string) string {
 	return p.text[start:p.at]
 }
 
-// peek reports whether the next word is the keyword k.
+// isAtKeyword reports whether the next word is the keyword k.
 func (p *parser) isAtKeyword(k string) bool {
 	rest := p.text[p.at:]
 	return len(rest) >= len(k) && strings.EqualFold(rest[:len(k)], k) && (len(rest) == len(k) || endsWord(rest[len(k):]))
@@ -376,7 +379,7 @@ func endsWord(s string) bool {
 	return s == "" || strings.ContainsRune(`()"`, rune(s[0])) || beginsWithBlank(s)
 }
 
-// letters gives the ASCII letters at the start of s.
+// leadingLetters returns the ASCII letters at the beginning of s.
 func leadingLetters(s string) string {
 	return s[:len(s)-len(strings.TrimLeftFunc(s, func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) }))]
 }

@@ -11,20 +11,20 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A needle is a text that is looked for in any case.
+// A needle is a text that is searched for in upper or lower case.
 type needle struct {
 	text string
-	// forms are the text as it is, and as a JSON string spells it.
+	// forms are the text itself and its JSON spelling.
 	forms []form
-	// lines are the forms as they stand in a line of a capture: spelled once more.
+	// lines are the spellings of the forms in a line of a capture, which is JSON again.
 	lines []form
 }
 
-// A form is a text in small and in capital letters, both of the same length: a
-// letter whose forms differ in length stays as it is.
+// A form is a text in lower and in upper case, with the same length. A letter whose cases differ in
+// length stays as it is.
 type form struct {
 	small, capital []byte
-	rareIndex      int // the byte that is looked for first
+	rareIndex      int // the byte that is searched for first
 }
 
 func newNeedle(text string) needle {
@@ -42,7 +42,7 @@ func newNeedle(text string) needle {
 	return n
 }
 
-// spelled is the inside of a JSON string.
+// jsonEscaped returns text as it is spelled inside a JSON string.
 func jsonEscaped(text string) string {
 	quoted := jsonraw.Quote(text)
 	return string(quoted[1 : len(quoted)-1])
@@ -50,9 +50,8 @@ func jsonEscaped(text string) string {
 
 func (n needle) search() search { return search{in: n.in, mayBeIn: n.mayBeIn} }
 
-// mayStandIn reports whether the bytes of the frame in a line can hold the text.
-// A character can also be spelled by its number, a slash be escaped, and bytes stand in
-// base 64.
+// mayBeIn reports whether the bytes of the frame in a line can have the text. The line may spell it
+// with other escapes or in base64.
 func (n needle) mayBeIn(line []byte) bool {
 	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.HasOtherEscapes(line) ||
 		strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
@@ -72,19 +71,20 @@ func newForm(text string) form {
 			small = as
 			capital = as
 		}
-		f.small, f.capital = append(f.small, small...), append(f.capital, capital...)
+		f.small = append(f.small, small...)
+		f.capital = append(f.capital, capital...)
 	}
 	f.rareIndex = rarestByte(f.small)
 	return f
 }
 
-// in reports whether b holds the text.
+// in reports whether b has the text.
 func (n needle) in(b []byte) bool {
 	return slices.ContainsFunc(n.forms, func(f form) bool { return f.in(b) })
 }
 
-// in jumps from one possible place to the next, so that a gigabyte takes a second
-// and not ten.
+// in reports whether b has the text. It searches for the rarest byte, so that a gigabyte takes a
+// second and not ten.
 func (f form) in(b []byte) bool {
 	small := f.small[f.rareIndex]
 	capital := f.capital[f.rareIndex]
@@ -121,7 +121,7 @@ func (f form) isAt(b []byte) bool {
 	return bytes.EqualFold(b[:len(f.small)], f.small)
 }
 
-// rarest gives the index of the byte that messages and names have least of.
+// rarestByte returns the index of the byte that is rarest in messages and names.
 func rarestByte(small []byte) int {
 	const often = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
 	best := 0
@@ -139,8 +139,8 @@ func rarestByte(small []byte) int {
 	return best
 }
 
-// MatchGlob reports whether text is what glob describes, in any case: * stands
-// for any characters, ? for one.
+// MatchGlob reports whether text matches glob, in upper or lower case: * matches any characters, ?
+// matches one.
 func MatchGlob(glob, text string) bool {
 	g := []rune(strings.ToLower(glob))
 	t := []rune(strings.ToLower(text))

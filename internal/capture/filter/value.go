@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// value makes the test for one value of the field. Its errors have no place yet.
+// value returns the test for one value of the field. Its errors have no offset yet.
 func (f *field) value(op string, a atom, now time.Time, j Judge) (value, error) {
 	switch {
 	case f.judged:
@@ -53,7 +53,7 @@ func (f *field) textValue(a atom) (value, error) {
 	}, nil
 }
 
-// judgedValue compares with the words for the findings about a row.
+// judgedValue returns the test for a word of the Judge.
 func (f *field) judgedValue(a atom, j Judge) (value, error) {
 	test := func(word string) bool { return MatchGlob(a.text, word) }
 	if j != nil && !slices.ContainsFunc(j.Words(), test) {
@@ -66,7 +66,7 @@ func (f *field) judgedValue(a atom, j Judge) (value, error) {
 	return func(c *candidate) bool { return c.hasFinding(j, test) }, nil
 }
 
-// words are the only values that there can be, or nil.
+// knownValues returns all possible values; nil if any value is possible.
 func (f *field) knownValues() (words []string) {
 	if f.known != nil {
 		return f.known()
@@ -77,7 +77,7 @@ func (f *field) knownValues() (words []string) {
 	return words
 }
 
-// termFor is a term of a field that has such a value, "" where none does.
+// termWithValue returns the term of a field that has this value; "" if no field has it.
 func termWithValue(value string) string {
 	value = strings.ToLower(value)
 	for _, f := range fields {
@@ -107,8 +107,8 @@ func (f *field) traitValue(a atom) (value, error) {
 	return nil, f.unknownValue(a)
 }
 
-// numberValue compares. A value can stand for a stretch, as 4xx and a day do: a
-// row is greater when it lies behind all of it.
+// numberValue returns the test for a number. A value can cover a range, as 4xx and a day do: a row
+// is greater if it is greater than the whole range.
 func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
 	low, high, ok := f.parseRange(a, now)
 	if !ok || op != "" && strings.Contains(a.text, "..") {
@@ -126,7 +126,8 @@ func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
 	}, nil
 }
 
-// compare reports whether a number that is from least to most may be what is wanted.
+// compare reports whether a number between least and most may satisfy a comparison with the range
+// from low to high.
 func compare(op string, least, most, low, high int64) bool {
 	switch op {
 	case ">":
@@ -143,7 +144,7 @@ func compare(op string, least, most, low, high int64) bool {
 	return most >= low && least <= high
 }
 
-// stretch reads a value or a range of values; an open end of a range is endless.
+// parseRange parses a value, or a range of values with at least one end.
 func (f *field) parseRange(a atom, now time.Time) (low, high int64, ok bool) {
 	from, to, ranged := strings.Cut(a.text, "..")
 	if !ranged {
@@ -170,7 +171,7 @@ func integerBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	return n, n, err == nil
 }
 
-// statusBounds reads 404, and 4xx as all that begins with 4.
+// statusBounds parses a status such as 404, or a class such as 4xx.
 func statusBounds(text string, now time.Time) (low, high int64, ok bool) {
 	class, isClass := strings.CutSuffix(strings.ToLower(text), "xx")
 	low, high, ok = integerBounds(class, now)
@@ -195,7 +196,7 @@ func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	return n, n, ok
 }
 
-// Size reads a number of bytes: 10kb, 1.5mib, 300.
+// Size parses a number of bytes: 10kb, 1.5mib, 300.
 func Size(text string) (bytes int64, ok bool) {
 	for _, u := range sizeUnits {
 		number, found := strings.CutSuffix(strings.ToLower(text), u.suffix)
@@ -209,21 +210,20 @@ func Size(text string) (bytes int64, ok bool) {
 	return 0, false
 }
 
-// timeLayouts are the ways to write a time, and how long what each names lasts.
-// Those without a date are of today.
+// timeLayouts are the ways to write a time, with the length of the period that each names. A time
+// without a date is of today.
 var timeLayouts = []struct {
 	layout string
 	lasts  time.Duration
 }{
-	{"2006-01-02", 0}, // a day, which not always has 24 hours
+	{"2006-01-02", 0}, // a day does not always have 24 hours
 	{"2006-01-02T15:04", time.Minute}, {"2006-01-02 15:04", time.Minute},
 	{"2006-01-02T15:04:05", time.Second}, {"2006-01-02 15:04:05", time.Second},
 	{time.RFC3339Nano, 1},
 	{"15:04", time.Minute}, {"15:04:05", time.Second},
 }
 
-// timeBounds reads a day, a minute or an instant. Numbers are nanoseconds since
-// 1970.
+// timeBounds parses a day, a minute or an instant. It returns nanoseconds since 1970.
 func timeBounds(text string, now time.Time) (low, high int64, ok bool) {
 	for _, l := range timeLayouts {
 		from, err := time.ParseInLocation(l.layout, strings.ToUpper(text), now.Location())
@@ -243,8 +243,7 @@ func timeBounds(text string, now time.Time) (low, high int64, ok bool) {
 	return 0, 0, false
 }
 
-// sinceBounds reads how long ago something was, or when: 90s, 10m, 2h, and 3d as
-// three times 24 hours.
+// sinceBounds parses a time, or how long ago it was: 90s, 10m, 2h, or 3d for three times 24 hours.
 func sinceBounds(text string, now time.Time) (low, high int64, ok bool) {
 	var ago time.Duration
 	var err error
