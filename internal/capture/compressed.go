@@ -56,7 +56,7 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	}
 	defer plain.Close()
 	info, err := plain.Stat()
-	if err != nil || info.Size() < CompressFrom || info.Size() > packed.MostText || !Ended(plain, info.Size()) {
+	if err != nil || info.Size() < CompressFrom || info.Size() > packed.MaxText || !Ended(plain, info.Size()) {
 		return false, err
 	}
 	temp, err := os.CreateTemp(r.dir, filepath.Base(path)+packed.Extension+"-*")

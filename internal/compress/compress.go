@@ -112,7 +112,7 @@ func Check(codings []string) error {
 // Check first; an unknown coding is the error of each Read.
 func NewReader(src io.Reader, codings []string) io.Reader {
 	if err := Check(codings); err != nil {
-		return failing{err}
+		return failingReader{err}
 	}
 	for i := len(codings) - 1; i >= 0; i-- {
 		src = &reader{src: source{r: src}, coding: codings[i]}
@@ -140,9 +140,9 @@ func Trailing(r io.Reader) string {
 	return ""
 }
 
-type failing struct{ err error }
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
 // decoders begin to decode. They may read the head of the body, which has at least one byte.
 var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
@@ -221,7 +221,7 @@ func (r *reader) Read(to []byte) (int, error) {
 	n := 0
 	err := error(nil)
 	if r.decoder == nil {
-		err = r.begin()
+		err = r.startDecoder()
 	}
 	for err == nil && n == 0 {
 		n, err = r.decoder.Read(to)
@@ -230,11 +230,11 @@ func (r *reader) Read(to []byte) (int, error) {
 	if err == nil && r.given > freeSize && r.given/maxRatio > r.src.read {
 		err = &GrowsError{r.coding}
 	}
-	r.err = r.meaning(err)
+	r.err = r.classifyError(err)
 	return n, r.err
 }
 
-func (r *reader) begin() error {
+func (r *reader) startDecoder() error {
 	src := bufio.NewReader(&r.src)
 	if _, err := src.Peek(1); err != nil {
 		return err // also the end of an empty body
@@ -245,7 +245,7 @@ func (r *reader) begin() error {
 }
 
 // meaning returns the error of the source if that failed, and says of others what they are about.
-func (r *reader) meaning(err error) error {
+func (r *reader) classifyError(err error) error {
 	if _, grows := errors.AsType[*GrowsError](err); err == nil || grows {
 		return err
 	}

@@ -36,14 +36,14 @@ const formatVersion = 1
 // What is read of a bundle, at most: members, bytes of the capture, and bytes for each
 // byte of the archive where there are more than a few.
 const (
-	mostMembers  = 64
-	mostCapture  = 2 << 30
-	mostRatio    = 200
-	fewBytes     = 64 << 20
-	mostManifest = 4 << 20
+	maxMembers       = 64
+	maxCaptureBytes  = 2 << 30
+	maxRatio         = 200
+	minRatioBytes    = 64 << 20
+	maxManifestBytes = 4 << 20
 	// mostDirectory is how much is read to find the members, in bytes: each of them takes
 	// memory, and how many there are an archive may say wrong.
-	mostDirectory = 1 << 20
+	maxDirectoryBytes = 1 << 20
 )
 
 // ErrNoBundle is the error of a file that neither begins nor ends as a bundle does.
@@ -69,14 +69,14 @@ func Open(path string) (*rows.Capture, error) {
 // the capture.
 func OpenFrom(path string, f *os.File) (*rows.Capture, error) {
 	a := &archive{File: f}
-	if err := a.read(); err != nil {
+	if err := a.readDirectory(); err != nil {
 		return nil, err
 	}
-	m, err := a.manifest()
+	m, err := a.readManifest()
 	if err != nil {
 		return nil, err
 	}
-	file, err := a.member(CaptureName)
+	file, err := a.findMember(CaptureName)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func openArchive(path string) (*archive, error) {
 		return nil, err
 	}
 	a := &archive{File: f}
-	err = a.read()
+	err = a.readDirectory()
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -122,11 +122,11 @@ func openArchive(path string) (*archive, error) {
 
 // pageBegins is how the page of a bundle begins, and zipBegins an archive without one.
 const (
-	pageBegins = "<!DOCTYPE html><!-- mcpc bundle "
-	zipBegins  = "PK\x03\x04"
+	pagePrefix = "<!DOCTYPE html><!-- mcpc bundle "
+	zipPrefix  = "PK\x03\x04"
 )
 
-func (a *archive) read() error {
+func (a *archive) readDirectory() error {
 	info, err := a.Stat()
 	if err != nil {
 		return err
@@ -134,20 +134,20 @@ func (a *archive) read() error {
 	if !info.Mode().IsRegular() {
 		return ErrNoBundle
 	}
-	begin := make([]byte, len(pageBegins))
+	begin := make([]byte, len(pagePrefix))
 	n, _ := a.ReadAt(begin, 0)
-	bundled := bytes.HasPrefix(begin[:n], []byte(pageBegins)) || bytes.HasPrefix(begin[:n], []byte(zipBegins))
-	members, ended := membersIn(a.File, info.Size())
-	if !bundled && (!ended || members > mostMembers) {
+	bundled := bytes.HasPrefix(begin[:n], []byte(pagePrefix)) || bytes.HasPrefix(begin[:n], []byte(zipPrefix))
+	members, ended := countMembers(a.File, info.Size())
+	if !bundled && (!ended || members > maxMembers) {
 		return ErrNoBundle
 	}
 	if !ended {
 		return &Error{"the bundle is incomplete: the directory at its end is missing", "get the whole file once more"}
 	}
-	if members > mostMembers {
-		return &Error{fmt.Sprintf("the archive has more than %d members, as no bundle has", mostMembers), ""}
+	if members > maxMembers {
+		return &Error{fmt.Sprintf("the archive has more than %d members, as no bundle has", maxMembers), ""}
 	}
-	in := &readUpTo{a.File, mostDirectory}
+	in := &limitedReaderAt{a.File, maxDirectoryBytes}
 	a.zip, err = zip.NewReader(in, info.Size())
 	if err != nil && !bundled {
 		return ErrNoBundle
@@ -163,14 +163,14 @@ func (a *archive) read() error {
 }
 
 // A readUpTo reads so many bytes of a file.
-type readUpTo struct {
+type limitedReaderAt struct {
 	io.ReaderAt
 	left int64
 }
 
 var errDirectory = errors.New("the directory at its end is too large")
 
-func (r *readUpTo) ReadAt(b []byte, at int64) (int, error) {
+func (r *limitedReaderAt) ReadAt(b []byte, at int64) (int, error) {
 	r.left -= int64(len(b))
 	if r.left < 0 {
 		return 0, errDirectory
@@ -180,7 +180,7 @@ func (r *readUpTo) ReadAt(b []byte, at int64) (int, error) {
 
 // membersIn is how many members the directory at the end of an archive has: it is read
 // before them, since each takes memory.
-func membersIn(f io.ReaderAt, size int64) (members int, ended bool) {
+func countMembers(f io.ReaderAt, size int64) (members int, ended bool) {
 	const endLength, longestComment = 22, 1<<16 - 1
 	tail := make([]byte, min(size, endLength+longestComment))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
@@ -194,7 +194,7 @@ func membersIn(f io.ReaderAt, size int64) (members int, ended bool) {
 }
 
 // member finds the one member of a name.
-func (a *archive) member(name string) (*zip.File, error) {
+func (a *archive) findMember(name string) (*zip.File, error) {
 	var found *zip.File
 	for _, f := range a.zip.File {
 		if f.Name == name && found != nil {
@@ -210,19 +210,19 @@ func (a *archive) member(name string) (*zip.File, error) {
 }
 
 // manifest reads the manifest, and refuses that of a later version.
-func (a *archive) manifest() (m Manifest, err error) {
-	file, err := a.member(ManifestName)
+func (a *archive) readManifest() (m Manifest, err error) {
+	file, err := a.findMember(ManifestName)
 	if err != nil {
 		return m, err
 	}
 	r, err := file.Open()
 	if err != nil {
-		return m, damaged(ManifestName, err)
+		return m, damagedError(ManifestName, err)
 	}
 	defer r.Close()
-	raw, err := io.ReadAll(io.LimitReader(r, mostManifest))
+	raw, err := io.ReadAll(io.LimitReader(r, maxManifestBytes))
 	if err != nil {
-		return m, damaged(ManifestName, err)
+		return m, damagedError(ManifestName, err)
 	}
 	switch err := json.Unmarshal(raw, &m); {
 	case m.Version > formatVersion:
@@ -231,25 +231,25 @@ func (a *archive) manifest() (m Manifest, err error) {
 			"use a newer mcpc",
 		}
 	case err != nil:
-		return m, damaged(ManifestName, err)
+		return m, damagedError(ManifestName, err)
 	case m.Version < 1:
 		return m, &Error{ManifestName + " is not that of a bundle: it has no \"mcpc-bundle\"", ""}
 	}
 	return m, nil
 }
 
-func damaged(name string, err error) error {
+func damagedError(name string, err error) error {
 	return &Error{"the bundle is damaged: " + name + ": " + err.Error(), "get the whole file once more"}
 }
 
 // tooLarge refuses a member that would fill a disk.
-func tooLarge(name string, size, packed uint64) error {
-	if size > mostCapture {
-		return &Error{fmt.Sprintf("%s is larger than %d GiB", name, mostCapture>>30), "a filter exports fewer exchanges"}
+func checkSize(name string, size, packed uint64) error {
+	if size > maxCaptureBytes {
+		return &Error{fmt.Sprintf("%s is larger than %d GiB", name, maxCaptureBytes>>30), "a filter exports fewer exchanges"}
 	}
-	if size > fewBytes && size/max(packed, 1) > mostRatio {
+	if size > minRatioBytes && size/max(packed, 1) > maxRatio {
 		return &Error{
-			fmt.Sprintf("%s grows more than %d times when it is unpacked", name, mostRatio),
+			fmt.Sprintf("%s grows more than %d times when it is unpacked", name, maxRatio),
 			"a filter exports fewer exchanges",
 		}
 	}
@@ -258,12 +258,12 @@ func tooLarge(name string, size, packed uint64) error {
 
 // unpack writes a member to a file that ends with the process, and gives its sha256.
 func unpack(file *zip.File) (_ *os.File, sum string, err error) {
-	if err := tooLarge(file.Name, file.UncompressedSize64, file.CompressedSize64); err != nil {
+	if err := checkSize(file.Name, file.UncompressedSize64, file.CompressedSize64); err != nil {
 		return nil, "", err
 	}
 	r, err := file.Open()
 	if err != nil {
-		return nil, "", damaged(file.Name, err)
+		return nil, "", damagedError(file.Name, err)
 	}
 	defer r.Close()
 	f, err := Temporary()
@@ -271,7 +271,7 @@ func unpack(file *zip.File) (_ *os.File, sum string, err error) {
 		return nil, "", err
 	}
 	hash := sha256.New()
-	_, err = io.Copy(io.MultiWriter(f, hash), readFault{r, file.Name})
+	_, err = io.Copy(io.MultiWriter(f, hash), memberReader{r, file.Name})
 	if err != nil {
 		f.Close()
 		return nil, "", err
@@ -280,15 +280,15 @@ func unpack(file *zip.File) (_ *os.File, sum string, err error) {
 }
 
 // A readFault tells an error of reading a member from one of writing it elsewhere.
-type readFault struct {
+type memberReader struct {
 	io.Reader
 	name string
 }
 
-func (r readFault) Read(b []byte) (int, error) {
+func (r memberReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = damaged(r.name, err)
+		err = damagedError(r.name, err)
 	}
 	return n, err
 }
@@ -322,29 +322,29 @@ func EachMember(path string, look func(name string, r io.Reader) error) error {
 		return err
 	}
 	defer a.Close()
-	if _, err := a.manifest(); err != nil {
+	if _, err := a.readManifest(); err != nil {
 		return err
 	}
 	before := int64(math.MaxInt64)
 	for _, f := range a.zip.File {
 		at, err := f.DataOffset()
 		if err != nil {
-			return damaged(f.Name, err)
+			return damagedError(f.Name, err)
 		}
 		before = min(before, at)
 	}
-	if err := lookAt(PageName, io.NewSectionReader(a, 0, before), look); err != nil {
+	if err := passMember(PageName, io.NewSectionReader(a, 0, before), look); err != nil {
 		return err
 	}
 	for _, f := range a.zip.File {
-		if err := tooLarge(f.Name, f.UncompressedSize64, f.CompressedSize64); err != nil {
+		if err := checkSize(f.Name, f.UncompressedSize64, f.CompressedSize64); err != nil {
 			return err
 		}
 		r, err := f.Open()
 		if err != nil {
-			return damaged(f.Name, err)
+			return damagedError(f.Name, err)
 		}
-		err = lookAt(f.Name, readFault{r, f.Name}, look)
+		err = passMember(f.Name, memberReader{r, f.Name}, look)
 		r.Close()
 		if err != nil {
 			return err
@@ -354,11 +354,11 @@ func EachMember(path string, look func(name string, r io.Reader) error) error {
 }
 
 // mostPage bounds a page that is read, in bytes.
-const mostPage = 256 << 20
+const maxPageBytes = 256 << 20
 
-func lookAt(name string, r io.Reader, look func(name string, r io.Reader) error) error {
+func passMember(name string, r io.Reader, look func(name string, r io.Reader) error) error {
 	if name == PageName {
-		page, err := io.ReadAll(io.LimitReader(r, mostPage))
+		page, err := io.ReadAll(io.LimitReader(r, maxPageBytes))
 		if err != nil {
 			return err
 		}

@@ -73,12 +73,12 @@ func manifestOf(version int, text string) string {
 }
 
 func TestHostileArchives(t *testing.T) {
-	good := archived(t, pageBegins+"-->", ManifestName, manifestOf(1, oneCall), CaptureName, oneCall)
+	good := archived(t, pagePrefix+"-->", ManifestName, manifestOf(1, oneCall), CaptureName, oneCall)
 	flipped := bytes.Clone(good)
 	flipped[bytes.Index(flipped, []byte(CaptureName))+len(CaptureName)+20] ^= 0x55
-	bomb := strings.Repeat("0", fewBytes+1)
-	many := make([]string, 0, 2*mostMembers+2)
-	for i := range mostMembers + 1 {
+	bomb := strings.Repeat("0", minRatioBytes+1)
+	many := make([]string, 0, 2*maxMembers+2)
+	for i := range maxMembers + 1 {
 		many = append(many, fmt.Sprint(i), "")
 	}
 	for name, c := range map[string]struct {
@@ -179,7 +179,7 @@ func TestMissingFile(t *testing.T) {
 
 // FuzzOpen: whatever a file contains, it is a capture or an error.
 func FuzzOpen(f *testing.F) {
-	f.Add(archived(f, pageBegins+"-->", ManifestName, manifestOf(1, oneCall), CaptureName, oneCall))
+	f.Add(archived(f, pagePrefix+"-->", ManifestName, manifestOf(1, oneCall), CaptureName, oneCall))
 	f.Add(archived(f, "", CaptureName, oneCall))
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

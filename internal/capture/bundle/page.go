@@ -16,7 +16,7 @@ import (
 var pageHTML string
 
 // pageEnds hides from a browser what follows the page in the file.
-const pageEnds = "<plaintext hidden>"
+const pageEnd = "<plaintext hidden>"
 
 // pageOf is the page that shows the data: texts that follow each other. The data is an object with
 // documents of internal/live/view (view/api.go):
@@ -33,8 +33,8 @@ const pageEnds = "<plaintext hidden>"
 //	streams        [Stream]
 //	hidden         [Secret]; a member called secrets would be taken for one
 //	left           string, may be absent: what the page does not show
-func pageOf(c Content) [][]byte {
-	text := strings.NewReplacer("{{style-hash}}", hashOf(c.Style), "{{script-hash}}", hashOf(c.Script),
+func buildPage(c Content) [][]byte {
+	text := strings.NewReplacer("{{style-hash}}", sourceHash(c.Style), "{{script-hash}}", sourceHash(c.Script),
 		"{{style}}", c.Style, "{{script}}", c.Script).Replace(pageHTML)
 	before, after, _ := strings.Cut(strings.TrimRight(text, "\n"), "{{data}}")
 	safe := bytes.ReplaceAll(c.Data, []byte("<"), []byte(`\u003c`)) // no text in it ends the element, or begins a comment
@@ -43,12 +43,12 @@ func pageOf(c Content) [][]byte {
 
 // WritePage writes the page of a bundle without the archive.
 func WritePage(w io.Writer, c Content) error {
-	_, err := io.Copy(w, readerOf(pageOf(c)...)())
+	_, err := io.Copy(w, readerOf(buildPage(c)...)())
 	return err
 }
 
 // hashOf is that of a script or a style for the page's policy.
-func hashOf(text string) string {
+func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }

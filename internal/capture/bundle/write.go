@@ -37,13 +37,13 @@ type part struct {
 // Write writes a bundle: the page, and behind it the archive. The same content gives the same
 // bytes. A capture that Open would refuse is an *Error.
 func Write(w io.Writer, c Content) error {
-	page := pageOf(c)
+	page := buildPage(c)
 	parts := []part{
 		{CaptureName, func() io.Reader { return io.NewSectionReader(c.Capture, 0, math.MaxInt64) }},
-		{
-			ToolsName,
-			readerOf(c.Tools),
-		}, {ReportName, readerOf(c.Report)}, {NotesName, readerOf(c.Notes)}, {PageName, readerOf(page...)},
+		{ToolsName, readerOf(c.Tools)},
+		{ReportName, readerOf(c.Report)},
+		{NotesName, readerOf(c.Notes)},
+		{PageName, readerOf(page...)},
 	}
 	if len(c.Notes) == 0 {
 		parts = append(parts[:3], parts[4])
@@ -63,7 +63,7 @@ func Write(w io.Writer, c Content) error {
 	if err != nil {
 		return err
 	}
-	before, err := io.Copy(w, readerOf(append(page, []byte(pageEnds))...)())
+	before, err := io.Copy(w, readerOf(append(page, []byte(pageEnd))...)())
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func writeArchive(w io.Writer, before int64, modified time.Time, parts []part) e
 		return err
 	}
 	for _, h := range heads {
-		if err := tooLarge(h.Name, h.UncompressedSize64, h.CompressedSize64); err != nil {
+		if err := checkSize(h.Name, h.UncompressedSize64, h.CompressedSize64); err != nil {
 			return err
 		}
 	}

@@ -65,11 +65,11 @@ func TestABundleIsAPageAndAnArchive(t *testing.T) {
 		}
 	}
 	first, err := z.File[0].DataOffset()
-	if err != nil || !strings.HasPrefix(string(raw[first-int64(30+len(ManifestName)+len(z.File[0].Extra)):]), zipBegins) {
+	if err != nil || !strings.HasPrefix(string(raw[first-int64(30+len(ManifestName)+len(z.File[0].Extra)):]), zipPrefix) {
 		t.Errorf("the offsets are not those in the file: %d, %v", first, err)
 	}
-	page, _, found := strings.Cut(string(raw), pageEnds)
-	if !found || strings.Contains(page, zipBegins) {
+	page, _, found := strings.Cut(string(raw), pageEnd)
+	if !found || strings.Contains(page, zipPrefix) {
 		t.Fatal("the page does not end before the archive")
 	}
 	data := regexp.MustCompile(`(?s)<script type="application/json" id="mcpc-data">(.*?)</script>`).FindStringSubmatch(page)
@@ -85,7 +85,7 @@ func TestABundleIsAPageAndAnArchive(t *testing.T) {
 // TestThePageKeepsItsPolicy: one script and one style, whose hashes are in the policy, and no
 // way to make elements of text.
 func TestThePageKeepsItsPolicy(t *testing.T) {
-	page := string(bytes.Join(pageOf(Content{Data: []byte("{}"), Script: "1", Style: "p{}"}), nil))
+	page := string(bytes.Join(buildPage(Content{Data: []byte("{}"), Script: "1", Style: "p{}"}), nil))
 	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)
 	if policy == nil || !strings.HasPrefix(policy[1], "default-src 'none'; ") {
 		t.Fatalf("policy %q", policy)
@@ -134,7 +134,7 @@ func TestEachMember(t *testing.T) {
 
 // TestTooLargeIsNotWritten: what Open would refuse is not written.
 func TestTooLargeIsNotWritten(t *testing.T) {
-	c := contentOf(t, oneCall+strings.Repeat("\n", fewBytes), "{}")
+	c := contentOf(t, oneCall+strings.Repeat("\n", minRatioBytes), "{}")
 	err := Write(io.Discard, c)
 	if _, ok := errors.AsType[*Error](err); !ok {
 		t.Errorf("error %v", err)

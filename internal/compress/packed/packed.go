@@ -23,12 +23,12 @@ const (
 	// frameSize is how many bytes of text a frame has that Write writes.
 	frameSize = 256 << 10
 	// mostFrame is how many bytes of text a frame may have that is read, mostFrames how many frames
-	// a file, and MostText how many bytes of text Write writes.
-	mostFrame  = 1 << 20
-	mostFrames = 64 << 10
-	MostText   = mostFrames * frameSize
+	// a file, and MaxText how many bytes of text Write writes.
+	maxFrameText = 1 << 20
+	maxFrames    = 64 << 10
+	MaxText      = maxFrames * frameSize
 	// mostAround is how many bytes a frame may have more than its text.
-	mostAround = 1 << 10
+	maxFrameOverhead = 1 << 10
 
 	tableMagic  = 0x184D2A5E
 	footerMagic = 0x8F92EAB1
@@ -44,7 +44,7 @@ var (
 	ErrNone = errors.New("not compressed with zstd")
 	// ErrTooLarge is the error of text that needs too much memory or has too many frames.
 	ErrTooLarge = errors.New("it has frames of more than 1 MiB, or too many of them; zstd -d decompresses it")
-	errOther    = errors.New("it is not decompressed to the same text")
+	errNotSame  = errors.New("it is not decompressed to the same text")
 )
 
 // A DamagedError says that of a text only the beginning can be read.
@@ -58,7 +58,7 @@ func (e *DamagedError) Error() string {
 // there is room for.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(slots), zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(mostFrame), zstd.WithDecoderMaxWindow(mostFrame))
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrameText), zstd.WithDecoderMaxWindow(maxFrameText))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -86,10 +86,10 @@ func Write(w io.Writer, r io.Reader) error {
 		}
 		out = encoder.EncodeAll(text[:n], out[:0])
 		if back, err := decoder().DecodeAll(out, again[:0]); err != nil || !bytes.Equal(back, text[:n]) {
-			return errors.Join(errOther, err)
+			return errors.Join(errNotSame, err)
 		}
 		entries = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(entries, uint32(len(out))), uint32(n))
-		if len(entries) > 8*mostFrames {
+		if len(entries) > 8*maxFrames {
 			return ErrTooLarge
 		}
 		if _, err := w.Write(out); err != nil {
@@ -157,7 +157,7 @@ func (r *Reader) readTable(size int64) bool {
 	}
 	count := int64(binary.LittleEndian.Uint32(footer[:]))
 	kind := footer[4]
-	if binary.LittleEndian.Uint32(footer[5:]) != footerMagic || kind&reserved != 0 || count > mostFrames {
+	if binary.LittleEndian.Uint32(footer[5:]) != footerMagic || kind&reserved != 0 || count > maxFrames {
 		return false
 	}
 	each := int64(8)
@@ -178,7 +178,7 @@ func (r *Reader) readTable(size int64) bool {
 	for entry := table[headSize:]; len(entry) > 0; entry = entry[each:] {
 		length := int64(binary.LittleEndian.Uint32(entry))
 		text := int64(binary.LittleEndian.Uint32(entry[4:]))
-		if text > mostFrame || length > text+mostAround {
+		if text > maxFrameText || length > text+maxFrameOverhead {
 			return false
 		}
 		r.add(length, text)
@@ -192,7 +192,7 @@ func (r *Reader) findFrames(size int64) error {
 	for r.last().at < size {
 		text, length, err := r.frameAt(r.last().at, size)
 		switch first := len(r.frames) == 1; {
-		case len(r.frames) > mostFrames, first && errors.Is(err, ErrTooLarge):
+		case len(r.frames) > maxFrames, first && errors.Is(err, ErrTooLarge):
 			return ErrTooLarge
 		case first && errors.Is(err, zstd.ErrMagicMismatch):
 			return ErrNone
@@ -218,7 +218,7 @@ func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 	length = int64(head.HeaderSize)
 	if head.Skippable {
 		length += int64(head.SkippableSize)
-	} else if !head.HasFCS || head.FrameContentSize > mostFrame {
+	} else if !head.HasFCS || head.FrameContentSize > maxFrameText {
 		return 0, 0, ErrTooLarge
 	}
 	for last := head.Skippable; !last; {
@@ -234,7 +234,7 @@ func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 		} else {
 			length += bits >> 3
 		}
-		if length > mostFrame+mostAround {
+		if length > maxFrameText+maxFrameOverhead {
 			return 0, 0, ErrTooLarge
 		}
 	}
@@ -287,7 +287,7 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 
 // read decompresses a frame.
 func (s *slot) read(src io.ReaderAt, from, to place) error {
-	s.raw, s.text = room(s.raw, to.at-from.at), room(s.text, to.text-from.text)
+	s.raw, s.text = resize(s.raw, to.at-from.at), resize(s.text, to.text-from.text)
 	length := len(s.text)
 	_, err := src.ReadAt(s.raw, from.at)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -303,7 +303,7 @@ func (s *slot) read(src io.ReaderAt, from, to place) error {
 }
 
 // room is a buffer of a length, the one given if it is as large.
-func room(b []byte, length int64) []byte {
+func resize(b []byte, length int64) []byte {
 	if int64(cap(b)) < length {
 		return make([]byte, length)
 	}

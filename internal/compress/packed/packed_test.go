@@ -198,11 +198,11 @@ func TestTablesThatLie(t *testing.T) {
 		"frames shorter":           {table(one, 0, length-1, 8000), 8000, io.EOF},
 		"more frames":              {table(one, 0, length, 8000, length, 8000), 8000, io.EOF},
 		"no frames":                {table(one, 0), 8000, io.EOF},
-		"a large frame":            {table(one, 0, length, mostFrame+1), 8000, io.EOF},
+		"a large frame":            {table(one, 0, length, maxFrameText+1), 8000, io.EOF},
 		"reserved bits":            {table(one, 4, length, 8000), 8000, io.EOF},
 		"the same bytes twice":     {table(slices.Concat(one, one), 0, length, 8000, length, 8000), 16000, io.EOF},
 		"a frame of 256 MiB":       {table(bomb, 0, bombs, 1<<28), 0, ErrTooLarge},
-		"that seems to have 1 MiB": {table(bomb[:mostAround], 0, mostAround, 1<<20), 0, nil},
+		"that seems to have 1 MiB": {table(bomb[:maxFrameOverhead], 0, maxFrameOverhead, 1<<20), 0, nil},
 		"text":                     {[]byte("{\"mcpc-traffic\":1}\n"), 0, ErrNone},
 	} {
 		r, err := Open(bytes.NewReader(c.file), int64(len(c.file)))
@@ -216,7 +216,7 @@ func TestTablesThatLie(t *testing.T) {
 			t.Errorf("%s: %d bytes: %v", name, len(got), err)
 		}
 	}
-	many := bytes.Repeat(frame(t, []byte("x")), mostFrames+1)
+	many := bytes.Repeat(frame(t, []byte("x")), maxFrames+1)
 	if _, err := Open(bytes.NewReader(many), int64(len(many))); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
@@ -284,7 +284,7 @@ func FuzzOpen(f *testing.F) {
 		for i := range r.slots {
 			room += cap(r.slots[i].raw) + cap(r.slots[i].text)
 		}
-		if room > slots*(2*mostFrame+mostAround) {
+		if room > slots*(2*maxFrameText+maxFrameOverhead) {
 			t.Errorf("%d bytes of memory", room)
 		}
 	})
