@@ -17,8 +17,8 @@ const mappable = true
 
 // mappings are those that Bytes returned: the only slices that Release may take.
 var (
-	mappings atomic.Pointer[[]mapping]
-	changing sync.Mutex
+	mappings   atomic.Pointer[[]mapping]
+	mappingsMu sync.Mutex
 )
 
 type mapping struct {
@@ -83,7 +83,7 @@ func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	change(func(all []mapping) []mapping {
+	editMappings(func(all []mapping) []mapping {
 		return append(all, mapping{addressOf(mapped), mapped, dir, new(sync.Map)})
 	})
 	return mapped, nil
@@ -91,16 +91,16 @@ func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 
 func unmap(mapped []byte) error {
 	start := addressOf(mapped)
-	change(func(all []mapping) []mapping {
+	editMappings(func(all []mapping) []mapping {
 		return slices.DeleteFunc(all, func(m mapping) bool { return m.start == start })
 	})
 	return unix.Munmap(mapped)
 }
 
 // change replaces mappings by a changed copy.
-func change(edit func([]mapping) []mapping) {
-	changing.Lock()
-	defer changing.Unlock()
+func editMappings(edit func([]mapping) []mapping) {
+	mappingsMu.Lock()
+	defer mappingsMu.Unlock()
 	var all []mapping
 	if old := mappings.Load(); old != nil {
 		all = slices.Clone(*old)

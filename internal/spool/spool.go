@@ -25,7 +25,7 @@ type Dir string
 
 // New returns a Buffer for about size bytes; 0 is not known.
 func (d Dir) New(size int64) *Buffer {
-	b := &Buffer{dir: d, inMemory: d == "" || !mappable, most: Memory, piece: Piece}
+	b := &Buffer{dir: d, inMemory: d == "" || !mappable, maxInMemory: Memory, piece: Piece}
 	if !b.inMemory && size > Memory {
 		b.spill()
 	}
@@ -40,7 +40,7 @@ func (d Dir) New(size int64) *Buffer {
 // usual stays in memory.
 func (d Dir) NewLong() *Buffer {
 	b := d.New(0)
-	b.most = longPiece
+	b.maxInMemory = longPiece
 	b.piece = longPiece
 	return b
 }
@@ -55,7 +55,7 @@ type Buffer struct {
 	inMemory bool
 	// most is how many bytes stay in memory before there is a file, and piece how many are written
 	// to it at once.
-	most, piece int
+	maxInMemory, piece int
 	// file has the first written bytes, held the rest; mapped all of them in the end.
 	file    *os.File
 	written int64
@@ -74,11 +74,11 @@ func (b *Buffer) InFile() bool { return b.file != nil || b.mapped != nil }
 
 // Write takes more bytes. The error is that of the file.
 func (b *Buffer) Write(p []byte) (int, error) {
-	if err := b.room(len(p)); err != nil {
+	if err := b.makeRoom(len(p)); err != nil {
 		return 0, err
 	}
 	if b.file != nil && len(p) >= cap(b.held) {
-		return b.toFile(p)
+		return b.writeFile(p)
 	}
 	b.held = append(b.held, p...)
 	return len(p), nil
@@ -87,7 +87,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 // ReadFrom takes all that src has. The error is that of src, or a FileError.
 func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 	for {
-		if err := b.room(minRead); err != nil {
+		if err := b.makeRoom(minRead); err != nil {
 			return n, err
 		}
 		read, err := src.Read(b.held[len(b.held):cap(b.held)])
@@ -108,22 +108,22 @@ func (e *FileError) Error() string { return e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
 // room makes room for so many more bytes, or for none where they are many and go to the file.
-func (b *Buffer) room(n int) error {
+func (b *Buffer) makeRoom(n int) error {
 	if len(b.held)+n <= cap(b.held) {
 		return nil
 	}
-	if b.file == nil && !b.inMemory && len(b.held)+n > b.most {
+	if b.file == nil && !b.inMemory && len(b.held)+n > b.maxInMemory {
 		b.spill()
 	}
 	if b.file != nil {
-		_, err := b.toFile(b.held)
+		_, err := b.writeFile(b.held)
 		b.held = b.held[:0:min(cap(b.held), 2*b.piece)]
 		return err
 	}
 	// Large steps copy little; what is not written to takes no memory.
 	size := len(b.held) + max(n, 7*len(b.held))
 	if !b.inMemory {
-		size = min(size, b.most)
+		size = min(size, b.maxInMemory)
 	}
 	b.held = append(make([]byte, 0, max(size, len(b.held)+n, b.piece)), b.held...)
 	return nil
@@ -140,7 +140,7 @@ func (b *Buffer) spill() {
 	b.inMemory = true
 }
 
-func (b *Buffer) toFile(p []byte) (int, error) {
+func (b *Buffer) writeFile(p []byte) (int, error) {
 	n, err := b.file.Write(p)
 	b.written += int64(n)
 	if err != nil {
@@ -154,9 +154,9 @@ func (b *Buffer) toFile(p []byte) (int, error) {
 // Buffer is closed.
 func (b *Buffer) Bytes() ([]byte, error) {
 	if b.file == nil {
-		return b.whole(), nil
+		return b.allBytes(), nil
 	}
-	if _, err := b.toFile(b.held); err != nil {
+	if _, err := b.writeFile(b.held); err != nil {
 		return nil, err
 	}
 	b.held = nil
@@ -171,11 +171,11 @@ func (b *Buffer) Bytes() ([]byte, error) {
 	}
 	b.file.Close() // a mapping needs it no more
 	b.file = nil
-	return b.whole(), nil
+	return b.allBytes(), nil
 }
 
 // whole is what is in no file, or mapped.
-func (b *Buffer) whole() []byte {
+func (b *Buffer) allBytes() []byte {
 	if b.mapped != nil {
 		return b.mapped
 	}
@@ -185,9 +185,9 @@ func (b *Buffer) whole() []byte {
 // WriteTo writes all bytes.
 func (b *Buffer) WriteTo(w io.Writer) (int64, error) {
 	if b.file == nil {
-		return WriteAll(w, b.whole())
+		return WriteAll(w, b.allBytes())
 	}
-	if _, err := b.toFile(b.held); err != nil {
+	if _, err := b.writeFile(b.held); err != nil {
 		return 0, err
 	}
 	b.held = b.held[:0]

@@ -17,11 +17,11 @@ import (
 type entryTraffic struct {
 	stdio bool
 	// asked and answered are the heads, nil where none crossed.
-	asked, answered *wire.Frame
-	sent, received  []*wire.Frame
-	closed          *wire.Frame
-	hidden          int
-	long            *longTexts
+	requestHead, responseHead *wire.Frame
+	sent, received            []*wire.Frame
+	closed                    *wire.Frame
+	hidden                    int
+	long                      *longTexts
 }
 
 func (c *entryTraffic) add(f *wire.Frame) {
@@ -30,9 +30,9 @@ func (c *entryTraffic) add(f *wire.Frame) {
 		switch {
 		case f.HTTP == nil:
 		case f.Dir == wire.Sent:
-			c.asked = f
+			c.requestHead = f
 		default:
-			c.answered = f
+			c.responseHead = f
 		}
 	case wire.Body, wire.Event, wire.Noise:
 		c.hidden += f.Hidden
@@ -53,15 +53,15 @@ func (c *entryTraffic) request() request {
 	text := lines(c.sent)
 	r.BodySize = size(c.sent)
 	mime := "application/json"
-	if c.asked != nil {
-		head := c.asked.HTTP
+	if c.requestHead != nil {
+		head := c.requestHead.HTTP
 		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairs(head.Fields)
 		r.Query = query(head.URL)
 		mime = cmp.Or(head.Field("Content-Type"), mime)
 	}
 	if len(c.sent) > 0 {
 		r.Post = &postData{MimeType: mime}
-		r.Post.Text, r.Post.Encoding = c.long.encoded(text)
+		r.Post.Text, r.Post.Encoding = c.long.encode(text)
 	}
 	return r
 }
@@ -73,8 +73,8 @@ func (c *entryTraffic) response() response {
 	if len(c.received) > 1 {
 		r.Content.MimeType = "application/x-ndjson"
 	}
-	if c.answered != nil {
-		head := c.answered.HTTP
+	if c.responseHead != nil {
+		head := c.responseHead.HTTP
 		r.Status, r.StatusText, r.HTTPVersion = max(head.Status, 0), http.StatusText(head.Status), head.Proto
 		r.Headers, r.RedirectURL = pairs(head.Fields), head.Field("Location")
 		r.Content.MimeType = head.Field("Content-Type")
@@ -85,11 +85,11 @@ func (c *entryTraffic) response() response {
 		body = eventStream(c.received)
 		r.BodySize, r.Content.MimeType = -1, cmp.Or(r.Content.MimeType, "text/event-stream")
 	}
-	if c.answered == nil && !c.stdio && len(c.received) > 0 {
+	if c.responseHead == nil && !c.stdio && len(c.received) > 0 {
 		r.Content.MimeType = "text/event-stream"
 	}
 	r.Content.Size = len(body)
-	r.Content.Text, r.Content.Encoding = c.long.encoded(body)
+	r.Content.Text, r.Content.Encoding = c.long.encode(body)
 	if end := c.closed; end != nil && end.Close != nil && end.Close.How != "end" {
 		r.Error = strings.TrimSpace(end.Close.How + " " + end.Close.Text)
 	}
@@ -101,7 +101,7 @@ func (c *entryTraffic) events() (all []event) {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
 			continue
 		}
-		e := event{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.text(f.Raw)}
+		e := event{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.replace(f.Raw)}
 		if f.SSE.ID != nil {
 			e.ID = *f.SSE.ID
 		}
@@ -115,7 +115,7 @@ func (c *entryTraffic) events() (all []event) {
 func (c *entryTraffic) timings() timings {
 	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time
-	for _, f := range append(append([]*wire.Frame{c.asked}, c.sent...), c.answered) {
+	for _, f := range append(append([]*wire.Frame{c.requestHead}, c.sent...), c.responseHead) {
 		if f != nil && begin.IsZero() {
 			begin = f.Time
 		}
@@ -127,23 +127,23 @@ func (c *entryTraffic) timings() timings {
 	if c.closed != nil && c.closed.Time.After(end) && c.closed.Dir == wire.Received {
 		end = c.closed.Time
 	}
-	if c.answered != nil {
-		head = c.answered.Time
+	if c.responseHead != nil {
+		head = c.responseHead.Time
 	}
 	if begin.IsZero() {
 		begin = head
 	}
 	t.Wait = between(begin, head)
 	t.Receive = between(head, end)
-	if c.answered != nil && c.answered.HTTP.Timing != nil {
-		t.measured(*c.answered.HTTP.Timing)
+	if c.responseHead != nil && c.responseHead.HTTP.Timing != nil {
+		t.setMeasured(*c.responseHead.HTTP.Timing)
 	}
 	return t
 }
 
 // measured takes what the client saw of its connection. What did not happen,
 // because the connection was there, is as good as unknown.
-func (t *timings) measured(m wire.Timing) {
+func (t *timings) setMeasured(m wire.Timing) {
 	if m.DNS > 0 {
 		t.DNS = milliseconds(m.DNS)
 	}
@@ -185,12 +185,12 @@ func query(link string) []pair {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")
-		out = append(out, pair{plainQuery(name), plainQuery(value)})
+		out = append(out, pair{unescapeQuery(name), unescapeQuery(value)})
 	}
 	return out
 }
 
-func plainQuery(text string) string {
+func unescapeQuery(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil {
 		return plain
 	}

@@ -137,7 +137,7 @@ func Write(w io.Writer, creator string, rows []*rows.Row) error {
 		if row.Within != nil && len(rows) > 1 {
 			continue // the entry of that one has it
 		}
-		if err := h.row(row); err != nil {
+		if err := h.writeRow(row); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ type writer struct {
 	buf  []byte
 }
 
-func (h *writer) row(row *rows.Row) error {
+func (h *writer) writeRow(row *rows.Row) error {
 	frames, err := row.Frames()
 	if err != nil {
 		return err
@@ -176,14 +176,14 @@ func (h *writer) row(row *rows.Row) error {
 		if link == "" {
 			link = e.Request.URL
 		}
-		if err := h.entry(e); err != nil {
+		if err := h.writeEntry(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *writer) entry(e entry) error {
+func (h *writer) writeEntry(e entry) error {
 	var b bytes.Buffer
 	if h.n > 0 {
 		b.WriteByte(',')
@@ -201,7 +201,7 @@ func (h *writer) entry(e entry) error {
 		if _, err := h.w.Write(before); err != nil {
 			return err
 		}
-		for piece := range slices.Chunk(text, textPiece) {
+		for piece := range slices.Chunk(text, pieceBytes) {
 			h.buf = jsonraw.AppendEscaped(h.buf[:0], piece)
 			if _, err := h.w.Write(h.buf); err != nil {
 				return err
@@ -214,10 +214,10 @@ func (h *writer) entry(e entry) error {
 }
 
 // textPiece is the length of the pieces in which a long text is written.
-const textPiece = 192 << 10
+const pieceBytes = 192 << 10
 
 // longText is the size from which a text is written in pieces.
-const longText = 8 << 20
+const longTextBytes = 8 << 20
 
 // longTexts are texts that are too long to be encoded with their entry. A mark takes
 // the place of each of them, in the order in which the entry has them, until it is written.
@@ -226,8 +226,8 @@ type longTexts struct {
 	texts [][]byte
 }
 
-func (l *longTexts) text(raw []byte) string {
-	if len(raw) < longText || !utf8.Valid(raw) {
+func (l *longTexts) replace(raw []byte) string {
+	if len(raw) < longTextBytes || !utf8.Valid(raw) {
 		return string(raw)
 	}
 	if l.mark == "" {
@@ -238,9 +238,9 @@ func (l *longTexts) text(raw []byte) string {
 }
 
 // encoded is text where the bytes are text, else base64.
-func (l *longTexts) encoded(raw []byte) (text, encoding string) {
+func (l *longTexts) encode(raw []byte) (text, encoding string) {
 	if utf8.Valid(raw) {
-		return l.text(raw), ""
+		return l.replace(raw), ""
 	}
 	return base64.StdEncoding.EncodeToString(raw), "base64"
 }
@@ -283,7 +283,7 @@ func entryOf(row *rows.Row, frames []wire.Frame, link string) entry {
 	if c.stdio {
 		e.Comment = "stdio: lines of standard input and output; there was no HTTP"
 		e.Request.Method, e.Request.URL = http.MethodPost, "stdio://local/"+url.PathEscape(row.Target)
-	} else if c.asked == nil {
+	} else if c.requestHead == nil {
 		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
 		e.Request.Method = http.MethodGet
 		e.Request.URL = link

@@ -155,7 +155,7 @@ func mustJSON(t *testing.T, v any) []byte {
 // A long text takes no memory beyond that of its line once more, and of an event its
 // stream, and is written as a short one is.
 func TestHAROfLongTexts(t *testing.T) {
-	length := longText + longText/8
+	length := longTextBytes + longTextBytes/8
 	answer := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`
 	for kind, most := range map[wire.FrameKind]int{wire.Body: 2, wire.Event: 4} { // times the line
 		f := got(1, kind, answer)

@@ -65,7 +65,7 @@ func IsUTF16(begin []byte) bool {
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
 // beginsFlows reports how a flow file begins: with a length and a colon.
-func beginsFlows(begin []byte) bool {
+func isFlowFile(begin []byte) bool {
 	rest := bytes.TrimLeft(begin, "0123456789")
 	return len(rest) < len(begin) && bytes.HasPrefix(rest, []byte(":"))
 }
@@ -75,7 +75,7 @@ func beginsFlows(begin []byte) bool {
 // creator is the version of mcpc. The errors are *ArchiveError and those of w.
 func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (Imported, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	if begin, _ := in.Peek(16); beginsFlows(begin) {
+	if begin, _ := in.Peek(16); isFlowFile(begin) {
 		return Imported{}, &ArchiveError{Flows: true}
 	} else if IsUTF16(begin) {
 		return Imported{}, &ArchiveError{UTF16: true}
@@ -90,7 +90,7 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 		runs:      map[string]*run{},
 		endpoints: map[string]bool{},
 	}
-	err := eachEntry(&partReader{Reader: in, most: mostPart}, x.read)
+	err := eachEntry(&partReader{Reader: in, maxBytes: maxPartBytes}, x.addEntry)
 	if err == nil {
 		err = x.flush()
 	}
@@ -104,23 +104,23 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 
 // mostPart bounds an entry, a decoded body, and any other part of an archive, in bytes: each is in memory. Tests have a
 // smaller one.
-var mostPart = 256 << 20
+var maxPartBytes = 256 << 20
 
 var errLargeBody = errors.New("the decoded body is too large")
 
 // A partReader reads an archive of which no part is larger than most bytes.
 type partReader struct {
 	io.Reader
-	most, since int
+	maxBytes, partBytes int
 }
 
 // Read reads a little only, so that what is read ahead of the next part is.
 func (r *partReader) Read(b []byte) (int, error) {
-	if r.since > r.most {
-		return 0, fmt.Errorf("a part of it is larger than %d MiB", r.most>>20)
+	if r.partBytes > r.maxBytes {
+		return 0, fmt.Errorf("a part of it is larger than %d MiB", r.maxBytes>>20)
 	}
 	n, err := r.Reader.Read(b[:min(len(b), 32<<10)])
-	r.since += n
+	r.partBytes += n
 	return n, err
 }
 
@@ -136,7 +136,7 @@ func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 			}
 			for d.More() {
 				var raw json.RawMessage
-				in.since = 0
+				in.partBytes = 0
 				if err := d.Decode(&raw); err != nil {
 					return err
 				}
@@ -172,7 +172,7 @@ func (r *partReader) eachMember(d *json.Decoder, name string, found func() error
 		return cmp.Or(err, errors.New("a JSON object was expected"))
 	}
 	for d.More() {
-		r.since = 0
+		r.partBytes = 0
 		key, err := d.Token()
 		if err != nil {
 			return err
@@ -275,7 +275,7 @@ func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
 var startLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999-0700"}
 
 // start reads when an entry began. An entry without a readable time began when the entry before did.
-func (x *importer) start(e *readEntry) {
+func (x *importer) setStart(e *readEntry) {
 	for _, layout := range startLayouts {
 		if at, err := time.Parse(layout, e.StartedAt); err == nil {
 			e.Started = at
@@ -304,7 +304,7 @@ func (e *readEntry) readBodies() (sent, received []byte) {
 	}
 	received, e.unreadResponse = bodyOf(string(content.Text), content.Encoding, e.Response.Headers)
 	switch size := int(content.Size); {
-	case !e.Response.isThere():
+	case !e.Response.exists():
 		e.unreadResponse = errNoResponse
 	case e.unreadResponse != nil || len(e.Events) > 0:
 	case len(received) == 0 && (size > 0 || size < 0 && e.Response.mayHaveBody()):
@@ -316,7 +316,7 @@ func (e *readEntry) readBodies() (sent, received []byte) {
 }
 
 // isThere reports whether an entry has a response, which every program writes with a list of header fields.
-func (r *readResponse) isThere() bool { return r.Status != 0 || r.Headers != nil || r.Error != "" }
+func (r *readResponse) exists() bool { return r.Status != 0 || r.Headers != nil || r.Error != "" }
 
 // mayHaveBody reports whether a response may have a body that an archive leaves out: HAR has the size -1 for one that
 // is not known.
@@ -347,21 +347,21 @@ type importer struct {
 }
 
 // mostSorted is how many bytes of entries are sorted by their time. Those of a longer archive are taken as they come.
-const mostSorted = 64 << 20
+const maxSortedBytes = 64 << 20
 
 // read reads an entry. HAR does not demand that entries are in the order of their times, and some programs write the
 // newest first.
-func (x *importer) read(raw json.RawMessage) error {
+func (x *importer) addEntry(raw json.RawMessage) error {
 	e, ok := unmarshalEntry(raw)
 	if !ok {
 		x.Unreadable++
 		return nil
 	}
-	x.start(&e)
+	x.setStart(&e)
 	x.inOrder = x.inOrder || e.Facts != nil // as mcpc wrote it
 	x.waiting = append(x.waiting, &e)
 	x.size += len(raw)
-	if x.inOrder || x.size > mostSorted {
+	if x.inOrder || x.size > maxSortedBytes {
 		return x.flush()
 	}
 	return nil
@@ -373,7 +373,7 @@ func (x *importer) flush() error {
 		sliceutil.Sort(x.waiting, func(a, b *readEntry) int { return a.Started.Compare(b.Started) })
 	}
 	for _, e := range x.waiting {
-		if err := x.entry(e); err != nil {
+		if err := x.writeEntry(e); err != nil {
 			return err
 		}
 	}
@@ -399,7 +399,7 @@ type run struct {
 	asked map[string]string
 }
 
-func (x *importer) entry(e *readEntry) error {
+func (x *importer) writeEntry(e *readEntry) error {
 	sent, received := e.readBodies()
 	if len(e.Messages) > 0 && isMessage([]byte(e.Messages[0].Data)) {
 		x.WebSockets++
@@ -429,28 +429,28 @@ func (x *importer) entry(e *readEntry) error {
 		by = e.Facts.By
 	}
 	lines := linesOf(sent)
-	if stdio && len(lines) > 0 && opens(lines[0]) { // another process
+	if stdio && len(lines) > 0 && isOpening(lines[0]) { // another process
 		delete(x.runs, by+target)
 	}
-	r, err := x.runOf(target, by, e.Started)
+	r, err := x.findRun(target, by, e.Started)
 	if err != nil {
 		return err
 	}
 	if stdio && e.Facts != nil && e.Facts.Method == rows.MethodPipe {
-		err = x.stdio(r, e, lines, r.unseen(linesOf(received)))
+		err = x.writeStdio(r, e, lines, r.removeSeen(linesOf(received)))
 	} else if stdio {
-		err = x.stdio(r, e, lines, linesOf(received))
+		err = x.writeStdio(r, e, lines, linesOf(received))
 	} else {
-		err = x.http(r, e, sent, received)
+		err = x.writeHTTP(r, e, sent, received)
 	}
 	if err == nil && by == capture.ByCommand && len(lines) > 0 {
-		err = x.end(r, e.Facts, wire.ParseMessage(lines[0]))
+		err = x.writeEnd(r, e.Facts, wire.ParseMessage(lines[0]))
 	}
 	return err
 }
 
 // end writes how a command's request ended, where its messages do not say it.
-func (x *importer) end(r *run, facts *mcpFacts, request *wire.Message) error {
+func (x *importer) writeEnd(r *run, facts *mcpFacts, request *wire.Message) error {
 	if request.ID == nil || slices.Contains(exchange.OtherChannels, facts.Channel) {
 		return nil
 	}
@@ -508,7 +508,7 @@ func isStream(e *readEntry) bool {
 }
 
 // runOf is the run of a target, whose head is written first.
-func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
+func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 	r := x.runs[by+target]
 	if r != nil {
 		return r, nil
@@ -527,7 +527,7 @@ func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
 func markOf(n int) string { return fmt.Sprintf("h%d", n) }
 
 // frame writes a frame without its secrets.
-func (x *importer) frame(r *run, f wire.Frame) error {
+func (x *importer) writeFrame(r *run, f wire.Frame) error {
 	r.seq++
 	f.Seq = r.seq
 	_, err := x.w.Write(capture.Marked(capture.AppendFrame(nil, x.secrets.Frame(f)), r.mark))
@@ -545,9 +545,9 @@ func (x *importer) countMissing(e *readEntry) {
 }
 
 // http writes an HTTP request with what came back for it.
-func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
+func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error {
 	r.stream++
-	conn := r.conn(e, sent, received)
+	conn := r.connOf(e, sent, received)
 	var frames []wire.Frame
 	add := func(dir wire.Direction, kind wire.FrameKind, at time.Time, f wire.Frame) {
 		f.Dir = dir
@@ -557,7 +557,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 		f.Conn = conn
 		frames = append(frames, f)
 	}
-	head, end := e.times()
+	head, end := e.responseTimes()
 	add(
 		wire.Sent,
 		wire.Head,
@@ -575,7 +575,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	if e.unreadRequest != nil {
 		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, Unread: e.unreadRequest.Error()})
 	} else if e.Request.Post != nil {
-		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, Again: r.again(e, sent)})
+		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, Again: r.repeatedID(e, sent)})
 	}
 	if e.Response.Status > 0 {
 		answered := &wire.HTTPHead{Status: int(e.Response.Status), Proto: e.Response.HTTPVersion}
@@ -594,7 +594,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	case len(received) > 0:
 		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
 	}
-	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 && e.Response.isThere() || how != "" {
+	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 && e.Response.exists() || how != "" {
 		if !slices.Contains([]string{"cut", "cancelled"}, how) {
 			how = "cut"
 			text = e.Response.Error
@@ -604,7 +604,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 		add(wire.Received, wire.Closed, end, wire.Frame{Close: &wire.CloseFacts{By: wire.Received, How: "end"}})
 	}
 	for _, f := range frames {
-		if err := x.frame(r, f); err != nil {
+		if err := x.writeFrame(r, f); err != nil {
 			return err
 		}
 	}

@@ -20,11 +20,11 @@ import (
 )
 
 // opens reports the request that opens a conversation.
-func opens(sent []byte) bool { return mcp.IsOpening(wire.ParseMessage(sent).Method) }
+func isOpening(sent []byte) bool { return mcp.IsOpening(wire.ParseMessage(sent).Method) }
 
 // conn returns the number of the conversation of an entry: of one server and one session, since it was opened. An
 // attempt to open one that was refused belongs to the attempt that follows it.
-func (r *run) conn(e *readEntry, sent, received []byte) int {
+func (r *run) connOf(e *readEntry, sent, received []byte) int {
 	server := e.Request.URL
 	if u, err := url.Parse(server); err == nil {
 		server = u.Scheme + "://" + u.Host
@@ -36,7 +36,7 @@ func (r *run) conn(e *readEntry, sent, received []byte) int {
 			break
 		}
 	}
-	opening := opens(sent)
+	opening := isOpening(sent)
 	if refused := r.refused[server]; refused != 0 && opening {
 		r.conns[key] = refused
 	} else if r.conns[key] == 0 || opening {
@@ -52,13 +52,13 @@ func (r *run) conn(e *readEntry, sent, received []byte) int {
 
 // again returns the id of the request that an entry sends again: an entry before it is of the same exchange. It returns
 // "" if there is none.
-func (r *run) again(e *readEntry, sent []byte) string {
+func (r *run) repeatedID(e *readEntry, sent []byte) string {
 	m := wire.ParseMessage(sent)
 	if e.Facts == nil || e.Facts.Exchange == "" || m.Kind != wire.Request {
 		return ""
 	}
 	again := r.asked[e.Facts.Exchange]
-	if len(r.asked) < mostNoted {
+	if len(r.asked) < maxNoted {
 		r.asked[e.Facts.Exchange] = string(m.ID)
 	}
 	return again
@@ -66,7 +66,7 @@ func (r *run) again(e *readEntry, sent []byte) string {
 
 // times returns when the response began and when it ended. Without timings, as some programs write entries, both are
 // the end of the entry's time.
-func (e *readEntry) times() (head, end time.Time) {
+func (e *readEntry) responseTimes() (head, end time.Time) {
 	t := e.Timings
 	if (t == timings{}) {
 		t.Wait = e.Time
@@ -127,7 +127,7 @@ func (v event) at(head time.Time) time.Time {
 
 // unseen are the lines that no entry before had: what may belong to a request is in its entry
 // as well.
-func (r *run) unseen(lines [][]byte) [][]byte {
+func (r *run) removeSeen(lines [][]byte) [][]byte {
 	return slices.DeleteFunc(lines, func(line []byte) bool {
 		sum := sha256.Sum256(line)
 		seen := r.lines[sum] > 0
@@ -139,27 +139,27 @@ func (r *run) unseen(lines [][]byte) [][]byte {
 }
 
 // note remembers the notifications among the lines of an entry.
-func (r *run) note(lines [][]byte) {
+func (r *run) noteNotifications(lines [][]byte) {
 	for _, line := range lines {
-		if len(r.lines) < mostNoted && wire.ParseMessage(line).Kind == wire.Notification {
+		if len(r.lines) < maxNoted && wire.ParseMessage(line).Kind == wire.Notification {
 			r.lines[sha256.Sum256(line)]++
 		}
 	}
 }
 
 // mostNoted bounds what is remembered of a run.
-const mostNoted = 100_000
+const maxNoted = 100_000
 
 // stdio writes the lines of one exchange. In which order they crossed is not in the archive:
 // the request is the first, and its response the last.
-func (x *importer) stdio(r *run, e *readEntry, sent, received [][]byte) error {
+func (x *importer) writeStdio(r *run, e *readEntry, sent, received [][]byte) error {
 	if e.Facts != nil && e.Facts.Method != rows.MethodPipe {
-		r.note(received)
+		r.noteNotifications(received)
 	}
-	head, end := e.times()
+	head, end := e.responseTimes()
 	write := func(dir wire.Direction, at time.Time, lines [][]byte) error {
 		for _, line := range lines {
-			if err := x.frame(r, wire.Frame{Dir: dir, Kind: wire.Body, Time: at, Raw: line}); err != nil {
+			if err := x.writeFrame(r, wire.Frame{Dir: dir, Kind: wire.Body, Time: at, Raw: line}); err != nil {
 				return err
 			}
 		}
@@ -192,7 +192,7 @@ var magicCodings = []struct{ coding, begin string }{{"gzip", "\x1F\x8B\x08"}, {"
 // the codings that its header fields declare, or that its first bytes tell. unread is the reason for which such a body
 // cannot be decoded.
 func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
-	raw = decoded(text, encoding)
+	raw = decodeText(text, encoding)
 	if encoding != "base64" || jsonraw.ValidUTF8(raw) {
 		return raw, nil
 	}
@@ -207,17 +207,17 @@ func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 			codings = []string{magic.coding}
 		}
 	}
-	plain, err := compress.Decode(raw, codings, mostPart)
+	plain, err := compress.Decode(raw, codings, maxPartBytes)
 	if err != nil {
 		return nil, err
 	}
-	if len(plain) > mostPart {
+	if len(plain) > maxPartBytes {
 		return nil, errLargeBody
 	}
 	return plain, nil
 }
 
-func decoded(text, encoding string) []byte {
+func decodeText(text, encoding string) []byte {
 	if encoding == "base64" {
 		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
 			return raw

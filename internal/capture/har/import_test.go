@@ -297,7 +297,7 @@ func TestNoPartMayBeLarge(t *testing.T) {
 		`{"log":{"entries":[{},` + large + `]}}`:                                                  "larger than",
 		`{"log":{"x":` + large[:1<<10] + `","entries":[` + strings.Repeat("7,", 400<<10) + `7]}}`: "",
 	} {
-		err := eachEntry(&partReader{Reader: strings.NewReader(text), most: 200 << 10}, func(json.RawMessage) error { return nil })
+		err := eachEntry(&partReader{Reader: strings.NewReader(text), maxBytes: 200 << 10}, func(json.RawMessage) error { return nil })
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20s: %v, want %q", text, err, want)
 		}
@@ -330,17 +330,17 @@ func FuzzImport(f *testing.F) {
 
 // A body that is too large when it is decoded is not readable, and not cut.
 func TestDecodedBodyIsNotCut(t *testing.T) {
-	defer func(n int) { mostPart = n }(mostPart)
+	defer func(n int) { maxPartBytes = n }(maxPartBytes)
 	fields := []pair{{Name: "Content-Encoding", Value: "br"}}
 	whole, err := bodyOf(brotliResult, "base64", fields)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mostPart = len(whole)
+	maxPartBytes = len(whole)
 	if again, err := bodyOf(brotliResult, "base64", fields); err != nil || !bytes.Equal(again, whole) {
 		t.Errorf("%q, %v", again, err)
 	}
-	mostPart = len(whole) - 1
+	maxPartBytes = len(whole) - 1
 	if cut, err := bodyOf(brotliResult, "base64", fields); cut != nil || !errors.Is(err, errLargeBody) {
 		t.Errorf("%q, %v", cut, err)
 	}
