@@ -106,10 +106,10 @@ func Check(codings []string) error {
 	return nil
 }
 
-// NewReader returns a reader of src without its codings, or src if there are none. It reads nothing until its first
-// Read, needs no more of src than the encoder had flushed to give what was flushed, and an empty body stays empty.
-// An error of src is returned as it is. The reader stops with an error if the bytes become too many. Its caller calls
-// Check first; an unknown coding is the error of each Read.
+// NewReader returns a reader that decodes src, or src itself if it has no codings. It reads nothing
+// until its first Read, and returns flushed data as soon as src has it. An empty body stays empty.
+// An error of src is returned as it is. The reader fails if the decoded bytes become too many, and
+// with an unknown coding: call Check first.
 func NewReader(src io.Reader, codings []string) io.Reader {
 	if err := Check(codings); err != nil {
 		return failingReader{err}
@@ -120,8 +120,8 @@ func NewReader(src io.Reader, codings []string) io.Reader {
 	return src
 }
 
-// Decode returns a body without its codings, of which it returns at most limit+1 bytes. With an error it returns what
-// could be decoded. It returns body itself if there are none.
+// Decode decodes a body and returns at most limit+1 bytes of it. With an error it returns the bytes
+// that could be decoded. It returns body itself if there are no codings.
 func Decode(body []byte, codings []string, limit int) ([]byte, error) {
 	if len(codings) == 0 {
 		return body, nil
@@ -129,8 +129,8 @@ func Decode(body []byte, codings []string, limit int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(NewReader(bytes.NewReader(body), codings), int64(limit)+1))
 }
 
-// Trailing returns the coding whose data ended before the body did, or "". The reader is one of NewReader, and was read
-// to its end: it ignores the bytes after the data, as browsers do.
+// Trailing returns the coding whose data ended before the body did, or "". r was returned by
+// NewReader and read to its end. It ignores the bytes after the data, as browsers do.
 func Trailing(r io.Reader) string {
 	for decoder, ok := r.(*reader); ok; decoder, ok = decoder.src.r.(*reader) {
 		if decoder.trailing {
@@ -155,8 +155,8 @@ var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
 	"deflate": inflate,
 }
 
-// inflate begins to decode deflate: in the zlib format, or, as some servers send it, without its header (RFC 9110,
-// section 8.4.1.2).
+// inflate returns a decoder of deflate: in the zlib format or, as some servers send it, without its
+// header (RFC 9110, section 8.4.1.2).
 func inflate(src *bufio.Reader) (io.Reader, error) {
 	head, err := src.Peek(2)
 	if err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {

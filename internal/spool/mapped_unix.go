@@ -45,15 +45,15 @@ func find(p []byte) (m mapping, offset int, ok bool) {
 	return m, 0, false
 }
 
-// Note keeps what a caller found out about what begins where p does, if p is of a file: its
-// bytes do not change.
+// Note stores a fact about the bytes that begin at p, if p is in a mapped file, whose bytes never
+// change.
 func Note(p []byte, what any) {
 	if m, offset, ok := find(p); ok {
 		m.notes.Store(offset, what)
 	}
 }
 
-// Noted gives what was noted of what begins where p does, or nil.
+// Noted returns the fact about the bytes that begin at p, or nil.
 func Noted(p []byte) any {
 	if m, offset, ok := find(p); ok {
 		what, _ := m.notes.Load(offset)
@@ -62,22 +62,22 @@ func Noted(p []byte) any {
 	return nil
 }
 
-// Beside returns a Buffer for what is made of p, of about size bytes: if p is of a file, in the
-// folder of that file, and else in memory.
+// Beside returns a Buffer of about size bytes for a value made from p. Its file is in the directory
+// of p's file; if p is in no file, it stays in memory.
 func Beside(p []byte, size int64) *Buffer {
 	m, _, _ := find(p)
 	return m.dir.New(size)
 }
 
-// Free gives the file and the memory of p back, if p is what Bytes returned of a Buffer in a file,
-// which must not be closed then. Of anything else nothing happens.
+// Free unmaps p, if p is a whole slice that Bytes returned from a file. That Buffer must not be
+// closed then. It does nothing for any other slice.
 func Free(p []byte) {
 	if m, at, ok := find(p); ok && at == 0 && len(p) == len(m.bytes) {
 		_ = unmap(m.bytes)
 	}
 }
 
-// mapFile maps f, which can be closed then.
+// mapFile maps f, which the caller may close afterwards.
 func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 	mapped, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
@@ -97,7 +97,7 @@ func unmap(mapped []byte) error {
 	return unix.Munmap(mapped)
 }
 
-// change replaces mappings by a changed copy.
+// editMappings replaces mappings by a changed copy.
 func editMappings(edit func([]mapping) []mapping) {
 	mappingsMu.Lock()
 	defer mappingsMu.Unlock()
@@ -112,11 +112,11 @@ func editMappings(edit func([]mapping) []mapping) {
 	}
 }
 
-// addressOf takes no memory: a pointer is its own value.
+// addressOf returns the address of the first byte of p. It allocates no memory.
 func addressOf(p []byte) uintptr { return reflect.ValueOf(&p[0]).Pointer() }
 
-// Release gives the memory of p back, which is read again from its file where it is needed
-// once more. Of what is not the bytes of a Buffer in a file nothing happens.
+// Release frees the memory of p, if p is in a mapped file. The system reads it again from the file
+// when it is used. It does nothing for any other slice.
 func Release(p []byte) {
 	m, from, ok := find(p)
 	if !ok {

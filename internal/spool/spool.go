@@ -19,11 +19,11 @@ const (
 	longPiece = 64 << 10
 )
 
-// A Dir makes Buffers whose files are in that folder, or where none can be made there in that
-// of temporary files. The Buffers of "" stay in memory.
+// A Dir makes Buffers whose files are in this directory, or in the directory of temporary files if
+// none can be made here. The Buffers of "" stay in memory.
 type Dir string
 
-// New returns a Buffer for about size bytes; 0 is not known.
+// New returns a Buffer for about size bytes; 0 means that the size is unknown.
 func (d Dir) New(size int64) *Buffer {
 	b := &Buffer{dir: d, inMemory: d == "" || !mappable, maxInMemory: Memory, piece: Piece}
 	if !b.inMemory && size > Memory {
@@ -36,8 +36,8 @@ func (d Dir) New(size int64) *Buffer {
 	return b
 }
 
-// NewLong returns a Buffer for what is in use besides others and may be long: less of it than
-// usual stays in memory.
+// NewLong returns a Buffer that keeps less than usual in memory. It is for values that are long and
+// used at the same time as others.
 func (d Dir) NewLong() *Buffer {
 	b := d.New(0)
 	b.maxInMemory = longPiece
@@ -45,10 +45,9 @@ func (d Dir) NewLong() *Buffer {
 	return b
 }
 
-// A Buffer takes bytes and gives them back once all are there. Up to Memory of them stay in
-// memory; more go to a file that was removed when it was opened, so that nothing is left of it
-// however the process ends. A caller must Close it, unless the slice that Bytes returns is used
-// until the process ends.
+// A Buffer stores bytes, and returns them once all are written. It keeps up to Memory bytes in
+// memory. More go to a file without a name, which disappears with the process. The caller closes
+// the Buffer, unless it uses the slice of Bytes until the process ends.
 type Buffer struct {
 	dir Dir
 	// inMemory is set where no file can be used.
@@ -66,13 +65,13 @@ type Buffer struct {
 // minRead is how much room a read has at least.
 const minRead = 512
 
-// Len is the number of bytes that were written.
+// Len returns the number of bytes that were written.
 func (b *Buffer) Len() int64 { return b.written + int64(len(b.held)) }
 
-// InFile reports that the bytes are in a file.
+// InFile reports whether the bytes are in a file.
 func (b *Buffer) InFile() bool { return b.file != nil || b.mapped != nil }
 
-// Write takes more bytes. The error is that of the file.
+// Write stores more bytes. The error is that of the file.
 func (b *Buffer) Write(p []byte) (int, error) {
 	if err := b.makeRoom(len(p)); err != nil {
 		return 0, err
@@ -84,7 +83,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ReadFrom takes all that src has. The error is that of src, or a FileError.
+// ReadFrom stores all bytes of src. The error is that of src, or a *FileError.
 func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 	for {
 		if err := b.makeRoom(minRead); err != nil {
@@ -101,13 +100,14 @@ func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 	}
 }
 
-// A FileError is that of the file of a Buffer: its disk is full, for instance.
+// A FileError is an error of the file of a Buffer: its disk is full, for instance.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// room makes room for so many more bytes, or for none where they are many and go to the file.
+// makeRoom makes room for n more bytes in memory. If a file is used, it empties the memory into the
+// file instead; the room may be smaller than n then.
 func (b *Buffer) makeRoom(n int) error {
 	if len(b.held)+n <= cap(b.held) {
 		return nil
@@ -129,7 +129,7 @@ func (b *Buffer) makeRoom(n int) error {
 	return nil
 }
 
-// spill goes on in a file. Where none can be made, all stays in memory.
+// spill creates the file. If that fails, all bytes stay in memory.
 func (b *Buffer) spill() {
 	for _, dir := range []string{string(b.dir), os.TempDir()} {
 		if f, err := createUnnamed(dir); err == nil {
@@ -149,9 +149,8 @@ func (b *Buffer) writeFile(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes gives all bytes; nothing can be written any more. Those of a file are mapped: they are
-// in memory while they are read, and until Release. They must not be changed, nor used once the
-// Buffer is closed.
+// Bytes returns all bytes. Nothing can be written afterwards. The bytes of a file are mapped: they
+// take memory after they are read, until Release. They must not be changed, nor used after Close.
 func (b *Buffer) Bytes() ([]byte, error) {
 	if b.file == nil {
 		return b.allBytes(), nil
@@ -169,12 +168,12 @@ func (b *Buffer) Bytes() ([]byte, error) {
 		}
 		b.written = 0
 	}
-	b.file.Close() // a mapping needs it no more
+	b.file.Close() // a mapping does not need the open file
 	b.file = nil
 	return b.allBytes(), nil
 }
 
-// whole is what is in no file, or mapped.
+// allBytes returns all bytes, after no file is open any more.
 func (b *Buffer) allBytes() []byte {
 	if b.mapped != nil {
 		return b.mapped
@@ -194,7 +193,7 @@ func (b *Buffer) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(b.file, 0, b.written))
 }
 
-// Close gives the file back, and the memory of what Bytes returned.
+// Close closes the file and frees the memory that Bytes returned.
 func (b *Buffer) Close() error {
 	var err error
 	if b.file != nil {
@@ -210,7 +209,7 @@ func (b *Buffer) Close() error {
 	return err
 }
 
-// Pieces gives p in pieces, and releases each when the next one is taken.
+// Pieces yields p in pieces. It releases each piece when the next one is taken.
 func Pieces(p []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for piece := range slices.Chunk(p, Piece) {
@@ -222,8 +221,8 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Passed releases p[from:to] where that is a piece or more. It returns from where on p is not
-// released: a loop over p calls it with what it returned before.
+// Passed releases p[from:to] if it has at least Piece bytes. It returns the offset from which p is
+// not released, for the next call of a loop over p.
 func Passed(p []byte, from, to int) int {
 	if to-from < Piece {
 		return from
@@ -232,8 +231,8 @@ func Passed(p []byte, from, to int) int {
 	return to
 }
 
-// Index returns the place of the first sep in p[at:], counted in p, or len(p). It releases what
-// it passes, as far as that is many bytes.
+// Index returns the offset of the first sep at or after at, or len(p). It releases the pieces that
+// it has searched.
 func Index(p []byte, sep string, at int) int {
 	for ; at < len(p); at += Piece {
 		near := p[at:min(len(p), at+Piece+len(sep)-1)]

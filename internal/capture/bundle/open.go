@@ -30,7 +30,7 @@ const (
 	PageName     = "index.html"
 )
 
-// formatVersion is that of the format; a reader refuses a higher one.
+// formatVersion is the version of the bundle format. A reader refuses a higher one.
 const formatVersion = 1
 
 // What is read of a bundle, at most: members, bytes of the capture, and bytes for each
@@ -46,16 +46,16 @@ const (
 	maxDirectoryBytes = 1 << 20
 )
 
-// ErrNoBundle is the error of a file that neither begins nor ends as a bundle does.
+// ErrNoBundle is the error for a file that is no bundle.
 var ErrNoBundle = errors.New("not a bundle")
 
-// An Error says why a bundle cannot be opened, and what helps.
+// An Error says why a bundle cannot be opened, and what the user can do.
 type Error struct{ Text, Hint string }
 
 func (e *Error) Error() string { return e.Text }
 
-// Open opens the capture in a bundle. The errors are those of the file, ErrNoBundle, *Error,
-// and those of rows.Open. The capture has no name in the file system.
+// Open opens the capture in a bundle. The errors are those of the file, ErrNoBundle, *Error, and
+// those of rows.Open. The capture is unpacked to a file without a name.
 func Open(path string) (*rows.Capture, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func Open(path string) (*rows.Capture, error) {
 	return OpenFrom(path, f)
 }
 
-// OpenFrom opens a capture as Open does, from an open file, which the caller closes. path is its name in errors and in
-// the capture.
+// OpenFrom opens a capture as Open does, from an open file, which the caller closes. path is its
+// name in errors and in the capture.
 func OpenFrom(path string, f *os.File) (*rows.Capture, error) {
 	a := &archive{File: f}
 	if err := a.readDirectory(); err != nil {
@@ -178,8 +178,9 @@ func (r *limitedReaderAt) ReadAt(b []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, at)
 }
 
-// membersIn is how many members the directory at the end of an archive has: it is read
-// before them, since each takes memory.
+// countMembers returns how many members the directory at the end of the archive claims, and whether
+// there is a directory. It is checked before the directory is read, because each member takes
+// memory.
 func countMembers(f io.ReaderAt, size int64) (members int, ended bool) {
 	const endLength, longestComment = 22, 1<<16 - 1
 	tail := make([]byte, min(size, endLength+longestComment))
@@ -193,7 +194,7 @@ func countMembers(f io.ReaderAt, size int64) (members int, ended bool) {
 	return int(binary.LittleEndian.Uint16(tail[at+10:])), true
 }
 
-// member finds the one member of a name.
+// findMember returns the only member with a name.
 func (a *archive) findMember(name string) (*zip.File, error) {
 	var found *zip.File
 	for _, f := range a.zip.File {
@@ -209,7 +210,7 @@ func (a *archive) findMember(name string) (*zip.File, error) {
 	return found, nil
 }
 
-// manifest reads the manifest, and refuses that of a later version.
+// readManifest reads the manifest. A manifest of a later version is an *Error.
 func (a *archive) readManifest() (m Manifest, err error) {
 	file, err := a.findMember(ManifestName)
 	if err != nil {
@@ -242,7 +243,7 @@ func damagedError(name string, err error) error {
 	return &Error{"the bundle is damaged: " + name + ": " + err.Error(), "get the whole file once more"}
 }
 
-// tooLarge refuses a member that would fill a disk.
+// checkSize returns an *Error for a member that would fill the disk.
 func checkSize(name string, size, packed uint64) error {
 	if size > maxCaptureBytes {
 		return &Error{fmt.Sprintf("%s is larger than %d GiB", name, maxCaptureBytes>>30), "a filter exports fewer exchanges"}
@@ -256,7 +257,8 @@ func checkSize(name string, size, packed uint64) error {
 	return nil
 }
 
-// unpack writes a member to a file that ends with the process, and gives its sha256.
+// unpack writes a member to a file without a name, and returns the file and its sha256 in
+// hexadecimal.
 func unpack(file *zip.File) (_ *os.File, sum string, err error) {
 	if err := checkSize(file.Name, file.UncompressedSize64, file.CompressedSize64); err != nil {
 		return nil, "", err
@@ -279,7 +281,8 @@ func unpack(file *zip.File) (_ *os.File, sum string, err error) {
 	return f, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// A readFault tells an error of reading a member from one of writing it elsewhere.
+// A memberReader marks errors of reading a member, to distinguish them from errors of writing it
+// elsewhere.
 type memberReader struct {
 	io.Reader
 	name string
@@ -293,7 +296,7 @@ func (r memberReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Temporary makes a file without a name, which is gone when it is closed.
+// Temporary creates a file without a name, which is deleted when it is closed.
 func Temporary() (*os.File, error) {
 	name := filepath.Join(os.TempDir(), "mcpc-"+rand.Text())
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
@@ -313,9 +316,9 @@ func Temporary() (*os.File, error) {
 // deleteOnClose is FILE_FLAG_DELETE_ON_CLOSE.
 const deleteOnClose = 0x04000000
 
-// EachMember gives each member of a bundle to be read, and before them the page in front of
-// the archive, under the name of that member. Of a page the script and the style are left out,
-// which have no data. The errors are those of Open, and of look.
+// EachMember calls look for each member of a bundle, and before that for the page in front of the
+// archive, under the name of the page's member. It removes the script and the style of a page,
+// which have no data. The errors are those of Open and of look.
 func EachMember(path string, look func(name string, r io.Reader) error) error {
 	a, err := openArchive(path)
 	if err != nil {
@@ -368,8 +371,8 @@ func passMember(name string, r io.Reader, look func(name string, r io.Reader) er
 	return look(name, r)
 }
 
-// withoutElement blanks the content of the first element of a name that has no attributes. The
-// lines keep their numbers.
+// withoutElement removes the content of the first element with a name, if it has no attributes. It
+// keeps the line feeds, so that lines keep their numbers.
 func withoutElement(page []byte, name string) []byte {
 	before, rest, _ := bytes.Cut(page, []byte("<"+name+">"))
 	content, after, found := bytes.Cut(rest, []byte("</"+name+">"))

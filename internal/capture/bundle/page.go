@@ -18,7 +18,7 @@ var pageHTML string
 // pageEnds hides from a browser what follows the page in the file.
 const pageEnd = "<plaintext hidden>"
 
-// pageOf is the page that shows the data: texts that follow each other. The data is an object with
+// buildPage returns the page that shows the data, as consecutive texts. The data is an object with
 // documents of internal/live/view (view/api.go):
 //
 //	title          string: the name of the bundle
@@ -47,7 +47,7 @@ func WritePage(w io.Writer, c Content) error {
 	return err
 }
 
-// hashOf is that of a script or a style for the page's policy.
+// sourceHash returns the hash of a script or a style for the page's policy.
 func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

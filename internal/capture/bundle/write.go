@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// A Content is what a bundle is made of. Nothing in it has a secret any more: Write hides
-// none.
+// A Content has the parts of a bundle. Its secrets are hidden already: Write hides none.
 type Content struct {
 	// Manifest has all but its version and members, which Write adds.
 	Manifest Manifest
@@ -28,14 +27,14 @@ type Content struct {
 	Script, Style string
 }
 
-// A part is a member that is still to be written.
+// A part is a member to be written.
 type part struct {
 	name string
 	from func() io.Reader
 }
 
-// Write writes a bundle: the page, and behind it the archive. The same content gives the same
-// bytes. A capture that Open would refuse is an *Error.
+// Write writes a bundle: the page, then the archive. The same content gives the same bytes. It
+// returns an *Error for a capture that Open would refuse.
 func Write(w io.Writer, c Content) error {
 	page := buildPage(c)
 	parts := []part{
@@ -71,7 +70,7 @@ func Write(w io.Writer, c Content) error {
 		append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
 }
 
-// readerOf reads texts one after the other.
+// readerOf returns a function that opens a reader of some texts, one after the other.
 func readerOf(texts ...[]byte) func() io.Reader {
 	return func() io.Reader {
 		all := make([]io.Reader, len(texts))
@@ -82,8 +81,8 @@ func readerOf(texts ...[]byte) func() io.Reader {
 	}
 }
 
-// writeArchive writes the members, all with one time, so that the same content gives the same
-// bytes. In the archive's directory they are counted from the begin of the file.
+// writeArchive writes the members, all with the same time. before is the length of the page:
+// offsets in the archive's directory count from the beginning of the file.
 func writeArchive(w io.Writer, before int64, modified time.Time, parts []part) error {
 	z := zip.NewWriter(w)
 	z.SetOffset(before)

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An entryTraffic is the traffic for one HTTP request, or for one exchange over stdio.
+// An entryTraffic is the traffic of one HTTP request, or of one exchange over stdio.
 type entryTraffic struct {
 	stdio bool
 	// asked and answered are the heads, nil where none crossed.
@@ -110,8 +110,7 @@ func (c *entryTraffic) events() (all []event) {
 	return all
 }
 
-// timings follow from the frames' times alone, unless the recorder opened the connection
-// itself.
+// timings returns the timings by the times of the frames, or those that the client measured.
 func (c *entryTraffic) timings() timings {
 	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time
@@ -141,8 +140,8 @@ func (c *entryTraffic) timings() timings {
 	return t
 }
 
-// measured takes what the client saw of its connection. What did not happen,
-// because the connection was there, is as good as unknown.
+// setMeasured sets the timings that the client measured for its connection. A step that did not
+// happen, because the connection was open, stays unknown.
 func (t *timings) setMeasured(m wire.Timing) {
 	if m.DNS > 0 {
 		t.DNS = milliseconds(m.DNS)
@@ -156,7 +155,8 @@ func (t *timings) setMeasured(m wire.Timing) {
 	t.Wait = milliseconds(max(m.FirstByte-max(m.DNS, 0)-max(m.Connect, 0)-max(m.TLS, 0), 0))
 }
 
-// between is 0 where a clock went backwards or one end is not known.
+// between returns the milliseconds between two times; 0 if one is unknown or the clock went
+// backwards.
 func between(from, to time.Time) float64 {
 	if from.IsZero() || to.IsZero() {
 		return 0
@@ -174,8 +174,8 @@ func pairs(fields []wire.Field) []pair {
 	return out
 }
 
-// query are the parameters of a URL in their order; one that cannot be read is
-// given as it stands.
+// query returns the parameters of a URL in their order. A parameter that cannot be decoded stays as
+// it is.
 func query(link string) []pair {
 	out := []pair{}
 	_, rest, _ := strings.Cut(link, "?")
@@ -204,8 +204,8 @@ func size(frames []*wire.Frame) (n int) {
 	return n
 }
 
-// lines are messages as they stand on standard output, each on its own line; one
-// alone is as it crossed.
+// lines returns messages as they are on standard output, each on its own line. A single message has
+// no line feed.
 func lines(frames []*wire.Frame) []byte {
 	if len(frames) == 1 {
 		return frames[0].Raw
@@ -220,9 +220,8 @@ func lines(frames []*wire.Frame) []byte {
 	return b
 }
 
-// eventStream writes events as a stream has them (WHATWG HTML, section 9.2). What
-// the parser drops, which is comments beside data and the kind of line ends, is
-// not known any more.
+// eventStream writes events as a stream has them (WHATWG HTML, section 9.2). The parser has dropped
+// comments beside data and the kind of line ends.
 func eventStream(frames []*wire.Frame) []byte {
 	var b bytes.Buffer
 	for _, f := range frames {

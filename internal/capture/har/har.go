@@ -79,7 +79,7 @@ type content struct {
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// An event is one server-sent event; Time is in seconds since 1970.
+// An event is one server-sent event. Time is in seconds since 1970.
 type event struct {
 	Time float64 `json:"time"`
 	Name string  `json:"eventName"`
@@ -104,7 +104,7 @@ type timings struct {
 	Receive float64 `json:"receive"`
 }
 
-// mcpFacts are those of JSON-RPC and of the recording.
+// mcpFacts describe the exchange and its recording.
 type mcpFacts struct {
 	Exchange string `json:"exchange"`
 	By       string `json:"by,omitempty"`
@@ -123,8 +123,8 @@ type mcpFacts struct {
 	Findings []string `json:"findings,omitempty"`
 }
 
-// Write writes rows as one HAR document; creator is the version of mcpc. The
-// rows' captures must be there. The empty list of pages is for viewers that require one, such as Firefox's.
+// Write writes rows as one HAR document. creator is the version of mcpc. It reads the captures of
+// the rows. The list of pages is empty, for viewers that require one, such as Firefox's.
 func Write(w io.Writer, creator string, rows []*rows.Row) error {
 	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(
 		jsonraw.Quote(creator),
@@ -145,8 +145,8 @@ func Write(w io.Writer, creator string, rows []*rows.Row) error {
 	return err
 }
 
-// A requestKey tells the HTTP requests of a capture apart. The requests of a batch are
-// several rows and one entry.
+// A requestKey identifies an HTTP request of a capture. The requests of a batch are several rows
+// and one entry.
 type requestKey struct {
 	run          rows.RunID
 	conn, stream int
@@ -213,14 +213,14 @@ func (h *writer) writeEntry(e entry) error {
 	return err
 }
 
-// textPiece is the length of the pieces in which a long text is written.
+// pieceBytes is the length of the pieces in which a long text is written.
 const pieceBytes = 192 << 10
 
-// longText is the size from which a text is written in pieces.
+// longTextBytes is the size from which a text is written in pieces.
 const longTextBytes = 8 << 20
 
-// longTexts are texts that are too long to be encoded with their entry. A mark takes
-// the place of each of them, in the order in which the entry has them, until it is written.
+// longTexts are texts that are too long to be encoded with their entry. Until it is written, a mark
+// replaces each of them, in the order of the entry.
 type longTexts struct {
 	mark  string
 	texts [][]byte
@@ -237,7 +237,7 @@ func (l *longTexts) replace(raw []byte) string {
 	return l.mark
 }
 
-// encoded is text where the bytes are text, else base64.
+// encode returns raw as text, or in base64 if it is not UTF-8.
 func (l *longTexts) encode(raw []byte) (text, encoding string) {
 	if utf8.Valid(raw) {
 		return l.replace(raw), ""
@@ -245,7 +245,7 @@ func (l *longTexts) encode(raw []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(raw), "base64"
 }
 
-// byStream parts frames by their HTTP request, in the order in which those began.
+// byStream groups frames by their HTTP request, in the order in which the requests began.
 func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
 	at := map[int]int{}
 	for _, f := range frames {
@@ -260,9 +260,9 @@ func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
 	return parts
 }
 
-// entryOf makes an entry of the frames of one HTTP request, or of one exchange over
-// stdio. link stands where the request itself is not among them: what comes on a
-// stream that was opened before belongs to the exchange, and its opening does not.
+// entryOf returns the entry of the frames of one HTTP request, or of one exchange over stdio. link
+// is its URL if the frames have no request: the stream was opened before, and its opening does not
+// belong to the exchange.
 func entryOf(row *rows.Row, frames []wire.Frame, link string) entry {
 	c := entryTraffic{stdio: frames[0].Stream == 0, long: &longTexts{}}
 	for i := range frames {

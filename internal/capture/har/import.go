@@ -27,7 +27,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Imported counts what an archive had.
+// Imported counts the entries of an archive.
 type Imported struct {
 	// Entries became frames. Other are no MCP, WebSockets have messages of MCP on a WebSocket, and Unreadable are no
 	// entries of HAR: these became none.
@@ -40,8 +40,8 @@ type Imported struct {
 // All returns the number of all entries.
 func (i Imported) All() int { return i.Entries + i.Other + i.WebSockets + i.Unreadable }
 
-// An ArchiveError is a file that is no HTTP archive. Flows is set for a file of mitmproxy's
-// own format, UTF16 for text in UTF-16.
+// An ArchiveError is the error for a file that is no HTTP archive. Flows is set for a file in
+// mitmproxy's own format, UTF16 for text in UTF-16.
 type ArchiveError struct {
 	Flows, UTF16 bool
 	Err          error
@@ -57,22 +57,22 @@ func (e *ArchiveError) Error() string {
 	return "not an HTTP archive: " + e.Err.Error()
 }
 
-// IsUTF16 reports whether text begins with the byte order mark of UTF-16.
+// IsUTF16 reports whether a text begins with the byte order mark of UTF-16.
 func IsUTF16(begin []byte) bool {
 	return bytes.HasPrefix(begin, []byte("\xFF\xFE")) || bytes.HasPrefix(begin, []byte("\xFE\xFF"))
 }
 
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// beginsFlows reports how a flow file begins: with a length and a colon.
+// isFlowFile reports whether a file begins as a flow file of mitmproxy: with a length and a colon.
 func isFlowFile(begin []byte) bool {
 	rest := bytes.TrimLeft(begin, "0123456789")
 	return len(rest) < len(begin) && bytes.HasPrefix(rest, []byte(":"))
 }
 
-// Import reads an archive entry by entry, and writes those that are MCP as a capture, without
-// what secrets hides: of HTTP as a proxy records it, of stdio (as Write writes it) as a tap.
-// creator is the version of mcpc. The errors are *ArchiveError and those of w.
+// Import reads an archive entry by entry, and writes the entries that are MCP as a capture without
+// secrets. HTTP entries become a recording of a proxy, stdio entries (as Write writes them) one of
+// a tap. creator is the version of mcpc. The errors are *ArchiveError and those of w.
 func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (Imported, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if begin, _ := in.Peek(16); isFlowFile(begin) {
@@ -102,19 +102,19 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	return x.Imported, cmp.Or(err, x.w.Flush())
 }
 
-// mostPart bounds an entry, a decoded body, and any other part of an archive, in bytes: each is in memory. Tests have a
-// smaller one.
+// maxPartBytes bounds an entry, a decoded body and any other part of an archive, because each is
+// held in memory. Tests set a smaller limit.
 var maxPartBytes = 256 << 20
 
 var errLargeBody = errors.New("the decoded body is too large")
 
-// A partReader reads an archive of which no part is larger than most bytes.
+// A partReader reads an archive and fails at a part of more than maxBytes bytes.
 type partReader struct {
 	io.Reader
 	maxBytes, partBytes int
 }
 
-// Read reads a little only, so that what is read ahead of the next part is.
+// Read reads at most 32 KiB, so that little is read ahead of the next part.
 func (r *partReader) Read(b []byte) (int, error) {
 	if r.partBytes > r.maxBytes {
 		return 0, fmt.Errorf("a part of it is larger than %d MiB", r.maxBytes>>20)
@@ -124,7 +124,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// eachEntry reads log.entries, one after the other. What an entry is not is no error.
+// eachEntry calls look for each element of log.entries.
 func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 	found := false
 	d := json.NewDecoder(in)
@@ -162,11 +162,11 @@ func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 	return nil
 }
 
-// A writeError is one of what an entry became.
+// A writeError is an error of look, to distinguish it from errors of reading.
 type writeError struct{ error }
 
-// eachMember reads the object that is next, and calls found at the value of a member. Others
-// are read over.
+// eachMember reads the next value, an object, and calls found at the value of the member with a
+// name. It skips other members.
 func (r *partReader) eachMember(d *json.Decoder, name string, found func() error) error {
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return cmp.Or(err, errors.New("a JSON object was expected"))
@@ -191,7 +191,7 @@ func (r *partReader) eachMember(d *json.Decoder, name string, found func() error
 	return err
 }
 
-// A readEntry is an entry of any program.
+// A readEntry is an entry that any program may have written.
 type readEntry struct {
 	StartedAt string `json:"startedDateTime"`
 	// Time is the duration in milliseconds.
@@ -264,7 +264,7 @@ func (n *looseNumber) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unmarshalEntry reads an entry. A member of another type than it should have counts as missing.
+// unmarshalEntry parses an entry. A member of a wrong type counts as missing.
 func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
 	err := json.Unmarshal(raw, &e)
 	_, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
@@ -274,7 +274,8 @@ func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
 // startLayouts are the forms of a time: of RFC 3339, and without a zone, which is taken for UTC.
 var startLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999-0700"}
 
-// start reads when an entry began. An entry without a readable time began when the entry before did.
+// setStart sets the time when the entry began. An entry without a readable time gets that of the
+// entry before.
 func (x *importer) setStart(e *readEntry) {
 	for _, layout := range startLayouts {
 		if at, err := time.Parse(layout, e.StartedAt); err == nil {
@@ -287,13 +288,13 @@ func (x *importer) setStart(e *readEntry) {
 	e.Started = x.last
 }
 
-// errNotInArchive is the reason for which a body is not readable that an archive does not have.
+// errNotInArchive is the reason why a body cannot be read that the archive does not have.
 var errNotInArchive = errors.New("the archive does not have the body")
 
-// errNoResponse is the reason for a response that is missing as a whole.
+// errNoResponse is the reason why the body of a missing response cannot be read.
 var errNoResponse = fmt.Errorf("%w: the entry has no response", errNotInArchive)
 
-// readBodies decodes the bodies of an entry, and notes why one is not readable.
+// readBodies decodes the bodies of an entry, and notes why a body cannot be read.
 func (e *readEntry) readBodies() (sent, received []byte) {
 	if post := e.Request.Post; post != nil {
 		sent, e.unreadRequest = bodyOf(string(post.Text), cmp.Or(post.Encoding, post.OthersEncoding), e.Request.Headers)
@@ -315,11 +316,12 @@ func (e *readEntry) readBodies() (sent, received []byte) {
 	return sent, received
 }
 
-// isThere reports whether an entry has a response, which every program writes with a list of header fields.
+// exists reports whether the entry has a response. Every program writes a response with its header
+// fields.
 func (r *readResponse) exists() bool { return r.Status != 0 || r.Headers != nil || r.Error != "" }
 
-// mayHaveBody reports whether a response may have a body that an archive leaves out: HAR has the size -1 for one that
-// is not known.
+// mayHaveBody reports whether the response may have a body that the archive omits. HAR has the size
+// -1 for an unknown body.
 func (r *readResponse) mayHaveBody() bool {
 	switch r.Status {
 	case http.StatusAccepted, http.StatusNoContent, http.StatusNotModified:
@@ -346,11 +348,11 @@ type importer struct {
 	inOrder bool
 }
 
-// mostSorted is how many bytes of entries are sorted by their time. Those of a longer archive are taken as they come.
+// maxSortedBytes is how many bytes of entries are sorted by time. Later entries are written in the
+// order of the archive.
 const maxSortedBytes = 64 << 20
 
-// read reads an entry. HAR does not demand that entries are in the order of their times, and some programs write the
-// newest first.
+// addEntry adds an entry. Entries are sorted by time, because some programs write the newest first.
 func (x *importer) addEntry(raw json.RawMessage) error {
 	e, ok := unmarshalEntry(raw)
 	if !ok {
@@ -367,7 +369,7 @@ func (x *importer) addEntry(raw json.RawMessage) error {
 	return nil
 }
 
-// flush writes the entries that wait.
+// flush writes the waiting entries.
 func (x *importer) flush() error {
 	if !x.inOrder {
 		sliceutil.Sort(x.waiting, func(a, b *readEntry) int { return a.Started.Compare(b.Started) })
@@ -383,7 +385,7 @@ func (x *importer) flush() error {
 	return nil
 }
 
-// A run is what one recorder would have recorded: all of HTTP, or one server over stdio.
+// A run is what one recorder would have recorded: all HTTP traffic, or one server over stdio.
 type run struct {
 	mark string
 	seq  uint64
@@ -449,7 +451,7 @@ func (x *importer) writeEntry(e *readEntry) error {
 	return err
 }
 
-// end writes how a command's request ended, where its messages do not say it.
+// writeEnd writes the outcome of a command's request if its messages do not show it.
 func (x *importer) writeEnd(r *run, facts *mcpFacts, request *wire.Message) error {
 	if request.ID == nil || slices.Contains(exchange.OtherChannels, facts.Channel) {
 		return nil
@@ -466,7 +468,8 @@ func (x *importer) writeEnd(r *run, facts *mcpFacts, request *wire.Message) erro
 	return err
 }
 
-// isMCP reports an entry whose messages are JSON-RPC, or whose heads or URL are those of MCP.
+// isMCP reports whether an entry is MCP: its messages are JSON-RPC, or its header fields or its URL
+// are those of MCP.
 func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
 	endpoint, _, _ := strings.Cut(e.Request.URL, "?")
 	if isMessage(sent) {
@@ -496,7 +499,8 @@ func isMessage(raw []byte) bool {
 	return false
 }
 
-// isStream reports an event stream. The response's own Content-Type is right if the archive's type of the body differs.
+// isStream reports whether the response is an event stream. The response's own Content-Type takes
+// precedence over the archive's type of the body.
 func isStream(e *readEntry) bool {
 	kind := e.Response.Content.MimeType
 	for _, f := range e.Response.Headers {
@@ -507,7 +511,7 @@ func isStream(e *readEntry) bool {
 	return wire.MediaType(kind) == "text/event-stream" || len(e.Events) > 0
 }
 
-// runOf is the run of a target, whose head is written first.
+// findRun returns the run of a target. It writes the head of a new run.
 func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 	r := x.runs[by+target]
 	if r != nil {
@@ -526,7 +530,7 @@ func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 
 func markOf(n int) string { return fmt.Sprintf("h%d", n) }
 
-// frame writes a frame without its secrets.
+// writeFrame writes a frame without its secrets.
 func (x *importer) writeFrame(r *run, f wire.Frame) error {
 	r.seq++
 	f.Seq = r.seq
@@ -544,7 +548,7 @@ func (x *importer) countMissing(e *readEntry) {
 	}
 }
 
-// http writes an HTTP request with what came back for it.
+// writeHTTP writes the frames of an HTTP request and its response.
 func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error {
 	r.stream++
 	conn := r.connOf(e, sent, received)

@@ -19,11 +19,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// opens reports the request that opens a conversation.
+// isOpening reports whether the request opens a conversation.
 func isOpening(sent []byte) bool { return mcp.IsOpening(wire.ParseMessage(sent).Method) }
 
-// conn returns the number of the conversation of an entry: of one server and one session, since it was opened. An
-// attempt to open one that was refused belongs to the attempt that follows it.
+// connOf returns the number of the conversation of an entry. A conversation is with one server in
+// one session. If the server refused to open it, the next attempt belongs to the same conversation.
 func (r *run) connOf(e *readEntry, sent, received []byte) int {
 	server := e.Request.URL
 	if u, err := url.Parse(server); err == nil {
@@ -50,8 +50,8 @@ func (r *run) connOf(e *readEntry, sent, received []byte) int {
 	return r.conns[key]
 }
 
-// again returns the id of the request that an entry sends again: an entry before it is of the same exchange. It returns
-// "" if there is none.
+// repeatedID returns the id of the request that an entry sends again, after an earlier entry of the
+// same exchange; "" if there is none.
 func (r *run) repeatedID(e *readEntry, sent []byte) string {
 	m := wire.ParseMessage(sent)
 	if e.Facts == nil || e.Facts.Exchange == "" || m.Kind != wire.Request {
@@ -64,8 +64,8 @@ func (r *run) repeatedID(e *readEntry, sent []byte) string {
 	return again
 }
 
-// times returns when the response began and when it ended. Without timings, as some programs write entries, both are
-// the end of the entry's time.
+// responseTimes returns when the response began and ended. Without timings both are the end of the
+// entry.
 func (e *readEntry) responseTimes() (head, end time.Time) {
 	t := e.Timings
 	if (t == timings{}) {
@@ -76,12 +76,12 @@ func (e *readEntry) responseTimes() (head, end time.Time) {
 	return head, head.Add(duration(max(t.Receive, 0)))
 }
 
-// duration is one of so many milliseconds, of which a file may say anything.
+// duration converts milliseconds. It bounds the value, which a file may choose.
 func duration(milliseconds float64) time.Duration {
 	return time.Duration(min(milliseconds, 1e10) * float64(time.Millisecond))
 }
 
-// eventsOf are the frames of a stream: its text, else what the browser lists of it.
+// eventsOf returns the frames of a stream, from its text or else from the browser's list of events.
 func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire.Frame) {
 	if len(received) == 0 {
 		for _, v := range e.Events {
@@ -117,7 +117,7 @@ func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire
 	}
 }
 
-// at is when an event came; without a time of its own when the response began.
+// at returns when an event was received. Without a time of its own that is when the response began.
 func (v event) at(head time.Time) time.Time {
 	if v.Time <= 0 || v.Time > 1e11 {
 		return head
@@ -125,8 +125,8 @@ func (v event) at(head time.Time) time.Time {
 	return time.UnixMicro(int64(v.Time * 1e6)).UTC()
 }
 
-// unseen are the lines that no entry before had: what may belong to a request is in its entry
-// as well.
+// removeSeen removes the lines that an earlier entry had: a notification that may belong to a
+// request is in the request's entry too.
 func (r *run) removeSeen(lines [][]byte) [][]byte {
 	return slices.DeleteFunc(lines, func(line []byte) bool {
 		sum := sha256.Sum256(line)
@@ -138,7 +138,7 @@ func (r *run) removeSeen(lines [][]byte) [][]byte {
 	})
 }
 
-// note remembers the notifications among the lines of an entry.
+// noteNotifications remembers the notifications among the lines of an entry, for removeSeen.
 func (r *run) noteNotifications(lines [][]byte) {
 	for _, line := range lines {
 		if len(r.lines) < maxNoted && wire.ParseMessage(line).Kind == wire.Notification {
@@ -147,11 +147,11 @@ func (r *run) noteNotifications(lines [][]byte) {
 	}
 }
 
-// mostNoted bounds what is remembered of a run.
+// maxNoted bounds the lines and requests that are remembered of a run.
 const maxNoted = 100_000
 
-// stdio writes the lines of one exchange. In which order they crossed is not in the archive:
-// the request is the first, and its response the last.
+// writeStdio writes the lines of one exchange over stdio. The archive does not have their order:
+// the request is written first, its response last.
 func (x *importer) writeStdio(r *run, e *readEntry, sent, received [][]byte) error {
 	if e.Facts != nil && e.Facts.Method != rows.MethodPipe {
 		r.noteNotifications(received)
@@ -185,12 +185,12 @@ func linesOf(text []byte) [][]byte {
 	return bytes.Split(text, []byte("\n"))
 }
 
-// magicCodings are the codings of which the bytes tell.
+// magicCodings are the codings that the first bytes of a body identify.
 var magicCodings = []struct{ coding, begin string }{{"gzip", "\x1F\x8B\x08"}, {"zstd", "\x28\xB5\x2F\xFD"}}
 
-// bodyOf returns a request's or a response's body. Most programs write it decoded, some in base64 as it was sent: with
-// the codings that its header fields declare, or that its first bytes tell. unread is the reason for which such a body
-// cannot be decoded.
+// bodyOf returns the decoded body of a request or response. Most programs write it decoded; some
+// write it in base64 as it was sent, with the codings of its header fields or of its first bytes.
+// unread says why it cannot be decoded.
 func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 	raw = decodeText(text, encoding)
 	if encoding != "base64" || jsonraw.ValidUTF8(raw) {

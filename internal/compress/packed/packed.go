@@ -54,8 +54,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the compressed file is truncated or damaged; %d bytes of its text can be read", e.Text)
 }
 
-// decoder is used by all: it decompresses four frames at a time, and gives no more bytes than
-// there is room for.
+// decoder is shared by all Readers and Write. It decompresses up to four frames at a time, and
+// never more bytes than the buffer has.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(slots), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrameText), zstd.WithDecoderMaxWindow(maxFrameText))
@@ -65,8 +65,8 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// Write compresses a text. Each frame is decompressed again and compared, because the caller may
-// delete the text then.
+// Write compresses a text. It decompresses each frame again and compares it, because the caller may
+// delete the text afterwards.
 func Write(w io.Writer, r io.Reader) error {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true))
@@ -106,7 +106,7 @@ func Write(w io.Writer, r io.Reader) error {
 // slots is how many frames a Reader keeps.
 const slots = 4
 
-// A Reader reads the text from any offset. Several goroutines may use it.
+// A Reader reads a compressed text at any offset. Several goroutines may use it.
 type Reader struct {
 	src io.ReaderAt
 	// frames are where they begin, and the end of the last.
@@ -116,19 +116,19 @@ type Reader struct {
 	slots [slots]slot
 }
 
-// A place is an offset in the file and the one of its text.
+// A place is the offset of a frame in the file and the offset of its text.
 type place struct{ at, text int64 }
 
-// A slot keeps the text of one of the frames that have the same remainder; nil if of none.
+// A slot holds the text of the last frame that was read of those with the same index modulo slots.
+// It has no text if none was read.
 type slot struct {
 	mu        sync.Mutex
 	frame     int
 	raw, text []byte
 }
 
-// Open reads the table of the frames. Of a file without a usable one the frames are looked for
-// from the beginning. Errors are those of the file, ErrNone and ErrTooLarge; damage is reported by
-// ReadAt.
+// Open reads the table of the frames. If the file has no valid table, it finds the frames from the
+// beginning. Errors are those of the file, ErrNone and ErrTooLarge; ReadAt reports damage.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
 	r := &Reader{src: src, frames: []place{{}}, end: io.EOF}
 	if r.readTable(size) {
@@ -138,18 +138,18 @@ func Open(src io.ReaderAt, size int64) (*Reader, error) {
 	return r, r.findFrames(size)
 }
 
-// Size is the length of the text that can be read.
+// Size returns the length of the text that can be read.
 func (r *Reader) Size() int64 { return r.last().text }
 
 func (r *Reader) last() place { return r.frames[len(r.frames)-1] }
 
-// add adds a frame of so many bytes with so much text.
+// add adds a frame, given by its length in the file and the length of its text.
 func (r *Reader) add(length, text int64) {
 	last := r.last()
 	r.frames = append(r.frames, place{last.at + length, last.text + text})
 }
 
-// readTable reads the table at the end; false where it is not the one of the file.
+// readTable reads the table at the end of the file, and reports whether it is valid.
 func (r *Reader) readTable(size int64) bool {
 	var footer [footerSize]byte
 	if _, err := r.src.ReadAt(footer[:], size-footerSize); size < footerSize || err != nil && !errors.Is(err, io.EOF) {
@@ -186,8 +186,8 @@ func (r *Reader) readTable(size int64) bool {
 	return r.last().at == begin
 }
 
-// findFrames goes through the frames as they say of themselves where they end. The last one that
-// is there as a whole is the end.
+// findFrames finds the frames by their headers, one after the other. The last complete frame is the
+// end.
 func (r *Reader) findFrames(size int64) error {
 	for r.last().at < size {
 		text, length, err := r.frameAt(r.last().at, size)
@@ -205,7 +205,7 @@ func (r *Reader) findFrames(size int64) error {
 	return nil
 }
 
-// frameAt reads how long a frame and its text are.
+// frameAt returns the length of the text of a frame, and of the frame itself.
 func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 	var head zstd.Header
 	begin := make([]byte, min(zstd.HeaderMaxSize, size-at))
@@ -229,7 +229,7 @@ func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 		bits := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
 		last = bits&1 != 0
 		length += int64(len(block))
-		if bits>>1&3 == 1 { // one byte, again and again
+		if isRepeatedByte := bits>>1&3 == 1; isRepeatedByte {
 			length++
 		} else {
 			length += bits >> 3
@@ -247,8 +247,8 @@ func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 	return int64(head.FrameContentSize), length, nil
 }
 
-// ReadAt reads the text from an offset. Behind the last frame of a truncated file, and in a frame
-// that is not as it was written, the error is a *DamagedError.
+// ReadAt reads text at an offset. The error is a *DamagedError after the last frame of a truncated
+// file, and in a damaged frame.
 func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, fs.ErrInvalid
@@ -268,7 +268,7 @@ func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// copyFrom copies what a frame has from an offset of the text on.
+// copyFrom copies text of the frame i to p, from an offset of the whole text.
 func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 	s := &r.slots[i%slots]
 	s.mu.Lock()
@@ -285,7 +285,7 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 	return copy(p, s.text[at-from.text:]), nil
 }
 
-// read decompresses a frame.
+// read decompresses a frame into the slot.
 func (s *slot) read(src io.ReaderAt, from, to place) error {
 	s.raw, s.text = resize(s.raw, to.at-from.at), resize(s.text, to.text-from.text)
 	length := len(s.text)
@@ -302,7 +302,7 @@ func (s *slot) read(src io.ReaderAt, from, to place) error {
 	return nil
 }
 
-// room is a buffer of a length, the one given if it is as large.
+// resize returns a buffer of a length: b if it is large enough, else a new one.
 func resize(b []byte, length int64) []byte {
 	if int64(cap(b)) < length {
 		return make([]byte, length)
