@@ -48,7 +48,7 @@ func AppOf(t Tool, contents []json.RawMessage) App {
 	a := App{Tool: t.Name, URI: t.UI, Visibility: []string{"model", "app"}, Problems: []string{}}
 	ui := jsonraw.First(t.Meta, "ui")
 	a.DeprecatedKey = jsonraw.First(ui, "resourceUri") == nil
-	if said := texts(jsonraw.First(ui, "visibility")); len(said) > 0 {
+	if said := stringsOf(jsonraw.First(ui, "visibility")); len(said) > 0 {
 		a.Visibility = said
 	}
 	if !strings.HasPrefix(t.UI, "ui://") {
@@ -63,12 +63,12 @@ func AppOf(t Tool, contents []json.RawMessage) App {
 		a.Problems = append(a.Problems, "resources/read gave not one content but another number")
 	}
 	if len(contents) > 0 {
-		a.Problems = append(a.Problems, a.Page.read(contents[0])...)
+		a.Problems = append(a.Problems, a.Page.parse(contents[0])...)
 	}
 	return a
 }
 
-func (p *AppPage) read(content json.RawMessage) (problems []string) {
+func (p *AppPage) parse(content json.RawMessage) (problems []string) {
 	members, _ := jsonraw.Object(content)
 	p.MIMEType = members.Text("mimeType")
 	if strings.ReplaceAll(p.MIMEType, " ", "") != PageType {
@@ -95,7 +95,7 @@ func (p *AppPage) read(content json.RawMessage) (problems []string) {
 	}
 	csp := jsonraw.First(p.Declared, "csp")
 	for _, name := range []string{"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"} {
-		for _, origin := range texts(jsonraw.First(csp, name)) {
+		for _, origin := range stringsOf(jsonraw.First(csp, name)) {
 			if !isSource(origin) {
 				problems = append(problems, "csp."+name+" has an entry that is not an origin")
 			} else if !slices.Contains(p.Origins, origin) {
@@ -103,16 +103,16 @@ func (p *AppPage) read(content json.RawMessage) (problems []string) {
 			}
 		}
 	}
-	p.Policy = policy(csp)
+	p.Policy = securityPolicy(csp)
 	return problems
 }
 
 // policy is the Content-Security-Policy of a page (SEP-1865, "Content Security Policy Enforcement");
 // that of one without csp allows no connection at all.
-func policy(csp json.RawMessage) string {
+func securityPolicy(csp json.RawMessage) string {
 	domains := func(name, otherwise string) string {
 		var all []string
-		for _, origin := range texts(jsonraw.First(csp, name)) {
+		for _, origin := range stringsOf(jsonraw.First(csp, name)) {
 			if isSource(origin) {
 				all = append(all, origin)
 			}
@@ -152,7 +152,7 @@ func isSource(text string) bool {
 }
 
 // texts are the strings of a JSON array.
-func texts(raw json.RawMessage) (all []string) {
+func stringsOf(raw json.RawMessage) (all []string) {
 	items, _ := jsonraw.Array(raw)
 	for _, item := range items {
 		if text, ok := jsonraw.Text(item); ok {

@@ -38,7 +38,7 @@ func ParsePrompt(raw json.RawMessage) (Prompt, *wire.Finding) {
 		Description: members.Text("description"),
 	}
 	if p.Name == "" {
-		return Prompt{}, lacking("prompt", "name", members.Value("name"))
+		return Prompt{}, missingMember("prompt", "name", members.Value("name"))
 	}
 	items, _ := jsonraw.Array(members.Value("arguments"))
 	for _, item := range items {
@@ -90,7 +90,7 @@ func parseResource(raw json.RawMessage, uri string) (Resource, *wire.Finding) {
 	r := Resource{Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
 		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1}
 	if r.URI == "" {
-		return Resource{}, lacking("resource", uri, members.Value(uri))
+		return Resource{}, missingMember("resource", uri, members.Value(uri))
 	}
 	if n, err := strconv.ParseInt(string(members.Value("size")), 10, 64); err == nil && n >= 0 {
 		r.Size = n

@@ -22,7 +22,7 @@ var lookalikes = [][2]string{
 }
 
 // spelled is what a letter is taken for, or itself.
-func spelled(r rune) rune {
+func asciiOf(r rune) rune {
 	if r >= 0xFF01 && r <= 0xFF5E { // as wide as a Chinese character
 		return r - 0xFEE0
 	}
@@ -36,7 +36,7 @@ func spelled(r rune) rune {
 
 // legible returns a name as a reader sees it: characters that look like ASCII ones
 // become those, and invisible characters (Unicode class Cf) are dropped.
-func legible(name string) string {
+func foldToASCII(name string) string {
 	if jsonraw.IsASCII(name) {
 		return name
 	}
@@ -47,12 +47,12 @@ func legible(name string) string {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
 		}
-		return spelled(r)
+		return asciiOf(r)
 	}, name)
 }
 
 // appendAlike appends a name to b, and makes one of what is one in many typefaces.
-func appendAlike(b []byte, name string) []byte {
+func appendLook(b []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
 		case c == '1' || c == 'I' || c == '|':
@@ -80,7 +80,7 @@ func Lookalikes(names []string) []string {
 	looks := make([]uint64, len(names))
 	var look []byte
 	for i, name := range names {
-		look = appendAlike(look[:0], legible(name))
+		look = appendLook(look[:0], foldToASCII(name))
 		looks[i] = maphash.Bytes(seed, look)
 		if first, there := seen[looks[i]]; !there || jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first]) {
 			seen[looks[i]] = int32(i)
@@ -92,10 +92,10 @@ func Lookalikes(names []string) []string {
 		if other == name && jsonraw.IsASCII(name) {
 			continue
 		}
-		switch plain := legible(name); {
+		switch plain := foldToASCII(name); {
 		case plain != name && jsonraw.IsASCII(plain):
 			like[i] = plain
-		case other != name && string(appendAlike(nil, legible(other))) == string(appendAlike(nil, plain)):
+		case other != name && string(appendLook(nil, foldToASCII(other))) == string(appendLook(nil, plain)):
 			like[i] = other
 		}
 	}
@@ -123,11 +123,11 @@ func Confusable(kind string, names []string) (found []wire.Finding) {
 		var text string
 		switch {
 		case like != "" && !jsonraw.IsASCII(name):
-			text = fmt.Sprintf("the %s %q looks like %q but differs: it has %s", kind, name, like, foreign(name))
+			text = fmt.Sprintf("the %s %q looks like %q but differs: it has %s", kind, name, like, nonASCII(name))
 		case like != "":
 			text = fmt.Sprintf("the %s %q looks like %q but differs", kind, name, like)
 		case MixedScripts(name):
-			text = fmt.Sprintf("the name of the %s %q mixes alphabets: it has %s", kind, name, foreign(name))
+			text = fmt.Sprintf("the name of the %s %q mixes alphabets: it has %s", kind, name, nonASCII(name))
 		default:
 			continue
 		}
@@ -137,7 +137,7 @@ func Confusable(kind string, names []string) (found []wire.Finding) {
 }
 
 // foreign names the letters of a name that are not of ASCII.
-func foreign(name string) string {
+func nonASCII(name string) string {
 	var all []string
 	for _, r := range name {
 		if text := fmt.Sprintf("U+%04X", r); r >= utf8.RuneSelf && !strings.Contains(strings.Join(all, " "), text) {

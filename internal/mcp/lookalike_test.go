@@ -75,12 +75,12 @@ func FuzzLookalikes(f *testing.F) {
 		for i, got := range Lookalikes(names) {
 			first := ""
 			for _, name := range names {
-				if alike.Replace(legible(name)) == alike.Replace(legible(names[i])) && (first == "" || jsonraw.IsASCII(name) && !jsonraw.IsASCII(first)) {
+				if alike.Replace(foldToASCII(name)) == alike.Replace(foldToASCII(names[i])) && (first == "" || jsonraw.IsASCII(name) && !jsonraw.IsASCII(first)) {
 					first = name
 				}
 			}
 			want := ""
-			if plain := legible(names[i]); plain != names[i] && jsonraw.IsASCII(plain) {
+			if plain := foldToASCII(names[i]); plain != names[i] && jsonraw.IsASCII(plain) {
 				want = plain
 			} else if first != names[i] {
 				want = first

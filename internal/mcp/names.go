@@ -26,7 +26,7 @@ func NewNames(dir spool.Dir) *Names { return &Names{kept: dir.NewLong()} }
 
 // Add adds the next name.
 func (n *Names) Add(name string) {
-	n.look = appendAlike(n.look[:0], legible(name))
+	n.look = appendLook(n.look[:0], foldToASCII(name))
 	hash := maphash.Bytes(seed, n.look) &^ 1
 	if !jsonraw.IsASCII(name) {
 		hash |= 1
@@ -47,7 +47,7 @@ func (n *Names) Empty() { _ = n.kept.Close() } // what was in it is not needed
 
 // atOnce is about how many names are compared with each other at once: so many hashes are in
 // memory. Tests have a smaller one.
-var atOnce = 50_000
+var maxHashes = 50_000
 
 // Special returns those names that stand several times in the list, look like another one, or
 // are not of ASCII, and the number of each in the list, from 0. Lookalikes and Confusable say of
@@ -61,7 +61,7 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 		return nil, nil, err
 	}
 	twice := map[uint64]bool{}
-	parts := uint64(n.count/atOnce + 1)
+	parts := uint64(n.count/maxHashes + 1)
 	each := n.count / int(parts)
 	looks := make([]uint64, 0, each+each/16+64) // the parts are about as large as each other
 	for part := range parts {

@@ -14,11 +14,11 @@ import (
 // What is said of the special names is what is said of all names, and the others are those of
 // which nothing is said.
 func TestSpecialNames(t *testing.T) {
-	defer func(n int) { atOnce = n }(atOnce)
+	defer func(n int) { maxHashes = n }(maxHashes)
 	parts := []string{"get", "sum", "1", "l", "I", "rn", "m", "0", "O", "-", "\u0435", "\u200b", "раураl", "ab"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
-		atOnce = 1 + round%40
+		maxHashes = 1 + round%40
 		dir, all := spool.Dir(""), []string(nil)
 		if round%2 == 0 {
 			dir = spool.Dir(t.TempDir())
@@ -55,7 +55,7 @@ func TestSpecialNames(t *testing.T) {
 			several, twin := false, false
 			for j, other := range all {
 				several = several || i != j && name == other
-				twin = twin || i != j && string(appendAlike(nil, legible(name))) == string(appendAlike(nil, legible(other)))
+				twin = twin || i != j && string(appendLook(nil, foldToASCII(name))) == string(appendLook(nil, foldToASCII(other)))
 			}
 			there := slices.Contains(numbers, i)
 			if several && !there || there && !twin && jsonraw.IsASCII(name) {
@@ -68,7 +68,7 @@ func TestSpecialNames(t *testing.T) {
 // Many names are in a file, and compared in parts.
 func TestManyNames(t *testing.T) {
 	kept := NewNames(spool.Dir(t.TempDir()))
-	n := 3*atOnce + 7
+	n := 3*maxHashes + 7
 	for i := range n {
 		kept.Add(fmt.Sprint("tool-", 2_000_000+2*i%(2*n-20))) // the first ten come again
 	}

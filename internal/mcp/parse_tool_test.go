@@ -20,7 +20,7 @@ func parseMembers(raw json.RawMessage) (Tool, *wire.Finding) {
 		InputSchema: valueOrNone(members, "inputSchema"), OutputSchema: valueOrNone(members, "outputSchema"),
 		Meta: valueOrNone(members, "_meta")}
 	if t.Name == "" {
-		return Tool{}, lacking("tool", "name", members.Value("name"))
+		return Tool{}, missingMember("tool", "name", members.Value("name"))
 	}
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)

@@ -62,22 +62,22 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 		Name:         members.Text("name"),
 		Title:        members.Text("title"),
 		Description:  members.Text("description"),
-		InputSchema:  present(members, "inputSchema"),
-		OutputSchema: present(members, "outputSchema"),
-		Meta:         present(members, "_meta"),
+		InputSchema:  presentMember(members, "inputSchema"),
+		OutputSchema: presentMember(members, "outputSchema"),
+		Meta:         presentMember(members, "_meta"),
 	}
 	if t.Name == "" {
-		return Tool{}, lacking("tool", "name", members.Value("name"))
+		return Tool{}, missingMember("tool", "name", members.Value("name"))
 	}
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)
 	}
-	t.UI = pageIn(t.Meta)
+	t.UI = pageURI(t.Meta)
 	t.AppOnly = AppOnly(t.Meta)
 	if execution := members.Value("execution"); execution != nil {
 		t.TaskSupport, _ = jsonraw.Text(jsonraw.First(execution, "taskSupport"))
 	}
-	if annotations := present(members, "annotations"); annotations != nil {
+	if annotations := presentMember(members, "annotations"); annotations != nil {
 		var room [8]jsonraw.Member
 		hints, err := jsonraw.AppendMembers(room[:0], annotations)
 		if err != nil {
@@ -102,15 +102,15 @@ func ToolHints(entry json.RawMessage) Hints {
 
 func hintsIn(annotations jsonraw.Members) Hints {
 	return Hints{
-		ReadOnly:    hint(annotations.Value("readOnlyHint")),
-		Destructive: hint(annotations.Value("destructiveHint")),
-		Idempotent:  hint(annotations.Value("idempotentHint")),
-		OpenWorld:   hint(annotations.Value("openWorldHint")),
+		ReadOnly:    parseHint(annotations.Value("readOnlyHint")),
+		Destructive: parseHint(annotations.Value("destructiveHint")),
+		Idempotent:  parseHint(annotations.Value("idempotentHint")),
+		OpenWorld:   parseHint(annotations.Value("openWorldHint")),
 	}
 }
 
 // present returns the value of a member; nil if it is absent or null, which servers write for absent.
-func present(members jsonraw.Members, name string) json.RawMessage {
+func presentMember(members jsonraw.Members, name string) json.RawMessage {
 	if value := members.Value(name); string(value) != "null" {
 		return value
 	}
@@ -118,7 +118,7 @@ func present(members jsonraw.Members, name string) json.RawMessage {
 }
 
 // hint returns the value of a hint, nil if it is not a boolean.
-func hint(value json.RawMessage) *bool {
+func parseHint(value json.RawMessage) *bool {
 	switch string(value) {
 	case "true":
 		return &declared
@@ -148,7 +148,7 @@ func IsToolName(name string) bool {
 
 // pageIn reads the mark of MCP Apps, nested or in the flat form that it had
 // before.
-func pageIn(meta json.RawMessage) string {
+func pageURI(meta json.RawMessage) string {
 	if len(meta) == 0 {
 		return ""
 	}
@@ -173,7 +173,7 @@ func AppOnly(meta json.RawMessage) bool {
 }
 
 // lacking is for an entry whose member is not there, or no text.
-func lacking(rule, member string, value json.RawMessage) *wire.Finding {
+func missingMember(rule, member string, value json.RawMessage) *wire.Finding {
 	if value == nil || string(value) == "null" || string(value) == `""` {
 		return badEntry(rule, "the entry has no %s", member)
 	}

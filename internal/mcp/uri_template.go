@@ -20,9 +20,9 @@ type URITemplate struct{ parts []templatePart }
 
 // A templatePart is a literal, or an expression with its variables.
 type templatePart struct {
-	literal string
-	how     expansion
-	vars    []templateVar
+	literal  string
+	operator operator
+	vars     []templateVar
 }
 
 type templateVar struct {
@@ -33,7 +33,7 @@ type templateVar struct {
 }
 
 // An expansion is how one operator writes its values (RFC 6570, appendix A).
-type expansion struct {
+type operator struct {
 	op         byte
 	first, sep string
 	named      bool
@@ -43,7 +43,7 @@ type expansion struct {
 }
 
 // expansions are those of all operators; the one without is the last.
-var expansions = []expansion{
+var operators = []operator{
 	{op: '+', sep: ",", reserved: true},
 	{op: '#', first: "#", sep: ",", reserved: true},
 	{op: '.', first: ".", sep: "."},
@@ -84,10 +84,10 @@ func ParseURITemplate(text string) (URITemplate, error) {
 }
 
 func parseExpression(inner string) (templatePart, error) {
-	part := templatePart{how: expansions[len(expansions)-1]}
-	for _, e := range expansions {
+	part := templatePart{operator: operators[len(operators)-1]}
+	for _, e := range operators {
 		if e.op != 0 && inner != "" && inner[0] == e.op {
-			part.how = e
+			part.operator = e
 			inner = inner[1:]
 			break
 		}
@@ -116,7 +116,7 @@ func parseVariable(spec string) (templateVar, error) {
 		v.prefix = n
 	}
 	for i := range len(v.name) {
-		if c := v.name[i]; !alphanumeric(c) && !strings.ContainsRune("_.%-", rune(c)) {
+		if c := v.name[i]; !isAlphanumeric(c) && !strings.ContainsRune("_.%-", rune(c)) {
 			return v, fmt.Errorf("%q is not a variable name", v.name)
 		}
 	}
@@ -169,15 +169,15 @@ func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 			b.WriteString(percentEncode(p.literal, true))
 			continue
 		}
-		lead := p.how.first
+		lead := p.operator.first
 		for _, v := range p.vars {
-			text, err := p.how.expand(v, values.Value(v.name))
+			text, err := p.operator.expand(v, values.Value(v.name))
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", v.name, err)
 			}
 			if text != nil {
 				b.WriteString(lead + *text)
-				lead = p.how.sep
+				lead = p.operator.sep
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 }
 
 // expand gives what one variable becomes, nil where it has no value.
-func (e expansion) expand(v templateVar, raw json.RawMessage) (*string, error) {
+func (e operator) expand(v templateVar, raw json.RawMessage) (*string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
@@ -194,7 +194,7 @@ func (e expansion) expand(v templateVar, raw json.RawMessage) (*string, error) {
 		if r := []rune(text); v.prefix > 0 {
 			text = string(r[:min(v.prefix, len(r))])
 		}
-		text = e.pair(v.name, percentEncode(text, e.reserved))
+		text = e.withName(v.name, percentEncode(text, e.reserved))
 		return &text, nil
 	}
 	if v.prefix > 0 {
@@ -210,7 +210,7 @@ func (e expansion) expand(v templateVar, raw json.RawMessage) (*string, error) {
 
 // pair is a value, with its name before it where the operator writes names. Both
 // are encoded already.
-func (e expansion) pair(name, value string) string {
+func (e operator) withName(name, value string) string {
 	if !e.named {
 		return value
 	}
@@ -222,19 +222,19 @@ func (e expansion) pair(name, value string) string {
 
 // composite writes the items of a list or a map, with the modifier * as so many
 // values, without it as one with commas.
-func (e expansion) composite(v templateVar, items []compositeItem) string {
+func (e operator) composite(v templateVar, items []compositeItem) string {
 	var parts []string
 	for _, item := range items {
 		value := percentEncode(item.value, e.reserved)
 		key := percentEncode(item.key, e.reserved)
 		switch {
-		case v.explode && item.keyed && e.named:
-			parts = append(parts, e.pair(key, value))
-		case v.explode && item.keyed:
+		case v.explode && item.hasKey && e.named:
+			parts = append(parts, e.withName(key, value))
+		case v.explode && item.hasKey:
 			parts = append(parts, key+"="+value)
 		case v.explode:
-			parts = append(parts, e.pair(v.name, value))
-		case item.keyed:
+			parts = append(parts, e.withName(v.name, value))
+		case item.hasKey:
 			parts = append(parts, key, value)
 		default:
 			parts = append(parts, value)
@@ -243,13 +243,13 @@ func (e expansion) composite(v templateVar, items []compositeItem) string {
 	if v.explode {
 		return strings.Join(parts, e.sep)
 	}
-	return e.pair(v.name, strings.Join(parts, ","))
+	return e.withName(v.name, strings.Join(parts, ","))
 }
 
 // A compositeItem is one item of a list, or one member of a map.
 type compositeItem struct {
 	key, value string
-	keyed      bool
+	hasKey     bool
 }
 
 func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
@@ -288,7 +288,7 @@ func percentEncode(text string, reserved bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		if alphanumeric(c) || strings.IndexByte("-._~", c) >= 0 ||
+		if isAlphanumeric(c) || strings.IndexByte("-._~", c) >= 0 ||
 			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 ||
 			reserved && c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2]) {
 			b.WriteByte(c)
@@ -299,7 +299,7 @@ func percentEncode(text string, reserved bool) string {
 	return b.String()
 }
 
-func alphanumeric(c byte) bool {
+func isAlphanumeric(c byte) bool {
 	return c < utf8.RuneSelf && (c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z')
 }
 

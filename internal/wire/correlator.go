@@ -329,7 +329,7 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 		t = c.sent.byID.Get(m.ID)
 	}
 	if t == nil || !t.open {
-		t = c.sent.byID.Get(otherKey(m.ID)) // clients take an id of the other type
+		t = c.sent.byID.Get(keyOfOtherType(m.ID)) // clients take an id of the other type
 	}
 	if m.NoID && (t == nil || !t.open) {
 		t = c.onlyWaiting(frame.Stream)

@@ -11,16 +11,16 @@ type Hint string
 
 // The marks before the words of a command, and behind them.
 const (
-	runMark   = "\x01"
-	thereMark = "\x02"
-	endMark   = "\x03"
+	runMark    = "\x01"
+	serverMark = "\x02"
+	endMark    = "\x03"
 )
 
 // Run is a command line of mcpc in a Hint; words are what follows "mcpc".
 func Run(words string) Hint { return Hint(runMark + words + endMark) }
 
 // RunOnServer is Run for a command that goes to the server of the present command line.
-func RunOnServer(words string) Hint { return Hint(thereMark + words + endMark) }
+func RunOnServer(words string) Hint { return Hint(serverMark + words + endMark) }
 
 // A HintPart is text, or the words of a command, There for one that goes there.
 type HintPart struct {
@@ -32,7 +32,7 @@ type HintPart struct {
 func (h Hint) Parts() (parts []HintPart) {
 	for piece := range strings.SplitAfterSeq(string(h), endMark) {
 		text, marked := strings.CutSuffix(piece, endMark)
-		at := strings.IndexAny(text, runMark+thereMark)
+		at := strings.IndexAny(text, runMark+serverMark)
 		if !marked || at < 0 {
 			text = piece
 			at = len(piece)
@@ -41,7 +41,7 @@ func (h Hint) Parts() (parts []HintPart) {
 			parts = append(parts, HintPart{Text: text[:at]})
 		}
 		if at < len(text) {
-			parts = append(parts, HintPart{Text: text[at+1:], Command: true, There: text[at:at+1] == thereMark})
+			parts = append(parts, HintPart{Text: text[at+1:], Command: true, There: text[at:at+1] == serverMark})
 		}
 	}
 	return parts

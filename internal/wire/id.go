@@ -31,7 +31,7 @@ func OtherID(id json.RawMessage) json.RawMessage {
 }
 
 // otherKey is OtherID for the results of idKey; it returns "" if there is none.
-func otherKey(key string) string {
+func keyOfOtherType(key string) string {
 	digits, power, isNumber := strings.Cut(key, "e")
 	zeros, err := strconv.Atoi(power)
 	if isNumber && jsonraw.IsNumber([]byte(key)) && err == nil && zeros >= 0 && zeros < 20 {
@@ -48,7 +48,7 @@ func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
 // namesNone reports a response that does not say what it answers: the error of
 // a server that could not read the request (JSON-RPC 2.0, section 5).
-func (m *Message) namesNone() bool {
+func (m *Message) namesNoRequest() bool {
 	return m.reply && !m.HasID()
 }
 

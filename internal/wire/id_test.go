@@ -23,7 +23,7 @@ func TestOtherID(t *testing.T) {
 		if got := string(OtherID(json.RawMessage(c.id))); got != c.want {
 			t.Errorf("OtherID(%s) is %s, want %s", c.id, got, c.want)
 		}
-		if got := otherKey(idKey(json.RawMessage(c.id))); got != c.key {
+		if got := keyOfOtherType(idKey(json.RawMessage(c.id))); got != c.key {
 			t.Errorf("otherKey of %s is %s, want %s", c.id, got, c.key)
 		}
 	}

@@ -56,7 +56,7 @@ type Message struct {
 	// reply is set where there is a result or an error and no method, even if Kind is Invalid.
 	reply bool
 	// noted is the index of Params or Result.
-	noted jsonraw.Index
+	index jsonraw.Index
 }
 
 // An RPCError is the "error" member of a response (JSON-RPC 2.0, section 5.1).
@@ -103,45 +103,45 @@ func (m *Message) Parse(raw []byte) {
 	*m = Message{Raw: raw}
 	text := bytes.TrimPrefix(raw, []byte(sse.ByteOrderMark))
 	if len(text) < len(raw) {
-		m.warn("bom", "a byte order mark before the JSON")
+		m.addWarning("bom", "a byte order mark before the JSON")
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(text, jsonraw.WhiteSpace), []byte("[")) {
 		m.parseBatch(text)
 		return
 	}
 	var room [4]jsonraw.Member
-	members, unpaired, err := jsonraw.Envelope(text, &m.noted, room[:])
+	members, unpaired, err := jsonraw.Envelope(text, &m.index, room[:])
 	if err != nil {
-		m.broken(text, err)
+		m.addSyntaxError(text, err)
 		return
 	}
 	if unpaired {
-		m.warn("surrogate", "a string contains half a surrogate pair")
+		m.addWarning("surrogate", "a string contains half a surrogate pair")
 	}
 	m.parseEnvelope(members)
 }
 
 // broken records why text, the end of m.Raw, is not a JSON object or array.
-func (m *Message) broken(text []byte, err *jsonraw.SyntaxError) {
+func (m *Message) addSyntaxError(text []byte, err *jsonraw.SyntaxError) {
 	err.Offset += int64(len(m.Raw) - len(text))
 	switch {
 	case len(bytes.Trim(text, jsonraw.WhiteSpace)) == 0:
-		m.invalid(err.Rule, "empty instead of a JSON-RPC message")
+		m.addError(err.Rule, "empty instead of a JSON-RPC message")
 	case err.Rule == "not_object":
-		m.invalid(err.Rule, "JSON, but not a JSON-RPC message")
+		m.addError(err.Rule, "JSON, but not a JSON-RPC message")
 	case err.Rule == "too_many":
-		m.invalid(err.Rule, "%s", err.Text)
+		m.addError(err.Rule, "%s", err.Text)
 	default:
-		m.invalid(err.Rule, "%s", err.Error())
+		m.addError(err.Rule, "%s", err.Error())
 	}
 }
 
-func (m *Message) invalid(rule, format string, args ...any) {
+func (m *Message) addError(rule, format string, args ...any) {
 	m.Kind = Invalid
 	m.Problems = append(m.Problems, Finding{Rule: rule, Level: Error, Text: fmt.Sprintf(format, args...)})
 }
 
-func (m *Message) warn(rule, format string, args ...any) {
+func (m *Message) addWarning(rule, format string, args ...any) {
 	m.Problems = append(m.Problems, Finding{Rule: rule, Level: Warning, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -150,11 +150,11 @@ func (m *Message) warn(rule, format string, args ...any) {
 func (m *Message) parseBatch(text []byte) {
 	items, err := jsonraw.ArrayUpTo(text, jsonraw.MaxParts)
 	if err != nil {
-		m.broken(text, err)
+		m.addSyntaxError(text, err)
 		return
 	}
 	if len(items) == 0 {
-		m.invalid("empty_batch", "an empty array, but not a JSON-RPC message")
+		m.addError("empty_batch", "an empty array, but not a JSON-RPC message")
 		return
 	}
 	m.Kind = Batch
@@ -164,7 +164,7 @@ func (m *Message) parseBatch(text []byte) {
 			continue
 		}
 		inner := &Message{Raw: item}
-		inner.invalid("nested_batch", "an array in a batch, but not a JSON-RPC message")
+		inner.addError("nested_batch", "an array in a batch, but not a JSON-RPC message")
 		m.Items = append(m.Items, inner)
 	}
 }
@@ -191,49 +191,49 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 	hasResult := m.Result != nil
 	hasError := failure != nil
 	m.reply = !hasMethod && (hasResult || hasError)
-	if !m.noted.Single {
+	if !m.index.Single {
 		if name, twice := members.Duplicate(); twice {
-			m.invalid("duplicate_member", "the member %q is duplicated", name)
+			m.addError("duplicate_member", "the member %q is duplicated", name)
 			return
 		}
 	}
-	if !isTwo(version) {
-		text := "not a JSON-RPC 2.0 message: \"jsonrpc\" is " + orMissing(version)
+	if !isVersion2(version) {
+		text := "not a JSON-RPC 2.0 message: \"jsonrpc\" is " + excerptOrMissing(version)
 		if !m.reply || m.ID == nil || string(m.ID) == "null" {
-			m.invalid("jsonrpc", "%s", text)
+			m.addError("jsonrpc", "%s", text)
 			return
 		}
 		m.OtherVersion = true
-		m.warn("jsonrpc", "%s", text)
+		m.addWarning("jsonrpc", "%s", text)
 	}
 	switch {
 	case hasMethod && !hasResult && !hasError:
 		m.parseCall(method)
 	case hasMethod:
-		m.invalid("shape", "neither request nor response: \"method\" with a result or an error")
+		m.addError("shape", "neither request nor response: \"method\" with a result or an error")
 	case hasResult && string(failure) == "null":
 		m.Kind = Response
-		m.warn("shape", "\"error\" is null beside a result")
+		m.addWarning("shape", "\"error\" is null beside a result")
 	case hasError && string(m.Result) == "null":
 		m.Kind = ErrorResponse
 		m.Result = nil
-		m.warn("shape", "\"result\" is null beside an error")
+		m.addWarning("shape", "\"result\" is null beside an error")
 		m.parseError(failure)
 	case hasResult && hasError:
-		m.invalid("shape", "both \"result\" and \"error\" in one response")
+		m.addError("shape", "both \"result\" and \"error\" in one response")
 	case hasResult:
 		m.Kind = Response
 	case hasError:
 		m.Kind = ErrorResponse
 		m.parseError(failure)
 	default:
-		m.invalid("shape", "neither \"method\" nor \"result\" nor \"error\"")
+		m.addError("shape", "neither \"method\" nor \"result\" nor \"error\"")
 	}
 	m.checkID()
 }
 
 // isTwo reports the version of JSON-RPC 2.0, which nearly all messages write in the same way.
-func isTwo(version json.RawMessage) bool {
+func isVersion2(version json.RawMessage) bool {
 	if string(version) == `"2.0"` {
 		return true
 	}
@@ -241,7 +241,7 @@ func isTwo(version json.RawMessage) bool {
 	return text == "2.0"
 }
 
-func orMissing(raw json.RawMessage) string {
+func excerptOrMissing(raw json.RawMessage) string {
 	if raw == nil {
 		return "missing"
 	}
@@ -251,7 +251,7 @@ func orMissing(raw json.RawMessage) string {
 func (m *Message) parseCall(method json.RawMessage) {
 	name, ok := jsonraw.Text(method)
 	if !ok {
-		m.invalid("method", "\"method\" is not a string")
+		m.addError("method", "\"method\" is not a string")
 		return
 	}
 	m.Method = name
@@ -260,7 +260,7 @@ func (m *Message) parseCall(method json.RawMessage) {
 		m.Kind = Request
 	}
 	if m.Params != nil && m.Params[0] != '{' && m.Params[0] != '[' {
-		m.warn("params", "\"params\" is neither an object nor an array: %s", jsonraw.Excerpt(m.Params, 40))
+		m.addWarning("params", "\"params\" is neither an object nor an array: %s", jsonraw.Excerpt(m.Params, 40))
 	}
 }
 
@@ -268,20 +268,20 @@ func (m *Message) parseCall(method json.RawMessage) {
 func (m *Message) parseError(raw json.RawMessage) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		m.invalid("error", "\"error\" is not an object: %s", jsonraw.Excerpt(raw, 80))
+		m.addError("error", "\"error\" is not an object: %s", jsonraw.Excerpt(raw, 80))
 		return
 	}
 	code, _ := members.Get("code")
 	number, failed := strconv.ParseInt(string(code), 10, 64)
 	if errors.Is(failed, strconv.ErrRange) {
-		m.invalid("error_code", "the error's \"code\" is too large for an integer: %s", jsonraw.Excerpt(code, 40))
+		m.addError("error_code", "the error's \"code\" is too large for an integer: %s", jsonraw.Excerpt(code, 40))
 	} else if failed != nil {
-		m.invalid("error_code", "the error's \"code\" is not an integer: %s", orMissing(code))
+		m.addError("error_code", "the error's \"code\" is not an integer: %s", excerptOrMissing(code))
 	}
 	message, _ := members.Get("message")
 	text, ok := jsonraw.Text(message)
 	if !ok {
-		m.invalid("error_message", "the error's \"message\" is not a string: %s", orMissing(message))
+		m.addError("error_message", "the error's \"message\" is not a string: %s", excerptOrMissing(message))
 	}
 	m.Error = &RPCError{Code: number, Message: text, Data: members.Value("data"), Raw: raw}
 }
@@ -295,15 +295,15 @@ func (m *Message) checkID() {
 	switch {
 	case m.ID == nil:
 		if m.Kind == Response {
-			m.warn("id", "the response has no id")
+			m.addWarning("id", "the response has no id")
 		}
 	case m.ID[0] == '"':
 	case string(m.ID) == "null":
-		m.warn("id", "the id is null")
+		m.addWarning("id", "the id is null")
 	case !jsonraw.IsNumber(m.ID):
-		m.warn("id", "the id is neither a string nor a number: %s", jsonraw.Excerpt(m.ID, 40))
+		m.addWarning("id", "the id is neither a string nor a number: %s", jsonraw.Excerpt(m.ID, 40))
 	case bytes.ContainsAny(m.ID, ".eE"):
-		m.warn("id", "the id is not an integer: %s", jsonraw.Excerpt(m.ID, 40))
+		m.addWarning("id", "the id is not an integer: %s", jsonraw.Excerpt(m.ID, 40))
 	}
 }
 

@@ -348,7 +348,7 @@ func TestDuplicateInResult(t *testing.T) {
 		for _, more := range []int{0, 2 << 10, 300 << 10} {
 			m := ParseMessage([]byte(raw + strings.Repeat(" ", more)))
 			expected := want
-			if more > longestSearched {
+			if more > maxSearched {
 				expected = ""
 			}
 			if got := m.DuplicateInResult(); got != expected {

@@ -9,16 +9,16 @@ import (
 
 // ParamMembers are the members of Params.
 func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
-	if m.noted.Known && m.Params != nil {
-		return m.noted.Members, nil
+	if m.index.Known && m.Params != nil {
+		return m.index.Members, nil
 	}
 	return jsonraw.Object(m.Params)
 }
 
 // ResultMembers are the members of Result.
 func (m *Message) ResultMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
-	if m.noted.Known && m.Result != nil {
-		return m.noted.Members, nil
+	if m.index.Known && m.Result != nil {
+		return m.index.Members, nil
 	}
 	return jsonraw.Object(m.Result)
 }
@@ -33,8 +33,8 @@ func (m *Message) ResultItems(name string) ([]json.RawMessage, *jsonraw.SyntaxEr
 		if members[i].Name != name {
 			continue
 		}
-		if at := slices.Index(m.noted.At, i); at >= 0 && m.noted.Known {
-			return m.noted.Lists[at], nil
+		if at := slices.Index(m.index.At, i); at >= 0 && m.index.Known {
+			return m.index.Lists[at], nil
 		}
 		return jsonraw.Array(members[i].Value)
 	}
@@ -43,13 +43,13 @@ func (m *Message) ResultItems(name string) ([]json.RawMessage, *jsonraw.SyntaxEr
 
 // longestSearched is up to which length a message is searched for members that
 // stand twice: the search remembers every name.
-const longestSearched = 256 << 10
+const maxSearched = 256 << 10
 
 // DuplicateInResult gives a JSON pointer to the first member that stands twice
 // in its object, at any depth of Result, or "". Readers disagree on which one
 // counts. Large results are not searched.
 func (m *Message) DuplicateInResult() string {
-	if m.Result == nil || m.noted.Single || len(m.Raw) > longestSearched {
+	if m.Result == nil || m.index.Single || len(m.Raw) > maxSearched {
 		return ""
 	}
 	return jsonraw.DuplicateIn(m.Result)

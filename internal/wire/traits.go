@@ -43,7 +43,7 @@ var sumSeed = maphash.MakeSeed()
 
 // Traits returns the properties of a message that determine its exchange.
 func (m *Message) Traits() Traits {
-	t := Traits{Kind: m.Kind, Method: m.Method, Reply: m.reply, NoID: m.namesNone()}
+	t := Traits{Kind: m.Kind, Method: m.Method, Reply: m.reply, NoID: m.namesNoRequest()}
 	if m.ID != nil {
 		t.ID = idKey(m.ID)
 	}
@@ -93,8 +93,8 @@ func (t *Traits) request(m *Message) {
 			answers = value
 		}
 	}
-	if m.noted.Known && m.Params != nil {
-		for _, member := range m.noted.Members {
+	if m.index.Known && m.Params != nil {
+		for _, member := range m.index.Members {
 			read(member.Name, member.Value)
 		}
 	} else {

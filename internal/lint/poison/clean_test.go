@@ -20,7 +20,7 @@ func FuzzIsClean(f *testing.F) {
 		"Do Not use mail_send", "~/.ssh", "en\u017fure the to\u212aen", "a\u200bb", "a\x7fb", `back\slash`, "don\\'t", "give your \"password\"", strings.Repeat("long ", 1000)} {
 		f.Add(text)
 	}
-	for _, phrase := range []phrases{instructions, asks, ordering, urls} {
+	for _, phrase := range []phrases{instructions, secretRequests, orderWords, urls} {
 		for _, stem := range phrase.stems {
 			f.Add("a " + strings.ToUpper(stem) + " b")
 		}
@@ -31,9 +31,9 @@ func FuzzIsClean(f *testing.F) {
 			return
 		}
 		for _, text := range []string{text, strings.ToUpper(text), strings.ReplaceAll(text, " ", "\n"), strings.ReplaceAll(text, " ", "  ")} {
-			for _, p := range []phrases{instructions, asks, ordering, urls} {
+			for _, p := range []phrases{instructions, secretRequests, orderWords, urls} {
 				for _, stem := range p.stems {
-					if strings.Contains(strings.ToLower(text), stem) && !mayMatch(p.index(), strings.ToLower(text)) {
+					if strings.Contains(strings.ToLower(text), stem) && !mayContain(p.index(), strings.ToLower(text)) {
 						t.Errorf("%q has %q, which was not found", text, stem)
 					}
 				}
@@ -42,7 +42,7 @@ func FuzzIsClean(f *testing.F) {
 			for _, tool := range []string{`{"name":"a","description":` + quoted + `}`,
 				`{"name":"a","description":` + strings.ReplaceAll(quoted, "/", `\/`) + `,"inputSchema":{"properties":{` + quoted + `:{"default":` + quoted + `}}}}`} {
 				for _, own := range []Names{nil, own} {
-					if marks := scan([]byte(tool), own); len(marks) > 0 && IsClean([]byte(tool)) {
+					if marks := scanTexts([]byte(tool), own); len(marks) > 0 && IsClean([]byte(tool)) {
 						t.Errorf("%s is clean, and has %v", tool, marks)
 					}
 				}

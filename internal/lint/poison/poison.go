@@ -52,9 +52,9 @@ const MaxText = 4 << 10
 
 // What is read and reported of one definition is bounded.
 const (
-	mostScanned = 256 << 10
-	mostMarks   = 50
-	mostNested  = 64
+	maxScanned = 256 << 10
+	maxMarks   = 50
+	maxDepth   = 64
 )
 
 // A place is a text of a definition. isProse is set if hosts show it to a model as a text about the tool.
@@ -69,11 +69,11 @@ func Scan(definition json.RawMessage, own Names) (marks []Mark) {
 	if IsClean(definition) {
 		return nil
 	}
-	return scan(definition, own)
+	return scanTexts(definition, own)
 }
 
 // scan is Scan without a look at the stems.
-func scan(definition json.RawMessage, own Names) (marks []Mark) {
+func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 	total := 0
 	scanned := 0
 	for _, p := range appendTexts(nil, definition, place{}, 0) {
@@ -81,19 +81,19 @@ func scan(definition json.RawMessage, own Names) (marks []Mark) {
 			total += len(p.text)
 		}
 		scanned += len(p.text)
-		if len(marks) >= mostMarks || scanned > mostScanned {
+		if len(marks) >= maxMarks || scanned > maxScanned {
 			continue
 		}
 		if words := HiddenIn(p.text); words != "" {
 			marks = append(marks, Mark{Hidden, p.at, words})
 		}
-		plain := plain(p.text)
+		plain := joinWords(p.text)
 		if words := instructions.first(plain); words != "" {
 			marks = append(marks, Mark{Instruction, p.at, words})
-		} else if words := orders(p.text, own, definition); words != "" {
+		} else if words := findToolOrder(p.text, own, definition); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
-		if found := requests(p.at, plain); len(found) > 0 {
+		if found := findSecretRequests(p.at, plain); len(found) > 0 {
 			marks = append(marks, Mark{Secret, p.at, found[0]})
 		}
 	}
@@ -104,7 +104,7 @@ func scan(definition json.RawMessage, own Names) (marks []Mark) {
 }
 
 // plain is a text with one blank between words, as the phrases have them.
-func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
+func joinWords(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // prose are members whose texts are about the tool or its arguments.
 var prose = map[string]bool{"name": true, "title": true, "description": true, "$comment": true, "default": true,
@@ -112,7 +112,7 @@ var prose = map[string]bool{"name": true, "title": true, "description": true, "$
 
 // appendTexts appends all strings of a value and the names of its members: a model may read every one.
 func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place {
-	if depth > mostNested {
+	if depth > maxDepth {
 		return all
 	}
 	if text, ok := jsonraw.Text(raw); ok && text != "" {
@@ -135,20 +135,20 @@ func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place 
 func HiddenIn(text string) string {
 	var before rune
 	for i, r := range text {
-		if hidden(r) && !joins(before, r, text[i+utf8.RuneLen(r):]) {
-			return fmt.Sprintf("U+%04X after %q", r, tail(text[:i]))
+		if isHidden(r) && !isNeededJoiner(before, r, text[i+utf8.RuneLen(r):]) {
+			return fmt.Sprintf("U+%04X after %q", r, lastRunes(text[:i]))
 		}
 		before = r
 	}
 	return ""
 }
 
-func tail(text string) string {
+func lastRunes(text string) string {
 	runes := []rune(text)
 	return string(runes[max(0, len(runes)-20):])
 }
 
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
 		return false
@@ -164,24 +164,24 @@ func hidden(r rune) bool {
 
 // joins reports a character that the writing needs: joiners inside of emoji and of
 // scripts whose letters join, marks of direction beside letters written right to left.
-func joins(before, r rune, after string) bool {
+func isNeededJoiner(before, r rune, after string) bool {
 	next, _ := utf8.DecodeRuneInString(after)
 	switch r {
 	case 0x200d, 0x200c:
-		return joined(before) && joined(next)
+		return isJoining(before) && isJoining(next)
 	case 0x200e, 0x200f:
-		return rightToLeft(before) || rightToLeft(next)
+		return isRightToLeft(before) || isRightToLeft(next)
 	}
 	return false
 }
 
-func joined(r rune) bool {
+func isJoining(r rune) bool {
 	return unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == 0xfe0f ||
 		unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Tamil, unicode.Telugu,
 			unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Mn)
 }
 
-func rightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
+func isRightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
 
 // phrases are what a pattern matches. Each match has one of the stems, in small letters: a search for them is much
 // cheaper than the pattern, and most texts have none.
@@ -191,8 +191,8 @@ type phrases struct {
 	pattern func() *regexp.Regexp
 }
 
-func phrasesOf(stems []string, pattern func() *regexp.Regexp) phrases {
-	return phrases{stems, sync.OnceValue(func() *stemIndex { return indexOf(stems) }), sync.OnceValue(pattern)}
+func newPhrases(stems []string, pattern func() *regexp.Regexp) phrases {
+	return phrases{stems, sync.OnceValue(func() *stemIndex { return newStemIndex(stems) }), sync.OnceValue(pattern)}
 }
 
 // A stemIndex has stems of three letters or more by their first byte, and marks of the three bytes with which
@@ -202,28 +202,28 @@ type stemIndex struct {
 	begins  [1 << 15]bool
 }
 
-func indexOf(lists ...[]string) *stemIndex {
+func newStemIndex(lists ...[]string) *stemIndex {
 	index := &stemIndex{}
 	for _, stem := range slices.Concat(lists...) {
 		index.byFirst[stem[0]] = append(index.byFirst[stem[0]], stem)
-		index.begins[markOf(markOf(markOf(0, stem[0]), stem[1]), stem[2])] = true
+		index.begins[nextMark(nextMark(nextMark(0, stem[0]), stem[1]), stem[2])] = true
 	}
 	return index
 }
 
 // markOf returns the mark of three bytes, which has five bits of each, from the mark of the bytes before and the last.
-func markOf(before uint16, last byte) uint16 { return before<<5&(1<<15-1) | uint16(last&31) }
+func nextMark(before uint16, last byte) uint16 { return before<<5&(1<<15-1) | uint16(last&31) }
 
 // mayMatch reports whether a text in small letters has one of the stems. Letters beyond ASCII may be the same as one of
 // a stem to a pattern that ignores the case.
-func mayMatch[T []byte | string](s *stemIndex, lower T) bool {
+func mayContain[T []byte | string](s *stemIndex, lower T) bool {
 	mark := uint16(0)
 	for i := range len(lower) {
 		c := lower[i]
 		if c >= utf8.RuneSelf {
 			return true
 		}
-		mark = markOf(mark, c)
+		mark = nextMark(mark, c)
 		if i < 2 || !s.begins[mark] {
 			continue
 		}
@@ -237,7 +237,7 @@ func mayMatch[T []byte | string](s *stemIndex, lower T) bool {
 }
 
 // suspicious are the stems of all phrases that Scan looks for.
-var suspicious = sync.OnceValue(func() *stemIndex { return indexOf(instructions.stems, asks.stems, ordering.stems) })
+var allStems = sync.OnceValue(func() *stemIndex { return newStemIndex(instructions.stems, secretRequests.stems, orderWords.stems) })
 
 // IsClean reports whether Scan finds nothing in a definition, whatever the names of the server's tools are. It is true
 // for most definitions, and does not parse them: they are short, have no character that may be hidden, and no stem.
@@ -248,7 +248,7 @@ func IsClean(definition []byte) bool {
 	var room [MaxText]byte
 	n := 0
 	for i := 0; i < len(definition); i++ {
-		c := folded[definition[i]]
+		c := foldedBytes[definition[i]]
 		if c == '\\' && i+1 < len(definition) {
 			i++
 			switch definition[i] {
@@ -267,12 +267,12 @@ func IsClean(definition []byte) bool {
 			n++
 		}
 	}
-	return !mayMatch(suspicious(), room[:n])
+	return !mayContain(allStems(), room[:n])
 }
 
 // folded are the bytes of ASCII with small letters for capitals and blanks for control characters, 0 for any
 // other byte.
-var folded = func() (small [256]byte) {
+var foldedBytes = func() (small [256]byte) {
 	for c := range byte(0x7f) {
 		small[c] = max(c, ' ')
 		if c >= 'A' && c <= 'Z' {
@@ -284,7 +284,7 @@ var folded = func() (small [256]byte) {
 
 // first returns the first match in a text, or "".
 func (p phrases) first(text string) string {
-	if !mayMatch(p.index(), strings.ToLower(text)) {
+	if !mayContain(p.index(), strings.ToLower(text)) {
 		return ""
 	}
 	return p.pattern().FindString(text)
@@ -292,14 +292,14 @@ func (p phrases) first(text string) string {
 
 // all returns the matches in a text, as many as Signs gives.
 func (p phrases) all(text string) []string {
-	if !mayMatch(p.index(), strings.ToLower(text)) {
+	if !mayContain(p.index(), strings.ToLower(text)) {
 		return nil
 	}
-	return p.pattern().FindAllString(text, mostOfEach)
+	return p.pattern().FindAllString(text, maxSigns)
 }
 
 // instructions match what a description says to a model about its own conduct.
-var instructions = phrasesOf(
+var instructions = newPhrases(
 	[]string{
 		"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction",
 		"you are now ", "silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ",
@@ -328,7 +328,7 @@ var instructions = phrasesOf(
 )
 
 // asks match requests to give the user's secrets, and the places where users have them.
-var asks = phrasesOf(
+var secretRequests = newPhrases(
 	[]string{
 		"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.ssh", "/.aws", "/.env",
 		"/.netrc", "/.npmrc", "/.kube", "/.gnupg", "/.config/gcloud", "/.cursor", "id_rsa", "id_ed25519",
@@ -347,15 +347,15 @@ var asks = phrasesOf(
 )
 
 // requests returns what asks matches in a text at a place, without warnings, refusals and defaults.
-func requests(at, text string) (found []string) {
-	if !mayMatch(asks.index(), strings.ToLower(text)) {
+func findSecretRequests(at, text string) (found []string) {
+	if !mayContain(secretRequests.index(), strings.ToLower(text)) {
 		return nil
 	}
 	text = withoutDefaults(at, text)
-	for _, span := range asks.pattern().FindAllStringIndex(text, mostOfEach) {
+	for _, span := range secretRequests.pattern().FindAllStringIndex(text, maxSigns) {
 		before := text[:span[0]]
 		after := text[span[1]:]
-		if !negated(before) && !refused(before, after) {
+		if !isNegated(before) && !isRefused(before, after) {
 			found = append(found, text[span[0]:span[1]])
 		}
 	}
@@ -388,14 +388,14 @@ func withoutDefaults(at, text string) string {
 }
 
 // negated reports whether the text before a match makes a warning of it: "do not include your password".
-func negated(before string) bool {
+func isNegated(before string) bool {
 	before = strings.ToLower(before[max(0, len(before)-30):])
 	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
 }
 
 // refusal matches the rest of a sentence that says of what precedes it that the tool refuses it: the end of a list in
 // quotes or parentheses, and the verb.
-var refusal = sync.OnceValue(func() *regexp.Regexp {
+var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^["'` + "`" + `)\]]*(,? (and|or|etc\.?)( [\w~/.*"'` + "`" + `()-]+){0,4})? ` +
 		`(is|are|will be|gets?) (always |also )?` +
 		`(rejected|refused|denied|blocked|forbidden|disallowed|excluded|skipped|protected|` +
@@ -403,7 +403,7 @@ var refusal = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // giving matches a verb that asks to read or to give a file.
-var giving = sync.OnceValue(func() *regexp.Regexp {
+var givingVerbs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`(?i)\b(read|open|cat|load|provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|` +
 			`submit|upload|contents?)\b`,
@@ -411,12 +411,12 @@ var giving = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // mostBefore is how much of the text before a match is searched for a verb.
-const mostBefore = 100
+const maxBefore = 100
 
 // refused reports whether a match is an example of what the tool refuses: "paths such as ~/.ssh are rejected". A text
 // that also asks to read or to give something is no refusal.
-func refused(before, after string) bool {
-	return refusal().MatchString(after) && !giving().MatchString(before[max(0, len(before)-mostBefore):])
+func isRefused(before, after string) bool {
+	return refusalWords().MatchString(after) && !givingVerbs().MatchString(before[max(0, len(before)-maxBefore):])
 }
 
 // Names are the names of a server's tools; nil if they are not known.
@@ -431,7 +431,7 @@ func NamesOf(names []string) Names {
 	return own
 }
 
-var ordering = phrasesOf(
+var orderWords = newPhrases(
 	[]string{
 		"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe",
 		"is deprecated", "is broken",
@@ -444,7 +444,7 @@ var ordering = phrasesOf(
 )
 
 // aboutTool matches what a sentence says about a tool: its name is one of the groups.
-var aboutTool = sync.OnceValue(func() *regexp.Regexp {
+var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 	name := "([`'\"]?[a-z][\\w.-]*\\w[`'\"]?)"
 	return regexp.MustCompile(`(?i)` + name + `(?: tool)? ` +
 		`(?:(?:is|gets|was) (?:called|used|invoked|run|executed|unsafe|deprecated|broken)|has been replaced)\b|` +
@@ -453,18 +453,18 @@ var aboutTool = sync.OnceValue(func() *regexp.Regexp {
 
 // orders finds a sentence that orders what to do with the tool of another server: with a name that is neither one of
 // this server nor that of an argument.
-func orders(text string, own Names, definition json.RawMessage) string {
-	if own == nil || ordering.first(text) == "" {
+func findToolOrder(text string, own Names, definition json.RawMessage) string {
+	if own == nil || orderWords.first(text) == "" {
 		return ""
 	}
 	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
 		for _, part := range strings.Split(sentence, ". ") {
-			if ordering.first(part) == "" {
+			if orderWords.first(part) == "" {
 				continue
 			}
-			for _, found := range aboutTool().FindAllStringSubmatch(part, mostOfEach) {
+			for _, found := range toolStatements().FindAllStringSubmatch(part, maxSigns) {
 				name := strings.Trim(found[1]+found[2], "`'\"")
-				if isName(name) && !own[name] && !bytes.Contains(definition, jsonraw.Quote(name)) {
+				if isToolName(name) && !own[name] && !bytes.Contains(definition, jsonraw.Quote(name)) {
 					return strings.TrimSpace(part)
 				}
 			}
@@ -474,7 +474,7 @@ func orders(text string, own Names, definition json.RawMessage) string {
 }
 
 // isName reports a name that no word of a language has: with an underscore, or a capital after a small letter.
-func isName(word string) bool {
+func isToolName(word string) bool {
 	small := false
 	for _, r := range word {
 		if r == '_' || small && r >= 'A' && r <= 'Z' {

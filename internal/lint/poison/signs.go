@@ -12,9 +12,9 @@ import (
 )
 
 // mostOfEach bounds the signs of one kind in one text.
-const mostOfEach = 50
+const maxSigns = 50
 
-var urls = phrasesOf(
+var urls = newPhrases(
 	[]string{"://"},
 	func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") },
 )
@@ -24,12 +24,12 @@ var urls = phrasesOf(
 // "instruction ignore previous instructions", "secret your password", "url
 // https://example.com").
 func Signs(text string) (signs []string) {
-	text = text[:min(len(text), mostScanned)]
+	text = text[:min(len(text), maxScanned)]
 	count := map[string]int{}
 	seen := map[string]bool{}
 	add := func(kind, found string) {
 		one := kind + " " + found
-		if !seen[one] && count[kind] < mostOfEach {
+		if !seen[one] && count[kind] < maxSigns {
 			seen[one] = true
 			count[kind]++
 			signs = append(signs, one)
@@ -37,7 +37,7 @@ func Signs(text string) (signs []string) {
 	}
 	var before rune
 	for i, r := range text {
-		if hidden(r) && !joins(before, r, text[i+utf8.RuneLen(r):]) {
+		if isHidden(r) && !isNeededJoiner(before, r, text[i+utf8.RuneLen(r):]) {
 			add("hidden", fmt.Sprintf("U+%04X", r))
 		}
 		before = r
@@ -45,11 +45,11 @@ func Signs(text string) (signs []string) {
 	if n := sanitize.Hidden(text); n > 0 && count["hidden"] == 0 { // it knows more of them
 		add("hidden", english.Plural(n, "character"))
 	}
-	words := plain(text)
+	words := joinWords(text)
 	for _, found := range instructions.all(words) {
 		add("instruction", strings.ToLower(found))
 	}
-	for _, found := range requests("", words) {
+	for _, found := range findSecretRequests("", words) {
 		add("secret", strings.ToLower(found))
 	}
 	for _, found := range urls.all(text) {
