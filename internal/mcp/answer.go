@@ -6,19 +6,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// codeRejected is the code with which the specification's examples refuse a
-// request for sampling (client/sampling, "Error Handling").
+// codeRejected is the error code with which the specification's examples refuse sampling
+// (client/sampling, "Error Handling").
 const codeRejected = -1
 
-// Answer is the client's answer to a request of the server: a result, or the code and the
-// message of an error.
+// Answer is the client's answer to a request of the server: a result, or the code and message of an
+// error.
 type Answer struct {
 	Result json.RawMessage
 	Code   int64
 	Text   string
 }
 
-// Compose composes the response to the request with that id.
+// Compose returns the response to the request with this id.
 func (a Answer) Compose(id json.RawMessage) []byte {
 	if a.Result != nil {
 		return wire.ComposeResult(id, a.Result)
@@ -26,7 +26,7 @@ func (a Answer) Compose(id json.RawMessage) []byte {
 	return wire.ComposeError(id, a.Code, a.Text)
 }
 
-// NoAnswer is the answer to a request with the method where the user gives none.
+// NoAnswer returns the answer to a request of this method if the user gives none.
 func NoAnswer(method string) Answer {
 	switch method {
 	case "elicitation/create":

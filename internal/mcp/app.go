@@ -14,42 +14,43 @@ import (
 // PageType is the media type of a page of MCP Apps (extension io.modelcontextprotocol/ui, 2026-01-26).
 const PageType = "text/html;profile=mcp-app"
 
-// An App is what a tool and its UI resource declare of a page of MCP Apps. mcpc shows it and never
-// runs the page.
+// An App is what a tool and its UI resource declare about a page of MCP Apps. mcpc shows it and
+// never runs the page.
 type App struct {
 	Tool string `json:"tool"`
 	URI  string `json:"resourceUri"`
-	// Visibility is where the tool is offered: to the model, to the page, or to both.
+	// Visibility says to whom the tool is offered: "model", "app" (the page), or both.
 	Visibility []string `json:"visibility"`
-	// DeprecatedKey is set where the tool names the page by _meta["ui/resourceUri"] only.
+	// DeprecatedKey is set if the tool names the page only by _meta["ui/resourceUri"].
 	DeprecatedKey bool `json:"deprecatedKey"`
-	// Page is nil where the resource could not be read.
+	// Page is nil if the resource could not be read.
 	Page *AppPage `json:"page"`
-	// Problems are what breaks a rule of the extension.
+	// Problems are violations of the extension.
 	Problems []string `json:"problems"`
 }
 
-// An AppPage is what resources/read gives of a page.
+// An AppPage is the result of resources/read for a page.
 type AppPage struct {
 	MIMEType string `json:"mimeType"`
 	Bytes    int    `json:"bytes"`
 	SHA256   string `json:"sha256"`
-	// Declared is _meta.ui as it came; nil where there is none.
+	// Declared is the JSON of _meta.ui; nil if it is missing.
 	Declared json.RawMessage `json:"declared"`
-	// Policy is the Content-Security-Policy that a host enforces, with the defaults, and Origins are
-	// those outside of the page that it allows.
-	Policy      string   `json:"policy"`
+	// Policy is the Content-Security-Policy that a host enforces, with the defaults.
+	Policy string `json:"policy"`
+	// Origins are the origins outside of the page that Policy allows.
 	Origins     []string `json:"origins"`
 	Permissions []string `json:"permissions"`
 }
 
-// AppOf returns what a tool declares, with the result of resources/read of its page, which may be nil.
+// AppOf returns the App of a tool. contents is the result of resources/read for its page, nil if
+// the page could not be read.
 func AppOf(t Tool, contents []json.RawMessage) App {
 	a := App{Tool: t.Name, URI: t.UI, Visibility: []string{"model", "app"}, Problems: []string{}}
 	ui := jsonraw.First(t.Meta, "ui")
 	a.DeprecatedKey = jsonraw.First(ui, "resourceUri") == nil
-	if said := stringsOf(jsonraw.First(ui, "visibility")); len(said) > 0 {
-		a.Visibility = said
+	if visibility := stringsOf(jsonraw.First(ui, "visibility")); len(visibility) > 0 {
+		a.Visibility = visibility
 	}
 	if !strings.HasPrefix(t.UI, "ui://") {
 		a.Problems = append(a.Problems, "the URI does not begin with ui://")
@@ -68,6 +69,7 @@ func AppOf(t Tool, contents []json.RawMessage) App {
 	return a
 }
 
+// parse reads the content of a page, and returns violations of the extension.
 func (p *AppPage) parse(content json.RawMessage) (problems []string) {
 	members, _ := jsonraw.Object(content)
 	p.MIMEType = members.Text("mimeType")
@@ -87,7 +89,8 @@ func (p *AppPage) parse(content json.RawMessage) (problems []string) {
 		problems = append(problems, "the content is not an HTML document")
 	}
 	sum := sha256.Sum256([]byte(html))
-	p.Bytes, p.SHA256 = len(html), hex.EncodeToString(sum[:])
+	p.Bytes = len(html)
+	p.SHA256 = hex.EncodeToString(sum[:])
 	p.Declared = jsonraw.First(members.Value("_meta"), "ui")
 	permissions, _ := jsonraw.Object(jsonraw.First(p.Declared, "permissions"))
 	for _, m := range permissions {
@@ -107,20 +110,20 @@ func (p *AppPage) parse(content json.RawMessage) (problems []string) {
 	return problems
 }
 
-// policy is the Content-Security-Policy of a page (SEP-1865, "Content Security Policy Enforcement");
-// that of one without csp allows no connection at all.
+// securityPolicy returns the Content-Security-Policy of a page (SEP-1865, "Content Security Policy
+// Enforcement"). A page without csp may open no connection.
 func securityPolicy(csp json.RawMessage) string {
-	domains := func(name, otherwise string) string {
-		var all []string
+	domains := func(name, defaultValue string) string {
+		var origins []string
 		for _, origin := range stringsOf(jsonraw.First(csp, name)) {
 			if isSource(origin) {
-				all = append(all, origin)
+				origins = append(origins, origin)
 			}
 		}
-		if all == nil {
-			return otherwise
+		if origins == nil {
+			return defaultValue
 		}
-		return strings.Join(all, " ")
+		return strings.Join(origins, " ")
 	}
 	if csp == nil {
 		return "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
@@ -145,13 +148,13 @@ func securityPolicy(csp json.RawMessage) string {
 	return strings.Join(directives, "; ")
 }
 
-// isSource reports a text that can stand in a policy without ending its directive.
+// isSource reports whether text can be part of a policy without ending its directive.
 func isSource(text string) bool {
-	return text != "" &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`;,'"`, r) })
+	isInvalid := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`;,'"`, r) }
+	return text != "" && !strings.ContainsFunc(text, isInvalid)
 }
 
-// texts are the strings of a JSON array.
+// stringsOf returns the strings of a JSON array.
 func stringsOf(raw json.RawMessage) (all []string) {
 	items, _ := jsonraw.Array(raw)
 	for _, item := range items {

@@ -9,23 +9,22 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Prompt is one entry of a prompts/list result (server/prompts, "Prompt"). Raw
-// is the entry as it crossed.
+// A Prompt is one entry of a prompts/list result (server/prompts, "Prompt"). Raw is the JSON of the
+// entry.
 type Prompt struct {
 	Raw                      json.RawMessage
 	Name, Title, Description string
 	Arguments                []PromptArgument
 }
 
-// A PromptArgument is what a prompt says about one of its arguments, whose value
-// is always a string.
+// A PromptArgument is an argument of a prompt. Its value is always a string.
 type PromptArgument struct {
 	Name, Title, Description string
 	Required                 bool
 }
 
-// ParsePrompt takes one entry of prompts/list apart. An entry that no client could
-// get gives a Finding and no prompt.
+// ParsePrompt parses one entry of prompts/list. It returns a Finding for an entry that no client
+// could get.
 func ParsePrompt(raw json.RawMessage) (Prompt, *wire.Finding) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -49,28 +48,28 @@ func ParsePrompt(raw json.RawMessage) (Prompt, *wire.Finding) {
 	return p, nil
 }
 
-// A Resource is one entry of a resources/list result, or of a
-// resources/templates/list result, whose URI is a template (server/resources,
-// "Resource" and "Resource Templates"). Raw is the entry as it crossed.
+// A Resource is one entry of a resources/list or resources/templates/list result (server/resources,
+// "Resource" and "Resource Templates"). The URI of a template is a URI template. Raw is the JSON of
+// the entry.
 type Resource struct {
 	Raw                           json.RawMessage
 	URI, Name, Title, Description string
 	MIMEType                      string
-	// Size is in bytes; -1 where the server did not say.
+	// Size is in bytes; -1 if the server did not declare it.
 	Size int64
 }
 
-// ParseResource takes one entry of resources/list apart. An entry that no client
-// could read gives a Finding and no resource.
+// ParseResource parses one entry of resources/list. It returns a Finding for an entry that no
+// client could read.
 func ParseResource(raw json.RawMessage) (Resource, *wire.Finding) { return parseResource(raw, "uri") }
 
-// ParseTemplate does the same for an entry of resources/templates/list.
+// ParseTemplate parses one entry of resources/templates/list as ParseResource does.
 func ParseTemplate(raw json.RawMessage) (Resource, *wire.Finding) {
 	return parseResource(raw, "uriTemplate")
 }
 
-// ParseSkill reads an entry of skills/list as the resource that its SKILL.md is, with the name and
-// the description of its front matter. It loads no skill.
+// ParseSkill parses an entry of skills/list as the resource of its SKILL.md, with the name and the
+// description of its front matter. It does not load the skill.
 func ParseSkill(raw json.RawMessage) (Resource, *wire.Finding) {
 	r, bad := parseResource(raw, "uri")
 	if bad != nil {

@@ -11,9 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Letters of other scripts, and marks, that look like those of ASCII; the second string
-// of a pair has what each of the first one is taken for (Unicode TR 39, of which these are
-// the ones that names are made of).
+// lookalikes are pairs of strings: each letter or mark of the first looks like the ASCII character
+// at the same position in the second. They are the part of Unicode TR 39 that matters in names.
 var lookalikes = [][2]string{
 	{"аеорсухѕіјԁһӏԛԝѵүгьАВЕКМНОРСТУХЅІЈԌԚԜ", "aeopcyxsijdhlqwvyrbABEKMHOPCTYXSIJGQW"},
 	{"αοοντυικγρσϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ", "aoovtuikypocjABEZHIKMNOPTYXC"},
@@ -21,9 +20,9 @@ var lookalikes = [][2]string{
 	{"ıɑɡℓ‐‑‒–—−﹣․∕⁄＿", "iagl-------.//_"},
 }
 
-// spelled is what a letter is taken for, or itself.
+// asciiOf returns the ASCII character that r looks like, or r.
 func asciiOf(r rune) rune {
-	if r >= 0xFF01 && r <= 0xFF5E { // as wide as a Chinese character
+	if r >= 0xFF01 && r <= 0xFF5E { // fullwidth forms of ASCII
 		return r - 0xFEE0
 	}
 	for _, pair := range lookalikes {
@@ -34,8 +33,8 @@ func asciiOf(r rune) rune {
 	return r
 }
 
-// legible returns a name as a reader sees it: characters that look like ASCII ones
-// become those, and invisible characters (Unicode class Cf) are dropped.
+// foldToASCII returns a name as a reader sees it: characters that look like ASCII become ASCII, and
+// invisible characters (Unicode class Cf) are dropped.
 func foldToASCII(name string) string {
 	if jsonraw.IsASCII(name) {
 		return name
@@ -51,7 +50,8 @@ func foldToASCII(name string) string {
 	}, name)
 }
 
-// appendAlike appends a name to b, and makes one of what is one in many typefaces.
+// appendLook appends the look of a name to b: characters that are alike in many typefaces become
+// the same.
 func appendLook(b []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
@@ -69,40 +69,46 @@ func appendLook(b []byte, name string) []byte {
 	return b
 }
 
+// seed is the seed of all hashes of looks.
 var seed = maphash.MakeSeed()
 
-// Lookalikes says of each of the names in a list what it may be taken for: a name, or ""
-// for nearly all.
+// Lookalikes returns for each name the name that it looks like, or "" for most names.
 func Lookalikes(names []string) []string {
-	// The first name of each look, or the first one of ASCII. Names are many, and looks are not
-	// kept: their hashes are.
-	seen := make(map[uint64]int32, len(names))
-	looks := make([]uint64, len(names))
+	// firstOf has the index of the first name with a look, or of the first ASCII name. There may be
+	// many names: only the hashes of their looks are kept.
+	firstOf := make(map[uint64]int32, len(names))
+	hashes := make([]uint64, len(names))
 	var look []byte
 	for i, name := range names {
 		look = appendLook(look[:0], foldToASCII(name))
-		looks[i] = maphash.Bytes(seed, look)
-		if first, there := seen[looks[i]]; !there || jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first]) {
-			seen[looks[i]] = int32(i)
+		hashes[i] = maphash.Bytes(seed, look)
+		first, isSeen := firstOf[hashes[i]]
+		if !isSeen || jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first]) {
+			firstOf[hashes[i]] = int32(i)
 		}
 	}
-	like := make([]string, len(names))
+	alike := make([]string, len(names))
 	for i, name := range names {
-		other := names[seen[looks[i]]]
-		if other == name && jsonraw.IsASCII(name) {
+		first := names[firstOf[hashes[i]]]
+		if first == name && jsonraw.IsASCII(name) {
 			continue
 		}
-		switch plain := foldToASCII(name); {
-		case plain != name && jsonraw.IsASCII(plain):
-			like[i] = plain
-		case other != name && string(appendLook(nil, foldToASCII(other))) == string(appendLook(nil, plain)):
-			like[i] = other
+		folded := foldToASCII(name)
+		if folded != name && jsonraw.IsASCII(folded) {
+			alike[i] = folded
+			continue
+		}
+		// Different looks may have the same hash.
+		isAlike := string(appendLook(nil, foldToASCII(first))) == string(appendLook(nil, folded))
+		if first != name && isAlike {
+			alike[i] = first
 		}
 	}
-	return like
+	return alike
 }
 
-// MixedScripts reports a name with letters of several of the alphabets that look alike.
+// MixedScripts reports whether a name has letters of more than one of the alphabets that look
+// alike.
 func MixedScripts(name string) bool {
 	if jsonraw.IsASCII(name) {
 		return false
@@ -116,7 +122,8 @@ func MixedScripts(name string) bool {
 	return scripts > 1
 }
 
-// Confusable tells of names of a kind of things that may be taken for another.
+// Confusable returns findings about names that look like another name. kind says what they name:
+// "tool".
 func Confusable(kind string, names []string) (found []wire.Finding) {
 	for i, like := range Lookalikes(names) {
 		name := names[i]
@@ -136,13 +143,16 @@ func Confusable(kind string, names []string) (found []wire.Finding) {
 	return found
 }
 
-// foreign names the letters of a name that are not of ASCII.
+// nonASCII lists the characters of a name that are not ASCII.
 func nonASCII(name string) string {
-	var all []string
+	var codes []string
 	for _, r := range name {
-		if text := fmt.Sprintf("U+%04X", r); r >= utf8.RuneSelf && !strings.Contains(strings.Join(all, " "), text) {
-			all = append(all, text)
+		if r < utf8.RuneSelf {
+			continue
+		}
+		if code := fmt.Sprintf("U+%04X", r); !strings.Contains(strings.Join(codes, " "), code) {
+			codes = append(codes, code)
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(codes, ", ")
 }

@@ -10,18 +10,18 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Names are those of a list that may be too long for memory. It finds the few of which more is
-// to be said than of one name alone.
+// Names collects the names of a list that may be too long for memory, and finds the few names that
+// may need a warning: they look like another name, or are not ASCII.
 type Names struct {
-	// kept has the hash of each name's look, whose last bit is set where the name is not ASCII,
-	// the length of the name and the name.
+	// kept has for each name the hash of its look, the length of the name, and the name. The last
+	// bit of the hash is set if the name is not ASCII.
 	kept  *spool.Buffer
 	count int
 	look  []byte
 	err   error
 }
 
-// NewNames returns Names that keep many in a file in dir.
+// NewNames returns Names that keep many names in a file in dir.
 func NewNames(dir spool.Dir) *Names { return &Names{kept: dir.NewLong()} }
 
 // Add adds the next name.
@@ -39,48 +39,48 @@ func (n *Names) Add(name string) {
 	}
 }
 
-// Count is the number of names.
+// Count returns the number of names.
 func (n *Names) Count() int { return n.count }
 
-// Empty forgets all names.
-func (n *Names) Empty() { _ = n.kept.Close() } // what was in it is not needed
+// Empty removes all names.
+func (n *Names) Empty() { _ = n.kept.Close() } // the content is not needed
 
-// atOnce is about how many names are compared with each other at once: so many hashes are in
-// memory. Tests have a smaller one.
+// maxHashes is about how many hashes are in memory at a time. Tests set a smaller one.
 var maxHashes = 50_000
 
-// Special returns those names that stand several times in the list, look like another one, or
-// are not of ASCII, and the number of each in the list, from 0. Lookalikes and Confusable say of
-// them what they say of them among all, and nothing of the others. No name can be added any more.
+// Special returns the names that occur several times, look like another name, or are not ASCII, and
+// the index of each in the list. Lookalikes and Confusable give the same results for these names as
+// for all names, and none for the others. No name can be added after it.
 func (n *Names) Special() (names []string, numbers []int, err error) {
 	if n.err != nil {
 		return nil, nil, n.err
 	}
-	all, err := n.kept.Bytes()
+	kept, err := n.kept.Bytes()
 	if err != nil {
 		return nil, nil, err
 	}
-	twice := map[uint64]bool{}
+	// The hashes are compared part by part: a part has the hashes in one range of values.
+	isRepeated := map[uint64]bool{}
 	parts := uint64(n.count/maxHashes + 1)
-	each := n.count / int(parts)
-	looks := make([]uint64, 0, each+each/16+64) // the parts are about as large as each other
+	partSize := n.count / int(parts)
+	hashes := make([]uint64, 0, partSize+partSize/16+64) // the parts are about equal in size
 	for part := range parts {
-		looks = looks[:0]
-		for look := range eachName(all) {
-			if look>>32*parts>>32 == part {
-				looks = append(looks, look&^1)
+		hashes = hashes[:0]
+		for hash := range eachName(kept) {
+			if hash>>32*parts>>32 == part {
+				hashes = append(hashes, hash&^1)
 			}
 		}
-		slices.Sort(looks)
-		for i := 1; i < len(looks); i++ {
-			if looks[i] == looks[i-1] {
-				twice[looks[i]] = true
+		slices.Sort(hashes)
+		for i := 1; i < len(hashes); i++ {
+			if hashes[i] == hashes[i-1] {
+				isRepeated[hashes[i]] = true
 			}
 		}
 	}
 	number := 0
-	for look, name := range eachName(all) {
-		if look&1 != 0 || twice[look&^1] {
+	for hash, name := range eachName(kept) {
+		if hash&1 != 0 || isRepeated[hash&^1] {
 			names = append(names, string(name))
 			numbers = append(numbers, number)
 		}
@@ -89,19 +89,20 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 	return names, numbers, nil
 }
 
-// eachName gives what was kept of each name. The memory of a file is released behind it.
-func eachName(all []byte) iter.Seq2[uint64, []byte] {
-	return func(yield func(look uint64, name []byte) bool) {
+// eachName iterates over the hashes and names in kept. It releases the memory of a file that it has
+// passed.
+func eachName(kept []byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(hash uint64, name []byte) bool) {
 		released := 0
-		for at := 0; at < len(all); {
-			look := binary.LittleEndian.Uint64(all[at:])
-			length, size := binary.Uvarint(all[at+8:])
+		for at := 0; at < len(kept); {
+			hash := binary.LittleEndian.Uint64(kept[at:])
+			length, size := binary.Uvarint(kept[at+8:])
 			from := at + 8 + size
 			at = from + int(length)
-			if !yield(look, all[from:at]) {
+			if !yield(hash, kept[from:at]) {
 				return
 			}
-			released = spool.Passed(all, released, at)
+			released = spool.Passed(kept, released, at)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// CancelledID is the id of the request that notifications/cancelled names.
+// CancelledID returns the id of the request that notifications/cancelled names.
 func CancelledID(m *wire.Message) []byte { return jsonraw.First(m.Params, "requestId") }
 
 const (
@@ -15,30 +15,31 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// SubscriptionID is the subscription id in the _meta of params or of a result; nil without one.
+// SubscriptionID returns the subscription id in the _meta of params or of a result, nil if it has
+// none.
 func SubscriptionID(object json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
 
-// NotificationSubscription is the SubscriptionID of the params of a notification.
+// NotificationSubscription returns the SubscriptionID of a notification's params.
 func NotificationSubscription(m *wire.Message) json.RawMessage {
 	if m.Params == nil {
 		return nil
 	}
 	params, _ := m.ParamMembers()
-	if meta, there := params.Get("_meta"); there {
+	if meta, hasMeta := params.Get("_meta"); hasMeta {
 		return jsonraw.First(meta, metaSubscription)
 	}
 	return nil
 }
 
-// ProgressToken is the token that a request carries, its own or the caller's.
+// ProgressToken returns the progress token of a request, nil if it has none.
 func ProgressToken(params json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
 }
 
-// ServerInfo returns what a server calls itself in the result of initialize or server/discover; nil if it does not.
-// It is in _meta (2026-07-28 basic/index), and was a member of the result before.
+// ServerInfo returns the serverInfo in the result of initialize or server/discover, nil if it has
+// none. It is in _meta (2026-07-28 basic/index); older revisions have it in the result.
 func ServerInfo(result jsonraw.Members) json.RawMessage {
 	if info := jsonraw.First(result.Value("_meta"), metaServerInfo); info != nil {
 		return info

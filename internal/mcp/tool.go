@@ -1,5 +1,5 @@
-// Package mcp reads the entries of a server's lists: tools, prompts, resources and URI
-// templates; and the ids and tokens that messages name.
+// Package mcp parses the entries of a server's lists (tools, prompts, resources, URI templates), and
+// the ids and tokens in messages.
 package mcp
 
 import (
@@ -12,29 +12,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Tool is one entry of a tools/list result (server/tools, "Tool"). The
-// members are views; Raw is the entry as it crossed.
+// A Tool is one entry of a tools/list result (server/tools, "Tool"). Raw is the JSON of the entry,
+// which the other fields alias.
 type Tool struct {
 	Raw                      json.RawMessage
 	Name, Title, Description string
 	InputSchema              json.RawMessage
 	OutputSchema             json.RawMessage
-	// Meta is the entry's _meta; nil where it has none.
+	// Meta is the entry's _meta; nil if it has none.
 	Meta  json.RawMessage
 	Hints Hints
-	// UI is the URI of the page that shows the tool's results (extension MCP
-	// Apps, _meta.ui.resourceUri); "" where it names none.
+	// UI is the URI of the page that shows the tool's results (extension MCP Apps,
+	// _meta.ui.resourceUri); "" if the tool has no page.
 	UI string
-	// AppOnly is set where the tool is for that page and not for a model
-	// (_meta.ui.visibility without "model").
+	// AppOnly is set if the tool is for its page and not for a model (_meta.ui.visibility without
+	// "model").
 	AppOnly bool
-	// TaskSupport is execution.taskSupport (2025-11-25): "forbidden", "optional"
-	// or "required"; "" where the server did not say.
+	// TaskSupport is execution.taskSupport (2025-11-25): "forbidden", "optional" or "required"; "" if
+	// the server does not declare it.
 	TaskSupport string
 }
 
-// Hints are a tool's annotations. A nil hint was not declared. The server
-// states them, and they may be wrong: they may add caution, never take it away.
+// Hints are a tool's annotations. A nil hint is not declared. Servers may state wrong hints: mcpc
+// becomes more careful by a hint, never less.
 type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
@@ -45,12 +45,13 @@ func (h Hints) OnlyReads() bool { return isTrue(h.ReadOnly) && !h.IsDestructive(
 // IsDestructive reports whether the tool is marked as destructive.
 func (h Hints) IsDestructive() bool { return isTrue(h.Destructive) }
 
-// MayBeRepeated reports whether a second call of the tool changes nothing, by its hints.
+// MayBeRepeated reports whether, by its hints, a second call of the tool changes nothing.
 func (h Hints) MayBeRepeated() bool { return h.OnlyReads() || isTrue(h.Idempotent) }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }
 
-// ParseTool reads one entry of tools/list. An entry that no client could call gives a Finding and no tool.
+// ParseTool parses one entry of tools/list. It returns a Finding for an entry that no client could
+// call.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	var room [16]jsonraw.Member
 	members, err := jsonraw.AppendMembers(room[:0], raw)
@@ -91,7 +92,7 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	return t, nil
 }
 
-// ToolHints returns the hints of an entry of tools/list, also of one that ParseTool does not take.
+// ToolHints returns the hints of an entry of tools/list, even if ParseTool refuses the entry.
 func ToolHints(entry json.RawMessage) Hints {
 	hints, err := jsonraw.Object(jsonraw.First(entry, "annotations"))
 	if err != nil {
@@ -109,7 +110,8 @@ func hintsIn(annotations jsonraw.Members) Hints {
 	}
 }
 
-// present returns the value of a member; nil if it is absent or null, which servers write for absent.
+// presentMember returns the value of a member; nil if it is missing or null, which servers write
+// for missing.
 func presentMember(members jsonraw.Members, name string) json.RawMessage {
 	if value := members.Value(name); string(value) != "null" {
 		return value
@@ -117,7 +119,7 @@ func presentMember(members jsonraw.Members, name string) json.RawMessage {
 	return nil
 }
 
-// hint returns the value of a hint, nil if it is not a boolean.
+// parseHint returns the value of a hint, nil if it is not a boolean.
 func parseHint(value json.RawMessage) *bool {
 	switch string(value) {
 	case "true":
@@ -128,10 +130,13 @@ func parseHint(value json.RawMessage) *bool {
 	return nil
 }
 
-// declared and denied are what the hints of all tools point to. They are never changed.
-var declared, denied = true, false
+// declared and denied are the values that the hints of all tools point to. They never change.
+var (
+	declared = true
+	denied   = false
+)
 
-// ToolName returns the name of an entry of tools/list that ParseTool takes; false for any other.
+// ToolName returns the name of an entry of tools/list; ok is false if ParseTool refuses the entry.
 func ToolName(raw json.RawMessage) (name string, ok bool) {
 	members, err := jsonraw.Object(raw)
 	schema := members.Value("inputSchema")
@@ -139,15 +144,14 @@ func ToolName(raw json.RawMessage) (name string, ok bool) {
 	return name, err == nil && name != "" && len(schema) > 0 && schema[0] == '{'
 }
 
-// IsToolName reports a name of 1 to 128 of the characters that the specification wants.
+// IsToolName reports whether name has the 1 to 128 characters that the specification allows.
 func IsToolName(name string) bool {
 	return 1 <= len(name) && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
 	})
 }
 
-// pageIn reads the mark of MCP Apps, nested or in the flat form that it had
-// before.
+// pageURI returns the URI of a tool's page, also from the older flat form of the member.
 func pageURI(meta json.RawMessage) string {
 	if len(meta) == 0 {
 		return ""
@@ -159,8 +163,8 @@ func pageURI(meta json.RawMessage) string {
 	return uri
 }
 
-// AppOnly reads from the _meta of a tool whether it is for its page only. Where nothing
-// is said, or nothing of the right shape, it is for a model too.
+// AppOnly reports whether the _meta of a tool says that the tool is only for its page. It is false
+// if the visibility is missing or invalid.
 func AppOnly(meta json.RawMessage) bool {
 	if len(meta) == 0 {
 		return false
@@ -172,7 +176,7 @@ func AppOnly(meta json.RawMessage) bool {
 	})
 }
 
-// lacking is for an entry whose member is not there, or no text.
+// missingMember returns the finding for an entry whose member is missing or not a string.
 func missingMember(rule, member string, value json.RawMessage) *wire.Finding {
 	if value == nil || string(value) == "null" || string(value) == `""` {
 		return badEntry(rule, "the entry has no %s", member)

@@ -12,13 +12,12 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A URITemplate is a text with expressions that values are put into (RFC 6570,
-// level 4): what a server lists as uriTemplate. yosida95/uritemplate is not used: it
-// encodes code points in place of UTF-8, counts a prefix in bytes, and refuses names
-// with a hyphen and literals with a blank, which servers have.
+// A URITemplate is a URI template (RFC 6570, level 4): what a server lists as uriTemplate.
+// yosida95/uritemplate is not used: it encodes code points in place of UTF-8, counts a prefix in
+// bytes, and refuses names with a hyphen and literals with a space, which servers have.
 type URITemplate struct{ parts []templatePart }
 
-// A templatePart is a literal, or an expression with its variables.
+// A templatePart is a literal, or an expression: an operator with variables.
 type templatePart struct {
 	literal  string
 	operator operator
@@ -27,22 +26,26 @@ type templatePart struct {
 
 type templateVar struct {
 	name string
-	// prefix is how many characters of the value are taken; 0 is all.
-	prefix  int
+	// prefix is the number of characters of the value to use; 0 for all.
+	prefix int
+	// explode is set by the modifier *.
 	explode bool
 }
 
-// An expansion is how one operator writes its values (RFC 6570, appendix A).
+// An operator says how an expression writes its values (RFC 6570, appendix A).
 type operator struct {
-	op         byte
+	op byte
+	// first is written before the first value, sep between values.
 	first, sep string
-	named      bool
-	// empty follows the name of an empty value.
-	empty    string
+	// named is set if the operator writes names before values.
+	named bool
+	// empty is written after the name of an empty value.
+	empty string
+	// reserved is set if reserved characters are not encoded.
 	reserved bool
 }
 
-// expansions are those of all operators; the one without is the last.
+// operators are all operators; the last one is for expressions without an operator.
 var operators = []operator{
 	{op: '+', sep: ",", reserved: true},
 	{op: '#', first: "#", sep: ",", reserved: true},
@@ -54,8 +57,7 @@ var operators = []operator{
 	{sep: ","},
 }
 
-// ParseURITemplate takes a template apart. It fails where the template breaks the
-// grammar, and says where.
+// ParseURITemplate parses a template. The error says where the template breaks the grammar.
 func ParseURITemplate(text string) (URITemplate, error) {
 	var t URITemplate
 	for rest := text; rest != ""; {
@@ -69,16 +71,16 @@ func ParseURITemplate(text string) (URITemplate, error) {
 		if !open {
 			break
 		}
-		inner, behind, closed := strings.Cut(after, "}")
+		inner, next, closed := strings.Cut(after, "}")
 		if !closed {
-			return t, fmt.Errorf("a { without a } behind it in %q", text)
+			return t, fmt.Errorf("a { without a } after it in %q", text)
 		}
 		part, err := parseExpression(inner)
 		if err != nil {
 			return t, fmt.Errorf("{%s}: %w", inner, err)
 		}
 		t.parts = append(t.parts, part)
-		rest = behind
+		rest = next
 	}
 	return t, nil
 }
@@ -102,8 +104,8 @@ func parseExpression(inner string) (templatePart, error) {
 	return part, nil
 }
 
-// parseVariable reads name, name* or name:3. A hyphen in a name is not in the
-// grammar and in the templates of many servers.
+// parseVariable parses name, name* or name:3. It accepts a hyphen in a name: the grammar does not,
+// but many servers use it.
 func parseVariable(spec string) (templateVar, error) {
 	var v templateVar
 	v.name, v.explode = strings.CutSuffix(spec, "*")
@@ -126,7 +128,7 @@ func parseVariable(spec string) (templateVar, error) {
 	return v, nil
 }
 
-// Variables are the names in the template, each once, in their order.
+// Variables returns the distinct names in the template, in order.
 func (t URITemplate) Variables() (names []string) {
 	for _, p := range t.parts {
 		for _, v := range p.vars {
@@ -138,30 +140,34 @@ func (t URITemplate) Variables() (names []string) {
 	return names
 }
 
-// MayGive reports whether a URI has the literals of the template in their order, so that some values may give it.
+// MayGive reports whether a URI has the literals of the template in order, so that some values may
+// give this URI.
 func (t URITemplate) MayGive(uri string) bool {
 	if len(t.parts) == 1 && t.parts[0].literal != "" {
 		return uri == t.parts[0].literal
 	}
 	for i, p := range t.parts {
-		switch at := strings.Index(uri, p.literal); {
-		case p.literal == "" && i == len(t.parts)-1:
-			return true
-		case p.literal == "":
-		case i == 0 && at != 0, at < 0:
-			return false
-		case i == len(t.parts)-1:
-			return strings.HasSuffix(uri, p.literal)
-		default:
-			uri = uri[at+len(p.literal):]
+		isLast := i == len(t.parts)-1
+		if p.literal == "" { // an expression
+			if isLast {
+				return true
+			}
+			continue
 		}
+		at := strings.Index(uri, p.literal)
+		if at < 0 || i == 0 && at != 0 {
+			return false
+		}
+		if isLast {
+			return strings.HasSuffix(uri, p.literal)
+		}
+		uri = uri[at+len(p.literal):]
 	}
 	return uri == ""
 }
 
-// Expand puts the values into the template. A value is a string, a number or a
-// boolean, an array of them, or an object of them; null and empty composites are
-// as if they were not there.
+// Expand returns the template with the values. A value is a string, a number or a boolean, an array
+// of them, or an object of them; null and empty arrays and objects count as missing.
 func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -184,7 +190,7 @@ func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 	return b.String(), nil
 }
 
-// expand gives what one variable becomes, nil where it has no value.
+// expand returns the text of one variable, nil if it has no value.
 func (e operator) expand(v templateVar, raw json.RawMessage) (*string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -208,8 +214,8 @@ func (e operator) expand(v templateVar, raw json.RawMessage) (*string, error) {
 	return &text, nil
 }
 
-// pair is a value, with its name before it where the operator writes names. Both
-// are encoded already.
+// withName returns a value with its name before it, if the operator writes names. Both are already
+// encoded.
 func (e operator) withName(name, value string) string {
 	if !e.named {
 		return value
@@ -220,8 +226,8 @@ func (e operator) withName(name, value string) string {
 	return name + "=" + value
 }
 
-// composite writes the items of a list or a map, with the modifier * as so many
-// values, without it as one with commas.
+// composite returns the items of a list or an object: with the modifier * as separate values,
+// without it as one value with commas.
 func (e operator) composite(v templateVar, items []compositeItem) string {
 	var parts []string
 	for _, item := range items {
@@ -246,7 +252,7 @@ func (e operator) composite(v templateVar, items []compositeItem) string {
 	return e.withName(v.name, strings.Join(parts, ","))
 }
 
-// A compositeItem is one item of a list, or one member of a map.
+// A compositeItem is one item of an array, or one member of an object.
 type compositeItem struct {
 	key, value string
 	hasKey     bool
@@ -274,7 +280,7 @@ func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
 	return items, err
 }
 
-// scalar is a string's text, or the text of a number or boolean as it stands.
+// scalar returns the text of a string, or the JSON of a number or boolean.
 func scalar(raw json.RawMessage) string {
 	if text, ok := jsonraw.Text(raw); ok {
 		return text
@@ -282,15 +288,16 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// percentEncode writes what may not stand in a URI as %XX. With reserved set,
-// reserved characters and what is encoded already stay as they are.
+// percentEncode encodes characters that a URI must not contain as %XX. With reserved set, it leaves
+// reserved characters and encoded ones unchanged.
 func percentEncode(text string, reserved bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		if isAlphanumeric(c) || strings.IndexByte("-._~", c) >= 0 ||
-			reserved && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 ||
-			reserved && c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2]) {
+		isUnreserved := isAlphanumeric(c) || strings.IndexByte("-._~", c) >= 0
+		isReserved := strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0
+		isEncoded := c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2])
+		if isUnreserved || reserved && (isReserved || isEncoded) {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)

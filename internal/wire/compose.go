@@ -7,18 +7,17 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Outgoing messages are written around the caller's bytes and never through a
-// marshaller: json.Marshal would turn <b>& into \u003cb\u003e\u0026, and what a
-// user typed would not be what was sent. An id, a result or a value that is
-// empty is written as null.
+// The functions below copy the caller's JSON byte by byte. json.Marshal would turn <b>& into
+// \u003cb\u003e\u0026, and mcpc would not send what the user typed. An empty id, result or value
+// becomes null.
 
-// ComposeRequest writes a request. params is left out where it is nil.
+// ComposeRequest returns a request, without params if params is nil.
 func ComposeRequest(id json.RawMessage, method string, params json.RawMessage) []byte {
 	b := make([]byte, 0, len(id)+len(method)+len(params)+80)
 	return appendCall(appendID(b, id), method, params)
 }
 
-// ComposeNotification writes a notification. params is left out where it is nil.
+// ComposeNotification returns a notification, without params if params is nil.
 func ComposeNotification(method string, params json.RawMessage) []byte {
 	return appendCall([]byte(`{"jsonrpc":"2.0"`), method, params)
 }
@@ -37,14 +36,14 @@ func appendCall(b []byte, method string, params json.RawMessage) []byte {
 	return append(b, '}')
 }
 
-// ComposeResult writes the answer to a server's request.
+// ComposeResult returns the response to a server's request.
 func ComposeResult(id, result json.RawMessage) []byte {
 	b := append(appendID(nil, id), `,"result":`...)
 	b = append(b, jsonraw.OrNull(jsonraw.OneLine(result))...)
 	return append(b, '}')
 }
 
-// ComposeError writes the refusal of a server's request.
+// ComposeError returns the error response to a server's request.
 func ComposeError(id json.RawMessage, code int64, message string) []byte {
 	b := append(appendID(nil, id), `,"error":{"code":`...)
 	b = strconv.AppendInt(b, code, 10)

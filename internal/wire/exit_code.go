@@ -1,10 +1,10 @@
 package wire
 
-// A Kind names the ending of an exchange, and with it the channel that fired.
-// It is the "kind" of the JSON error and decides the exit code.
+// A Kind names the outcome of an exchange or a command. It is the "kind" of the JSON error, and
+// decides the exit code.
 type Kind string
 
-// The kinds of ending. OK is the good answer.
+// The kinds of outcomes. OK is success.
 const (
 	OK               Kind = ""
 	CheckFailed      Kind = "check_failed"
@@ -27,20 +27,20 @@ const (
 
 // An Ending is one row of the table of exit codes.
 type Ending struct {
-	// Code is the exit status of the process; for Signal it is 128, to which
-	// the signal's number is added.
+	// Code is the exit status of the process. For Signal it is 128, and the number of the signal is
+	// added.
 	Code int
 	Kind Kind
-	// Channel says in a few words what fired.
+	// Channel describes the failure in a few words.
 	Channel string
 	// Sent answers "did my request reach the server?".
 	Sent string
-	// Stdout says what stands on standard output.
+	// Stdout says what is on standard output.
 	Stdout string
 }
 
-// Endings is the table of exit codes, in the order of their codes. It is a
-// part of the command line's contract: `mcpc help exit-codes` prints it.
+// Endings is the table of exit codes, in the order of the codes. It is a part of the command line's
+// contract: `mcpc help exit-codes` prints it.
 var Endings = []Ending{
 	{0, OK, "success", "yes", "the result"},
 	{1, CheckFailed, "a check failed", "-", "the findings"},
@@ -68,14 +68,13 @@ var Endings = []Ending{
 	{128, Signal, "ended by signal n (128+n); Ctrl-C is 130", "unknown", "-"},
 }
 
-// Precedence says which ending a command has when several kinds fired: the one
-// that is listed first. Kinds that are not listed end a command before another
-// can fire, or judge its result.
+// Precedence orders kinds for a command in which several kinds occurred: the first counts. The
+// other kinds end a command before another can occur, or judge its result.
 var Precedence = []Kind{
 	Signal, Refused, Auth, Timeout, Transport, BadResponse, RPCFailed, InputRequired, OutputInvalid, ToolError,
 }
 
-// ExitCode is the process's exit status for k.
+// ExitCode returns the exit status of the process for k.
 func (k Kind) ExitCode() int {
 	for _, e := range Endings {
 		if e.Kind == k {

@@ -206,16 +206,15 @@ func ParseFrameKind(text string) (FrameKind, bool) {
 // caller.
 type Tap func(Frame)
 
-// Plain is the value of a header field in plain text: where it holds what no field
-// may hold, it crosses in base64 (2026-07-28
-// basic/transports/streamable-http, "Value encoding").
+// Plain returns the value of a header field as text. Values that a field must not contain are sent
+// in base64 (2026-07-28 basic/transports/streamable-http, "Value encoding").
 func (f Field) Plain() string {
-	inner, begins := strings.CutPrefix(f.Value, "=?base64?")
-	inner, ends := strings.CutSuffix(inner, "?=")
-	if !begins || !ends {
+	encoded, hasStart := strings.CutPrefix(f.Value, "=?base64?")
+	encoded, hasEnd := strings.CutSuffix(encoded, "?=")
+	if !hasStart || !hasEnd {
 		return f.Value
 	}
-	text, err := base64.StdEncoding.DecodeString(inner)
+	text, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return f.Value
 	}

@@ -4,31 +4,32 @@ import (
 	"strings"
 )
 
-// A Hint says what to do next. It is text in which Run and There mark the command lines
-// of mcpc, so that they can be written with the flags that they need, wherever the hint
-// is shown. A constant text is a Hint without a command.
+// A Hint says what to do next. It is text in which Run and RunOnServer mark commands of mcpc. The
+// code that shows the hint adds the flags that a command needs. A constant text is a Hint without
+// a command.
 type Hint string
 
-// The marks before the words of a command, and behind them.
+// The marks before and after the words of a command.
 const (
 	runMark    = "\x01"
 	serverMark = "\x02"
 	endMark    = "\x03"
 )
 
-// Run is a command line of mcpc in a Hint; words are what follows "mcpc".
+// Run returns a Hint that is a command of mcpc; words are the words after "mcpc".
 func Run(words string) Hint { return Hint(runMark + words + endMark) }
 
-// RunOnServer is Run for a command that goes to the server of the present command line.
+// RunOnServer returns a Hint like Run does, for a command that needs the server of the present
+// command line.
 func RunOnServer(words string) Hint { return Hint(serverMark + words + endMark) }
 
-// A HintPart is text, or the words of a command, There for one that goes there.
+// A HintPart is text, or the words of a command. There is set for a command of RunOnServer.
 type HintPart struct {
 	Text           string
 	Command, There bool
 }
 
-// Parts are the texts and the commands of the hint, in their order.
+// Parts returns the texts and the commands of the hint, in order.
 func (h Hint) Parts() (parts []HintPart) {
 	for piece := range strings.SplitAfterSeq(string(h), endMark) {
 		text, marked := strings.CutSuffix(piece, endMark)
@@ -47,7 +48,7 @@ func (h Hint) Parts() (parts []HintPart) {
 	return parts
 }
 
-// String is the hint as text, its commands without any flags.
+// String returns the hint as text, with its commands without flags.
 func (h Hint) String() string {
 	var b strings.Builder
 	for _, part := range h.Parts() {

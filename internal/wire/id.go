@@ -9,16 +9,15 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Answers reports whether m answers the request with the given id. The type
-// counts, as JSON-RPC demands: "7" does not answer 7; 7.0 does, being the same
-// number. A response that breaks the rules, and is Invalid for it, still
-// answers the request that it names: nothing better will come.
+// Answers reports whether m is the response to the request with this id. The JSON type counts: "7"
+// does not answer 7, but 7.0 does, because it is the same number. An Invalid response still answers
+// the request that it names: no better response will follow.
 func (m *Message) Answers(id json.RawMessage) bool {
 	return m.reply && len(id) > 0 && (bytes.Equal(m.ID, id) || idKey(m.ID) == idKey(id))
 }
 
-// OtherID returns an id that differs from id in nothing but its JSON type: "2" for 2, and 2 for "2". It returns nil if
-// there is none.
+// OtherID returns the id of the other JSON type: "2" for 2, and 2 for "2". It returns nil if there
+// is no such id.
 func OtherID(id json.RawMessage) json.RawMessage {
 	if jsonraw.IsNumber(id) {
 		return jsonraw.Quote(string(id))
@@ -30,7 +29,7 @@ func OtherID(id json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// otherKey is OtherID for the results of idKey; it returns "" if there is none.
+// keyOfOtherType returns the idKey of OtherID for the id with this idKey, or "".
 func keyOfOtherType(key string) string {
 	digits, power, isNumber := strings.Cut(key, "e")
 	zeros, err := strconv.Atoi(power)
@@ -46,14 +45,13 @@ func keyOfOtherType(key string) string {
 // HasID reports whether the message has an id that is not null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// namesNone reports a response that does not say what it answers: the error of
-// a server that could not read the request (JSON-RPC 2.0, section 5).
+// namesNoRequest reports whether m is a response without an id: the error of a server that could
+// not read the request (JSON-RPC 2.0, section 5).
 func (m *Message) namesNoRequest() bool {
 	return m.reply && !m.HasID()
 }
 
-// idKey is the same for two ids that are the same value of the same type,
-// however they were written.
+// idKey returns a key that is equal for equal ids of the same JSON type, however they are written.
 func idKey(id json.RawMessage) string {
 	if jsonraw.IsNumber(id) {
 		return jsonraw.PlainNumber(string(id))

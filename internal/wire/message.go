@@ -31,18 +31,18 @@ func (k MessageKind) String() string {
 	return [...]string{"invalid", "request", "notification", "response", "error", "batch"}[k]
 }
 
-// A Message is the bytes of one JSON-RPC message and a view of them. The view
-// rejects nothing that it can show: what is wrong is listed in Problems.
+// A Message is the bytes of one JSON-RPC message and their parsed form. Parsing rejects nothing
+// that can be shown: Problems lists what is wrong.
 type Message struct {
-	// Raw is the message as it crossed; the other fields alias it.
+	// Raw are the bytes that were sent; the other fields alias them.
 	Raw  []byte
 	Kind MessageKind
-	// ID is the id's own token: 7, "7" and 7.0 are three different ids. It is
-	// nil where there is none.
+	// ID is the JSON of the id: 7, "7" and 7.0 are three different ids. It is nil if the message has
+	// no id.
 	ID     json.RawMessage
 	Method string
 	Params json.RawMessage
-	// Result is nil where there is none; null is a result.
+	// Result is nil if the message has no result; null is a result.
 	Result json.RawMessage
 	Error  *RPCError
 	// Items are the messages of a Batch.
@@ -50,12 +50,12 @@ type Message struct {
 	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
 	// Kind is Invalid has at least one of level Error.
 	Problems []Finding
-	// OtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". Its meaning is plain if the
-	// id is awaited; otherwise it may be a log line.
+	// OtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". If a
+	// request has this id, it is the response; otherwise it may be a log line.
 	OtherVersion bool
-	// reply is set where there is a result or an error and no method, even if Kind is Invalid.
+	// reply is set if the message has a result or an error and no method, even if Kind is Invalid.
 	reply bool
-	// noted is the index of Params or Result.
+	// index is the index of the members of Params or Result.
 	index jsonraw.Index
 }
 
@@ -63,20 +63,21 @@ type Message struct {
 type RPCError struct {
 	Code    int64
 	Message string
-	// Data is the member's own bytes; nil where there is none.
+	// Data is the JSON of the member data; nil if it is missing.
 	Data json.RawMessage
-	// Raw is the whole error object as it crossed.
+	// Raw is the JSON of the whole error object.
 	Raw json.RawMessage
 }
 
-// HasOwnText reports whether the message says more than that an internal error occurred.
+// HasOwnText reports whether the message says more than "internal error".
 func (e *RPCError) HasOwnText() bool {
 	text := strings.ToLower(strings.Trim(e.Message, " \t\n.!"))
 	return text != "" && text != "internal error" && text != "internal server error"
 }
 
-// BlamesResult reports whether the error speaks of the server's own invalid result, which some SDKs report as invalid
-// params. The results that a client sends (sampling, elicitation, roots) are not meant.
+// BlamesResult reports whether the error is about the server's own invalid result, which some SDKs
+// report as invalid params. It is false for the results that a client sends (sampling, elicitation,
+// roots).
 func (e *RPCError) BlamesResult() bool {
 	return e.Code == -32602 && invalidResult().MatchString(e.Message)
 }
@@ -90,15 +91,15 @@ var invalidResult = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that
-// are no message come back as Invalid with the reason in Problems.
+// ParseMessage parses raw as one JSON-RPC message. It never fails: bytes that are no message give
+// an Invalid message with the reason in Problems.
 func ParseMessage(raw []byte) *Message {
 	m := &Message{}
 	m.Parse(raw)
 	return m
 }
 
-// Parse is ParseMessage in the place of a message that is not used any more.
+// Parse parses raw into m as ParseMessage does, and overwrites m. It saves an allocation.
 func (m *Message) Parse(raw []byte) {
 	*m = Message{Raw: raw}
 	text := bytes.TrimPrefix(raw, []byte(sse.ByteOrderMark))
@@ -121,7 +122,7 @@ func (m *Message) Parse(raw []byte) {
 	m.parseEnvelope(members)
 }
 
-// broken records why text, the end of m.Raw, is not a JSON object or array.
+// addSyntaxError records why text, the end of m.Raw, is not a JSON object or array.
 func (m *Message) addSyntaxError(text []byte, err *jsonraw.SyntaxError) {
 	err.Offset += int64(len(m.Raw) - len(text))
 	switch {
@@ -145,7 +146,7 @@ func (m *Message) addWarning(rule, format string, args ...any) {
 	m.Problems = append(m.Problems, Finding{Rule: rule, Level: Warning, Text: fmt.Sprintf(format, args...)})
 }
 
-// parseBatch: an empty array is no batch, and a batch holds no batches (JSON-RPC
+// parseBatch parses an array. An empty array is no batch, and a batch contains no batches (JSON-RPC
 // 2.0, section 6).
 func (m *Message) parseBatch(text []byte) {
 	items, err := jsonraw.ArrayUpTo(text, jsonraw.MaxParts)
@@ -169,9 +170,10 @@ func (m *Message) parseBatch(text []byte) {
 	}
 }
 
+// parseEnvelope reads the members of a message, and sets Kind and Problems.
 func (m *Message) parseEnvelope(members jsonraw.Members) {
 	var version, method, failure json.RawMessage
-	for i := len(members) - 1; i >= 0; i-- { // the first of two is taken
+	for i := len(members) - 1; i >= 0; i-- { // of duplicates the first counts
 		switch value := members[i].Value; members[i].Name {
 		case "jsonrpc":
 			version = value
@@ -232,7 +234,7 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 	m.checkID()
 }
 
-// isTwo reports the version of JSON-RPC 2.0, which nearly all messages write in the same way.
+// isVersion2 reports whether version is "2.0", however the string is escaped.
 func isVersion2(version json.RawMessage) bool {
 	if string(version) == `"2.0"` {
 		return true
@@ -264,7 +266,7 @@ func (m *Message) parseCall(method json.RawMessage) {
 	}
 }
 
-// parseError reads as much as there is of an error, also of one that is none.
+// parseError parses an error object. It keeps what it can read of an invalid one.
 func (m *Message) parseError(raw json.RawMessage) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -286,18 +288,22 @@ func (m *Message) parseError(raw json.RawMessage) {
 	m.Error = &RPCError{Code: number, Message: text, Data: members.Value("data"), Raw: raw}
 }
 
-// checkID records an id that JSON-RPC or MCP forbids. A null id is input that
-// real servers send with errors, so it is only a warning.
+// checkID records an id that JSON-RPC or MCP forbids. Real servers send a null id with errors, so
+// it is only a warning.
 func (m *Message) checkID() {
 	if m.Kind == Invalid {
 		return
 	}
-	switch {
-	case m.ID == nil:
+	if m.ID == nil {
 		if m.Kind == Response {
 			m.addWarning("id", "the response has no id")
 		}
-	case m.ID[0] == '"':
+		return
+	}
+	if m.ID[0] == '"' {
+		return
+	}
+	switch {
 	case string(m.ID) == "null":
 		m.addWarning("id", "the id is null")
 	case !jsonraw.IsNumber(m.ID):
@@ -307,7 +313,7 @@ func (m *Message) checkID() {
 	}
 }
 
-// Problem is the first reason why m is Invalid, or "".
+// Problem returns the first reason why m is Invalid, or "".
 func (m *Message) Problem() string {
 	for _, p := range m.Problems {
 		if p.Level == Error {
@@ -317,8 +323,8 @@ func (m *Message) Problem() string {
 	return ""
 }
 
-// ParseIsError parses the isError of a tool's result; absent and null are false. Servers also write it as a
-// text or as 1 and 0. ok is false if it has no plain meaning.
+// ParseIsError parses the isError of a tool's result. A missing member and null are false. Servers
+// also write isError as a string or as 1 and 0. ok is false if the value has no clear meaning.
 func ParseIsError(flag json.RawMessage) (isError, ok bool) {
 	text := jsonraw.TextOrRaw(flag)
 	switch strings.ToLower(text) {

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ParamMembers are the members of Params.
+// ParamMembers returns the members of Params.
 func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	if m.index.Known && m.Params != nil {
 		return m.index.Members, nil
@@ -15,7 +15,7 @@ func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	return jsonraw.Object(m.Params)
 }
 
-// ResultMembers are the members of Result.
+// ResultMembers returns the members of Result.
 func (m *Message) ResultMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	if m.index.Known && m.Result != nil {
 		return m.index.Members, nil
@@ -23,7 +23,8 @@ func (m *Message) ResultMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	return jsonraw.Object(m.Result)
 }
 
-// ResultItems are the items of the first array that stands under name in Result.
+// ResultItems returns the items of the array that is the first member called name in Result. It
+// returns nothing if the member is missing.
 func (m *Message) ResultItems(name string) ([]json.RawMessage, *jsonraw.SyntaxError) {
 	members, err := m.ResultMembers()
 	if err != nil {
@@ -41,13 +42,12 @@ func (m *Message) ResultItems(name string) ([]json.RawMessage, *jsonraw.SyntaxEr
 	return jsonraw.Array(nil)
 }
 
-// longestSearched is up to which length a message is searched for members that
-// stand twice: the search remembers every name.
+// maxSearched is the length of the longest message that is searched for duplicate members: the
+// search remembers every name.
 const maxSearched = 256 << 10
 
-// DuplicateInResult gives a JSON pointer to the first member that stands twice
-// in its object, at any depth of Result, or "". Readers disagree on which one
-// counts. Large results are not searched.
+// DuplicateInResult returns a JSON pointer to the first duplicate member of an object at any depth
+// of Result, or "". Readers disagree on which duplicate counts. It does not search large results.
 func (m *Message) DuplicateInResult() string {
 	if m.Result == nil || m.index.Single || len(m.Raw) > maxSearched {
 		return ""
