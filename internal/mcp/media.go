@@ -19,7 +19,7 @@ var signatures = []struct{ mime, at0, at8 string }{
 	{"application/gzip", "\x1f\x8b", ""},
 }
 
-// SniffMedia returns the media type that the first bytes of data are the signature of; "" if it knows none.
+// SniffMedia returns the media type of data by its first bytes; "" if it is unknown.
 func SniffMedia(data []byte) string {
 	for _, s := range signatures {
 		if bytes.HasPrefix(data, []byte(s.at0)) && (s.at8 == "" || len(data) >= 12 && string(data[8:12]) == s.at8) {

@@ -1,7 +1,7 @@
-// Package poison finds text in the definition of a tool or a prompt that is addressed to
-// the model and not to its user: hidden characters, instructions, orders about the tools of
-// other servers, requests for secrets. It is a heuristic: what it finds has to be read by a
-// person, and nothing found proves nothing.
+// Package poison finds text in the definition of a tool or a prompt that addresses the model
+// instead of its user: hidden characters, instructions, orders about the tools of other servers,
+// requests for secrets. It is a heuristic: a person has to read what it finds, and a definition
+// without marks is not proven to be safe.
 package poison
 
 import (
@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A Kind says what was found.
+// A Kind says what kind of text a Mark is about.
 type Kind string
 
 // The kinds.
@@ -31,15 +31,14 @@ const (
 	Size        Kind = "very long text"
 )
 
-// A Mark is a suspicious place: a JSON pointer into the definition, and the words that
-// were found there.
+// A Mark is a suspicious place: a JSON pointer into the definition, and the words at this place.
 type Mark struct {
 	Kind  Kind
 	At    string
 	Words string
 }
 
-// String is a mark in words: its kind, its place and the words that were found.
+// String returns the kind, the place and the words of a mark.
 func (m Mark) String() string {
 	if m.At == "" {
 		return string(m.Kind) + ": " + m.Words
@@ -47,24 +46,26 @@ func (m Mark) String() string {
 	return fmt.Sprintf("%s in %s: %q", m.Kind, m.At, m.Words)
 }
 
-// MaxText is how many bytes the texts of a definition may have together.
+// MaxText is the number of bytes that the texts of a definition may have together.
 const MaxText = 4 << 10
 
-// What is read and reported of one definition is bounded.
+// Limits for one definition: bytes scanned, marks, levels of JSON.
 const (
 	maxScanned = 256 << 10
 	maxMarks   = 50
 	maxDepth   = 64
 )
 
-// A place is a text of a definition. isProse is set if hosts show it to a model as a text about the tool.
+// A place is a text of a definition with its JSON pointer. isProse is set if hosts show the text to
+// a model as a description of the tool.
 type place struct {
 	at, text string
 	isProse  bool
 }
 
-// Scan looks at the definition of a tool, or of a prompt. own are the names of all tools of the server; orders about
-// the tools of other servers are only found if they are known.
+// Scan returns the suspicious places in the definition of a tool or a prompt. own are the names of
+// all tools of the server; nil if they are unknown, and then Scan finds no orders about tools of
+// other servers.
 func Scan(definition json.RawMessage, own Names) (marks []Mark) {
 	if IsClean(definition) {
 		return nil
@@ -72,7 +73,7 @@ func Scan(definition json.RawMessage, own Names) (marks []Mark) {
 	return scanTexts(definition, own)
 }
 
-// scan is Scan without a look at the stems.
+// scanTexts is Scan for a definition that is not clean.
 func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 	total := 0
 	scanned := 0
@@ -87,13 +88,13 @@ func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 		if words := HiddenIn(p.text); words != "" {
 			marks = append(marks, Mark{Hidden, p.at, words})
 		}
-		plain := joinWords(p.text)
-		if words := instructions.first(plain); words != "" {
+		joined := joinWords(p.text)
+		if words := instructions.first(joined); words != "" {
 			marks = append(marks, Mark{Instruction, p.at, words})
 		} else if words := findToolOrder(p.text, own, definition); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
-		if found := findSecretRequests(p.at, plain); len(found) > 0 {
+		if found := findSecretRequests(p.at, joined); len(found) > 0 {
 			marks = append(marks, Mark{Secret, p.at, found[0]})
 		}
 	}
@@ -103,14 +104,15 @@ func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 	return marks
 }
 
-// plain is a text with one blank between words, as the phrases have them.
+// joinWords returns text with one space between words, as the patterns expect it.
 func joinWords(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// prose are members whose texts are about the tool or its arguments.
+// prose are members whose texts describe a tool or its arguments.
 var prose = map[string]bool{"name": true, "title": true, "description": true, "$comment": true, "default": true,
 	"const": true, "enum": true, "examples": true}
 
-// appendTexts appends all strings of a value and the names of its members: a model may read every one.
+// appendTexts appends all strings of a value and the names of its members: a model may read each of
+// them.
 func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place {
 	if depth > maxDepth {
 		return all
@@ -131,7 +133,7 @@ func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place 
 	return all
 }
 
-// HiddenIn names the first characters of a text that a reader does not see, or "".
+// HiddenIn describes the first character of a text that a reader does not see, or returns "".
 func HiddenIn(text string) string {
 	var before rune
 	for i, r := range text {
@@ -148,6 +150,7 @@ func lastRunes(text string) string {
 	return string(runes[max(0, len(runes)-20):])
 }
 
+// isHidden reports whether a reader does not see r: control, format and filler characters.
 func isHidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
@@ -162,8 +165,8 @@ func isHidden(r rune) bool {
 	return false
 }
 
-// joins reports a character that the writing needs: joiners inside of emoji and of
-// scripts whose letters join, marks of direction beside letters written right to left.
+// isNeededJoiner reports whether the writing needs the character r: joiners inside of emoji and of
+// scripts whose letters join, direction marks next to letters of right-to-left scripts.
 func isNeededJoiner(before, r rune, after string) bool {
 	next, _ := utf8.DecodeRuneInString(after)
 	switch r {
@@ -183,8 +186,8 @@ func isJoining(r rune) bool {
 
 func isRightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
 
-// phrases are what a pattern matches. Each match has one of the stems, in small letters: a search for them is much
-// cheaper than the pattern, and most texts have none.
+// phrases are a pattern with stems: each match contains one of the stems, in lower case. A search
+// for the stems is much cheaper than the pattern, and most texts have none.
 type phrases struct {
 	stems   []string
 	index   func() *stemIndex
@@ -195,8 +198,8 @@ func newPhrases(stems []string, pattern func() *regexp.Regexp) phrases {
 	return phrases{stems, sync.OnceValue(func() *stemIndex { return newStemIndex(stems) }), sync.OnceValue(pattern)}
 }
 
-// A stemIndex has stems of three letters or more by their first byte, and marks of the three bytes with which
-// they begin.
+// A stemIndex has stems of three letters or more by their first byte, and the marks of their first
+// three bytes.
 type stemIndex struct {
 	byFirst [utf8.RuneSelf][]string
 	begins  [1 << 15]bool
@@ -211,11 +214,12 @@ func newStemIndex(lists ...[]string) *stemIndex {
 	return index
 }
 
-// markOf returns the mark of three bytes, which has five bits of each, from the mark of the bytes before and the last.
+// nextMark returns the mark of the last three bytes, with five bits of each: it adds a byte to the
+// mark before it.
 func nextMark(before uint16, last byte) uint16 { return before<<5&(1<<15-1) | uint16(last&31) }
 
-// mayMatch reports whether a text in small letters has one of the stems. Letters beyond ASCII may be the same as one of
-// a stem to a pattern that ignores the case.
+// mayContain reports whether a text in lower case may contain a stem. It is true for a text with
+// other than ASCII letters: a pattern that ignores the case may match them.
 func mayContain[T []byte | string](s *stemIndex, lower T) bool {
 	mark := uint16(0)
 	for i := range len(lower) {
@@ -236,11 +240,12 @@ func mayContain[T []byte | string](s *stemIndex, lower T) bool {
 	return false
 }
 
-// suspicious are the stems of all phrases that Scan looks for.
+// allStems are the stems of all phrases that Scan looks for.
 var allStems = sync.OnceValue(func() *stemIndex { return newStemIndex(instructions.stems, secretRequests.stems, orderWords.stems) })
 
-// IsClean reports whether Scan finds nothing in a definition, whatever the names of the server's tools are. It is true
-// for most definitions, and does not parse them: they are short, have no character that may be hidden, and no stem.
+// IsClean reports whether Scan finds nothing in a definition, whatever the names of the server's
+// tools are. It is true for most definitions and does not parse them: they are short, and have no
+// hidden character and no stem.
 func IsClean(definition []byte) bool {
 	if len(definition) > MaxText {
 		return false
@@ -256,13 +261,13 @@ func IsClean(definition []byte) bool {
 				c = ' '
 			case '"', '\\':
 				c = definition[i]
-			default: // it may stand for any character
+			default: // \u may be any character
 				return false
 			}
 		} else if c == 0 || c == '\\' {
 			return false
 		}
-		if c != ' ' || n == 0 || room[n-1] != ' ' { // as plain has it
+		if c != ' ' || n == 0 || room[n-1] != ' ' { // as joinWords does
 			room[n] = c
 			n++
 		}
@@ -270,8 +275,7 @@ func IsClean(definition []byte) bool {
 	return !mayContain(allStems(), room[:n])
 }
 
-// folded are the bytes of ASCII with small letters for capitals and blanks for control characters, 0 for any
-// other byte.
+// foldedBytes maps ASCII to lower case and control characters to spaces; other bytes are 0.
 var foldedBytes = func() (small [256]byte) {
 	for c := range byte(0x7f) {
 		small[c] = max(c, ' ')
@@ -290,7 +294,7 @@ func (p phrases) first(text string) string {
 	return p.pattern().FindString(text)
 }
 
-// all returns the matches in a text, as many as Signs gives.
+// all returns the matches in a text, at most maxSigns.
 func (p phrases) all(text string) []string {
 	if !mayContain(p.index(), strings.ToLower(text)) {
 		return nil
@@ -298,7 +302,7 @@ func (p phrases) all(text string) []string {
 	return p.pattern().FindAllString(text, maxSigns)
 }
 
-// instructions match what a description says to a model about its own conduct.
+// instructions match text that tells a model how to behave.
 var instructions = newPhrases(
 	[]string{
 		"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction",
@@ -327,7 +331,7 @@ var instructions = newPhrases(
 	},
 )
 
-// asks match requests to give the user's secrets, and the places where users have them.
+// secretRequests match requests for the user's secrets, and files in which users have them.
 var secretRequests = newPhrases(
 	[]string{
 		"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.ssh", "/.aws", "/.env",
@@ -346,7 +350,8 @@ var secretRequests = newPhrases(
 	},
 )
 
-// requests returns what asks matches in a text at a place, without warnings, refusals and defaults.
+// findSecretRequests returns the matches of secretRequests in a text, without warnings, refusals
+// and defaults. at is the JSON pointer of the text.
 func findSecretRequests(at, text string) (found []string) {
 	if !mayContain(secretRequests.index(), strings.ToLower(text)) {
 		return nil
@@ -362,7 +367,8 @@ func findSecretRequests(at, text string) (found []string) {
 	return found
 }
 
-// defaultPath matches a path that a text gives as an argument's default: a server reads it without the model's help.
+// defaultPath matches a path that a text names as an argument's default: the server reads it
+// without the model's help.
 var defaultPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		"(?i)\\bdefault(s? (is|to|path|location|value)| path is|s| =|:|)[:=]? *[\"'`(]*(~|\\$HOME)/\\.[\\w/.-]+",
@@ -379,7 +385,8 @@ var isValue = sync.OnceValue(
 	func() *regexp.Regexp { return regexp.MustCompile(`/(default|const|(enum|examples)/\d+)$`) },
 )
 
-// withoutDefaults returns a text without the paths that are the defaults or possible values of an argument.
+// withoutDefaults removes the paths that are defaults or possible values of an argument from a
+// text.
 func withoutDefaults(at, text string) string {
 	if isValue().MatchString(at) && isPath().MatchString(text) {
 		return ""
@@ -387,14 +394,15 @@ func withoutDefaults(at, text string) string {
 	return defaultPath().ReplaceAllString(text, "")
 }
 
-// negated reports whether the text before a match makes a warning of it: "do not include your password".
+// isNegated reports whether the text before a match makes it a warning: "do not include your
+// password".
 func isNegated(before string) bool {
 	before = strings.ToLower(before[max(0, len(before)-30):])
 	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
 }
 
-// refusal matches the rest of a sentence that says of what precedes it that the tool refuses it: the end of a list in
-// quotes or parentheses, and the verb.
+// refusalWords match the rest of a sentence that says that the tool refuses the match before it:
+// the end of a list in quotes or parentheses, and the verb.
 var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^["'` + "`" + `)\]]*(,? (and|or|etc\.?)( [\w~/.*"'` + "`" + `()-]+){0,4})? ` +
 		`(is|are|will be|gets?) (always |also )?` +
@@ -402,7 +410,7 @@ var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 		`off[ -]limits|not (allowed|permitted|accepted|accessible|readable))\b`)
 })
 
-// giving matches a verb that asks to read or to give a file.
+// givingVerbs match a verb that asks to read or give a file.
 var givingVerbs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`(?i)\b(read|open|cat|load|provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|` +
@@ -410,19 +418,19 @@ var givingVerbs = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// mostBefore is how much of the text before a match is searched for a verb.
+// maxBefore is the number of bytes before a match that are searched for a verb.
 const maxBefore = 100
 
-// refused reports whether a match is an example of what the tool refuses: "paths such as ~/.ssh are rejected". A text
-// that also asks to read or to give something is no refusal.
+// isRefused reports whether a match is an example of what the tool refuses: "paths such as ~/.ssh
+// are rejected". It is false if the text also asks to read or give something.
 func isRefused(before, after string) bool {
 	return refusalWords().MatchString(after) && !givingVerbs().MatchString(before[max(0, len(before)-maxBefore):])
 }
 
-// Names are the names of a server's tools; nil if they are not known.
+// Names are the names of a server's tools; nil if they are unknown.
 type Names map[string]bool
 
-// NamesOf returns a set of names.
+// NamesOf returns the set of names.
 func NamesOf(names []string) Names {
 	own := make(Names, len(names))
 	for _, name := range names {
@@ -431,6 +439,7 @@ func NamesOf(names []string) Names {
 	return own
 }
 
+// orderWords match words that order or discourage something.
 var orderWords = newPhrases(
 	[]string{
 		"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe",
@@ -443,7 +452,7 @@ var orderWords = newPhrases(
 	},
 )
 
-// aboutTool matches what a sentence says about a tool: its name is one of the groups.
+// toolStatements match a statement about a tool: its name is one of the groups.
 var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 	name := "([`'\"]?[a-z][\\w.-]*\\w[`'\"]?)"
 	return regexp.MustCompile(`(?i)` + name + `(?: tool)? ` +
@@ -451,8 +460,9 @@ var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 		`\bstop using (?:the )?(?:tool )?` + name)
 })
 
-// orders finds a sentence that orders what to do with the tool of another server: with a name that is neither one of
-// this server nor that of an argument.
+// findToolOrder returns the first sentence that orders what to do with another server's tool: a
+// name that is neither a tool of this server nor a text of the definition. It returns "" if own is
+// nil.
 func findToolOrder(text string, own Names, definition json.RawMessage) string {
 	if own == nil || orderWords.first(text) == "" {
 		return ""
@@ -473,7 +483,8 @@ func findToolOrder(text string, own Names, definition json.RawMessage) string {
 	return ""
 }
 
-// isName reports a name that no word of a language has: with an underscore, or a capital after a small letter.
+// isToolName reports whether word looks like the name of a tool: it has an underscore, or a capital
+// after a small letter.
 func isToolName(word string) bool {
 	small := false
 	for _, r := range word {

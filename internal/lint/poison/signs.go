@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// mostOfEach bounds the signs of one kind in one text.
+// maxSigns bounds the signs of one kind in one text.
 const maxSigns = 50
 
 var urls = newPhrases(
@@ -19,20 +19,19 @@ var urls = newPhrases(
 	func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") },
 )
 
-// Signs gives what Scan finds in one text, and the URLs in it, for a comparison of two
-// definitions: each sign once, as its kind, a blank, and what was found ("hidden U+200B",
-// "instruction ignore previous instructions", "secret your password", "url
-// https://example.com").
+// Signs returns what Scan finds in one text, and the URLs in it, to compare two definitions. Each
+// sign is unique: its kind, a space, and the text ("hidden U+200B", "instruction ignore previous
+// instructions", "secret your password", "url https://example.com").
 func Signs(text string) (signs []string) {
 	text = text[:min(len(text), maxScanned)]
 	count := map[string]int{}
 	seen := map[string]bool{}
 	add := func(kind, found string) {
-		one := kind + " " + found
-		if !seen[one] && count[kind] < maxSigns {
-			seen[one] = true
+		sign := kind + " " + found
+		if !seen[sign] && count[kind] < maxSigns {
+			seen[sign] = true
 			count[kind]++
-			signs = append(signs, one)
+			signs = append(signs, sign)
 		}
 	}
 	var before rune
@@ -42,7 +41,7 @@ func Signs(text string) (signs []string) {
 		}
 		before = r
 	}
-	if n := sanitize.Hidden(text); n > 0 && count["hidden"] == 0 { // it knows more of them
+	if n := sanitize.Hidden(text); n > 0 && count["hidden"] == 0 { // it knows more hidden characters
 		add("hidden", english.Plural(n, "character"))
 	}
 	words := joinWords(text)
@@ -61,8 +60,9 @@ func Signs(text string) (signs []string) {
 	return signs
 }
 
-// isReserved reports a URL whose host is for examples and tests (RFC 2606, RFC 6761): no server is there. One with a
-// user name is taken for another host by some readers, and a text after the host for a part of it.
+// isReserved reports whether a URL's host is reserved for examples and tests (RFC 2606, RFC 6761),
+// so that no server has it. It is false for URLs that some readers parse in another way: with a
+// user name or a backslash.
 func isReserved(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || strings.Contains(address, "\\") {
