@@ -26,7 +26,7 @@ import (
 // batchOptions are what `mcpc batch` was asked.
 type batchOptions struct {
 	// from is a file, or - for standard input.
-	from     string
+	input    string
 	argv     []string
 	parallel int
 	// stop begins no call behind one that failed.
@@ -37,10 +37,10 @@ type batchOptions struct {
 }
 
 // mostParallel bounds the requests under way: each by HTTP has a connection.
-const mostParallel = 256
+const maxParallel = 256
 
 func NewBatch(f *cmdutil.Factory) *cobra.Command {
-	o := batchOptions{from: "-"}
+	o := batchOptions{input: "-"}
 	cmd := &cobra.Command{
 		Use:   "batch [FILE|-] [-- COMMAND...]",
 		Short: "make many calls over one connection, one per line",
@@ -79,9 +79,9 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 				)
 			}
 			if len(own) == 1 {
-				o.from = own[0]
+				o.input = own[0]
 			}
-			in, err := batchInput(f, o)
+			in, err := openInput(f, o)
 			if err != nil {
 				return err
 			}
@@ -101,12 +101,12 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 }
 
 // batchInput checks what was asked and opens the calls.
-func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
-	fromStandardInput := o.from == "-"
+func openInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
+	fromStandardInput := o.input == "-"
 	switch {
-	case o.parallel < 1 || o.parallel > mostParallel:
+	case o.parallel < 1 || o.parallel > maxParallel:
 		return nil, usage.New(
-			fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel),
+			fmt.Sprintf("--parallel must be 1 to %d, not %d", maxParallel, o.parallel),
 			wire.Run("batch --help"),
 		)
 	case f.Output != "":
@@ -122,17 +122,17 @@ func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 		}
 		return io.NopCloser(f.In), nil
 	}
-	file, err := os.Open(o.from)
+	file, err := os.Open(o.input)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage.New("no such file: "+o.from, "pass a file of calls, or - for stdin; name a server with -s")
+		return nil, usage.New("no such file: "+o.input, "pass a file of calls, or - for stdin; name a server with -s")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", o.from, usage.Bare(err))
+		return nil, fmt.Errorf("reading %s: %w", o.input, usage.Bare(err))
 	}
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		_ = file.Close()
 		return nil, usage.New(
-			o.from+" is a directory",
+			o.input+" is a directory",
 			"pass a file of calls, or - for stdin; "+wire.Run("run")+" takes folders of saved calls",
 		)
 	}
@@ -145,17 +145,17 @@ type batch struct {
 	c *connect.Conn
 	batchOptions
 	// make makes the call of one line.
-	make func(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome)
+	makeCall func(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome)
 	// reading holds one token: the worker that has it takes the next line.
-	reading chan struct{}
-	src     *lineReader
-	window  *window
-	results *resultWriter
+	readToken chan struct{}
+	src       *lineReader
+	window    *window
+	results   *resultWriter
 }
 
-func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
-	w := newWindow(mostLines, mostHeld)
-	return &batch{f: f, batchOptions: o, reading: make(chan struct{}, 1), window: w, results: &resultWriter{
+func newBatch(f *cmdutil.Factory, o batchOptions) *batch {
+	w := newWindow(maxLines, maxHeld)
+	return &batch{f: f, batchOptions: o, readToken: make(chan struct{}, 1), window: w, results: &resultWriter{
 		f: f, window: w, out: bufio.NewWriterSize(f.Stdout(), 64<<10), tally: tally{began: f.Now(), kinds: map[wire.Kind]int{}},
 	}}
 }
@@ -167,15 +167,15 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	f.NoInput = true
 	f.Repeats = &console.RepeatedWarnings{}
 	f.Record.Most = cmdutil.MostRecorded
-	if o.from == "-" && f.IsTyped() {
+	if o.input == "-" && f.IsTyped() {
 		f.Progress.Done() // the line of progress would be in the way of what is typed
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true, FewLists: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	b := newBatchOf(f, o)
-	b.c, b.make = c, b.do
+	b := newBatch(f, o)
+	b.c, b.makeCall = c, b.do
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	b.run(ctx, stop, in)
@@ -196,7 +196,7 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 	if t.lines > 1 && took > 0 {
 		text += fmt.Sprintf(" (%.0f a second)", t.rate(took))
 	}
-	bad := t.counts()
+	bad := t.failures()
 	switch {
 	case t.lines == 0:
 	case bad == "":
@@ -207,22 +207,22 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 		text += fmt.Sprintf(", %d ok", t.kinds[wire.OK])
 	}
 	if b.window.isOver() && b.results.unprinted() == nil {
-		text += fmt.Sprintf("; stopped after line %d", t.last)
+		text += fmt.Sprintf("; stopped after line %d", t.lastLine)
 	}
 	b.f.Note(text)
 	if n := b.f.Repeats.Left(); n > 0 {
 		b.f.Note(english.Plural(n, "more warning") + " of the same kind")
 	}
-	return b.ending(ctx, bad)
+	return b.finalOutcome(ctx, bad)
 }
 
 // ending is the worst of all lines.
-func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
+func (b *batch) finalOutcome(ctx context.Context, bad string) wire.Outcome {
 	if ctx.Err() != nil && b.results.unprinted() == nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	}
 	t := &b.results.tally
-	out := wire.Outcome{Kind: t.worst(), Where: b.c.Where, Many: true}
+	out := wire.Outcome{Kind: t.mostSevere(), Where: b.c.Where, Many: true}
 	if !out.Good() {
 		out.Reached = wire.Unknown
 		out.Text = fmt.Sprintf("%d of %s failed: %s", t.failed(), english.Plural(t.lines, "call"), bad)

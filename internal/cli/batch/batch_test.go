@@ -52,7 +52,7 @@ func TestReadCall(t *testing.T) {
 		switch {
 		case err != nil:
 			got = err.Error()
-		case call.asTool():
+		case call.parseToolCall():
 			got = "tool " + call.tool + " " + string(call.arguments)
 		default:
 			got = "method " + call.method + " " + string(call.params)
@@ -103,8 +103,8 @@ func linesOf(in io.Reader, limit int64) string {
 			return strings.Join(all, ",")
 		}
 		text := string(l.raw)
-		if l.bad != nil {
-			text = l.bad.Error()
+		if l.err != nil {
+			text = l.err.Error()
 		}
 		all = append(all, fmt.Sprintf("%d %s", l.number, text))
 	}
@@ -113,16 +113,16 @@ func linesOf(in io.Reader, limit int64) string {
 // A call that takes long holds up a bounded number of those behind it, by their
 // number or by the bytes of their results, and the order of the results stays.
 func TestABatchHasAWindow(t *testing.T) {
-	defer func(bytes int) { mostHeld = bytes }(mostHeld)
-	mostHeld = 1 << 20
+	defer func(bytes int) { maxHeld = bytes }(maxHeld)
+	maxHeld = 1 << 20
 	for _, c := range []struct {
 		name     string
 		parallel int
 		result   int // bytes
 		most     int // calls that may have been made while the first is under way
 	}{
-		{"by number", 8, 100, mostLines},
-		{"by bytes", 8, 32 << 10, mostHeld>>15 + 8},
+		{"by number", 8, 100, maxLines},
+		{"by bytes", 8, 32 << 10, maxHeld>>15 + 8},
 		{"one at a time", 1, 100, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func windowed(t *testing.T, parallel, size, most int) {
 	var made atomic.Int64
 	release := make(chan struct{})
 	filler := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
-	b.make = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
+	b.makeCall = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
 		made.Add(1)
 		if string(raw) == "1" {
 			<-release
@@ -153,7 +153,7 @@ func windowed(t *testing.T, parallel, size, most int) {
 		b.run(t.Context(), func() {}, numbers(lines))
 	}()
 	synctest.Wait()
-	if n := int(made.Load()); n > most || n < min(most, mostHeld/(size+200)) {
+	if n := int(made.Load()); n > most || n < min(most, maxHeld/(size+200)) {
 		t.Errorf("%d calls were made while the first was under way, want at most %d and about so many", n, most)
 	}
 	if b.results.tally.lines != 0 {
@@ -208,7 +208,7 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 	f.Now = time.Now
 	f.Getenv = func(string) string { return "" }
 	f.SettleStyles()
-	return newBatchOf(f, o), results
+	return newBatch(f, o), results
 }
 
 // With --stop-on-error nothing begins behind a failure; what is under way then has
@@ -223,7 +223,7 @@ func testBatchStops(t *testing.T) {
 		_, _ = io.Copy(feed, numbers(4)) // and no end
 	}()
 	failed := make(chan struct{})
-	b.make = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
+	b.makeCall = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
 		if string(raw) == "4" {
 			defer close(failed)
 			synctest.Wait() // until the other calls are under way, and the input is read again
@@ -246,7 +246,7 @@ func testBatchStops(t *testing.T) {
 func TestABatchAnswersAtOnce(t *testing.T) {
 	b, out := testBatch(t, batchOptions{parallel: 4})
 	in, feed := io.Pipe()
-	b.make = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
+	b.makeCall = func(_ context.Context, raw []byte) ([]jsonraw.Member, wire.Outcome) {
 		return []jsonraw.Member{{Name: "key", Value: raw}}, wire.Outcome{Result: json.RawMessage("{}")}
 	}
 	ended := make(chan struct{})

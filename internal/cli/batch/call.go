@@ -47,7 +47,7 @@ func readCall(raw []byte) (call batchCall, err error) {
 		return call, fmt.Errorf("the member %q is duplicated", name)
 	}
 	for _, m := range members {
-		if err := wrongMember(m); err != nil {
+		if err := checkMember(m); err != nil {
 			return call, err
 		}
 	}
@@ -72,7 +72,7 @@ func readCall(raw []byte) (call batchCall, err error) {
 }
 
 // wrongMember is the error of a member that no call may have.
-func wrongMember(m jsonraw.Member) error {
+func checkMember(m jsonraw.Member) error {
 	switch m.Name {
 	case "tool", "method":
 		if toolcall.TextOf(m.Value) == "" {
@@ -84,14 +84,14 @@ func wrongMember(m jsonraw.Member) error {
 		}
 	default:
 		if !slices.Contains(callMembers, m.Name) {
-			return unknownMember(m.Name)
+			return unknownMemberError(m.Name)
 		}
 	}
 	return nil
 }
 
 // unknownMember: one that is misspelled would be ignored silently.
-func unknownMember(name string) error {
+func unknownMemberError(name string) error {
 	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
 	switch name {
 	case "args", "input":
@@ -107,7 +107,7 @@ func unknownMember(name string) error {
 
 // asTool gives the tool and the arguments of a tools/call that is written as a
 // method; false for any other.
-func (call *batchCall) asTool() bool {
+func (call *batchCall) parseToolCall() bool {
 	if call.method == "" {
 		return true
 	}
@@ -126,7 +126,7 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out 
 	if err != nil {
 		return call.echo, usage.Outcome(err)
 	}
-	if !call.asTool() {
+	if !call.parseToolCall() {
 		return call.echo, b.c.Do(ctx, client.Call{Method: call.method, Params: call.params})
 	}
 	call.arguments = jsonraw.OrEmpty(call.arguments)

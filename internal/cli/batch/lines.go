@@ -16,12 +16,12 @@ type batchLine struct {
 	number int
 	raw    []byte
 	// bad is why the line is none.
-	bad error
+	err error
 	// out is the result, once it is ready. A line that was left out has none.
 	ready   bool
 	kind    wire.Kind
 	out     []byte
-	leftOut bool
+	omitted bool
 }
 
 // A lineReader gives the lines of the input that are not blank, numbered from 1.
@@ -45,7 +45,7 @@ func (r *lineReader) next() (*batchLine, error) {
 		raw = bytes.TrimSpace(raw)
 		switch l := (&batchLine{number: r.number, raw: raw}); {
 		case long:
-			l.raw, l.bad = nil, usage.New(
+			l.raw, l.err = nil, usage.New(
 				fmt.Sprintf("the line is longer than %d bytes", r.limit),
 				"--max-message-size SIZE raises the limit, 0 removes it",
 			)
@@ -56,7 +56,7 @@ func (r *lineReader) next() (*batchLine, error) {
 			return nil, io.EOF
 		case err != nil:
 			r.ended = true
-			l.bad = fmt.Errorf("reading the calls: %w", usage.Bare(err))
+			l.err = fmt.Errorf("reading the calls: %w", usage.Bare(err))
 			return l, nil
 		}
 	}

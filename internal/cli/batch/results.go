@@ -22,9 +22,9 @@ type resultWriter struct {
 	out      *bufio.Writer
 	flushing bool // soon
 	// lineFailed is the failure to print a result, which ends the batch.
-	lineFailed error
-	tally      tally
-	told       time.Time
+	lineErr   error
+	tally     tally
+	lastShown time.Time
 }
 
 // write writes results, shows a person how many there are, and returns what unprinted
@@ -34,18 +34,18 @@ func (r *resultWriter) write(ctx context.Context, lines []*batchLine) error {
 		r.writeLine(ctx, l)
 	}
 	r.flushSoon()
-	r.tell()
+	r.showProgress()
 	return r.unprinted()
 }
 
 // flushWithin is how long a result may wait for those behind it, to be written with
 // them: a write for each would cost its reader more than all the rest.
-const flushWithin = 2 * time.Millisecond
+const maxFlushDelay = 2 * time.Millisecond
 
 func (r *resultWriter) flushSoon() {
 	if !r.flushing && r.out.Buffered() > 0 {
 		r.flushing = true
-		time.AfterFunc(flushWithin, func() { r.window.alone(r.flush) })
+		time.AfterFunc(maxFlushDelay, func() { r.window.locked(r.flush) })
 	}
 }
 
@@ -55,11 +55,11 @@ func (r *resultWriter) flush() {
 }
 
 // unprinted returns the first failure to print a result, nil where none failed.
-func (r *resultWriter) unprinted() error { return cmp.Or(r.lineFailed, r.f.StdoutError()) }
+func (r *resultWriter) unprinted() error { return cmp.Or(r.lineErr, r.f.StdoutError()) }
 
 // writeLine writes one result and counts it.
 func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
-	if l.leftOut || r.unprinted() != nil {
+	if l.omitted || r.unprinted() != nil {
 		return
 	}
 	if r.f.Jq == "" && !r.f.OutStyle.Terminal {
@@ -71,18 +71,18 @@ func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
 		r.f.Warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = cmdutil.MoreSevere(l.kind, wire.Usage)
 	} else {
-		r.lineFailed = r.f.LineError(err)
+		r.lineErr = r.f.LineError(err)
 	}
 	r.tally.add(l.number, l.kind)
 }
 
 // tell shows a person how far it came.
-func (r *resultWriter) tell() {
+func (r *resultWriter) showProgress() {
 	now := r.f.Now()
-	if !r.f.ErrStyle.Terminal || now.Sub(r.told) < console.TickEvery {
+	if !r.f.ErrStyle.Terminal || now.Sub(r.lastShown) < console.TickEvery {
 		return
 	}
-	r.told = now
+	r.lastShown = now
 	text := english.Plural(r.tally.lines, "call")
 	if failed := r.tally.failed(); failed > 0 {
 		text += fmt.Sprintf(", %d failed", failed)
@@ -98,7 +98,7 @@ func (r *resultWriter) tell() {
 const filterGrace = time.Second
 
 // outlasting is a context that ends some time after ctx does.
-func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })
 	return longer, stop
@@ -110,13 +110,13 @@ type tally struct {
 	kinds map[wire.Kind]int
 	// lines is how many results there are, firstFailed the number of the first line that was
 	// not good, last that of the last result.
-	lines, firstFailed, last int
+	lines, firstFailed, lastLine int
 }
 
 func (t *tally) add(number int, kind wire.Kind) {
 	t.kinds[kind]++
 	t.lines = t.lines + 1
-	t.last = number
+	t.lastLine = number
 	if kind != wire.OK && t.firstFailed == 0 {
 		t.firstFailed = number
 	}
@@ -129,7 +129,7 @@ func (t *tally) failed() int { return t.lines - t.kinds[wire.OK] }
 func (t *tally) rate(took time.Duration) float64 { return float64(t.lines) / took.Seconds() }
 
 // worst is the most severe kind.
-func (t *tally) worst() (worst wire.Kind) {
+func (t *tally) mostSevere() (worst wire.Kind) {
 	for kind := range t.kinds {
 		worst = cmdutil.MoreSevere(worst, kind)
 	}
@@ -137,7 +137,7 @@ func (t *tally) worst() (worst wire.Kind) {
 }
 
 // counts are those of the kinds that are not good, the worst first.
-func (t *tally) counts() (text string) {
+func (t *tally) failures() (text string) {
 	for _, kind := range cmdutil.WorstFirst() {
 		if n := t.kinds[kind]; n > 0 {
 			if text != "" {

@@ -21,7 +21,7 @@ import (
 func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) {
 	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.f.Limits.WithDefaults().Message}
 	defer context.AfterFunc(ctx, b.window.end)()
-	filtering, stopFilter := outlasting(ctx, filterGrace)
+	filtering, stopFilter := withGrace(ctx, filterGrace)
 	defer stopFilter()
 	write := func(lines []*batchLine) {
 		if b.results.write(filtering, lines) != nil { // further results are not written
@@ -32,7 +32,7 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	for range b.parallel {
 		callers.Go(func() {
 			for l := b.next(); l != nil; l = b.next() {
-				b.serve(ctx, l)
+				b.handle(ctx, l)
 				b.window.finish(l, write)
 			}
 		})
@@ -41,43 +41,43 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	go func() { callers.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-b.window.over:
+	case <-b.window.ended:
 		b.window.drain()
 	}
-	b.window.alone(b.results.flush)
+	b.window.locked(b.results.flush)
 }
 
 // next gives the next line to a free worker; nil where there is none any more.
 func (b *batch) next() *batchLine {
-	b.reading <- struct{}{}
-	defer func() { <-b.reading }()
-	if !b.window.wait() {
+	b.readToken <- struct{}{}
+	defer func() { <-b.readToken }()
+	if !b.window.waitForRoom() {
 		return nil
 	}
 	if b.src.r.Buffered() == 0 { // a program that waits for a result before its next line gets it
-		b.window.alone(b.results.flush)
+		b.window.locked(b.results.flush)
 	}
 	l, err := b.src.next()
-	if err != nil || !b.window.enter(l) {
+	if err != nil || !b.window.add(l) {
 		return nil
 	}
 	return l
 }
 
 // serve makes the call of one line, unless the batch has ended.
-func (b *batch) serve(ctx context.Context, l *batchLine) {
-	l.leftOut = b.window.isOver()
-	if l.leftOut {
+func (b *batch) handle(ctx context.Context, l *batchLine) {
+	l.omitted = b.window.isOver()
+	if l.omitted {
 		return
 	}
 	began := b.f.Now()
-	echo, out := b.outcome(ctx, l)
+	echo, out := b.lineOutcome(ctx, l)
 	took := b.f.Now().Sub(began)
 	out = cmdutil.Signalled(ctx, out)
 	b.f.Env.GaveUp(out, out.ExitCode())
 	// What was not sent when the batch was interrupted was not done.
-	l.leftOut = out.Kind == wire.Signal && out.Reached == wire.Unsent
-	if l.leftOut {
+	l.omitted = out.Kind == wire.Signal && out.Reached == wire.Unsent
+	if l.omitted {
 		return
 	}
 	if !out.Good() {
@@ -91,7 +91,7 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 
 // outcome is that of one line. A bug in one of them does not take the results of
 // the others along.
-func (b *batch) outcome(ctx context.Context, l *batchLine) (echo []jsonraw.Member, out wire.Outcome) {
+func (b *batch) lineOutcome(ctx context.Context, l *batchLine) (echo []jsonraw.Member, out wire.Outcome) {
 	defer func() {
 		if crash := recover(); crash != nil {
 			out = wire.Outcome{
@@ -102,8 +102,8 @@ func (b *batch) outcome(ctx context.Context, l *batchLine) (echo []jsonraw.Membe
 			}
 		}
 	}()
-	if l.bad != nil {
-		return nil, usage.Outcome(l.bad)
+	if l.err != nil {
+		return nil, usage.Outcome(l.err)
 	}
-	return b.make(ctx, l.raw)
+	return b.makeCall(ctx, l.raw)
 }

@@ -4,42 +4,42 @@ import "sync"
 
 // mostLines is how many lines there are at most between the reader and the writer, and mostHeld
 // about how many bytes: a call that takes long holds up the calls behind it, and not the memory.
-const mostLines = 1024
+const maxLines = 1024
 
 // Tests set a smaller limit.
-var mostHeld = 32 << 20
+var maxHeld = 32 << 20
 
 // A window is what is between the reader and the writer, in the order of the lines.
 type window struct {
 	// over is closed when nothing more is to begin.
-	over chan struct{}
+	ended chan struct{}
 
-	mu    sync.Mutex
-	moved sync.Cond
-	lines []*batchLine
-	bytes int // of lines that wait, and of results that do
+	mu      sync.Mutex
+	changed sync.Cond
+	lines   []*batchLine
+	bytes   int // of lines that wait, and of results that do
 	// at most so many, but always one.
-	mostLines, mostBytes int
+	maxLines, maxBytes int
 }
 
 func newWindow(lines, bytes int) *window {
-	w := &window{over: make(chan struct{}), mostLines: lines, mostBytes: bytes}
-	w.moved.L = &w.mu
+	w := &window{ended: make(chan struct{}), maxLines: lines, maxBytes: bytes}
+	w.changed.L = &w.mu
 	return w
 }
 
 // wait waits for room; false where nothing more is to begin.
-func (w *window) wait() bool {
+func (w *window) waitForRoom() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.isOver() && len(w.lines) > 0 && (len(w.lines) >= w.mostLines || w.bytes >= w.mostBytes) {
-		w.moved.Wait()
+	for !w.isOver() && len(w.lines) > 0 && (len(w.lines) >= w.maxLines || w.bytes >= w.maxBytes) {
+		w.changed.Wait()
 	}
 	return !w.isOver()
 }
 
 // enter takes a line in; false where nothing more is to begin.
-func (w *window) enter(l *batchLine) bool {
+func (w *window) add(l *batchLine) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.isOver() {
@@ -70,11 +70,11 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	left := copy(w.lines, w.lines[n:])
 	clear(w.lines[left:])
 	w.lines = w.lines[:left]
-	w.moved.Broadcast()
+	w.changed.Broadcast()
 }
 
 // alone runs f while no worker writes.
-func (w *window) alone(f func()) {
+func (w *window) locked(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
@@ -85,14 +85,14 @@ func (w *window) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.isOver() {
-		close(w.over)
+		close(w.ended)
 	}
-	w.moved.Broadcast()
+	w.changed.Broadcast()
 }
 
 func (w *window) isOver() bool {
 	select {
-	case <-w.over:
+	case <-w.ended:
 		return true
 	default:
 		return false
@@ -104,6 +104,6 @@ func (w *window) drain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.lines) > 0 {
-		w.moved.Wait()
+		w.changed.Wait()
 	}
 }

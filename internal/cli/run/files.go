@@ -28,15 +28,15 @@ import (
 // A runFile is a file of saved calls, and which of its steps are to be taken.
 type runFile struct {
 	saved.File
-	path   string
-	doc    yaml.Document
-	text   string
-	chosen map[int]bool
+	path     string
+	doc      yaml.Document
+	text     string
+	selected map[int]bool
 }
 
 // savedFiles are the files that are meant: those that are named, and of a folder all
 // that are called so.
-func savedFiles(paths []string) (all []string, err error) {
+func findFiles(paths []string) (all []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -49,7 +49,7 @@ func savedFiles(paths []string) (all []string, err error) {
 			all = append(all, path)
 			continue
 		}
-		found, err := savedIn(path)
+		found, err := findInFolder(path)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func savedFiles(paths []string) (all []string, err error) {
 }
 
 // meantByPaths returns the hint for words that are a call, or the command of a server; "" if they are neither.
-func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
+func suggestCommand(f *cmdutil.Factory, words []string) wire.Hint {
 	if len(words) > 1 {
 		if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
 			line := strings.Join(connect.QuotedWords(append([]string{"call"}, words...)), " ")
@@ -80,7 +80,7 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 
 // savedIn looks for files in a folder and those in it, in the order of their names.
 // Folders that are hidden or hold what others wrote are left out.
-func savedIn(folder string) (found []string, err error) {
+func findInFolder(folder string) (found []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch name := d.Name(); {
 		case err != nil:
@@ -114,7 +114,7 @@ func (p problem) String() string {
 type problems []problem
 
 // err is the error of what must not be; nil where all of it is mild.
-func (all problems) err() error {
+func (all problems) asError() error {
 	all = slices.DeleteFunc(slices.Clone(all), func(p problem) bool { return p.Mild })
 	switch len(all) {
 	case 0:
@@ -138,7 +138,7 @@ func (all problems) err() error {
 
 // readSaved reads a file and checks all that can be without a server.
 func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*runFile, problems) {
-	file := &runFile{path: path, chosen: map[int]bool{}}
+	file := &runFile{path: path, selected: map[int]bool{}}
 	text, err := f.Env.ReadFile(path, host.MostInput)
 	if err != nil {
 		return file, problems{{where: path, Problem: saved.Problem{Text: usage.Bare(err).Error()}}}
@@ -154,26 +154,26 @@ func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*
 		}
 		return file, problems{p}
 	}
-	return file, file.problems(f, given)
+	return file, file.findProblems(f, given)
 }
 
 // problems are all that a file has by itself, in the order of the text. What is said of
 // a value that could not be read comes of that.
-func (file *runFile) problems(f *cmdutil.Factory, given map[string]saved.Value) (all problems) {
+func (file *runFile) findProblems(f *cmdutil.Factory, given map[string]saved.Value) (all problems) {
 	unread := map[string]bool{}
 	for _, p := range file.doc.Problems {
-		all = append(all, file.problem(saved.Problem{Text: p.Text}, p.Place))
+		all = append(all, file.newProblem(saved.Problem{Text: p.Text}, p.Place))
 		unread[p.Pointer] = true
 	}
 	var found []saved.Problem
 	file.File, found = saved.ReadFile(file.doc.JSON)
-	for _, p := range append(found, unresolved(f, file, given)...) {
+	for _, p := range append(found, findUnresolved(f, file, given)...) {
 		place := file.doc.Place(p.At)
 		if p.OnName {
 			place = file.doc.NamePlace(p.At)
 		}
 		if !unread[p.At] {
-			all = append(all, file.problem(p, place))
+			all = append(all, file.newProblem(p, place))
 		}
 	}
 	sliceutil.Sort(all, func(a, b problem) int {
@@ -182,7 +182,7 @@ func (file *runFile) problems(f *cmdutil.Factory, given map[string]saved.Value) 
 	return all
 }
 
-func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
+func (f *runFile) newProblem(p saved.Problem, place yaml.Place) problem {
 	out := problem{Problem: p, place: place, where: f.path + ":" + place.String(), hint: p.Hint}
 	if len(p.Known) > 0 {
 		out.hint = string(suggest.DidYouMean("%s", p.Got, p.Known, wire.Hint("there are: "+strings.Join(p.Known, ", "))))
@@ -192,7 +192,7 @@ func (f *runFile) problem(p saved.Problem, place yaml.Place) problem {
 
 // choose settles which steps are taken: all of them, or with --only those of that name
 // and those before them that capture what they use.
-func (r *runner) choose() error {
+func (r *runner) selectSteps() error {
 	var names []string
 	found := map[string]bool{}
 	for _, f := range r.files {
@@ -205,11 +205,11 @@ func (r *runner) choose() error {
 			for _, c := range s.Capture {
 				meant = meant || needs[c.Name]
 			}
-			f.chosen[i] = meant
+			f.selected[i] = meant
 			if !meant {
 				continue
 			}
-			for _, use := range append(s.Uses(), usedInQueries(s)...) {
+			for _, use := range append(s.Uses(), variablesInQueries(s)...) {
 				needs[use] = true
 			}
 		}
@@ -227,7 +227,7 @@ func (r *runner) choose() error {
 
 // completeSteps offers the names of the steps in the files that are typed already.
 func completeSteps(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
-	paths, _ := savedFiles(args)
+	paths, _ := findFiles(args)
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -83,7 +83,7 @@ code is that of the first error.`,
 			}
 			r, err := newRunner(f, o)
 			if o.list && r != nil {
-				return cmdutil.Join(cmdutil.Show(cmd.Context(), f, wire.Outcome{}, r.listed()), err)
+				return cmdutil.Join(cmdutil.Show(cmd.Context(), f, wire.Outcome{}, r.listAnswer()), err)
 			}
 			if err != nil {
 				return err
@@ -111,15 +111,15 @@ code is that of the first error.`,
 
 // A runner runs the steps of several files.
 type runner struct {
-	a     *cmdutil.Factory
-	o     runOptions
-	given map[string]saved.Value
-	files []*runFile
-	done  []report.File
+	factory *cmdutil.Factory
+	o       runOptions
+	given   map[string]saved.Value
+	files   []*runFile
+	done    []report.File
 	// broken is the ending of the first step that could not be taken, and stopped is
 	// set where no further one is to be.
-	broken  wire.Outcome
-	stopped bool
+	firstBroken wire.Outcome
+	stopped     bool
 	// unclosed is the first failure to close a connection.
 	unclosed error
 	// live writes lines as steps end, in a style; nil where all of it is one document.
@@ -130,7 +130,7 @@ type runner struct {
 // newRunner reads the files. What is wrong with them is said before anything is sent.
 // With --list the runner has the files that are right, also beside an error.
 func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
-	r := &runner{a: f, o: o}
+	r := &runner{factory: f, o: o}
 	var err error
 	r.given, err = givenVars(f, o.vars)
 	if err != nil {
@@ -141,9 +141,9 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	if !isCalls && cmdutil.IsFile(first) && meant.BeginsCommand([]string{first}) {
 		return nil, usage.New(first+" is no file of saved calls", meant.BehindDashes(f, "list", o.paths))
 	}
-	paths, err := savedFiles(o.paths)
+	paths, err := findFiles(o.paths)
 	if err != nil {
-		if hint := meantByPaths(f, o.paths); hint != "" {
+		if hint := suggestCommand(f, o.paths); hint != "" {
 			err = usage.New(err.Error(), hint)
 		}
 		return nil, err
@@ -155,11 +155,11 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 			bad[i].Mild = bad[i].Mild || o.list && bad[i].Unset
 		}
 		wrong = append(wrong, bad...)
-		if !o.list || bad.err() == nil {
+		if !o.list || bad.asError() == nil {
 			r.files = append(r.files, f)
 		}
 	}
-	bad := wrong.err()
+	bad := wrong.asError()
 	if bad != nil && len(r.files) == 0 || bad != nil && !o.list {
 		return nil, bad
 	}
@@ -169,7 +169,7 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		}
 	}
 	r.warnUnused()
-	if err := r.choose(); err != nil && bad == nil {
+	if err := r.selectSteps(); err != nil && bad == nil {
 		return nil, err
 	}
 	return r, bad
@@ -177,7 +177,7 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 
 // run is the walk over all files.
 func (r *runner) run(ctx context.Context) error {
-	f := r.a
+	f := r.factory
 	out := cmdutil.Writable(f.Output)
 	if out.Good() && r.o.junit != "-" {
 		out = cmdutil.WritableAs("--junit", r.o.junit)
@@ -197,7 +197,7 @@ func (r *runner) run(ctx context.Context) error {
 		r.liveStyle = f.OutStyle
 	}
 	for _, f := range r.files {
-		r.file(ctx, f)
+		r.runFile(ctx, f)
 	}
 	f.Progress.Done()
 	err := r.unclosed
@@ -209,20 +209,20 @@ func (r *runner) run(ctx context.Context) error {
 	if r.o.junit == "-" {
 		_ = report.JUnit(f.Stdout(), r.done) // which ends the run where it cannot be written
 	}
-	return cmdutil.Join(err, cmdutil.Exit(r.ending()), cmdutil.Exit(r.writeJUnit()))
+	return cmdutil.Join(err, cmdutil.Exit(r.outcome()), cmdutil.Exit(r.writeJUnit()))
 }
 
 // answer is what a run prints when it is over: one document, or with -o alone what
 // a person reads.
 func (r *runner) answer() cmdutil.Answer {
-	if r.a.OneDocument() {
-		return cmdutil.Document(report.JSON(r.done), r.report)
+	if r.factory.OneDocument() {
+		return cmdutil.Document(report.JSON(r.done), r.writeReport)
 	}
-	return cmdutil.Answer{Human: r.report}
+	return cmdutil.Answer{Human: r.writeReport}
 }
 
 // report is all of it for a person.
-func (r *runner) report(w io.Writer, st term.Style) error {
+func (r *runner) writeReport(w io.Writer, st term.Style) error {
 	for _, f := range r.done {
 		if err := report.WriteHead(w, st, f); err != nil {
 			return err
@@ -242,27 +242,27 @@ func (r *runner) writeJUnit() wire.Outcome {
 	}
 	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
-		return r.a.Afterwards(usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
+		return r.factory.Afterwards(usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
 	}
-	r.a.Note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
+	r.factory.Note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
 	return wire.Outcome{}
 }
 
 // ending is that of the whole run. An expectation that does not hold comes before a
 // step that could not be taken, and both after an interruption.
-func (r *runner) ending() wire.Outcome {
+func (r *runner) outcome() wire.Outcome {
 	missed := report.Count(r.done, report.Failed)
 	broken := report.Count(r.done, report.Broken)
 	switch {
-	case r.broken.Kind == wire.Signal:
-		return r.broken
+	case r.firstBroken.Kind == wire.Signal:
+		return r.firstBroken
 	case missed > 0:
-		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstShowCommand(),
 			Text: fmt.Sprintf("%d of %s failed", missed, english.Plural(r.stepsDone(), "step"))}
-	case broken > 0 && !r.broken.Good():
-		return r.broken
+	case broken > 0 && !r.firstBroken.Good():
+		return r.firstBroken
 	case broken > 0:
-		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstSight(),
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstShowCommand(),
 			Text: fmt.Sprintf("%d of %s could not run", broken, english.Plural(r.stepsDone(), "step"))}
 	}
 	return wire.Outcome{}
@@ -278,7 +278,7 @@ func (r *runner) stepsDone() int {
 }
 
 // firstSight is the command that shows the first step that went wrong.
-func (r *runner) firstSight() wire.Hint {
+func (r *runner) firstShowCommand() wire.Hint {
 	for _, f := range r.done {
 		for _, s := range f.Steps {
 			if len(s.Misses) > 0 && s.See != "" {
@@ -290,7 +290,7 @@ func (r *runner) firstSight() wire.Hint {
 }
 
 // listed is what --list prints: the server of each file, and its steps.
-func (r *runner) listed() cmdutil.Answer {
+func (r *runner) listAnswer() cmdutil.Answer {
 	type step struct {
 		Name    string   `json:"name"`
 		Line    int      `json:"line"`
@@ -308,7 +308,7 @@ func (r *runner) listed() cmdutil.Answer {
 	for _, f := range r.files {
 		one := file{Path: f.path, Server: recorded.ShownServer(f.File), Steps: []step{}}
 		for i, s := range f.Steps {
-			if !f.chosen[i] {
+			if !f.selected[i] {
 				continue
 			}
 			line := f.doc.Place(s.At).Line

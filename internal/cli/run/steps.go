@@ -30,10 +30,10 @@ import (
 // A fileRun is one file while its steps are taken.
 type fileRun struct {
 	*runner
-	a    *cmdutil.Factory // with the flags of the file
-	f    *runFile
-	vars map[string]saved.Value
-	c    *connect.Conn // nil where there is none
+	factory *cmdutil.Factory // with the flags of the file
+	f       *runFile
+	vars    map[string]saved.Value
+	conn    *connect.Conn // nil where there is none
 	// opening is how the conversation could not be opened; the first step that is
 	// taken ends with it.
 	opening wire.Outcome
@@ -41,9 +41,9 @@ type fileRun struct {
 }
 
 // file runs the steps of one file, in one conversation.
-func (r *runner) file(ctx context.Context, file *runFile) {
-	f := r.a.Invocation()
-	run := &fileRun{runner: r, a: f, f: file, vars: map[string]saved.Value{}}
+func (r *runner) runFile(ctx context.Context, file *runFile) {
+	f := r.factory.Invocation()
+	run := &fileRun{runner: r, factory: f, f: file, vars: map[string]saved.Value{}}
 	for _, v := range file.Vars {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
@@ -62,12 +62,12 @@ func (r *runner) file(ctx context.Context, file *runFile) {
 		_ = report.WriteHead(r.live, r.liveStyle, run.result)
 	}
 	for i, s := range file.Steps {
-		if file.chosen[i] {
-			run.step(ctx, s)
+		if file.selected[i] {
+			run.runStep(ctx, s)
 		}
 	}
-	if run.c != nil {
-		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, run.c))
+	if run.conn != nil {
+		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, run.conn))
 	}
 	run.result.Took = f.Now().Sub(run.result.Started)
 	r.done = append(r.done, run.result)
@@ -76,7 +76,7 @@ func (r *runner) file(ctx context.Context, file *runFile) {
 // open opens the conversation of the file. The server is that of the command line or
 // MCPC_SERVER, else that of the file, else selected as for every command.
 func (r *fileRun) open(ctx context.Context) {
-	f := r.a
+	f := r.factory
 	argv := r.o.argv
 	named := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
@@ -114,7 +114,7 @@ func (r *fileRun) open(ctx context.Context) {
 		}
 		return
 	}
-	before := r.answering(fill)
+	before := r.fileAnswers(fill)
 	f.Answers = f.Answers.Over(&before)
 	f.Protocol = cmp.Or(f.Protocol, r.f.Protocol)
 	if err := f.CheckFlags(); err != nil {
@@ -127,14 +127,14 @@ func (r *fileRun) open(ctx context.Context) {
 	r.result.Server = f.Secrets.Text(cmp.Or(c.Where, r.result.Server))
 	r.opening = out
 	if out.Good() {
-		r.c = c
+		r.conn = c
 	} else {
 		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, c))
 	}
 }
 
 // answering is how the file answers what the server asks.
-func (r *fileRun) answering(fill func(string) string) host.Answers {
+func (r *fileRun) fileAnswers(fill func(string) string) host.Answers {
 	how := r.f.Answering
 	flags := host.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
 		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill),
@@ -142,7 +142,7 @@ func (r *fileRun) answering(fill func(string) string) host.Answers {
 	if r.f.Answer == nil {
 		return flags
 	}
-	answer, err := r.filled(r.f.Answer)
+	answer, err := r.fill(r.f.Answer)
 	if err != nil {
 		r.opening = usage.Outcome(err)
 	}
@@ -155,7 +155,7 @@ func (r *fileRun) answering(fill func(string) string) host.Answers {
 }
 
 // filled is a value with all variables; those without a type are texts, as in a list.
-func (r *fileRun) filled(raw json.RawMessage) (json.RawMessage, error) {
+func (r *fileRun) fill(raw json.RawMessage) (json.RawMessage, error) {
 	filled, _, err := saved.Fill(json.RawMessage("["+string(raw)+"]"), r.lookup)
 	if err != nil {
 		return nil, err
@@ -166,11 +166,11 @@ func (r *fileRun) filled(raw json.RawMessage) (json.RawMessage, error) {
 // lookup gives the value of a variable. What comes from the environment is secret.
 func (r *fileRun) lookup(name string) (saved.Value, error) {
 	if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-		value, set := fromEnviron(r.a, variable)
+		value, set := lookupEnviron(r.factory, variable)
 		if !set {
 			return saved.Value{}, fmt.Errorf("the environment has no variable %s", variable)
 		}
-		r.a.Secrets.Learn(value)
+		r.factory.Secrets.Learn(value)
 		return saved.Value{JSON: jsonraw.Quote(value), Untyped: true}, nil
 	}
 	v, ok := r.vars[name]
@@ -193,58 +193,58 @@ func (r *fileRun) lookupText(name string) (saved.Value, error) {
 }
 
 // step takes one step and judges what came.
-func (r *fileRun) step(ctx context.Context, s saved.Step) {
+func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	result := report.Step{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: report.Passed}
-	if why := r.skipped(ctx, s); why != "" {
+	if why := r.skipReason(ctx, s); why != "" {
 		if ctx.Err() != nil {
-			r.interrupted()
+			r.interrupt()
 		}
 		result.State = report.Skipped
 		result.Why = why
-		r.add(result)
+		r.addResult(result)
 		return
 	}
-	taken := r.take(ctx, s)
+	taken := r.request(ctx, s)
 	taken.out = cmdutil.Signalled(ctx, taken.out)
-	r.a.Env.GaveUp(taken.out, taken.out.ExitCode())
+	r.factory.Env.GaveUp(taken.out, taken.out.ExitCode())
 	if taken.out.Kind == wire.Signal {
-		r.interrupted()
+		r.interrupt()
 	}
 	result.Kind = taken.out.Kind
 	result.Took = taken.took
-	j := &judgement{run: r, ctx: ctx, step: s, taken: taken, result: &result}
+	j := &judgement{run: r, ctx: ctx, step: s, response: taken, result: &result}
 	j.judge()
 	if len(result.Misses) > 0 || r.live == nil { // else it is not printed, and a long file need not be read
-		result.See = r.see(taken)
+		result.See = r.showCommand(taken)
 	}
 	if result.State != report.Passed && ctx.Err() != nil { // so may an expression be that has no end
 		result.State = report.Broken
-		r.interrupted()
+		r.interrupt()
 	}
 	if result.State != report.Passed {
-		result.Ended = r.a.WithoutSecrets(taken.out)
+		result.Ended = r.factory.WithoutSecrets(taken.out)
 	}
 	if result.State != report.Passed && r.o.failFast {
 		r.stopped = true
 	}
-	r.add(result)
+	r.addResult(result)
 }
 
 // interrupted is the ending of a run that no further step is taken of.
-func (r *runner) interrupted() {
-	r.broken = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+func (r *runner) interrupt() {
+	r.firstBroken = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	r.stopped = true
 }
 
 // skipped says why a step is not run, "" where it is.
-func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
+func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
 	if r.stopped || ctx.Err() != nil {
 		if r.o.failFast && ctx.Err() == nil {
 			return "--fail-fast"
 		}
 		return "interrupted"
 	}
-	if r.c == nil && len(r.result.Steps) > 0 {
+	if r.conn == nil && len(r.result.Steps) > 0 {
 		return "no connection"
 	}
 	byOthers := map[string]bool{} // the variables that other steps capture
@@ -256,7 +256,7 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 	for _, c := range s.Capture {
 		delete(byOthers, c.Name)
 	}
-	for _, name := range append(s.Uses(), usedInQueries(s)...) {
+	for _, name := range append(s.Uses(), variablesInQueries(s)...) {
 		if _, isSet := r.vars[name]; byOthers[name] && !isSet {
 			return "needs " + name + ", which was not captured"
 		}
@@ -265,8 +265,8 @@ func (r *fileRun) skipped(ctx context.Context, s saved.Step) string {
 }
 
 // add keeps what came of a step, without secrets, and shows it.
-func (r *fileRun) add(s report.Step) {
-	hide := r.a.Secrets.Text
+func (r *fileRun) addResult(s report.Step) {
+	hide := r.factory.Secrets.Text
 	s.Name, s.Why, s.See, s.Hint = hide(
 		s.Name,
 	), hide(
@@ -281,13 +281,13 @@ func (r *fileRun) add(s report.Step) {
 	}
 	r.result.Steps = append(r.result.Steps, s)
 	if r.live != nil {
-		r.a.Progress.Done()
+		r.factory.Progress.Done()
 		_ = report.WriteStep(r.live, r.liveStyle, r.f.path, s)
 	}
 }
 
 // A taken step is how its request ended, and what it gave.
-type taken struct {
+type stepResponse struct {
 	out wire.Outcome
 	// method is what was asked last, answer what a command would print.
 	method string
@@ -302,7 +302,7 @@ var methodOf = map[saved.Verb]string{
 }
 
 // take asks the server for what a step wants.
-func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
+func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
 	t.out = r.opening
 	if !t.out.Good() {
@@ -314,7 +314,7 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	switch {
 	case err != nil || s.Args == nil:
 	case s.Verb == saved.Raw:
-		args, err = r.filled(s.Args)
+		args, err = r.fill(s.Args)
 	case s.Verb == saved.Prompt:
 		args, untyped, err = saved.Fill(s.Args, r.lookupText)
 	default:
@@ -324,21 +324,21 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 		t.out = usage.Outcome(err)
 		return t
 	}
-	given := arguments.Given{Document: args, Words: wordsOf(untyped)}
-	begun := r.a.Now()
+	given := arguments.Given{Document: args, Words: untypedWords(untyped)}
+	begun := r.factory.Now()
 	switch s.Verb {
 	case saved.Call:
 		given.Document = jsonraw.OrEmpty(args)
 		t.out, _ = toolcall.CallTool(
 			ctx,
-			r.c,
+			r.conn,
 			&toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes},
 		)
 	case saved.Prompt:
 		given.Document = jsonraw.OrEmpty(args)
 		t.out = toolcall.GetPrompt(
 			ctx,
-			r.c,
+			r.conn,
 			toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose},
 		)
 	case saved.Read:
@@ -346,17 +346,17 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	case saved.List:
 		return r.list(ctx, subject)
 	default:
-		t.out = r.c.Do(ctx, client.Call{Method: subject, Params: args, Once: true})
+		t.out = r.conn.Do(ctx, client.Call{Method: subject, Params: args, Once: true})
 	}
 	t.answer, t.took = cmdutil.AnswerOf(t.out), t.out.Took
 	if t.took == 0 && t.out.Reached == wire.Answered {
-		t.took = r.a.Now().Sub(begun)
+		t.took = r.factory.Now().Sub(begun)
 	}
 	return t
 }
 
 // wordsOf are arguments without a type as words of a command line.
-func wordsOf(untyped []saved.Untyped) (words []arguments.Word) {
+func untypedWords(untyped []saved.Untyped) (words []arguments.Word) {
 	for _, u := range untyped {
 		w := arguments.Word{
 			Text: u.Text,
@@ -371,7 +371,7 @@ func wordsOf(untyped []saved.Untyped) (words []arguments.Word) {
 // read reads a resource, or what a template becomes with values.
 func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) wire.Outcome {
 	if values.Document == nil {
-		return toolcall.ReadResource(ctx, r.c, uri)
+		return toolcall.ReadResource(ctx, r.conn, uri)
 	}
 	t, err := mcp.ParseURITemplate(uri)
 	var members jsonraw.Members
@@ -385,22 +385,22 @@ func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) 
 	if err != nil {
 		return usage.Outcome(err)
 	}
-	return toolcall.ReadResource(ctx, r.c, uri)
+	return toolcall.ReadResource(ctx, r.conn, uri)
 }
 
 // list lists one kind, all pages of it.
-func (r *fileRun) list(ctx context.Context, word string) (t taken) {
+func (r *fileRun) list(ctx context.Context, word string) (t stepResponse) {
 	k, _ := connect.KindNamed(word)
 	var l connect.Listing
-	begun := r.a.Now()
+	begun := r.factory.Now()
 	t.method = k.Method
-	t.out, _ = l.Add(ctx, r.c, k, false, r.a.ShowsTables())
+	t.out, _ = l.Add(ctx, r.conn, k, false, r.factory.ShowsTables())
 	if t.out.Good() {
 		t.out.Result = l.Result(false)
 		if list := l.Lists[0]; list.Entries.Count() == 0 {
-			l.Lists[0].Entries = r.c.SortEntries(k, list.List)
+			l.Lists[0].Entries = r.conn.SortEntries(k, list.List)
 		}
 	}
-	t.answer, t.took = r.a.ListAnswer(l, false, false), r.a.Now().Sub(begun)
+	t.answer, t.took = r.factory.ListAnswer(l, false, false), r.factory.Now().Sub(begun)
 	return t
 }

@@ -22,7 +22,7 @@ import (
 
 // unresolved returns variables that nothing gives a value, jq expressions that cannot be
 // read, and an unknown protocol revision.
-func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) (all []saved.Problem) {
+func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) (all []saved.Problem) {
 	known := slices.Collect(maps.Keys(given)) // the names that have a value before the first step
 	for _, v := range file.Vars {
 		known = append(known, v.Name)
@@ -32,14 +32,14 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 	check := func(at string, raw json.RawMessage) {
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-				if _, set := fromEnviron(f, variable); !set {
+				if _, set := lookupEnviron(f, variable); !set {
 					all = append(
 						all,
 						saved.Problem{
 							At:    at,
 							Unset: true,
 							Text:  "the environment has no variable " + variable,
-							Hint:  file.howToSet(variable),
+							Hint:  file.hintToSet(variable),
 						},
 					)
 				}
@@ -112,7 +112,7 @@ func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value)
 
 // howToSet is the hint for a variable of the environment that is not set: the comment
 // that export writes says what its value is.
-func (f *runFile) howToSet(variable string) string {
+func (f *runFile) hintToSet(variable string) string {
 	for i, line := range strings.Split(f.text, "\n") {
 		if strings.HasPrefix(line, "# Set "+variable+" to ") {
 			return fmt.Sprintf("set %s; the comment in line %d describes its value", variable, i+1)
@@ -145,7 +145,7 @@ func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, erro
 }
 
 // fromEnviron reads a variable that a file names.
-func fromEnviron(f *cmdutil.Factory, name string) (value string, set bool) {
+func lookupEnviron(f *cmdutil.Factory, name string) (value string, set bool) {
 	for _, entry := range f.Environ() {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			return v, true
@@ -170,12 +170,12 @@ func (r *runner) warnUnused() {
 		if slices.Contains(used, name) || slices.ContainsFunc(r.files, inQuery) {
 			continue
 		}
-		r.a.Warn(suggest.OrMeant("no file uses the variable "+name, name, used))
+		r.factory.Warn(suggest.OrMeant("no file uses the variable "+name, name, used))
 	}
 }
 
 // usedInQueries are words behind a $ in the jq expressions of a step.
-func usedInQueries(s saved.Step) (names []string) {
+func variablesInQueries(s saved.Step) (names []string) {
 	all := slices.Clone(s.Expect.Queries)
 	for _, c := range s.Capture {
 		all = append(all, saved.Wanted{Text: c.Query})
