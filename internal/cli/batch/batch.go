@@ -1,4 +1,4 @@
-// Package batch has the command batch.
+// Package batch implements the command batch.
 package batch
 
 import (
@@ -23,22 +23,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// batchOptions are what `mcpc batch` was asked.
+// batchOptions are the flags and arguments of `mcpc batch`.
 type batchOptions struct {
-	// from is a file, or - for standard input.
+	// input is a file, or - for standard input.
 	input    string
 	argv     []string
 	parallel int
-	// stop begins no call behind one that failed.
+	// stop is set to start no call after a failure.
 	stop bool
-	// call is what all calls have in common.
+	// call has the options of all tool calls.
 	call  toolcall.Request
 	trace cmdutil.TraceOptions
 }
 
-// mostParallel bounds the requests under way: each by HTTP has a connection.
+// maxParallel bounds the concurrent requests: over HTTP each has a connection.
 const maxParallel = 256
 
+// NewBatch returns the command batch.
 func NewBatch(f *cmdutil.Factory) *cobra.Command {
 	o := batchOptions{input: "-"}
 	cmd := &cobra.Command{
@@ -100,9 +101,9 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	return cmd
 }
 
-// batchInput checks what was asked and opens the calls.
+// openInput validates the options, and opens the file of calls or standard input.
 func openInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
-	fromStandardInput := o.input == "-"
+	isStdin := o.input == "-"
 	switch {
 	case o.parallel < 1 || o.parallel > maxParallel:
 		return nil, usage.New(
@@ -113,10 +114,10 @@ func openInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 		return nil, usage.New("batch writes as it runs, so it has no -o", "use > FILE")
 	case f.Wire:
 		return nil, usage.New("batch writes one line per call, so it has no --wire", "--record FILE saves the messages")
-	case fromStandardInput && f.Answers.Sampling == "-":
+	case isStdin && f.Answers.Sampling == "-":
 		return nil, usage.New("stdin can be read only once", "read the calls or the sampling answer from a file")
 	}
-	if fromStandardInput {
+	if isStdin {
 		if f.IsTyped() {
 			f.Note("reading from stdin, Ctrl-D ends it")
 		}
@@ -139,14 +140,14 @@ func openInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// A batch is one run of many calls.
+// A batch is one run of the command: it reads lines, makes calls, and writes results.
 type batch struct {
 	f *cmdutil.Factory
 	c *connect.Conn
 	batchOptions
-	// make makes the call of one line.
+	// makeCall makes the call of one line. Tests replace it.
 	makeCall func(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome)
-	// reading holds one token: the worker that has it takes the next line.
+	// readToken has one place: the worker that fills it reads the next line.
 	readToken chan struct{}
 	src       *lineReader
 	window    *window
@@ -155,9 +156,11 @@ type batch struct {
 
 func newBatch(f *cmdutil.Factory, o batchOptions) *batch {
 	w := newWindow(maxLines, maxHeld)
-	return &batch{f: f, batchOptions: o, readToken: make(chan struct{}, 1), window: w, results: &resultWriter{
-		f: f, window: w, out: bufio.NewWriterSize(f.Stdout(), 64<<10), tally: tally{began: f.Now(), kinds: map[wire.Kind]int{}},
-	}}
+	results := &resultWriter{
+		f: f, window: w, out: bufio.NewWriterSize(f.Stdout(), 64<<10),
+		tally: tally{began: f.Now(), kinds: map[wire.Kind]int{}},
+	}
+	return &batch{f: f, batchOptions: o, readToken: make(chan struct{}, 1), window: w, results: results}
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
@@ -168,27 +171,29 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	f.Repeats = &console.RepeatedWarnings{}
 	f.Record.Most = cmdutil.MostRecorded
 	if o.input == "-" && f.IsTyped() {
-		f.Progress.Done() // the line of progress would be in the way of what is typed
+		f.Progress.Done() // a progress line would cover the lines that the user types
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true, FewLists: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	b := newBatch(f, o)
-	b.c, b.makeCall = c, b.do
+	b.c = c
+	b.makeCall = b.do
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	b.run(ctx, stop, in)
 	f.Progress.Done()
 	unprinted := b.results.unprinted()
-	if cmdutil.KindOf(unprinted) == wire.Signal { // the reader of stdout is gone
+	if cmdutil.KindOf(unprinted) == wire.Signal { // the reader of stdout closed it
 		return unprinted
 	}
 	f.Record.Many = true
 	return cmdutil.Join(unprinted, cmdutil.Exit(b.summary(ctx)))
 }
 
-// summary says on one line what became of all calls, and returns the ending.
+// summary prints a line with the number of calls and failures, and returns the outcome of the
+// batch.
 func (b *batch) summary(ctx context.Context) wire.Outcome {
 	t := &b.results.tally
 	took := b.f.Now().Sub(t.began)
@@ -196,15 +201,16 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 	if t.lines > 1 && took > 0 {
 		text += fmt.Sprintf(" (%.0f a second)", t.rate(took))
 	}
-	bad := t.failures()
-	switch {
-	case t.lines == 0:
-	case bad == "":
-		text += ", all ok"
-	case ctx.Err() != nil:
-		text += fmt.Sprintf(": %d ok, %s", t.kinds[wire.OK], bad)
-	default: // the ending says the rest
-		text += fmt.Sprintf(", %d ok", t.kinds[wire.OK])
+	failures := t.failures()
+	if t.lines > 0 {
+		switch {
+		case failures == "":
+			text += ", all ok"
+		case ctx.Err() != nil:
+			text += fmt.Sprintf(": %d ok, %s", t.kinds[wire.OK], failures)
+		default: // the outcome names the failures
+			text += fmt.Sprintf(", %d ok", t.kinds[wire.OK])
+		}
 	}
 	if b.window.isOver() && b.results.unprinted() == nil {
 		text += fmt.Sprintf("; stopped after line %d", t.lastLine)
@@ -213,23 +219,26 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 	if n := b.f.Repeats.Left(); n > 0 {
 		b.f.Note(english.Plural(n, "more warning") + " of the same kind")
 	}
-	return b.finalOutcome(ctx, bad)
+	return b.finalOutcome(ctx, failures)
 }
 
-// ending is the worst of all lines.
-func (b *batch) finalOutcome(ctx context.Context, bad string) wire.Outcome {
+// finalOutcome returns the most severe outcome of all lines. failures counts the failed lines by
+// kind.
+func (b *batch) finalOutcome(ctx context.Context, failures string) wire.Outcome {
 	if ctx.Err() != nil && b.results.unprinted() == nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	}
 	t := &b.results.tally
 	out := wire.Outcome{Kind: t.mostSevere(), Where: b.c.Where, Many: true}
-	if !out.Good() {
-		out.Reached = wire.Unknown
-		out.Text = fmt.Sprintf("%d of %s failed: %s", t.failed(), english.Plural(t.lines, "call"), bad)
-		out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", t.firstFailed))
-		if b.f.Jq != "" {
-			out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; without --jq the full results are printed", t.firstFailed))
-		}
+	if out.Good() {
+		return out
 	}
+	out.Reached = wire.Unknown
+	out.Text = fmt.Sprintf("%d of %s failed: %s", t.failed(), english.Plural(t.lines, "call"), failures)
+	advice := "jq -c 'select(.exit != 0)' selects them"
+	if b.f.Jq != "" {
+		advice = "without --jq the full results are printed"
+	}
+	out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; %s", t.firstFailed, advice))
 	return out
 }

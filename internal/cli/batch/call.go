@@ -16,27 +16,27 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A batchCall is what one line of a batch asks for.
+// A batchCall is the call that one line describes.
 type batchCall struct {
-	// echo are the members that come back with the result: key and id.
+	// echo are the members that are copied to the result: key and id.
 	echo []jsonraw.Member
-	// method is "" for a call that has only tool and arguments.
+	// method is "" for a call with tool and arguments.
 	method, tool      string
 	params, arguments json.RawMessage
 }
 
-// callMembers are those that a line may have.
+// callMembers are the members that a line may have.
 var callMembers = []string{"tool", "arguments", "method", "params", "key", "id", "jsonrpc"}
 
-// readCall reads a line. What it could read comes with an error too, so that the
-// result of a bad line has the line's own key.
+// readCall parses a line. If it fails, the call still has the echo, so that the result of an
+// invalid line has the line's key.
 func readCall(raw []byte) (call batchCall, err error) {
-	members, bad := jsonraw.Object(raw)
-	if bad != nil && jsonraw.Valid(raw) == nil {
-		return call, fmt.Errorf("not a JSON object: %s", jsonraw.Excerpt(raw, 40))
-	}
-	if bad != nil {
-		return call, bad
+	members, objectErr := jsonraw.Object(raw)
+	if objectErr != nil {
+		if jsonraw.Valid(raw) == nil {
+			return call, fmt.Errorf("not a JSON object: %s", jsonraw.Excerpt(raw, 40))
+		}
+		return call, objectErr
 	}
 	for _, m := range members {
 		if m.Name == "key" || m.Name == "id" {
@@ -51,27 +51,31 @@ func readCall(raw []byte) (call batchCall, err error) {
 			return call, err
 		}
 	}
-	call.tool, call.method = members.Text("tool"), members.Text("method")
+	call.tool = members.Text("tool")
+	call.method = members.Text("method")
 	call.arguments, _ = members.Get("arguments")
 	call.params, _ = members.Get("params")
-	switch tool, method := call.tool != "", call.method != ""; {
-	case tool == method:
-		return call, usage.New(
-			"a call has either \"tool\" or \"method\"",
-			`{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`,
-		)
-	case tool && call.params != nil || method && call.arguments != nil:
-		return call, usage.New(
-			"\"arguments\" goes with \"tool\", \"params\" with \"method\"",
-			`{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`,
-		)
-	case strings.HasPrefix(call.method, "notifications/"):
-		return call, usage.New("a notification has no response", wire.Run("raw")+" sends one")
-	}
-	return call, nil
+	return call, call.check()
 }
 
-// wrongMember is the error of a member that no call may have.
+// check returns an error if the members of the call do not fit each other.
+func (call *batchCall) check() error {
+	const example = `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`
+	isTool := call.tool != ""
+	isMethod := call.method != ""
+	switch {
+	case isTool == isMethod:
+		return usage.New("a call has either \"tool\" or \"method\"", example)
+	case isTool && call.params != nil || isMethod && call.arguments != nil:
+		return usage.New("\"arguments\" goes with \"tool\", \"params\" with \"method\"", example)
+	case strings.HasPrefix(call.method, "notifications/"):
+		return usage.New("a notification has no response", wire.Run("raw")+" sends one")
+	default:
+		return nil
+	}
+}
+
+// checkMember returns an error for a member that no call may have.
 func checkMember(m jsonraw.Member) error {
 	switch m.Name {
 	case "tool", "method":
@@ -90,7 +94,8 @@ func checkMember(m jsonraw.Member) error {
 	return nil
 }
 
-// unknownMember: one that is misspelled would be ignored silently.
+// unknownMemberError returns the error for an unknown member. A misspelled member must not be
+// ignored.
 func unknownMemberError(name string) error {
 	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
 	switch name {
@@ -105,8 +110,8 @@ func unknownMemberError(name string) error {
 	)
 }
 
-// asTool gives the tool and the arguments of a tools/call that is written as a
-// method; false for any other.
+// parseToolCall sets the tool and the arguments of a tools/call that is written as a method, and
+// reports whether the call is a tool call.
 func (call *batchCall) parseToolCall() bool {
 	if call.method == "" {
 		return true
@@ -120,7 +125,7 @@ func (call *batchCall) parseToolCall() bool {
 	return true
 }
 
-// do makes one call: read, checked, sent, checked.
+// do makes the call of one line: it parses, validates and sends the call, and validates the result.
 func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome) {
 	call, err := readCall(raw)
 	if err != nil {
@@ -130,7 +135,7 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out 
 		return call.echo, b.c.Do(ctx, client.Call{Method: call.method, Params: call.params})
 	}
 	call.arguments = jsonraw.OrEmpty(call.arguments)
-	members, _ := jsonraw.Object(call.arguments) // the schema says it where they are no object
+	members, _ := jsonraw.Object(call.arguments) // the schema check refuses other values
 	if err := arguments.EachOnce(members, "arguments"); err != nil {
 		return call.echo, usage.Outcome(err)
 	}

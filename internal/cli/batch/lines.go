@@ -11,30 +11,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A batchLine is one line of the input on its way to its result.
+// A batchLine is one line of the input, and later its result.
 type batchLine struct {
 	number int
 	raw    []byte
-	// bad is why the line is none.
+	// err is why the line has no call, or nil.
 	err error
-	// out is the result, once it is ready. A line that was left out has none.
-	ready   bool
-	kind    wire.Kind
-	out     []byte
+	// ready is set when kind and out are set, or the line is omitted.
+	ready bool
+	kind  wire.Kind
+	out   []byte // the line of the result
+	// omitted is set if the call was not made: the line has no result.
 	omitted bool
 }
 
-// A lineReader gives the lines of the input that are not blank, numbered from 1.
+// A lineReader reads the lines of the input. It skips blank lines, and counts from 1.
 type lineReader struct {
 	r      *bufio.Reader
-	limit  int64 // of a line in bytes; below 1 there is none
+	limit  int64 // the maximum size of a line in bytes; 0 or less for none
 	number int
-	// ended is set once the input could not be read any more.
+	// ended is set after a read error.
 	ended bool
 }
 
-// next gives a line until io.EOF; one that is too long is passed over and says so, and
-// so does the place from which on nothing could be read.
+// next returns the next line, or io.EOF. A line that is too long, or a read error, is returned as a
+// line with an error.
 func (r *lineReader) next() (*batchLine, error) {
 	for {
 		raw, long, err := r.line()
@@ -43,12 +44,12 @@ func (r *lineReader) next() (*batchLine, error) {
 			raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
 		}
 		raw = bytes.TrimSpace(raw)
-		switch l := (&batchLine{number: r.number, raw: raw}); {
+		l := &batchLine{number: r.number, raw: raw}
+		switch {
 		case long:
-			l.raw, l.err = nil, usage.New(
-				fmt.Sprintf("the line is longer than %d bytes", r.limit),
-				"--max-message-size SIZE raises the limit, 0 removes it",
-			)
+			l.raw = nil
+			l.err = usage.New(fmt.Sprintf("the line is longer than %d bytes", r.limit),
+				"--max-message-size SIZE raises the limit, 0 removes it")
 			return l, nil
 		case len(raw) > 0:
 			return l, nil
@@ -62,7 +63,8 @@ func (r *lineReader) next() (*batchLine, error) {
 	}
 }
 
-// line reads up to a line end. The last line may come with an err.
+// line reads up to the end of a line. long reports that the line exceeds the limit; raw is then
+// cut. The last line of the input may be returned with an error.
 func (r *lineReader) line() (raw []byte, long bool, err error) {
 	for {
 		part, err := r.r.ReadSlice('\n')

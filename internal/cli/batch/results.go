@@ -14,21 +14,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A resultWriter writes the results of a batch in the order of their lines. Its methods run one
-// at a time: under the lock of the window, or behind the last call.
+// A resultWriter writes the results of a batch in the order of their lines. Its methods need the
+// lock of the window, until the last call has ended.
 type resultWriter struct {
 	f        *cmdutil.Factory
 	window   *window
 	out      *bufio.Writer
-	flushing bool // soon
-	// lineFailed is the failure to print a result, which ends the batch.
+	flushing bool // a timer will flush out
+	// lineErr is the failure to print a result. It ends the batch.
 	lineErr   error
 	tally     tally
 	lastShown time.Time
 }
 
-// write writes results, shows a person how many there are, and returns what unprinted
-// does.
+// write writes results, shows progress, and returns the first failure to print.
 func (r *resultWriter) write(ctx context.Context, lines []*batchLine) error {
 	for _, l := range lines {
 		r.writeLine(ctx, l)
@@ -38,8 +37,8 @@ func (r *resultWriter) write(ctx context.Context, lines []*batchLine) error {
 	return r.unprinted()
 }
 
-// flushWithin is how long a result may wait for those behind it, to be written with
-// them: a write for each would cost its reader more than all the rest.
+// maxFlushDelay is how long a result may wait for the next results: a write for each would cost its
+// reader more than all the rest.
 const maxFlushDelay = 2 * time.Millisecond
 
 func (r *resultWriter) flushSoon() {
@@ -54,7 +53,7 @@ func (r *resultWriter) flush() {
 	_ = r.out.Flush()
 }
 
-// unprinted returns the first failure to print a result, nil where none failed.
+// unprinted returns the first failure to print a result, or nil.
 func (r *resultWriter) unprinted() error { return cmp.Or(r.lineErr, r.f.StdoutError()) }
 
 // writeLine writes one result and counts it.
@@ -64,10 +63,14 @@ func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
 	}
 	if r.f.Jq == "" && !r.f.OutStyle.Terminal {
 		_, _ = r.out.Write(l.out)
-	} else if err := cmdutil.TryLine(ctx, r.f, bytes.TrimSuffix(l.out, []byte("\n"))); cmdutil.IsStopped(err) {
+		r.tally.add(l.number, l.kind)
 		return
-	} else if cmdutil.IsUsage(err) && r.unprinted() == nil {
-		// One result that --jq cannot take is no reason to leave out the others.
+	}
+	err := cmdutil.TryLine(ctx, r.f, bytes.TrimSuffix(l.out, []byte("\n")))
+	if cmdutil.IsStopped(err) {
+		return
+	}
+	if cmdutil.IsUsage(err) && r.unprinted() == nil { // --jq failed on this result, but may print others
 		r.f.Warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = cmdutil.MoreSevere(l.kind, wire.Usage)
 	} else {
@@ -76,7 +79,7 @@ func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
 	r.tally.add(l.number, l.kind)
 }
 
-// tell shows a person how far it came.
+// showProgress shows the number of results on a terminal, at most once every console.TickEvery.
 func (r *resultWriter) showProgress() {
 	now := r.f.Now()
 	if !r.f.ErrStyle.Terminal || now.Sub(r.lastShown) < console.TickEvery {
@@ -93,11 +96,11 @@ func (r *resultWriter) showProgress() {
 	r.f.Progress.Waiting(text, "stops the batch")
 }
 
-// filterGrace is how long --jq may go on after a batch was interrupted: what was sent
-// has its line, unless the expression has no end.
+// filterGrace is how long --jq may run after an interruption, so that each call that was sent has
+// its line unless the expression never ends.
 const filterGrace = time.Second
 
-// outlasting is a context that ends some time after ctx does.
+// withGrace returns a context that ends some time after ctx.
 func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })
@@ -108,27 +111,30 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 type tally struct {
 	began time.Time
 	kinds map[wire.Kind]int
-	// lines is how many results there are, firstFailed the number of the first line that was
-	// not good, last that of the last result.
-	lines, firstFailed, lastLine int
+	// lines is the number of results.
+	lines int
+	// firstFailed is the number of the first line that failed, 0 for none.
+	firstFailed int
+	// lastLine is the number of the line of the last result.
+	lastLine int
 }
 
 func (t *tally) add(number int, kind wire.Kind) {
 	t.kinds[kind]++
-	t.lines = t.lines + 1
+	t.lines++
 	t.lastLine = number
 	if kind != wire.OK && t.firstFailed == 0 {
 		t.firstFailed = number
 	}
 }
 
-// failed is how many results were not good.
+// failed returns the number of results that are not OK.
 func (t *tally) failed() int { return t.lines - t.kinds[wire.OK] }
 
-// rate is how many results there were in a second.
+// rate returns the number of results a second.
 func (t *tally) rate(took time.Duration) float64 { return float64(t.lines) / took.Seconds() }
 
-// worst is the most severe kind.
+// mostSevere returns the most severe kind of all results.
 func (t *tally) mostSevere() (worst wire.Kind) {
 	for kind := range t.kinds {
 		worst = cmdutil.MoreSevere(worst, kind)
@@ -136,7 +142,7 @@ func (t *tally) mostSevere() (worst wire.Kind) {
 	return worst
 }
 
-// counts are those of the kinds that are not good, the worst first.
+// failures counts the failed results by kind, the most severe first: "2 tool_error, 1 timeout".
 func (t *tally) failures() (text string) {
 	for _, kind := range cmdutil.WorstFirst() {
 		if n := t.kinds[kind]; n > 0 {

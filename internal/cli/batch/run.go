@@ -15,9 +15,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// run reads, calls and writes, until the input ends, a call fails that is to stop
-// the batch, the results cannot be written, or ctx ends. What is under way then is
-// waited for, and not an input that says nothing more. stop ends the calls under way too.
+// run reads lines, makes their calls and writes the results, until the input ends, a call fails
+// with --stop-on-error, the results cannot be written, or ctx ends. It then waits for calls that
+// have begun, but not for more input. stop cancels the calls.
 func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) {
 	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.f.Limits.WithDefaults().Message}
 	defer context.AfterFunc(ctx, b.window.end)()
@@ -37,24 +37,27 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 			}
 		})
 	}
-	ended := make(chan struct{})
-	go func() { callers.Wait(); close(ended) }()
+	finished := make(chan struct{})
+	go func() {
+		callers.Wait()
+		close(finished)
+	}()
 	select {
-	case <-ended:
+	case <-finished:
 	case <-b.window.ended:
 		b.window.drain()
 	}
 	b.window.locked(b.results.flush)
 }
 
-// next gives the next line to a free worker; nil where there is none any more.
+// next returns the next line for a free worker, nil if there is none.
 func (b *batch) next() *batchLine {
 	b.readToken <- struct{}{}
 	defer func() { <-b.readToken }()
 	if !b.window.waitForRoom() {
 		return nil
 	}
-	if b.src.r.Buffered() == 0 { // a program that waits for a result before its next line gets it
+	if b.src.r.Buffered() == 0 { // the writer of the input may wait for a result before its next line
 		b.window.locked(b.results.flush)
 	}
 	l, err := b.src.next()
@@ -64,7 +67,7 @@ func (b *batch) next() *batchLine {
 	return l
 }
 
-// serve makes the call of one line, unless the batch has ended.
+// handle makes the call of one line and sets its result, unless the batch has ended.
 func (b *batch) handle(ctx context.Context, l *batchLine) {
 	l.omitted = b.window.isOver()
 	if l.omitted {
@@ -75,7 +78,7 @@ func (b *batch) handle(ctx context.Context, l *batchLine) {
 	took := b.f.Now().Sub(began)
 	out = cmdutil.Signalled(ctx, out)
 	b.f.Env.GaveUp(out, out.ExitCode())
-	// What was not sent when the batch was interrupted was not done.
+	// A call that was not sent before an interruption has no result.
 	l.omitted = out.Kind == wire.Signal && out.Reached == wire.Unsent
 	if l.omitted {
 		return
@@ -83,20 +86,21 @@ func (b *batch) handle(ctx context.Context, l *batchLine) {
 	if !out.Good() {
 		out = b.f.WithoutSecrets(connect.ExplainAuthFailure(&b.f.Env, out))
 	}
-	l.kind, l.out = out.Kind, report.CallLine(b.f.ErrStyle, l.number, echo, out, b.f.HasAnswer(out), took)
+	l.kind = out.Kind
+	l.out = report.CallLine(b.f.ErrStyle, l.number, echo, out, b.f.HasAnswer(out), took)
 	if b.stop && !out.Good() {
 		b.window.end()
 	}
 }
 
-// outcome is that of one line. A bug in one of them does not take the results of
-// the others along.
+// lineOutcome makes the call of one line. A panic becomes an outcome, so that the results of other
+// lines are not lost.
 func (b *batch) lineOutcome(ctx context.Context, l *batchLine) (echo []jsonraw.Member, out wire.Outcome) {
 	defer func() {
-		if crash := recover(); crash != nil {
+		if panicValue := recover(); panicValue != nil {
 			out = wire.Outcome{
 				Kind:    wire.Internal,
-				Text:    fmt.Sprint(crash),
+				Text:    fmt.Sprint(panicValue),
 				Reached: wire.Unknown,
 				Hint:    "please report it with this line",
 			}

@@ -2,18 +2,19 @@ package batch
 
 import "sync"
 
-// mostLines is how many lines there are at most between the reader and the writer, and mostHeld
-// about how many bytes: a call that takes long holds up the calls behind it, and not the memory.
+// maxLines bounds the lines between the reader and the writer: while a call takes long, the results
+// of later lines wait in memory.
 const maxLines = 1024
 
-// Tests set a smaller limit.
+// maxHeld is about the number of bytes of these lines. Tests set a smaller limit.
 var maxHeld = 32 << 20
 
-// A window is what is between the reader and the writer, in the order of the lines.
+// A window has the lines between the reader and the writer, in order.
 type window struct {
-	// over is closed when nothing more is to begin.
+	// ended is closed when no more calls may begin.
 	ended chan struct{}
 
+	// mu guards the fields below; changed signals that lines were removed or the window ended.
 	mu      sync.Mutex
 	changed sync.Cond
 	lines   []*batchLine
@@ -28,7 +29,7 @@ func newWindow(lines, bytes int) *window {
 	return w
 }
 
-// wait waits for room; false where nothing more is to begin.
+// waitForRoom waits until a line fits. It returns false if no more calls may begin.
 func (w *window) waitForRoom() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,7 +39,7 @@ func (w *window) waitForRoom() bool {
 	return !w.isOver()
 }
 
-// enter takes a line in; false where nothing more is to begin.
+// add adds a line. It returns false if no more calls may begin.
 func (w *window) add(l *batchLine) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,8 +51,8 @@ func (w *window) add(l *batchLine) bool {
 	return true
 }
 
-// finish marks a line as done, and passes the lines whose turn it is to write, which runs
-// under the lock, one call at a time.
+// finish marks a line as ready. It removes the lines at the front that are ready, and passes them
+// to write under the lock.
 func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,14 +74,14 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	w.changed.Broadcast()
 }
 
-// alone runs f while no worker writes.
+// locked calls f under the lock.
 func (w *window) locked(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
 }
 
-// end lets nothing more begin.
+// end lets no more calls begin.
 func (w *window) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +100,7 @@ func (w *window) isOver() bool {
 	}
 }
 
-// drain waits until what has begun has ended.
+// drain waits until all calls that have begun are finished.
 func (w *window) drain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

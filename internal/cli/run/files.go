@@ -200,7 +200,7 @@ func (r *runner) selectSteps() error {
 		for i := len(f.Steps) - 1; i >= 0; i-- {
 			s := f.Steps[i]
 			names = append(names, s.Name)
-			meant := len(r.o.only) == 0 || slices.Contains(r.o.only, s.Name)
+			meant := len(r.options.only) == 0 || slices.Contains(r.options.only, s.Name)
 			found[s.Name] = true
 			for _, c := range s.Capture {
 				meant = meant || needs[c.Name]
@@ -214,7 +214,7 @@ func (r *runner) selectSteps() error {
 			}
 		}
 	}
-	for _, name := range r.o.only {
+	for _, name := range r.options.only {
 		if !found[name] {
 			return usage.New(
 				fmt.Sprintf("no step is named %q", name),

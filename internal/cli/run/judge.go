@@ -58,7 +58,7 @@ func (j *judgement) judge() {
 
 // miss notes an expectation that does not hold.
 func (j *judgement) addMiss(at, want, got string) {
-	place := j.run.f.doc.Place(at)
+	place := j.run.file.doc.Place(at)
 	if j.result.State == report.Passed {
 		j.result.State = report.Failed
 	}

@@ -112,7 +112,7 @@ code is that of the first error.`,
 // A runner runs the steps of several files.
 type runner struct {
 	factory *cmdutil.Factory
-	o       runOptions
+	options runOptions
 	given   map[string]saved.Value
 	files   []*runFile
 	done    []report.File
@@ -130,7 +130,7 @@ type runner struct {
 // newRunner reads the files. What is wrong with them is said before anything is sent.
 // With --list the runner has the files that are right, also beside an error.
 func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
-	r := &runner{factory: f, o: o}
+	r := &runner{factory: f, options: o}
 	var err error
 	r.given, err = givenVars(f, o.vars)
 	if err != nil {
@@ -179,8 +179,8 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 func (r *runner) run(ctx context.Context) error {
 	f := r.factory
 	out := cmdutil.Writable(f.Output)
-	if out.Good() && r.o.junit != "-" {
-		out = cmdutil.WritableAs("--junit", r.o.junit)
+	if out.Good() && r.options.junit != "-" {
+		out = cmdutil.WritableAs("--junit", r.options.junit)
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -189,7 +189,7 @@ func (r *runner) run(ctx context.Context) error {
 	f.Record.Many = true
 	switch {
 	case f.OneDocument() || f.Output != "":
-	case r.o.junit == "-":
+	case r.options.junit == "-":
 		r.live = f.Stderr()
 		r.liveStyle = f.ErrStyle
 	default:
@@ -206,7 +206,7 @@ func (r *runner) run(ctx context.Context) error {
 	} else {
 		err = cmdutil.Join(err, cmdutil.Print(ctx, f, r.answer()))
 	}
-	if r.o.junit == "-" {
+	if r.options.junit == "-" {
 		_ = report.JUnit(f.Stdout(), r.done) // which ends the run where it cannot be written
 	}
 	return cmdutil.Join(err, cmdutil.Exit(r.outcome()), cmdutil.Exit(r.writeJUnit()))
@@ -237,14 +237,14 @@ func (r *runner) writeReport(w io.Writer, st term.Style) error {
 }
 
 func (r *runner) writeJUnit() wire.Outcome {
-	if r.o.junit == "" || r.o.junit == "-" {
+	if r.options.junit == "" || r.options.junit == "-" {
 		return wire.Outcome{}
 	}
-	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
+	n, err := cmdutil.ReplaceBy(r.options.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
-		return r.factory.Afterwards(usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
+		return r.factory.Afterwards(usage.LocalIO("writing "+r.options.junit, usage.Bare(err)))
 	}
-	r.factory.Note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
+	r.factory.Note(fmt.Sprintf("%d bytes saved to %s", n, r.options.junit))
 	return wire.Outcome{}
 }
 

@@ -31,7 +31,7 @@ import (
 type fileRun struct {
 	*runner
 	factory *cmdutil.Factory // with the flags of the file
-	f       *runFile
+	file    *runFile
 	vars    map[string]saved.Value
 	conn    *connect.Conn // nil where there is none
 	// opening is how the conversation could not be opened; the first step that is
@@ -43,14 +43,14 @@ type fileRun struct {
 // file runs the steps of one file, in one conversation.
 func (r *runner) runFile(ctx context.Context, file *runFile) {
 	f := r.factory.Invocation()
-	run := &fileRun{runner: r, factory: f, f: file, vars: map[string]saved.Value{}}
+	run := &fileRun{runner: r, factory: f, file: file, vars: map[string]saved.Value{}}
 	for _, v := range file.Vars {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
 	server := recorded.ShownServer(file.File)
-	if r.o.argv != nil {
-		server = connect.CommandLine(r.o.argv)
+	if r.options.argv != nil {
+		server = connect.CommandLine(r.options.argv)
 	} else if named := cmp.Or(f.Server, f.Getenv(host.EnvName("server"))); named != "" {
 		server = redact.RedactURL(named)
 	}
@@ -77,7 +77,7 @@ func (r *runner) runFile(ctx context.Context, file *runFile) {
 // MCPC_SERVER, else that of the file, else selected as for every command.
 func (r *fileRun) open(ctx context.Context) {
 	f := r.factory
-	argv := r.o.argv
+	argv := r.options.argv
 	named := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
 		filled, err := saved.FillText(text, r.lookup)
@@ -86,37 +86,37 @@ func (r *fileRun) open(ctx context.Context) {
 		}
 		return filled
 	}
-	if !named && r.f.Command != nil {
-		argv = sliceutil.Map(r.f.Command, fill)
-		if !r.o.allowExec {
+	if !named && r.file.Command != nil {
+		argv = sliceutil.Map(r.file.Command, fill)
+		if !r.options.allowExec {
 			r.opening = wire.Outcome{
 				Kind:  wire.Refused,
 				Phase: "arguments",
-				Text:  r.f.path + " would start " + connect.CommandLine(argv),
+				Text:  r.file.path + " would start " + connect.CommandLine(argv),
 				Hint:  "--allow-exec starts it",
 			}
 			return
 		}
-	} else if !named && r.f.Server != "" {
-		f.Server = fill(r.f.Server)
+	} else if !named && r.file.Server != "" {
+		f.Server = fill(r.file.Server)
 		f.ServerGiven = true
 	}
 	f.Headers = slices.Clone(f.Headers)
-	for _, h := range r.f.Headers {
+	for _, h := range r.file.Headers {
 		f.Headers = append(f.Headers, h.Name+": "+fill(h.Value))
 	}
-	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
+	if how := r.file.Answering; how.Commands() && !r.options.allowExec {
 		r.opening = wire.Outcome{
 			Kind:  wire.Refused,
 			Phase: "arguments",
-			Text:  r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
+			Text:  r.file.path + " would run " + fill(how.OnElicit+how.OnSampling),
 			Hint:  "--allow-exec starts it",
 		}
 		return
 	}
 	before := r.fileAnswers(fill)
 	f.Answers = f.Answers.Over(&before)
-	f.Protocol = cmp.Or(f.Protocol, r.f.Protocol)
+	f.Protocol = cmp.Or(f.Protocol, r.file.Protocol)
 	if err := f.CheckFlags(); err != nil {
 		r.opening = usage.Outcome(err)
 	}
@@ -135,14 +135,14 @@ func (r *fileRun) open(ctx context.Context) {
 
 // answering is how the file answers what the server asks.
 func (r *fileRun) fileAnswers(fill func(string) string) host.Answers {
-	how := r.f.Answering
+	how := r.file.Answering
 	flags := host.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
 		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill),
 		Extensions: sliceutil.Map(how.Extensions, fill)}
-	if r.f.Answer == nil {
+	if r.file.Answer == nil {
 		return flags
 	}
-	answer, err := r.fill(r.f.Answer)
+	answer, err := r.fill(r.file.Answer)
 	if err != nil {
 		r.opening = usage.Outcome(err)
 	}
@@ -194,7 +194,7 @@ func (r *fileRun) lookupText(name string) (saved.Value, error) {
 
 // step takes one step and judges what came.
 func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
-	result := report.Step{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: report.Passed}
+	result := report.Step{Name: s.Name, Line: r.file.doc.Place(s.At).Line, State: report.Passed}
 	if why := r.skipReason(ctx, s); why != "" {
 		if ctx.Err() != nil {
 			r.interrupt()
@@ -224,7 +224,7 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	if result.State != report.Passed {
 		result.Ended = r.factory.WithoutSecrets(taken.out)
 	}
-	if result.State != report.Passed && r.o.failFast {
+	if result.State != report.Passed && r.options.failFast {
 		r.stopped = true
 	}
 	r.addResult(result)
@@ -239,7 +239,7 @@ func (r *runner) interrupt() {
 // skipped says why a step is not run, "" where it is.
 func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
 	if r.stopped || ctx.Err() != nil {
-		if r.o.failFast && ctx.Err() == nil {
+		if r.options.failFast && ctx.Err() == nil {
 			return "--fail-fast"
 		}
 		return "interrupted"
@@ -248,7 +248,7 @@ func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
 		return "no connection"
 	}
 	byOthers := map[string]bool{} // the variables that other steps capture
-	for _, step := range r.f.Steps {
+	for _, step := range r.file.Steps {
 		for _, c := range step.Capture {
 			byOthers[c.Name] = true
 		}
@@ -282,7 +282,7 @@ func (r *fileRun) addResult(s report.Step) {
 	r.result.Steps = append(r.result.Steps, s)
 	if r.live != nil {
 		r.factory.Progress.Done()
-		_ = report.WriteStep(r.live, r.liveStyle, r.f.path, s)
+		_ = report.WriteStep(r.live, r.liveStyle, r.file.path, s)
 	}
 }
 
@@ -332,7 +332,7 @@ func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 		t.out, _ = toolcall.CallTool(
 			ctx,
 			r.conn,
-			&toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes},
+			&toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.options.yes},
 		)
 	case saved.Prompt:
 		given.Document = jsonraw.OrEmpty(args)
